@@ -1,0 +1,80 @@
+package freshet
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers test for with errors.Is.
+var (
+	// ErrNotFound means that there is no such source, version or place.
+	ErrNotFound = errors.New("not found")
+
+	// ErrConflict means that what was to be added is there already.
+	ErrConflict = errors.New("already there")
+
+	// ErrBusy means that another process holds the data.
+	ErrBusy = errors.New("in use by another process")
+
+	// ErrDamaged means that stored data is not what was written.
+	ErrDamaged = errors.New("damaged data")
+
+	// ErrStorage means that the store cannot write: a full disk, a failed
+	// sync, a read-only file system. Nothing that was acknowledged is lost,
+	// but nothing new can be captured until it is mended.
+	ErrStorage = errors.New("storage cannot be written")
+)
+
+// A ConflictError says which source is in the way of one that was to be added.
+type ConflictError struct {
+	Existing SourceID
+	URL      string
+}
+
+// Error names the source in the way.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s is already watched as source %s", e.URL, e.Existing)
+}
+
+// Is makes a ConflictError an ErrConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// An InvalidError says which field of the input is wrong, and how.
+type InvalidError struct {
+	Field  string // as the user wrote it, such as "select.css"
+	Reason string
+}
+
+// Error names the field and the reason.
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Reason }
+
+// A HintedError is an error together with what the operator can do about it.
+type HintedError struct {
+	Err  error
+	Hint string
+}
+
+// Error returns the error without the hint.
+func (e *HintedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the underlying error.
+func (e *HintedError) Unwrap() error { return e.Err }
+
+// WithHint attaches advice to err.
+func WithHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &HintedError{Err: err, Hint: hint}
+}
+
+// HintOf returns the advice attached to err, if any.
+func HintOf(err error) string {
+	if h, ok := errors.AsType[*HintedError](err); ok {
+		return h.Hint
+	}
+	if f, ok := errors.AsType[*FetchError](err); ok {
+		return f.Hint
+	}
+	return ""
+}

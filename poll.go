@@ -1,0 +1,121 @@
+package freshet
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Poll is a decision to look at a source.
+type Poll struct {
+	Source Source
+	At     time.Time // when it was decided
+	Since  time.Time // when the source was last seen; zero if never
+	Worth  float64   // what the policy put it at, in the policy's own unit
+	Cause  Cause     // why it was chosen
+}
+
+// A Cause says who wanted a poll.
+type Cause uint8
+
+// The causes of a poll.
+const (
+	ByPolicy Cause = iota // the policy held it to be the most worth
+	ByBound               // the source's MaxGap had passed
+	ByHand                // somebody asked for it
+)
+
+var causes = [...]string{"policy", "bound", "hand"}
+
+// String returns the cause in a word.
+func (c Cause) String() string { return nameOf(causes[:], int(c)) }
+
+// A Result says what a poll found.
+type Result uint8
+
+// The results of a poll.
+const (
+	Unchanged Result = iota // seen, and as before
+	Changed                 // seen, and different: a new version and a change
+	First                   // seen for the first time, or the first time under this recipe: a new version but no change
+	Failed                  // not seen
+)
+
+var results = [...]string{"unchanged", "changed", "first", "failed"}
+
+// String returns the result in a word.
+func (r Result) String() string { return nameOf(results[:], int(r)) }
+
+// ParseResult reads what String wrote.
+func ParseResult(s string) (Result, error) {
+	for i, name := range results {
+		if s == name {
+			return Result(i), nil
+		}
+	}
+	return 0, fmt.Errorf("no such result: %q", s)
+}
+
+// Seen reports whether the source was seen at all.
+func (r Result) Seen() bool { return r != Failed }
+
+// Captured reports whether the poll brought a new version.
+func (r Result) Captured() bool { return r == Changed || r == First }
+
+func nameOf(names []string, i int) string {
+	if i < 0 || i >= len(names) {
+		return fmt.Sprintf("unknown(%d)", i)
+	}
+	return names[i]
+}
+
+// An Outcome is how a poll ended. The log of outcomes is the truth of the
+// system: beliefs are rebuilt from it, and it replays in the lab as a trace.
+type Outcome struct {
+	Cursor Cursor // place in the log of outcomes; zero until stored
+	Source SourceID
+	Cause  Cause
+	Since  time.Time // when the source was last seen before; zero if never
+	Began  time.Time // before the request left
+	Ended  time.Time // after the answer was in
+
+	Result   Result
+	Version  int   // number of the version seen; zero if none
+	Status   int   // of the last HTTP response; zero if none came
+	Requests int   // requests made, redirects included
+	Bytes    int64 // of body taken off the wire
+
+	// Modified is when the source says it last changed (Last-Modified, the
+	// newest feed item), if it says so. It is evidence, not truth.
+	Modified time.Time
+
+	// NotBefore is the time before which the host asked not to be polled.
+	NotBefore time.Time
+
+	Failure Failure // the class of what went wrong, if Failed
+	Err     string  // the same in words
+}
+
+// A Failure is a class of failed poll, as dotted words from the general to the
+// particular, such as "timeout.header" or "too_large.decoded". Operators count
+// by it and clients branch on it, so classes are added but never renamed.
+type Failure string
+
+// Is reports whether f is class or belongs to it.
+func (f Failure) Is(class Failure) bool {
+	return f == class || len(f) > len(class) && f[:len(class)] == class && f[len(class)] == '.'
+}
+
+// Failures that no response can cause; package fetch has the others.
+const (
+	FailExtract  Failure = "extract"  // the response could not be read as its recipe says
+	FailInternal Failure = "internal" // a fault of ours, such as a full disk
+)
+
+// An Attempt is a poll that was begun: what must be remembered through a crash
+// so that the budget and the politeness hold across it.
+type Attempt struct {
+	Source   SourceID
+	Began    time.Time
+	Ended    time.Time // zero if no outcome was recorded
+	Requests int       // as in Outcome; at least 1
+}

@@ -1,0 +1,103 @@
+package freshet
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A SourceID names a source for as long as it is known, also after it has been
+// removed and added again. It is made of letters, digits, '.', '_' and '-'.
+type SourceID string
+
+// ValidSourceID reports whether id can name a source.
+func ValidSourceID(id SourceID) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	return strings.Trim(string(id), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+}
+
+// A Source is a place on the Web whose changes we want to capture.
+type Source struct {
+	ID   SourceID
+	URL  string
+	Name string   // for people; may be empty
+	Tags []string // sorted, without repeats
+
+	Recipe Recipe  // which part of the response counts, and how it is read
+	Weight float64 // importance next to other sources; 0 means 1
+	Paused bool    // known, but not polled
+
+	// Whatever the policy says, the time between two polls stays within these
+	// bounds: never sooner than MinGap, at least every MaxGap as far as the
+	// budget and the host allow. Zero means unbounded.
+	MinGap, MaxGap time.Duration
+
+	Keep    Keep      // how much history to keep of this source
+	Origin  Origin    // who added it
+	Created time.Time // when it was first added
+}
+
+// Host returns the host (with its port, if it names one) that politeness is
+// owed to, in lower case.
+func (s Source) Host() string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// Importance returns the weight with its default filled in.
+func (s Source) Importance() float64 { return cmp.Or(s.Weight, 1) }
+
+// An Origin says where a source was named.
+type Origin string
+
+// The places where a source can be named.
+const (
+	FromAPI  Origin = "api"  // added over the API or the command line
+	FromFile Origin = "file" // listed in the configuration file
+)
+
+// A Recipe says how to turn a response into the text that is compared. The
+// zero Recipe guesses the kind from the response and takes all of it.
+//
+// At most one of CSS and JSONPath may be set.
+type Recipe struct {
+	Kind     Kind   `json:"kind,omitempty"`
+	CSS      string `json:"css,omitempty"`      // selects elements of an HTML page
+	JSONPath string `json:"jsonpath,omitempty"` // RFC 9535; selects values of a JSON document
+}
+
+// Key returns r in a canonical form, equal for equal recipes.
+func (r Recipe) Key() string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // a struct of strings always marshals
+	}
+	return string(b)
+}
+
+// A Kind is a way of reading a response.
+type Kind string
+
+// The kinds of response that can be read. Auto decides by media type and look.
+const (
+	Auto Kind = ""
+	HTML Kind = "html"
+	JSON Kind = "json"
+	Feed Kind = "feed"
+	Text Kind = "text"
+)
+
+// A Keep bounds how much history is kept. A zero field bounds nothing. The
+// newest version is always kept.
+type Keep struct {
+	Age      time.Duration // drop versions superseded longer ago than this
+	Versions int           // keep at most this many
+	Bytes    int64         // keep at most this many stored bytes
+}

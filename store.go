@@ -1,0 +1,198 @@
+package freshet
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// A Standing is how things stand with a source: what its logs add up to, so
+// that the scheduler and the fetcher can go on after a restart.
+type Standing struct {
+	Begun     time.Time // the last attempt, whether or not it ended
+	Seen      time.Time // Began of the last poll that saw the source
+	NotBefore time.Time // the latest such request of the host, if not yet past
+	Failures  int       // failed polls since it was last seen
+	Failure   Failure   // of the last of them
+	Err       string    // likewise, in words
+	Requests  int       // that the last poll took
+	Polls     int64     // made in all
+
+	Head       Version // the newest version; Number is zero if there is none
+	Recipe     string  // Key of the recipe that the head was read with
+	Validators Validators
+	Changes    int       // Seq of the newest change
+	ChangedAt  time.Time // Before of the newest change
+}
+
+// A Watched is a source together with how things stand with it.
+type Watched struct {
+	Source
+	Standing Standing
+}
+
+// A Catalog keeps the sources.
+type Catalog interface {
+	// AddSource adds s and returns it as stored. If a source with the same
+	// URL and recipe is watched already it returns a *ConflictError; if there
+	// was one that has been removed, s takes up its ID and its history.
+	// An empty ID is filled in.
+	AddSource(ctx context.Context, s Source) (Source, error)
+
+	// UpdateSource replaces the source with the same ID, or returns
+	// ErrNotFound, or a *ConflictError.
+	UpdateSource(ctx context.Context, s Source) error
+
+	// RemoveSource stops watching a source. Its history stays, and is taken
+	// up again if the source comes back, unless purge is set: then all of it
+	// is deleted.
+	RemoveSource(ctx context.Context, id SourceID, purge bool) error
+
+	// Source returns one watched source, or ErrNotFound.
+	Source(ctx context.Context, id SourceID) (Watched, error)
+
+	// Sources yields all watched sources in the order of their IDs.
+	Sources(ctx context.Context) iter.Seq2[Watched, error]
+}
+
+// A Record is all that one finished poll leaves behind.
+type Record struct {
+	Outcome    Outcome
+	Validators Validators // as received; kept for the next request
+	Capture    *Capture   // set if the outcome is Captured
+}
+
+// A Capture is a new version of a source, with the step that led to it.
+type Capture struct {
+	Recipe  string // Key of the recipe it was read with
+	Text    []byte
+	Hash    Hash // of Text
+	Raw     Raw
+	Title   string
+	Summary string // of the change from the version before
+}
+
+// An Archive keeps what polls found.
+type Archive interface {
+	// Begin records that a poll is about to be made. When it returns, the
+	// attempt survives a crash: budget and politeness are kept by it.
+	Begin(ctx context.Context, p Poll) error
+
+	// Commit records a finished poll: the outcome and, if it captured a
+	// version, the version and the change, all or nothing. When it returns
+	// without error all of it survives a crash. It returns the outcome as
+	// stored, with its Cursor and Version, and the change if there was one.
+	Commit(ctx context.Context, r Record) (Outcome, Change, error)
+
+	// Attempts returns the polls begun at or after a moment, oldest first.
+	Attempts(ctx context.Context, since time.Time) ([]Attempt, error)
+
+	// Outcomes returns part of the log of outcomes.
+	Outcomes(ctx context.Context, q OutcomeQuery) ([]Outcome, error)
+
+	// Versions returns up to limit versions of a source with numbers below
+	// before (zero means no bound), the newest first.
+	Versions(ctx context.Context, id SourceID, before, limit int) ([]Version, error)
+
+	// Version returns one version, or ErrNotFound.
+	Version(ctx context.Context, id SourceID, number int) (Version, error)
+
+	// Text returns the extracted text of a version, or ErrNotFound, or
+	// ErrDamaged if it no longer hashes to its name.
+	Text(ctx context.Context, id SourceID, number int) ([]byte, error)
+
+	// Raw returns the response that a version was extracted from.
+	Raw(ctx context.Context, id SourceID, number int) (Raw, error)
+
+	// Prune drops what is older or more than the bounds allow: those of each
+	// source, and overall for all of them together. Outcomes and attempts
+	// older than logs (zero means for ever) go too.
+	Prune(ctx context.Context, now time.Time, overall Keep, logs time.Duration) (Pruned, error)
+}
+
+// An OutcomeQuery selects outcomes.
+type OutcomeQuery struct {
+	Source SourceID // "" means all
+	After  Cursor   // only those after this place, oldest first; if Newest, only those before it (zero: from the end)
+	Newest bool     // the newest first
+	Limit  int
+}
+
+// A Pruned counts what a Prune dropped.
+type Pruned struct {
+	Versions int
+	Outcomes int64
+	Bytes    int64 // of stored bodies
+}
+
+// A ChangeLog is the change stream at rest. A reader keeps its own place in
+// it, so a slow reader holds up nobody and a restarted one misses nothing.
+type ChangeLog interface {
+	// Changes returns part of the log, oldest first.
+	Changes(ctx context.Context, q ChangeQuery) ([]Change, error)
+
+	// Wait returns when there is a change after a place, or with the cause
+	// when ctx is done.
+	Wait(ctx context.Context, after Cursor) error
+
+	// LastChange returns the end of the log.
+	LastChange(ctx context.Context) (Cursor, error)
+}
+
+// A ChangeQuery selects changes.
+type ChangeQuery struct {
+	After  Cursor
+	Source SourceID // "" means all
+	Limit  int
+}
+
+// An Outbox keeps what named readers of the change log have been sent. A
+// reader advances over the log, owing a delivery for each change it wants,
+// and settles each debt when the delivery has been accepted.
+type Outbox interface {
+	// Place returns how far a reader has read; zero if it is new.
+	Place(ctx context.Context, reader string) (Cursor, error)
+
+	// Advance moves a reader's place and records the deliveries it now owes,
+	// in one step. Moving back is allowed and owes again.
+	Advance(ctx context.Context, reader string, to Cursor, owed []Cursor) error
+
+	// Debts returns up to limit debts of a reader that are due, the longest
+	// due first, and when the next one after them is due (zero if none).
+	Debts(ctx context.Context, reader string, now time.Time, limit int) ([]Debt, time.Time, error)
+
+	// Settle removes debts that have been delivered.
+	Settle(ctx context.Context, reader string, at ...Cursor) error
+
+	// Postpone puts a debt off after a failed attempt. A zero Due gives it up:
+	// it stays on record but is not returned by Debts again.
+	Postpone(ctx context.Context, reader string, d Debt) error
+
+	// Owed counts a reader's open debts and those given up.
+	Owed(ctx context.Context, reader string) (open, dead int, err error)
+}
+
+// A Debt is a delivery that a reader owes.
+type Debt struct {
+	Change   Change
+	Attempts int       // made so far
+	Due      time.Time // of the next one
+	Err      string    // of the last one
+}
+
+// A BeliefStore keeps what estimators think, as of a place in the log.
+type BeliefStore interface {
+	SaveBeliefs(ctx context.Context, beliefs []Belief) error
+	Beliefs(ctx context.Context, estimator string) iter.Seq2[Belief, error]
+}
+
+// A Store is one database seen from all its sides. Package sqlite implements
+// it; storetest holds every implementation to the same behaviour.
+type Store interface {
+	Catalog
+	Archive
+	ChangeLog
+	Outbox
+	BeliefStore
+	Close() error
+}

@@ -1,0 +1,53 @@
+package freshet
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// A Request asks for a source's present state, unless it is as last received.
+type Request struct {
+	URL string
+	Validators
+}
+
+// A Response is what came back from a poll's last request.
+type Response struct {
+	Status      int
+	URL         string // that answered, after redirects
+	NotModified bool   // there is no body: the source is as the validators said
+	Header      http.Header
+	Body        []byte // whole, and without its content coding
+	Validators
+
+	MediaType string // Content-Type as received
+	WireBytes int64  // body bytes as they came, before decoding
+	Requests  int    // made in all, redirects included
+	Modified  time.Time
+
+	// RetryAfter is how long the server asked us to stay away.
+	RetryAfter time.Duration
+}
+
+// A Fetcher brings a source's present state.
+type Fetcher interface {
+	// Fetch returns an error if there is no whole, decoded body to compare
+	// and the source is not known to be unmodified. The error is then a
+	// *FetchError. The Response says what is known even so, such as the
+	// status, the number of requests and when to come back.
+	Fetch(context.Context, Request) (Response, error)
+}
+
+// A FetchError says why a source could not be seen.
+type FetchError struct {
+	Class Failure
+	Err   error
+	Hint  string // what the operator can do, if anything
+}
+
+// Error returns the reason in words.
+func (e *FetchError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the underlying error.
+func (e *FetchError) Unwrap() error { return e.Err }

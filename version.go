@@ -1,0 +1,90 @@
+package freshet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// A Hash names a text by its content.
+type Hash [sha256.Size]byte
+
+// HashOf returns the name of text.
+func HashOf(text []byte) Hash { return sha256.Sum256(text) }
+
+// String returns the hash in hexadecimal, or "" for the zero Hash.
+func (h Hash) String() string {
+	if h == (Hash{}) {
+		return ""
+	}
+	return hex.EncodeToString(h[:])
+}
+
+// ParseHash reads what String wrote.
+func ParseHash(s string) (h Hash, err error) {
+	if s == "" {
+		return h, nil
+	}
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != len(h) {
+		return h, fmt.Errorf("not a SHA-256 in hexadecimal: %q", s)
+	}
+	return Hash(b), nil
+}
+
+// A Version is one state of a source, as extracted.
+type Version struct {
+	Source SourceID
+	Number int  // 1 is the first; numbers are not reused
+	Hash   Hash // of the text
+	SeenAt time.Time
+
+	TextBytes int64 // size of the extracted text
+	RawBytes  int64 // size of the response body
+	MediaType string
+	Title     string // of the page or feed, if it has one
+}
+
+// A Raw is a response as it was received and decoded, kept beside the text so
+// that history can be read again under another recipe.
+type Raw struct {
+	Status int
+	URL    string      // that answered, after redirects
+	Header http.Header // the headers that matter: see RawHeaders
+	Body   []byte      // without its content coding
+}
+
+// RawHeaders are the response headers that are kept with a version.
+var RawHeaders = []string{
+	"Content-Type", "Content-Language", "Content-Location", "Content-Disposition",
+	"Date", "Etag", "Last-Modified", "Expires", "Cache-Control", "Link", "Location",
+}
+
+// Validators are what a server gave us to ask "has it changed?" with.
+type Validators struct {
+	ETag         string
+	LastModified string // as received
+}
+
+// A Cursor is a place in a log. Cursors only grow; zero is the beginning.
+type Cursor int64
+
+// A Change is the step from one version of a source to the next. It happened
+// after After and no later than Before; nothing narrower is known, so nothing
+// narrower is said.
+type Change struct {
+	Cursor        Cursor // place in the log of all changes
+	Source        SourceID
+	Seq           int // of this source's changes, from 1, without gaps
+	Number        int // of the version it led to
+	From, To      Hash
+	After, Before time.Time
+	Modified      time.Time // when the source says it happened, if that lies in between
+	Summary       string    // a few words: what was added and what went
+}
+
+// ID returns the name under which the change is delivered: the same however
+// often it is sent.
+func (c Change) ID() string { return fmt.Sprintf("%s.%d", c.Source, c.Seq) }
