@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// Uniform polls the sources in the order of their IDs, round and round, each
+// once a round. It learns nothing, which makes it the measure of those that
+// do: what they capture beyond it is what their learning is worth.
+//
+// A source that may not be polled when its turn comes is tried again ahead of
+// the others until the round ends.
+type Uniform struct {
+	ids   []freshet.SourceID // by slot; empty where there is no source
+	order []freshet.Slot     // by ID
+	next  int                // place in order
+	late  []freshet.Slot     // passed over in this round
+	dirty bool               // order is out of date
+}
+
+// Put implements [freshet.Policy].
+func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
+	u.ids = grown(u.ids, slot)
+	if u.ids[slot] != s.ID {
+		u.ids[slot], u.dirty = s.ID, true
+	}
+}
+
+// Remove implements [freshet.Policy].
+func (u *Uniform) Remove(slot freshet.Slot) {
+	u.ids[slot], u.dirty = "", true
+}
+
+// Choose implements [freshet.Policy].
+func (u *Uniform) Choose(_ time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	if u.dirty {
+		u.sort()
+	}
+	taken := 0
+	kept := u.late[:0]
+	for _, slot := range u.late {
+		if taken < n && take(slot, 1) {
+			taken++
+		} else {
+			kept = append(kept, slot)
+		}
+	}
+	u.late = kept
+	for range u.order {
+		if taken == n {
+			break
+		}
+		if u.next >= len(u.order) {
+			u.next, u.late = 0, u.late[:0]
+		}
+		slot := u.order[u.next]
+		u.next++
+		if take(slot, 1) {
+			taken++
+		} else {
+			u.late = append(u.late, slot)
+		}
+	}
+	return time.Time{}
+}
+
+// sort brings order up to date, and goes on at the ID where the round was.
+func (u *Uniform) sort() {
+	var at freshet.SourceID
+	if u.next < len(u.order) {
+		at = u.ids[u.order[u.next]]
+	}
+	u.order = u.order[:0]
+	for slot, id := range u.ids {
+		if id != "" {
+			u.order = append(u.order, freshet.Slot(slot))
+		}
+	}
+	slices.SortFunc(u.order, func(a, b freshet.Slot) int {
+		return cmp.Compare(u.ids[a], u.ids[b])
+	})
+	if at != "" {
+		u.next, _ = slices.BinarySearchFunc(u.order, at, func(s freshet.Slot, id freshet.SourceID) int {
+			return cmp.Compare(u.ids[s], id)
+		})
+	} else {
+		u.next = min(u.next, len(u.order))
+	}
+	u.late = slices.DeleteFunc(u.late, func(s freshet.Slot) bool { return u.ids[s] == "" })
+	u.dirty = false
+}
+
+// Observe implements [freshet.Policy]. Uniform learns nothing.
+func (u *Uniform) Observe(time.Time, freshet.Slot, freshet.Outcome) {}

@@ -1,0 +1,204 @@
+package sched
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Budget is how many requests may be spent: at most Polls in any stretch of
+// time as long as Per, counted as the servers see them. Spending is spread over
+// instants, at each of which the policy chooses anew.
+type Budget struct {
+	Polls float64
+	Per   time.Duration
+
+	// Instant is how often the policy is asked. Zero means as often as one
+	// poll is due, but no more often than every tenth of a second.
+	Instant time.Duration
+}
+
+// ParseBudget reads a budget such as "60/m", "500/s", "1000/h", "5000/d" or
+// "10/30s".
+func ParseBudget(s string) (Budget, error) {
+	bad := func(why string) (Budget, error) {
+		return Budget{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%q %s; write polls per time, such as 60/m, 500/s, 1000/h or 10/30s", s, why)}
+	}
+	count, per, ok := strings.Cut(strings.TrimSpace(s), "/")
+	if !ok {
+		return bad("has no slash")
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(count), 64)
+	if err != nil {
+		return bad("does not begin with a number")
+	}
+	if !(n > 0) || n > 1e6 {
+		return bad("is not between 0 and a million polls")
+	}
+	d, err := parsePer(strings.TrimSpace(per))
+	if err != nil {
+		return bad("does not name a time after the slash")
+	}
+	if d < time.Second || d > 366*24*time.Hour {
+		return bad("is per a time that is not between a second and a year")
+	}
+	return Budget{Polls: n, Per: d}, nil
+}
+
+func parsePer(s string) (time.Duration, error) {
+	switch s {
+	case "s", "sec", "second":
+		return time.Second, nil
+	case "m", "min", "minute":
+		return time.Minute, nil
+	case "h", "hour":
+		return time.Hour, nil
+	case "d", "day":
+		return 24 * time.Hour, nil
+	}
+	return time.ParseDuration(s)
+}
+
+// String returns the budget as ParseBudget reads it.
+func (b Budget) String() string {
+	per := b.Per.String()
+	switch b.Per {
+	case time.Second:
+		per = "s"
+	case time.Minute:
+		per = "m"
+	case time.Hour:
+		per = "h"
+	case 24 * time.Hour:
+		per = "d"
+	}
+	return strconv.FormatFloat(b.Polls, 'g', -1, 64) + "/" + per
+}
+
+// PerSecond returns the budget as a rate.
+func (b Budget) PerSecond() float64 { return b.Polls / b.Per.Seconds() }
+
+// finestInstant bounds how often a policy is asked: an instant costs a pass
+// over the sources, and a tenth of a second is finer than any source's rhythm.
+const finestInstant = 100 * time.Millisecond
+
+// pace returns the instant, and how many polls each brings.
+func (b Budget) pace() (instant time.Duration, each float64) {
+	if b.Instant > 0 {
+		return b.Instant, b.PerSecond() * b.Instant.Seconds()
+	}
+	one := time.Duration(float64(b.Per) / b.Polls)
+	if one >= finestInstant {
+		return one, 1
+	}
+	return finestInstant, b.PerSecond() * finestInstant.Seconds()
+}
+
+// A purse gives out a budget instant by instant. What an instant leaves over is
+// lost, except that a fractional allowance carries up to one instant's worth
+// (at least one poll), so that it comes to its rate.
+type purse struct {
+	instant time.Duration
+	each    float64
+	epoch   time.Time
+	reached int64 // the instant up to which polls have been given out
+	left    float64
+}
+
+func newPurse(b Budget, now time.Time) purse {
+	instant, each := b.pace()
+	return purse{instant: instant, each: each, epoch: now, left: each}
+}
+
+// fill gives out what the instants up to now have brought.
+func (p *purse) fill(now time.Time) {
+	at := int64(now.Sub(p.epoch) / p.instant)
+	if at <= p.reached {
+		return
+	}
+	passed := float64(at - p.reached)
+	p.reached = at
+	carry := min(p.left, 0) // a debt is always carried
+	if p.each != math.Trunc(p.each) {
+		carry = min(p.left+p.each*(passed-1), max(1, p.each))
+	} else if carry < 0 {
+		carry = min(carry+p.each*(passed-1), 0)
+	}
+	p.left = carry + p.each
+}
+
+// whole returns how many polls can be begun. The small allowance is for the
+// rounding of sums of fractions.
+func (p *purse) whole() int { return int(math.Floor(p.left + 1e-9)) }
+
+// next returns when the next instant brings something.
+func (p *purse) next() time.Time {
+	need := max(1, math.Ceil((1-p.left)/p.each-1e-9))
+	return p.epoch.Add(time.Duration(p.reached+int64(need)) * p.instant)
+}
+
+// A ceiling counts the requests that a server may have seen within the last
+// stretch of time, and so keeps the budget hard: a request counts from before
+// it leaves until a whole stretch after its answer is in. Whenever in between
+// the server saw it, no stretch holds more than most.
+type ceiling struct {
+	most    int
+	per     time.Duration
+	flying  int     // requests reserved by polls under way
+	landed  []spent // in the order of their ends
+	counted int     // sum over landed
+}
+
+type spent struct {
+	ended    time.Time
+	requests int
+}
+
+func newCeiling(b Budget) ceiling {
+	return ceiling{most: int(math.Ceil(b.Polls)), per: b.Per}
+}
+
+// forget drops what ended a whole stretch before now.
+func (c *ceiling) forget(now time.Time) {
+	n := 0
+	for n < len(c.landed) && !c.landed[n].ended.Add(c.per).After(now) {
+		c.counted -= c.landed[n].requests
+		n++
+	}
+	c.landed = c.landed[n:]
+}
+
+// room reports whether a poll of so many requests fits below the ceiling. One
+// that alone is more than the whole budget fits when nothing else is counted.
+func (c *ceiling) room(requests int) bool {
+	used := c.flying + c.counted
+	return used+requests <= c.most || used == 0
+}
+
+func (c *ceiling) begin(requests int) { c.flying += requests }
+
+func (c *ceiling) end(now time.Time, reserved, made int) {
+	c.flying -= reserved
+	if made > 0 {
+		c.landed = append(c.landed, spent{now, made})
+		c.counted += made
+	}
+}
+
+// sort restores the order of ends after they were told in another order.
+func (c *ceiling) sort() {
+	slices.SortStableFunc(c.landed, func(a, b spent) int { return a.ended.Compare(b.ended) })
+}
+
+// opens returns when the oldest counted request is forgotten; zero if none is.
+func (c *ceiling) opens() time.Time {
+	if len(c.landed) == 0 {
+		return time.Time{}
+	}
+	return c.landed[0].ended.Add(c.per)
+}

@@ -1,0 +1,20 @@
+package sched
+
+import "time"
+
+// A host is what several sources share and politeness is owed to.
+type host struct {
+	name      string
+	flying    int
+	touched   time.Time // when a poll of it last began or ended
+	notBefore time.Time // it asked us to stay away, or failed too often
+	failures  int       // polls running
+}
+
+// open reports whether the host may be polled at now. The delay counts from
+// the end of the last poll, and from the beginning of one still under way.
+func (h *host) open(now time.Time, p Politeness) bool {
+	return h.flying < p.Concurrency &&
+		!h.notBefore.After(now) &&
+		(h.touched.IsZero() || !h.touched.Add(p.Delay).After(now))
+}

@@ -1,0 +1,113 @@
+package sched
+
+import (
+	"cmp"
+	"hash/fnv"
+	"time"
+
+	"freshet"
+)
+
+// Limits are what the operator allows. They can be changed while polls run.
+type Limits struct {
+	Budget  Budget
+	Hosts   Politeness
+	Backoff Backoff
+	Workers int // polls under way at once; 0 means 64
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Workers = cmp.Or(l.Workers, 64)
+	l.Hosts.Concurrency = cmp.Or(l.Hosts.Concurrency, 2)
+	l.Backoff = l.Backoff.withDefaults()
+	if l.Budget.Polls <= 0 || l.Budget.Per <= 0 {
+		l.Budget = Budget{Polls: 60, Per: time.Minute}
+	}
+	return l
+}
+
+// Politeness is what is owed to every host.
+type Politeness struct {
+	Delay       time.Duration // between two polls of one host; 0 means none
+	Concurrency int           // polls of one host under way at once; 0 means 2
+}
+
+// Backoff says how long to stay away from what failed. The wait doubles with
+// every further failure, and is spread by up to a fifth either way so that
+// sources that failed together do not come back together.
+type Backoff struct {
+	Start time.Duration // after the first failure of a source; 0 means 30 seconds
+	Most  time.Duration // 0 means 6 hours
+	Gone  time.Duration // after a source is said to be gone for good; 0 means 24 hours
+	Host  time.Duration // after a host failed three polls running; 0 means 10 seconds
+
+	// RetryAfter caps how long a server can send us away; 0 means 24 hours.
+	RetryAfter time.Duration
+}
+
+func (b Backoff) withDefaults() Backoff {
+	b.Start = cmp.Or(b.Start, 30*time.Second)
+	b.Most = cmp.Or(b.Most, 6*time.Hour)
+	b.Gone = cmp.Or(b.Gone, 24*time.Hour)
+	b.Host = cmp.Or(b.Host, 10*time.Second)
+	b.RetryAfter = cmp.Or(b.RetryAfter, 24*time.Hour)
+	return b
+}
+
+// failGone is what package fetch says of a source that will not come back.
+const failGone freshet.Failure = "gone"
+
+// hostFailures are the classes of failure, as package fetch says them, that
+// speak of the host rather than of the one source.
+var hostFailures = [...]freshet.Failure{"dns", "connect", "tls", "timeout", "protocol", "server_error", "retry_after"}
+
+// hostPatience is how many failures running a host is granted before all of
+// its sources are left alone for a while.
+const hostPatience = 3
+
+// source returns how long to leave a source alone after its nth failure running.
+func (b Backoff) source(id freshet.SourceID, n int, f freshet.Failure) time.Duration {
+	if f.Is(failGone) {
+		return b.Gone
+	}
+	return b.spread(string(id), n, double(b.Start, n-1, b.Most))
+}
+
+// host returns how long to leave a host alone after its nth failure running.
+func (b Backoff) host(name string, n int) time.Duration {
+	if n < hostPatience {
+		return 0
+	}
+	return b.spread(name, n, double(b.Host, n-hostPatience, b.Most))
+}
+
+// spread moves d by up to a fifth, by what is drawn from the name and the
+// count: chance that a replay repeats.
+func (b Backoff) spread(name string, n int, d time.Duration) time.Duration {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	h.Write([]byte{byte(n), byte(n >> 8)})
+	return time.Duration(float64(d) * (0.8 + 0.4*float64(h.Sum32()%1024)/1023))
+}
+
+// double returns d doubled n times, at most the most.
+func double(d time.Duration, n int, most time.Duration) time.Duration {
+	for range n {
+		if d >= most/2 {
+			return most
+		}
+		d *= 2
+	}
+	return min(d, most)
+}
+
+// hostAtFault reports whether a failure speaks of the host rather than of the
+// one source.
+func hostAtFault(f freshet.Failure) bool {
+	for _, class := range hostFailures {
+		if f.Is(class) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package sched
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"freshet"
+)
+
+// A World is where polls happen and time passes.
+//
+// Clock and fetcher are one interface on purpose. The end of a poll and the
+// ring of an alarm must fall on the same timeline, in the same order, or a
+// replay proves nothing about the daemon. Things at the very same instant
+// happen in no particular order.
+type World interface {
+	// Now returns the time in this world.
+	Now() time.Time
+
+	// Begin starts a poll and returns at once. A later Wait reports its end.
+	Begin(ctx context.Context, p freshet.Poll)
+
+	// Wait returns the next thing to happen, or the zero Event once alarm has
+	// come. A zero alarm never comes. It returns io.EOF when the world ends.
+	Wait(ctx context.Context, alarm time.Time) (Event, error)
+}
+
+// An Event is one thing that happened; at most one field is set.
+type Event struct {
+	Outcome *freshet.Outcome // a poll ended
+	Put     *freshet.Watched // a source was added or edited
+	Remove  freshet.SourceID // a source was removed
+	Ask     freshet.SourceID // somebody wants this source polled soon
+	Limits  *Limits          // the operator changed the limits
+}
+
+// Run lets s poll in w until ctx is done, the world ends, or w fails.
+func Run(ctx context.Context, s *Scheduler, w World) error {
+	for {
+		p, wake, ok := s.Next(w.Now())
+		if ok {
+			w.Begin(ctx, p)
+			continue
+		}
+		ev, err := w.Wait(ctx, wake)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch now := w.Now(); {
+		case ev.Outcome != nil:
+			s.Observe(now, *ev.Outcome)
+		case ev.Put != nil:
+			s.Put(now, *ev.Put)
+		case ev.Remove != "":
+			s.Remove(ev.Remove)
+		case ev.Ask != "":
+			s.Ask(ev.Ask)
+		case ev.Limits != nil:
+			s.SetLimits(now, *ev.Limits)
+		}
+	}
+}
