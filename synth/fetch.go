@@ -1,0 +1,95 @@
+package synth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// Fetch answers a request in process, as a real fetcher would after asking a
+// real server. It implements [freshet.Fetcher].
+func (w *Web) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return freshet.Response{}, &freshet.FetchError{Class: "url", Err: fmt.Errorf("reading the address: %w", err)}
+	}
+	name, ours := strings.CutSuffix(u.Host, domain)
+	host := slices.Index(w.hosts, name)
+	if !ours || host < 0 {
+		return freshet.Response{}, &freshet.FetchError{Class: "dns", Err: fmt.Errorf("no host %s in this web", u.Host)}
+	}
+	a := w.ask(host, u.Path, r.Validators)
+	if err := pause(ctx, w.latency); err != nil {
+		return freshet.Response{URL: r.URL, Requests: 1}, &freshet.FetchError{
+			Class: "timeout.total", Err: fmt.Errorf("waiting for the answer: %w", err),
+		}
+	}
+	return w.response(r, a)
+}
+
+// pause lets d pass, or less if ctx is done before.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// response turns an answer into what a fetcher returns for it.
+func (w *Web) response(r freshet.Request, a answer) (freshet.Response, error) {
+	header := w.header(a)
+	resp := freshet.Response{
+		Status:     a.status,
+		URL:        r.URL,
+		Requests:   1,
+		MediaType:  header.Get("Content-Type"),
+		RetryAfter: a.retryAfter,
+		Validators: freshet.Validators{ETag: header.Get("Etag"), LastModified: header.Get("Last-Modified")},
+		Header:     http.Header{},
+	}
+	for _, name := range freshet.RawHeaders {
+		if v := header.Values(name); v != nil {
+			resp.Header[name] = v
+		}
+	}
+	if t, err := http.ParseTime(resp.LastModified); err == nil {
+		resp.Modified = t
+	}
+	switch a.status {
+	case http.StatusOK:
+		resp.Body = w.content(a)
+		resp.WireBytes = int64(len(resp.Body))
+	case http.StatusNotModified:
+		resp.NotModified = true
+	default:
+		return resp, &freshet.FetchError{Class: classOf(a), Err: fmt.Errorf("the server answered %d %s", a.status, http.StatusText(a.status))}
+	}
+	return resp, nil
+}
+
+// classOf returns the class of a refusal in the words of package fetch.
+func classOf(a answer) freshet.Failure {
+	switch {
+	case a.retryAfter > 0 && (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable):
+		return "retry_after"
+	case a.status == http.StatusGone:
+		return "gone"
+	case a.status >= 500:
+		return "server_error"
+	default:
+		return freshet.Failure(fmt.Sprintf("http.%d", a.status))
+	}
+}
