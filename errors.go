@@ -23,6 +23,11 @@ var (
 	// sync, a read-only file system. Nothing that was acknowledged is lost,
 	// but nothing new can be captured until it is mended.
 	ErrStorage = errors.New("storage cannot be written")
+
+	// ErrStoreFailed means that a sync of the disk failed, so that what the
+	// disk holds is not known. The store writes nothing more until it has been
+	// closed and opened again. It comes together with ErrStorage.
+	ErrStoreFailed = errors.New("the store has given up after a failed write")
 )
 
 // A ConflictError says which source is in the way of one that was to be added.

@@ -15,7 +15,9 @@ type RoundRobin struct {
 	// 0 is its head; the source in slot s is element s+1.
 	next, prev []freshet.Slot
 
-	fresh []newcomer // put since the last choice, and not yet in the ring
+	// Put since the last choice, and not yet in the ring. Such an element is
+	// its own neighbour; one that is not any more has been removed since.
+	fresh []newcomer
 }
 
 type newcomer struct {
@@ -29,24 +31,24 @@ func (r *RoundRobin) Put(_ time.Time, slot freshet.Slot, _ freshet.Source, since
 		r.next, r.prev = []freshet.Slot{0}, []freshet.Slot{0}
 	}
 	r.next, r.prev = grown(r.next, slot+1), grown(r.prev, slot+1)
-	if !r.linked(slot+1) && !slices.ContainsFunc(r.fresh, func(n newcomer) bool { return n.at == slot+1 }) {
-		r.fresh = append(r.fresh, newcomer{slot + 1, since})
+	if at := slot + 1; !r.linked(at) {
+		r.next[at], r.prev[at] = at, at
+		r.fresh = append(r.fresh, newcomer{at, since})
 	}
 }
 
 // Remove implements [freshet.Policy].
-func (r *RoundRobin) Remove(slot freshet.Slot) {
-	r.unlink(slot + 1)
-	r.fresh = slices.DeleteFunc(r.fresh, func(n newcomer) bool { return n.at == slot+1 })
-}
+func (r *RoundRobin) Remove(slot freshet.Slot) { r.unlink(slot + 1) }
 
 // admit puts the newcomers ahead of all others, the longest unseen first.
 func (r *RoundRobin) admit() {
 	slices.SortStableFunc(r.fresh, func(a, b newcomer) int { return a.since.Compare(b.since) })
 	before := freshet.Slot(0)
 	for _, n := range r.fresh {
-		r.insert(n.at, before)
-		before = n.at
+		if r.next[n.at] == n.at {
+			r.insert(n.at, before)
+			before = n.at
+		}
 	}
 	r.fresh = r.fresh[:0]
 }

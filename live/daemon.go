@@ -1,0 +1,192 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet"
+	"freshet/content"
+	"freshet/sched"
+)
+
+// Config says what a Daemon works with. Store, Fetcher and Policy are needed.
+type Config struct {
+	Store   freshet.Store
+	Fetcher freshet.Fetcher
+	Policy  freshet.Policy
+	Limits  sched.Limits
+
+	// Read turns a response into text; nil means content.Extract.
+	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+
+	Keep  freshet.Keep  // bounds on all history together
+	Logs  time.Duration // how long outcomes are kept; 0 means for ever
+	Grace time.Duration // for polls under way when the daemon stops; 0 means 10 seconds
+
+	Log     *slog.Logger          // nil means silence
+	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
+}
+
+// A Daemon watches sources. All its methods but Run may be called at any time
+// and from any goroutine.
+type Daemon struct {
+	cfg    Config
+	inbox  inbox
+	heads  heads
+	asks   asks
+	flying sync.WaitGroup
+
+	running atomic.Bool
+	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
+	fatal   chan error
+	gauges  gauges
+
+	mu     sync.Mutex
+	limits sched.Limits
+}
+
+// New returns a Daemon. It does nothing until Run.
+func New(cfg Config) *Daemon {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Read == nil {
+		cfg.Read = func(_ context.Context, r freshet.Recipe, resp freshet.Response) (content.Reading, error) {
+			return content.Extract(r, resp)
+		}
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 10 * time.Second
+	}
+	return &Daemon{
+		cfg:    cfg,
+		inbox:  newInbox(),
+		heads:  newHeads(),
+		fatal:  make(chan error, 1),
+		limits: cfg.Limits,
+	}
+}
+
+// ErrNotRunning means that there is no daemon at work to ask for a poll.
+var ErrNotRunning = errors.New("no polls are being made")
+
+// Run watches until ctx is done, then lets the polls under way finish. It
+// returns nil when it was asked to stop, and otherwise why it could not go on.
+func (d *Daemon) Run(ctx context.Context) error {
+	s := sched.New(d.cfg.Policy, d.Limits())
+	d.inbox.clear()
+	if err := d.load(ctx, s); err != nil {
+		return fmt.Errorf("load the sources: %w", err)
+	}
+	// Polls under way outlive ctx by the grace; nothing else does.
+	hard, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abandon(nil)
+	d.running.Store(true)
+	defer d.running.Store(false)
+
+	var tidying sync.WaitGroup
+	tidying.Go(func() { d.keepHouse(ctx) })
+	err := sched.Run(hard, s, &world{Daemon: d, stop: ctx.Done()})
+	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
+	d.flying.Wait()
+	grace.Stop()
+	tidying.Wait()
+	if errors.Is(err, errStopped) {
+		return nil
+	}
+	return err
+}
+
+// load tells the scheduler of all sources and of what was polled of late.
+func (d *Daemon) load(ctx context.Context, s *sched.Scheduler) error {
+	now, n := time.Now(), 0
+	for w, err := range d.cfg.Store.Sources(ctx) {
+		if err != nil {
+			return err
+		}
+		d.heads.set(w)
+		s.Put(now, w)
+		n++
+	}
+	d.gauges.sources.Store(int64(n))
+	// A poll that began this long ago has ended, or died with its process.
+	const longestPoll = 5 * time.Minute
+	attempts, err := d.cfg.Store.Attempts(ctx, now.Add(-d.Limits().Budget.Per-longestPoll))
+	if err != nil {
+		return err
+	}
+	s.Resume(now, attempts)
+	return nil
+}
+
+// keepHouse prunes from time to time.
+func (d *Daemon) keepHouse(ctx context.Context) {
+	for wait := time.Minute; ; wait = time.Hour {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		gone, err := d.cfg.Store.Prune(ctx, time.Now(), d.cfg.Keep, d.cfg.Logs)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			d.cfg.Log.Error("prune", "err", err)
+		case gone != freshet.Pruned{}:
+			d.cfg.Log.Info("pruned", "versions", gone.Versions, "outcomes", gone.Outcomes, "bytes", gone.Bytes)
+		}
+	}
+}
+
+// Limits returns the limits in force.
+func (d *Daemon) Limits() sched.Limits {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.limits
+}
+
+// SetLimits changes the limits while polls go on.
+func (d *Daemon) SetLimits(l sched.Limits) {
+	d.mu.Lock()
+	d.limits = l
+	d.mu.Unlock()
+	d.inbox.post(sched.Event{Limits: &l})
+}
+
+// Poll asks for a poll of a source as soon as the budget and its host allow,
+// and returns how it ended.
+func (d *Daemon) Poll(ctx context.Context, id freshet.SourceID) (freshet.Outcome, error) {
+	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+		return freshet.Outcome{}, err
+	}
+	if !d.running.Load() {
+		return freshet.Outcome{}, ErrNotRunning
+	}
+	answer := d.asks.wait(id)
+	defer d.asks.leave(id, answer)
+	d.inbox.post(sched.Event{Ask: id})
+	select {
+	case o := <-answer:
+		return o, nil
+	case <-ctx.Done():
+		return freshet.Outcome{}, context.Cause(ctx)
+	}
+}
+
+// Ask asks for a poll of a source and does not wait for it.
+func (d *Daemon) Ask(ctx context.Context, id freshet.SourceID) error {
+	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+		return err
+	}
+	if !d.running.Load() {
+		return ErrNotRunning
+	}
+	d.inbox.post(sched.Event{Ask: id})
+	return nil
+}

@@ -1,0 +1,129 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// AddSource begins to watch a source. It is the store's AddSource, told to the
+// loop.
+func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
+	s, err := d.cfg.Store.AddSource(ctx, s)
+	if err != nil {
+		return s, err
+	}
+	d.gauges.sources.Add(1)
+	return s, d.put(ctx, s.ID)
+}
+
+// UpdateSource changes a watched source.
+func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
+	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
+		return err
+	}
+	return d.put(ctx, s.ID)
+}
+
+// put tells the loop how a source now is. The head is taken from the store only
+// for a source that is new here: a poll of a known one may be under way.
+func (d *Daemon) put(ctx context.Context, id freshet.SourceID) error {
+	w, err := d.cfg.Store.Source(ctx, id)
+	if errors.Is(err, freshet.ErrNotFound) {
+		return nil // removed again already
+	}
+	if err != nil {
+		return err
+	}
+	if !d.heads.has(id) {
+		d.heads.set(w)
+	}
+	d.inbox.post(sched.Event{Put: &w})
+	return nil
+}
+
+// RemoveSource stops watching a source, and deletes its history if purge is set.
+func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
+	if err := d.cfg.Store.RemoveSource(ctx, id, purge); err != nil {
+		return err
+	}
+	d.gauges.sources.Add(-1)
+	d.heads.drop(id)
+	d.inbox.post(sched.Event{Remove: id})
+	return nil
+}
+
+// A Synced counts what a Sync did.
+type Synced struct{ Added, Changed, Removed, Kept int }
+
+// Sync makes the sources that come from the configuration file those listed.
+// One that is no longer listed is removed, and its history kept. One that was
+// added otherwise and is now listed becomes the file's.
+func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced, err error) {
+	byID, byKey, err := d.index(ctx)
+	if err != nil {
+		return done, err
+	}
+	wanted := map[freshet.SourceID]bool{}
+	for _, s := range listed {
+		s.Origin = freshet.FromFile
+		have, ok := byID[s.ID]
+		if !ok || s.ID == "" {
+			have, ok = byKey[sourceKey(s)]
+		}
+		if !ok {
+			added, err := d.AddSource(ctx, s)
+			if err != nil {
+				return done, fmt.Errorf("source %s: %w", s.URL, err)
+			}
+			wanted[added.ID] = true
+			done.Added++
+			continue
+		}
+		wanted[have.ID] = true
+		s.ID, s.Created = have.ID, have.Created
+		if equal(s, have) {
+			done.Kept++
+			continue
+		}
+		if err := d.UpdateSource(ctx, s); err != nil {
+			return done, fmt.Errorf("source %s: %w", s.URL, err)
+		}
+		done.Changed++
+	}
+	for id, s := range byID {
+		if s.Origin == freshet.FromFile && !wanted[id] {
+			if err := d.RemoveSource(ctx, id, false); err != nil {
+				return done, fmt.Errorf("source %s: %w", s.URL, err)
+			}
+			done.Removed++
+		}
+	}
+	return done, nil
+}
+
+func (d *Daemon) index(ctx context.Context) (byID map[freshet.SourceID]freshet.Source, byKey map[string]freshet.Source, err error) {
+	byID, byKey = map[freshet.SourceID]freshet.Source{}, map[string]freshet.Source{}
+	for w, err := range d.cfg.Store.Sources(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		byID[w.ID], byKey[sourceKey(w.Source)] = w.Source, w.Source
+	}
+	return byID, byKey, nil
+}
+
+// sourceKey is equal for sources that the store would not hold twice.
+func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Recipe.Key() }
+
+// equal reports whether two sources are configured alike.
+func equal(a, b freshet.Source) bool {
+	sameTags := slices.Equal(a.Tags, b.Tags)
+	a.Tags, b.Tags = nil, nil
+	a.Created, b.Created = b.Created, b.Created
+	return sameTags && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
+}

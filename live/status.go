@@ -1,0 +1,67 @@
+package live
+
+import (
+	"sync/atomic"
+	"time"
+
+	"freshet"
+)
+
+// A Status is how a Daemon is doing.
+type Status struct {
+	Running  bool
+	Trouble  string // why nothing can be captured, if nothing can
+	Budget   string
+	Sources  int64
+	UnderWay int64
+	Polls    int64 // since the start, of this process
+	Captured int64 // versions, likewise
+	Failed   int64 // polls, likewise
+
+	// Late is how long after its time the loop last woke, and MostLate the
+	// most that has been since the start.
+	Late, MostLate time.Duration
+}
+
+// gauges count what a Status says.
+type gauges struct {
+	sources, flying, polls, captured, failed atomic.Int64
+	late, mostLate                           atomic.Int64
+}
+
+func (g *gauges) count(o freshet.Outcome) {
+	g.polls.Add(1)
+	switch {
+	case o.Result.Captured():
+		g.captured.Add(1)
+	case o.Result == freshet.Failed:
+		g.failed.Add(1)
+	}
+}
+
+// rang notes that an alarm was heard so long after its time.
+func (g *gauges) rang(late time.Duration) {
+	g.late.Store(int64(late))
+	if int64(late) > g.mostLate.Load() {
+		g.mostLate.Store(int64(late))
+	}
+}
+
+// Status returns how the daemon is doing.
+func (d *Daemon) Status() Status {
+	s := Status{
+		Running:  d.running.Load(),
+		Budget:   d.Limits().Budget.String(),
+		Sources:  d.gauges.sources.Load(),
+		UnderWay: d.gauges.flying.Load(),
+		Polls:    d.gauges.polls.Load(),
+		Captured: d.gauges.captured.Load(),
+		Failed:   d.gauges.failed.Load(),
+		Late:     time.Duration(d.gauges.late.Load()),
+		MostLate: time.Duration(d.gauges.mostLate.Load()),
+	}
+	if why := d.trouble.Load(); why != nil {
+		s.Trouble = *why
+	}
+	return s
+}

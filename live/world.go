@@ -1,0 +1,154 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// A world is one run of a Daemon, as the loop of package sched sees it.
+type world struct {
+	*Daemon
+	stop  <-chan struct{} // closed when no more polls are to begin
+	timer *time.Timer
+}
+
+var errStopped = errors.New("asked to stop")
+
+// Now implements [sched.World].
+func (w *world) Now() time.Time { return time.Now() }
+
+// Begin implements [sched.World].
+func (w *world) Begin(ctx context.Context, p freshet.Poll) {
+	w.gauges.flying.Add(1)
+	w.flying.Go(func() {
+		defer w.gauges.flying.Add(-1)
+		w.poll(ctx, p)
+	})
+}
+
+// Wait implements [sched.World].
+func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
+	var rings <-chan time.Time
+	if !alarm.IsZero() {
+		rings = w.ringAt(alarm)
+	}
+	for {
+		select {
+		case <-w.stop:
+			return sched.Event{}, errStopped
+		case err := <-w.fatal:
+			return sched.Event{}, err
+		default:
+		}
+		if ev, ok := w.inbox.take(); ok {
+			return ev, nil
+		}
+		select {
+		case <-w.inbox.bell:
+		case <-rings:
+			w.gauges.rang(time.Since(alarm))
+			return sched.Event{}, nil
+		case <-w.stop:
+		case err := <-w.fatal:
+			return sched.Event{}, err
+		case <-ctx.Done():
+			return sched.Event{}, context.Cause(ctx)
+		}
+	}
+}
+
+// ringAt sets the one timer.
+func (w *world) ringAt(alarm time.Time) <-chan time.Time {
+	if w.timer == nil {
+		w.timer = time.NewTimer(time.Until(alarm))
+	} else {
+		w.timer.Reset(time.Until(alarm))
+	}
+	return w.timer.C
+}
+
+// An inbox holds what has happened and has not been told to the loop yet. It
+// never blocks those who post.
+type inbox struct {
+	mu     *sync.Mutex
+	events *[]sched.Event
+	bell   chan struct{} // holds one ring
+}
+
+func newInbox() inbox {
+	return inbox{mu: new(sync.Mutex), events: new([]sched.Event), bell: make(chan struct{}, 1)}
+}
+
+func (b inbox) post(ev sched.Event) {
+	b.mu.Lock()
+	*b.events = append(*b.events, ev)
+	b.mu.Unlock()
+	select {
+	case b.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (b inbox) take() (sched.Event, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(*b.events) == 0 {
+		return sched.Event{}, false
+	}
+	ev := (*b.events)[0]
+	*b.events = (*b.events)[1:]
+	return ev, true
+}
+
+func (b inbox) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*b.events = nil
+}
+
+// asks are people waiting for the outcome of a poll they asked for.
+type asks struct {
+	mu      sync.Mutex
+	waiting map[freshet.SourceID][]chan freshet.Outcome
+}
+
+func (a *asks) wait(id freshet.SourceID) chan freshet.Outcome {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.waiting == nil {
+		a.waiting = map[freshet.SourceID][]chan freshet.Outcome{}
+	}
+	c := make(chan freshet.Outcome, 1)
+	a.waiting[id] = append(a.waiting[id], c)
+	return c
+}
+
+func (a *asks) leave(id freshet.SourceID, c chan freshet.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	rest := a.waiting[id][:0]
+	for _, other := range a.waiting[id] {
+		if other != c {
+			rest = append(rest, other)
+		}
+	}
+	if a.waiting[id] = rest; len(rest) == 0 {
+		delete(a.waiting, id)
+	}
+}
+
+func (a *asks) answer(o freshet.Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.waiting[o.Source] {
+		select {
+		case c <- o:
+		default: // answered already
+		}
+	}
+}
