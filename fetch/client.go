@@ -1,0 +1,232 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Client fetches the present state of sources. It is a [freshet.Fetcher],
+// and may be used by many goroutines at once.
+type Client struct {
+	egress *Egress
+	bodies bodyReader
+	agent  []string // header values that all requests share
+}
+
+// accept says what can be read best; a server may send anything all the same.
+const accept = "text/html,application/xhtml+xml,application/json;q=0.9,application/xml;q=0.9,*/*;q=0.8"
+
+// These header values are shared by all requests, which do not change them.
+var (
+	acceptValue   = []string{accept}
+	encodingValue = []string{acceptEncoding}
+)
+
+// New returns a Client.
+func New(c Config) *Client {
+	e := NewEgress(c)
+	return &Client{egress: e, bodies: bodyReader{limits: &e.config}, agent: []string{e.config.Agent}}
+}
+
+// CloseIdle closes the connections that are not in use.
+func (c *Client) CloseIdle() { c.egress.CloseIdle() }
+
+// Fetch brings the present state of a source, as [freshet.Fetcher] says.
+func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Response, error) {
+	ctx, w := watchOver(ctx, &c.egress.config)
+	defer w.end()
+	res := freshet.Response{URL: req.URL}
+	e := c.follow(ctx, w, req, &res)
+	res.Requests = int(w.sent.Load())
+	if e == nil {
+		return res, nil
+	}
+	if res.URL != req.URL {
+		e = hinted(fail(e.Class, "redirected to %s: %w", res.URL, e.Err), "%s", e.Hint)
+	}
+	return res, e
+}
+
+// follow goes where redirects lead and fills res from the last response.
+func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, res *freshet.Response) *freshet.FetchError {
+	config := &c.egress.config
+	guard := config.guard()
+	header := c.header(req.Validators)
+	at, e := guard.parse(req.URL, config.URLBytes)
+	for hops := 0; e == nil; hops++ {
+		var hr *http.Response
+		if hr, e = c.send(ctx, w, at, header); e != nil {
+			break
+		}
+		if !isRedirect(hr.StatusCode) {
+			return c.take(ctx, w, hr, req.Validators, res)
+		}
+		now := time.Now()
+		res.Status, res.RetryAfter = hr.StatusCode, retryAfter(hr.Header, now)
+		c.discard(hr, w)
+		if hops >= config.Redirects {
+			return fail(FailRedirectLimit, "more than %d redirects", max(config.Redirects, 0))
+		}
+		if at, e = guard.next(at, hr.Header, config.URLBytes); e == nil {
+			res.URL = at.String()
+		}
+	}
+	return e
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// header returns the request header, with the validators that can be sent.
+func (c *Client) header(v freshet.Validators) http.Header {
+	h := http.Header{"User-Agent": c.agent, "Accept": acceptValue, "Accept-Encoding": encodingValue}
+	if validETag(v.ETag) {
+		h["If-None-Match"] = []string{v.ETag}
+	}
+	if validDate(v.LastModified) {
+		h["If-Modified-Since"] = []string{v.LastModified}
+	}
+	return h
+}
+
+// conditional reports whether the header asks for changes only.
+func conditional(h http.Header) bool {
+	return h["If-None-Match"] != nil || h["If-Modified-Since"] != nil
+}
+
+// send makes one request.
+func (c *Client) send(ctx context.Context, w *watch, to target, h http.Header) (*http.Response, *freshet.FetchError) {
+	u, err := to.url()
+	if err != nil {
+		return nil, fail(FailBlockedURL, "reading %s: %w", to, err)
+	}
+	req := &http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: h,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	return c.egress.roundTrip(ctx, w, req.WithContext(ctx))
+}
+
+// next returns where a redirect leads, if it may be followed.
+func (g guard) next(from target, h http.Header, limit int) (target, *freshet.FetchError) {
+	// Spaces are common in the wild, and meant as browsers read them.
+	location := strings.ReplaceAll(strings.TrimSpace(h.Get("Location")), " ", "%20")
+	switch {
+	case location == "":
+		return from, fail(FailNoLocation, "a redirect to nowhere")
+	case len(location) > limit:
+		return from, fail(FailBadLocation, "a redirect to a URL longer than %d bytes", limit)
+	case strings.Contains(location, `\`):
+		return from, fail(FailBadLocation, "a redirect to %.200q: a backslash has no place in a URL", location)
+	}
+	base, err := url.Parse(from.String())
+	if err != nil {
+		return from, fail(FailBadLocation, "a redirect from %s: %w", from, err)
+	}
+	u, err := base.Parse(location)
+	if err != nil {
+		return from, fail(FailBadLocation, "a redirect to %.200q, which is not a URL", location)
+	}
+	to, e := g.parse(u.String(), limit)
+	switch {
+	case e != nil && e.Class == FailBlockedURL:
+		return from, hinted(fail(FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
+	case e != nil:
+		return from, hinted(fail(e.Class, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
+	case from.scheme == "https" && to.scheme == "http":
+		return from, fail(FailDowngrade, "a redirect from https to %s", to)
+	}
+	return to, nil
+}
+
+// take fills res from a response that is not a redirect, to a request that
+// carried the validators asked.
+func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked freshet.Validators, res *freshet.Response) *freshet.FetchError {
+	now := time.Now()
+	res.Status = hr.StatusCode
+	e := c.refusal(hr, now, res)
+	received, when := validatorsOf(hr.Header, now), modified(hr.Header, now)
+	switch {
+	case e != nil:
+		c.discard(hr, w)
+	case hr.StatusCode == http.StatusNotModified:
+		hr.Body.Close()
+		res.NotModified, res.Modified = true, when
+		res.ETag = cmp.Or(received.ETag, asked.ETag)
+		res.LastModified = cmp.Or(received.LastModified, asked.LastModified)
+	default:
+		res.Body, res.WireBytes, e = c.bodies.read(hr, w)
+		hr.Body.Close()
+		if f := givenUp(ctx); e != nil && f != nil {
+			e = f // a broken read is only how our giving up shows
+		}
+		if e == nil {
+			res.Validators, res.Modified = received, when
+		}
+	}
+	keepRaw(hr.Header)
+	res.Header = hr.Header
+	res.MediaType = hr.Header.Get("Content-Type")
+	return e
+}
+
+// refusal returns why a response brings nothing to compare, judged by its
+// status, or nil if it does.
+func (c *Client) refusal(hr *http.Response, now time.Time, res *freshet.Response) *freshet.FetchError {
+	status := hr.StatusCode
+	class := func(f freshet.Failure) freshet.Failure { return freshet.Failure(fmt.Sprintf("%s.%d", f, status)) }
+	said := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
+	if status >= 300 && status != http.StatusNotModified {
+		res.RetryAfter = retryAfter(hr.Header, now)
+	}
+	switch {
+	case status == http.StatusNotModified:
+		if conditional(hr.Request.Header) {
+			return nil
+		}
+		return fail(FailUnasked304, "the server answered 304 Not Modified to a request that had no condition")
+	case status == http.StatusNoContent, status == http.StatusResetContent:
+		return fail(FailNoContent, "%s: that is not an empty page", said)
+	case status == http.StatusPartialContent:
+		return fail(FailPartial, "%s: the whole was asked for", said)
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusGone:
+		return hinted(fail(FailGone, "%s", said), "the page will not come back; consider removing the source")
+	case (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && res.RetryAfter > 0:
+		return fail(FailRetryAfter, "%s: come back in %v", said, res.RetryAfter)
+	case status == http.StatusTooManyRequests, status >= 500 && status < 600:
+		return fail(class(FailServerError), "%s", said)
+	case status < 200 || status >= 600:
+		return fail(FailProtocol, "%s, which is not a final status", said)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return hinted(fail(class(FailHTTP), "%s", said), "the page is not open to everybody; check it in a private browser window")
+	}
+	return fail(class(FailHTTP), "%s", said)
+}
+
+// discard closes a body that is of no interest. A small one is read first, so
+// that the connection can be used again.
+func (c *Client) discard(hr *http.Response, w *watch) {
+	const worthwhile = 16 * kib
+	if hr.ContentLength > 0 && hr.ContentLength <= worthwhile {
+		w.reading(hr.Body)
+		// Whether it works out or not, the response has been judged already.
+		_, _ = io.Copy(io.Discard, &wireReader{body: hr.Body, watch: w, limit: worthwhile})
+	}
+	hr.Body.Close()
+}

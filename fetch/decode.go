@@ -1,0 +1,152 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"freshet"
+)
+
+// acceptEncoding names the codings that decoders take off.
+const acceptEncoding = "gzip, br, zstd"
+
+// maxWindow is the largest zstd window that may be used in HTTP (RFC 9659).
+const maxWindow = 8 * mib
+
+// A coding is a content coding, "" being none.
+type coding string
+
+const (
+	identity coding = ""
+	gzipped  coding = "gzip"
+	brotlied coding = "br"
+	zstded   coding = "zstd"
+)
+
+// codingOf returns the content coding of a response. There may be only one:
+// codings upon codings are for bombs.
+func codingOf(h http.Header) (coding, *freshet.FetchError) {
+	found := identity
+	for _, line := range h.Values("Content-Encoding") {
+		for name := range strings.SplitSeq(line, ",") {
+			name = strings.ToLower(strings.TrimSpace(name))
+			switch name {
+			case "", "identity":
+				continue
+			case "x-gzip":
+				name = "gzip"
+			case "gzip", "br", "zstd":
+			default:
+				return "", fail(FailDecode, "the content coding %.40q is not one that was asked for", name)
+			}
+			if found != identity {
+				return "", fail(FailDecode, "the body is coded more than once: %.80q", line)
+			}
+			found = coding(name)
+		}
+	}
+	return found, nil
+}
+
+// A decoder takes off one content coding and can be used again.
+type decoder interface {
+	io.Reader
+	start(from io.Reader) error
+	stop() // and let go of what was read from
+}
+
+// decoders are kept for use again, since each is large.
+type decoders struct {
+	gzip, brotli, zstd sync.Pool
+}
+
+// pool returns where decoders of a coding are kept.
+func (d *decoders) pool(c coding) *sync.Pool {
+	switch c {
+	case gzipped:
+		return &d.gzip
+	case brotlied:
+		return &d.brotli
+	default:
+		return &d.zstd
+	}
+}
+
+// get returns a decoder of a coding at the start of a body.
+func (d *decoders) get(c coding, from io.Reader) (decoder, error) {
+	dec, ok := d.pool(c).Get().(decoder)
+	if !ok {
+		switch c {
+		case gzipped:
+			dec = &gzipDecoder{}
+		case brotlied:
+			dec = &brotliDecoder{}
+		default:
+			dec = &zstdDecoder{}
+		}
+	}
+	if err := dec.start(from); err != nil {
+		d.put(c, dec)
+		return nil, err
+	}
+	return dec, nil
+}
+
+// put takes a decoder back.
+func (d *decoders) put(c coding, dec decoder) {
+	dec.stop()
+	d.pool(c).Put(dec)
+}
+
+// nothing is what an idle decoder reads from.
+type nothing struct{}
+
+func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+
+type gzipDecoder struct{ gzip.Reader }
+
+// start reads the header of the first member; an empty body has none.
+func (d *gzipDecoder) start(from io.Reader) error {
+	if err := d.Reset(from); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("gzip: %w", err)
+	}
+	return nil
+}
+
+func (d *gzipDecoder) stop() { _ = d.Reset(nothing{}) } // the error is that there is nothing
+
+type brotliDecoder struct{ brotli.Reader }
+
+func (d *brotliDecoder) start(from io.Reader) error { return d.Reset(from) }
+func (d *brotliDecoder) stop()                      { _ = d.Reset(nothing{}) } // never fails
+
+type zstdDecoder struct{ *zstd.Decoder }
+
+func (d *zstdDecoder) start(from io.Reader) (err error) {
+	if d.Decoder == nil {
+		// One at a time: no goroutines, so nothing to close either.
+		d.Decoder, err = zstd.NewReader(nil,
+			zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+	}
+	return d.Reset(from)
+}
+
+func (d *zstdDecoder) stop() {
+	if d.Decoder != nil {
+		_ = d.Reset(nil) // lets go of the reader
+	}
+}

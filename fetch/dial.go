@@ -1,0 +1,218 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// maxAnswers bounds how many of a name's addresses are tried.
+const maxAnswers = 16
+
+// A dialer opens connections to the addresses that its guard lets through.
+type dialer struct {
+	guard
+	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	net     net.Dialer
+	tls     *tls.Config
+
+	dnsTimeout, dialTimeout, tlsTimeout time.Duration
+}
+
+func newDialer(c Config) *dialer {
+	d := &dialer{
+		guard:       c.guard(),
+		resolve:     c.Resolver,
+		dnsTimeout:  c.DNSTimeout,
+		dialTimeout: c.DialTimeout,
+		tlsTimeout:  c.TLSTimeout,
+		tls: &tls.Config{
+			MinVersion:         tls.VersionTLS12,
+			RootCAs:            c.RootCAs,
+			NextProtos:         []string{"h2", "http/1.1"},
+			ClientSessionCache: tls.NewLRUClientSessionCache(c.IdleConns),
+		},
+	}
+	d.net.Control = d.control
+	if d.resolve == nil {
+		d.resolve = systemLookup
+	}
+	return d
+}
+
+// systemLookup resolves a name as the machine does. A name of several labels
+// is rooted, so that no search domain is hung on to it.
+func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if strings.Contains(host, ".") {
+		host += "."
+	}
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// dial connects to address, a host and a port.
+func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	host, portText, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fail(FailBlockedURL, "no host and port in %q", address)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, fail(FailBlockedPort, "no such port: %q", portText)
+	}
+	addrs, err := d.addrs(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(d.dialTimeout)
+	var firstErr error
+	for i, a := range addrs {
+		// A dead address must leave time for the ones after it.
+		until := time.Until(deadline) / time.Duration(len(addrs)-i)
+		conn, err := d.dialOne(ctx, netip.AddrPortFrom(a, uint16(port)), until)
+		if err == nil {
+			return conn, nil
+		}
+		if firstErr == nil {
+			firstErr = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, dialFailure(firstErr, address, d.dialTimeout)
+}
+
+func (d *dialer) dialOne(ctx context.Context, to netip.AddrPort, within time.Duration) (net.Conn, error) {
+	nd := d.net
+	nd.Timeout = max(within, time.Millisecond)
+	return nd.DialContext(ctx, "tcp", to.String())
+}
+
+// dialFailure tells why no connection came about.
+func dialFailure(err error, address string, limit time.Duration) error {
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return e
+	}
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		return fail(FailTimeoutDial, "%s took no connection within %v", address, limit)
+	}
+	return fail(FailConnect, "connecting to %s: %w", address, bare(err))
+}
+
+// bare returns what is at the bottom of a network error, without the
+// addresses and system calls around it.
+func bare(err error) error {
+	for {
+		op, ok := errors.AsType[*net.OpError](err)
+		if !ok {
+			break
+		}
+		err = op.Err
+	}
+	return err
+}
+
+// addrs returns the addresses of host, all of which may be connected to.
+func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		if e := d.judgeAddr(a); e != nil {
+			return nil, e
+		}
+		return []netip.Addr{a}, nil
+	}
+	if isLocalhost(host) {
+		return d.loopbacks(host)
+	}
+	within, cancel := context.WithTimeout(ctx, d.dnsTimeout)
+	defer cancel()
+	addrs, err := d.resolve(within, host)
+	switch {
+	case err != nil && within.Err() != nil && ctx.Err() == nil:
+		return nil, fail(FailDNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
+	case err != nil:
+		return nil, lookupFailure(host, err)
+	case len(addrs) == 0:
+		return nil, fail(FailDNS, "looking up %s: the name has no address", host)
+	}
+	// One forbidden answer spoils them all: a name that points both outside
+	// and inside is an attempt to get inside.
+	for _, a := range addrs {
+		if e := d.judgeAddr(a); e != nil {
+			return nil, hinted(fail(e.Class, "looking up %s: %w", host, e), "%s", e.Hint)
+		}
+	}
+	return addrs[:min(len(addrs), maxAnswers)], nil
+}
+
+// lookupFailure tells why a name has no address.
+func lookupFailure(host string, err error) error {
+	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
+		return hinted(fail(FailDNS, "looking up %s: no such host", host), "check the spelling of the host")
+	}
+	return fail(FailDNS, "looking up %s: %w", host, err)
+}
+
+// loopbacks returns the loopback addresses that are open. The name is not
+// looked up, so an answer that is refused tells of no ill will.
+func (d *dialer) loopbacks(host string) ([]netip.Addr, error) {
+	addrs := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	e := d.judgeAddr(addrs[0])
+	addrs = slices.DeleteFunc(addrs, func(a netip.Addr) bool { return d.judgeAddr(a) != nil })
+	if len(addrs) == 0 {
+		return nil, hinted(fail(FailBlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
+	}
+	return addrs, nil
+}
+
+// dialTLS connects to address and shakes hands.
+func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := d.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := net.SplitHostPort(address) // dial has split it already
+	config := d.tls.Clone()
+	config.ServerName = host
+	secure := tls.Client(conn, config)
+	within, cancel := context.WithTimeout(ctx, d.tlsTimeout)
+	defer cancel()
+	if err := secure.HandshakeContext(within); err != nil {
+		conn.Close()
+		if within.Err() != nil && ctx.Err() == nil {
+			return nil, fail(FailTimeoutTLS, "%s did not end the TLS handshake within %v", address, d.tlsTimeout)
+		}
+		return nil, tlsFailure(address, err)
+	}
+	return secure, nil
+}
+
+// tlsFailure tells why there is no trust, and what can be done about it.
+func tlsFailure(address string, err error) error {
+	e := fail(FailTLS, "shaking hands with %s: %w", address, bare(err))
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return hinted(e, "the server does not speak TLS on that port; is it an http:// address?")
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return hinted(e, "if the server is yours, add its authority to the system's certificates (SSL_CERT_FILE)")
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return hinted(e, "the certificate is for another name; check the host in the URL")
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return hinted(e, "the certificate has expired, or this machine's clock is wrong")
+	}
+	if errors.Is(err, io.EOF) {
+		return fail(FailTLS, "%s hung up during the TLS handshake", address)
+	}
+	return e
+}

@@ -1,0 +1,172 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"freshet"
+)
+
+// An Egress sends single requests out of the program: it refuses addresses
+// that the configuration does not open, follows no redirect, and bounds the
+// header and the time of a response.
+type Egress struct {
+	config    Config
+	transport *http.Transport
+}
+
+// idleTimeout is how long a connection is kept for the next poll.
+const idleTimeout = 90 * time.Second
+
+// NewEgress returns an Egress.
+func NewEgress(c Config) *Egress {
+	c = c.withDefaults()
+	d := newDialer(c)
+	return &Egress{config: c, transport: &http.Transport{
+		Proxy:                  nil, // the guard would see only the proxy's address
+		DialContext:            d.dial,
+		DialTLSContext:         d.dialTLS,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // bodies are decoded under our limits
+		ResponseHeaderTimeout:  c.HeaderTimeout,
+		MaxResponseHeaderBytes: c.HeaderBytes,
+		MaxIdleConns:           c.IdleConns,
+		MaxIdleConnsPerHost:    max(c.IdleConns/8, 1),
+		IdleConnTimeout:        idleTimeout,
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerConnection: 4 * mib,
+			MaxReceiveBufferPerStream:     1 * mib,
+		},
+	}}
+}
+
+// CloseIdle closes the connections that are not in use.
+func (e *Egress) CloseIdle() { e.transport.CloseIdleConnections() }
+
+// Do sends one request and returns the response as it is, whatever its status.
+// The errors are *freshet.FetchError. The body ends when the total time is
+// over; the caller bounds how much of it to read, and closes it.
+func (e *Egress) Do(req *http.Request) (*http.Response, error) {
+	t, refusal := e.config.guard().parse(req.URL.String(), e.config.URLBytes)
+	if refusal != nil {
+		return nil, refusal
+	}
+	u, err := t.url()
+	if err != nil {
+		return nil, fail(FailBlockedURL, "reading %s: %w", t, err)
+	}
+	ctx, w := watchOver(req.Context(), &e.config)
+	req = req.Clone(ctx)
+	req.URL, req.Host = u, ""
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", e.config.Agent)
+	}
+	hr, failure := e.roundTrip(ctx, w, req)
+	if failure != nil {
+		w.end()
+		return nil, failure
+	}
+	w.reading(hr.Body)
+	hr.Body = &watchedBody{ReadCloser: hr.Body, watch: w}
+	return hr, nil
+}
+
+// A watchedBody counts what is read for its watch, and ends it when closed.
+type watchedBody struct {
+	io.ReadCloser
+	watch *watch
+}
+
+// Read reads from the body.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.watch.wire.Add(int64(n))
+	return n, err
+}
+
+// Close closes the body and ends the watch.
+func (b *watchedBody) Close() error {
+	defer b.watch.end()
+	return b.ReadCloser.Close()
+}
+
+// roundTrip sends a request that has been checked, under a watch.
+func (e *Egress) roundTrip(ctx context.Context, w *watch, req *http.Request) (*http.Response, *freshet.FetchError) {
+	w.grant()
+	hr, err := e.transport.RoundTrip(req)
+	if err != nil {
+		return nil, e.headerFailure(ctx, err)
+	}
+	if hr.StatusCode == http.StatusSwitchingProtocols {
+		// Its body is the bare connection, which no deadline ends.
+		hr.Body.Close()
+		return nil, fail(FailProtocol, "the server switches to a protocol that nobody asked for")
+	}
+	return hr, nil
+}
+
+// headerFailure tells why no response header came.
+func (e *Egress) headerFailure(ctx context.Context, err error) *freshet.FetchError {
+	if f := givenUp(ctx); f != nil {
+		return f
+	}
+	if f, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return f
+	}
+	text := err.Error()
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		return fail(FailTimeoutHeader, "no response header within %v", e.config.HeaderTimeout)
+	}
+	switch {
+	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"):
+		return fail(FailLargeHeader, "the response header is larger than %d bytes", e.config.HeaderBytes)
+	case brokenOff(err):
+		return fail(FailProtocol, "the server hung up without an answer: %w", bare(err))
+	}
+	return fail(FailProtocol, "reading the response header: %w", bare(err))
+}
+
+// givenUp returns why a fetch was ended from our side, if it was.
+func givenUp(ctx context.Context) *freshet.FetchError {
+	if ctx.Err() == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if f, ok := errors.AsType[*freshet.FetchError](cause); ok {
+		return f
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return fail(FailTimeoutTotal, "the caller's time is over: %w", cause)
+	}
+	return fail(FailCanceled, "given up: %w", cause)
+}
+
+// brokenOff reports whether err is the other side hanging up.
+func brokenOff(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
+		strings.HasPrefix(err.Error(), "stream error:") || strings.Contains(err.Error(), "http2: client connection lost") ||
+		strings.Contains(err.Error(), "server sent GOAWAY")
+}
+
+// Trusted returns a client for the program's own daemon, at an address that
+// the operator gave on the command line. It has no guard, because that daemon
+// mostly listens on loopback and nobody but the operator chooses where it is:
+// it must never be given a URL that came from anywhere else. The timeout
+// bounds the wait for a response header; a stream may go on for ever.
+func Trusted(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			ResponseHeaderTimeout: timeout,
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   10 * time.Second,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

@@ -1,0 +1,137 @@
+package fetch
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+
+	"freshet"
+)
+
+// A guard decides where the program may connect to.
+type guard struct {
+	allow []netip.Prefix
+	ports []uint16
+	self  []netip.AddrPort
+}
+
+func (c Config) guard() guard { return guard{allow: c.Allow, ports: c.Ports, self: c.Self} }
+
+// CheckAddr returns an error, a *freshet.FetchError, if the configuration does
+// not let the program connect to an address.
+func (c Config) CheckAddr(to netip.AddrPort) error {
+	if e := c.withDefaults().guard().judge(to); e != nil {
+		return e
+	}
+	return nil
+}
+
+// judge returns why a connection to an address is refused, or nil.
+func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
+	if e := g.judgeAddr(to.Addr()); e != nil {
+		return e
+	}
+	a := to.Addr().Unmap()
+	if slices.ContainsFunc(g.self, func(own netip.AddrPort) bool { return reaches(own, a, to.Port()) }) {
+		return hinted(fail(FailBlockedEgress, "%s is this program itself", to),
+			"watch the pages that Freshet watches, not Freshet")
+	}
+	return g.judgePort(a, to.Port())
+}
+
+// judgeAddr returns why an address is refused whatever the port, or nil.
+func (g guard) judgeAddr(addr netip.Addr) *freshet.FetchError {
+	if addr.Zone() != "" {
+		return fail(FailBlockedEgress, "%s has a zone", addr)
+	}
+	a := addr.Unmap()
+	if isMetadata(a) {
+		return hinted(fail(FailBlockedEgress, "%s is a cloud's metadata service", addr),
+			"metadata services are never fetched from, whatever is allowed")
+	}
+	if b, is := reservation(a); is && !g.allowed(a) {
+		return hinted(fail(FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
+			"if it is to be watched, allow it with --allow-cidr %s", opening(a, b))
+	}
+	for _, inner := range wrapped(a) {
+		if e := g.judgeAddr(inner); e != nil {
+			return hinted(fail(FailBlockedEgress, "%s leads to an address that is refused: %w", addr, e), "%s", e.Hint)
+		}
+	}
+	return nil
+}
+
+// opening returns the narrowest range that it makes sense to allow.
+func opening(a netip.Addr, b block) netip.Prefix {
+	if a.IsLoopback() {
+		return b.prefix
+	}
+	return netip.PrefixFrom(a, a.BitLen())
+}
+
+// judgePort returns why a port is refused, or nil.
+func (g guard) judgePort(a netip.Addr, port uint16) *freshet.FetchError {
+	if g.allowed(a) || slices.Contains(g.ports, port) {
+		return nil
+	}
+	return hinted(fail(FailBlockedPort, "port %d is not one that web servers listen on", port),
+		"only the ports %v are open; allow the address with --allow-cidr to reach all of its ports", g.ports)
+}
+
+func (g guard) allowed(a netip.Addr) bool {
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// allowsLoopback reports whether a name for this machine may be fetched from.
+func (g guard) allowsLoopback() bool {
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool {
+		return p.Contains(netip.IPv6Loopback()) || p.Overlaps(reserved[0].prefix)
+	})
+}
+
+// allowsNetwork reports whether anything but this machine has been opened, so
+// that a name of a private network may turn out to be allowed.
+func (g guard) allowsNetwork() bool {
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool {
+		return !p.Addr().IsLoopback() || p.Bits() < 8
+	})
+}
+
+// control has the last word: it sees the address that a socket is about to be
+// connected to, after all names are resolved.
+func (g guard) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fail(FailBlockedEgress, "no address in %q", address)
+	}
+	if e := g.judge(to); e != nil {
+		return e
+	}
+	return nil
+}
+
+// reaches reports whether a connection to a and port arrives at own.
+func reaches(own netip.AddrPort, a netip.Addr, port uint16) bool {
+	if own.Port() != port {
+		return false
+	}
+	listener := own.Addr().Unmap()
+	if !listener.IsUnspecified() {
+		return listener == a || a.IsUnspecified() && listener.IsLoopback()
+	}
+	return a.IsLoopback() || a.IsUnspecified() || ofThisMachine(a)
+}
+
+// ofThisMachine reports whether a is an address of a local interface. If they
+// cannot be listed it says yes: better one page unseen than a loop.
+func ofThisMachine(a netip.Addr) bool {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(addrs, func(local net.Addr) bool {
+		p, err := netip.ParsePrefix(local.String())
+		return err == nil && p.Addr().Unmap() == a
+	})
+}

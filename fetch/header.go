@@ -1,0 +1,115 @@
+package fetch
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"freshet"
+)
+
+const (
+	maxETag       = 1 * kib
+	maxKept       = 8 * kib // of one header value that is kept with a version
+	maxRetryAfter = 24 * time.Hour
+	clockSlack    = 5 * time.Minute // by which a server's dates may contradict each other
+)
+
+// keepRaw drops from h all that is not kept with a version, and values that
+// could not be shown or sent on. It works in place: h is nobody else's.
+func keepRaw(h http.Header) {
+	for name, values := range h {
+		kept := slices.Contains(freshet.RawHeaders, name)
+		for _, v := range values {
+			kept = kept && len(v) <= maxKept && httpguts.ValidHeaderFieldValue(v)
+		}
+		if !kept {
+			delete(h, name)
+		}
+	}
+}
+
+// dateOf returns when a response says it was made, or now.
+func dateOf(h http.Header, now time.Time) time.Time {
+	if t, err := http.ParseTime(h.Get("Date")); err == nil {
+		return t
+	}
+	return now
+}
+
+// retryAfter returns how long a response asks to stay away. A date counts from
+// the response's own Date, so that no clock but the server's matters.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	if strings.Trim(v, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(v, 10, 64)
+		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	t, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	return min(max(t.Sub(dateOf(h, now)), 0), maxRetryAfter)
+}
+
+// validatorsOf returns what a response gives to ask "has it changed?" with.
+//
+// A Last-Modified in the very second of the response says nothing about the
+// rest of that second: to send it back would be to miss a change within it.
+func validatorsOf(h http.Header, now time.Time) freshet.Validators {
+	var v freshet.Validators
+	if tag := h.Get("Etag"); validETag(tag) {
+		v.ETag = tag
+	}
+	lm := h.Get("Last-Modified")
+	if t, err := http.ParseTime(lm); err == nil && t.Before(dateOf(h, now).Truncate(time.Second)) {
+		v.LastModified = lm
+	}
+	return v
+}
+
+// validETag reports whether tag is an entity tag of a size worth keeping.
+func validETag(tag string) bool {
+	if len(tag) > maxETag {
+		return false
+	}
+	opaque := strings.TrimPrefix(tag, "W/")
+	if len(opaque) < 2 || opaque[0] != '"' || opaque[len(opaque)-1] != '"' {
+		return false
+	}
+	for _, c := range []byte(opaque[1 : len(opaque)-1]) {
+		if c <= ' ' || c == '"' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// validDate reports whether s can be sent as If-Modified-Since.
+func validDate(s string) bool {
+	if s == "" {
+		return false
+	}
+	_, err := http.ParseTime(s)
+	return err == nil
+}
+
+// modified returns when a response says its content last changed, or zero if
+// it does not say or cannot be believed.
+func modified(h http.Header, now time.Time) time.Time {
+	t, err := http.ParseTime(h.Get("Last-Modified"))
+	if err != nil || t.Year() < 1990 || t.After(dateOf(h, now).Add(clockSlack)) {
+		return time.Time{}
+	}
+	return t
+}

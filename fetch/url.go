@@ -1,0 +1,304 @@
+package fetch
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"freshet"
+)
+
+// CheckURL returns raw in its normal form: scheme and host in lower case, the
+// host in ASCII, without default port and fragment, the rest as written. It
+// returns a *freshet.InvalidError for a URL that could not be fetched from
+// under this configuration, whatever its host resolves to.
+//
+// It is strict where parsers are known to disagree about which host is meant,
+// since then one of them checks a host and another connects to it.
+func (c Config) CheckURL(raw string) (string, error) {
+	c = c.withDefaults()
+	u, refusal := c.guard().parse(raw, c.URLBytes)
+	if refusal == nil {
+		return u.String(), nil
+	}
+	err := &freshet.InvalidError{Field: "url", Reason: refusal.Error()}
+	if refusal.Hint != "" {
+		return "", freshet.WithHint(err, refusal.Hint)
+	}
+	return "", err
+}
+
+// A target is an admitted URL in its parts.
+type target struct {
+	scheme string
+	host   string // as it is dialled: with its port, unless that is the default, and IPv6 in brackets
+	rest   string // path and query, as written
+}
+
+// String returns the URL.
+func (t target) String() string { return t.scheme + "://" + t.host + t.rest }
+
+// url returns t as net/http wants it: what it would not send as written is
+// escaped here, lest it escape all of the path anew.
+func (t target) url() (*url.URL, error) {
+	path, query, asked := strings.Cut(t.rest, "?")
+	path = escape(path, "\"<>^`{|}")
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, err
+	}
+	return &url.URL{
+		Scheme: t.scheme, Host: t.host, Path: plain, RawPath: path,
+		RawQuery: escape(query, ""), ForceQuery: asked && query == "",
+	}, nil
+}
+
+// parse takes a URL apart and returns why it is refused, if it is.
+func (g guard) parse(raw string, limit int) (target, *freshet.FetchError) {
+	if e := checkText(raw, limit); e != nil {
+		return target{}, e
+	}
+	scheme, after, ok := strings.Cut(raw, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || scheme != "http" && scheme != "https" {
+		return target{}, badScheme(raw)
+	}
+	after, _, _ = strings.Cut(after, "#")
+	authority, rest := after, "/"
+	if i := strings.IndexAny(after, "/?"); i >= 0 {
+		authority, rest = after[:i], after[i:]
+	}
+	if rest[0] == '?' {
+		rest = "/" + rest
+	}
+	t := target{scheme: scheme, rest: rest}
+	if path, _, _ := strings.Cut(rest, "?"); !validEscapes(path) {
+		return target{}, fail(FailBlockedURL, "a %% in the path must be followed by two hexadecimal digits")
+	}
+	host, port, e := g.parseAuthority(authority)
+	if e != nil {
+		return target{}, e
+	}
+	t.host = host
+	if strings.Contains(host, ":") {
+		t.host = "[" + host + "]"
+	}
+	if port != defaultPort(scheme) && port != 0 {
+		t.host = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	}
+	if port == 0 {
+		port = defaultPort(scheme)
+	}
+	return t, g.judgeHost(host, port)
+}
+
+// checkText refuses what no URL may hold.
+func checkText(raw string, limit int) *freshet.FetchError {
+	switch {
+	case raw == "":
+		return fail(FailBlockedURL, "there is no URL")
+	case len(raw) > limit:
+		return fail(FailBlockedURL, "longer than %d bytes", limit)
+	case !utf8.ValidString(raw):
+		return fail(FailBlockedURL, "not UTF-8")
+	case strings.Contains(raw, `\`):
+		return fail(FailBlockedURL, "a backslash has no place in a URL")
+	case strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return fail(FailBlockedURL, "a space or control character has no place in a URL")
+	}
+	return nil
+}
+
+func badScheme(raw string) *freshet.FetchError {
+	scheme, _, ok := strings.Cut(raw, ":")
+	scheme = strings.ToLower(scheme)
+	switch {
+	case ok && (scheme == "http" || scheme == "https"):
+		return fail(FailBlockedURL, "%s: must be followed by // and a host", scheme)
+	case !ok || strings.ContainsAny(scheme, "./[") || scheme == "localhost":
+		return hinted(fail(FailBlockedScheme, "not an absolute URL"), "begin it with https:// or http://")
+	}
+	return hinted(fail(FailBlockedScheme, "%q is not a scheme that can be watched", scheme), "only http and https URLs can be watched")
+}
+
+// parseAuthority takes host and port apart; a port that is not given is zero.
+func (g guard) parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) {
+	switch {
+	case s == "":
+		return "", 0, fail(FailBlockedURL, "there is no host")
+	case strings.Contains(s, "@"):
+		return "", 0, hinted(fail(FailBlockedURL, "a user name or password has no place in a URL"), "remove what stands before the @")
+	case strings.Contains(s, "%"):
+		return "", 0, fail(FailBlockedURL, "a host must be written without %% escapes and zones")
+	}
+	host, portText, hasPort := strings.Cut(s, ":")
+	if s[0] == '[' {
+		end := strings.LastIndexByte(s, ']')
+		if end < 0 || end+1 < len(s) && s[end+1] != ':' {
+			return "", 0, fail(FailBlockedURL, "the brackets around the address do not match")
+		}
+		host, hasPort = s[:end+1], end+1 < len(s)
+		portText = strings.TrimPrefix(s[end+1:], ":")
+	}
+	if hasPort && portText != "" {
+		n, err := strconv.ParseUint(portText, 10, 16)
+		if err != nil || n == 0 || portText[0] == '+' {
+			return "", 0, fail(FailBlockedURL, "no such port: %q", portText)
+		}
+		port = uint16(n)
+	}
+	host, e = normalHost(host)
+	return host, port, e
+}
+
+// normalHost returns a host as it is to be resolved: an address without
+// brackets, or a name in lower-case ASCII without a dot at the end.
+func normalHost(s string) (string, *freshet.FetchError) {
+	if s == "" {
+		return "", fail(FailBlockedURL, "there is no host")
+	}
+	if s[0] == '[' {
+		a, err := netip.ParseAddr(s[1 : len(s)-1])
+		if err != nil || !a.Is6() {
+			return "", fail(FailBlockedURL, "%s is not an IPv6 address", s)
+		}
+		return a.String(), nil
+	}
+	name, err := asciiName(s)
+	if err != nil {
+		return "", fail(FailBlockedURL, "the host %q is not a valid name", s)
+	}
+	trimmed := strings.TrimSuffix(name, ".")
+	disguised := name != strings.ToLower(s)
+	switch {
+	case endsInNumber(trimmed):
+		a, err := netip.ParseAddr(name)
+		if err != nil || disguised {
+			return "", hinted(fail(FailBlockedURL, "the host %q looks like an IPv4 address but is not written as one", s),
+				"write an IPv4 address as four decimal numbers without leading zeros")
+		}
+		return a.String(), nil
+	case disguised && isLocalhost(trimmed):
+		return "", fail(FailBlockedURL, "the host %q is localhost in disguise", s)
+	case !validLabels(trimmed):
+		return "", fail(FailBlockedURL, "the host %q is not a valid name", s)
+	}
+	return trimmed, nil
+}
+
+// asciiName returns a name as it is looked up.
+func asciiName(s string) (string, error) {
+	s = strings.ToLower(s)
+	plain := !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	if plain && !strings.Contains(s, "xn--") {
+		return s, nil
+	}
+	return idna.Lookup.ToASCII(s)
+}
+
+// endsInNumber reports whether a name's last label is a number in some
+// notation, so that some resolvers would take the name for an address.
+func endsInNumber(name string) bool {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if last == "" {
+		return false
+	}
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
+}
+
+func validLabels(name string) bool {
+	if len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+		if label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// inward lists the ends of names that only private networks answer for.
+var inward = []string{
+	".internal", ".local", ".localdomain", ".lan", ".home", ".home.arpa", ".corp", ".intranet", ".private",
+}
+
+// metadataNames are names of metadata services; their addresses are refused
+// as well, but the name is enough.
+var metadataNames = []string{"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
+
+func isLocalhost(name string) bool {
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// judgeHost returns why a host is refused before it is resolved, or nil.
+func (g guard) judgeHost(host string, port uint16) *freshet.FetchError {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return g.judge(netip.AddrPortFrom(a, port))
+	}
+	internal := !strings.Contains(host, ".") || slices.ContainsFunc(inward, func(end string) bool { return strings.HasSuffix(host, end) })
+	switch {
+	case slices.Contains(metadataNames, host):
+		return hinted(fail(FailBlockedEgress, "%s is a cloud's metadata service", host),
+			"metadata services are never fetched from, whatever is allowed")
+	case isLocalhost(host):
+		if !g.allowsLoopback() {
+			return hinted(fail(FailBlockedEgress, "%s is this machine", host),
+				"if it is to be watched, allow it with --allow-cidr %s", reserved[0].prefix)
+		}
+		return nil
+	case internal && !g.allowsNetwork():
+		return hinted(fail(FailBlockedEgress, "%s is not a public name", host),
+			"if it is to be watched, allow its network with --allow-cidr")
+	case len(g.allow) > 0 || slices.Contains(g.ports, port):
+		return nil // what it resolves to decides
+	}
+	return g.judgePort(netip.Addr{}, port)
+}
+
+func defaultPort(scheme string) uint16 {
+	if scheme == "https" {
+		return 443
+	}
+	return 80
+}
+
+// validEscapes reports whether every % in a path begins an escape.
+func validEscapes(path string) bool {
+	_, err := url.PathUnescape(path)
+	return err == nil
+}
+
+// escape escapes the bytes of s that are not ASCII, and those that are listed.
+func escape(s, listed string) string {
+	special := func(c byte) bool { return c >= utf8.RuneSelf || strings.IndexByte(listed, c) >= 0 }
+	clean := true
+	for i := range len(s) {
+		clean = clean && !special(s[i])
+	}
+	if clean {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if special(s[i]) {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
