@@ -1,0 +1,115 @@
+package content
+
+import (
+	"bytes"
+	"mime"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+
+	"freshet"
+)
+
+// decode returns body as valid UTF-8 without a byte order mark.
+//
+// A byte order mark rules, then what the server declares. What the document
+// itself declares is asked only if it is not valid UTF-8: text in another
+// encoding that happens to be valid UTF-8 is as good as unknown, whereas stale
+// declarations in pages that have long moved to UTF-8 are common. If nobody
+// says, the encoding is guessed. Bytes that the encoding does not know become
+// U+FFFD.
+func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
+	label := markOf(body)
+	if label == "" {
+		_, params, _ := mime.ParseMediaType(mediaType)
+		label = params["charset"]
+		if kind == freshet.JSON && utf8.Valid(body) {
+			label = "" // JSON is UTF-8, whatever a careless server adds
+		}
+	}
+	enc, name := charset.Lookup(label)
+	if enc == nil {
+		if utf8.Valid(body) && bytes.IndexByte(body, escape) < 0 {
+			return body, nil
+		}
+		if enc, name = charset.Lookup(declared(kind, body)); enc == nil {
+			enc, name = guess(kind, body)
+		}
+	}
+	switch name {
+	case "utf-8", "":
+		return bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\ufeff")), []byte("\ufffd")), nil
+	case "replacement":
+		return nil, fail(FailEncoding, "", "the page is in %q, an encoding that is not safe to read", label)
+	}
+	text, err := enc.NewDecoder().Bytes(body)
+	if err != nil {
+		return nil, fail(FailEncoding, "", "decode from %s: %w", name, err)
+	}
+	return bytes.ToValidUTF8(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\ufffd")), nil
+}
+
+// escape starts a shift sequence in ISO-2022-JP, whose bytes are all ASCII.
+const escape = 0x1b
+
+// markOf returns the encoding that a byte order mark names.
+func markOf(body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return "utf-8"
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return "utf-16le"
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return "utf-16be"
+	}
+	return ""
+}
+
+var (
+	metaCharset = regexp.MustCompile(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})`)
+	xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{1,200}encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})["']`)
+)
+
+// declared returns the encoding that the start of the document names.
+func declared(kind freshet.Kind, body []byte) string {
+	head := body[:min(len(body), 1024)]
+	if m := xmlEncoding.FindSubmatch(head); m != nil {
+		return notWide(string(m[1]))
+	}
+	if kind == freshet.HTML {
+		if m := metaCharset.FindSubmatch(head); m != nil {
+			return notWide(string(m[1]))
+		}
+	}
+	return ""
+}
+
+// notWide returns label unless it names UTF-16: if that were true its name
+// could not have been read.
+func notWide(label string) string {
+	if _, name := charset.Lookup(label); name == "utf-16le" || name == "utf-16be" {
+		return "utf-8"
+	}
+	return label
+}
+
+// guess returns the likeliest encoding of body, by the statistics of its bytes.
+func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
+	if utf8.Valid(body) {
+		return charset.Lookup("utf-8")
+	}
+	d := chardet.NewTextDetector()
+	if kind == freshet.HTML || kind == freshet.Feed {
+		d = chardet.NewHtmlDetector()
+	}
+	best, err := d.DetectBest(body[:min(len(body), 64<<10)])
+	if err == nil {
+		if enc, name := charset.Lookup(best.Charset); enc != nil && name != "replacement" {
+			return enc, name
+		}
+	}
+	return charset.Lookup("windows-1252")
+}

@@ -1,0 +1,216 @@
+package content
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"znkr.io/diff"
+)
+
+// Bounds on what is compared line by line.
+const (
+	maxDiff      = 2 << 20 // bytes of each text
+	maxDiffLines = 200_000 // of both texts together
+	fastDiff     = 20_000  // more lines than this need not give the smallest diff
+	diffContext  = 3       // unchanged lines around a change
+)
+
+// An Op says what became of a line.
+type Op string
+
+// What can become of a line.
+const (
+	Keep   Op = " " // in both texts
+	Remove Op = "-" // only in the old one
+	Add    Op = "+" // only in the new one
+)
+
+// A Line is a line of a diff. Old and New are its numbers in the two texts,
+// from 1; zero where it is not there.
+type Line struct {
+	Op   Op     `json:"op"`
+	Old  int    `json:"old,omitempty"`
+	New  int    `json:"new,omitempty"`
+	Text string `json:"text"` // without its newline
+
+	// Unended is set if the line is the last of its text and has no newline.
+	Unended bool `json:"unended,omitempty"`
+}
+
+// A Hunk is a run of changed lines with the unchanged lines around them. The
+// line numbers count from 1.
+type Hunk struct {
+	OldStart int    `json:"old_start"`
+	OldLines int    `json:"old_lines"`
+	NewStart int    `json:"new_start"`
+	NewLines int    `json:"new_lines"`
+	Lines    []Line `json:"lines"`
+}
+
+// A Delta is the step from one text to another.
+type Delta struct {
+	Hunks   []Hunk `json:"hunks"`
+	Added   int    `json:"added"`   // lines
+	Removed int    `json:"removed"` // lines
+
+	// Coarse is set if the texts are too large to compare line by line: one
+	// has replaced the other, all lines were removed and all lines added, and
+	// there are no hunks.
+	Coarse bool `json:"coarse,omitempty"`
+}
+
+// Diff compares two texts by lines. It takes bounded time; see Delta.Coarse.
+func Diff(old, new []byte) Delta {
+	if bytes.Equal(old, new) {
+		return Delta{}
+	}
+	n, m := countLines(old), countLines(new)
+	if len(old) > maxDiff || len(new) > maxDiff || n+m > maxDiffLines {
+		return Delta{Added: m, Removed: n, Coarse: true}
+	}
+	opts := []diff.Option{diff.Context(diffContext)}
+	if n+m > fastDiff {
+		opts = append(opts, diff.Fast())
+	}
+	var d Delta
+	for _, h := range diff.Hunks(lines(old, n), lines(new, m), opts...) {
+		hunk := Hunk{
+			OldStart: h.PosX + 1, OldLines: h.EndX - h.PosX,
+			NewStart: h.PosY + 1, NewLines: h.EndY - h.PosY,
+			Lines: make([]Line, 0, len(h.Edits)),
+		}
+		x, y := h.PosX, h.PosY
+		for _, e := range h.Edits {
+			switch e.Op {
+			case diff.Match:
+				x, y = x+1, y+1
+				hunk.add(Keep, x, y, e.X)
+			case diff.Delete:
+				x++
+				d.Removed++
+				hunk.add(Remove, x, 0, e.X)
+			case diff.Insert:
+				y++
+				d.Added++
+				hunk.add(Add, 0, y, e.Y)
+			}
+		}
+		d.Hunks = append(d.Hunks, hunk)
+	}
+	return d
+}
+
+func (h *Hunk) add(op Op, old, new int, line string) {
+	text, ended := strings.CutSuffix(line, "\n")
+	h.Lines = append(h.Lines, Line{Op: op, Old: old, New: new, Text: text, Unended: !ended})
+}
+
+func countLines(b []byte) int {
+	n := bytes.Count(b, []byte("\n"))
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// lines returns the n lines of a text with their newlines.
+func lines(b []byte, n int) []string {
+	all := make([]string, 0, n)
+	for line := range strings.Lines(string(b)) {
+		all = append(all, line)
+	}
+	return all
+}
+
+// summaryLength is the longest summary, in runes.
+const summaryLength = 120
+
+// Summary says in a few words and one line what changed, and shows the first
+// line that says something.
+func (d Delta) Summary() string {
+	if d.Coarse {
+		return fmt.Sprintf("replaced, %s -> %s", plural(d.Removed), plural(d.Added))
+	}
+	var counts []string
+	if d.Added > 0 {
+		counts = append(counts, fmt.Sprintf("+%d", d.Added))
+	}
+	if d.Removed > 0 {
+		counts = append(counts, fmt.Sprintf("-%d", d.Removed))
+	}
+	if len(counts) == 0 {
+		return ""
+	}
+	unit := " lines"
+	if d.Added <= 1 && d.Removed <= 1 {
+		unit = " line"
+	}
+	s := strings.Join(counts, " ") + unit
+	if line := d.telling(); line != "" {
+		s += ": " + line
+	}
+	return oneLine(s, summaryLength)
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+// telling returns the first added line with a letter or digit in it or, if
+// there is none, the first such line that was removed.
+func (d Delta) telling() string {
+	for _, op := range []Op{Add, Remove} {
+		for _, h := range d.Hunks {
+			for _, l := range h.Lines {
+				if l.Op == op && strings.ContainsFunc(l.Text, isTelling) {
+					return l.Text
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func isTelling(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// Unified returns the delta as a unified diff, as diff -u and git write it. It
+// is empty if nothing changed.
+func (d Delta) Unified(oldName, newName string) string {
+	var b strings.Builder
+	if d.Coarse {
+		fmt.Fprintf(&b, "--- %s\n+++ %s\n# %s\n", oldName, newName, d.Summary())
+		return b.String()
+	}
+	for i, h := range d.Hunks {
+		if i == 0 {
+			fmt.Fprintf(&b, "--- %s\n+++ %s\n", oldName, newName)
+		}
+		fmt.Fprintf(&b, "@@ -%s +%s @@\n", span(h.OldStart, h.OldLines), span(h.NewStart, h.NewLines))
+		for _, l := range h.Lines {
+			b.WriteString(string(l.Op))
+			b.WriteString(l.Text)
+			b.WriteByte('\n')
+			if l.Unended {
+				b.WriteString("\\ No newline at end of file\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// span writes a range of lines as unified diffs do: an empty one is named by
+// the line before it.
+func span(start, n int) string {
+	switch n {
+	case 0:
+		return fmt.Sprintf("%d,0", start-1)
+	case 1:
+		return fmt.Sprint(start)
+	}
+	return fmt.Sprintf("%d,%d", start, n)
+}

@@ -1,0 +1,227 @@
+package content
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+
+	"freshet"
+)
+
+const (
+	maxItems     = 1_000   // of a feed; those behind them are not read
+	maxFeed      = 8 << 20 // bytes of XML up to the last of them
+	maxXMLDepth  = 256
+	feedStart    = 1024             // bytes in which the root element of a feed stands
+	oldestOnFeed = 1990             // a date before this year is a slip
+	skew         = 10 * time.Minute // by which the clocks of a feed and its server may differ
+	feedHint     = "Check that the URL answers with a feed, or leave the kind out to have it found."
+)
+
+// looksLikeFeed reports whether body starts as an RSS, RDF or Atom feed.
+func looksLikeFeed(body []byte) bool {
+	s := scanner{src: body[:min(len(body), feedStart)]}
+	for {
+		switch t := s.next(); t.kind {
+		case startTag:
+			switch string(t.name) {
+			case "rss", "feed", "rdf:RDF", "atom:feed":
+				return true
+			}
+			return false
+		case textToken:
+			if len(bytes.Trim(t.text, "\ufeff \t\r\n")) > 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// readFeed returns the items of a feed in its own order, each as a block of
+// lines: title, link, date and text. What a feed says about itself does not
+// show, because it often holds the time at which the feed was built.
+func readFeed(src []byte, answered time.Time) (Reading, error) {
+	src, err := boundFeed(src)
+	if err != nil {
+		return Reading{}, err
+	}
+	feed, err := parseFeed(src)
+	if err != nil {
+		return Reading{}, fail(FailParse, feedHint, "read the feed: %w", err)
+	}
+	rd := Reading{Kind: freshet.Feed, Title: plainTitle(feed.Title)}
+	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
+		if len(rd.Text) > 0 {
+			rd.Text = append(rd.Text, '\n')
+		}
+		rd.Text = appendItem(rd.Text, item)
+		for _, at := range []*time.Time{item.PublishedParsed, item.UpdatedParsed} {
+			if dated(at, answered) && at.After(rd.Modified) {
+				rd.Modified = at.UTC()
+			}
+		}
+	}
+	return rd, nil
+}
+
+// dated reports whether at can be the time of an item in a feed that was sent
+// at answered, which is zero if it is not known.
+func dated(at *time.Time, answered time.Time) bool {
+	return at != nil && at.Year() >= oldestOnFeed && (answered.IsZero() || !at.After(answered.Add(skew)))
+}
+
+// parseFeed hands a feed to the parser. A parser that panics over what somebody
+// on the Web has written must not take the daemon down.
+func parseFeed(src []byte) (feed *gofeed.Feed, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the parser gave up: %v", p)
+		}
+	}()
+	return gofeed.NewParser().Parse(bytes.NewReader(src))
+}
+
+func appendItem(dst []byte, item *gofeed.Item) []byte {
+	for _, line := range []string{plainTitle(item.Title), oneLine(linkOf(item), 2000), dateLine(item)} {
+		if line != "" {
+			dst = append(append(dst, line...), '\n')
+		}
+	}
+	text, _ := pageText([]byte(cmp.Or(item.Description, item.Content)))
+	return append(dst, text...)
+}
+
+func linkOf(item *gofeed.Item) string {
+	if item.Link == "" && strings.Contains(item.GUID, "://") {
+		return item.GUID
+	}
+	return item.Link
+}
+
+// dateLine returns when an item was published or, failing that, updated: a
+// touch that changes nothing else is not news.
+func dateLine(item *gofeed.Item) string {
+	switch {
+	case item.PublishedParsed != nil:
+		return item.PublishedParsed.UTC().Format(time.RFC3339)
+	case item.Published != "":
+		return oneLine(item.Published, 100)
+	case item.UpdatedParsed != nil:
+		return item.UpdatedParsed.UTC().Format(time.RFC3339)
+	}
+	return oneLine(item.Updated, 100)
+}
+
+// plainTitle returns a title that may hold markup as text.
+func plainTitle(s string) string {
+	text, _ := pageText([]byte(s[:min(len(s), 16*maxTitle)]))
+	return oneLine(strings.ToValidUTF8(string(text), ""), maxTitle)
+}
+
+// boundFeed returns the part of a feed that may be handed to a parser: well
+// nested to a bounded depth, of bounded size, with a bounded number of items,
+// and without a declaration of the encoding that it no longer has.
+func boundFeed(src []byte) ([]byte, error) {
+	if start := bytes.TrimLeft(src, " \t\r\n"); bytes.HasPrefix(start, []byte("{")) {
+		_, err := parseJSON(src)
+		return src, err
+	}
+	s := xmlBounds{scanner: scanner{src: src}}
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	if s.end-s.start > maxFeed {
+		return nil, fail(FailLimit, "", "the feed has %d bytes; at most %d MiB are read", s.end-s.start, maxFeed>>20)
+	}
+	src = src[s.start:s.end:s.end]
+	for i := len(s.open) - 1; i >= 0; i-- {
+		src = fmt.Appendf(src, "</%s>", s.open[i])
+	}
+	return src, nil
+}
+
+// xmlBounds walks over an XML document without building anything.
+type xmlBounds struct {
+	scanner
+	start int      // behind the XML declaration
+	end   int      // behind the last item that counts
+	open  [][]byte // elements open there
+	items int
+}
+
+func (x *xmlBounds) run() error {
+	x.end = len(x.src)
+	if start := bytes.TrimLeft(x.src, "\ufeff \t\r\n"); bytes.HasPrefix(start, []byte("<?xml")) {
+		x.passUntil(len(x.src)-len(start), "?>")
+		x.start = x.pos
+	}
+	for x.pos < len(x.src) {
+		i := bytes.IndexByte(x.src[x.pos:], '<')
+		if i < 0 {
+			break
+		}
+		x.pos += i
+		if x.passMarkup() {
+			continue
+		}
+		if err := x.element(); err != nil {
+			return err
+		}
+		if x.items == maxItems {
+			x.end = x.pos
+			return nil
+		}
+	}
+	x.open = nil // the document ends as it ends
+	return nil
+}
+
+// passMarkup passes over what is not an element, and reports whether it did.
+func (x *xmlBounds) passMarkup() bool {
+	rest := x.src[x.pos:]
+	switch {
+	case bytes.HasPrefix(rest, []byte("<!--")):
+		x.passUntil(x.pos+len("<!--"), "-->")
+	case bytes.HasPrefix(rest, []byte("<![CDATA[")):
+		x.passUntil(x.pos, "]]>")
+	case bytes.HasPrefix(rest, []byte("<?")):
+		x.passUntil(x.pos, "?>")
+	case bytes.HasPrefix(rest, []byte("<!")):
+		x.passUntil(x.pos, ">")
+	case len(rest) < 2 || !isLetter(rest[1]) && rest[1] != '/' && rest[1] != '_' && rest[1] < 0x80:
+		x.pos++
+	default:
+		return false
+	}
+	return true
+}
+
+// element follows a start tag or an end tag.
+func (x *xmlBounds) element() error {
+	if x.src[x.pos+1] == '/' {
+		x.passUntil(x.pos, ">")
+		if len(x.open) == 0 {
+			return nil
+		}
+		last := x.open[len(x.open)-1]
+		x.open = x.open[:len(x.open)-1]
+		if name := string(last); len(x.open) <= 2 && (name == "item" || name == "entry") {
+			x.items++
+		}
+		return nil
+	}
+	t := x.tag(startTag, x.pos, x.pos+1)
+	if t.kind == startTag && !t.closed {
+		x.open = append(x.open, t.name)
+	}
+	if len(x.open) > maxXMLDepth {
+		return fail(FailLimit, "", "the feed nests deeper than %d elements", maxXMLDepth)
+	}
+	return nil
+}

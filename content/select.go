@@ -1,0 +1,147 @@
+package content
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/andybalholm/cascadia"
+	"golang.org/x/net/html"
+)
+
+const (
+	maxNodes = 200_000 // tags of a page to select from
+	maxAttrs = 1_000   // attributes of one tag of it
+)
+
+// selectHTML returns the text of the elements of a page that match, one after
+// the other. An element within another that matches is not repeated.
+func selectHTML(src []byte, css string, sel cascadia.SelectorGroup) (text []byte, name string, err error) {
+	if err := checkTree(src); err != nil {
+		return nil, "", err
+	}
+	doc, err := html.Parse(bytes.NewReader(src))
+	if err != nil {
+		return nil, "", fail(FailLimit, "Leave the selector out: a page is read without one however it nests.",
+			"the page cannot be made into a tree: %w", err)
+	}
+	var l layout
+	last := (*html.Node)(nil)
+	for _, n := range cascadia.QueryAll(doc, sel) {
+		if last != nil && within(n, last) {
+			continue
+		}
+		last = n
+		l.breakLine()
+		l.selected(n)
+	}
+	if last == nil {
+		return nil, "", fail(FailSelector, "Look at the page as it is now and choose another selector, or leave it out to take the whole page.",
+			"nothing on the page matches the selector %s", quoted(css))
+	}
+	if t := cascadia.Query(doc, cascadia.MustCompile("title")); t != nil && t.FirstChild != nil {
+		name = titleText([]byte(t.FirstChild.Data))
+	}
+	return l.bytes(), name, nil
+}
+
+// checkTree counts what a tree of the page would hold, before one is built.
+func checkTree(src []byte) error {
+	const hint = "Leave the selector out to take the whole page."
+	if len(src) > maxTree {
+		return fail(FailLimit, hint, "the page has %d bytes; a selector works on at most %d MiB", len(src), maxTree>>20)
+	}
+	s := scanner{src: src}
+	for tags := 0; ; {
+		t := s.next()
+		if t.kind == endOfPage {
+			return nil
+		}
+		if t.kind != startTag {
+			continue
+		}
+		if tags++; tags > maxNodes {
+			return fail(FailLimit, hint, "the page has more than %d elements to select from", maxNodes)
+		}
+		n := 0
+		for a := (attributes{src: t.attrs}); a.next(); {
+			if n++; n > maxAttrs {
+				return fail(FailLimit, hint, "an element of the page has more than %d attributes", maxAttrs)
+			}
+		}
+	}
+}
+
+// within reports whether n is a descendant of ancestor.
+func within(n, ancestor *html.Node) bool {
+	for p := n.Parent; p != nil; p = p.Parent {
+		if p == ancestor {
+			return true
+		}
+	}
+	return false
+}
+
+// selected sets an element that was asked for by name, even if it would not
+// show in the text of the page.
+func (l *layout) selected(n *html.Node) {
+	switch n.Data {
+	case "meta":
+		l.text([]byte(attributeOf(n, "content")))
+		return
+	case "input":
+		l.text([]byte(attributeOf(n, "value")))
+		return
+	}
+	switch elementOf([]byte(n.Data)).role {
+	case title, dropped, template, foreign:
+		l.start(element{role: pre})
+		for c := range n.Descendants() {
+			if c.Type == html.TextNode {
+				l.text([]byte(c.Data))
+			}
+		}
+		l.end(element{role: pre})
+	default:
+		l.node(n)
+	}
+}
+
+// node sets a node of the tree as the page would show it.
+func (l *layout) node(n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		l.text([]byte(n.Data))
+		return
+	case html.ElementNode:
+	default:
+		return
+	}
+	e := elementOf([]byte(n.Data))
+	switch e.role {
+	case title, dropped, template, foreign:
+		return
+	case image:
+		l.space = true
+		l.text([]byte(attributeOf(n, "alt")))
+		l.space = true
+		return
+	case textArea:
+		e.role = spaced
+	case verbatim:
+		e.role = pre
+	}
+	l.start(e)
+	for c := range n.ChildNodes() {
+		l.node(c)
+	}
+	l.end(e)
+}
+
+func attributeOf(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Namespace == "" && strings.EqualFold(a.Key, key) {
+			return a.Val
+		}
+	}
+	return ""
+}

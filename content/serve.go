@@ -1,0 +1,86 @@
+package content
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// exitMemory is how a child ends that would have taken too much memory.
+const exitMemory = 86
+
+// Serve is the body of a child process of a [Reader]: it reads responses as it
+// is asked to on in and answers on out, until in ends. If reading one takes
+// more than memory bytes (0 means 256 MiB) or than the Reader asks for, or much
+// longer than the Reader would wait, Serve ends the process: there is no other way to stop a
+// selector.
+func Serve(in io.Reader, out io.Writer, memory int64) error {
+	if memory <= 0 {
+		memory = defaultMemory
+	}
+	if _, err := io.WriteString(out, greeting); err != nil {
+		return fmt.Errorf("greet the parent: %w", err)
+	}
+	for {
+		var q question
+		body, err := readMessage(in, &q)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read a question: %w", err)
+		}
+		if q.Memory > 0 {
+			memory = min(memory, q.Memory)
+		}
+		// Near the limit, rather collect garbage than count it as use.
+		debug.SetMemoryLimit(memory - memory/4)
+		done := make(chan struct{})
+		go watch(done, memory, 2*q.Timeout)
+		a, text := answerOf(extractSafely(q, body))
+		close(done)
+		if err := writeMessage(out, a, text); err != nil {
+			return fmt.Errorf("write an answer: %w", err)
+		}
+	}
+}
+
+// extractSafely turns a panic of a parser into an error.
+func extractSafely(q question, body []byte) (rd Reading, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fail(FailParse, "", "the parser gave up: %v", p)
+		}
+	}()
+	return Extract(q.Recipe, q.response(body))
+}
+
+// watch ends the process if it takes too much memory or time before done is
+// closed. The parent is the one to keep the time, but it may be gone.
+func watch(done <-chan struct{}, memory int64, limit time.Duration) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	begin := time.Now()
+	use := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		metrics.Read(use)
+		if int64(use[0].Value.Uint64()-use[1].Value.Uint64()) > memory {
+			os.Exit(exitMemory)
+		}
+		if limit > 0 && time.Since(begin) > limit {
+			os.Exit(1)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package content
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"freshet"
+)
+
+// A Reader and its children talk in messages: the length of a JSON head and of
+// a body, both as 32 bits in big-endian order, then the head and the body.
+
+// greeting is what a child says when it is ready.
+const greeting = "freshet content 1\n"
+
+// maxMessage bounds a head and a body each, against a child that writes noise.
+const maxMessage = 64 << 20
+
+// A question asks a child to read a response. The body follows it.
+type question struct {
+	Recipe    freshet.Recipe `json:"recipe"`
+	MediaType string         `json:"media_type"`
+	Date      string         `json:"date,omitempty"`
+	Timeout   time.Duration  `json:"timeout"`
+	Memory    int64          `json:"memory"`
+}
+
+func (q question) response(body []byte) freshet.Response {
+	return freshet.Response{MediaType: q.MediaType, Body: body, Header: http.Header{"Date": {q.Date}}}
+}
+
+// An answer is what a child read. The text follows it.
+type answer struct {
+	Title    string          `json:"title,omitempty"`
+	Kind     freshet.Kind    `json:"kind,omitempty"`
+	Modified time.Time       `json:"modified,omitzero"`
+	Class    freshet.Failure `json:"class,omitempty"` // set if it could not be read
+	Err      string          `json:"err,omitempty"`
+	Hint     string          `json:"hint,omitempty"`
+	Field    string          `json:"field,omitempty"` // of a recipe that is wrong
+}
+
+func answerOf(rd Reading, err error) (answer, []byte) {
+	if err == nil {
+		return answer{Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified}, rd.Text
+	}
+	a := answer{Class: FailParse, Err: err.Error(), Hint: freshet.HintOf(err)}
+	if e, ok := errors.AsType[*Error](err); ok {
+		a.Class = e.Class
+	}
+	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		a.Field, a.Err = e.Field, e.Reason
+	}
+	return a, nil
+}
+
+func (a answer) reading(text []byte) (Reading, error) {
+	switch {
+	case a.Field != "":
+		return Reading{}, &freshet.InvalidError{Field: a.Field, Reason: a.Err}
+	case a.Class != "":
+		return Reading{}, fail(a.Class, a.Hint, "%s", a.Err)
+	}
+	return Reading{Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified}, nil
+}
+
+func writeMessage(w io.Writer, head any, body []byte) error {
+	h, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	var sizes [8]byte
+	binary.BigEndian.PutUint32(sizes[:4], uint32(len(h)))
+	binary.BigEndian.PutUint32(sizes[4:], uint32(len(body)))
+	b.Write(sizes[:]) // a bufio.Writer keeps its first error for Flush
+	b.Write(h)
+	b.Write(body)
+	return b.Flush()
+}
+
+func readMessage(r io.Reader, head any) (body []byte, err error) {
+	var sizes [8]byte
+	if _, err := io.ReadFull(r, sizes[:]); err != nil {
+		return nil, err
+	}
+	n, m := binary.BigEndian.Uint32(sizes[:4]), binary.BigEndian.Uint32(sizes[4:])
+	if n > maxMessage || m > maxMessage {
+		return nil, fmt.Errorf("a message of %d and %d bytes", n, m)
+	}
+	h, body := make([]byte, n), make([]byte, m)
+	if _, err := io.ReadFull(r, h); err != nil {
+		return nil, err
+	}
+	if _, err := io.ReadFull(r, body); err != nil {
+		return nil, err
+	}
+	return body, json.Unmarshal(h, head)
+}
