@@ -151,7 +151,8 @@ type ceiling struct {
 	per     time.Duration
 	flying  int     // requests reserved by polls under way
 	landed  []spent // in the order of their ends
-	counted int     // sum over landed
+	past    int     // how many of landed are forgotten
+	counted int     // sum over the others
 }
 
 type spent struct {
@@ -165,12 +166,14 @@ func newCeiling(b Budget) ceiling {
 
 // forget drops what ended a whole stretch before now.
 func (c *ceiling) forget(now time.Time) {
-	n := 0
-	for n < len(c.landed) && !c.landed[n].ended.Add(c.per).After(now) {
-		c.counted -= c.landed[n].requests
-		n++
+	for c.past < len(c.landed) && !c.landed[c.past].ended.Add(c.per).After(now) {
+		c.counted -= c.landed[c.past].requests
+		c.past++
 	}
-	c.landed = c.landed[n:]
+	if c.past > len(c.landed)/2 {
+		c.landed = c.landed[:copy(c.landed, c.landed[c.past:])]
+		c.past = 0
+	}
 }
 
 // room reports whether a poll of so many requests fits below the ceiling. One
@@ -192,13 +195,13 @@ func (c *ceiling) end(now time.Time, reserved, made int) {
 
 // sort restores the order of ends after they were told in another order.
 func (c *ceiling) sort() {
-	slices.SortStableFunc(c.landed, func(a, b spent) int { return a.ended.Compare(b.ended) })
+	slices.SortStableFunc(c.landed[c.past:], func(a, b spent) int { return a.ended.Compare(b.ended) })
 }
 
 // opens returns when the oldest counted request is forgotten; zero if none is.
 func (c *ceiling) opens() time.Time {
-	if len(c.landed) == 0 {
+	if c.past == len(c.landed) {
 		return time.Time{}
 	}
-	return c.landed[0].ended.Add(c.per)
+	return c.landed[c.past].ended.Add(c.per)
 }

@@ -26,7 +26,8 @@ type Scheduler struct {
 	again   time.Time      // when the policy wants to be asked again
 
 	flying int
-	ready  []freshet.Poll // chosen, and not yet handed out
+	ready  []freshet.Poll // chosen
+	given  int            // of those, already handed out
 }
 
 // An entry is one source as the scheduler knows it.
@@ -202,16 +203,13 @@ func (s *Scheduler) Ask(id freshet.SourceID) {
 // wake says when to ask again; a zero wake means not before something happens.
 func (s *Scheduler) Next(now time.Time) (p freshet.Poll, wake time.Time, ok bool) {
 	s.start(now)
-	if len(s.ready) == 0 {
+	if s.given == len(s.ready) {
+		s.ready, s.given = s.ready[:0], 0
 		s.choose(now)
 	}
-	if len(s.ready) > 0 {
-		p = s.ready[0]
-		s.ready = s.ready[1:]
-		if len(s.ready) == 0 {
-			s.ready = s.ready[:0:cap(s.ready)]
-		}
-		return p, time.Time{}, true
+	if s.given < len(s.ready) {
+		s.given++
+		return s.ready[s.given-1], time.Time{}, true
 	}
 	return p, s.wake(now), false
 }

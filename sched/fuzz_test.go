@@ -1,0 +1,138 @@
+package sched_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+// FuzzScheduler checks what must hold whatever happens: the budget as the
+// servers count it, the politeness owed to hosts, one poll of a source at a
+// time, a source's own bounds, and no alarm in the past.
+func FuzzScheduler(f *testing.F) {
+	f.Add(uint64(1), uint8(10), uint8(60), uint8(3))
+	f.Add(uint64(2), uint8(200), uint8(3), uint8(1))
+	f.Add(uint64(3), uint8(40), uint8(255), uint8(40))
+	f.Fuzz(func(t *testing.T, seed uint64, sources, polls, hosts uint8) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		limits := sched.Limits{
+			Budget:  sched.Budget{Polls: float64(polls) + 1, Per: time.Duration(1+r.IntN(60)) * time.Second},
+			Workers: 1 + r.IntN(30),
+			Hosts:   sched.Politeness{Delay: time.Duration(r.IntN(3)) * time.Second, Concurrency: 1 + r.IntN(3)},
+		}
+		name := policy.Names[r.IntN(len(policy.Names))]
+		p, err := policy.New(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{s: sched.New(p, limits), now: start}
+		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}}
+		w.latency = func(freshet.Poll) time.Duration { return time.Duration(r.Int64N(int64(3 * time.Second))) }
+		w.answer = func(p freshet.Poll, o *freshet.Outcome) {
+			switch r.IntN(6) {
+			case 0:
+				o.Result, o.Failure = freshet.Failed, "connect"
+			case 1:
+				o.Result, o.Failure, o.NotBefore = freshet.Failed, "retry_after", p.At.Add(time.Duration(r.IntN(20))*time.Second)
+			default:
+				o.Result = freshet.Result(r.IntN(2))
+			}
+		}
+		for i := range int(sources) {
+			w.put(freshet.Source{
+				ID: id(i), URL: "https://" + string(rune('a'+i%(1+int(hosts)%26))) + ".example/",
+				MinGap: time.Duration(r.IntN(4)) * time.Second, MaxGap: time.Duration(r.IntN(2)) * 40 * time.Second,
+			})
+		}
+		for range 400 {
+			c.step(w, r)
+		}
+		c.budget()
+	})
+}
+
+// A checker knows what has to hold, and looks at every poll.
+type checker struct {
+	t      *testing.T
+	limits sched.Limits
+	busy   map[freshet.SourceID]string // the host of each poll under way
+	flying map[string]int
+	last   map[string]time.Time // when each host last saw a poll begin or end
+	away   map[string]time.Time // until when each host asked us to stay away
+	seen   []time.Time          // requests, as the servers saw them
+}
+
+// step makes one thing happen.
+func (c *checker) step(w *world, r *rand.Rand) {
+	p, wake, ok := w.s.Next(w.now)
+	switch {
+	case ok:
+		c.begun(w.now, p)
+		w.begin(p)
+		o := w.ends[slices.IndexFunc(w.ends, func(o freshet.Outcome) bool { return o.Source == p.Source.ID })]
+		c.seen = append(c.seen, o.Began.Add(time.Duration(r.Int64N(int64(o.Ended.Sub(o.Began))+1))))
+		return
+	case !wake.IsZero() && !wake.After(w.now):
+		c.t.Fatalf("asked to be woken at %v, and it is %v", wake, w.now)
+	}
+	switch {
+	case len(w.ends) > 0 && (wake.IsZero() || r.IntN(2) == 0):
+		o := w.ends[0]
+		w.finish()
+		c.ended(w.now, o)
+	case !wake.IsZero() && (len(w.ends) == 0 || w.ends[0].Ended.After(wake)):
+		w.now = wake
+	case r.IntN(10) == 0:
+		w.s.Remove(id(r.IntN(50)))
+	default:
+		w.s.Ask(id(r.IntN(50)))
+	}
+}
+
+func (c *checker) begun(now time.Time, p freshet.Poll) {
+	host := p.Source.Host()
+	switch {
+	case c.busy[p.Source.ID] != "":
+		c.t.Fatalf("%s is polled while a poll of it is under way", p.Source.ID)
+	case !p.Since.IsZero() && now.Before(p.Since.Add(p.Source.MinGap)):
+		c.t.Fatalf("%s is polled after %v, sooner than %v", p.Source.ID, now.Sub(p.Since), p.Source.MinGap)
+	case now.Before(c.away[host]):
+		c.t.Fatalf("%s is polled %v before it wants to be", host, c.away[host].Sub(now))
+	case !c.last[host].IsZero() && now.Sub(c.last[host]) < c.limits.Hosts.Delay:
+		c.t.Fatalf("%s is polled again after %v, sooner than its delay of %v", host, now.Sub(c.last[host]), c.limits.Hosts.Delay)
+	}
+	c.busy[p.Source.ID] = host
+	c.last[host] = now
+	if c.flying[host]++; c.flying[host] > c.limits.Hosts.Concurrency {
+		c.t.Fatalf("%d polls of %s under way", c.flying[host], host)
+	}
+	if len(c.busy) > c.limits.Workers {
+		c.t.Fatalf("%d polls under way, more than %d workers", len(c.busy), c.limits.Workers)
+	}
+}
+
+func (c *checker) ended(now time.Time, o freshet.Outcome) {
+	host := c.busy[o.Source]
+	delete(c.busy, o.Source)
+	c.flying[host]--
+	c.last[host] = now
+	if o.NotBefore.After(c.away[host]) {
+		c.away[host] = o.NotBefore
+	}
+}
+
+// budget checks that no stretch of time saw more requests than the budget.
+func (c *checker) budget() {
+	slices.SortFunc(c.seen, time.Time.Compare)
+	most := int(c.limits.Budget.Polls)
+	for i := most; i < len(c.seen); i++ {
+		if apart := c.seen[i].Sub(c.seen[i-most]); apart < c.limits.Budget.Per {
+			c.t.Fatalf("%d requests within %v, over a budget of %v", most+1, apart, c.limits.Budget)
+		}
+	}
+}

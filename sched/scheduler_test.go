@@ -1,0 +1,278 @@
+package sched_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// generous limits let only the one under test bind.
+func generous() sched.Limits {
+	return sched.Limits{
+		Budget:  sched.Budget{Polls: 10, Per: time.Second},
+		Workers: 1000,
+		Hosts:   sched.Politeness{Concurrency: 1000},
+	}
+}
+
+func seconds(ns ...float64) (ds []time.Duration) {
+	for _, n := range ns {
+		ds = append(ds, time.Duration(n*float64(time.Second)))
+	}
+	return ds
+}
+
+func TestBounds(t *testing.T) {
+	tests := []struct {
+		name   string
+		limits func(*sched.Limits)
+		source freshet.Source
+		answer func(freshet.Poll, *freshet.Outcome)
+		want   []time.Duration // polls of the first ten seconds
+	}{
+		{
+			name:   "the budget alone",
+			limits: func(l *sched.Limits) { l.Budget = sched.Budget{Polls: 1, Per: 3 * time.Second} },
+			want:   seconds(0, 3, 6, 9),
+		},
+		{
+			name:   "never sooner than MinGap",
+			source: freshet.Source{MinGap: 4 * time.Second},
+			want:   seconds(0, 4, 8),
+		},
+		{
+			name:   "a host's delay",
+			limits: func(l *sched.Limits) { l.Hosts.Delay = 2500 * time.Millisecond },
+			want:   seconds(0, 2.5, 5, 7.5, 10),
+		},
+		{
+			name:   "a paused source",
+			source: freshet.Source{Paused: true},
+		},
+		{
+			name: "a host that asks us to stay away",
+			answer: func(p freshet.Poll, o *freshet.Outcome) {
+				o.Result, o.Failure, o.NotBefore = freshet.Failed, "retry_after", p.At.Add(7*time.Second)
+			},
+			limits: func(l *sched.Limits) { l.Backoff.Start = time.Millisecond },
+			want:   seconds(0, 7),
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := generous()
+			l.Budget = sched.Budget{Polls: 2, Per: time.Second}
+			if tt.limits != nil {
+				tt.limits(&l)
+			}
+			w := newWorld(l)
+			w.answer = tt.answer
+			tt.source.ID, tt.source.URL = "a", "https://a.example/"
+			w.put(tt.source)
+			w.run(10 * time.Second)
+			got := w.times("a")
+			for i := range got {
+				got[i] = got[i].Round(time.Millisecond)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("polled at %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Back-off doubles with each failure, give or take a fifth, and is the same in
+// every run.
+func TestBackoff(t *testing.T) {
+	fail := func() []time.Duration {
+		l := generous()
+		l.Backoff = sched.Backoff{Start: 10 * time.Second, Most: 60 * time.Second}
+		w := newWorld(l)
+		w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, "http.404" }
+		w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+		w.run(10 * time.Minute)
+		return w.times("a")
+	}
+	at := fail()
+	for i, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 60 * time.Second, 60 * time.Second} {
+		if gap := at[i+1] - at[i]; gap < want*8/10 || gap > want*12/10+100*time.Millisecond {
+			t.Errorf("%v after failure %d, want %v give or take a fifth", gap, i+1, want)
+		}
+	}
+	if again := fail(); !slices.Equal(at, again) {
+		t.Errorf("another run gives %v, want %v", again, at)
+	}
+}
+
+func TestAtLeastEveryMaxGap(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 1, Per: time.Second}
+	w := newWorld(l)
+	for i := range 100 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+	}
+	w.put(freshet.Source{ID: "zz", URL: "https://b.example/", MaxGap: 5 * time.Second})
+	w.run(200 * time.Second)
+	at := w.times("zz")
+	if len(at) < 19 {
+		t.Fatalf("a source that is to be polled every 5 s was polled %d times in the 100 s after its first turn", len(at))
+	}
+	for i := 1; i < len(at); i++ {
+		if gap := at[i] - at[i-1]; gap > 6*time.Second {
+			t.Errorf("a gap of %v, want at most 5 s and an instant", gap)
+		}
+	}
+}
+
+func TestAskGoesFirst(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 1, Per: time.Second}
+	w := newWorld(l)
+	for i := range 50 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/", Paused: i == 40})
+	}
+	w.run(2 * time.Second)
+	w.s.Ask(id(40))
+	w.run(time.Second)
+	last := w.polls[len(w.polls)-1]
+	if last.Source.ID != id(40) || last.Cause != freshet.ByHand {
+		t.Errorf("the next poll was of %s by %s, want the paused source that was asked for", last.Source.ID, last.Cause)
+	}
+	w.run(100 * time.Second)
+	if n := len(w.times(id(40))); n != 1 {
+		t.Errorf("polled %d times, want once: it was asked for once", n)
+	}
+}
+
+func TestFailingHostIsLeftAlone(t *testing.T) {
+	l := generous()
+	l.Backoff.Host = 20 * time.Second
+	w := newWorld(l)
+	w.answer = func(p freshet.Poll, o *freshet.Outcome) {
+		if p.Source.Host() == "down.example" {
+			o.Result, o.Failure = freshet.Failed, "connect"
+		}
+	}
+	for i := range 20 {
+		w.put(freshet.Source{ID: id(i), URL: "https://down.example/"})
+	}
+	w.put(freshet.Source{ID: "up", URL: "https://up.example/"})
+	w.run(10 * time.Second)
+	down := len(w.polls) - len(w.times("up"))
+	if down != 3 {
+		t.Errorf("%d polls of a host that is down, want 3 before it is left alone", down)
+	}
+	if n := len(w.times("up")); n < 50 {
+		t.Errorf("only %d polls of the host that is up: it suffers with the other", n)
+	}
+}
+
+func TestOnePollOfASourceAtATime(t *testing.T) {
+	w := newWorld(generous())
+	w.latency = func(freshet.Poll) time.Duration { return 3 * time.Second }
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.run(time.Second)
+	w.s.Remove("a")
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.s.Ask("a")
+	w.run(time.Second)
+	if len(w.polls) != 1 {
+		t.Errorf("%d polls begun, want 1 while the first is under way, removed and put again or not", len(w.polls))
+	}
+	w.run(time.Second)
+	if len(w.polls) != 2 {
+		t.Errorf("%d polls begun, want a second one when the first has ended", len(w.polls))
+	}
+}
+
+func TestRemove(t *testing.T) {
+	w := newWorld(generous())
+	w.latency = func(freshet.Poll) time.Duration { return 50 * time.Millisecond }
+	for i := range 10 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+	}
+	w.run(time.Second)
+	for i := range 9 {
+		w.s.Remove(id(i))
+	}
+	before := len(w.polls)
+	w.run(time.Second)
+	for _, p := range w.polls[before:] {
+		if p.Source.ID != id(9) {
+			t.Fatalf("%s was polled after it was removed", p.Source.ID)
+		}
+	}
+	if len(w.polls) == before {
+		t.Error("the source that is left is not polled any more")
+	}
+}
+
+// What was begun before a restart counts against the budget and the host.
+func TestResume(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 10, Per: 10 * time.Second}
+	l.Hosts.Delay = 3 * time.Second
+	w := newWorld(l)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.put(freshet.Source{ID: "b", URL: "https://b.example/"})
+	var attempts []freshet.Attempt
+	for range 8 {
+		attempts = append(attempts, freshet.Attempt{Source: "b", Began: start.Add(-6 * time.Second), Ended: start.Add(-5 * time.Second), Requests: 1})
+	}
+	attempts = append(attempts, freshet.Attempt{Source: "a", Began: start.Add(-time.Second)}) // ended by the crash
+	w.s.Resume(start, attempts)
+	w.run(4 * time.Second)
+	if at := w.times("a"); len(at) != 0 {
+		t.Errorf("a polled at %v, want not at all: b took the one request that was left", at)
+	}
+	if at := w.times("b"); len(at) != 1 || at[0] != 0 {
+		t.Errorf("b polled at %v, want once, at once", at)
+	}
+	w.run(4 * time.Second)
+	if at := w.times("a"); len(at) == 0 || at[0] != 5*time.Second {
+		t.Errorf("a polled at %v, want after 5 s, when the requests of before are forgotten", at)
+	}
+}
+
+func TestResumeAcrossAClockSetBack(t *testing.T) {
+	w := newWorld(generous())
+	w.s.Put(start, freshet.Watched{
+		Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
+		Standing: freshet.Standing{Begun: start.Add(time.Hour), Seen: start.Add(time.Hour), Failures: 3, NotBefore: start.Add(1e6 * time.Hour)},
+	})
+	w.s.Resume(start, []freshet.Attempt{{Source: "a", Began: start.Add(time.Hour), Ended: start.Add(time.Hour), Requests: 1}})
+	w.run(25 * time.Hour)
+	if at := w.times("a"); len(at) == 0 || at[0] > 24*time.Hour {
+		t.Errorf("polled at %v, want within a day although the store speaks of the future", at[:min(len(at), 3)])
+	}
+}
+
+func TestSetLimits(t *testing.T) {
+	w := newWorld(generous())
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.run(10 * time.Second)
+	before := len(w.polls)
+	l := generous()
+	l.Budget = sched.Budget{Polls: 2, Per: 10 * time.Second}
+	w.s.SetLimits(w.now, l)
+	w.run(20 * time.Second)
+	if n := len(w.polls) - before; n > 4 {
+		t.Errorf("%d polls in 20 s after the budget was cut to 2 in 10 s", n)
+	}
+}
+
+// A redirect is a request. A source that takes three is charged three.
+func TestRedirectsAreCharged(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 6, Per: 6 * time.Second}
+	w := newWorld(l)
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 3 }
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.run(60 * time.Second)
+	if n := len(w.polls); n < 19 || n > 21 {
+		t.Errorf("%d polls of three requests each in a minute at one request a second, want about 20", n)
+	}
+}

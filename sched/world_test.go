@@ -1,0 +1,94 @@
+package sched_test
+
+import (
+	"fmt"
+	"time"
+
+	"freshet"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func id(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("s%04d", i)) }
+
+// A world drives a scheduler by hand: every poll takes what latency says, and
+// ends as answer says. Nil means no time at all, and unchanged.
+type world struct {
+	s       *sched.Scheduler
+	now     time.Time
+	latency func(freshet.Poll) time.Duration
+	answer  func(freshet.Poll, *freshet.Outcome)
+	polls   []freshet.Poll
+	ends    []freshet.Outcome // under way, in the order of their ends
+}
+
+func newWorld(l sched.Limits) *world {
+	return &world{s: sched.New(&policy.Uniform{}, l), now: start}
+}
+
+func (w *world) put(s freshet.Source) { w.s.Put(w.now, freshet.Watched{Source: s}) }
+
+// run lets time pass, and returns when it has or when nothing more will happen.
+func (w *world) run(d time.Duration) {
+	until := w.now.Add(d)
+	for {
+		p, wake, ok := w.s.Next(w.now)
+		if ok {
+			w.begin(p)
+			continue
+		}
+		if len(w.ends) > 0 && (wake.IsZero() || !w.ends[0].Ended.After(wake)) {
+			if w.ends[0].Ended.After(until) {
+				break
+			}
+			w.finish()
+			continue
+		}
+		if wake.IsZero() || wake.After(until) {
+			break
+		}
+		if !wake.After(w.now) {
+			panic(fmt.Sprintf("asked to be woken at %v, and it is %v", wake, w.now))
+		}
+		w.now = wake
+	}
+	w.now = until
+}
+
+func (w *world) begin(p freshet.Poll) {
+	w.polls = append(w.polls, p)
+	o := freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: w.now, Ended: w.now, Requests: 1}
+	if w.latency != nil {
+		o.Ended = w.now.Add(w.latency(p))
+	}
+	if w.answer != nil {
+		w.answer(p, &o)
+	}
+	at := len(w.ends)
+	for at > 0 && w.ends[at-1].Ended.After(o.Ended) {
+		at--
+	}
+	w.ends = append(w.ends[:at], append([]freshet.Outcome{o}, w.ends[at:]...)...)
+}
+
+// finish ends the poll that ends first.
+func (w *world) finish() {
+	o := w.ends[0]
+	w.ends = w.ends[1:]
+	if o.Ended.After(w.now) {
+		w.now = o.Ended
+	}
+	w.s.Observe(w.now, o)
+}
+
+// times returns when a source was polled, counted from the start.
+func (w *world) times(id freshet.SourceID) (at []time.Duration) {
+	for _, p := range w.polls {
+		if p.Source.ID == id {
+			at = append(at, p.At.Sub(start))
+		}
+	}
+	return at
+}
