@@ -96,7 +96,7 @@ func headline(chance *rand.Rand) string {
 
 // sentence makes a statement out of common words.
 func sentence(chance *rand.Rand) string {
-	return fmt.Sprintf("The %s of the %s %s %s, and %d %s %s it.",
+	return fmt.Sprintf("The %s of the %s will %s %s, and %d %s %s it.",
 		pick(chance, nouns), pick(chance, nouns), pick(chance, verbs), pick(chance, objects),
 		2+chance.IntN(98), pick(chance, subjects), pick(chance, verbs))
 }
