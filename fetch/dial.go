@@ -180,9 +180,13 @@ func (d *dialer) dialTLS(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	host, _, _ := net.SplitHostPort(address) // dial has split it already
+	return d.handshake(ctx, conn, address)
+}
+
+// handshake makes a fresh connection to address secure.
+func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	config := d.tls.Clone()
-	config.ServerName = host
+	config.ServerName, _, _ = net.SplitHostPort(address) // dial has split it already
 	secure := tls.Client(conn, config)
 	within, cancel := context.WithTimeout(ctx, d.tlsTimeout)
 	defer cancel()

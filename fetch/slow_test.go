@@ -1,0 +1,184 @@
+package fetch_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet"
+	"freshet/fetch"
+)
+
+// TestSlowServers plays servers that take their time, in virtual time and
+// under the default limits. Each fetch must end as soon as its limit is over.
+func TestSlowServers(t *testing.T) {
+	const header = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+	drip := func(conn net.Conn, every time.Duration, what string) {
+		for {
+			if _, err := io.WriteString(conn, what); err != nil {
+				return
+			}
+			time.Sleep(every)
+		}
+	}
+	tests := []struct {
+		name  string
+		url   string
+		talk  func(net.Conn)
+		class freshet.Failure
+		after time.Duration
+	}{
+		{"nobody answers", "http://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, fetch.FailTimeoutHeader, 15 * time.Second},
+		{"the handshake stalls", "https://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, fetch.FailTimeoutTLS, 10 * time.Second},
+		{"header lines drip", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, header)
+			drip(conn, 300*time.Millisecond, "X-A: b\r\n")
+		}, fetch.FailTimeoutHeader, 15 * time.Second},
+		{"interim responses drip", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			drip(conn, time.Second, "HTTP/1.1 103 Early Hints\r\n\r\n")
+		}, fetch.FailTimeoutHeader, 15 * time.Second},
+		{"the body stands still", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, header+"Content-Length: 100\r\n\r\nhalf")
+			io.Copy(io.Discard, conn)
+		}, fetch.FailTimeoutIdle, 15 * time.Second},
+		{"the body drips", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, header+"\r\n")
+			drip(conn, time.Second, "x")
+		}, fetch.FailTimeoutRate, 30 * time.Second},
+		{"the body is steady for an hour", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, header+"\r\n")
+			drip(conn, time.Second, fmt.Sprintf("%02048d", 0))
+		}, fetch.FailTimeoutTotal, 60 * time.Second},
+		{"the page is a stream of events", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+			drip(conn, 500*time.Millisecond, fmt.Sprintf("data: %01000d\n\n", 0))
+		}, fetch.FailTimeoutTotal, 60 * time.Second},
+		{"an error page stands still", "http://page.example/", func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\nhalf")
+			io.Copy(io.Discard, conn)
+		}, fetch.FailHTTP, 15 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fetch.NewOver(fetch.Config{}, pipeTo(t, tt.talk))
+				defer client.CloseIdle()
+				began := time.Now()
+				_, err := client.Fetch(t.Context(), freshet.Request{URL: tt.url})
+				took := time.Since(began)
+				wantClass(t, err, tt.class)
+				if took < tt.after || took > tt.after*3/2 {
+					t.Errorf("it ended after %v, want it soon after %v", took, tt.after)
+				}
+			})
+		})
+	}
+}
+
+// pipeTo returns a way to connect to a server that lives in this process. The
+// test ends only when the server has noticed that it is alone.
+func pipeTo(t *testing.T, talk func(net.Conn)) func() net.Conn {
+	var servers sync.WaitGroup
+	t.Cleanup(servers.Wait)
+	return func() net.Conn {
+		ours, theirs := net.Pipe()
+		servers.Go(func() {
+			defer theirs.Close()
+			talk(theirs)
+		})
+		return ours
+	}
+}
+
+// TestSlowResolver gives up on names that nobody resolves in time.
+func TestSlowResolver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fetch.New(fetch.Config{Resolver: func(ctx context.Context, _ string) ([]netip.Addr, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		began := time.Now()
+		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
+		wantClass(t, err, fetch.FailDNS)
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("it ended after %v, want 5s", took)
+		}
+	})
+}
+
+// TestRedirectsShareTheTotal makes each of several hops slow: together they
+// may take no longer than one.
+func TestRedirectsShareTheTotal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fetch.NewOver(fetch.Config{Total: 20 * time.Second}, pipeTo(t, func(conn net.Conn) {
+			for hear(conn) {
+				time.Sleep(9 * time.Second)
+				io.WriteString(conn, "HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n")
+			}
+		}))
+		defer client.CloseIdle()
+		began := time.Now()
+		res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
+		wantClass(t, err, fetch.FailTimeoutTotal)
+		if took := time.Since(began); took != 20*time.Second {
+			t.Errorf("it ended after %v, want 20s", took)
+		}
+		if res.Requests != 3 {
+			t.Errorf("it counted %d requests, want 3", res.Requests)
+		}
+	})
+}
+
+// TestCallerGivesUp ends a fetch with the caller's context.
+func TestCallerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fetch.NewOver(fetch.Config{}, pipeTo(t, func(conn net.Conn) { io.Copy(io.Discard, conn) }))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err := client.Fetch(ctx, freshet.Request{URL: "http://page.example/"})
+		wantClass(t, err, fetch.FailCanceled)
+
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = client.Fetch(ctx, freshet.Request{URL: "http://page.example/"})
+		wantClass(t, err, fetch.FailTimeoutTotal)
+	})
+}
+
+// TestProtocolSwitch answers 101, whose body Go ends with no deadline.
+func TestProtocolSwitch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hungUp := make(chan struct{})
+		client := fetch.NewOver(fetch.Config{}, pipeTo(t, func(conn net.Conn) {
+			defer close(hungUp)
+			hear(conn)
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+			for {
+				if _, err := io.WriteString(conn, "x"); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}))
+		began := time.Now()
+		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
+		wantClass(t, err, fetch.FailProtocol)
+		<-hungUp
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the connection was closed only after %v", took)
+		}
+	})
+}
