@@ -109,6 +109,28 @@ func TestRoundRobinGoesOnAfterARestart(t *testing.T) {
 	}
 }
 
+func TestPausedSourcesAreNotOffered(t *testing.T) {
+	for _, name := range policy.Names {
+		t.Run(name, func(t *testing.T) {
+			p, err := policy.New(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(p, 0, "a")
+			put(p, 1, "b")
+			p.Put(noon, 0, freshet.Source{ID: "a", Paused: true}, noon)
+			p.Observe(noon, 0, freshet.Outcome{Cause: freshet.ByHand})
+			if got := choose(p, 9); got != "1" {
+				t.Errorf("slots %q, want only the one that is not paused", got)
+			}
+			put(p, 0, "a")
+			if got := choose(p, 9); len(got) != 3 {
+				t.Errorf("slots %q, want both when it is resumed", got)
+			}
+		})
+	}
+}
+
 // Whatever comes and goes, both policies offer every source that is there, none
 // that is not, and none twice; and over many rounds they treat all alike.
 func TestFairness(t *testing.T) {

@@ -26,12 +26,15 @@ type newcomer struct {
 }
 
 // Put implements [freshet.Policy].
-func (r *RoundRobin) Put(_ time.Time, slot freshet.Slot, _ freshet.Source, since time.Time) {
+func (r *RoundRobin) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	if len(r.next) == 0 {
 		r.next, r.prev = []freshet.Slot{0}, []freshet.Slot{0}
 	}
 	r.next, r.prev = grown(r.next, slot+1), grown(r.prev, slot+1)
-	if at := slot + 1; !r.linked(at) {
+	switch at := slot + 1; {
+	case s.Paused:
+		r.unlink(at)
+	case !r.linked(at):
 		r.next[at], r.prev[at] = at, at
 		r.fresh = append(r.fresh, newcomer{at, since})
 	}
@@ -78,7 +81,7 @@ func (r *RoundRobin) Choose(_ time.Time, n int, take func(freshet.Slot, float64)
 // Observe implements [freshet.Policy]. A source that was polled for any other
 // reason has had its turn too.
 func (r *RoundRobin) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
-	if o.Cause != freshet.ByPolicy {
+	if o.Cause != freshet.ByPolicy && r.linked(slot+1) {
 		r.admit()
 		r.unlink(slot + 1)
 		r.insert(slot+1, r.prev[0])

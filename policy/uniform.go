@@ -13,18 +13,22 @@ import (
 // do: what they capture beyond it is what their learning is worth.
 //
 // A source that may not be polled when its turn comes is tried again ahead of
-// the others until the round ends.
+// the others until it may.
 type Uniform struct {
-	ids   []freshet.SourceID // by slot; empty where there is no source
-	order []freshet.Slot     // by ID
-	next  int                // place in order
-	late  []freshet.Slot     // passed over in this round
-	dirty bool               // order is out of date
+	ids    []freshet.SourceID // by slot; empty where there is no source to poll
+	order  []freshet.Slot     // by ID
+	next   int                // place in order
+	late   []freshet.Slot     // passed over, the longest waiting first
+	isLate []bool             // by slot
+	dirty  bool               // order is out of date
 }
 
 // Put implements [freshet.Policy].
 func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
-	u.ids = grown(u.ids, slot)
+	u.ids, u.isLate = grown(u.ids, slot), grown(u.isLate, slot)
+	if s.Paused {
+		s.ID = ""
+	}
 	if u.ids[slot] != s.ID {
 		u.ids[slot], u.dirty = s.ID, true
 	}
@@ -45,6 +49,7 @@ func (u *Uniform) Choose(_ time.Time, n int, take func(freshet.Slot, float64) bo
 	for _, slot := range u.late {
 		if taken < n && take(slot, 1) {
 			taken++
+			u.isLate[slot] = false
 		} else {
 			kept = append(kept, slot)
 		}
@@ -55,14 +60,17 @@ func (u *Uniform) Choose(_ time.Time, n int, take func(freshet.Slot, float64) bo
 			break
 		}
 		if u.next >= len(u.order) {
-			u.next, u.late = 0, u.late[:0]
+			u.next = 0
 		}
 		slot := u.order[u.next]
 		u.next++
-		if take(slot, 1) {
+		switch {
+		case u.isLate[slot]: // has been tried above
+		case take(slot, 1):
 			taken++
-		} else {
+		default:
 			u.late = append(u.late, slot)
+			u.isLate[slot] = true
 		}
 	}
 	return time.Time{}
@@ -90,7 +98,10 @@ func (u *Uniform) sort() {
 	} else {
 		u.next = min(u.next, len(u.order))
 	}
-	u.late = slices.DeleteFunc(u.late, func(s freshet.Slot) bool { return u.ids[s] == "" })
+	u.late = slices.DeleteFunc(u.late, func(s freshet.Slot) bool {
+		u.isLate[s] = u.ids[s] != ""
+		return !u.isLate[s]
+	})
 	u.dirty = false
 }
 

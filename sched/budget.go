@@ -179,9 +179,11 @@ func (c *ceiling) forget(now time.Time) {
 // room reports whether a poll of so many requests fits below the ceiling. One
 // that alone is more than the whole budget fits when nothing else is counted.
 func (c *ceiling) room(requests int) bool {
-	used := c.flying + c.counted
-	return used+requests <= c.most || used == 0
+	return c.used()+requests <= c.most || c.used() == 0
 }
+
+// used returns how many requests are counted.
+func (c *ceiling) used() int { return c.flying + c.counted }
 
 func (c *ceiling) begin(requests int) { c.flying += requests }
 

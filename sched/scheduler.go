@@ -235,7 +235,7 @@ func (s *Scheduler) choose(now time.Time) {
 
 // budget returns how many more polls may be begun now.
 func (s *Scheduler) budget() int {
-	return min(s.purse.whole(), s.limits.Workers-s.flying)
+	return min(s.purse.whole(), s.limits.Workers-s.flying, s.ceiling.most-s.ceiling.used())
 }
 
 func (s *Scheduler) chooseAsked(now time.Time) {
@@ -328,6 +328,9 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 	}
 	if s.purse.whole() <= 0 {
 		return s.purse.next()
+	}
+	if s.budget() <= 0 {
+		return s.ceiling.opens()
 	}
 	wake := sooner(s.alarms.first(), s.again)
 	wake = sooner(wake, s.ceiling.opens())
