@@ -9,8 +9,12 @@ type attributes struct {
 	pos   int
 	slash int // where the last bare "/" stood
 
-	key, value []byte // of the present attribute, as written
+	keyStart, keyEnd     int // of the present attribute
+	valueStart, valueEnd int
 }
+
+func (a *attributes) key() []byte   { return a.src[a.keyStart:a.keyEnd] }
+func (a *attributes) value() []byte { return a.src[a.valueStart:a.valueEnd] }
 
 // next moves to the next attribute. It returns false at the end of the tag, with
 // pos on the ">", or at the end of src.
@@ -27,7 +31,7 @@ func (a *attributes) next() bool {
 		start := a.pos
 		for a.pos++; a.pos < len(a.src) && !endsKey[a.src[a.pos]]; a.pos++ {
 		}
-		a.key, a.value = a.src[start:a.pos], nil
+		a.keyStart, a.keyEnd, a.valueStart, a.valueEnd = start, a.pos, a.pos, a.pos
 		if a.skipSpace() && a.src[a.pos] == '=' {
 			a.pos++
 			a.readValue()
@@ -50,14 +54,14 @@ func (a *attributes) readValue() {
 			a.pos = len(a.src)
 			return
 		}
-		a.value = a.src[a.pos : a.pos+n]
+		a.valueStart, a.valueEnd = a.pos, a.pos+n
 		a.pos += n + 1
 	default:
 		start := a.pos
 		for a.pos < len(a.src) && !isSpace(a.src[a.pos]) && a.src[a.pos] != '>' {
 			a.pos++
 		}
-		a.value = a.src[start:a.pos]
+		a.valueStart, a.valueEnd = start, a.pos
 	}
 }
 
@@ -73,12 +77,12 @@ var endsKey = [256]bool{' ': true, '\n': true, '\t': true, '\r': true, '\f': tru
 
 // attribute returns the value of the first attribute called name (in lower
 // case) in the
-// attrs of a token.
+// attrs of a tag.
 func attribute(attrs []byte, name string) (value []byte, ok bool) {
 	a := attributes{src: attrs}
 	for a.next() {
-		if len(a.key) == len(name) && bytes.EqualFold(a.key, []byte(name)) {
-			return a.value, true
+		if bytes.EqualFold(a.key(), []byte(name)) {
+			return a.value(), true
 		}
 	}
 	return nil, false

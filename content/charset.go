@@ -41,7 +41,7 @@ func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
 	}
 	switch name {
 	case "utf-8", "":
-		return bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\ufeff")), []byte("\ufffd")), nil
+		return valid(body), nil
 	case "replacement":
 		return nil, fail(FailEncoding, "", "the page is in %q, an encoding that is not safe to read", label)
 	}
@@ -49,7 +49,17 @@ func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fail(FailEncoding, "", "decode from %s: %w", name, err)
 	}
-	return bytes.ToValidUTF8(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\ufffd")), nil
+	return valid(text), nil
+}
+
+// valid returns b without a byte order mark and with U+FFFD for what is not
+// UTF-8.
+func valid(b []byte) []byte {
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	if utf8.Valid(b) {
+		return b
+	}
+	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
 // escape starts a shift sequence in ISO-2022-JP, whose bytes are all ASCII.

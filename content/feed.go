@@ -26,15 +26,15 @@ const (
 func looksLikeFeed(body []byte) bool {
 	s := scanner{src: body[:min(len(body), feedStart)]}
 	for {
-		switch t := s.next(); t.kind {
+		switch s.next() {
 		case startTag:
-			switch string(t.name) {
+			switch string(s.name()) {
 			case "rss", "feed", "rdf:RDF", "atom:feed":
 				return true
 			}
 			return false
 		case textToken:
-			if len(bytes.Trim(t.text, "\ufeff \t\r\n")) > 0 {
+			if len(bytes.Trim(s.text(), "\ufeff \t\r\n")) > 0 {
 				return false
 			}
 		default:
@@ -216,9 +216,8 @@ func (x *xmlBounds) element() error {
 		}
 		return nil
 	}
-	t := x.tag(startTag, x.pos, x.pos+1)
-	if t.kind == startTag && !t.closed {
-		x.open = append(x.open, t.name)
+	if x.tag(startTag, x.pos, x.pos+1) == startTag && !x.tok.closed {
+		x.open = append(x.open, x.name())
 	}
 	if len(x.open) > maxXMLDepth {
 		return fail(FailLimit, "", "the feed nests deeper than %d elements", maxXMLDepth)

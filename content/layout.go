@@ -70,8 +70,14 @@ func (l *layout) text(b []byte) {
 	}
 	for i := 0; i < len(b); {
 		start := i
-		for i < len(b) && (looks[b[i]] == solid || b[i] == ' ' && i > start && i+1 < len(b) && looks[b[i+1]] == solid) {
-			i++
+		for i < len(b) {
+			if looks[b[i]] == solid {
+				i++
+			} else if b[i] == ' ' && i > start && i+1 < len(b) && looks[b[i+1]] == solid {
+				i += 2
+			} else {
+				break
+			}
 		}
 		if i > start {
 			l.open()

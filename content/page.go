@@ -12,15 +12,15 @@ func pageText(src []byte) (text []byte, name string) {
 	p := page{scanner: scanner{src: src}}
 	p.layout.out = make([]byte, 0, len(src)/3)
 	for {
-		switch t := p.next(); t.kind {
+		switch p.next() {
 		case endOfPage:
 			return p.layout.bytes(), p.title
 		case textToken:
-			p.layout.text(p.unescape(t.text))
+			p.layout.text(p.unescape(p.scanner.text()))
 		case startTag:
-			p.start(t)
+			p.start()
 		case endTag:
-			p.layout.end(elementOf(t.name))
+			p.layout.end(elementOf(p.name()))
 		}
 	}
 }
@@ -33,11 +33,12 @@ type page struct {
 	scratch []byte
 }
 
-func (p *page) start(t token) {
-	e := elementOf(t.name)
+// start reads a start tag, and with it an element that has no markup in it.
+func (p *page) start() {
+	e := elementOf(p.name())
 	switch e.role {
 	case image:
-		if alt, ok := attribute(t.attrs, "alt"); ok {
+		if alt, ok := attribute(p.attrs(), "alt"); ok {
 			p.space = true
 			p.layout.text(p.unescape(alt))
 			p.space = true
@@ -64,7 +65,7 @@ func (p *page) start(t token) {
 	case template:
 		p.passTemplate()
 	case foreign:
-		if !t.closed {
+		if !p.tok.closed {
 			p.passForeign(e.name)
 		}
 	default:
@@ -75,19 +76,18 @@ func (p *page) start(t token) {
 // passTemplate passes over the rest of a template, and over those within it.
 func (p *page) passTemplate() {
 	for depth := 1; depth > 0; {
-		t := p.next()
-		switch t.kind {
+		switch p.next() {
 		case endOfPage:
 			return
 		case startTag:
-			switch e := elementOf(t.name); e.role {
+			switch e := elementOf(p.name()); e.role {
 			case template:
 				depth++
 			case title, textArea, verbatim, dropped:
 				p.raw(e.name)
 			}
 		case endTag:
-			if elementOf(t.name).role == template {
+			if elementOf(p.name()).role == template {
 				depth--
 			}
 		}
@@ -104,31 +104,30 @@ func (p *page) passForeign(name string) {
 			p.passUntil(p.pos, "]]>")
 			continue
 		}
-		t := p.next()
-		switch t.kind {
+		switch p.next() {
 		case endOfPage:
 			return
 		case startTag:
-			e := elementOf(t.name)
+			e := elementOf(p.name())
 			switch {
 			case e.name == "script" || e.name == "style":
-				if !t.closed {
+				if !p.tok.closed {
 					p.raw(e.name)
 				}
-			case t.closed:
+			case p.tok.closed:
 			case e.name == name:
 				depth++
-			case holdsHTML(t.name):
+			case holdsHTML(p.name()):
 				within++
-			case within == 0 && breaksOut(e, t.name):
-				p.pos = t.at
+			case within == 0 && breaksOut(e, p.name()):
+				p.pos = p.tok.at
 				return
 			}
 		case endTag:
 			switch {
-			case elementOf(t.name).name == name:
+			case elementOf(p.name()).name == name:
 				depth--
-			case holdsHTML(t.name):
+			case holdsHTML(p.name()):
 				within = max(within-1, 0)
 			}
 		}

@@ -9,6 +9,7 @@ import "bytes"
 type scanner struct {
 	src []byte
 	pos int
+	tok token // the one that next returned last
 }
 
 type tokenKind uint8
@@ -20,18 +21,27 @@ const (
 	endTag
 )
 
-// A token is a piece of a page. Its slices point into the page.
+// A token is a piece of a page, by its places in it: slices here would make
+// work for the garbage collector at every tag.
 type token struct {
-	kind   tokenKind
-	at     int    // where it starts
-	text   []byte // of a text token: as written, entities and all
-	name   []byte // of a tag: as written
-	attrs  []byte // of a start tag: what stands behind the name, the ">" included
-	closed bool   // of a start tag: it ends in "/>"
+	kind       tokenKind
+	closed     bool // a start tag that ends in "/>"
+	at         int  // where it starts
+	start, end int  // of a text, or of the name of a tag
+	tail       int  // behind the ">" of a tag
 }
 
-// next returns the next token.
-func (s *scanner) next() token {
+// text returns the present text as written, entities and all.
+func (s *scanner) text() []byte { return s.src[s.tok.start:s.tok.end] }
+
+// name returns the name of the present tag as written.
+func (s *scanner) name() []byte { return s.src[s.tok.start:s.tok.end] }
+
+// attrs returns what stands behind the name of the present tag, the ">" included.
+func (s *scanner) attrs() []byte { return s.src[s.tok.end:s.tok.tail] }
+
+// next moves to the next token and returns its kind.
+func (s *scanner) next() tokenKind {
 	from := s.pos // where text not yet returned starts
 	for at := from; ; {
 		i := bytes.IndexByte(s.src[at:], '<')
@@ -52,7 +62,8 @@ func (s *scanner) next() token {
 		}
 		if at > from {
 			s.pos = at
-			return token{kind: textToken, at: from, text: s.src[from:at]}
+			s.tok = token{kind: textToken, at: from, start: from, end: at}
+			return textToken
 		}
 		switch {
 		case c == '/' && isLetter(s.src[at+2]):
@@ -70,35 +81,39 @@ func (s *scanner) next() token {
 	}
 }
 
-// rest returns what is left as text.
-func (s *scanner) rest(from int) token {
+// rest takes what is left as text.
+func (s *scanner) rest(from int) tokenKind {
 	s.pos = len(s.src)
-	if from == len(s.src) {
-		return token{kind: endOfPage, at: from}
+	s.tok = token{kind: textToken, at: from, start: from, end: s.pos}
+	if from == s.pos {
+		s.tok.kind = endOfPage
 	}
-	return token{kind: textToken, at: from, text: s.src[from:]}
+	return s.tok.kind
 }
 
 // tag reads a tag whose name starts at from. A tag that the page breaks off in
 // is dropped, as browsers do.
-func (s *scanner) tag(kind tokenKind, at, from int) token {
+func (s *scanner) tag(kind tokenKind, at, from int) tokenKind {
 	i := from
-	for i < len(s.src) && !isSpace(s.src[i]) && s.src[i] != '/' && s.src[i] != '>' {
+	for i < len(s.src) && !endsName[s.src[i]] {
 		i++
 	}
-	t := token{kind: kind, at: at, name: s.src[from:i]}
-	a := attributes{src: s.src, pos: i}
-	for a.next() {
+	end, closed := i, false
+	if i == len(s.src) || s.src[i] != '>' {
+		a := attributes{src: s.src, pos: i}
+		for a.next() {
+		}
+		if end = a.pos; end >= len(s.src) {
+			return s.rest(end)
+		}
+		closed = a.slash > 0 && a.slash == end-1
 	}
-	if a.pos >= len(s.src) {
-		s.pos = len(s.src)
-		return token{kind: endOfPage, at: s.pos}
-	}
-	s.pos = a.pos + 1
-	t.attrs = s.src[i:s.pos]
-	t.closed = a.slash > 0 && a.slash == a.pos-1
-	return t
+	s.pos = end + 1
+	s.tok = token{kind: kind, closed: closed, at: at, start: from, end: i, tail: s.pos}
+	return kind
 }
+
+var endsName = [256]bool{' ': true, '\n': true, '\t': true, '\r': true, '\f': true, '/': true, '>': true}
 
 // passDeclaration passes over a comment, a doctype or the like.
 func (s *scanner) passDeclaration(at int) {

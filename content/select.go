@@ -52,18 +52,18 @@ func checkTree(src []byte) error {
 	}
 	s := scanner{src: src}
 	for tags := 0; ; {
-		t := s.next()
-		if t.kind == endOfPage {
+		kind := s.next()
+		if kind == endOfPage {
 			return nil
 		}
-		if t.kind != startTag {
+		if kind != startTag {
 			continue
 		}
 		if tags++; tags > maxNodes {
 			return fail(FailLimit, hint, "the page has more than %d elements to select from", maxNodes)
 		}
 		n := 0
-		for a := (attributes{src: t.attrs}); a.next(); {
+		for a := (attributes{src: s.attrs()}); a.next(); {
 			if n++; n > maxAttrs {
 				return fail(FailLimit, hint, "an element of the page has more than %d attributes", maxAttrs)
 			}
