@@ -1,0 +1,171 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// FollowerConfig says what a Follower does. Name, Store and Send are needed.
+type FollowerConfig struct {
+	Name  string // of the sink; its place and its debts are kept under it
+	Store freshet.Store
+
+	// Send makes one attempt at a delivery, as [Webhook.Send] does. It is
+	// called from several goroutines at once.
+	Send func(context.Context, Event) error
+
+	// Only changes of one of these sources, or of a source with one of these
+	// tags, are delivered. Both empty means all.
+	Sources []freshet.SourceID
+	Tags    []string
+
+	// Endpoint is where the sink sends to. A sink whose endpoint said that it
+	// is gone stays silent until this becomes another.
+	Endpoint string
+
+	Base    string // of the URLs in events; see Envelope
+	Workers int    // attempts under way at once; 0 means 4
+
+	// History has a new sink sent the whole log. Otherwise it begins with the
+	// first change after NewFollower.
+	History bool
+
+	Log     *slog.Logger   // nil means silence
+	Observe func(Delivery) // told of every attempt; may be nil
+}
+
+func (c FollowerConfig) withDefaults() FollowerConfig {
+	c.Workers = cmp.Or(c.Workers, 4)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Log = c.Log.With("sink", c.Name)
+	return c
+}
+
+// A Delivery is one attempt at telling a sink of a change.
+type Delivery struct {
+	Sink    string
+	Change  freshet.Change
+	Attempt int // from 1
+	Took    time.Duration
+	Err     error // nil if the change was accepted
+	GivenUp bool  // there will be no further attempt
+}
+
+// A Follower follows the change log for one sink.
+type Follower struct {
+	cfg FollowerConfig
+	at  freshet.Cursor // everything up to here is owed or not wanted
+}
+
+// NewFollower returns a Follower. It takes up the sink's place in the log or,
+// for a sink that is new, gives it one: every change that is committed after
+// NewFollower has returned will be delivered.
+func NewFollower(ctx context.Context, cfg FollowerConfig) (*Follower, error) {
+	f := &Follower{cfg: cfg.withDefaults()}
+	at, err := f.place(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("place of sink %s in the log: %w", cfg.Name, err)
+	}
+	f.at = at
+	return f, nil
+}
+
+// place returns where the sink goes on. Where a new sink begins is kept as the
+// place of another reader, because the place of a sink that has been sent
+// nothing is zero, and so is that of one that was never heard of.
+func (f *Follower) place(ctx context.Context) (freshet.Cursor, error) {
+	at, err := f.cfg.Store.Place(ctx, f.cfg.Name)
+	if err != nil || at > 0 {
+		return at, err
+	}
+	beginning := f.cfg.Name + " beginning"
+	begun, err := f.cfg.Store.Place(ctx, beginning)
+	if err != nil || begun > 0 {
+		return begun - 1, err
+	}
+	var end freshet.Cursor
+	if !f.cfg.History {
+		if end, err = f.cfg.Store.LastChange(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return end, f.cfg.Store.Advance(ctx, beginning, end+1, nil)
+}
+
+// gone is the reader whose place says that the endpoint wants nothing more.
+func (f *Follower) gone() string { return f.cfg.Name + " gone " + f.cfg.Endpoint }
+
+// Run delivers until ctx is done. It returns nil when it was asked to stop or
+// the endpoint wants no more deliveries, and otherwise why it could not go on.
+// Attempts under way when ctx is done are cut off and made again by the next
+// Run.
+func (f *Follower) Run(ctx context.Context) error {
+	gone, err := f.cfg.Store.Place(ctx, f.gone())
+	if err != nil {
+		return fmt.Errorf("look whether sink %s is gone: %w", f.cfg.Name, err)
+	}
+	if gone > 0 {
+		f.cfg.Log.Warn("the endpoint has said that it is gone; nothing is delivered until it is another", "endpoint", f.cfg.Endpoint)
+		return nil
+	}
+	r := newRound(f)
+	err = r.run(ctx)
+	r.drain(ctx)
+	if errors.Is(err, errGone) || err != nil && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// wants reports whether a change is to be delivered.
+func (f *Follower) wants(ctx context.Context, c freshet.Change) (bool, error) {
+	if len(f.cfg.Sources) == 0 && len(f.cfg.Tags) == 0 || slices.Contains(f.cfg.Sources, c.Source) {
+		return true, nil
+	}
+	if len(f.cfg.Tags) == 0 {
+		return false, nil
+	}
+	s, err := f.source(ctx, c.Source)
+	return slices.ContainsFunc(s.Tags, func(tag string) bool { return slices.Contains(f.cfg.Tags, tag) }), err
+}
+
+// source returns a source, empty but for its ID if it is no longer watched.
+func (f *Follower) source(ctx context.Context, id freshet.SourceID) (freshet.Source, error) {
+	w, err := f.cfg.Store.Source(ctx, id)
+	if errors.Is(err, freshet.ErrNotFound) {
+		return freshet.Source{ID: id}, nil
+	}
+	return w.Source, err
+}
+
+// persist writes to the store, again and again for as long as the store cannot
+// write and ctx is not done. A store that has given up ends the run.
+func (f *Follower) persist(ctx context.Context, what string, write func() error) error {
+	const first, most = 250 * time.Millisecond, 5 * time.Second
+	for wait := first; ; wait = min(2*wait, most) {
+		err := write()
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) {
+			return fmt.Errorf("%s of sink %s: %w", what, f.cfg.Name, err)
+		}
+		if wait == first {
+			f.cfg.Log.Error("the store cannot be written; deliveries wait until it can", "doing", what, "err", err, "hint", freshet.HintOf(err))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"freshet"
+)
+
+const (
+	readLimit  = 500 // changes taken off the log at once
+	maxRefused = 100 // deliveries refused again before a release is called off
+)
+
+// errGone means that the endpoint wants no more deliveries.
+var errGone = errors.New("the endpoint is gone")
+
+// A round is one run of a Follower. All its fields belong to the goroutine of
+// run; attempts and the listener only send on channels.
+type round struct {
+	*Follower
+	gate   gate
+	flying map[freshet.Cursor]bool // attempts under way
+	done   chan attempt
+	flight sync.WaitGroup
+
+	listening bool
+	news      chan error // there is a change after at, or why that is not known
+
+	// After an endpoint has recovered all its debts are tried at once, and
+	// not only those that are due. Refused are those that failed again.
+	released bool
+	refused  map[freshet.Cursor]bool
+}
+
+// An attempt is how a try at paying a debt ended.
+type attempt struct {
+	debt freshet.Debt
+	took time.Duration
+	err  error
+}
+
+func newRound(f *Follower) *round {
+	return &round{
+		Follower: f,
+		flying:   map[freshet.Cursor]bool{},
+		done:     make(chan attempt, f.cfg.Workers),
+		news:     make(chan error, 1),
+	}
+}
+
+// run reads the log, makes the attempts that are due and waits for what
+// happens next, until ctx is done.
+func (r *round) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx) // ends attempts and the listener with the run
+	defer cancel()
+	for {
+		more, err := r.read(ctx)
+		if err != nil {
+			return err
+		}
+		alarm, err := r.pay(ctx)
+		if err != nil {
+			return err
+		}
+		if more {
+			alarm = time.Now()
+		} else {
+			r.listen(ctx)
+		}
+		if err := r.await(ctx, alarm); err != nil {
+			return err
+		}
+	}
+}
+
+// read takes the next changes off the log and owes those that are wanted. It
+// reports whether there may be more.
+func (r *round) read(ctx context.Context) (more bool, err error) {
+	changes, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: r.at, Limit: readLimit})
+	if err != nil {
+		return false, fmt.Errorf("changes after %d: %w", r.at, err)
+	}
+	if len(changes) == 0 {
+		return false, nil
+	}
+	var owed []freshet.Cursor
+	for _, c := range changes {
+		wanted, err := r.wants(ctx, c)
+		if err != nil {
+			return false, fmt.Errorf("source %s: %w", c.Source, err)
+		}
+		if wanted {
+			owed = append(owed, c.Cursor)
+		}
+	}
+	to := changes[len(changes)-1].Cursor
+	err = r.persist(ctx, "place", func() error { return r.cfg.Store.Advance(ctx, r.cfg.Name, to, owed) })
+	if err != nil {
+		return false, err
+	}
+	r.at = to
+	return len(changes) == readLimit, nil
+}
+
+// pay begins the attempts that may be made now, and returns when to look again
+// although nothing has happened; zero means not before something has.
+func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
+	now := time.Now()
+	width := r.gate.width(now, r.cfg.Workers)
+	if width == 0 {
+		return r.gate.opens, nil
+	}
+	free := width - len(r.flying)
+	if free <= 0 {
+		return time.Time{}, nil
+	}
+	debts, next, err := r.cfg.Store.Debts(ctx, r.cfg.Name, r.horizon(now), free+len(r.flying)+len(r.refused))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
+	}
+	for _, d := range debts {
+		if free == 0 {
+			return time.Time{}, nil
+		}
+		if r.flying[d.Change.Cursor] || r.refused[d.Change.Cursor] {
+			continue
+		}
+		if err := r.begin(ctx, d); err != nil {
+			return time.Time{}, err
+		}
+		free--
+	}
+	if r.released && len(r.flying) == 0 {
+		r.released, r.refused = false, nil
+		return now, nil
+	}
+	return next, nil
+}
+
+// horizon is the time up to which a debt counts as due.
+func (r *round) horizon(now time.Time) time.Time {
+	if r.released {
+		return distant(now)
+	}
+	return now
+}
+
+// distant is later than any debt is due.
+func distant(now time.Time) time.Time { return now.AddDate(100, 0, 0) }
+
+// begin makes an attempt in a goroutine of its own.
+func (r *round) begin(ctx context.Context, d freshet.Debt) error {
+	source, err := r.source(ctx, d.Change.Source)
+	if err != nil {
+		return fmt.Errorf("source %s: %w", d.Change.Source, err)
+	}
+	event := Envelope(d.Change, source, r.cfg.Base)
+	r.flying[d.Change.Cursor] = true
+	r.flight.Go(func() {
+		begun := time.Now()
+		err := r.cfg.Send(ctx, event)
+		r.done <- attempt{debt: d, took: time.Since(begun), err: err}
+	})
+	return nil
+}
+
+// listen has the next change ring for the round.
+func (r *round) listen(ctx context.Context) {
+	if r.listening {
+		return
+	}
+	r.listening = true
+	at := r.at
+	r.flight.Go(func() { r.news <- r.cfg.Store.Wait(ctx, at) })
+}
+
+// await waits until there is something to do.
+func (r *round) await(ctx context.Context, alarm time.Time) error {
+	var rings <-chan time.Time
+	if !alarm.IsZero() {
+		timer := time.NewTimer(time.Until(alarm))
+		defer timer.Stop()
+		rings = timer.C
+	}
+	select {
+	case a := <-r.done:
+		return r.conclude(ctx, a)
+	case err := <-r.news:
+		r.listening = false
+		if err != nil {
+			return fmt.Errorf("wait for a change after %d: %w", r.at, err)
+		}
+		return nil
+	case <-rings:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// drain waits for the attempts that were cut off, and settles those that were
+// accepted all the same.
+func (r *round) drain(ctx context.Context) {
+	r.flight.Wait()
+	close(r.done)
+	for a := range r.done {
+		if a.err != nil {
+			continue // cut off by us, which says nothing about the endpoint
+		}
+		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Change.Cursor); err != nil {
+			r.cfg.Log.Error("a delivery could not be settled and will be made again", "change", a.debt.Change.ID(), "err", err)
+		}
+	}
+}
