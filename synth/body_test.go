@@ -155,7 +155,7 @@ func TestVersionIn(t *testing.T) {
 func FuzzVersionIn(f *testing.F) {
 	f.Add([]byte("edition 1"), uint32(17), []byte(`"edition": 99999999999999999999999`))
 	f.Fuzz(func(t *testing.T, before []byte, version uint32, after []byte) {
-		text := fmt.Appendf(before, " edition %d. %s", version, after)
+		text := fmt.Appendf(nil, "%s edition %d. %s", before, version, after)
 		if got, ok := synth.VersionIn(text); !ok || got < int(version) {
 			t.Errorf("in %q there is version %d (%v), want at least %d", text, got, ok, version)
 		}

@@ -60,8 +60,9 @@ func (w *Web) html(p *page, version int, at time.Time, main func(*bytes.Buffer))
 		fmt.Fprintf(&b, "<p class=\"clock\">It is %s and you are visitor %d.</p>",
 			at.UTC().Format("15:04:05.000000"), w.chance(p.ID, "visitor", int(at.UnixNano())).IntN(1e9))
 	}
-	fmt.Fprintf(&b, "</header>\n<main>\n<p>edition %d</p>\n", version)
+	b.WriteString("</header>\n<main>\n")
 	main(&b)
-	fmt.Fprintf(&b, "</main>\n<footer><p>All of %s is made up.</p></footer>\n</body>\n</html>\n", name)
+	// The number comes last, so that the first difference is one worth reading.
+	fmt.Fprintf(&b, "<p>edition %d</p>\n</main>\n<footer><p>All of %s is made up.</p></footer>\n</body>\n</html>\n", version, name)
 	return b.Bytes()
 }

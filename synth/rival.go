@@ -2,10 +2,10 @@ package synth
 
 import "time"
 
-// UniformRival returns how somebody would have fared at to who began at from
+// UniformRival returns how a poller would have fared at to that began at from
 // and has since polled page after page in the order of their IDs, one every so
-// often, round and round, whatever the pages do. His polls take no time and
-// are polite to nobody; a page in trouble shows him nothing.
+// often, round and round, whatever the pages do. Its polls take no time and are
+// polite to nobody; a page in trouble shows it nothing.
 func (w *Web) UniformRival(every time.Duration, from, to time.Time) Score {
 	var s Score
 	every = max(every, time.Nanosecond)

@@ -63,7 +63,7 @@ func TestScoreInWords(t *testing.T) {
 }
 
 // TestUniformRival holds the arithmetic to a poller that really polls, reads
-// what he is sent and is tallied like anybody else.
+// what it is sent and is tallied like anybody else.
 func TestUniformRival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var pages []synth.Page
