@@ -21,7 +21,7 @@ type Request struct {
 	RetryAfter time.Duration
 }
 
-// An entry is a Request in 40 bytes, since a long campaign has millions.
+// An entry is a Request in 32 bytes, since a long campaign has millions.
 type entry struct {
 	at         int64 // nanoseconds since the start
 	retryAfter time.Duration
