@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"freshet"
+)
+
+func (p *program) check() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Check a configuration file and print the settings in force",
+		Long: `Check a configuration file and print the settings that serve would work with:
+flags, environment, file and defaults taken together. What is printed can be
+used as a configuration file; secrets are left out.
+
+All problems of the file are told, each with its line. The exit code is then 1.`,
+		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json",
+		Args:    takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if err := cmd.Flags().Set("config", args[0]); err != nil {
+					return err
+				}
+			}
+			s, err := p.settings(cmd)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return p.printJSON(orderless(s.effective()))
+			}
+			text, err := yaml.Marshal(s.effective())
+			if err != nil {
+				return fmt.Errorf("print the settings: %w", err)
+			}
+			_, err = p.out.Write(text)
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	optionFlags(cmd.Flags(), serveFlags...)
+	return cmd
+}
+
+// effective returns the settings in the shape of a configuration file. What is
+// at a default of a lower package is left out.
+func (s settings) effective() yaml.MapSlice {
+	var doc yaml.MapSlice
+	for _, o := range options {
+		value := o.show(s)
+		switch v := value.(type) {
+		case []netip.Prefix:
+			value = texts(v)
+		case []uint16:
+			value = texts(v)
+		}
+		section, key, nested := strings.Cut(o.key, ".")
+		if unset(value) && section != "allow_cidr" {
+			continue
+		}
+		if !nested {
+			doc = append(doc, yaml.MapItem{Key: section, Value: value})
+			continue
+		}
+		if last := len(doc) - 1; last < 0 || doc[last].Key != section {
+			doc = append(doc, yaml.MapItem{Key: section, Value: yaml.MapSlice{}})
+		}
+		last := &doc[len(doc)-1]
+		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: key, Value: value})
+	}
+	return append(doc,
+		yaml.MapItem{Key: "webhooks", Value: each(s.webhooks, showWebhook)},
+		yaml.MapItem{Key: "sources", Value: each(s.sources, showSource)})
+}
+
+func showWebhook(w webhook) yaml.MapSlice {
+	return present(yaml.MapSlice{
+		{Key: "name", Value: w.Name}, {Key: "url", Value: w.URL},
+		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},
+		{Key: "tags", Value: texts(w.Tags)}, {Key: "sources", Value: texts(w.Sources)},
+	})
+}
+
+func showSource(s freshet.Source) yaml.MapSlice {
+	return present(yaml.MapSlice{
+		{Key: "id", Value: string(s.ID)}, {Key: "url", Value: s.URL}, {Key: "name", Value: s.Name},
+		{Key: "tags", Value: texts(s.Tags)},
+		{Key: "select", Value: present(yaml.MapSlice{
+			{Key: "css", Value: s.Recipe.CSS}, {Key: "jsonpath", Value: s.Recipe.JSONPath}, {Key: "kind", Value: string(s.Recipe.Kind)},
+		})},
+		{Key: "weight", Value: s.Weight}, {Key: "paused", Value: s.Paused},
+		{Key: "min_gap", Value: formatDuration(s.MinGap)}, {Key: "max_gap", Value: formatDuration(s.MaxGap)},
+		{Key: "keep", Value: present(yaml.MapSlice{
+			{Key: "age", Value: formatDuration(s.Keep.Age)}, {Key: "versions", Value: s.Keep.Versions}, {Key: "bytes", Value: formatSize(s.Keep.Bytes)},
+		})},
+	})
+}
+
+// present drops the items that say nothing.
+func present(items yaml.MapSlice) (kept yaml.MapSlice) {
+	for _, item := range items {
+		if !unset(item.Value) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// unset reports whether a value says nothing.
+func unset(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v == "" || v == "0" || v == "0s"
+	case int:
+		return v == 0
+	case float64:
+		return v == 0
+	case bool:
+		return !v
+	case []string:
+		return len(v) == 0
+	case yaml.MapSlice:
+		return len(v) == 0
+	}
+	return false
+}
+
+func texts[T any](list []T) []string {
+	return each(list, func(v T) string { return fmt.Sprint(v) })
+}
+
+func each[T, R any](list []T, of func(T) R) []R {
+	made := make([]R, 0, len(list))
+	for _, v := range list {
+		made = append(made, of(v))
+	}
+	return made
+}
+
+// orderless turns what was made for YAML into what encoding/json writes.
+func orderless(v any) any {
+	switch v := v.(type) {
+	case yaml.MapSlice:
+		m := map[string]any{}
+		for _, item := range v {
+			m[fmt.Sprint(item.Key)] = orderless(item.Value)
+		}
+		return m
+	case []yaml.MapSlice:
+		return each(v, func(m yaml.MapSlice) any { return orderless(m) })
+	}
+	return v
+}
+
+// serveFlags are the flags of the options that serve takes, but for those that
+// every verb has.
+var serveFlags = []string{"listen", "budget", "host-delay", "allow-cidr", "policy", "log-level", "log-format"}

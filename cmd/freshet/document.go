@@ -1,0 +1,277 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// A document is a configuration file as it is read. Reading goes on after a
+// problem, so that all of them are told at once.
+type document struct {
+	configError
+	env     func(string) string
+	anchors map[string]ast.Node
+	sources []listedSource
+	hooks   map[string]int // names of webhooks and their lines
+}
+
+// A field is a key that a mapping may have, and what to do with its value.
+// Path is the key with all it is nested in.
+type field struct {
+	name string
+	read func(value ast.Node, path string)
+}
+
+// readDocument reads text into s.
+func readDocument(file string, text []byte, s *settings, env func(string) string) document {
+	d := document{
+		configError: configError{file: file, lines: strings.Split(string(text), "\n")},
+		env:         env,
+		anchors:     map[string]ast.Node{},
+		hooks:       map[string]int{},
+	}
+	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		d.syntax(err)
+		return d
+	}
+	for i, doc := range tree.Docs {
+		if i > 0 && doc.Body != nil {
+			d.report(doc.Body, "", "there is more than one document in the file; keep one")
+			break
+		}
+		if doc.Body == nil || doc.Body.Type() == ast.NullType {
+			continue // an empty file says nothing
+		}
+		d.mapping(doc.Body, "", slices.Concat(d.optionFields(s), []field{
+			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
+			{"sources", func(v ast.Node, path string) { d.each(v, path, d.source) }},
+		}))
+	}
+	return d
+}
+
+// err returns what is wrong with the file, or nil.
+func (d *document) err() error {
+	if len(d.problems) == 0 {
+		return nil
+	}
+	d.sort()
+	return &d.configError
+}
+
+// syntax notes that the file is not YAML.
+func (d *document) syntax(err error) {
+	p := problem{line: 1, col: 1, text: err.Error()}
+	if e, ok := errors.AsType[yaml.Error](err); ok {
+		p.text = "not YAML: " + e.GetMessage()
+		if tk := e.GetToken(); tk != nil && tk.Position != nil {
+			p.line, p.col = tk.Position.Line, tk.Position.Column
+		}
+	}
+	d.problems = append(d.problems, p)
+}
+
+// report notes a problem at a node. Path names the field, "" for the whole.
+func (d *document) report(n ast.Node, path, format string, args ...any) {
+	tk := firstToken(n)
+	text := fmt.Sprintf(format, args...)
+	if path != "" {
+		text = path + ": " + text
+	}
+	p := problem{line: 1, col: 1, text: text}
+	if tk != nil && tk.Position != nil {
+		p.line, p.col, p.width = tk.Position.Line, tk.Position.Column, width(tk)
+	}
+	d.problems = append(d.problems, p)
+}
+
+// width returns how many characters of a token to underline.
+func width(tk *token.Token) int {
+	first, _, _ := strings.Cut(strings.TrimSpace(tk.Origin), "\n")
+	return len([]rune(first))
+}
+
+// optionFields returns fields for the options, nested as their keys are.
+func (d *document) optionFields(s *settings) (fields []field) {
+	sections := map[string][]field{}
+	for _, o := range options {
+		section, key, nested := strings.Cut(o.key, ".")
+		if !nested {
+			fields = append(fields, field{section, d.optionValue(s, o)})
+			continue
+		}
+		if _, met := sections[section]; !met {
+			fields = append(fields, field{section, func(v ast.Node, path string) { d.mapping(v, path, sections[section]) }})
+		}
+		sections[section] = append(sections[section], field{key, d.optionValue(s, o)})
+	}
+	return fields
+}
+
+func (d *document) optionValue(s *settings, o option) func(ast.Node, string) {
+	set := func(s *settings, v ast.Node, path, text string) {
+		if err := o.set(s, text); err != nil {
+			d.report(d.resolve(v), path, "%v", err)
+		}
+	}
+	if !o.many {
+		return func(v ast.Node, path string) {
+			if text, ok := d.scalar(v, path); ok {
+				set(s, v, path, text)
+			}
+		}
+	}
+	return func(v ast.Node, path string) {
+		before := len(d.problems)
+		list := d.texts(v, path, func(item ast.Node, path, text string) {
+			scratch := *s // each alone first, to tell which of them is wrong
+			set(&scratch, item, path, text)
+		})
+		if len(d.problems) == before {
+			set(s, v, path, strings.Join(list, ","))
+		}
+	}
+}
+
+// mapping reads a mapping by its fields. A key that is not among them, or
+// comes twice, is a problem.
+func (d *document) mapping(n ast.Node, path string, fields []field) {
+	var pairs []*ast.MappingValueNode
+	switch m := d.resolve(n).(type) {
+	case *ast.MappingNode:
+		pairs = m.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{m}
+	case *ast.NullNode:
+		return // a section that was left empty
+	default:
+		d.report(m, path, "want keys and values here, such as %s: ..., not %s", fields[0].name, kindOf(m))
+		return
+	}
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.name
+	}
+	met := map[string]int{}
+	for _, pair := range pairs {
+		key := pair.Key.GetToken().Value
+		i := slices.Index(known, key)
+		inside := strings.TrimPrefix(path+"."+key, ".")
+		switch first, twice := met[key], met[key] > 0; {
+		case i < 0:
+			d.report(pair.Key, path, "unknown key %q%s", key, didYouMean(key, known))
+		case twice:
+			d.report(pair.Key, path, "the key %q is here twice; the first is in line %d", key, first)
+		default:
+			fields[i].read(pair.Value, inside)
+		}
+		met[key] = pair.Key.GetToken().Position.Line
+	}
+}
+
+// each reads the items of a list.
+func (d *document) each(n ast.Node, path string, read func(item ast.Node, path string)) {
+	switch list := d.resolve(n).(type) {
+	case *ast.SequenceNode:
+		for i, item := range list.Values {
+			read(item, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case *ast.NullNode:
+	default:
+		d.report(list, path, "want a list here, with a dash before each item, not %s", kindOf(list))
+	}
+}
+
+// texts reads a list of scalars, and shows each to look, which may be nil. A
+// lone scalar is a list of one.
+func (d *document) texts(n ast.Node, path string, look func(item ast.Node, path, text string)) (texts []string) {
+	take := func(item ast.Node, path string) {
+		text, ok := d.scalar(item, path)
+		if !ok {
+			return
+		}
+		texts = append(texts, text)
+		if look != nil {
+			look(item, path, text)
+		}
+	}
+	if _, ok := d.resolve(n).(ast.ScalarNode); ok {
+		take(n, path)
+	} else {
+		d.each(n, path, take)
+	}
+	return texts
+}
+
+// scalar returns the text of a single value.
+func (d *document) scalar(n ast.Node, path string) (string, bool) {
+	switch v := d.resolve(n).(type) {
+	case *ast.NullNode:
+		d.report(v, path, "has no value")
+	case *ast.LiteralNode:
+		return v.Value.Value, true
+	case ast.ScalarNode:
+		return v.GetToken().Value, true
+	default:
+		d.report(v, path, "want a single value here, not %s", kindOf(v))
+	}
+	return "", false
+}
+
+// resolve looks behind anchors, aliases and tags.
+func (d *document) resolve(n ast.Node) ast.Node {
+	for range 16 {
+		switch v := n.(type) {
+		case *ast.AnchorNode:
+			d.anchors[v.Name.GetToken().Value] = v.Value
+			n = v.Value
+		case *ast.AliasNode:
+			to, ok := d.anchors[v.Value.GetToken().Value]
+			if !ok {
+				return n
+			}
+			n = to
+		case *ast.TagNode:
+			n = v.Value
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// kindOf names a kind of node in words.
+func kindOf(n ast.Node) string {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a section"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.AliasNode:
+		return "an alias of nothing"
+	case *ast.NullNode:
+		return "nothing"
+	}
+	return fmt.Sprintf("%q", n.GetToken().Value)
+}
+
+// firstToken returns where a node begins.
+func firstToken(n ast.Node) *token.Token {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		if len(v.Values) > 0 {
+			return v.Values[0].Key.GetToken()
+		}
+	case *ast.MappingValueNode:
+		return v.Key.GetToken()
+	}
+	return n.GetToken()
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"freshet"
+)
+
+// The exit codes, which scripts rely on.
+const (
+	exitError    = 1
+	exitUsage    = 2
+	exitStorage  = 3
+	exitNotFound = 4
+	exitConflict = 5
+)
+
+// exitHelp is the same for people.
+const exitHelp = `Exit codes:
+  0  done
+  1  something went wrong
+  2  the command line is wrong
+  3  the data cannot be read or written: full disk, damaged file
+  4  there is no such source or version
+  5  in the way: already watched, data or port in use`
+
+// A usageError is a command line that makes no sense.
+type usageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exitCode returns the code that tells a script of err.
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, freshet.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, freshet.ErrConflict), errors.Is(err, freshet.ErrBusy), errors.Is(err, syscall.EADDRINUSE):
+		return exitConflict
+	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrStoreFailed):
+		return exitStorage
+	}
+	return exitError
+}
+
+// complain tells the operator what went wrong and, if it is known, what to do.
+func (p *program) complain(err error) {
+	if c, ok := errors.AsType[*configError](err); ok {
+		fmt.Fprint(p.err, c.Details())
+	}
+	fmt.Fprintf(p.err, "freshet: %s\n", strings.TrimSpace(err.Error()))
+	if hint := freshet.HintOf(err); hint != "" {
+		fmt.Fprintf(p.err, "hint: %s\n", hint)
+	}
+}

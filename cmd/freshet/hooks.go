@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"freshet"
+)
+
+// webhook returns a reader of one item of the list of webhooks.
+func (d *document) webhook(s *settings) func(ast.Node, string) {
+	return func(n ast.Node, path string) {
+		var w webhook
+		before := len(d.problems)
+		d.mapping(n, path, []field{
+			d.word("name", &w.Name), d.word("url", &w.URL),
+			d.word("secret", &w.Secret), d.word("secret_env", &w.SecretEnv),
+			{"unsigned", func(v ast.Node, path string) {
+				text, ok := d.scalar(v, path)
+				var err error
+				if w.Unsigned, err = strconv.ParseBool(text); ok && err != nil {
+					d.report(d.resolve(v), path, "%q is neither true nor false", text)
+				}
+			}},
+			{"tags", func(v ast.Node, path string) { w.Tags = tidyTags(d.texts(v, path, nil)) }},
+			{"sources", func(v ast.Node, path string) {
+				for _, id := range d.texts(v, path, nil) {
+					w.Sources = append(w.Sources, freshet.SourceID(id))
+				}
+			}},
+		})
+		if len(d.problems) > before {
+			return
+		}
+		if err := w.complete(d.env); err != nil {
+			d.report(n, path, "%v", err)
+			return
+		}
+		if line, twice := d.hooks[w.Name]; twice {
+			d.report(n, path, "the name %q is taken by the webhook in line %d", w.Name, line)
+		}
+		d.hooks[w.Name] = firstToken(n).Position.Line
+		s.webhooks = append(s.webhooks, w)
+	}
+}
+
+func (d *document) word(name string, to *string) field {
+	return field{name, func(v ast.Node, path string) { *to, _ = d.scalar(v, path) }}
+}
+
+// complete fills in what follows from the rest and checks that all is there.
+func (w *webhook) complete(env func(string) string) error {
+	if w.URL == "" {
+		return fmt.Errorf("the webhook has no url")
+	}
+	if w.Name == "" {
+		return fmt.Errorf("the webhook has no name; its place in the stream is kept under it")
+	}
+	if w.SecretEnv != "" {
+		if w.Secret != "" {
+			return fmt.Errorf("has both secret and secret_env; keep one")
+		}
+		if w.Secret = env(w.SecretEnv); w.Secret == "" {
+			return fmt.Errorf("secret_env: the variable %s is not set", w.SecretEnv)
+		}
+	}
+	if w.Secret == "" && !w.Unsigned {
+		return fmt.Errorf("has no secret; set secret_env or secret, or unsigned: true if the receiver checks no signature")
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set by the linker in released builds.
+var version = ""
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks to stop; the second one finds nobody listening and
+	// ends the process at once.
+	context.AfterFunc(ctx, stop)
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
+	os.Exit(p.run(ctx, os.Args[1:]))
+}
+
+// A program is what a verb works with: the outside world, as far as it is not
+// the network or the disk.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string
+	colour   string // auto, always or never
+}
+
+// run executes a command line and returns the exit code.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	if err := root.ExecuteContext(ctx); err != nil {
+		p.complain(err)
+		return exitCode(err)
+	}
+	return 0
+}

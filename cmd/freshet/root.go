@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet"
+)
+
+// The groups in which help lists the verbs.
+const (
+	atWork  = "work"
+	sources = "sources"
+	history = "history"
+	upkeep  = "upkeep"
+)
+
+// verbs are what freshet can do, in the order in which help lists them.
+func (p *program) verbs() []*cobra.Command {
+	return []*cobra.Command{
+		in(upkeep, p.check()),
+		in(upkeep, p.versionVerb()),
+		p.extract(),
+	}
+}
+
+const rootHelp = `Freshet turns pages, feeds and JSON endpoints into a stream of changes. It polls
+them under a budget, keeps every version that it sees, and tells of each change.
+
+Start the daemon with "freshet serve", or watch a few pages without one with
+"freshet watch URL...". The other verbs talk to the daemon that holds the data
+directory; if none runs they work on the data directory by themselves.
+
+Settings come from flags, from FRESHET_... variables, from the file named by
+--config, and from defaults; the first of them that says something wins.
+
+`
+
+// root returns the command that holds all verbs.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "freshet",
+		Short:         "Turn Web sources into a stream of changes, under a poll budget",
+		Long:          rootHelp + exitHelp,
+		Example:       "  freshet watch https://example.com/ https://example.org/feed.xml\n  freshet serve --budget 60/m\n  freshet add https://example.com/prices --css '#prices' --tag shop",
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownVerb(cmd, args[0])
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return p.checkColour() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	flags := root.PersistentFlags()
+	flags.String("config", "", "file with settings and sources [FRESHET_CONFIG]")
+	optionFlags(flags, "data")
+	flags.StringVar(&p.colour, "color", "auto", "paint the output: auto, always or never")
+	root.SetFlagErrorFunc(flagError)
+	root.AddGroup(
+		&cobra.Group{ID: atWork, Title: "Watching:"},
+		&cobra.Group{ID: sources, Title: "Sources:"},
+		&cobra.Group{ID: history, Title: "What was captured:"},
+		&cobra.Group{ID: upkeep, Title: "Upkeep:"},
+	)
+	root.SetHelpCommandGroupID(upkeep)
+	root.SetCompletionCommandGroupID(upkeep)
+	root.AddCommand(p.verbs()...)
+	return root
+}
+
+// in puts a verb into a group.
+func in(group string, cmd *cobra.Command) *cobra.Command {
+	cmd.GroupID = group
+	return cmd
+}
+
+func (p *program) checkColour() error {
+	switch p.colour {
+	case "auto", "always", "never":
+		return nil
+	}
+	return usagef("--color: %q is not one of auto, always, never", p.colour)
+}
+
+// unknownVerb complains of a verb that there is not, and says what was
+// probably meant.
+func unknownVerb(root *cobra.Command, name string) error {
+	var known []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			known = append(known, c.Name())
+		}
+	}
+	hint := "freshet --help lists the verbs"
+	if n := nearest(name, known); n != "" {
+		hint = "did you mean freshet " + n + "?"
+	} else if strings.Contains(name, "://") {
+		hint = "to watch a page: freshet watch " + name + "; to have the daemon watch it: freshet add " + name
+	}
+	return freshet.WithHint(usagef("unknown verb %q", name), hint)
+}
+
+// flagError complains of a wrong flag, and says what was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	wrong := usagef("%s: %w", cmd.Name(), err)
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if n := nearest(unknown.GetSpecifiedName(), known); n != "" {
+			return freshet.WithHint(wrong, "did you mean --"+n+"?")
+		}
+	}
+	return freshet.WithHint(wrong, cmd.CommandPath()+" --help lists the flags")
+}
+
+// takes checks how many arguments a verb got; most below zero means any number.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		fit := len(args) >= least && (most < 0 || len(args) <= most)
+		if fit {
+			return nil
+		}
+		what := "too many arguments"
+		if len(args) < least {
+			what = "something is missing"
+		}
+		return freshet.WithHint(usagef("%s: %s", cmd.Name(), what), fmt.Sprintf("write %s", cmd.UseLine()))
+	}
+}

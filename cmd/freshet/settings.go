@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/fetch"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+// settings are all that an operator can set. They come, the later ones winning,
+// from the defaults, the file, the environment and the flags.
+type settings struct {
+	file     string // that they were read from; "" if none was
+	data     string // the data directory
+	listen   string
+	policy   string
+	limits   sched.Limits
+	fetch    fetch.Config
+	keep     freshet.Keep
+	logs     time.Duration // how long outcomes of polls are kept
+	logLevel string
+	logForm  string
+	webhooks []webhook
+	sources  []freshet.Source
+}
+
+// A webhook is a receiver of changes, as configured.
+type webhook struct {
+	Name, URL string
+	Secret    string
+	SecretEnv string // the variable that Secret came from
+	Unsigned  bool
+	Tags      []string
+	Sources   []freshet.SourceID
+}
+
+func (p *program) defaults() settings {
+	return settings{
+		data:   p.dataHome(),
+		listen: "127.0.0.1:8080",
+		policy: policy.Default,
+		limits: sched.Limits{
+			Budget:  sched.Budget{Polls: 60, Per: time.Minute},
+			Hosts:   sched.Politeness{Delay: time.Second, Concurrency: 2},
+			Workers: 64,
+		},
+		logs:     30 * day,
+		logLevel: "info",
+		logForm:  "text",
+	}
+}
+
+// dataHome returns where data is kept if nothing else is said.
+func (p *program) dataHome() string {
+	if dir := p.env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "freshet")
+	}
+	if home := p.env("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "freshet")
+	}
+	return "freshet-data"
+}
+
+// settings gathers what was set for cmd. All that is wrong is reported at once.
+func (p *program) settings(cmd *cobra.Command) (settings, error) {
+	s := p.defaults()
+	if err := cmd.Context().Err(); err != nil {
+		return s, err
+	}
+	var doc document
+	if s.file = p.configFile(cmd); s.file != "" {
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return s, freshet.WithHint(fmt.Errorf("read the configuration: %w", err), "name the file with --config or FRESHET_CONFIG")
+		}
+		doc = readDocument(s.file, text, &s, p.env)
+	}
+	var faults []error
+	for _, o := range options {
+		if v := p.env(o.env); v != "" {
+			if err := o.set(&s, v); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", o.env, err))
+			}
+		}
+		if f := cmd.Flag(o.flag); f != nil && f.Changed {
+			if err := o.set(&s, f.Value.String()); err != nil {
+				faults = append(faults, usagef("--%s: %w", o.flag, err))
+			}
+		}
+	}
+	doc.admit(&s) // only now is it known which addresses are allowed
+	if err := doc.err(); err != nil {
+		faults = append([]error{err}, faults...)
+	}
+	return s, errors.Join(faults...)
+}
+
+// configFile returns the file that was named, if any.
+func (p *program) configFile(cmd *cobra.Command) string {
+	if f := cmd.Flag("config"); f != nil && f.Changed {
+		return f.Value.String()
+	}
+	return p.env("FRESHET_CONFIG")
+}
+
+// parsePrefixes reads ranges of addresses; a lone address is a range of one.
+func parsePrefixes(list string) (found []netip.Prefix, err error) {
+	for _, s := range splitList(list) {
+		prefix, err := netip.ParsePrefix(s)
+		if addr, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a range of addresses; write 127.0.0.0/8, 10.1.2.3 or fd00::/8", s)
+		}
+		found = append(found, prefix.Masked())
+	}
+	return found, nil
+}
+
+// splitList cuts a list at its commas and drops what is empty.
+func splitList(list string) (items []string) {
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

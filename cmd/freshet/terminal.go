@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+)
+
+// isTerminal reports whether w is one.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colours reports whether w is to be written to in colour.
+func (p *program) colours(w io.Writer) bool {
+	switch p.colour {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return p.env("NO_COLOR") == "" && p.env("TERM") != "dumb" && isTerminal(w)
+}
+
+// A palette paints text, or leaves it plain.
+type palette bool
+
+func (c palette) paint(code, s string) string {
+	if !c || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (c palette) bold(s string) string   { return c.paint("1", s) }
+func (c palette) dim(s string) string    { return c.paint("2", s) }
+func (c palette) red(s string) string    { return c.paint("31", s) }
+func (c palette) green(s string) string  { return c.paint("32", s) }
+func (c palette) yellow(s string) string { return c.paint("33", s) }
+func (c palette) cyan(s string) string   { return c.paint("36", s) }
+
+// diff paints one line of a unified diff by how it begins.
+func (c palette) diff(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+		return c.bold(line)
+	case strings.HasPrefix(line, "@@"):
+		return c.cyan(line)
+	case strings.HasPrefix(line, "+"):
+		return c.green(line)
+	case strings.HasPrefix(line, "-"):
+		return c.red(line)
+	}
+	return line
+}
+
+// harmless returns s without the characters that could steer a terminal: what
+// a page says must not move the cursor or change the title of the window.
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, s)
+}
+
+// printJSON writes v as an indented document.
+func (p *program) printJSON(v any) error {
+	e := json.NewEncoder(p.out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// printLine writes v as JSON on one line.
+func (p *program) printLine(v any) error {
+	e := json.NewEncoder(p.out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// A table lines its cells up in columns. Cells may be painted: what a cell
+// looks like is measured apart from what it says.
+type table struct {
+	head []string
+	rows [][]cell
+}
+
+// A cell is a text and how to paint it; nil leaves it plain.
+type cell struct {
+	text  string
+	paint func(string) string
+}
+
+func plain(text string) cell { return cell{text: text} }
+
+func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
+
+// write prints the table. The last column is not padded.
+func (t *table) write(w io.Writer, c palette) error {
+	widths := make([]int, len(t.head))
+	for i, h := range t.head {
+		widths[i] = len([]rune(h))
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], len([]rune(row[i].text)))
+		}
+	}
+	var b strings.Builder
+	line := func(at func(i int) cell) {
+		for i := range t.head {
+			text, pad := at(i), ""
+			if i < len(t.head)-1 {
+				pad = strings.Repeat(" ", widths[i]-len([]rune(text.text))+2)
+			}
+			if text.paint != nil {
+				text.text = text.paint(text.text)
+			}
+			b.WriteString(text.text + pad)
+		}
+		b.WriteString("\n")
+	}
+	line(func(i int) cell { return cell{t.head[i], c.dim} })
+	for _, row := range t.rows {
+		line(func(i int) cell { return row[i] })
+	}
+	_, err := fmt.Fprint(w, b.String())
+	return err
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// A build says which freshet this is.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // built from a tree with local edits
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// thisBuild returns what the linker and the toolchain wrote into the binary.
+func thisBuild() build {
+	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (p *program) versionVerb() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print which freshet this is",
+		Long:    "Print the version of freshet, the revision that it was built from, and the\nGo release and platform that it was built with.",
+		Example: "  freshet version\n  freshet version --json",
+		Args:    takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			b := thisBuild()
+			if asJSON {
+				return p.printJSON(b)
+			}
+			revision := ""
+			if b.Revision != "" {
+				revision = " " + b.Revision[:min(12, len(b.Revision))]
+			}
+			_, err := fmt.Fprintf(p.out, "freshet %s%s (%s, %s)\n", b.Version, revision, b.Go, b.Platform)
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// jsonFlag lets a verb print its data for programs.
+func jsonFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "json", false, "print JSON")
+}
