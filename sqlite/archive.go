@@ -1,0 +1,231 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+
+	"freshet"
+)
+
+// Begin implements [freshet.Archive].
+func (s *Store) Begin(ctx context.Context, p freshet.Poll) error {
+	return s.write(ctx, "beginning a poll", func(b *batch) error {
+		e := b.entry(p.Source.ID)
+		if e == nil || e.removed {
+			return unknown(p.Source.ID)
+		}
+		at := momentOf(p.At)
+		if at == never {
+			return &freshet.InvalidError{Field: "at", Reason: "a poll begins at some time"}
+		}
+		e.open = at
+		_, err := b.exec("INSERT OR IGNORE INTO attempts (source, began) VALUES (?, ?)", e.key, int64(at))
+		return err
+	})
+}
+
+// Commit implements [freshet.Archive]. A change from nothing is a first
+// version.
+func (s *Store) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome, freshet.Change, error) {
+	var found *finding
+	if r.Outcome.Result.Captured() {
+		if r.Capture == nil {
+			return r.Outcome, freshet.Change{}, &freshet.InvalidError{Field: "capture", Reason: "a captured version has a body"}
+		}
+		var err error
+		if found, err = s.prepare(ctx, r.Outcome.Source, r.Capture); err != nil {
+			return r.Outcome, freshet.Change{}, err
+		}
+	}
+	var o freshet.Outcome
+	var c freshet.Change
+	err := s.write(ctx, "recording a poll", func(b *batch) (err error) {
+		o, c, err = b.record(r, found)
+		return err
+	})
+	if err != nil {
+		return r.Outcome, freshet.Change{}, err
+	}
+	return o, c, nil
+}
+
+// A finding is a capture made ready to be written.
+type finding struct {
+	*freshet.Capture
+	text, raw *encoded
+	envelope  envelope
+	header    []byte // of this version alone
+}
+
+// prepare encodes a capture against the newest version of its source.
+func (s *Store) prepare(ctx context.Context, id freshet.SourceID, c *freshet.Capture) (*finding, error) {
+	s.mu.RLock()
+	e := s.entries[id]
+	if e == nil {
+		s.mu.RUnlock()
+		return nil, unknown(id)
+	}
+	key, text, raw := e.key, e.text, e.raw
+	s.mu.RUnlock()
+
+	f := &finding{Capture: c}
+	f.envelope, f.header = newEnvelope(c)
+	var err error
+	if f.text, err = s.encodeBody(ctx, key, text, c.Text); err != nil {
+		return nil, err
+	}
+	f.text.hash = c.Hash
+	if bytes.Equal(c.Text, c.Raw.Body) {
+		f.raw = f.text
+		return f, nil
+	}
+	f.raw, err = s.encodeBody(ctx, key, raw, c.Raw.Body)
+	return f, err
+}
+
+// record writes what a finished poll leaves behind.
+func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c freshet.Change, err error) {
+	o = r.Outcome
+	e := b.entry(o.Source)
+	if e == nil {
+		return o, c, unknown(o.Source)
+	}
+	if o.Result == freshet.Changed && e.head == 0 {
+		o.Result = freshet.First
+	}
+	if f != nil {
+		if c, err = b.capture(e, o, f); err != nil {
+			return o, c, err
+		}
+	}
+	o.Version = 0
+	if o.Result.Seen() {
+		o.Version = int(e.head)
+		if r.Validators != e.validators {
+			e.validators = r.Validators
+			_, err = b.exec("UPDATE standings SET etag = ?, last_modified = ? WHERE source = ?", r.Validators.ETag, r.Validators.LastModified, e.key)
+			if err != nil {
+				return o, c, err
+			}
+		}
+	}
+	o, err = b.append(e, o)
+	return o, c, err
+}
+
+// capture writes a new version of a source and, unless it is a first one, the
+// change that led to it.
+func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Change, err error) {
+	text, err := b.keep(e.key, f.text)
+	if err != nil {
+		return c, err
+	}
+	raw := text
+	if f.raw != f.text {
+		if raw, err = b.keep(e.key, f.raw); err != nil {
+			return c, err
+		}
+	}
+	if sum := f.envelope.sum(); e.envelope == 0 || sum != e.envelopeSum {
+		b.next.envelope++
+		e.envelope, e.envelopeSum = b.next.envelope, sum
+		n := f.envelope
+		_, err = b.exec("INSERT INTO envelopes (id, source, status, url, media_type, title, header) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			e.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header))
+		if err != nil {
+			return c, err
+		}
+	}
+	from, seen := e.hash, momentOf(o.Ended)
+	e.head++
+	e.hash, e.text, e.raw = f.Hash, text, raw
+	_, err = b.exec("INSERT INTO versions (source, number, hash, seen, text, raw, envelope, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header))
+	if err != nil {
+		return c, err
+	}
+	if o.Result != freshet.Changed {
+		_, err = b.exec("UPDATE standings SET head = ?, head_recipe = ? WHERE source = ?", e.head, f.Recipe, e.key)
+		return c, err
+	}
+	if c, err = b.change(e, o, from, f.Summary); err != nil {
+		return c, err
+	}
+	_, err = b.exec("UPDATE standings SET head = ?, head_recipe = ?, changes = ?, changed_at = ? WHERE source = ?",
+		e.head, f.Recipe, e.changes, seen.value(), e.key)
+	return c, err
+}
+
+// change appends the step to the newest version to the log of changes.
+func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary string) (freshet.Change, error) {
+	e.changes++
+	b.next.change++
+	b.changed = true
+	c := freshet.Change{
+		Cursor:  b.next.change,
+		Source:  e.id,
+		Seq:     int(e.changes),
+		Number:  int(e.head),
+		From:    from,
+		To:      e.hash,
+		After:   momentOf(o.Since).time(),
+		Before:  momentOf(o.Ended).time(),
+		Summary: summary,
+	}
+	if c.After.IsZero() {
+		c.After = e.seen.time()
+	}
+	if o.Modified.After(c.After) && !o.Modified.After(c.Before) {
+		c.Modified = momentOf(o.Modified).time()
+	}
+	_, err := b.exec(`INSERT INTO changes (cursor, source, seq, number, from_hash, to_hash, after, before, modified, summary)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, int64(c.Cursor), e.key, int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
+		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary)
+	return c, err
+}
+
+// append adds an outcome to the log and to the tally of its source, and ends
+// the attempt that it came of.
+func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
+	b.next.outcome++
+	b.outcomes++
+	o.Cursor = b.next.outcome
+	since, began, ended := momentOf(o.Since), momentOf(o.Began), momentOf(o.Ended)
+	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
+	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
+	_, err := b.exec(`INSERT INTO outcomes (cursor, source, prev, began, gap, took, cause, result, version, status,
+		requests, bytes, modified, not_before, failure, err) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
+		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), o.Bytes,
+		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err))
+	if err != nil {
+		return o, err
+	}
+	e.add(&o)
+	e.dirty = true
+	if e.open == never || e.open > began {
+		return o, nil
+	}
+	open := e.open
+	e.open = never
+	_, err = b.exec("DELETE FROM attempts WHERE source = ? AND began = ?", e.key, int64(open))
+	return o, err
+}
+
+// textOrNull returns "" as NULL, which takes no room in a log that is mostly
+// without faults.
+func textOrNull(s string) driver.Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// blob returns b as a value that is not NULL.
+func blob(b []byte) driver.Value {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,203 @@
+package sqlite
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"freshet"
+)
+
+// A counter hands out the numbers of the tables that the writing process
+// numbers itself.
+type counter struct {
+	source, body, envelope int64
+	outcome, change        freshet.Cursor
+}
+
+// A batch is the work of one transaction: what it writes goes through w, what
+// it changes in memory is staged and takes effect only if the transaction is
+// committed.
+type batch struct {
+	*writer
+	store  *Store
+	next   counter
+	staged map[freshet.SourceID]*entry // nil: purged
+	cached []cachedBody
+	gone   []int64 // bodies deleted
+
+	outcomes int // added
+	changed  bool
+	flushed  bool
+}
+
+// entry returns the source with the ID, to be changed by this batch, or nil.
+func (b *batch) entry(id freshet.SourceID) *entry {
+	if e, ok := b.staged[id]; ok {
+		return e
+	}
+	e, ok := b.store.entries[id]
+	if !ok {
+		return nil
+	}
+	copied := *e
+	b.staged[id] = &copied
+	return &copied
+}
+
+// A job is one caller's part of a batch. It may be run more than once, each
+// time on a fresh batch.
+type job func(*batch) error
+
+// perform runs jobs in one transaction and returns the error of each. A job
+// that fails takes only itself out: the others are run again without it.
+// Faults of the storage fail them all.
+func (s *Store) perform(jobs []job) []error {
+	errs := make([]error, len(jobs))
+	failAll := func(err error) []error {
+		for i := range errs {
+			if errs[i] == nil {
+				errs[i] = err
+			}
+		}
+		return errs
+	}
+	for {
+		if s.broken != nil {
+			return failAll(s.broken)
+		}
+		b, failed, err := s.attempt(jobs, errs)
+		if err != nil {
+			return failAll(s.storageFault(err))
+		}
+		if failed < 0 {
+			s.apply(b)
+			return errs
+		}
+		if !slices.Contains(errs, nil) {
+			return errs
+		}
+	}
+}
+
+// attempt runs the jobs that have not failed yet in a transaction. If one of
+// them fails it notes its error, undoes everything and returns its index;
+// otherwise the transaction is committed.
+func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err error) {
+	w := s.writer
+	b = &batch{writer: w, store: s, next: s.next, staged: make(map[freshet.SourceID]*entry, len(jobs))}
+	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return nil, -1, err
+	}
+	for i, job := range jobs {
+		if errs[i] != nil {
+			continue
+		}
+		if err := job(b); err != nil {
+			s.rollback()
+			if isStorageFault(err) {
+				return nil, -1, err
+			}
+			errs[i] = err
+			return nil, i, nil
+		}
+	}
+	if s.unmarked+b.outcomes >= s.cfg.FlushEvery {
+		if err := b.flush(); err != nil {
+			s.rollback()
+			return nil, -1, err
+		}
+	}
+	if _, err := w.exec("COMMIT"); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
+	return b, -1, nil
+}
+
+// rollback undoes a transaction. SQLite may have done so already.
+func (s *Store) rollback() {
+	if _, err := s.writer.exec("ROLLBACK"); err != nil {
+		s.log.Debug("nothing to roll back", "err", err)
+	}
+}
+
+// apply makes what a committed batch did visible to this process.
+func (s *Store) apply(b *batch) {
+	s.mu.Lock()
+	for id, e := range b.staged {
+		switch old := s.entries[id]; {
+		case e == nil:
+			delete(s.entries, id)
+		case old == nil:
+			s.entries[id] = e
+		default:
+			*old = *e
+		}
+	}
+	if b.flushed {
+		for e := range maps.Values(s.entries) {
+			e.dirty = false
+		}
+		s.unmarked = 0
+	} else {
+		s.unmarked += b.outcomes
+	}
+	s.next = b.next
+	if b.changed {
+		close(s.woken)
+		s.woken = make(chan struct{})
+	}
+	s.mu.Unlock()
+	for _, c := range b.cached {
+		s.cache.put(c)
+	}
+	for _, id := range b.gone {
+		s.cache.drop(id)
+	}
+}
+
+// flush writes the tallies of all sources that have changed, and marks how far
+// they go.
+func (b *batch) flush() error {
+	latest := never
+	for id, e := range b.store.entries {
+		if _, ok := b.staged[id]; !ok && e.dirty {
+			if err := b.writeTally(e); err != nil {
+				return err
+			}
+		}
+		latest = max(latest, e.begun)
+	}
+	for _, e := range b.staged {
+		if e == nil {
+			continue
+		}
+		if e.dirty {
+			if err := b.writeTally(e); err != nil {
+				return err
+			}
+		}
+		latest = max(latest, e.begun)
+	}
+	b.flushed = true
+	_, err := b.exec("INSERT OR REPLACE INTO marks (upto, latest) VALUES (?, ?)", int64(b.next.outcome), latest.value())
+	return err
+}
+
+func (b *batch) writeTally(e *entry) error {
+	_, err := b.exec(`UPDATE standings SET begun = ?, seen = ?, not_before = ?, failures = ?, failure = ?, err = ?,
+		requests = ?, polls = ?, last = ? WHERE source = ?`,
+		e.begun.value(), e.seen.value(), e.notBefore.value(), e.failures, string(e.failure), e.err,
+		e.requests, e.polls, int64(e.last), e.key)
+	return err
+}
+
+// isStorageFault reports whether err is a fault of the storage rather than of
+// what was to be stored.
+func isStorageFault(err error) bool {
+	if errors.Is(err, freshet.ErrStorage) {
+		return true
+	}
+	return codeOf(err) != 0 && !isConstraint(err)
+}

@@ -1,0 +1,200 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// AddSource implements [freshet.Catalog].
+func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Source, error) {
+	if src.URL == "" {
+		return src, &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
+	}
+	if src.ID != "" && !freshet.ValidSourceID(src.ID) {
+		return src, &freshet.InvalidError{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
+	}
+	if src.Created.IsZero() {
+		src.Created = time.Now()
+	}
+	var added freshet.Source
+	err := s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
+		added, err = b.addSource(tidied(src))
+		return err
+	})
+	return added, err
+}
+
+// tidied returns src as it is stored.
+func tidied(src freshet.Source) freshet.Source {
+	tags := slices.Sorted(slices.Values(src.Tags))
+	src.Tags = slices.Compact(tags)
+	src.Created = momentOf(src.Created).time()
+	return src
+}
+
+func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
+	past, created, err := b.sameSource(src, "")
+	if err != nil {
+		return src, err
+	}
+	if past == "" && src.ID != "" {
+		if e := b.entry(src.ID); e != nil {
+			if !e.removed {
+				return src, &freshet.ConflictError{Existing: e.id, URL: src.URL}
+			}
+			past = e.id
+			if created, err = b.created(e.key); err != nil {
+				return src, err
+			}
+		}
+	}
+	if past != "" {
+		src.ID, src.Created = past, created.time()
+		e := b.entry(past)
+		e.removed = false
+		return src, b.putSource(e.key, src)
+	}
+	for src.ID == "" || b.entry(src.ID) != nil {
+		src.ID = randomID()
+	}
+	b.next.source++
+	e := newEntry(b.next.source, src.ID)
+	b.staged[src.ID] = e
+	if err := b.putSource(e.key, src); err != nil {
+		return src, err
+	}
+	_, err = b.exec("INSERT INTO standings (source) VALUES (?)", e.key)
+	return src, err
+}
+
+// sameSource looks for another source than except with the URL and recipe of
+// src. One that is watched is a conflict; of those that were removed it
+// returns the latest, and when it was first added.
+func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created moment, err error) {
+	err = b.query("SELECT id, removed, created FROM sources WHERE url = ? AND recipe = ? AND id <> ? ORDER BY key",
+		[]driver.Value{src.URL, src.Recipe.Key(), string(except)}, func(v []driver.Value) error {
+			id := freshet.SourceID(v[0].(string))
+			if v[1].(int64) == 0 {
+				return &freshet.ConflictError{Existing: id, URL: src.URL}
+			}
+			past = id
+			return created.Scan(v[2])
+		})
+	return past, created, err
+}
+
+// created returns when a source was first added.
+func (b *batch) created(key int64) (m moment, err error) {
+	err = b.query("SELECT created FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) error {
+		return m.Scan(v[0])
+	})
+	return m, err
+}
+
+// putSource writes the row of a watched source.
+func (b *batch) putSource(key int64, src freshet.Source) error {
+	tags, err := json.Marshal(src.Tags)
+	if err != nil {
+		return err
+	}
+	_, err = b.exec(`INSERT INTO sources (key, id, url, recipe, name, tags, weight, paused, min_gap, max_gap,
+		keep_age, keep_versions, keep_bytes, origin, created, removed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+		ON CONFLICT (key) DO UPDATE SET url = excluded.url, recipe = excluded.recipe, name = excluded.name,
+		tags = excluded.tags, weight = excluded.weight, paused = excluded.paused, min_gap = excluded.min_gap,
+		max_gap = excluded.max_gap, keep_age = excluded.keep_age, keep_versions = excluded.keep_versions,
+		keep_bytes = excluded.keep_bytes, origin = excluded.origin, created = excluded.created, removed = 0`,
+		key, string(src.ID), src.URL, src.Recipe.Key(), src.Name, string(tags), src.Weight, src.Paused,
+		int64(src.MinGap), int64(src.MaxGap), int64(src.Keep.Age), int64(src.Keep.Versions), src.Keep.Bytes,
+		string(src.Origin), momentOf(src.Created).value())
+	return err
+}
+
+// randomID returns a name that nobody has chosen.
+func randomID() freshet.SourceID {
+	return freshet.SourceID(strings.ToLower(rand.Text()[:10]))
+}
+
+// UpdateSource implements [freshet.Catalog]. A zero Created leaves it as it is.
+func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
+	if src.URL == "" {
+		return &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
+	}
+	return s.write(ctx, "updating source "+string(src.ID), func(b *batch) error {
+		e := b.entry(src.ID)
+		if e == nil || e.removed {
+			return unknown(src.ID)
+		}
+		if _, _, err := b.sameSource(src, src.ID); err != nil {
+			return err
+		}
+		next := tidied(src)
+		if next.Created.IsZero() {
+			created, err := b.created(e.key)
+			if err != nil {
+				return err
+			}
+			next.Created = created.time()
+		}
+		return b.putSource(e.key, next)
+	})
+}
+
+// RemoveSource implements [freshet.Catalog]. A source that has been removed
+// can still be purged.
+func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
+	return s.write(ctx, "removing source "+string(id), func(b *batch) error {
+		e := b.entry(id)
+		if e == nil || e.removed && !purge {
+			return unknown(id)
+		}
+		if purge {
+			return b.purge(e)
+		}
+		e.removed = true
+		_, err := b.exec("UPDATE sources SET removed = 1 WHERE key = ?", e.key)
+		return err
+	})
+}
+
+// purge deletes a source and all that is known of it.
+func (b *batch) purge(e *entry) error {
+	// The tallies are written first: the outcomes that go may be the newest,
+	// and the mark keeps their cursors from being given out again.
+	if err := b.flush(); err != nil {
+		return err
+	}
+	for at := int64(e.last); at != 0; {
+		prev, err := b.number("SELECT prev FROM outcomes WHERE cursor = ?", at)
+		if err != nil {
+			return err
+		}
+		if _, err := b.exec("DELETE FROM outcomes WHERE cursor = ?", at); err != nil {
+			return err
+		}
+		at = prev
+	}
+	err := b.query("SELECT id FROM bodies WHERE source = ?", []driver.Value{e.key}, func(v []driver.Value) error {
+		b.gone = append(b.gone, v[0].(int64))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"attempts", "versions", "bodies", "envelopes", "changes", "beliefs", "standings"} {
+		if _, err := b.exec("DELETE FROM "+table+" WHERE source = ?", e.key); err != nil {
+			return fmt.Errorf("%s of source %s: %w", table, e.id, err)
+		}
+	}
+	b.staged[e.id] = nil
+	_, err = b.exec("DELETE FROM sources WHERE key = ?", e.key)
+	return err
+}

@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+
+	"freshet"
+)
+
+const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary`
+
+// scanChange reads changeColumns.
+func scanChange(scan func(...any) error) (c freshet.Change, err error) {
+	var from, to []byte
+	var after, before, modified moment
+	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary)
+	copy(c.From[:], from)
+	copy(c.To[:], to)
+	c.After, c.Before, c.Modified = after.time(), before.time(), modified.time()
+	return c, err
+}
+
+// Changes implements [freshet.ChangeLog]. No limit means all.
+func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
+	query := "SELECT " + changeColumns + " FROM changes c JOIN sources s ON s.key = c.source WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?"
+	args := []any{q.After, limited(q.Limit)}
+	if q.Source != "" {
+		// The order by seq is the order by cursor, and there is an index for it.
+		query = "SELECT " + changeColumns + " FROM sources s JOIN changes c ON c.source = s.key WHERE s.id = ? AND c.cursor > ? ORDER BY c.seq LIMIT ?"
+		args = []any{q.Source, q.After, limited(q.Limit)}
+	}
+	var found []freshet.Change
+	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		c, err := scanChange(scan)
+		found = append(found, c)
+		return err
+	})
+	return found, fault(s.path, "reading changes", err)
+}
+
+// Wait implements [freshet.ChangeLog]. It hears of the changes that this
+// process commits, so on a store opened for reading only it hears of none.
+func (s *Store) Wait(ctx context.Context, after freshet.Cursor) error {
+	for {
+		s.mu.RLock()
+		last, woken := s.next.change, s.woken
+		s.mu.RUnlock()
+		if last > after {
+			return nil
+		}
+		select {
+		case <-woken:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// LastChange implements [freshet.ChangeLog].
+func (s *Store) LastChange(ctx context.Context) (freshet.Cursor, error) {
+	if s.cfg.ReadOnly {
+		if err := s.load(ctx); err != nil {
+			return 0, fault(s.path, "reading changes", err)
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.next.change, nil
+}

@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"freshet"
+)
+
+// A tally is what the outcomes of a source add up to.
+type tally struct {
+	begun     moment
+	seen      moment
+	notBefore moment
+	failures  int64
+	failure   freshet.Failure
+	err       string
+	requests  int64
+	polls     int64
+	last      freshet.Cursor // of the newest outcome
+}
+
+// add brings the tally up to date with one more outcome.
+func (t *tally) add(o *freshet.Outcome) {
+	began := momentOf(o.Began)
+	t.begun = max(t.begun, began)
+	t.requests = int64(o.Requests)
+	t.polls++
+	t.last = o.Cursor
+	switch {
+	case !o.NotBefore.IsZero():
+		t.notBefore = momentOf(o.NotBefore)
+	case t.notBefore <= began:
+		t.notBefore = never
+	}
+	if o.Result.Seen() {
+		t.seen = began
+		t.failures, t.failure, t.err = 0, "", ""
+		return
+	}
+	t.failures++
+	t.failure, t.err = o.Failure, o.Err
+}
+
+// An entry is what the writing process remembers of a source, so that a poll
+// can be recorded without reading anything.
+type entry struct {
+	key     int64
+	id      freshet.SourceID
+	removed bool
+
+	tally
+	dirty bool   // the tally is newer than the standings table
+	open  moment // the newest attempt without an outcome, or never
+
+	head      int64 // number of the newest version
+	hash      freshet.Hash
+	text, raw int64 // its bodies
+	changes   int64
+
+	envelope    int64  // of the newest version
+	envelopeSum uint64 // to tell whether the next one has the same
+	validators  freshet.Validators
+}
+
+// newEntry returns the entry of a source that has no history.
+func newEntry(key int64, id freshet.SourceID) *entry {
+	return &entry{key: key, id: id, open: never, tally: tally{begun: never, seen: never, notBefore: never}}
+}
+
+// standing returns the part of a Standing that the tally holds.
+func (e *entry) standing() freshet.Standing {
+	return freshet.Standing{
+		Begun:     max(e.begun, e.open).time(),
+		Seen:      e.seen.time(),
+		NotBefore: e.notBefore.time(),
+		Failures:  int(e.failures),
+		Failure:   e.failure,
+		Err:       e.err,
+		Requests:  int(e.requests),
+		Polls:     e.polls,
+	}
+}

@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"freshet"
+)
+
+// codeOf returns the primary result code of SQLite in err, or 0.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// fault says in the words of package freshet what went wrong while doing
+// something with the database at path.
+func fault(path, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	wrapped := func(as error) error { return fmt.Errorf("%s in %s: %w: %w", doing, path, as, err) }
+	switch codeOf(err) {
+	case sqlite3.SQLITE_FULL:
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some space, or keep less history")
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "see that the data directory and the files in it can be written by this user")
+	case sqlite3.SQLITE_IOERR:
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk refused to read or write: look at the system log, then start again")
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return freshet.WithHint(wrapped(freshet.ErrDamaged), mendHint(path))
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return freshet.WithHint(wrapped(freshet.ErrBusy), "another program has the database open: close it")
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some space, or keep less history")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "see that the data directory and the files in it can be written by this user")
+	}
+	return fmt.Errorf("%s in %s: %w", doing, path, err)
+}
+
+// mendHint is what to do about a damaged file.
+func mendHint(path string) string {
+	return fmt.Sprintf("restore a backup, or save what is left with: sqlite3 %s .recover | sqlite3 mended.db", path)
+}

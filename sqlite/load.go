@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"freshet"
+)
+
+// load reads into memory what the writing process has to know: a few numbers
+// and an entry for each source, with the outcomes since the last mark folded
+// into its tally.
+func (s *Store) load(ctx context.Context) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	tx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
+
+	var mark freshet.Cursor
+	if err := tx.QueryRowContext(ctx, "SELECT ifnull(max(upto), 0) FROM marks").Scan(&mark); err != nil {
+		return err
+	}
+	var next counter
+	err = tx.QueryRowContext(ctx, `SELECT
+		(SELECT ifnull(max(key), 0) FROM sources),
+		(SELECT ifnull(max(id), 0) FROM bodies),
+		(SELECT ifnull(max(id), 0) FROM envelopes),
+		max(?, (SELECT ifnull(max(cursor), 0) FROM outcomes)),
+		(SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes')`, mark).
+		Scan(&next.source, &next.body, &next.envelope, &next.outcome, &next.change)
+	if err != nil {
+		return err
+	}
+	entries, err := readEntries(ctx, tx)
+	if err != nil {
+		return err
+	}
+	unmarked, err := foldOutcomes(ctx, tx, entries, mark)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.unmarked = next, unmarked
+	s.entries = make(map[freshet.SourceID]*entry, len(entries))
+	for _, e := range entries {
+		s.entries[e.id] = e
+	}
+	return nil
+}
+
+// readEntries returns the sources by key, as the tables have them.
+func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
+	entries := map[int64]*entry{}
+	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
+		t.requests, t.polls, t.last, t.head, t.changes, t.etag, t.last_modified,
+		v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
+		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header
+		FROM sources s JOIN standings t ON t.source = s.key
+		LEFT JOIN versions v ON v.source = s.key AND v.number = t.head
+		LEFT JOIN envelopes n ON n.id = v.envelope`, nil,
+		func(scan func(...any) error) error {
+			e := newEntry(0, "")
+			var hash []byte
+			var env envelope
+			err := scan(&e.key, &e.id, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
+				&e.requests, &e.polls, &e.last, &e.head, &e.changes, &e.validators.ETag, &e.validators.LastModified,
+				&hash, &e.text, &e.raw, &e.envelope,
+				&env.status, &env.url, &env.mediaType, &env.title, &env.header)
+			copy(e.hash[:], hash)
+			if e.envelope != 0 {
+				e.envelopeSum = env.sum()
+			}
+			entries[e.key] = e
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(ctx, tx, "SELECT source, max(began) FROM attempts GROUP BY source", nil, func(scan func(...any) error) error {
+		var key int64
+		var began moment
+		if err := scan(&key, &began); err != nil {
+			return err
+		}
+		if e := entries[key]; e != nil {
+			e.open = began
+		}
+		return nil
+	})
+	return entries, err
+}
+
+// foldOutcomes adds the outcomes after a mark to the tallies, and counts them.
+func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, err error) {
+	err = eachRow(ctx, tx, "SELECT source, "+outcomeColumns+" FROM outcomes o WHERE cursor > ? ORDER BY cursor", []any{mark},
+		func(scan func(...any) error) error {
+			var key int64
+			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&key}, dst...)...) })
+			if err != nil {
+				return err
+			}
+			n++
+			if e := entries[key]; e != nil {
+				e.add(&o)
+				e.dirty = true
+			}
+			return nil
+		})
+	return n, err
+}
+
+// A querier is a database or a transaction on one.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// eachRow hands the rows of an answer to row, one by one.
+func eachRow(ctx context.Context, q querier, query string, args []any, row func(scan func(...any) error) error) (err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,243 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+
+	"freshet"
+)
+
+// The files in the data directory.
+const (
+	fileName = "freshet.db"
+	lockName = "freshet.lock"
+)
+
+// Config says where the store is and how it works. Only Dir has no default.
+type Config struct {
+	Dir      string       // the data directory; it is made if it does not exist
+	ReadOnly bool         // look at a store that another process may be writing
+	Log      *slog.Logger // nil means silence
+
+	Batch      int   // most callers that share a transaction; 0 means 256
+	Readers    int   // most concurrent readers; 0 means 4
+	CacheBytes int64 // of decoded bodies held in memory; 0 means 32 MiB
+
+	// FlushEvery is after how many outcomes the standings are written; until
+	// then they are folded from the log when the store is opened. 0 means
+	// 16384.
+	FlushEvery int
+}
+
+func (c Config) withDefaults() Config {
+	c.Batch = cmp.Or(c.Batch, 256)
+	c.Readers = cmp.Or(c.Readers, 4)
+	c.CacheBytes = cmp.Or(c.CacheBytes, 32<<20)
+	c.FlushEvery = cmp.Or(c.FlushEvery, 16384)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// A Store is a [freshet.Store] in one file. It is safe for concurrent use.
+type Store struct {
+	cfg    Config
+	path   string // of the database file
+	log    *slog.Logger
+	lock   *os.File
+	reader *sql.DB
+	cache  *bodyCache
+	codec  codec
+	queue  queue
+
+	// These belong to whoever leads the queue.
+	writer   *writer
+	broken   error // why nothing can be written until the store is opened again
+	next     counter
+	unmarked int // outcomes since the last mark
+
+	mu      sync.RWMutex // held to read entries, or to change them while leading
+	entries map[freshet.SourceID]*entry
+	woken   chan struct{} // closed when there is a new change
+}
+
+// Open opens the store in cfg.Dir, making it if there is none. It must be
+// closed. A directory that another process is writing to gives ErrBusy, a file
+// that is not what was written ErrDamaged, and one that cannot be written
+// ErrStorage, each with a hint.
+func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
+	cfg = cfg.withDefaults()
+	s := &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, cache: newBodyCache(cfg.CacheBytes), woken: make(chan struct{})}
+	s.queue = queue{most: cfg.Batch, perform: s.perform}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	unclean, err := s.inspect()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.connect(ctx); err != nil {
+		return nil, fault(s.path, "opening the store", err)
+	}
+	if unclean {
+		if err := s.checkQuickly(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.load(ctx); err != nil {
+		return nil, fault(s.path, "reading the store", err)
+	}
+	return s, nil
+}
+
+// enter makes the directory and, to write, takes its lock.
+func (s *Store) enter() error {
+	dir := s.cfg.Dir
+	if dir == "" {
+		return &freshet.InvalidError{Field: "data", Reason: "no data directory is given"}
+	}
+	if !s.cfg.ReadOnly {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return s.dirFault(err)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return s.dirFault(err)
+	} else if !info.IsDir() {
+		return freshet.WithHint(fmt.Errorf("data directory %s: not a directory", dir), "name a directory, or one that does not exist yet")
+	}
+	if s.cfg.ReadOnly {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return s.dirFault(err)
+	}
+	s.lock = f
+	if err := lockFile(f); errors.Is(err, freshet.ErrBusy) {
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the other freshet, or use another data directory")
+	} else if err != nil {
+		return s.dirFault(err)
+	}
+	return nil
+}
+
+// dirFault explains an error of the data directory.
+func (s *Store) dirFault(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return freshet.WithHint(fmt.Errorf("data directory: %w: %w", freshet.ErrNotFound, err), "name the directory that freshet serve uses")
+	case strings.Contains(err.Error(), "not a directory"):
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", s.cfg.Dir, err), "name a directory, or one that does not exist yet")
+	}
+	return fault(s.cfg.Dir, "opening the data directory", err)
+}
+
+// connect opens the connections and brings the schema up to date.
+func (s *Store) connect(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	connector, err := sqlite.NewConnector(s.dsn(false))
+	if err != nil {
+		return err
+	}
+	if !s.cfg.ReadOnly {
+		db := sql.OpenDB(connector)
+		err := s.migrate(ctx, db)
+		if err := errors.Join(err, db.Close()); err != nil {
+			return err
+		}
+		conn, err := connector.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		s.writer = &writer{conn: conn, stmts: map[string]*statement{}}
+	}
+	reading, err := sqlite.NewConnector(s.dsn(true))
+	if err != nil {
+		return err
+	}
+	s.reader = sql.OpenDB(reading)
+	s.reader.SetMaxOpenConns(s.cfg.Readers)
+	s.reader.SetMaxIdleConns(s.cfg.Readers)
+	if s.cfg.ReadOnly {
+		return s.checkSchema(ctx, s.reader)
+	}
+	return nil
+}
+
+// dsn names the database to the driver.
+func (s *Store) dsn(reading bool) string {
+	q := url.Values{"_busy_timeout": {"10000"}}
+	switch {
+	case s.cfg.ReadOnly && s.unwritable():
+		q.Set("immutable", "1") // WAL wants files beside it that cannot be made here
+	case reading:
+		q.Set("mode", "ro")
+	default:
+		q.Set("_auto_vacuum", "INCREMENTAL")
+		q.Set("_journal_mode", "WAL")
+		q.Set("_synchronous", "FULL")
+		q.Set("_foreign_keys", "1")
+		q.Add("_pragma", "cache_size(-16000)")
+		q.Add("_pragma", "journal_size_limit(67108864)")
+	}
+	q.Add("_pragma", "temp_store(memory)")
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(s.path), RawQuery: q.Encode()}
+	return u.String()
+}
+
+// unwritable reports whether no log lies beside the database and none can be
+// made, so that nobody can be writing it.
+func (s *Store) unwritable() bool {
+	if _, err := os.Stat(s.path + "-wal"); err == nil {
+		return false
+	}
+	f, err := os.CreateTemp(s.cfg.Dir, ".probe-*")
+	if err != nil {
+		return true
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name())) != nil
+}
+
+// Close writes what is still in memory and closes the store. Every other call
+// must have returned.
+func (s *Store) Close() error {
+	var err error
+	if s.writer != nil && s.unmarked > 0 && s.broken == nil {
+		err = s.write(context.Background(), "closing the store", (*batch).flush)
+	}
+	return errors.Join(err, s.release())
+}
+
+// release gives back connections and the lock.
+func (s *Store) release() error {
+	var errs []error
+	if s.reader != nil {
+		errs = append(errs, s.reader.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"freshet"
+)
+
+// Place implements [freshet.Outbox].
+func (s *Store) Place(ctx context.Context, reader string) (freshet.Cursor, error) {
+	var place freshet.Cursor
+	err := s.reader.QueryRowContext(ctx, "SELECT place FROM places WHERE reader = ?", reader).Scan(&place)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return place, fault(s.path, "reading the place of "+reader, err)
+}
+
+// Advance implements [freshet.Outbox]. What is owed is due at once; a change
+// that has been purged is owed to nobody.
+func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Cursor) error {
+	return s.write(ctx, "moving the place of "+reader, func(b *batch) error {
+		_, err := b.exec("INSERT INTO places (reader, place) VALUES (?, ?) ON CONFLICT DO UPDATE SET place = excluded.place", reader, int64(to))
+		if err != nil {
+			return err
+		}
+		for _, cursor := range owed {
+			_, err := b.exec(`INSERT OR REPLACE INTO debts (reader, change, attempts, due, err)
+				SELECT ?, cursor, 0, 0, '' FROM changes WHERE cursor = ?`, reader, int64(cursor))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Debts implements [freshet.Outbox].
+func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []freshet.Debt, next time.Time, err error) {
+	if limit = limited(limit); limit > 0 {
+		limit++ // one more, to see when it is due
+	}
+	err = eachRow(ctx, s.reader, `SELECT d.attempts, d.due, d.err, `+changeColumns+`
+		FROM debts d JOIN changes c ON c.cursor = d.change JOIN sources s ON s.key = c.source
+		WHERE d.reader = ? AND d.due <= ? ORDER BY d.due, d.change LIMIT ?`, []any{reader, int64(momentOf(now)), limit},
+		func(scan func(...any) error) (err error) {
+			var d freshet.Debt
+			var at moment
+			d.Change, err = scanChange(func(dst ...any) error {
+				return scan(append([]any{&d.Attempts, &at, &d.Err}, dst...)...)
+			})
+			d.Due = at.time()
+			if at == 0 {
+				d.Due = d.Change.Before
+			}
+			due = append(due, d)
+			return err
+		})
+	if err != nil {
+		return nil, next, fault(s.path, "reading the debts of "+reader, err)
+	}
+	if limit > 0 && len(due) == limit {
+		return due[:limit-1], due[limit-1].Due, nil
+	}
+	var later moment
+	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts WHERE reader = ? AND due > ?", reader, int64(momentOf(now))).Scan(&later)
+	return due, later.time(), fault(s.path, "reading the debts of "+reader, err)
+}
+
+// Settle implements [freshet.Outbox].
+func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Cursor) error {
+	if len(at) == 0 {
+		return nil
+	}
+	return s.write(ctx, "settling debts of "+reader, func(b *batch) error {
+		for _, cursor := range at {
+			if _, err := b.exec("DELETE FROM debts WHERE reader = ? AND change = ?", reader, int64(cursor)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Postpone implements [freshet.Outbox]. A debt that is not there any more, say
+// because its source was purged, is left at that.
+func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) error {
+	return s.write(ctx, "postponing a debt of "+reader, func(b *batch) error {
+		_, err := b.exec("UPDATE debts SET attempts = ?, due = ?, err = ? WHERE reader = ? AND change = ?",
+			int64(d.Attempts), momentOf(d.Due).value(), d.Err, reader, int64(d.Change.Cursor))
+		return err
+	})
+}
+
+// Owed implements [freshet.Outbox].
+func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", reader).Scan(&open, &dead)
+	return open, dead, fault(s.path, "counting the debts of "+reader, err)
+}

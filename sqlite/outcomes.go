@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+const outcomeColumns = `o.cursor, o.began, o.began - o.gap, o.began + o.took, o.cause, o.result, o.version, o.status,
+	o.requests, o.bytes, o.modified, o.not_before, ifnull(o.failure, ''), ifnull(o.err, '')`
+
+// scanOutcome reads outcomeColumns.
+func scanOutcome(scan func(...any) error) (o freshet.Outcome, err error) {
+	var began, since, ended, modified, notBefore moment
+	err = scan(&o.Cursor, &began, &since, &ended, &o.Cause, &o.Result, &o.Version, &o.Status,
+		&o.Requests, &o.Bytes, &modified, &notBefore, &o.Failure, &o.Err)
+	o.Began, o.Since, o.Ended = began.time(), since.time(), ended.time()
+	o.Modified, o.NotBefore = modified.time(), notBefore.time()
+	return o, err
+}
+
+// selectOwnOutcomes follows the outcomes of one source from the newest back to
+// a place. The join is a CROSS JOIN to keep that order, so that a limit stops it
+// early.
+const selectOwnOutcomes = `WITH RECURSIVE own (cursor, prev) AS (
+		SELECT cursor, prev FROM outcomes WHERE cursor = ?
+		UNION ALL
+		SELECT o.cursor, o.prev FROM own JOIN outcomes o ON o.cursor = own.prev WHERE own.prev > ?
+		ORDER BY 1 DESC
+	) SELECT ?, ` + outcomeColumns + ` FROM own CROSS JOIN outcomes o ON o.cursor = own.cursor `
+
+// Outcomes implements [freshet.Archive]. No limit means all.
+func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error) {
+	query, args, err := s.outcomeQuery(ctx, q)
+	if err != nil || query == "" {
+		return nil, err
+	}
+	var found []freshet.Outcome
+	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		var id freshet.SourceID
+		o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id}, dst...)...) })
+		o.Source = id
+		found = append(found, o)
+		return err
+	})
+	return found, fault(s.path, "reading outcomes", err)
+}
+
+// outcomeQuery returns the statement that answers q, or "" if nothing does.
+func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (string, []any, error) {
+	limit := limited(q.Limit)
+	before := freshet.Cursor(1<<63 - 1)
+	if q.Newest && q.After > 0 {
+		before = q.After
+	}
+	if q.Source == "" {
+		const all = "SELECT ifnull(s.id, ''), " + outcomeColumns + " FROM outcomes o LEFT JOIN sources s ON s.key = o.source "
+		if q.Newest {
+			return all + "WHERE o.cursor < ? ORDER BY o.cursor DESC LIMIT ?", []any{before, limit}, nil
+		}
+		return all + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{q.After, limit}, nil
+	}
+	if s.cfg.ReadOnly {
+		if err := s.load(ctx); err != nil {
+			return "", nil, fault(s.path, "reading outcomes", err)
+		}
+	}
+	s.mu.RLock()
+	e := s.entries[q.Source]
+	var last freshet.Cursor
+	if e != nil {
+		last = e.last
+	}
+	s.mu.RUnlock()
+	if q.Newest {
+		return selectOwnOutcomes + "WHERE o.cursor < ? LIMIT ?", []any{last, 0, q.Source, before, limit}, nil
+	}
+	return selectOwnOutcomes + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{last, q.After, q.Source, q.After, limit}, nil
+}
+
+// limited returns a limit for SQL, where a negative one bounds nothing.
+func limited(n int) int {
+	if n <= 0 {
+		return -1
+	}
+	return n
+}
+
+// Attempts implements [freshet.Archive]. Those that have ended are taken from
+// the log of outcomes, of which no more is read than may be late enough.
+func (s *Store) Attempts(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
+	from := momentOf(since)
+	var found []freshet.Attempt
+	err := eachRow(ctx, s.reader, `SELECT s.id, o.began, o.began + o.took, o.requests FROM outcomes o JOIN sources s ON s.key = o.source
+		WHERE o.cursor > (SELECT ifnull(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1
+		UNION ALL SELECT s.id, a.began, NULL, 1 FROM attempts a JOIN sources s ON s.key = a.source WHERE a.began >= ?1`,
+		[]any{int64(from)}, func(scan func(...any) error) error {
+			var a freshet.Attempt
+			var began, ended moment
+			err := scan(&a.Source, &began, &ended, &a.Requests)
+			a.Began, a.Ended, a.Requests = began.time(), ended.time(), max(a.Requests, 1)
+			found = append(found, a)
+			return err
+		})
+	if err != nil {
+		return nil, fault(s.path, "reading attempts", err)
+	}
+	slices.SortFunc(found, func(a, b freshet.Attempt) int {
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Source, b.Source))
+	})
+	return found, nil
+}

@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"freshet"
+)
+
+// sourcePage is how many sources are read at once. Between pages no
+// transaction is open, so a slow caller does not keep the log from being
+// folded into the database.
+const sourcePage = 500
+
+const selectWatched = `SELECT s.id, s.url, s.recipe, s.name, s.tags, s.weight, s.paused, s.min_gap, s.max_gap,
+	s.keep_age, s.keep_versions, s.keep_bytes, s.origin, s.created,
+	t.head_recipe, t.etag, t.last_modified, t.changes, t.changed_at, ` + versionColumns + `
+	FROM sources s JOIN standings t ON t.source = s.key
+	LEFT JOIN versions v ON v.source = s.key AND v.number = t.head ` + versionJoins + `
+	WHERE s.removed = 0 `
+
+// Source implements [freshet.Catalog].
+func (s *Store) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+	found, err := s.watched(ctx, selectWatched+"AND s.id = ?", id)
+	if err != nil {
+		return freshet.Watched{}, fault(s.path, "reading source "+string(id), err)
+	}
+	if len(found) == 0 {
+		return freshet.Watched{}, unknown(id)
+	}
+	return found[0], nil
+}
+
+// Sources implements [freshet.Catalog].
+func (s *Store) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
+	return func(yield func(freshet.Watched, error) bool) {
+		last := freshet.SourceID("")
+		for {
+			page, err := s.watched(ctx, selectWatched+"AND s.id > ? ORDER BY s.id LIMIT ?", last, sourcePage)
+			if err != nil {
+				yield(freshet.Watched{}, fault(s.path, "reading the sources", err))
+				return
+			}
+			for _, w := range page {
+				if !yield(w, nil) {
+					return
+				}
+			}
+			if len(page) < sourcePage {
+				return
+			}
+			last = page[len(page)-1].ID
+		}
+	}
+}
+
+// watched returns the sources that a query finds, with their standings.
+func (s *Store) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
+	if s.cfg.ReadOnly { // somebody else may have written since
+		if err := s.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var found []freshet.Watched
+	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		var w freshet.Watched
+		var recipe, tags string
+		var created, changedAt moment
+		src, st := &w.Source, freshet.Standing{}
+		v, err := scanVersion(func(dst ...any) error {
+			return scan(append([]any{&src.ID, &src.URL, &recipe, &src.Name, &tags, &src.Weight, &src.Paused, &src.MinGap, &src.MaxGap,
+				&src.Keep.Age, &src.Keep.Versions, &src.Keep.Bytes, &src.Origin, &created,
+				&st.Recipe, &st.Validators.ETag, &st.Validators.LastModified, &st.Changes, &changedAt}, dst...)...)
+		})
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(recipe), &src.Recipe); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(tags), &src.Tags); err != nil {
+			return err
+		}
+		src.Created, st.ChangedAt = created.time(), changedAt.time()
+		if v.Number != 0 {
+			v.Source = src.ID
+			st.Head = v
+		}
+		w.Standing = s.tallied(src.ID, st)
+		found = append(found, w)
+		return nil
+	})
+	return found, err
+}
+
+// tallied returns a standing completed with what its outcomes add up to.
+func (s *Store) tallied(id freshet.SourceID, st freshet.Standing) freshet.Standing {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.entries[id]
+	if e == nil {
+		return st
+	}
+	full := e.standing()
+	full.Head, full.Recipe, full.Validators = st.Head, st.Recipe, st.Validators
+	full.Changes, full.ChangedAt = st.Changes, st.ChangedAt
+	return full
+}

@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"freshet"
+)
+
+const (
+	versionColumns = `ifnull(v.number, 0), v.hash, v.seen, ifnull(text.size, 0), ifnull(raw.size, 0), ifnull(n.media_type, ''), ifnull(n.title, '')`
+	versionJoins   = `LEFT JOIN bodies text ON text.id = v.text LEFT JOIN bodies raw ON raw.id = v.raw LEFT JOIN envelopes n ON n.id = v.envelope`
+	selectVersions = `SELECT ` + versionColumns + ` FROM sources s JOIN versions v ON v.source = s.key ` + versionJoins + ` WHERE s.id = ? `
+)
+
+// scanVersion reads versionColumns.
+func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
+	var hash []byte
+	var seen moment
+	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title)
+	copy(v.Hash[:], hash)
+	v.SeenAt = seen.time()
+	return v, err
+}
+
+// Versions implements [freshet.Archive]. No limit means all.
+func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit int) ([]freshet.Version, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT ?", id, before, limited(limit))
+}
+
+// Version implements [freshet.Archive].
+func (s *Store) Version(ctx context.Context, id freshet.SourceID, number int) (freshet.Version, error) {
+	found, err := s.versions(ctx, id, selectVersions+"AND v.number = ?", id, number)
+	if err != nil {
+		return freshet.Version{}, err
+	}
+	if len(found) == 0 {
+		return freshet.Version{}, noVersion(id, number)
+	}
+	return found[0], nil
+}
+
+func (s *Store) versions(ctx context.Context, id freshet.SourceID, query string, args ...any) ([]freshet.Version, error) {
+	var found []freshet.Version
+	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		v, err := scanVersion(scan)
+		v.Source = id
+		found = append(found, v)
+		return err
+	})
+	return found, fault(s.path, "reading versions", err)
+}
+
+func noVersion(id freshet.SourceID, number int) error {
+	return fmt.Errorf("version %d of source %s: %w", number, id, freshet.ErrNotFound)
+}
+
+// Text implements [freshet.Archive].
+func (s *Store) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	var text int64
+	var hash freshet.Hash
+	found := false
+	err := eachRow(ctx, s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
+		[]any{id, number}, func(scan func(...any) error) error {
+			found = true
+			var b []byte
+			err := scan(&text, &b)
+			copy(hash[:], b)
+			return err
+		})
+	if err != nil {
+		return nil, fault(s.path, "reading a version", err)
+	}
+	if !found {
+		return nil, noVersion(id, number)
+	}
+	b, err := s.body(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("text of version %d of source %s: %w", number, id, err)
+	}
+	if b.hash != hash {
+		if freshet.HashOf(b.body) != hash {
+			return nil, s.damaged(fmt.Sprintf("the text of version %d of source %s does not hash to its name", number, id))
+		}
+		b.hash = hash
+		s.cache.put(b)
+	}
+	return slices.Clone(b.body), nil
+}
+
+// Raw implements [freshet.Archive].
+func (s *Store) Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error) {
+	raw := freshet.Raw{Header: http.Header{}}
+	var body int64
+	var steady, fresh []byte
+	err := eachRow(ctx, s.reader, `SELECT v.raw, n.status, n.url, n.header, v.header FROM sources s
+		JOIN versions v ON v.source = s.key JOIN envelopes n ON n.id = v.envelope WHERE s.id = ? AND v.number = ?`,
+		[]any{id, number}, func(scan func(...any) error) error {
+			return scan(&body, &raw.Status, &raw.URL, &steady, &fresh)
+		})
+	if err != nil {
+		return freshet.Raw{}, fault(s.path, "reading a version", err)
+	}
+	if body == 0 {
+		return freshet.Raw{}, noVersion(id, number)
+	}
+	for _, part := range [][]byte{steady, fresh} {
+		if err := unpackHeader(part, raw.Header); err != nil {
+			return freshet.Raw{}, s.damaged(fmt.Sprintf("the header of version %d of source %s cannot be read", number, id))
+		}
+	}
+	b, err := s.body(ctx, body)
+	if err != nil {
+		return freshet.Raw{}, fmt.Errorf("response of version %d of source %s: %w", number, id, err)
+	}
+	raw.Body = slices.Clone(b.body)
+	return raw, nil
+}
