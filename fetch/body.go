@@ -179,9 +179,9 @@ func (b *bodyReader) codeFailure(wire *wireReader, code coding, err error) *fres
 		return b.wireFailure(wire, wire.err)
 	}
 	if code == identity {
-		return fail(FailDecode, "decoding the body: %w", err)
+		return fail(FailDecode, "decoding the body: %w", bare(err))
 	}
-	return fail(FailDecode, "decoding the body as %s: %w", code, err)
+	return fail(FailDecode, "decoding the body as %s: %w", code, bare(err))
 }
 
 // wireFailure tells why a body did not come whole.

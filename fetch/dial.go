@@ -109,19 +109,6 @@ func dialFailure(err error, address string, limit time.Duration) error {
 	return fail(FailConnect, "connecting to %s: %w", address, bare(err))
 }
 
-// bare returns what is at the bottom of a network error, without the
-// addresses and system calls around it.
-func bare(err error) error {
-	for {
-		op, ok := errors.AsType[*net.OpError](err)
-		if !ok {
-			break
-		}
-		err = op.Err
-	}
-	return err
-}
-
 // addrs returns the addresses of host, all of which may be connected to.
 func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {

@@ -3,6 +3,7 @@ package fetch_test
 import (
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,13 @@ import (
 	"freshet"
 	"freshet/fetch"
 )
+
+// TestMain silences what net/http logs of servers that say more than they were
+// asked.
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard)
+	m.Run()
+}
 
 // loopback opens the range that test servers listen in.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -137,3 +145,6 @@ func wantClass(t *testing.T, err error, want freshet.Failure) {
 		t.Fatalf("got class %s (%v), want %s", failure.Class, err, want)
 	}
 }
+
+// quiet keeps test servers from complaining about what tests do to them.
+var quiet = log.New(io.Discard, "", 0)
