@@ -22,6 +22,7 @@ const (
 // verbs are what freshet can do, in the order in which help lists them.
 func (p *program) verbs() []*cobra.Command {
 	return []*cobra.Command{
+		in(atWork, p.watch()),
 		in(upkeep, p.check()),
 		in(upkeep, p.versionVerb()),
 		p.extract(),

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"freshet"
+)
+
+// addressName is the file in the data directory that says where the daemon
+// that holds it listens.
+const addressName = "freshet.addr"
+
+// instanceHeader is in every answer of a daemon and names its run, so that a
+// file left behind by a killed daemon does not lead to another one that has
+// since taken its port.
+const instanceHeader = "Freshet-Instance"
+
+// An address is where a daemon listens, and the name of its run.
+type address struct{ url, instance string }
+
+func newAddress(at net.Addr) address {
+	return address{"http://" + at.String(), rand.Text()}
+}
+
+// write leaves the address in a data directory.
+func (a address) write(dir string) error {
+	path := filepath.Join(dir, addressName)
+	if err := os.WriteFile(path+".new", []byte(a.url+"\n"+a.instance+"\n"), 0o600); err != nil {
+		return fmt.Errorf("leave the address for other verbs: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+// readAddress returns the address in a data directory, zero if there is none.
+func readAddress(dir string) (a address, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, addressName))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return a, nil
+	}
+	a.url, a.instance, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return a, err
+}
+
+// removeAddress takes the address away again.
+func removeAddress(dir string) error {
+	err := os.Remove(filepath.Join(dir, addressName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// sign puts the name of the run into every answer of h.
+func (a address) sign(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(instanceHeader, a.instance)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// listen opens the port of the API.
+func listen(at string) (net.Listener, error) {
+	l, err := net.Listen("tcp", at)
+	switch {
+	case err == nil:
+		return l, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, freshet.WithHint(fmt.Errorf("listen on %s: the port is in use: %w", at, syscall.EADDRINUSE),
+			"stop what listens there, or choose another port with --listen 127.0.0.1:8081 (port 0 takes any free one)")
+	case errors.Is(err, syscall.EACCES):
+		return nil, freshet.WithHint(fmt.Errorf("listen on %s: not permitted: %w", at, syscall.EACCES), "choose a port above 1023 with --listen")
+	}
+	return nil, freshet.WithHint(fmt.Errorf("listen: %w", err), "name an address of this machine with --listen, such as 127.0.0.1:8080")
+}
+
+// ownAddress returns the address of a listener as a fetcher knows it.
+func ownAddress(l net.Listener) netip.AddrPort {
+	own, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return own
+}

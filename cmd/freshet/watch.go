@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/content"
+	"freshet/deliver"
+	"freshet/fetch"
+	"freshet/sched"
+)
+
+// A watching is one run of the verb watch.
+type watching struct {
+	*program
+	settings
+	recipe freshet.Recipe
+	every  time.Duration
+	most   int
+	json   bool
+
+	node    *node
+	sources map[freshet.SourceID]freshet.Source
+	began   time.Time
+	changes int
+
+	polls, failed atomic.Int64
+}
+
+func (p *program) watch() *cobra.Command {
+	w := watching{program: p, sources: map[freshet.SourceID]freshet.Source{}}
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "watch URL...",
+		Short: "Watch pages from the terminal, without a daemon",
+		Long: `Watch pages and print each change as a coloured diff, until interrupted. No
+daemon is needed and nothing is kept; to keep history use serve and add.
+
+The first look at a page is no change. A change is printed with the time before
+which it happened and how long before that the page was last seen as it was.
+With --json each change is a CloudEvent on a line of its own.`,
+		Example: "  freshet watch https://example.com/\n" +
+			"  freshet watch --every 30s --css '#prices' https://shop.example/list\n" +
+			"  freshet watch --allow-cidr 127.0.0.0/8 --json http://127.0.0.1:9000/status",
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			if cmd.Flag("data").Changed {
+				return freshet.WithHint(usagef("watch: --data makes no sense, because nothing is kept"), "to keep history: freshet serve --data DIR, then freshet add URL")
+			}
+			if w.every > 0 && cmd.Flag("budget").Changed {
+				return usagef("watch: give either --every or --budget")
+			}
+			var err error
+			if w.settings, err = p.settings(cmd); err != nil {
+				return err
+			}
+			w.recipe.Kind = freshet.Kind(kind)
+			return w.run(cmd.Context(), urls)
+		},
+	}
+	flags := cmd.Flags()
+	optionFlags(flags, "budget", "host-delay", "allow-cidr", "policy", "log-level")
+	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, as far as its host allows")
+	flags.IntVarP(&w.most, "count", "n", 0, "end after so many changes")
+	recipeFlags(flags, &w.recipe, &kind)
+	jsonFlag(cmd, &w.json)
+	return cmd
+}
+
+// run watches until ctx is done or enough changes have been printed.
+func (w *watching) run(ctx context.Context, urls []string) (err error) {
+	listed, err := w.admitted(urls)
+	if err != nil {
+		return err
+	}
+	if w.every > 0 {
+		w.limits.Budget = sched.Budget{Polls: float64(len(listed)), Per: max(w.every, time.Second)}
+	}
+	if w.data, err = os.MkdirTemp("", "freshet-watch-"); err != nil {
+		return fmt.Errorf("make a place to work: %w", err)
+	}
+	defer os.RemoveAll(w.data)
+	if w.node, err = openNode(ctx, nodeConfig{settings: w.settings, observe: w.observe}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.node.close()) }()
+	for _, s := range listed {
+		if s, err = w.node.daemon.AddSource(ctx, s); err != nil {
+			return err
+		}
+		w.sources[s.ID] = s
+	}
+	w.began = time.Now()
+	w.say("watching %s, %s", counted(len(listed), "source"), rate(w.limits.Budget))
+
+	polling, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- w.node.daemon.Run(polling) }()
+	following := make(chan error, 1)
+	go func() { following <- w.follow(polling) }()
+	select {
+	case err = <-ended:
+		stop()
+		err = errors.Join(err, <-following)
+	case err = <-following:
+		stop()
+		err = errors.Join(err, <-ended)
+	}
+	w.say("watched for %s: %s, %s, %d failed", roughDuration(time.Since(w.began)),
+		counted(int(w.polls.Load()), "poll"), counted(w.changes, "change"), w.failed.Load())
+	return err
+}
+
+// admitted checks the URLs as those of sources would be.
+func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) {
+	if err := content.Check(w.recipe); err != nil {
+		return nil, usageError{err}
+	}
+	for _, raw := range urls {
+		url, err := w.fetch.CheckURL(raw)
+		if err != nil {
+			return nil, fmt.Errorf("watch %s: %w", raw, err)
+		}
+		listed = append(listed, freshet.Source{URL: url, Recipe: w.recipe, MinGap: w.every})
+	}
+	return listed, nil
+}
+
+// follow prints changes until ctx is done or there were enough.
+func (w *watching) follow(ctx context.Context) error {
+	var at freshet.Cursor
+	for {
+		if err := w.node.store.Wait(ctx, at); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		changes, err := w.node.store.Changes(ctx, freshet.ChangeQuery{After: at, Limit: 100})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		for _, c := range changes {
+			at = c.Cursor
+			if err := w.show(ctx, c); err != nil {
+				return err
+			}
+			if w.changes++; w.changes == w.most {
+				return nil
+			}
+		}
+	}
+}
+
+// show prints one change.
+func (w *watching) show(ctx context.Context, c freshet.Change) error {
+	s := w.sources[c.Source]
+	if w.json {
+		return w.printLine(deliver.Envelope(c, s, ""))
+	}
+	old, err := w.node.store.Text(ctx, c.Source, c.Number-1)
+	if err != nil {
+		return err
+	}
+	text, err := w.node.store.Text(ctx, c.Source, c.Number)
+	if err != nil {
+		return err
+	}
+	w.printChange(deliver.ChangeOf(c, s))
+	w.printDiff(content.Diff(old, text).Unified("before", "after"))
+	return nil
+}
+
+// observe counts polls, and tells of first looks and of failures.
+func (w *watching) observe(o freshet.Outcome) {
+	w.polls.Add(1)
+	url := w.sources[o.Source].URL
+	switch {
+	case o.Result == freshet.First:
+		w.say("%s first seen: %s", clock(o.Ended), url)
+	case o.Result == freshet.Failed:
+		w.failed.Add(1)
+		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(o.Err))
+		if o.Failure.Is(fetch.FailBlockedEgress) {
+			w.say("hint: allow private addresses with --allow-cidr, such as --allow-cidr 127.0.0.0/8")
+		}
+	}
+}
+
+// say tells of the watching itself, apart from what was asked for.
+func (w *watching) say(format string, args ...any) {
+	fmt.Fprintln(w.err, palette(w.colours(w.err)).dim(fmt.Sprintf(format, args...)))
+}
+
+// printChange prints the head of a change.
+func (p *program) printChange(c deliver.Change) {
+	paint := palette(p.colours(p.out))
+	name := c.URL
+	if c.Name != "" {
+		name = c.Name + " " + c.URL
+	}
+	when := clock(c.Before)
+	if !c.After.IsZero() {
+		when += fmt.Sprintf(" (up to %s before)", roughDuration(c.Before.Sub(c.After)))
+	}
+	fmt.Fprintf(p.out, "%s %s\n  %s\n", paint.bold(harmless(name)), paint.dim(when), harmless(c.Summary))
+}
+
+// printDiff prints a unified diff without its names, in colour if there is any.
+func (p *program) printDiff(unified string) {
+	paint := palette(p.colours(p.out))
+	for line := range strings.Lines(unified) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
+			continue
+		}
+		fmt.Fprintln(p.out, paint.diff(harmless(line)))
+	}
+}
+
+// clock writes a time of the day for people.
+func clock(t time.Time) string { return t.Local().Format("15:04:05") }
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// rate writes a budget in words.
+func rate(b sched.Budget) string {
+	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", day: "a day"}[b.Per]
+	if per == "" {
+		per = "every " + formatDuration(b.Per)
+	}
+	polls := "polls"
+	if b.Polls == 1 {
+		polls = "poll"
+	}
+	return fmt.Sprintf("%g %s %s", b.Polls, polls, per)
+}
