@@ -94,6 +94,7 @@ func (w *World) Wait(_ context.Context, alarm time.Time) (sched.Event, error) {
 	case 'd':
 		ev := w.edits[0].Event
 		w.edits = w.edits[1:]
+		delete(w.held, ev.Remove) // a source that comes back begins anew
 		return ev, nil
 	case 'a':
 		return sched.Event{}, nil

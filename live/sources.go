@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"freshet"
 	"freshet/sched"
@@ -124,6 +125,6 @@ func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Recipe.Key() }
 func equal(a, b freshet.Source) bool {
 	sameTags := slices.Equal(a.Tags, b.Tags)
 	a.Tags, b.Tags = nil, nil
-	a.Created, b.Created = b.Created, b.Created
+	a.Created, b.Created = time.Time{}, time.Time{}
 	return sameTags && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }

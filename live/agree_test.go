@@ -1,0 +1,209 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet"
+	"freshet/lab"
+	"freshet/live"
+	"freshet/policy"
+	"freshet/sched"
+	"freshet/sqlite"
+	"freshet/synth"
+)
+
+// A look is one poll and what it found, as a line.
+type look string
+
+func lookOf(o freshet.Outcome) look {
+	return look(fmt.Sprintf("%s %s %s by %s since %s: %s %s",
+		o.Source, o.Began.Format("15:04:05.000000000"), o.Ended.Format("15:04:05.000000000"),
+		o.Cause, o.Since.Format("15:04:05.000000000"), o.Result, o.Failure))
+}
+
+const (
+	latency = 37 * time.Millisecond
+	period  = 20*time.Minute + 13*time.Millisecond
+)
+
+// limits that bind now here, now there: few workers, slow hosts, short
+// patience. The times are odd so that no two things happen at one instant.
+var limits = sched.Limits{
+	Budget:  sched.Budget{Polls: 41, Per: time.Minute},
+	Workers: 2,
+	Hosts:   sched.Politeness{Delay: 1009 * time.Millisecond},
+	Backoff: sched.Backoff{Start: 7001 * time.Millisecond, Most: time.Minute, Host: 5003 * time.Millisecond},
+}
+
+// web returns pages of every character: busy, calm, failing, sending away.
+func web(start time.Time, latency time.Duration, now func() time.Time) *synth.Web {
+	pages := []synth.Page{
+		{ID: "busy", Host: "news", Schedule: synth.Regular{Every: 11 * time.Second}},
+		{ID: "calm", Host: "news", Schedule: synth.Regular{Every: 5 * time.Minute}},
+		{ID: "chance", Host: "feeds", Form: synth.RSS, Schedule: synth.Poisson{Mean: 40 * time.Second}},
+		{ID: "dead", Host: "attic"},
+		{ID: "lost", Host: "shop", Trouble: synth.Trouble{Status: 404, From: 2 * time.Minute, For: 5 * time.Minute}},
+		{ID: "down", Host: "api", Form: synth.API, Schedule: synth.Regular{Every: time.Minute}, Trouble: synth.Trouble{Status: 500, From: time.Minute, For: 3 * time.Minute, Every: 7 * time.Minute}},
+		{ID: "away", Host: "shop", Schedule: synth.Regular{Every: 30 * time.Second}, Trouble: synth.Trouble{Status: 429, RetryAfter: 17 * time.Second, From: 3 * time.Minute, For: 30 * time.Second, Every: 4 * time.Minute}},
+	}
+	return synth.New(synth.Config{Seed: 7, Start: start, Latency: latency, Pages: pages, Now: now})
+}
+
+func sources(w *synth.Web) []freshet.Source {
+	list := w.Sources()
+	for i := range list {
+		switch list[i].ID {
+		case "calm":
+			list[i].MaxGap = 9 * time.Second
+		case "busy":
+			list[i].MinGap = 4 * time.Second
+		}
+	}
+	return list
+}
+
+// edits are what people do in the meantime.
+func edits(start time.Time, late freshet.Source) []lab.Edit {
+	tight := limits
+	tight.Budget = sched.Budget{Polls: 13, Per: time.Minute}
+	return []lab.Edit{
+		{At: start.Add(61003 * time.Millisecond), Event: sched.Event{Ask: "dead"}},
+		{At: start.Add(100007 * time.Millisecond), Event: sched.Event{Remove: late.ID}},
+		{At: start.Add(400019 * time.Millisecond), Event: sched.Event{Put: &freshet.Watched{Source: late}}},
+		{At: start.Add(700021 * time.Millisecond), Event: sched.Event{Limits: &tight}},
+	}
+}
+
+func pollsInLab(t *testing.T, name string, start time.Time) (looks []look) {
+	p, err := policy.New(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at time.Time
+	w := web(start, 0, func() time.Time { return at })
+	trace := &lab.Trace{Start: start, End: start.Add(period), Sources: sources(w), Latency: latency, Changes: map[freshet.SourceID][]time.Time{}}
+	for _, s := range trace.Sources {
+		trace.Changes[s.ID] = w.Changes(s.ID, start, trace.End)
+	}
+	trace.Edits = edits(start, trace.Sources[slices.IndexFunc(trace.Sources, func(s freshet.Source) bool { return s.ID == "chance" })])
+	trace.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+		at = p.At
+		resp, err := w.Fetch(t.Context(), freshet.Request{URL: p.Source.URL})
+		if f, ok := errors.AsType[*freshet.FetchError](err); ok {
+			o.Result, o.Failure = freshet.Failed, f.Class
+			if resp.RetryAfter > 0 {
+				o.NotBefore = o.Ended.Add(resp.RetryAfter)
+			}
+		}
+	}
+	s := sched.New(p, limits)
+	for _, src := range trace.Sources {
+		s.Put(start, freshet.Watched{Source: src})
+	}
+	if err := sched.Run(t.Context(), s, lab.NewWorld(trace, func(o freshet.Outcome) { looks = append(looks, lookOf(o)) })); err != nil {
+		t.Fatal(err)
+	}
+	return looks
+}
+
+func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p, err := policy.New(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		start = time.Now()
+		w := web(start, latency, time.Now)
+		for _, s := range sources(w) {
+			if _, err := store.AddSource(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var mu sync.Mutex
+		d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Limits: limits, Observe: func(o freshet.Outcome) {
+			mu.Lock()
+			defer mu.Unlock()
+			looks = append(looks, lookOf(o))
+		}})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := d.Run(ctx); err != nil {
+				t.Errorf("the daemon stopped: %v", err)
+			}
+		})
+		edit(t, d, start, w)
+		time.Sleep(time.Until(start.Add(period)))
+		mu.Lock() // what ends after the period is the lab's no more
+		ended := slices.Clone(looks)
+		mu.Unlock()
+		stop()
+		running.Wait()
+		looks = ended
+	})
+	return start, looks
+}
+
+// edit makes the edits through the daemon's face.
+func edit(t *testing.T, d *live.Daemon, start time.Time, w *synth.Web) {
+	list := sources(w)
+	late := list[slices.IndexFunc(list, func(s freshet.Source) bool { return s.ID == "chance" })]
+	for _, e := range edits(start, late) {
+		time.Sleep(time.Until(e.At))
+		var err error
+		switch {
+		case e.Ask != "":
+			err = d.Ask(t.Context(), e.Ask)
+		case e.Remove != "":
+			err = d.RemoveSource(t.Context(), e.Remove, true)
+		case e.Put != nil:
+			_, err = d.AddSource(t.Context(), e.Put.Source)
+		case e.Limits != nil:
+			d.SetLimits(*e.Limits)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The daemon and the lab make the same polls of the same sources at the same
+// nanosecond, and find the same: what the lab says of a policy is then true of
+// the daemon. The store is real; only the network is not.
+func TestLabAgreesWithDaemon(t *testing.T) {
+	for _, name := range policy.Names {
+		t.Run(name, func(t *testing.T) {
+			start, inDaemon := pollsInDaemon(t, name)
+			inLab := pollsInLab(t, name, start)
+			if len(inLab) < 200 {
+				t.Errorf("only %d polls in %v", len(inLab), period)
+			}
+			for i := range max(len(inLab), len(inDaemon)) {
+				var a, b look
+				if i < len(inLab) {
+					a = inLab[i]
+				}
+				if i < len(inDaemon) {
+					b = inDaemon[i]
+				}
+				if a != b {
+					t.Fatalf("poll %d of %d and %d\nlab:    %s\ndaemon: %s", i+1, len(inLab), len(inDaemon), a, b)
+				}
+			}
+		})
+	}
+}
