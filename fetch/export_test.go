@@ -23,6 +23,9 @@ func NewOver(c Config, connect func() net.Conn) *Client {
 	return client
 }
 
+// EgressOver is NewOver for an Egress.
+func EgressOver(c Config, connect func() net.Conn) *Egress { return NewOver(c, connect).egress }
+
 // RetryAfter shows retryAfter to tests.
 func RetryAfter(h http.Header, now time.Time) time.Duration { return retryAfter(h, now) }
 

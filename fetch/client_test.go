@@ -1,0 +1,325 @@
+package fetch_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet"
+	"freshet/fetch"
+)
+
+// TestFetch looks at all that a good response brings.
+func TestFetch(t *testing.T) {
+	url := web(t, func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Date", "Mon, 02 Jan 2006 15:04:05 GMT")
+		h.Set("Last-Modified", "Mon, 02 Jan 2006 15:04:04 GMT")
+		h.Set("Etag", `"v1"`)
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Set-Cookie", "a=b")
+		h.Set("X-Served-By", "cache")
+		io.WriteString(w, zipped("a page"))
+	})
+	got, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := freshet.Response{
+		Status: 200,
+		URL:    url,
+		Header: http.Header{
+			"Content-Type":  {"text/html; charset=utf-8"},
+			"Date":          {"Mon, 02 Jan 2006 15:04:05 GMT"},
+			"Last-Modified": {"Mon, 02 Jan 2006 15:04:04 GMT"},
+			"Etag":          {`"v1"`},
+		},
+		Body:       []byte("a page"),
+		Validators: freshet.Validators{ETag: `"v1"`, LastModified: "Mon, 02 Jan 2006 15:04:04 GMT"},
+		MediaType:  "text/html; charset=utf-8",
+		WireBytes:  int64(len(zipped("a page"))),
+		Requests:   1,
+		Modified:   time.Date(2006, 1, 2, 15, 4, 4, 0, time.UTC),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the response is not as sent (-want +got):\n%s", diff)
+	}
+}
+
+// TestConditional asks with validators and without.
+func TestConditional(t *testing.T) {
+	const old = "Mon, 02 Jan 2006 15:04:05 GMT"
+	tests := []struct {
+		name     string
+		asked    freshet.Validators
+		etag, lm string // sent
+		want     freshet.Validators
+		wantIMS  string
+		wantINM  string
+	}{
+		{"both", freshet.Validators{ETag: `"a"`, LastModified: old}, "", "", freshet.Validators{ETag: `"a"`, LastModified: old}, old, `"a"`},
+		{"a weak tag", freshet.Validators{ETag: `W/"a"`}, "", "", freshet.Validators{ETag: `W/"a"`}, "", `W/"a"`},
+		{"a new tag comes with the 304", freshet.Validators{ETag: `"a"`}, `"b"`, "", freshet.Validators{ETag: `"b"`}, "", `"a"`},
+		{"a date only", freshet.Validators{LastModified: old}, "", old, freshet.Validators{LastModified: old}, old, ""},
+		{"a tag that is none is not sent", freshet.Validators{ETag: "a\r\nX: y", LastModified: old}, "", "", freshet.Validators{ETag: "a\r\nX: y", LastModified: old}, old, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			url := web(t, func(w http.ResponseWriter, r *http.Request) {
+				if got := r.Header.Get("If-None-Match"); got != tt.wantINM {
+					t.Errorf("If-None-Match is %q, want %q", got, tt.wantINM)
+				}
+				if got := r.Header.Get("If-Modified-Since"); got != tt.wantIMS {
+					t.Errorf("If-Modified-Since is %q, want %q", got, tt.wantIMS)
+				}
+				if tt.etag != "" {
+					w.Header().Set("Etag", tt.etag)
+				}
+				if tt.lm != "" {
+					w.Header().Set("Last-Modified", tt.lm)
+				}
+				w.WriteHeader(http.StatusNotModified)
+			})
+			res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: url, Validators: tt.asked})
+			if err != nil || !res.NotModified || res.Body != nil {
+				t.Fatalf("got %+v and %v, want it unmodified", res, err)
+			}
+			if res.Validators != tt.want {
+				t.Errorf("the validators are now %+v, want %+v", res.Validators, tt.want)
+			}
+		})
+	}
+}
+
+// TestDatesOfTheSameSecond are no validators: the page may change once more
+// before the second is over.
+func TestDatesOfTheSameSecond(t *testing.T) {
+	const now, before = "Mon, 02 Jan 2006 15:04:05 GMT", "Mon, 02 Jan 2006 15:04:04 GMT"
+	for lm, want := range map[string]string{now: "", before: before, "yesterday": ""} {
+		build := page(200, "page", "Date", now, "Last-Modified", lm)
+		res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: build(t).url})
+		if err != nil || res.LastModified != want {
+			t.Errorf("Last-Modified %q at %q is kept as %q (%v), want %q", lm, now, res.LastModified, err, want)
+		}
+	}
+}
+
+// TestAsksHonestly looks at the request as the server gets it.
+func TestAsksHonestly(t *testing.T) {
+	url := web(t, func(w http.ResponseWriter, r *http.Request) {
+		want := http.Header{
+			"User-Agent":      {"tester/1 (+https://example.com/)"},
+			"Accept":          {r.Header.Get("Accept")},
+			"Accept-Encoding": {"gzip, br, zstd"},
+		}
+		if diff := cmp.Diff(want, r.Header); diff != "" {
+			t.Errorf("the request header is not as wanted (-want +got):\n%s", diff)
+		}
+	})
+	client := newClient(t, fetch.Config{Agent: "tester/1 (+https://example.com/)"})
+	if _, err := client.Fetch(t.Context(), freshet.Request{URL: url}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestConnectionsAreReused polls many times, also after redirects and errors
+// with small pages, over one connection.
+func TestConnectionsAreReused(t *testing.T) {
+	var conns atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/", http.StatusFound)
+		case "/missing":
+			http.NotFound(w, r)
+		case "/coded":
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, zipped("page"))
+		case "/chunked":
+			io.WriteString(w, "page")
+			w.(http.Flusher).Flush()
+			io.WriteString(w, "page")
+		}
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	client := newClient(t, fetch.Config{})
+	for range 5 {
+		for _, path := range []string{"/", "/moved", "/missing", "/coded", "/chunked"} {
+			client.Fetch(t.Context(), freshet.Request{URL: s.URL + path})
+		}
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("25 fetches took %d connections, want 1", n)
+	}
+}
+
+// TestStaleConnection hangs up a kept connection as soon as it is used again:
+// the request is made once more, and both are counted.
+func TestStaleConnection(t *testing.T) {
+	var heard atomic.Int32
+	addr := serve(t, func(conn net.Conn) {
+		if hear(conn) {
+			heard.Add(1)
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage")
+		}
+		if hear(conn) {
+			heard.Add(1)
+		}
+	})
+	client := newClient(t, fetch.Config{})
+	total := 0
+	for range 2 {
+		res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://" + addr + "/"})
+		if err != nil || string(res.Body) != "page" {
+			t.Fatalf("got %q and %v, want the page", res.Body, err)
+		}
+		total += res.Requests
+	}
+	if total != 3 || heard.Load() != 3 {
+		t.Errorf("the client counted %d requests and the server %d, want 3", total, heard.Load())
+	}
+}
+
+// TestWholeOrNothing cuts a coded body at every byte: none of the pieces may
+// pass for the page.
+func TestWholeOrNothing(t *testing.T) {
+	text := strings.Repeat("All of it, or nothing. ", 20)
+	for encoding, body := range map[string]string{"gzip": zipped(text), "zstd": zstded([]byte(text)), "br": brotliedText(text)} {
+		whole, err := fetch.Decode(fetch.Config{}, encoding, strings.NewReader(body))
+		if err != nil || string(whole) != text {
+			t.Fatalf("%s: the whole decodes to %q and %v", encoding, whole, err)
+		}
+		for n := 1; n < len(body); n++ {
+			if got, err := fetch.Decode(fetch.Config{}, encoding, strings.NewReader(body[:n])); err == nil {
+				t.Errorf("%s: %d of %d bytes pass for a page: %.40q", encoding, n, len(body), got)
+			}
+		}
+		for _, junk := range []string{"\x00", "junk", body[:len(body)/2]} {
+			if _, err := fetch.Decode(fetch.Config{}, encoding, strings.NewReader(body+junk)); err == nil {
+				t.Errorf("%s: %q behind the page goes unnoticed", encoding, junk)
+			}
+		}
+	}
+}
+
+// TestExactLimits takes a body of just the limit and refuses one more byte.
+func TestExactLimits(t *testing.T) {
+	config := fetch.Config{WireBytes: 1000, DecodedBytes: 5000}
+	for _, chunked := range []bool{false, true} {
+		for size, class := range map[int]freshet.Failure{999: "", 1000: "", 1001: fetch.FailLargeWire} {
+			url := web(t, func(w http.ResponseWriter, _ *http.Request) {
+				if chunked {
+					w.(http.Flusher).Flush()
+				}
+				w.Write(make([]byte, size))
+			})
+			res, err := newClient(t, config).Fetch(t.Context(), freshet.Request{URL: url})
+			if class != "" {
+				wantClass(t, err, class)
+			} else if err != nil || len(res.Body) != size {
+				t.Errorf("%d bytes (chunked: %v) come as %d and %v", size, chunked, len(res.Body), err)
+			}
+		}
+	}
+	for size, ok := range map[int]bool{4999: true, 5000: true, 5001: false} {
+		got, err := fetch.Decode(config, "gzip", strings.NewReader(zipped(strings.Repeat("x", size))))
+		if ok != (err == nil) || ok && len(got) != size {
+			t.Errorf("%d bytes decode to %d and %v", size, len(got), err)
+		}
+	}
+}
+
+// TestRedirectLocations are taken as browsers take them.
+func TestRedirectLocations(t *testing.T) {
+	location := ""
+	url := web(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			w.Header()["Location"] = []string{location}
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		io.WriteString(w, r.RequestURI)
+	})
+	client := newClient(t, fetch.Config{})
+	for given, want := range map[string]string{
+		"/next":                         "/next",
+		"next?a=b#frag":                 "/next?a=b",
+		"/with space":                   "/with%20space",
+		"/ü":                            "/%C3%BC",
+		"//" + url[7:] + "x":            "/x",
+		"http://user@" + url[7:]:        string(fetch.FailBadLocation),
+		"/" + strings.Repeat("a", 8192): string(fetch.FailBadLocation),
+		"mailto:a@b.example":            string(fetch.FailBlockedScheme),
+		"http://intranet/":              string(fetch.FailBlockedEgress),
+		"http://93.184.215.14:22/":      string(fetch.FailBlockedPort),
+	} {
+		location = given
+		res, err := client.Fetch(t.Context(), freshet.Request{URL: url})
+		got := outcome(res, err)
+		if err == nil {
+			got = string(res.Body)
+		}
+		if got != want {
+			t.Errorf("the location %.60q leads to %s (%v), want %s", given, got, err, want)
+		}
+	}
+}
+
+// TestRetryAfter reads what servers ask for.
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"":                              0,
+		"0":                             0,
+		"7":                             7 * time.Second,
+		" 120 ":                         2 * time.Minute,
+		"86401":                         24 * time.Hour,
+		"99999999999999999999999":       24 * time.Hour,
+		"-5":                            0,
+		"1.5":                           0,
+		"soon":                          0,
+		"Thu, 01 Jan 2026 12:00:30 GMT": 30 * time.Second,
+		"Thu, 01 Jan 2026 11:00:00 GMT": 0,
+		"Fri, 01 Jan 2038 12:00:00 GMT": 24 * time.Hour,
+	} {
+		if got := fetch.RetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+			t.Errorf("Retry-After %q asks for %v, want %v", value, got, want)
+		}
+	}
+	skewed := http.Header{"Date": {"Thu, 01 Jan 2015 00:00:00 GMT"}, "Retry-After": {"Thu, 01 Jan 2015 00:05:00 GMT"}}
+	if got := fetch.RetryAfter(skewed, now); got != 5*time.Minute {
+		t.Errorf("a server with a wrong clock asks for %v, want 5m", got)
+	}
+}
+
+// TestFailuresTellTheStatus as the last word of their class.
+func TestFailuresTellTheStatus(t *testing.T) {
+	for status, want := range map[int]string{
+		300: "http.300", 400: "http.400", 401: "http.401", 404: "http.404", 410: "gone", 429: "server_error.429",
+		500: "server_error.500", 503: "server_error.503", 599: "server_error.599", 206: "protocol.partial", 205: "protocol.nothing",
+	} {
+		res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: page(status, "")(t).url})
+		if got := outcome(res, err); got != want || res.Status != status {
+			t.Errorf("status %d ends as %s with status %d, want %s", status, got, res.Status, want)
+		}
+	}
+	res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: fmt.Sprintf("http://%s/", serve(t, say("HTTP/1.1 999 No\r\nContent-Length: 0\r\n\r\n")))})
+	if got := outcome(res, err); got != "protocol" {
+		t.Errorf("status 999 ends as %s, want protocol", got)
+	}
+}

@@ -1,0 +1,108 @@
+package fetch_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet/fetch"
+)
+
+func post(t *testing.T, url string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("event"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+// TestEgress sends a request and gets the response as it is, redirect or not.
+func TestEgress(t *testing.T) {
+	url := web(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) != "event" || r.Header.Get("User-Agent") != "freshet/0.1 (web change capture)" {
+			t.Errorf("got %q from %q", body, r.Header.Get("User-Agent"))
+		}
+		http.Redirect(w, r, "http://10.0.0.1/", http.StatusTemporaryRedirect)
+	})
+	egress := fetch.NewEgress(fetch.Config{Allow: loopback})
+	defer egress.CloseIdle()
+	res, err := egress.Do(post(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusTemporaryRedirect {
+		t.Errorf("got status %d, want the redirect itself", res.StatusCode)
+	}
+}
+
+// TestEgressIsGuarded refuses what a fetch would refuse.
+func TestEgressIsGuarded(t *testing.T) {
+	arrived := tripwire(t)
+	egress := fetch.NewEgress(fetch.Config{})
+	for _, url := range []string{"http://" + arrived.addr + "/", "http://localhost:8080/", "http://169.254.169.254/", "http://u:p@example.com/", "ftp://example.com/"} {
+		res, err := egress.Do(post(t, url))
+		if err == nil {
+			res.Body.Close()
+		}
+		wantClass(t, err, fetch.FailBlocked)
+	}
+	if arrived.count() > 0 {
+		t.Error("a connection arrived at loopback")
+	}
+}
+
+// TestEgressEnds a response whose body never does, and tells why.
+func TestEgressEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		egress := fetch.EgressOver(fetch.Config{}, pipeTo(t, func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+			for {
+				if _, err := conn.Write(make([]byte, 2000)); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}))
+		began := time.Now()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://hook.example/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := egress.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err == nil {
+			t.Error("an endless body came to an end")
+		}
+		res.Body.Close()
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("it ended after %v, want 1m", took)
+		}
+	})
+}
+
+// TestTrusted talks to a server on loopback, and follows it nowhere.
+func TestTrusted(t *testing.T) {
+	s := httptest.NewServer(http.RedirectHandler("http://10.0.0.1/", http.StatusFound))
+	defer s.Close()
+	client := fetch.Trusted(time.Minute)
+	defer client.CloseIdleConnections()
+	res, err := client.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusFound {
+		t.Errorf("got status %d, want the redirect itself", res.StatusCode)
+	}
+}
