@@ -1,0 +1,69 @@
+# Run `make` for the list of targets.
+
+GO      ?= go
+BIN     := bin/freshet
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## print this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/freshet
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/freshet
+
+.PHONY: demo
+demo: build ## watch a small built-in web under a tight budget, live in the terminal
+	$(BIN) demo
+
+.PHONY: setup
+setup: ## install what the tests need and the machine lacks
+	@sh .ci/setup
+
+.PHONY: test
+test: setup ## install what is missing, then run all tests
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) test -timeout 14m ./...
+
+.PHONY: race
+race: ## run all tests under the race detector (needs a C compiler)
+	$(GO) test -race -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME (default 30s) each
+	@for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZTIME),30s) $$pkg || exit 1; \
+	  done; \
+	done
+
+.PHONY: crash
+crash: ## kill -9 the daemon KILLS times (default 200) and check every promise
+	$(GO) test -tags crash -run 'TestCrash' -count=1 -timeout 60m -v ./cmd/freshet -kills $(or $(KILLS),200)
+
+.PHONY: bench
+bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of all packages
+	$(BIN) bench poll
+	$(GO) test -run '^$$' -bench . -benchtime 300ms ./...
+
+.PHONY: hold
+hold: build ## 10,000 sources at 500 polls a second for ten minutes
+	$(BIN) bench hold --sources 10000 --rate 500/s --for 10m
+
+.PHONY: storage
+storage: ## compare stored bytes with git and zstd on the series in $$FRESHET_BODIES
+	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
+	$(GO) test -run TestStorage -count=1 -v ./sqlite
+
+.PHONY: golden
+golden: ## accept what the code says now as the golden files; read the diff afterwards
+	$(GO) test ./... -update
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
