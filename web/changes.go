@@ -1,0 +1,127 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/deliver"
+)
+
+// A Change is a change as the API tells it.
+type Change = deliver.Change
+
+// A ChangePage is part of the change log.
+type ChangePage struct {
+	Items []Change       `json:"items" nullable:"false"`
+	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from"`
+}
+
+// maxChangeWait is the longest that a long poll waits.
+const maxChangeWait = time.Minute
+
+func (a *api) routeChanges(h huma.API) {
+	tags := []string{"changes"}
+	route(h, a, huma.Operation{
+		OperationID: "list-changes", Method: http.MethodGet, Path: "/api/v1/changes", Tags: tags,
+		Summary:     "Read the change log, the oldest first",
+		Description: "With wait the answer is held back until there is a change to tell of, or the wait is over.",
+	}, a.listChanges)
+	a.routeStream(h, tags)
+}
+
+type listChangesInput struct {
+	After  freshet.Cursor   `query:"after" minimum:"0" doc:"Begin after this cursor"`
+	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Wait   string           `query:"wait" doc:"How long to wait if there is no change, such as 10s; more than 60s means 60s"`
+	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`
+}
+
+func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[ChangePage], error) {
+	wait, err := waitOf(in.Wait, maxChangeWait)
+	if err != nil {
+		return nil, err
+	}
+	waiting, cancel := a.patience(ctx, wait)
+	defer cancel()
+	page := &bodyOf[ChangePage]{ChangePage{Items: []Change{}, Next: in.After}}
+	tail := tail{store: a.Store, at: in.After, source: in.Source}
+	changes, err := tail.read(ctx, min(in.Limit, maxPage))
+	for err == nil && len(changes) == 0 && wait > 0 {
+		if err := a.Store.Wait(waiting, tail.at); errors.Is(err, errWaited) {
+			return page, nil
+		} else if err != nil {
+			return nil, err
+		}
+		changes, err = tail.read(ctx, min(in.Limit, maxPage))
+	}
+	if err != nil {
+		return nil, err
+	}
+	told := teller{store: a.Store}
+	for _, c := range changes {
+		s, err := told.source(ctx, c.Source)
+		if err != nil {
+			return nil, err
+		}
+		page.Body.Items = append(page.Body.Items, deliver.ChangeOf(c, s))
+		page.Body.Next = c.Cursor
+	}
+	return page, nil
+}
+
+// A tail reads on from a place in the change log.
+type tail struct {
+	store  freshet.ChangeLog
+	at     freshet.Cursor   // everything up to here has been read
+	source freshet.SourceID // "" means all
+}
+
+// read returns the next changes. If there are none it has moved over those of
+// other sources, so that only a later change wakes who waits at its place.
+func (t *tail) read(ctx context.Context, limit int) ([]freshet.Change, error) {
+	end, err := t.store.LastChange(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("end of the change log: %w", err)
+	}
+	changes, err := t.store.Changes(ctx, freshet.ChangeQuery{After: t.at, Source: t.source, Limit: limit})
+	if err != nil {
+		return nil, fmt.Errorf("changes after %d: %w", t.at, err)
+	}
+	if len(changes) > 0 {
+		t.at = changes[len(changes)-1].Cursor
+	} else {
+		t.at = max(t.at, end)
+	}
+	return changes, nil
+}
+
+// A teller knows the sources of the changes it tells of, for one page.
+type teller struct {
+	store freshet.Catalog
+	known map[freshet.SourceID]freshet.Source
+}
+
+// source returns a source, empty but for its ID if it is no longer watched.
+func (t *teller) source(ctx context.Context, id freshet.SourceID) (freshet.Source, error) {
+	if s, ok := t.known[id]; ok {
+		return s, nil
+	}
+	w, err := t.store.Source(ctx, id)
+	if errors.Is(err, freshet.ErrNotFound) {
+		w, err = freshet.Watched{Source: freshet.Source{ID: id}}, nil
+	}
+	if err != nil {
+		return freshet.Source{}, fmt.Errorf("source %s: %w", id, err)
+	}
+	if t.known == nil {
+		t.known = map[freshet.SourceID]freshet.Source{}
+	}
+	t.known[id] = w.Source
+	return w.Source, nil
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/content"
+)
+
+// A Diff is how two versions of a source differ.
+type Diff struct {
+	Source  freshet.SourceID `json:"source"`
+	From    Version          `json:"from"`
+	To      Version          `json:"to"`
+	Summary string           `json:"summary"`
+	content.Delta
+}
+
+func (a *api) routeDiff(h huma.API, tags []string) {
+	route(h, a, huma.Operation{
+		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
+		Summary:     "Compare two versions line by line",
+		Description: "Without from and to it compares the newest version with the one before. With format=unified, or if the client accepts text/plain, it answers in the format of diff -u.",
+	}, a.diffVersions)
+}
+
+type diffInput struct {
+	sourcePath
+	From   int    `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new"`
+	To     int    `query:"to" minimum:"0" doc:"Number of the new version; 0 means the newest"`
+	Format string `query:"format" enum:"json,unified" doc:"json or unified"`
+	Accept string `header:"Accept" hidden:"true"`
+}
+
+// unified reports whether the diff is asked for as text.
+func (in *diffInput) unified() bool {
+	return in.Format == "unified" || in.Format == "" && strings.HasPrefix(in.Accept, "text/plain")
+}
+
+type diffOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        any
+}
+
+func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, error) {
+	to, err := a.numbered(ctx, in.ID, in.To, 0)
+	if err != nil {
+		return nil, err
+	}
+	from, err := a.numbered(ctx, in.ID, in.From, to.Number)
+	if err != nil {
+		return nil, err
+	}
+	delta, err := a.delta(ctx, in.ID, from.Number, to.Number)
+	if err != nil {
+		return nil, err
+	}
+	if in.unified() {
+		name := func(v freshet.Version) string {
+			return fmt.Sprintf("%s version %d\t%s", in.ID, v.Number, utc(v.SeenAt).Format("2006-01-02 15:04:05Z"))
+		}
+		return &diffOutput{"text/plain; charset=utf-8", []byte(delta.Unified(name(from), name(to)))}, nil
+	}
+	return &diffOutput{"application/json", Diff{
+		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(), Delta: delta,
+	}}, nil
+}
+
+// numbered returns a version by its number or, if that is zero, the newest one
+// below a bound.
+func (a *api) numbered(ctx context.Context, id freshet.SourceID, number, below int) (freshet.Version, error) {
+	if number == 0 {
+		return a.newest(ctx, id, below)
+	}
+	v, err := a.Store.Version(ctx, id, number)
+	if err != nil {
+		return v, fmt.Errorf("version %d of source %s: %w", number, id, err)
+	}
+	return v, nil
+}
+
+func (a *api) delta(ctx context.Context, id freshet.SourceID, from, to int) (content.Delta, error) {
+	var texts [2][]byte
+	for i, number := range []int{from, to} {
+		text, err := a.Store.Text(ctx, id, number)
+		if err != nil {
+			return content.Delta{}, fmt.Errorf("text of version %d of source %s: %w", number, id, err)
+		}
+		texts[i] = text
+	}
+	delta := content.Diff(texts[0], texts[1])
+	if delta.Hunks == nil {
+		delta.Hunks = []content.Hunk{}
+	}
+	return delta, nil
+}

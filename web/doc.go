@@ -1,0 +1,17 @@
+// Package web is Freshet seen over HTTP: a JSON API, the change stream, and
+// what operators watch the daemon by.
+//
+// The API lives under /api/v1 and describes itself at /openapi.json. Lists
+// come in pages of the form {"items": [...], "next": ...}, where next is what
+// to ask for the following page with. Errors are problem details as of RFC
+// 9457 and name the field that is wrong. Changes are read from the log by
+// cursor, with a long poll (/api/v1/changes) or as server-sent events
+// (/api/v1/changes/stream); a reader keeps its own place and can take it up
+// again without a gap.
+//
+// There is no authentication: whoever reaches the listener may do everything.
+// What is guarded against is the operator's own browser being turned on it by
+// another site: requests that change something must not come from another
+// origin, the Host must be one that a rebound name cannot have, and nothing
+// captured is ever served as active content.
+package web

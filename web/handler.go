@@ -1,0 +1,109 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"freshet"
+	"freshet/live"
+)
+
+// Config says what a handler serves. Store, Daemon and Check are needed.
+type Config struct {
+	Store  freshet.Store
+	Daemon *live.Daemon // it need not be running
+
+	// Check judges the URL of a source and returns it in its normal form, or
+	// a *freshet.InvalidError.
+	Check func(rawURL string) (string, error)
+
+	// Reload reads the configuration again; nil means that there is none.
+	Reload func(context.Context) error
+
+	// Ready says why the program is not ready although the daemon is, if it
+	// is not. Nil means that there is nothing else to wait for.
+	Ready func() error
+
+	// Size returns how many bytes the store takes; nil means unknown.
+	Size func() (int64, error)
+
+	// Stop ends streams and long polls when it is closed. A server that shuts
+	// down waits for them.
+	Stop <-chan struct{}
+
+	// Hosts are the names under which the API is called, besides IP addresses
+	// and localhost. Under another name a request is refused, because a page
+	// of any site can have its name resolve to this machine. "*" means any.
+	Hosts []string
+
+	Base    string   // of the URLs in events, such as "https://freshet.example"
+	Sinks   []string // whose deliveries the metrics tell of
+	Version string
+	Metrics *Metrics     // nil means new ones
+	Log     *slog.Logger // nil means silence
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics()
+	}
+	return c
+}
+
+// api serves the routes of one Config.
+type api struct {
+	Config
+	started time.Time
+}
+
+// maxBody is the largest request body.
+const maxBody = 1 << 20
+
+// New returns the handler of everything that Freshet serves over HTTP.
+func New(cfg Config) http.Handler {
+	a := &api{Config: cfg.withDefaults(), started: time.Now().UTC()}
+	mux := http.NewServeMux()
+	h := humago.New(mux, a.describe())
+	a.routeSources(h)
+	a.routeVersions(h)
+	a.routeOutcomes(h)
+	a.routeChanges(h)
+	a.routeStatus(h, mux)
+	return a.guard(routed(mux))
+}
+
+// describe returns what the API says of itself. Everything that huma would
+// load from elsewhere is left out: an operator's browser is sent nowhere.
+func (a *api) describe() huma.Config {
+	c := huma.DefaultConfig("Freshet", a.Version)
+	c.Info.Description = "Turns pull-based Web sources into a stream of changes under a poll budget."
+	c.DocsPath, c.SchemasPath = "", ""
+	c.CreateHooks = nil // no $schema in every answer
+	c.RejectUnknownQueryParameters = true
+	return c
+}
+
+// route registers an operation. Whatever error its handler returns is told as
+// a Problem, and those that are our fault are logged.
+func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
+	op.MaxBodyBytes = maxBody
+	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handler(ctx, in)
+		if err == nil {
+			return out, nil
+		}
+		p := problemOf(err)
+		if p.Status >= http.StatusInternalServerError && ctx.Err() == nil {
+			a.Log.Error("request failed", "operation", op.OperationID, "err", err, "hint", p.Hint)
+		}
+		return nil, p
+	})
+}

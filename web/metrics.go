@@ -1,0 +1,143 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"freshet"
+	"freshet/deliver"
+)
+
+// Metrics count what the program does, for Prometheus. They are made before
+// the daemon, which tells them of its outcomes, and served by the handler.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	polls           *prometheus.CounterVec
+	pollSeconds     *prometheus.HistogramVec
+	requests        prometheus.Counter
+	bytes           prometheus.Counter
+	versions        prometheus.Counter
+	changes         prometheus.Counter
+	deliveries      *prometheus.CounterVec
+	deliverySeconds *prometheus.HistogramVec
+}
+
+// NewMetrics returns metrics at zero.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	seconds := []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_polls_total", Help: "Polls made, by what they found and, if they failed, by class of failure.",
+		}, []string{"result", "failure"}),
+		pollSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "freshet_poll_seconds", Help: "Time from request to answer, by what the poll found.", Buckets: seconds,
+		}, []string{"result"}),
+		requests: counter("freshet_requests_total", "HTTP requests that polls took, redirects included."),
+		bytes:    counter("freshet_fetched_bytes_total", "Bytes of response bodies taken off the wire."),
+		versions: counter("freshet_captured_versions_total", "Versions captured, first ones included."),
+		changes:  counter("freshet_changes_total", "Changes captured."),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_deliveries_total", Help: "Attempts at deliveries, by sink and by whether they were delivered, failed or given_up.",
+		}, []string{"sink", "result"}),
+		deliverySeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "freshet_delivery_seconds", Help: "Time that attempts at deliveries took, by sink.", Buckets: seconds,
+		}, []string{"sink"}),
+	}
+	m.registry.MustRegister(
+		m.polls, m.pollSeconds, m.requests, m.bytes, m.versions, m.changes, m.deliveries, m.deliverySeconds,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// Outcome counts a poll. It fits [live.Config.Observe].
+func (m *Metrics) Outcome(o freshet.Outcome) {
+	m.polls.WithLabelValues(o.Result.String(), string(o.Failure)).Inc()
+	m.pollSeconds.WithLabelValues(o.Result.String()).Observe(o.Ended.Sub(o.Began).Seconds())
+	m.requests.Add(float64(o.Requests))
+	m.bytes.Add(float64(o.Bytes))
+	if o.Result.Captured() {
+		m.versions.Inc()
+	}
+	if o.Result == freshet.Changed {
+		m.changes.Inc()
+	}
+}
+
+// Delivery counts an attempt at a delivery. It fits
+// [deliver.FollowerConfig.Observe].
+func (m *Metrics) Delivery(d deliver.Delivery) {
+	result := "delivered"
+	switch {
+	case d.GivenUp:
+		result = "given_up"
+	case d.Err != nil:
+		result = "failed"
+	}
+	m.deliveries.WithLabelValues(d.Sink, result).Inc()
+	m.deliverySeconds.WithLabelValues(d.Sink).Observe(d.Took.Seconds())
+}
+
+// handler serves the metrics together with how things are at the moment.
+func (m *Metrics) handler(a *api) http.Handler {
+	now := prometheus.NewRegistry()
+	now.MustRegister(&moment{api: a})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, now}, promhttp.HandlerOpts{})
+}
+
+// A moment collects how things are when the metrics are asked for.
+type moment struct{ *api }
+
+func gauge(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// Describe implements [prometheus.Collector]. It says nothing, because what
+// there is to tell depends on the configuration.
+func (m *moment) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements [prometheus.Collector].
+func (m *moment) Collect(out chan<- prometheus.Metric) {
+	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	st, ready := m.Daemon.Status(), 0.0
+	if m.ready() == nil {
+		ready = 1
+	}
+	tell(gauge("freshet_build_info", "Always 1; the version is a label.", "version"), 1, m.Version)
+	tell(gauge("freshet_ready", "Whether polls are being made and can be recorded."), ready)
+	tell(gauge("freshet_sources", "Sources watched, paused ones included."), float64(st.Sources))
+	tell(gauge("freshet_polls_under_way", "Polls at this moment."), float64(st.UnderWay))
+	tell(gauge("freshet_late_seconds", "How long after its time the scheduler last woke."), st.Late.Seconds())
+	tell(gauge("freshet_most_late_seconds", "The most of that since the start."), st.MostLate.Seconds())
+	if b := m.Daemon.Limits().Budget; b.Per > 0 {
+		tell(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
+	}
+	if m.Size != nil {
+		if size, err := m.Size(); err == nil {
+			tell(gauge("freshet_store_bytes", "Bytes that the store takes on disk."), float64(size))
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	sinks, err := m.sinks(ctx)
+	if err != nil {
+		m.Log.Error("collect metrics", "err", err)
+	}
+	owed := gauge("freshet_deliveries_owed", "Deliveries by sink and state: open, or dead if given up.", "sink", "state")
+	for _, s := range sinks {
+		tell(owed, float64(s.Open), s.Name, "open")
+		tell(owed, float64(s.Dead), s.Name, "dead")
+	}
+}

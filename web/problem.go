@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/live"
+)
+
+// A Problem is an error as the API tells it: problem details as of RFC 9457.
+type Problem struct {
+	huma.ErrorModel
+
+	// Existing is the source in the way, if the status is 409.
+	Existing freshet.SourceID `json:"existing,omitempty"`
+
+	// Hint is what the operator can do about it, if anything.
+	Hint string `json:"hint,omitempty"`
+}
+
+// problem returns a Problem without particulars.
+func problem(status int, detail string) *Problem {
+	return &Problem{ErrorModel: huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail}}
+}
+
+// invalid returns the Problem of one wrong value, at a place such as
+// "query.wait" or "body.url".
+func invalid(location, reason string, value any) *Problem {
+	p := problem(http.StatusUnprocessableEntity, "validation failed")
+	p.Errors = []*huma.ErrorDetail{{Location: location, Message: reason, Value: value}}
+	return p
+}
+
+// problemOf tells err in the words of HTTP.
+func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	p := problem(statusOf(err), err.Error())
+	p.Hint = freshet.HintOf(err)
+	if c, ok := errors.AsType[*freshet.ConflictError](err); ok {
+		p.Existing = c.Existing
+	}
+	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		p.Detail = "validation failed"
+		p.Errors = []*huma.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
+	}
+	return p
+}
+
+func statusOf(err error) int {
+	if _, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		return http.StatusUnprocessableEntity
+	}
+	switch {
+	case errors.Is(err, freshet.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, freshet.ErrConflict):
+		return http.StatusConflict
+	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, live.ErrNotRunning),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// write sends the problem as the whole response.
+func (p *Problem) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	// The client may be gone, and there is nobody else to tell.
+	_ = json.NewEncoder(w).Encode(p)
+}

@@ -1,0 +1,290 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+)
+
+// A SourcePage is part of the list of sources.
+type SourcePage struct {
+	Items []Source `json:"items" nullable:"false"`
+	Next  *string  `json:"next" doc:"Ask for the next page with after set to this; null on the last"`
+}
+
+// A PollAnswer is what asking for a poll brought.
+type PollAnswer struct {
+	Queued  bool     `json:"queued" doc:"The poll will be made as soon as budget and host allow, but has not been yet"`
+	Outcome *Outcome `json:"outcome,omitempty" doc:"How the poll ended"`
+}
+
+// bodyOf is a response that is one JSON value.
+type bodyOf[T any] struct{ Body T }
+
+type sourcePath struct {
+	ID freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+}
+
+func (a *api) routeSources(h huma.API) {
+	tags := []string{"sources"}
+	route(h, a, huma.Operation{
+		OperationID: "list-sources", Method: http.MethodGet, Path: "/api/v1/sources", Tags: tags,
+		Summary: "List the watched sources in the order of their IDs",
+	}, a.listSources)
+	route(h, a, huma.Operation{
+		OperationID: "add-source", Method: http.MethodPost, Path: "/api/v1/sources", Tags: tags,
+		Summary: "Watch a source", DefaultStatus: http.StatusCreated,
+		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}, a.addSource)
+	route(h, a, huma.Operation{
+		OperationID: "get-source", Method: http.MethodGet, Path: "/api/v1/sources/{id}", Tags: tags,
+		Summary: "Show a source and how things stand with it",
+	}, a.getSource)
+	route(h, a, huma.Operation{
+		OperationID: "edit-source", Method: http.MethodPatch, Path: "/api/v1/sources/{id}", Tags: tags,
+		Summary: "Change a source",
+		Errors:  []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}, a.editSource)
+	route(h, a, huma.Operation{
+		OperationID: "remove-source", Method: http.MethodDelete, Path: "/api/v1/sources/{id}", Tags: tags,
+		Summary: "Stop watching a source", DefaultStatus: http.StatusNoContent,
+	}, a.removeSource)
+	route(h, a, huma.Operation{
+		OperationID: "poll-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/poll", Tags: tags,
+		Summary:     "Poll a source as soon as the budget and its host allow",
+		Description: "Answers 200 with the outcome, or 202 if the poll has not ended when the wait is over.",
+	}, a.pollSource)
+}
+
+type listSourcesInput struct {
+	Tag   string           `query:"tag" doc:"Only sources with this tag"`
+	Q     string           `query:"q" doc:"Only sources with this in their ID, URL or name, in any case"`
+	After freshet.SourceID `query:"after" doc:"Begin after this ID"`
+	Limit int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+}
+
+func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[SourcePage], error) {
+	limit := min(in.Limit, maxPage)
+	page := SourcePage{Items: []Source{}}
+	for w, err := range a.Store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w.ID <= in.After || !in.matches(w.Source) {
+			continue
+		}
+		if len(page.Items) == limit {
+			next := string(page.Items[limit-1].ID)
+			page.Next = &next
+			break
+		}
+		page.Items = append(page.Items, sourceOf(w))
+	}
+	return &bodyOf[SourcePage]{page}, nil
+}
+
+func (in *listSourcesInput) matches(s freshet.Source) bool {
+	if in.Tag != "" && !slices.Contains(s.Tags, in.Tag) {
+		return false
+	}
+	if in.Q == "" {
+		return true
+	}
+	q := strings.ToLower(in.Q)
+	return slices.ContainsFunc([]string{string(s.ID), s.URL, s.Name}, func(field string) bool {
+		return strings.Contains(strings.ToLower(field), q)
+	})
+}
+
+type addedSource struct {
+	Location string `header:"Location"`
+	Body     Source
+}
+
+func (a *api) addSource(ctx context.Context, in *bodyOf[NewSource]) (*addedSource, error) {
+	s, err := a.admit(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.Origin = freshet.FromAPI
+	if s, err = a.Daemon.AddSource(ctx, s); err != nil {
+		return nil, err
+	}
+	w, err := a.Store.Source(ctx, s.ID)
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", s.ID, err)
+	}
+	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), Body: sourceOf(w)}, nil
+}
+
+func (a *api) getSource(ctx context.Context, in *sourcePath) (*bodyOf[Source], error) {
+	w, err := a.Store.Source(ctx, in.ID)
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+	}
+	return &bodyOf[Source]{sourceOf(w)}, nil
+}
+
+type editSourceInput struct {
+	sourcePath
+	Body    SourceEdit
+	RawBody []byte `contentType:"application/json"`
+}
+
+func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[Source], error) {
+	w, err := a.Store.Source(ctx, in.ID)
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+	}
+	edited, err := merged(newSourceOf(w.Source), in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.admit(edited)
+	if err != nil {
+		return nil, err
+	}
+	s.ID, s.Origin, s.Created = w.ID, w.Origin, w.Created
+	if err := a.Daemon.UpdateSource(ctx, s); err != nil {
+		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+	}
+	return a.getSource(ctx, &in.sourcePath)
+}
+
+// merged returns a source with a merge patch applied. The patch has been
+// validated as a SourceEdit.
+func merged(s NewSource, patch []byte) (NewSource, error) {
+	whole, err := json.Marshal(s)
+	if err != nil {
+		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
+	}
+	var into, from map[string]any
+	for text, value := range map[*[]byte]*map[string]any{&whole: &into, &patch: &from} {
+		numbers := json.NewDecoder(bytes.NewReader(*text))
+		numbers.UseNumber()
+		if err := numbers.Decode(value); err != nil {
+			return s, problem(http.StatusBadRequest, err.Error())
+		}
+	}
+	mergeInto(into, from)
+	if whole, err = json.Marshal(into); err != nil {
+		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
+	}
+	var edited NewSource
+	if err := json.Unmarshal(whole, &edited); err != nil {
+		return s, invalid("body", err.Error(), nil)
+	}
+	return edited, nil
+}
+
+// mergeInto applies a merge patch as of RFC 7396.
+func mergeInto(into, from map[string]any) {
+	for name, value := range from {
+		switch value := value.(type) {
+		case nil:
+			delete(into, name)
+		case map[string]any:
+			part, ok := into[name].(map[string]any)
+			if !ok {
+				part = map[string]any{}
+			}
+			mergeInto(part, value)
+			into[name] = part
+		default:
+			into[name] = value
+		}
+	}
+}
+
+type removeSourceInput struct {
+	sourcePath
+	Purge bool `query:"purge" doc:"Delete all of its history too"`
+}
+
+func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{}, error) {
+	if err := a.Daemon.RemoveSource(ctx, in.ID, in.Purge); err != nil {
+		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+	}
+	return nil, nil
+}
+
+type pollSourceInput struct {
+	sourcePath
+	Wait string `query:"wait" default:"30s" doc:"For the poll to end, such as 10s; 0 means not to wait"`
+}
+
+type pollSourceOutput struct {
+	Status int
+	Body   PollAnswer
+}
+
+// maxPollWait is the longest that a request waits for its poll.
+const maxPollWait = 5 * time.Minute
+
+var errWaited = errors.New("the wait is over")
+
+func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceOutput, error) {
+	wait, err := waitOf(in.Wait, maxPollWait)
+	if err != nil {
+		return nil, err
+	}
+	queued := &pollSourceOutput{Status: http.StatusAccepted, Body: PollAnswer{Queued: true}}
+	if wait == 0 {
+		if err := a.Daemon.Ask(ctx, in.ID); err != nil {
+			return nil, fmt.Errorf("poll %s: %w", in.ID, err)
+		}
+		return queued, nil
+	}
+	ctx, cancel := a.patience(ctx, wait)
+	defer cancel()
+	o, err := a.Daemon.Poll(ctx, in.ID)
+	switch {
+	case errors.Is(err, errWaited):
+		return queued, nil
+	case err != nil:
+		return nil, fmt.Errorf("poll %s: %w", in.ID, err)
+	}
+	outcome := outcomeOf(o)
+	return &pollSourceOutput{Status: http.StatusOK, Body: PollAnswer{Outcome: &outcome}}, nil
+}
+
+// patience returns a context that ends with errWaited after a wait, or when
+// the program stops.
+func (a *api) patience(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(wait, func() { cancel(errWaited) })
+	ended := make(chan struct{})
+	if a.Stop != nil {
+		go func() {
+			select {
+			case <-a.Stop:
+				cancel(errWaited)
+			case <-ended:
+			}
+		}()
+	}
+	return ctx, func() {
+		timer.Stop()
+		close(ended)
+		cancel(nil)
+	}
+}
+
+// waitOf reads a wait parameter. More than the most means the most.
+func waitOf(s string, most time.Duration) (time.Duration, error) {
+	d, err := ParseDuration(s)
+	if err != nil {
+		return 0, invalid("query.wait", err.Error(), s)
+	}
+	return min(time.Duration(d), most), nil
+}

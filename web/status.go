@@ -1,0 +1,160 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+)
+
+// A Status is how the program is doing, as the API tells it.
+type Status struct {
+	Version    string         `json:"version"`
+	StartedAt  time.Time      `json:"started_at"`
+	Ready      bool           `json:"ready" doc:"Polls are being made and can be recorded"`
+	Trouble    string         `json:"trouble,omitempty" doc:"Why not, if not"`
+	Running    bool           `json:"running" doc:"Polls are being made"`
+	Budget     string         `json:"budget"`
+	Sources    int64          `json:"sources"`
+	UnderWay   int64          `json:"under_way" doc:"Polls at this moment"`
+	Polls      int64          `json:"polls" doc:"Since the start"`
+	Captured   int64          `json:"captured" doc:"Versions, since the start"`
+	Failed     int64          `json:"failed" doc:"Polls, since the start"`
+	Late       Duration       `json:"late" doc:"How long after its time the scheduler last woke"`
+	MostLate   Duration       `json:"most_late" doc:"The most of that since the start"`
+	LastChange freshet.Cursor `json:"last_change" doc:"End of the change log"`
+	StoreBytes int64          `json:"store_bytes,omitempty" doc:"That the store takes on disk"`
+	Sinks      []Sink         `json:"sinks,omitempty"`
+}
+
+// A Sink is how far the deliveries of one webhook are.
+type Sink struct {
+	Name  string         `json:"name"`
+	Place freshet.Cursor `json:"place" doc:"How far it has read the change log"`
+	Open  int            `json:"open" doc:"Deliveries still owed"`
+	Dead  int            `json:"dead" doc:"Deliveries given up"`
+}
+
+func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
+	route(h, a, huma.Operation{
+		OperationID: "get-status", Method: http.MethodGet, Path: "/api/v1/status", Tags: []string{"program"},
+		Summary: "Show how the program is doing",
+	}, a.getStatus)
+	route(h, a, huma.Operation{
+		OperationID: "reload", Method: http.MethodPost, Path: "/api/v1/reload", Tags: []string{"program"},
+		Summary: "Read the configuration file again", DefaultStatus: http.StatusNoContent,
+	}, a.reload)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := a.ready(); err != nil {
+			plain(w, http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
+			return
+		}
+		plain(w, http.StatusOK, "ready\n")
+	})
+	mux.Handle("GET /metrics", a.Metrics.handler(a))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, landing)
+	})
+}
+
+// landing is what somebody who opens the address in a browser finds.
+const landing = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Freshet</title>
+<h1>Freshet</h1>
+<p>Turns pull-based Web sources into a stream of changes under a poll budget.</p>
+<ul>
+<li><a href="/api/v1/sources">Sources</a></li>
+<li><a href="/api/v1/changes">Changes</a>, and the same <a href="/api/v1/changes/stream">as a stream</a></li>
+<li><a href="/api/v1/outcomes">Polls</a></li>
+<li><a href="/api/v1/status">Status</a>, <a href="/readyz">readiness</a> and <a href="/metrics">metrics</a></li>
+<li><a href="/openapi.json">The API, described for programs</a></li>
+</ul>
+</html>
+`
+
+// plain answers with a line of text. The client may be gone, and there is
+// nobody else to tell.
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+}
+
+// ready returns why nothing can be captured, if nothing can.
+func (a *api) ready() error {
+	st := a.Daemon.Status()
+	switch {
+	case !st.Running:
+		return errors.New("no polls are being made")
+	case st.Trouble != "":
+		return errors.New(st.Trouble)
+	case a.Ready != nil:
+		return a.Ready()
+	}
+	return nil
+}
+
+func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[Status], error) {
+	st := a.Daemon.Status()
+	s := Status{
+		Version: a.Version, StartedAt: a.started, Ready: true, Running: st.Running,
+		Budget: st.Budget, Sources: st.Sources, UnderWay: st.UnderWay,
+		Polls: st.Polls, Captured: st.Captured, Failed: st.Failed,
+		Late: Duration(st.Late), MostLate: Duration(st.MostLate),
+	}
+	if err := a.ready(); err != nil {
+		s.Ready, s.Trouble = false, err.Error()
+	}
+	var err error
+	if s.LastChange, err = a.Store.LastChange(ctx); err != nil {
+		return nil, fmt.Errorf("end of the change log: %w", err)
+	}
+	if a.Size != nil {
+		if s.StoreBytes, err = a.Size(); err != nil {
+			return nil, fmt.Errorf("size of the store: %w", err)
+		}
+	}
+	if s.Sinks, err = a.sinks(ctx); err != nil {
+		return nil, err
+	}
+	return &bodyOf[Status]{s}, nil
+}
+
+// sinks returns how far all sinks are.
+func (a *api) sinks(ctx context.Context) ([]Sink, error) {
+	var sinks []Sink
+	for _, name := range a.Sinks {
+		s := Sink{Name: name}
+		var err error
+		if s.Place, err = a.Store.Place(ctx, name); err != nil {
+			return nil, fmt.Errorf("place of sink %s: %w", name, err)
+		}
+		if s.Open, s.Dead, err = a.Store.Owed(ctx, name); err != nil {
+			return nil, fmt.Errorf("debts of sink %s: %w", name, err)
+		}
+		sinks = append(sinks, s)
+	}
+	return sinks, nil
+}
+
+func (a *api) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
+	if a.Reload == nil {
+		return nil, problem(http.StatusNotImplemented, "there is no configuration to read again")
+	}
+	if err := a.Reload(ctx); err != nil {
+		p := problem(http.StatusUnprocessableEntity, err.Error())
+		p.Hint = freshet.HintOf(err)
+		return nil, p
+	}
+	return nil, nil
+}

@@ -1,0 +1,201 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+)
+
+// A Version is one state of a source, as the API tells it.
+type Version struct {
+	Source    freshet.SourceID `json:"source"`
+	Number    int              `json:"number" doc:"1 is the first"`
+	Hash      string           `json:"hash" doc:"SHA-256 of the text"`
+	SeenAt    time.Time        `json:"seen_at" doc:"When it was first seen"`
+	TextBytes int64            `json:"text_bytes"`
+	RawBytes  int64            `json:"raw_bytes"`
+	MediaType string           `json:"media_type,omitempty" doc:"As the server said it"`
+	Title     string           `json:"title,omitempty"`
+}
+
+func versionOf(v freshet.Version) Version {
+	return Version{
+		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
+		TextBytes: v.TextBytes, RawBytes: v.RawBytes, MediaType: v.MediaType, Title: v.Title,
+	}
+}
+
+// A VersionPage is part of a source's history, the newest first.
+type VersionPage struct {
+	Items []Version `json:"items" nullable:"false"`
+	Next  *int      `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
+}
+
+func (a *api) routeVersions(h huma.API) {
+	tags := []string{"versions"}
+	text := map[string]*huma.Response{"200": {
+		Description: "OK", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
+	route(h, a, huma.Operation{
+		OperationID: "list-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions", Tags: tags,
+		Summary: "List the versions of a source, the newest first",
+	}, a.listVersions)
+	route(h, a, huma.Operation{
+		OperationID: "get-version", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}", Tags: tags,
+		Summary: "Show a version",
+	}, a.getVersion)
+	route(h, a, huma.Operation{
+		OperationID: "get-text", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/text", Tags: tags,
+		Summary: "Read the text that was extracted", Responses: text,
+	}, a.getText)
+	route(h, a, huma.Operation{
+		OperationID: "get-raw", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/raw", Tags: tags,
+		Summary:     "Download the response body that the text was extracted from",
+		Description: "It comes as an attachment of no particular type; what the server called it is in X-Original-Content-Type.",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+		}},
+	}, a.getRaw)
+	a.routeDiff(h, tags)
+}
+
+type listVersionsInput struct {
+	sourcePath
+	Before int `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
+	Limit  int `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+}
+
+func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[VersionPage], error) {
+	limit := min(in.Limit, maxPage)
+	versions, err := a.Store.Versions(ctx, in.ID, in.Before, limit+1)
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		return nil, err
+	}
+	if len(versions) == 0 {
+		if err := a.known(ctx, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	page := VersionPage{Items: []Version{}}
+	for i, v := range versions {
+		if i == limit {
+			page.Next = &page.Items[limit-1].Number
+			break
+		}
+		page.Items = append(page.Items, versionOf(v))
+	}
+	return &bodyOf[VersionPage]{page}, nil
+}
+
+// known returns an error if there is no such source.
+func (a *api) known(ctx context.Context, id freshet.SourceID) error {
+	if _, err := a.Store.Source(ctx, id); err != nil {
+		return fmt.Errorf("source %s: %w", id, err)
+	}
+	return nil
+}
+
+type versionPath struct {
+	sourcePath
+	Number string `path:"number" doc:"Of the version, or latest"`
+}
+
+// version returns the version that a path names.
+func (a *api) version(ctx context.Context, in *versionPath) (freshet.Version, error) {
+	if in.Number == "latest" {
+		return a.newest(ctx, in.ID, 0)
+	}
+	n, err := strconv.Atoi(in.Number)
+	if err != nil || n < 1 {
+		return freshet.Version{}, invalid("path.number", "is not a positive number and not latest", in.Number)
+	}
+	v, err := a.Store.Version(ctx, in.ID, n)
+	if err != nil {
+		return v, fmt.Errorf("version %d of source %s: %w", n, in.ID, err)
+	}
+	return v, nil
+}
+
+// newest returns the newest version of a source with a number below before;
+// zero means no bound.
+func (a *api) newest(ctx context.Context, id freshet.SourceID, before int) (freshet.Version, error) {
+	versions, err := a.Store.Versions(ctx, id, before, 1)
+	switch {
+	case err != nil:
+		return freshet.Version{}, fmt.Errorf("versions of source %s: %w", id, err)
+	case len(versions) > 0:
+		return versions[0], nil
+	}
+	if err := a.known(ctx, id); err != nil {
+		return freshet.Version{}, err
+	}
+	if before > 0 {
+		return freshet.Version{}, fmt.Errorf("source %s has no version before %d: %w", id, before, freshet.ErrNotFound)
+	}
+	return freshet.Version{}, fmt.Errorf("source %s has no version yet: %w", id, freshet.ErrNotFound)
+}
+
+func (a *api) getVersion(ctx context.Context, in *versionPath) (*bodyOf[Version], error) {
+	v, err := a.version(ctx, in)
+	return &bodyOf[Version]{versionOf(v)}, err
+}
+
+type textOutput struct {
+	ContentType string `header:"Content-Type"`
+	Number      int    `header:"X-Version-Number"`
+	Hash        string `header:"X-Version-Hash"`
+	Body        []byte
+}
+
+func (a *api) getText(ctx context.Context, in *versionPath) (*textOutput, error) {
+	v, err := a.version(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	text, err := a.Store.Text(ctx, in.ID, v.Number)
+	if err != nil {
+		return nil, fmt.Errorf("text of version %d of source %s: %w", v.Number, in.ID, err)
+	}
+	return &textOutput{ContentType: "text/plain; charset=utf-8", Number: v.Number, Hash: v.Hash.String(), Body: text}, nil
+}
+
+type rawOutput struct {
+	ContentType  string `header:"Content-Type"`
+	Disposition  string `header:"Content-Disposition"`
+	Number       int    `header:"X-Version-Number"`
+	OriginalType string `header:"X-Original-Content-Type"`
+	OriginalURL  string `header:"X-Original-URL"`
+	Body         []byte
+}
+
+// getRaw serves a captured body in a way that no browser runs: as a download
+// of no particular type. The sandbox and nosniff come with every response.
+func (a *api) getRaw(ctx context.Context, in *versionPath) (*rawOutput, error) {
+	v, err := a.version(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := a.Store.Raw(ctx, in.ID, v.Number)
+	if err != nil {
+		return nil, fmt.Errorf("body of version %d of source %s: %w", v.Number, in.ID, err)
+	}
+	name := fmt.Sprintf("%s-%d.bin", in.ID, v.Number)
+	return &rawOutput{
+		ContentType: "application/octet-stream",
+		Disposition: mime.FormatMediaType("attachment", map[string]string{"filename": name}),
+		Number:      v.Number,
+		// A header cannot carry a line break; net/http makes them spaces.
+		OriginalType: cmp.Or(raw.Header.Get("Content-Type"), v.MediaType),
+		OriginalURL:  raw.URL,
+		Body:         raw.Body,
+	}, nil
+}
