@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode"
 
@@ -162,18 +163,35 @@ func plural(n int) string {
 }
 
 // telling returns the first added line with a letter or digit in it or, if
-// there is none, the first such line that was removed.
+// there is none, the first such line that was removed. A line of JSON that has
+// only gained or lost its comma tells nothing.
 func (d Delta) telling() string {
+	sides := map[Op]map[string]bool{Add: {}, Remove: {}}
+	for l := range d.changed() {
+		sides[l.Op][strings.TrimSuffix(l.Text, ",")] = true
+	}
 	for _, op := range []Op{Add, Remove} {
-		for _, h := range d.Hunks {
-			for _, l := range h.Lines {
-				if l.Op == op && strings.ContainsFunc(l.Text, isTelling) {
-					return l.Text
-				}
+		for l := range d.changed() {
+			bare := strings.TrimSuffix(l.Text, ",")
+			if l.Op == op && strings.ContainsFunc(bare, isTelling) && !(sides[Add][bare] && sides[Remove][bare]) {
+				return l.Text
 			}
 		}
 	}
 	return ""
+}
+
+// changed yields the lines that were added or removed.
+func (d Delta) changed() iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for _, h := range d.Hunks {
+			for _, l := range h.Lines {
+				if l.Op != Keep && !yield(l) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func isTelling(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

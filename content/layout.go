@@ -17,6 +17,7 @@ type layout struct {
 	prefix []byte // marks owed to the next line, such as "- "
 	bars   int    // cell borders owed
 	cells  []int  // cells so far in each open row, the innermost last
+	newRow bool   // nothing of the present row shows yet
 	lists  int    // open lists
 
 	pre    int    // open preformatted elements
@@ -32,21 +33,16 @@ const (
 
 // open settles what is owed before text.
 func (l *layout) open() {
-	switch {
-	case l.bars > 0 && l.begun:
-		for range l.bars {
-			l.out = append(l.out, " |"...)
-		}
-		l.out = append(l.out, ' ')
-		l.bars, l.broke, l.space = 0, false, false
-		return
-	case l.broke && l.begun:
+	if l.broke && l.begun {
 		l.out = append(l.out, '\n')
 		l.begun = false
 	}
-	l.broke = false
+	l.broke, l.newRow = false, false
 	if l.begun {
-		if l.space {
+		if l.space || l.bars > 0 {
+			for ; l.bars > 0; l.bars-- {
+				l.out = append(l.out, " |"...)
+			}
 			l.out = append(l.out, ' ')
 			l.space = false
 		}
@@ -157,8 +153,9 @@ func (l *layout) start(e element) {
 	case cell:
 		if row := len(l.cells) - 1; row >= 0 {
 			if l.cells[row]++; l.cells[row] > 1 {
+				l.broke = l.broke && l.newRow // a border instead of a line break
 				l.bars++
-				return // a border instead of a line break
+				return
 			}
 		}
 	case table:
@@ -213,13 +210,14 @@ func (l *layout) end(e element) {
 
 // endRow forgets the borders owed to cells that showed nothing.
 func (l *layout) endRow() {
-	l.bars = 0
+	l.bars, l.newRow = 0, true
 	if row := len(l.cells) - 1; row >= 0 {
 		l.cells[row] = 0
 	}
 }
 
-func (l *layout) breakLine() { l.broke = true }
+// breakLine starts a new line, unless that would part a cell from its border.
+func (l *layout) breakLine() { l.broke = l.broke || l.bars == 0 }
 
 // bytes returns the text that was set.
 func (l *layout) bytes() []byte {

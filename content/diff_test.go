@@ -1,0 +1,142 @@
+package content_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"freshet/content"
+)
+
+// applied returns what a delta makes of old, checking on the way that the
+// delta's line numbers and counts are right.
+func applied(t interface{ Errorf(string, ...any) }, d content.Delta, old []byte) []byte {
+	lines := bytes.SplitAfter(old, []byte("\n"))
+	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
+		lines = lines[:n-1]
+	}
+	var out []byte
+	at, made, added, removed := 0, 0, 0, 0
+	for _, h := range d.Hunks {
+		for ; at < h.OldStart-1; at++ {
+			out = append(out, lines[at]...)
+			made++
+		}
+		if made != h.NewStart-1 {
+			t.Errorf("a hunk starts at new line %d, want %d", h.NewStart, made+1)
+		}
+		for _, l := range h.Lines {
+			text := l.Text + "\n"
+			if l.Unended {
+				text = l.Text
+			}
+			if l.Op != content.Add {
+				if at >= len(lines) || string(lines[at]) != text || l.Old != at+1 {
+					t.Errorf("line %d of the old text is not %q", l.Old, text)
+					return nil
+				}
+				at++
+			}
+			if l.Op != content.Remove {
+				out = append(out, text...)
+				if made++; l.New != made {
+					t.Errorf("a line is numbered %d in the new text, want %d", l.New, made)
+				}
+			}
+			switch l.Op {
+			case content.Add:
+				added++
+			case content.Remove:
+				removed++
+			}
+		}
+	}
+	for ; at < len(lines); at++ {
+		out = append(out, lines[at]...)
+	}
+	if added != d.Added || removed != d.Removed {
+		t.Errorf("the delta counts +%d -%d lines but has +%d -%d", d.Added, d.Removed, added, removed)
+	}
+	return out
+}
+
+func checkDiff(t interface{ Errorf(string, ...any) }, old, new []byte) {
+	d := content.Diff(old, new)
+	if got := applied(t, d, old); !d.Coarse && !bytes.Equal(got, new) {
+		t.Errorf("the delta from %q leads to %q, want %q", old, got, new)
+	}
+	s := d.Summary()
+	if utf8.RuneCountInString(s) > 120 || strings.ContainsFunc(s, unicode.IsControl) {
+		t.Errorf("the summary %q is too long or has control characters", s)
+	}
+	if (s == "") != bytes.Equal(old, new) {
+		t.Errorf("the summary is %q for %q and %q", s, old, new)
+	}
+}
+
+func TestDiffApplies(t *testing.T) {
+	text := rapid.Custom(func(t *rapid.T) []byte {
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "", "}", "d e"}), 0, 30).Draw(t, "lines"), "\n")
+		return []byte(s + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end"))
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		checkDiff(t, text.Draw(t, "old"), text.Draw(t, "new"))
+	})
+}
+
+func TestDiffUnended(t *testing.T) {
+	got := content.Diff([]byte("a\nb"), []byte("a\nb\n")).Unified("old", "new")
+	want := "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
+	if got != want {
+		t.Errorf("the unified diff is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestDiffTooLarge(t *testing.T) {
+	old := bytes.Repeat([]byte("a line of text\n"), 150_000)
+	tests := []struct {
+		name     string
+		old, new []byte
+		want     string
+	}{
+		{"too many bytes", old, []byte("b\n"), "replaced, 150000 lines -> 1 line"},
+		{"too many lines", bytes.Repeat([]byte("a\n"), 150_000), bytes.Repeat([]byte("b\n"), 150_000), "replaced, 150000 lines -> 150000 lines"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := content.Diff(tt.old, tt.new)
+			if !d.Coarse || d.Summary() != tt.want {
+				t.Errorf("the summary is %q (coarse: %v), want %q", d.Summary(), d.Coarse, tt.want)
+			}
+			if got := d.Unified("a", "b"); got != "--- a\n+++ b\n# "+tt.want+"\n" {
+				t.Errorf("the unified diff is %q", got)
+			}
+		})
+	}
+}
+
+func TestSummaryIsTame(t *testing.T) {
+	d := content.Diff(nil, []byte("\x1b[31mred\x1b[0m \u202eturned\r\tand "+strings.Repeat("long ", 100)+"\n"))
+	got := d.Summary()
+	if !strings.HasPrefix(got, "+1 line: [31mred[0m turned and long long") || !strings.HasSuffix(got, "…") {
+		t.Errorf("the summary is %q", got)
+	}
+}
+
+func TestDeltaJSON(t *testing.T) {
+	got, err := json.Marshal(content.Diff([]byte("a\n"), []byte("b\n")))
+	want := `{"hunks":[{"old_start":1,"old_lines":1,"new_start":1,"new_lines":1,"lines":[{"op":"-","old":1,"text":"a"},{"op":"+","new":1,"text":"b"}]}],"added":1,"removed":1}`
+	if err != nil || string(got) != want {
+		t.Errorf("the delta is %s in JSON, want %s (%v)", got, want, err)
+	}
+}
+
+func FuzzDiff(f *testing.F) {
+	f.Add([]byte("a\nb\n"), []byte("b\nc"))
+	f.Fuzz(func(t *testing.T, old, new []byte) { checkDiff(t, old, new) })
+}
