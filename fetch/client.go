@@ -69,8 +69,7 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, res 
 		if !isRedirect(hr.StatusCode) {
 			return c.take(ctx, w, hr, req.Validators, res)
 		}
-		now := time.Now()
-		res.Status, res.RetryAfter = hr.StatusCode, retryAfter(hr.Header, now)
+		res.Status, res.RetryAfter = hr.StatusCode, retryAfter(hr.Header, w.began)
 		c.discard(hr, w)
 		if hops >= config.Redirects {
 			return fail(FailRedirectLimit, "more than %d redirects", max(config.Redirects, 0))
@@ -156,10 +155,9 @@ func (g guard) next(from target, h http.Header, limit int) (target, *freshet.Fet
 // take fills res from a response that is not a redirect, to a request that
 // carried the validators asked.
 func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked freshet.Validators, res *freshet.Response) *freshet.FetchError {
-	now := time.Now()
 	res.Status = hr.StatusCode
-	e := c.refusal(hr, now, res)
-	received, when := validatorsOf(hr.Header, now), modified(hr.Header, now)
+	e := c.refusal(hr, w.began, res)
+	received, when := validatorsOf(hr.Header, w.began), modified(hr.Header, w.began)
 	switch {
 	case e != nil:
 		c.discard(hr, w)
@@ -188,17 +186,17 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked fr
 // status, or nil if it does.
 func (c *Client) refusal(hr *http.Response, now time.Time, res *freshet.Response) *freshet.FetchError {
 	status := hr.StatusCode
+	if status == http.StatusOK || status == http.StatusNotModified && conditional(hr.Request.Header) {
+		return nil // nearly always
+	}
 	class := func(f freshet.Failure) freshet.Failure { return freshet.Failure(fmt.Sprintf("%s.%d", f, status)) }
 	said := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
-	if status >= 300 && status != http.StatusNotModified {
+	if status >= 300 {
 		res.RetryAfter = retryAfter(hr.Header, now)
 	}
 	switch {
 	case status == http.StatusNotModified:
-		if conditional(hr.Request.Header) {
-			return nil
-		}
-		return fail(FailUnasked304, "the server answered 304 Not Modified to a request that had no condition")
+		return fail(FailUnasked304, "%s to a request that had no condition", said)
 	case status == http.StatusNoContent, status == http.StatusResetContent:
 		return fail(FailNoContent, "%s: that is not an empty page", said)
 	case status == http.StatusPartialContent:

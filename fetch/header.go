@@ -71,11 +71,18 @@ func validatorsOf(h http.Header, now time.Time) freshet.Validators {
 	if tag := h.Get("Etag"); validETag(tag) {
 		v.ETag = tag
 	}
-	lm := h.Get("Last-Modified")
-	if t, err := http.ParseTime(lm); err == nil && t.Before(dateOf(h, now).Truncate(time.Second)) {
-		v.LastModified = lm
+	if t := lastModified(h); !t.IsZero() && t.Before(dateOf(h, now).Truncate(time.Second)) {
+		v.LastModified = h.Get("Last-Modified")
 	}
 	return v
+}
+
+// lastModified returns the date of a Last-Modified header, or zero.
+func lastModified(h http.Header) (t time.Time) {
+	if v := h.Get("Last-Modified"); v != "" {
+		t, _ = http.ParseTime(v) // zero if it is no date
+	}
+	return t
 }
 
 // validETag reports whether tag is an entity tag of a size worth keeping.
@@ -107,8 +114,8 @@ func validDate(s string) bool {
 // modified returns when a response says its content last changed, or zero if
 // it does not say or cannot be believed.
 func modified(h http.Header, now time.Time) time.Time {
-	t, err := http.ParseTime(h.Get("Last-Modified"))
-	if err != nil || t.Year() < 1990 || t.After(dateOf(h, now).Add(clockSlack)) {
+	t := lastModified(h)
+	if t.Year() < 1990 || t.After(dateOf(h, now).Add(clockSlack)) {
 		return time.Time{}
 	}
 	return t

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // loopback opens the range that test servers listen in.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-func listen(t *testing.T, addr string) net.Listener {
+func listen(t testing.TB, addr string) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", addr+":0")
 	if err != nil {
@@ -63,7 +63,7 @@ func tripwire(t *testing.T) *wire {
 
 // serve returns the address of a server that treats each connection as talk
 // does, and closes it after that.
-func serve(t *testing.T, talk func(net.Conn)) string {
+func serve(t testing.TB, talk func(net.Conn)) string {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
 	t.Cleanup(func() { l.Close() })
