@@ -80,11 +80,16 @@ func (r *round) run(ctx context.Context) error {
 // read takes the next changes off the log and owes those that are wanted. It
 // reports whether there may be more.
 func (r *round) read(ctx context.Context) (more bool, err error) {
+	end, err := r.cfg.Store.LastChange(ctx)
+	if err != nil {
+		return false, fmt.Errorf("end of the change log: %w", err)
+	}
 	changes, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: r.at, Limit: readLimit})
 	if err != nil {
 		return false, fmt.Errorf("changes after %d: %w", r.at, err)
 	}
 	if len(changes) == 0 {
+		r.at = max(r.at, end) // past changes that were purged, which would ring for ever
 		return false, nil
 	}
 	var owed []freshet.Cursor

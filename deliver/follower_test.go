@@ -1,0 +1,466 @@
+package deliver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet"
+	"freshet/deliver"
+)
+
+var errDown = errors.New("the endpoint is down")
+
+func TestFollowerDelivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		before := r.capture(page)
+		stop := r.follow(nil)
+		c := r.capture(page)
+		synctest.Wait()
+		if got, want := r.accepted(), []string{c.ID()}; !slices.Equal(got, want) {
+			t.Errorf("a new sink was sent %v, want %v and not %s, which is older than the sink", got, want, before.ID())
+		}
+		for range 3 {
+			r.capture(page)
+		}
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Errorf("the follower ended with %v", err)
+		}
+		got := r.accepted()
+		slices.Sort(got)
+		if want := []string{"page.2", "page.3", "page.4", "page.5"}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+		r.owes(0, 0)
+	})
+}
+
+func TestFollowerSendsHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		for range 1200 { // more than are read at once
+			r.capture(page)
+		}
+		stop := r.follow(func(c *deliver.FollowerConfig) { c.History = true })
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(r.accepted()); got != 1200 {
+			t.Errorf("sent %d changes, want all 1200", got)
+		}
+	})
+}
+
+// A sink that was made before the first change must be sent it, even if the
+// program dies before the sink has read anything.
+func TestFollowerBeginsWhereItWasMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Send: r.Send}
+		if _, err := deliver.NewFollower(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		r.capture(page)
+		r.close()
+		r.open()
+		stop := r.follow(nil)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.accepted(); len(got) != 1 {
+			t.Errorf("sent %v, want the one change since the sink was made", got)
+		}
+	})
+}
+
+func TestFollowerFilters(t *testing.T) {
+	tests := []struct {
+		name    string
+		sources []freshet.SourceID
+		tags    []string
+		want    []string
+	}{
+		{"everything", nil, nil, []string{"other.1", "page.1"}},
+		{"by source", []freshet.SourceID{"other"}, nil, []string{"other.1"}},
+		{"by tag", nil, []string{"news", "sport"}, []string{"page.1"}},
+		{"by either", []freshet.SourceID{"other"}, []string{"news"}, []string{"other.1", "page.1"}},
+		{"nothing", []freshet.SourceID{"third"}, []string{"sport"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				if _, err := r.store.AddSource(t.Context(), freshet.Source{ID: "other", URL: "http://other.example/"}); err != nil {
+					t.Fatal(err)
+				}
+				r.capture("other")
+				stop := r.follow(func(c *deliver.FollowerConfig) { c.Sources, c.Tags = tt.sources, tt.tags })
+				r.capture(page)
+				r.capture("other")
+				synctest.Wait()
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				got := r.accepted()
+				slices.Sort(got)
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("sent %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// The schedule of one delivery that always fails, to its end.
+func TestFollowerSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.answers(func(deliver.Event) error { return errDown })
+		var told []deliver.Delivery
+		stop := r.follow(func(c *deliver.FollowerConfig) {
+			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
+		})
+		r.capture(page)
+		time.Sleep(7 * 24 * time.Hour)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		want := []time.Duration{
+			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+			10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+		}
+		sent := r.sendings()
+		if len(sent) != len(want)+1 || len(sent) != deliver.Attempts {
+			t.Fatalf("%d attempts, want %d", len(sent), len(want)+1)
+		}
+		for i, d := range want {
+			got := sent[i+1].at.Sub(sent[i].at)
+			if got < d*8/10 || got > d*12/10 {
+				t.Errorf("attempt %d came %v after the one before, want %v give or take a fifth", i+2, got, d)
+			}
+			if !cmp.Equal(sent[0].event, sent[i+1].event) {
+				t.Errorf("attempt %d sent another event: %s", i+2, cmp.Diff(sent[0].event, sent[i+1].event))
+			}
+		}
+		for i, d := range told {
+			if last := i == len(told)-1; d.Attempt != i+1 || d.GivenUp != last {
+				t.Errorf("attempt %d was told of as attempt %d, given up: %v", i+1, d.Attempt, d.GivenUp)
+			}
+		}
+		r.owes(0, 1)
+	})
+}
+
+// An endpoint that refuses one change is sent the others at once.
+func TestFollowerRefusalHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		stop := r.follow(nil)
+		poison := r.capture(page)
+		r.answers(func(e deliver.Event) error {
+			if e.ID == poison.ID() {
+				return &deliver.Refusal{Status: 400}
+			}
+			return nil
+		})
+		synctest.Wait()
+		for range 5 {
+			c := r.capture(page)
+			synctest.Wait()
+			if !slices.Contains(r.accepted(), c.ID()) {
+				t.Errorf("%s was held up by %s", c.ID(), poison.ID())
+			}
+			time.Sleep(time.Hour)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// While an endpoint is down it is sent little, however much it is owed; when
+// it is back it is sent everything.
+func TestFollowerOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		flying, most := 0, 0
+		var mu sync.Mutex
+		down := true
+		send := func(ctx context.Context, e deliver.Event) error {
+			mu.Lock()
+			flying++
+			if r.failures() > 10 { // the first few may overlap
+				most = max(most, flying)
+			}
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			flying--
+			return r.Send(ctx, e)
+		}
+		r.answers(func(deliver.Event) error {
+			if down {
+				return errDown
+			}
+			return nil
+		})
+		stop := r.follow(func(c *deliver.FollowerConfig) { c.Send = send })
+		for range 200 {
+			r.capture(page)
+		}
+		time.Sleep(6 * time.Hour)
+		failed := len(r.sendings())
+		if failed > 6*60+20 {
+			t.Errorf("%d attempts in six hours of outage, want about one a minute", failed)
+		}
+		if failed < 60 {
+			t.Errorf("only %d attempts in six hours of outage", failed)
+		}
+		if most > 1 {
+			t.Errorf("%d attempts at once against an endpoint that is down, want one", most)
+		}
+		mu.Lock()
+		down = false
+		mu.Unlock()
+		// The next probe is at most a minute away, and the rest follows it.
+		time.Sleep(time.Minute + 200*time.Second/4 + 10*time.Second)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(r.accepted()); got != 200 {
+			t.Errorf("%d changes accepted after the recovery, want 200", got)
+		}
+		r.owes(0, 0)
+	})
+}
+
+func (r *rig) failures() (n int) {
+	for _, s := range r.sendings() {
+		if s.err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFollowerRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		first := true
+		r.answers(func(deliver.Event) error {
+			if first {
+				first = false
+				return &deliver.Refusal{Status: 429, RetryAfter: 3 * time.Hour}
+			}
+			return nil
+		})
+		stop := r.follow(nil)
+		r.capture(page)
+		synctest.Wait()
+		r.capture(page) // must wait too: the endpoint asked for peace
+		time.Sleep(3*time.Hour - time.Second)
+		if got := len(r.sendings()); got != 1 {
+			t.Errorf("%d attempts before the time that the endpoint asked for, want 1", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := len(r.accepted()); got != 2 {
+			t.Errorf("%d changes accepted after that time, want 2", got)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestFollowerGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.answers(func(deliver.Event) error { return &deliver.Refusal{Status: 410} })
+		at := func(endpoint string) func(*deliver.FollowerConfig) {
+			return func(c *deliver.FollowerConfig) { c.Endpoint, c.Workers = endpoint, 1 }
+		}
+		r.follow(at("http://one.example/"))
+		for range 3 {
+			r.capture(page)
+		}
+		synctest.Wait()
+		n := len(r.sendings())
+		if n != 1 {
+			t.Errorf("%d attempts, want one: the endpoint is gone", n)
+		}
+		_, dead, err := r.store.Owed(t.Context(), "sink")
+		if err != nil || dead < 1 {
+			t.Errorf("%d deliveries given up (%v), want those that were owed", dead, err)
+		}
+		r.answers(func(deliver.Event) error { return nil })
+		stop := r.follow(at("http://one.example/"))
+		r.capture(page)
+		synctest.Wait()
+		if got := len(r.sendings()); got != n {
+			t.Errorf("%d further attempts after a restart, want none", got-n)
+		}
+		if err := stop(); err != nil {
+			t.Errorf("a sink that is gone ends with %v, want nil", err)
+		}
+		stop = r.follow(at("http://two.example/"))
+		c := r.capture(page)
+		synctest.Wait()
+		if !slices.Contains(r.accepted(), c.ID()) {
+			t.Errorf("another endpoint was not sent %s", c.ID())
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A restart in the middle of a retry goes on where it was.
+func TestFollowerRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.answers(func(deliver.Event) error { return errDown })
+		stop := r.follow(nil)
+		r.capture(page)
+		time.Sleep(time.Minute) // two attempts: at 0 and about 5 s
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.close()
+		r.open()
+		r.answers(func(deliver.Event) error { return nil })
+		stop = r.follow(nil)
+		synctest.Wait()
+		if got := len(r.sendings()); got != 2 {
+			t.Errorf("%d attempts right after the restart, want the 2 of before", got)
+		}
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		if got := r.accepted(); len(got) != 1 {
+			t.Errorf("accepted %v, want the one change that was owed", got)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.owes(0, 0)
+	})
+}
+
+// A full store is a store whose writes fail until there is room.
+type fullStore struct {
+	freshet.Store
+	mu   sync.Mutex
+	full bool
+}
+
+func (s *fullStore) setFull(full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = full
+}
+
+func (s *fullStore) room() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.full {
+		return fmt.Errorf("write: %w", freshet.ErrStorage)
+	}
+	return nil
+}
+
+func (s *fullStore) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Cursor) error {
+	if err := s.room(); err != nil {
+		return err
+	}
+	return s.Store.Advance(ctx, reader, to, owed)
+}
+
+func (s *fullStore) Settle(ctx context.Context, reader string, at ...freshet.Cursor) error {
+	if err := s.room(); err != nil {
+		return err
+	}
+	return s.Store.Settle(ctx, reader, at...)
+}
+
+func TestFollowerWaitsForStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		full := &fullStore{Store: r.store}
+		stop := r.follow(func(c *deliver.FollowerConfig) { c.Store = full })
+		full.setFull(true)
+		r.capture(page)
+		time.Sleep(time.Minute)
+		if got := len(r.sendings()); got != 0 {
+			t.Errorf("%d attempts although what is owed cannot be recorded", got)
+		}
+		// Full again between the delivery and its settling: the delivery is
+		// settled later, and not made again.
+		r.answers(func(deliver.Event) error { full.setFull(true); return nil })
+		full.setFull(false)
+		time.Sleep(time.Minute)
+		full.setFull(false)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := r.accepted(); len(got) != 1 {
+			t.Errorf("accepted %v, want the one change once", got)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.owes(0, 0)
+	})
+}
+
+func TestFollowerPassesPurgedChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		if _, err := r.store.AddSource(t.Context(), freshet.Source{ID: "other", URL: "http://other.example/"}); err != nil {
+			t.Fatal(err)
+		}
+		r.capture("other")
+		r.answers(func(deliver.Event) error { return errDown })
+		stop := r.follow(nil)
+		r.capture("other")
+		synctest.Wait()
+		if err := r.store.RemoveSource(t.Context(), "other", true); err != nil {
+			t.Fatal(err)
+		}
+		r.answers(func(deliver.Event) error { return nil })
+		time.Sleep(time.Hour) // never ends if the follower runs in circles
+		c := r.capture(page)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.accepted(), []string{c.ID()}; !slices.Equal(got, want) {
+			t.Errorf("accepted %v, want %v", got, want)
+		}
+		r.owes(0, 0)
+	})
+}

@@ -1,0 +1,142 @@
+package deliver_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/deliver"
+	"freshet/sqlite"
+)
+
+// A rig is a store with one source, and a sink that answers as it is told.
+type rig struct {
+	t     testing.TB
+	store freshet.Store
+	dir   string
+	seen  int // versions of the page captured so far
+
+	mu     sync.Mutex
+	answer func(deliver.Event) error
+	sent   []sending
+}
+
+// A sending is one attempt, as the sink saw it.
+type sending struct {
+	at    time.Time
+	event deliver.Event
+	err   error
+}
+
+const page freshet.SourceID = "page"
+
+func newRig(t testing.TB) *rig {
+	r := &rig{t: t, dir: t.TempDir(), answer: func(deliver.Event) error { return nil }}
+	r.open()
+	_, err := r.store.AddSource(t.Context(), freshet.Source{ID: page, URL: "http://page.example/", Name: "Page", Tags: []string{"news"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.capture(page) // the first version is no change
+	return r
+}
+
+func (r *rig) open() {
+	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.store = store
+}
+
+func (r *rig) close() {
+	if err := r.store.Close(); err != nil {
+		r.t.Errorf("closing the store: %v", err)
+	}
+}
+
+// capture commits a new version of a source, and returns the change if it is
+// not the first.
+func (r *rig) capture(id freshet.SourceID) freshet.Change {
+	r.t.Helper()
+	r.seen++
+	text := fmt.Appendf(nil, "version %d\n", r.seen)
+	now := time.Now()
+	_, c, err := r.store.Commit(r.t.Context(), freshet.Record{
+		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
+		Capture: &freshet.Capture{
+			Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Summary: fmt.Sprintf("+1 -1 line: version %d", r.seen),
+			Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: text},
+		},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+// Send is the sink.
+func (r *rig) Send(_ context.Context, e deliver.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.answer(e)
+	r.sent = append(r.sent, sending{time.Now(), e, err})
+	return err
+}
+
+// answers makes the sink answer otherwise from now on.
+func (r *rig) answers(answer func(deliver.Event) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func (r *rig) sendings() []sending {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]sending(nil), r.sent...)
+}
+
+// accepted returns the IDs of the changes that were accepted, in order.
+func (r *rig) accepted() (ids []string) {
+	for _, s := range r.sendings() {
+		if s.err == nil {
+			ids = append(ids, s.event.ID)
+		}
+	}
+	return ids
+}
+
+// follow runs a follower until the function that it returns is called.
+func (r *rig) follow(change func(*deliver.FollowerConfig)) (stop func() error) {
+	r.t.Helper()
+	cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Send: r.Send}
+	if change != nil {
+		change(&cfg)
+	}
+	f, err := deliver.NewFollower(r.t.Context(), cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func (r *rig) owes(open, dead int) {
+	r.t.Helper()
+	o, d, err := r.store.Owed(r.t.Context(), "sink")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if o != open || d != dead {
+		r.t.Errorf("the sink is owed %d deliveries and %d were given up, want %d and %d", o, d, open, dead)
+	}
+}
