@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
 
 	"freshet"
 	"freshet/content"
@@ -28,6 +31,7 @@ type nodeConfig struct {
 	log     *slog.Logger
 	policy  freshet.Policy        // nil means the one that the settings name
 	observe func(freshet.Outcome) // may be nil
+	unbound bool                  // poll no source because its MaxGap has passed
 }
 
 // openNode opens the store in the data directory and puts a daemon over it,
@@ -48,11 +52,15 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
+	var watched freshet.Store = store
+	if cfg.unbound {
+		watched = unboundStore{store}
+	}
 	return &node{
 		store:  store,
 		reader: reader,
 		daemon: live.New(live.Config{
-			Store:   store,
+			Store:   watched,
 			Fetcher: fetch.New(cfg.fetch),
 			Policy:  cfg.policy,
 			Limits:  cfg.limits,
@@ -65,7 +73,37 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	}, nil
 }
 
+// start runs the daemon and returns when it is at work. How it ends is then
+// told on the channel.
+func (n *node) start(ctx context.Context) (<-chan error, error) {
+	ended := make(chan error, 1)
+	go func() { ended <- n.daemon.Run(ctx) }()
+	for look := time.NewTicker(time.Millisecond); !n.daemon.Status().Running; {
+		select {
+		case err := <-ended:
+			look.Stop()
+			return nil, errors.Join(err, ctx.Err())
+		case <-look.C:
+		}
+	}
+	return ended, nil
+}
+
 // close ends the children that apply selectors and closes the store.
 func (n *node) close() error {
 	return errors.Join(n.reader.Close(), n.store.Close())
+}
+
+// storeSize returns how many bytes the files in a data directory take.
+func storeSize(dir string) (total int64, err error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("size of the store: %w", err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) != ".addr" {
+			total += info.Size()
+		}
+	}
+	return total, nil
 }

@@ -22,7 +22,14 @@ const (
 // verbs are what freshet can do, in the order in which help lists them.
 func (p *program) verbs() []*cobra.Command {
 	return []*cobra.Command{
+		in(atWork, p.serve()),
 		in(atWork, p.watch()),
+		in(sources, p.add()),
+		in(sources, p.edit()),
+		in(sources, p.pause()),
+		in(sources, p.resume()),
+		in(sources, p.poll()),
+		in(sources, p.remove()),
 		in(upkeep, p.check()),
 		in(upkeep, p.versionVerb()),
 		p.extract(),

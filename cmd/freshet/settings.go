@@ -30,6 +30,10 @@ type settings struct {
 	logs     time.Duration // how long outcomes of polls are kept
 	logLevel string
 	logForm  string
+
+	publicURL string   // of the API, in events
+	names     []string // that the API is called by, besides addresses
+
 	webhooks []webhook
 	sources  []freshet.Source
 }

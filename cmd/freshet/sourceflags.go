@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -16,6 +17,73 @@ func recipeFlags(flags *pflag.FlagSet, r *freshet.Recipe, kind *string) {
 	flags.StringVar(kind, "kind", "", "read the response as html, json, feed or text, whatever it says it is")
 }
 
+// sourceFlags are what add and edit can say of a source.
+type sourceFlags struct {
+	set    *pflag.FlagSet
+	name   string
+	tags   []string
+	recipe freshet.Recipe
+	kind   string
+	weight float64
+
+	minGap, maxGap, keepAge lengthFlag
+	keepVersions            int
+	keepBytes               sizeFlag
+}
+
+func (f *sourceFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.name, "name", "", "name for people")
+	set.StringArrayVar(&f.tags, "tag", nil, "tag; can be repeated")
+	recipeFlags(set, &f.recipe, &f.kind)
+	set.Float64Var(&f.weight, "weight", 0, "importance next to other sources; 1 is normal")
+	set.Var(&f.minGap, "min-gap", "never poll sooner than this after the last poll")
+	set.Var(&f.maxGap, "max-gap", "poll at least this often, as far as budget and host allow")
+	set.Var(&f.keepAge, "keep-age", "drop versions superseded longer ago than this")
+	set.IntVar(&f.keepVersions, "keep-versions", 0, "keep at most so many versions")
+	set.Var(&f.keepBytes, "keep-bytes", "keep at most so many stored bytes")
+}
+
+// fields returns what the flags say, in the words of the API.
+func (f *sourceFlags) fields() map[string]any {
+	fields, sel, keep := map[string]any{}, map[string]any{}, map[string]any{}
+	put := func(into map[string]any, flag string, value any) {
+		if f.set.Changed(flag) {
+			name := strings.ReplaceAll(strings.TrimPrefix(flag, "keep-"), "-", "_")
+			into[name] = value
+		}
+	}
+	put(fields, "name", f.name)
+	put(fields, "weight", f.weight)
+	put(fields, "min-gap", f.minGap.String())
+	put(fields, "max-gap", f.maxGap.String())
+	put(sel, "css", f.recipe.CSS)
+	put(sel, "jsonpath", f.recipe.JSONPath)
+	put(sel, "kind", strings.TrimPrefix(f.kind, "auto"))
+	put(keep, "keep-age", f.keepAge.String())
+	put(keep, "keep-versions", f.keepVersions)
+	put(keep, "keep-bytes", int64(f.keepBytes))
+	if f.set.Changed("tag") {
+		fields["tags"] = f.tidyTags()
+	}
+	if len(sel) > 0 {
+		fields["select"] = sel
+	}
+	if len(keep) > 0 {
+		fields["keep"] = keep
+	}
+	return fields
+}
+
+// tidyTags returns the tags given; a lone empty one means none.
+func (f *sourceFlags) tidyTags() []string {
+	tags := []string{}
+	for _, t := range f.tags {
+		tags = append(tags, splitList(t)...)
+	}
+	return tidyTags(tags)
+}
+
 // A lengthFlag is a length of time as people write it.
 type lengthFlag time.Duration
 
@@ -29,5 +97,21 @@ func (f *lengthFlag) Type() string { return "TIME" }
 func (f *lengthFlag) Set(v string) error {
 	d, err := parseDuration(v)
 	*f = lengthFlag(d)
+	return err
+}
+
+// A sizeFlag is a number of bytes as people write it.
+type sizeFlag int64
+
+// String returns the size as it would be written.
+func (f *sizeFlag) String() string { return formatSize(int64(*f)) }
+
+// Type returns what the flag takes, for its help.
+func (f *sizeFlag) Type() string { return "SIZE" }
+
+// Set reads a size.
+func (f *sizeFlag) Set(v string) error {
+	n, err := parseSize(v)
+	*f = sizeFlag(n)
 	return err
 }

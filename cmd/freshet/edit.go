@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+)
+
+func (p *program) edit() *cobra.Command {
+	var f sourceFlags
+	var url string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "edit SOURCE",
+		Short: "Change a source",
+		Long: `Change a source. Only what is given changes; an empty value takes away what was
+set before, and --tag replaces all tags. With another selector the next capture
+begins anew: it is a version, but no change.`,
+		Example: "  freshet edit news --name 'Front page' --weight 5\n" +
+			"  freshet edit news --css '' --tag daily --tag press\n" +
+			"  freshet edit news --min-gap 10m --max-gap 0",
+		Args: takes(1, 1),
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
+	optionFlags(cmd.Flags(), "allow-cidr")
+	jsonFlag(cmd, &asJSON)
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		patch := f.fields()
+		if cmd.Flags().Changed("url") {
+			patch["url"] = url
+		}
+		if len(patch) == 0 {
+			return freshet.WithHint(usagef("edit: nothing to change"), "say what, such as --name or --css; freshet edit --help lists all")
+		}
+		s, err := c.source(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := c.edit(ctx, &s, patch); err != nil {
+			return fmt.Errorf("edit %s: %w", args[0], err)
+		}
+		p.warnOfFile(s)
+		if asJSON {
+			return p.printJSON(s)
+		}
+		_, err = fmt.Fprintln(p.out, "changed", label(s))
+		return err
+	}), 1)
+}

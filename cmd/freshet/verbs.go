@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/web"
+)
+
+// forEach runs do for each source named, goes on after a failure, and returns
+// all failures.
+func (c *client) forEach(ctx context.Context, named []string, do func(web.Source) error) error {
+	var faults []error
+	for _, name := range named {
+		s, err := c.source(ctx, name)
+		if err == nil {
+			err = do(s)
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// label names a source for people.
+func label(s web.Source) string {
+	if s.Name != "" {
+		return fmt.Sprintf("%s (%s)", s.ID, harmless(s.Name))
+	}
+	return fmt.Sprintf("%s (%s)", s.ID, s.URL)
+}
+
+// completed has the shell complete the ids of sources.
+func (p *program) completed(cmd *cobra.Command, most int) *cobra.Command {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if most >= 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := p.client(cmd, false)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		defer c.close()
+		found, err := c.sources(cmd.Context(), url.Values{"q": {begun}, "limit": {"50"}})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return each(found, func(s web.Source) string { return string(s.ID) + "\t" + s.URL }), cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+func (p *program) pause() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "pause SOURCE...",
+		Short:   "Stop polling sources, for now",
+		Long:    "Stop polling sources until they are resumed. They stay known, with their history.",
+		Example: "  freshet pause news\n  freshet pause https://example.com/",
+		Args:    takes(1, -1),
+	}
+	return p.completed(p.setPaused(cmd, true, "paused"), -1)
+}
+
+func (p *program) resume() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "resume SOURCE...",
+		Short:   "Go on polling paused sources",
+		Long:    "Go on polling sources that were paused.",
+		Example: "  freshet resume news",
+		Args:    takes(1, -1),
+	}
+	return p.completed(p.setPaused(cmd, false, "resumed"), -1)
+}
+
+func (p *program) setPaused(cmd *cobra.Command, paused bool, done string) *cobra.Command {
+	var asJSON bool
+	jsonFlag(cmd, &asJSON)
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		return c.forEach(ctx, args, func(s web.Source) error {
+			if err := c.edit(ctx, &s, map[string]any{"paused": paused}); err != nil {
+				return err
+			}
+			p.warnOfFile(s)
+			if asJSON {
+				return p.printJSON(s)
+			}
+			_, err := fmt.Fprintln(p.out, done, label(s))
+			return err
+		})
+	})
+}
+
+// edit changes a source and takes in how it then is.
+func (c *client) edit(ctx context.Context, s *web.Source, patch map[string]any) error {
+	path := sourcePath(s.ID)
+	*s = web.Source{}
+	return c.call(ctx, http.MethodPatch, path, nil, patch, s)
+}
+
+// warnOfFile tells that an edit of a source of the file does not last.
+func (p *program) warnOfFile(s web.Source) {
+	if s.Origin == freshet.FromFile {
+		fmt.Fprintf(p.err, "note: %s is listed in the configuration file; the next reload or start sets it back to what the file says\n", s.ID)
+	}
+}
+
+func (p *program) remove() *cobra.Command {
+	var purge, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "remove SOURCE...",
+		Short: "Stop watching sources",
+		Long: `Stop watching sources. Their history stays, and is taken up again if the same
+URL is added with the same selectors, unless --purge is given: then all of it is
+deleted for good.`,
+		Example: "  freshet remove news\n  freshet remove --purge https://example.com/",
+		Args:    takes(1, -1),
+	}
+	cmd.Flags().BoolVar(&purge, "purge", false, "delete all history too")
+	jsonFlag(cmd, &asJSON)
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		query := url.Values{}
+		if purge {
+			query.Set("purge", "true")
+		}
+		return c.forEach(ctx, args, func(s web.Source) error {
+			if err := c.call(ctx, http.MethodDelete, sourcePath(s.ID), query, nil, nil); err != nil {
+				return err
+			}
+			p.warnOfFile(s)
+			if asJSON {
+				return p.printLine(map[string]any{"removed": s.ID, "purged": purge})
+			}
+			_, err := fmt.Fprintln(p.out, "removed", label(s))
+			return err
+		})
+	}), -1)
+}
