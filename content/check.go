@@ -102,6 +102,9 @@ func cssPosition(s string, err error) int {
 			return utf8.RuneCountInString(s[:len(s)-n]) + 1
 		}
 	}
+	if strings.Contains(err.Error(), "EOF") {
+		return utf8.RuneCountInString(s)
+	}
 	count := 0
 	for i := range s {
 		if _, e := cascadia.ParseGroup(s[:i]); e != nil && e.Error() == err.Error() && i > 0 {

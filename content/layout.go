@@ -183,7 +183,7 @@ func (l *layout) start(e element) {
 // end closes an element.
 func (l *layout) end(e element) {
 	switch e.role {
-	case inline:
+	case inline, image, title, textArea, verbatim, dropped, template, foreign:
 		return
 	case spaced:
 		l.space = true
