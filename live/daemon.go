@@ -81,6 +81,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	s := sched.New(d.cfg.Policy, d.Limits())
 	d.inbox.clear()
 	if err := d.load(ctx, s); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		return fmt.Errorf("load the sources: %w", err)
 	}
 	// Polls under way outlive ctx by the grace; nothing else does.
@@ -89,12 +92,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.running.Store(true)
 	defer d.running.Store(false)
 
+	tidy, untidy := context.WithCancel(ctx)
+	defer untidy()
 	var tidying sync.WaitGroup
-	tidying.Go(func() { d.keepHouse(ctx) })
+	tidying.Go(func() { d.keepHouse(tidy) })
 	err := sched.Run(hard, s, &world{Daemon: d, stop: ctx.Done()})
 	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
 	d.flying.Wait()
 	grace.Stop()
+	untidy()
 	tidying.Wait()
 	if errors.Is(err, errStopped) {
 		return nil
