@@ -19,7 +19,7 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) error {
 		if at == never {
 			return &freshet.InvalidError{Field: "at", Reason: "a poll begins at some time"}
 		}
-		e.open = at
+		e.open, e.begun, e.dirty = at, max(e.begun, at), true
 		_, err := b.exec("INSERT OR IGNORE INTO attempts (source, began) VALUES (?, ?)", e.key, int64(at))
 		return err
 	})

@@ -68,7 +68,7 @@ func newEntry(key int64, id freshet.SourceID) *entry {
 // standing returns the part of a Standing that the tally holds.
 func (e *entry) standing() freshet.Standing {
 	return freshet.Standing{
-		Begun:     max(e.begun, e.open).time(),
+		Begun:     e.begun.time(),
 		Seen:      e.seen.time(),
 		NotBefore: e.notBefore.time(),
 		Failures:  int(e.failures),

@@ -87,7 +87,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			return err
 		}
 		if e := entries[key]; e != nil {
-			e.open = began
+			e.open, e.begun = began, max(e.begun, began)
 		}
 		return nil
 	})

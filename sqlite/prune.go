@@ -2,14 +2,217 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"time"
 
 	"freshet"
 )
 
-// Prune implements [freshet.Archive].
-func (s *Store) Prune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (freshet.Pruned, error) {
-	return freshet.Pruned{}, nil
+const (
+	cutAtOnce    = 100  // versions dropped in one transaction
+	logAtOnce    = 5000 // outcomes
+	vacuumAtOnce = 2000 // pages given back to the file system
+)
+
+// Prune implements [freshet.Archive]. It works in many small transactions, so
+// that polls go on beside it; a Prune that is interrupted has done part of the
+// work and nothing wrong.
+//
+// A bound on all sources together drops what was superseded longest ago,
+// whichever source it is of. Changes stay when their versions go.
+func (s *Store) Prune(ctx context.Context, now time.Time, overall freshet.Keep, logs time.Duration) (done freshet.Pruned, err error) {
+	sources, err := s.bounded(ctx, overall.Age)
+	if err != nil {
+		return done, err
+	}
+	for _, b := range sources {
+		if err := s.pruneSource(ctx, now, b, &done); err != nil {
+			return done, err
+		}
+	}
+	if err := s.pruneOverall(ctx, overall, &done); err != nil {
+		return done, err
+	}
+	if logs > 0 {
+		if err := s.pruneLogs(ctx, momentOf(now.Add(-logs)), &done); err != nil {
+			return done, err
+		}
+	}
+	return done, s.shrink(ctx)
 }
 
-var _ freshet.Store = (*Store)(nil)
+// A bound is how much of a source's history is to be kept.
+type bound struct {
+	id   freshet.SourceID
+	key  int64
+	keep freshet.Keep
+}
+
+// bounded returns the sources that some bound applies to, removed ones too.
+func (s *Store) bounded(ctx context.Context, age time.Duration) (found []bound, err error) {
+	err = eachRow(ctx, s.reader, `SELECT id, key, keep_age, keep_versions, keep_bytes FROM sources
+		WHERE ? > 0 OR keep_age > 0 OR keep_versions > 0 OR keep_bytes > 0`, []any{age}, func(scan func(...any) error) error {
+		var b bound
+		err := scan(&b.id, &b.key, &b.keep.Age, &b.keep.Versions, &b.keep.Bytes)
+		if age > 0 && (b.keep.Age == 0 || b.keep.Age > age) {
+			b.keep.Age = age
+		}
+		found = append(found, b)
+		return err
+	})
+	return found, fault(s.path, "reading the bounds of sources", err)
+}
+
+// pruneSource drops the oldest versions of a source until its bounds hold.
+func (s *Store) pruneSource(ctx context.Context, now time.Time, k bound, done *freshet.Pruned) error {
+	for {
+		first, err := s.firstKept(ctx, now, k)
+		if err != nil || first == 0 {
+			return err
+		}
+		n, err := s.cut(ctx, k.id, first, done)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// firstKept returns the number of the oldest version that the bounds of a
+// source let stay, or zero if all may.
+func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first int64, err error) {
+	oldest := never
+	if k.keep.Age > 0 {
+		oldest = momentOf(now.Add(-k.keep.Age))
+	}
+	var count int
+	var bytes int64
+	seenNext := moment(1<<63 - 1) // when the version was superseded
+	err = eachRow(ctx, s.reader, `SELECT v.number, v.seen,
+		(SELECT length(frame) FROM bodies WHERE id = v.text) + (SELECT iif(v.raw = v.text, 0, length(frame)) FROM bodies WHERE id = v.raw)
+		FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.key}, func(scan func(...any) error) error {
+		var number, size int64
+		var seen moment
+		if err := scan(&number, &seen, &size); err != nil {
+			return err
+		}
+		count++
+		bytes += size
+		tooMany := k.keep.Versions > 0 && count > k.keep.Versions
+		tooLarge := k.keep.Bytes > 0 && bytes > k.keep.Bytes
+		if count > 1 && first == 0 && (tooMany || tooLarge || seenNext < oldest) {
+			first = number + 1
+		}
+		seenNext = seen
+		return nil
+	})
+	return first, fault(s.path, "reading the versions of "+string(k.id), err)
+}
+
+// pruneOverall drops what was superseded longest ago until the bounds on all
+// sources together hold.
+func (s *Store) pruneOverall(ctx context.Context, keep freshet.Keep, done *freshet.Pruned) error {
+	for keep.Versions > 0 || keep.Bytes > 0 {
+		var versions int
+		var bytes int64
+		err := s.reader.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM versions), (SELECT ifnull(sum(length(frame)), 0) FROM bodies)").Scan(&versions, &bytes)
+		if err != nil {
+			return fault(s.path, "measuring the store", err)
+		}
+		excess := 0
+		if keep.Versions > 0 {
+			excess = versions - keep.Versions
+		}
+		if keep.Bytes > 0 && bytes > keep.Bytes {
+			// As many as hold about the excess, if all are of one size.
+			excess = max(excess, 1+int(float64(versions)*float64(bytes-keep.Bytes)/float64(bytes)/2))
+		}
+		if excess <= 0 {
+			return nil
+		}
+		n, err := s.cutOldest(ctx, min(excess, cutAtOnce), done)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutOldest drops the n versions that were superseded first, and returns how
+// many it dropped.
+func (s *Store) cutOldest(ctx context.Context, n int, done *freshet.Pruned) (dropped int, err error) {
+	first := map[freshet.SourceID]int64{}
+	var order []freshet.SourceID
+	err = eachRow(ctx, s.reader, `SELECT s.id, v.number FROM (
+			SELECT source, number, lead(seen) OVER (PARTITION BY source ORDER BY number) AS superseded,
+			lead(number) OVER (PARTITION BY source ORDER BY number) AS following FROM versions
+		) v JOIN sources s ON s.key = v.source WHERE v.following IS NOT NULL ORDER BY v.superseded, v.source, v.number LIMIT ?`, []any{n},
+		func(scan func(...any) error) error {
+			var id freshet.SourceID
+			var number int64
+			err := scan(&id, &number)
+			if first[id] == 0 {
+				order = append(order, id)
+			}
+			first[id] = max(first[id], number+1)
+			return err
+		})
+	if err != nil {
+		return 0, fault(s.path, "looking for old versions", err)
+	}
+	for _, id := range order {
+		n, err := s.cut(ctx, id, first[id], done)
+		if err != nil {
+			return dropped, err
+		}
+		dropped += n
+	}
+	return dropped, nil
+}
+
+// pruneLogs drops outcomes and attempts that began before a moment. What they
+// add up to is written first.
+func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Pruned) error {
+	if err := s.write(ctx, "pruning the log", (*batch).flush); err != nil {
+		return err
+	}
+	for {
+		var n int64
+		err := s.write(ctx, "pruning the log", func(b *batch) (err error) {
+			if _, err := b.exec("DELETE FROM attempts WHERE began < ?", int64(before)); err != nil {
+				return err
+			}
+			n, err = b.exec("DELETE FROM outcomes WHERE cursor IN (SELECT cursor FROM outcomes ORDER BY cursor LIMIT ?) AND ifnull(began, 0) < ?",
+				int64(logAtOnce), int64(before))
+			if err != nil {
+				return err
+			}
+			_, err = b.exec(`DELETE FROM marks WHERE upto < (SELECT max(upto) FROM marks)
+				AND upto < (SELECT ifnull(min(cursor), 0) FROM outcomes)`)
+			return err
+		})
+		done.Outcomes += n
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// shrink gives pages that have become free back to the file system, but for a
+// tenth, which will be wanted again.
+func (s *Store) shrink(ctx context.Context) error {
+	for {
+		var free, pages int64
+		err := s.write(ctx, "shrinking the file", func(b *batch) (err error) {
+			if free, err = b.number("PRAGMA freelist_count"); err != nil {
+				return err
+			}
+			if pages, err = b.number("PRAGMA page_count"); err != nil || free <= pages/10 {
+				return err
+			}
+			return b.query("PRAGMA incremental_vacuum(2000)", nil, func([]driver.Value) error { return nil })
+		})
+		if err != nil || free <= pages/10+vacuumAtOnce {
+			return err
+		}
+	}
+}

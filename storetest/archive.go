@@ -1,0 +1,231 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"freshet"
+)
+
+var archiveTests = []test{
+	{"nothing is known of a source that is not there", func(b *bench) {
+		_, err := b.Source(b.Context(), "none")
+		b.is("the source", err, freshet.ErrNotFound)
+		b.is("a poll", b.Begin(b.Context(), freshet.Poll{Source: freshet.Source{ID: "none"}, At: noon}), freshet.ErrNotFound)
+		for _, result := range []freshet.Result{freshet.Unchanged, freshet.First, freshet.Failed} {
+			_, _, err = b.Commit(b.Context(), saw("none", noon, result, "x"))
+			b.is("an outcome", err, freshet.ErrNotFound)
+		}
+		_, err = b.Version(b.Context(), "none", 1)
+		b.is("a version", err, freshet.ErrNotFound)
+		_, err = b.Raw(b.Context(), "none", 1)
+		b.is("a response", err, freshet.ErrNotFound)
+	}},
+	{"an attempt survives without an outcome", func(b *bench) {
+		s := b.add("a")
+		b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: noon}))
+		b.reopen()
+		want := []freshet.Attempt{{Source: "a", Began: noon, Requests: 1}}
+		got, err := b.Attempts(b.Context(), noon)
+		b.ok("attempts", err)
+		same(b, "the attempts", got, want)
+		same(b, "when it was last begun", b.watched("a").Standing.Begun, noon)
+	}},
+	{"attempts are of a moment or later, the oldest first", func(b *bench) {
+		one, two := b.add("a"), b.add("b")
+		for i := range 6 {
+			s := []freshet.Source{one, two}[i%2]
+			b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(i)}))
+			if i == 3 {
+				continue // the crash
+			}
+			r := saw(s.ID, minute(i), freshet.Unchanged, "")
+			r.Outcome.Requests = i
+			b.commit(r)
+		}
+		b.reopen()
+		got, err := b.Attempts(b.Context(), minute(2))
+		b.ok("attempts", err)
+		same(b, "the attempts", got, []freshet.Attempt{
+			{Source: "a", Began: minute(2), Ended: minute(2).Add(time.Second), Requests: 2},
+			{Source: "b", Began: minute(3), Requests: 1},
+			{Source: "a", Began: minute(4), Ended: minute(4).Add(time.Second), Requests: 4},
+			{Source: "b", Began: minute(5), Ended: minute(5).Add(time.Second), Requests: 5},
+		})
+	}},
+	{"an outcome comes back as it was committed", func(b *bench) {
+		b.add("a")
+		want := freshet.Outcome{
+			Source: "a", Cause: freshet.ByHand, Since: minute(-3), Began: noon.Add(123456789), Ended: minute(1),
+			Result: freshet.Failed, Status: 503, Requests: 3, Bytes: 1 << 40,
+			Modified: minute(-9), NotBefore: minute(60), Failure: "http.503", Err: "no\x00 \"service\" é",
+		}
+		got, c := b.commit(freshet.Record{Outcome: want})
+		if got.Cursor == 0 || c != (freshet.Change{}) {
+			b.Errorf("the outcome is at %d, with the change %+v", got.Cursor, c)
+		}
+		want.Cursor = got.Cursor
+		same(b, "the outcome as committed", got, want)
+		b.reopen()
+		log, err := b.Outcomes(b.Context(), freshet.OutcomeQuery{})
+		b.ok("outcomes", err)
+		same(b, "the outcome as stored", log, []freshet.Outcome{want})
+	}},
+	{"outcomes can be read from either end, for all or one", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		var all, own []freshet.Cursor
+		for i := range 10 {
+			id := freshet.SourceID("a")
+			if i%3 == 0 {
+				id = "b"
+			}
+			o, _ := b.commit(saw(id, minute(i), freshet.Unchanged, ""))
+			all = append(all, o.Cursor)
+			if id == "b" {
+				own = append(own, o.Cursor)
+			}
+		}
+		cases := []struct {
+			q    freshet.OutcomeQuery
+			want []freshet.Cursor
+		}{
+			{freshet.OutcomeQuery{}, all},
+			{freshet.OutcomeQuery{After: all[3], Limit: 2}, all[4:6]},
+			{freshet.OutcomeQuery{Newest: true, Limit: 2}, []freshet.Cursor{all[9], all[8]}},
+			{freshet.OutcomeQuery{Newest: true, After: all[2]}, []freshet.Cursor{all[1], all[0]}},
+			{freshet.OutcomeQuery{Source: "b"}, own},
+			{freshet.OutcomeQuery{Source: "b", After: own[0], Limit: 2}, own[1:3]},
+			{freshet.OutcomeQuery{Source: "b", Newest: true, Limit: 2}, []freshet.Cursor{own[3], own[2]}},
+			{freshet.OutcomeQuery{Source: "b", Newest: true, After: own[2]}, []freshet.Cursor{own[1], own[0]}},
+			{freshet.OutcomeQuery{After: all[9]}, nil},
+			{freshet.OutcomeQuery{Source: "none"}, nil},
+		}
+		for range 2 {
+			for _, tt := range cases {
+				log, err := b.Outcomes(b.Context(), tt.q)
+				b.ok("outcomes", err)
+				var got []freshet.Cursor
+				for _, o := range log {
+					got = append(got, o.Cursor)
+				}
+				same(b, "the answer to a query", got, tt.want)
+			}
+			b.reopen()
+		}
+	}},
+	{"the first capture is a version and no change", func(b *bench) {
+		b.add("a")
+		o, c := b.commit(saw("a", noon, freshet.First, "one"))
+		if o.Result != freshet.First || o.Version != 1 || c != (freshet.Change{}) {
+			b.Errorf("the outcome is %+v with the change %+v, want version 1 and no change", o, c)
+		}
+	}},
+	{"a change from nothing is recorded as first", func(b *bench) {
+		b.add("a")
+		o, c := b.commit(saw("a", noon, freshet.Changed, "one"))
+		if o.Result != freshet.First || o.Version != 1 || c != (freshet.Change{}) {
+			b.Errorf("the outcome is %+v with the change %+v, want a first version and no change", o, c)
+		}
+		log, err := b.Outcomes(b.Context(), freshet.OutcomeQuery{})
+		b.ok("outcomes", err)
+		same(b, "the log", log, []freshet.Outcome{o})
+	}},
+	{"a first version under another recipe is no change", func(b *bench) {
+		b.add("a")
+		b.history("a", 2)
+		r := saw("a", minute(5), freshet.First, "read otherwise")
+		r.Capture.Recipe = freshet.Recipe{CSS: "p"}.Key()
+		o, c := b.commit(r)
+		if o.Version != 3 || c != (freshet.Change{}) {
+			b.Errorf("the outcome is %+v with the change %+v, want version 3 and no change", o, c)
+		}
+		_, c = b.commit(saw("a", minute(6), freshet.Changed, "on"))
+		if c.Seq != 2 || c.Number != 4 || c.From != r.Capture.Hash {
+			b.Errorf("the next change is %+v, want number 2, to version 4", c)
+		}
+	}},
+	{"a capture without a body is refused", func(b *bench) {
+		b.add("a")
+		r := saw("a", noon, freshet.First, "x")
+		r.Capture = nil
+		_, _, err := b.Commit(b.Context(), r)
+		if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+			b.Errorf("the error is %v, want an InvalidError", err)
+		}
+		same(b, "the standing", b.watched("a").Standing, freshet.Standing{})
+	}},
+	{"an outcome says which version was seen", func(b *bench) {
+		b.add("a")
+		b.history("a", 2)
+		if o, _ := b.commit(saw("a", minute(3), freshet.Unchanged, "")); o.Version != 2 {
+			b.Errorf("an unchanged source was seen at version %d, want 2", o.Version)
+		}
+		if o, _ := b.commit(failed("a", minute(4), "dns")); o.Version != 0 {
+			b.Errorf("a failed poll saw version %d", o.Version)
+		}
+	}},
+	{"the standing is what the log adds up to", standingTest},
+	{"a commit begun under a done context is not made", func(b *bench) {
+		b.add("a")
+		ctx, cancel := contextDone(b)
+		defer cancel()
+		_, _, err := b.Commit(ctx, saw("a", noon, freshet.First, "x"))
+		if err == nil {
+			b.Error("there is no error")
+		}
+		if polls := b.watched("a").Standing.Polls; polls != 0 {
+			b.Errorf("%d polls are recorded", polls)
+		}
+	}},
+}
+
+func standingTest(b *bench) {
+	s := b.add("a")
+	check := func(what string, want freshet.Standing) {
+		b.Helper()
+		same(b, "the standing "+what, b.watched("a").Standing, want)
+		b.reopen()
+		same(b, "the standing "+what+", opened again,", b.watched("a").Standing, want)
+	}
+	check("at first", freshet.Standing{})
+
+	r := saw("a", noon, freshet.First, "one")
+	r.Validators = freshet.Validators{ETag: `"1"`, LastModified: "Sun, 01 Mar 2026 12:00:00 GMT"}
+	r.Capture.Title = "The Page"
+	b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: noon}))
+	b.commit(r)
+	want := freshet.Standing{
+		Begun: noon, Seen: noon, Requests: 1, Polls: 1, Recipe: r.Capture.Recipe, Validators: r.Validators,
+		Head: freshet.Version{Source: "a", Number: 1, Hash: r.Capture.Hash, SeenAt: noon.Add(time.Second), TextBytes: 3, RawBytes: 6, MediaType: "text/html", Title: "The Page"},
+	}
+	check("after the first poll", want)
+
+	r = failed("a", minute(1), "timeout.header")
+	r.Outcome.NotBefore, r.Outcome.Requests = minute(30), 4
+	r.Validators = freshet.Validators{ETag: "of an error page"}
+	b.commit(r)
+	b.commit(failed("a", minute(2), "dns"))
+	want.Begun, want.Polls, want.Requests = minute(2), 3, 1
+	want.Failures, want.Failure, want.Err, want.NotBefore = 2, "dns", "it was dns", minute(30)
+	check("after two failures", want)
+
+	r = saw("a", minute(31), freshet.Unchanged, "")
+	r.Validators = freshet.Validators{ETag: `"2"`}
+	b.commit(r)
+	want.Begun, want.Seen, want.Polls, want.Validators = minute(31), minute(31), 4, r.Validators
+	want.Failures, want.Failure, want.Err, want.NotBefore = 0, "", "", time.Time{}
+	check("after it was seen again", want)
+
+	r = saw("a", minute(40), freshet.Changed, "two!")
+	r.Outcome.Since = minute(31)
+	b.commit(r)
+	want.Begun, want.Seen, want.Polls, want.Validators = minute(40), minute(40), 5, freshet.Validators{}
+	want.Head = freshet.Version{Source: "a", Number: 2, Hash: r.Capture.Hash, SeenAt: r.Outcome.Ended, TextBytes: 4, RawBytes: 7, MediaType: "text/html"}
+	want.Changes, want.ChangedAt = 1, r.Outcome.Ended
+	check("after a change", want)
+
+	b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(50)}))
+	want.Begun = minute(50)
+	check("while a poll is under way", want)
+}

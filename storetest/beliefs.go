@@ -1,0 +1,40 @@
+package storetest
+
+import (
+	"freshet"
+)
+
+// beliefs returns what an estimator has saved.
+func (b *bench) beliefs(estimator string) (found []freshet.Belief) {
+	b.Helper()
+	for f, err := range b.Beliefs(b.Context(), estimator) {
+		b.ok("beliefs", err)
+		found = append(found, f)
+	}
+	return found
+}
+
+var beliefTests = []test{
+	{"beliefs come back, each estimator's own", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		one := freshet.Belief{Source: "a", Estimator: "x", Upto: 5, Memory: []byte("\x00\x01")}
+		two := freshet.Belief{Source: "b", Estimator: "x", Upto: 6, Memory: []byte("m")}
+		other := freshet.Belief{Source: "a", Estimator: "y", Upto: 7, Memory: []byte("n")}
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{two, one, other}))
+		b.reopen()
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{one, two})
+		same(b, "the beliefs of y", b.beliefs("y"), []freshet.Belief{other})
+		one.Upto, one.Memory = 9, []byte("newer")
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{one}))
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{one, two})
+		same(b, "the beliefs of nobody", b.beliefs("z"), nil)
+	}},
+	{"beliefs about sources that are gone are passed over", func(b *bench) {
+		b.add("a")
+		known := freshet.Belief{Source: "a", Estimator: "x", Memory: []byte("m")}
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "gone", Estimator: "x"}, known}))
+		same(b, "the beliefs", b.beliefs("x"), []freshet.Belief{known})
+		b.ok("save nothing", b.SaveBeliefs(b.Context(), nil))
+	}},
+}

@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+var catalogTests = []test{
+	{"a source comes back as it was added", func(b *bench) {
+		want := freshet.Source{
+			ID: "a-1.b_C", URL: "https://a.example/?q=é", Name: "Ä page", Tags: []string{"news", "æ"},
+			Recipe: freshet.Recipe{Kind: freshet.HTML, CSS: "main > p"}, Weight: 2.5, Paused: true,
+			MinGap: time.Minute, MaxGap: time.Hour, Keep: freshet.Keep{Age: time.Hour, Versions: 7, Bytes: 1 << 40},
+			Origin: freshet.FromFile, Created: noon,
+		}
+		same(b, "the source as added", b.addSource(want), want)
+		b.reopen()
+		same(b, "the source as stored", b.watched(want.ID), freshet.Watched{Source: want})
+	}},
+	{"an empty ID is filled in", func(b *bench) {
+		one, two := b.addSource(freshet.Source{URL: "https://one.example/"}), b.addSource(freshet.Source{URL: "https://two.example/"})
+		if !freshet.ValidSourceID(one.ID) || one.ID == two.ID {
+			b.Errorf("the IDs are %q and %q", one.ID, two.ID)
+		}
+		if one.Created.IsZero() {
+			b.Error("it is not known when the source was added")
+		}
+	}},
+	{"tags are sorted and without repeats", func(b *bench) {
+		s := b.addSource(freshet.Source{URL: "https://a.example/", Tags: []string{"b", "a", "b"}})
+		same(b, "tags", b.watched(s.ID).Tags, []string{"a", "b"})
+	}},
+	{"an ID that cannot be one is refused", func(b *bench) {
+		for _, id := range []freshet.SourceID{"a b", "ü", "a/b"} {
+			_, err := b.AddSource(b.Context(), freshet.Source{ID: id, URL: "https://a.example/"})
+			if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+				b.Errorf("adding source %q gives %v, want an InvalidError", id, err)
+			}
+		}
+	}},
+	{"the same URL and recipe is a conflict", func(b *bench) {
+		a := b.add("a")
+		_, err := b.AddSource(b.Context(), freshet.Source{ID: "b", URL: a.URL})
+		if c, ok := errors.AsType[*freshet.ConflictError](err); !ok || c.Existing != "a" {
+			b.Errorf("adding %s twice gives %v, want a ConflictError that names a", a.URL, err)
+		}
+		b.addSource(freshet.Source{ID: "c", URL: a.URL, Recipe: freshet.Recipe{CSS: "p"}})
+	}},
+	{"an ID that is taken is a conflict", func(b *bench) {
+		b.add("a")
+		_, err := b.AddSource(b.Context(), freshet.Source{ID: "a", URL: "https://other.example/"})
+		b.is("adding another source a", err, freshet.ErrConflict)
+	}},
+	{"an update replaces the source", func(b *bench) {
+		s := b.add("a")
+		s.Name, s.Paused, s.URL, s.Tags = "new", true, "https://new.example/", []string{"x"}
+		b.ok("update", b.UpdateSource(b.Context(), s))
+		same(b, "the source", b.watched("a").Source, s)
+		b.is("update of nothing", b.UpdateSource(b.Context(), freshet.Source{ID: "none", URL: "https://x.example/"}), freshet.ErrNotFound)
+		other := b.add("other")
+		other.URL = s.URL
+		b.is("update to a taken URL", b.UpdateSource(b.Context(), other), freshet.ErrConflict)
+		b.addSource(freshet.Source{ID: "again", URL: "https://a.example/"})
+	}},
+	{"sources come in the order of their IDs", func(b *bench) {
+		want := []freshet.SourceID{}
+		for i := range 1203 {
+			id := freshet.SourceID(fmt.Sprintf("s%d", (i*7919)%1203))
+			b.add(id)
+			want = append(want, id)
+		}
+		slices.Sort(want)
+		got := []freshet.SourceID{}
+		for w, err := range b.Sources(b.Context()) {
+			b.ok("sources", err)
+			got = append(got, w.ID)
+		}
+		same(b, "the order", got, want)
+		for range b.Sources(b.Context()) {
+			break // must not hang
+		}
+	}},
+	{"a removed source is hidden and its history stays", func(b *bench) {
+		b.add("a")
+		b.history("a", 3)
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		_, err := b.Source(b.Context(), "a")
+		b.is("a removed source", err, freshet.ErrNotFound)
+		b.is("removing it again", b.RemoveSource(b.Context(), "a", false), freshet.ErrNotFound)
+		b.is("updating it", b.UpdateSource(b.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}), freshet.ErrNotFound)
+		b.is("polling it", b.Begin(b.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon}), freshet.ErrNotFound)
+		for range b.Sources(b.Context()) {
+			b.Error("a removed source is listed")
+		}
+		same(b, "its versions", b.numbers("a"), []int{3, 2, 1})
+		b.commit(saw("a", minute(9), freshet.Changed, "a poll that was under way"))
+		b.reopen()
+		same(b, "its versions", b.numbers("a"), []int{4, 3, 2, 1})
+	}},
+	{"a removed source that comes back takes up its ID and history", func(b *bench) {
+		s := b.add("a")
+		b.history("a", 3)
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		back := b.addSource(freshet.Source{ID: "other", URL: s.URL, Name: "back", Created: minute(100)})
+		if back.ID != "a" || !back.Created.Equal(s.Created) || back.Name != "back" {
+			b.Errorf("it came back as %+v", back)
+		}
+		st := b.watched("a").Standing
+		if st.Head.Number != 3 || st.Changes != 2 || st.Polls != 3 {
+			b.Errorf("its standing is %+v", st)
+		}
+		_, c := b.commit(saw("a", minute(9), freshet.Changed, "new"))
+		if c.Seq != 3 || c.Number != 4 {
+			b.Errorf("the next change is number %d to version %d, want 3 to 4", c.Seq, c.Number)
+		}
+	}},
+	{"a purged source is gone", func(b *bench) {
+		s := b.add("a")
+		b.add("b")
+		b.history("b", 2)
+		changes := b.history("a", 3)
+		last := changes[1].Cursor
+		b.ok("advance", b.Advance(b.Context(), "r", last, []freshet.Cursor{last}))
+		b.ok("beliefs", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: "e"}}))
+		b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(8)}))
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		check := func() {
+			same(b, "its versions", b.numbers("a"), []int{})
+			_, err := b.Text(b.Context(), "a", 1)
+			b.is("its text", err, freshet.ErrNotFound)
+			_, _, err = b.Commit(b.Context(), saw("a", minute(9), freshet.Unchanged, ""))
+			b.is("a poll of it", err, freshet.ErrNotFound)
+			b.is("removing it", b.RemoveSource(b.Context(), "a", true), freshet.ErrNotFound)
+			left, err := b.Changes(b.Context(), freshet.ChangeQuery{})
+			b.ok("changes", err)
+			if len(left) != 1 || left[0].Source != "b" {
+				b.Errorf("the changes left are %+v, want the one of b", left)
+			}
+			outcomes, err := b.Outcomes(b.Context(), freshet.OutcomeQuery{})
+			b.ok("outcomes", err)
+			if len(outcomes) != 2 {
+				b.Errorf("%d outcomes are left, want the two of b", len(outcomes))
+			}
+			attempts, err := b.Attempts(b.Context(), noon)
+			b.ok("attempts", err)
+			if len(attempts) != 2 {
+				b.Errorf("%d attempts are left, want the two of b", len(attempts))
+			}
+			open, dead, err := b.Owed(b.Context(), "r")
+			b.ok("owed", err)
+			if open+dead != 0 {
+				b.Errorf("%d debts are left", open+dead)
+			}
+		}
+		check()
+		b.reopen()
+		check()
+		b.add("a")
+		o, _ := b.commit(saw("a", minute(20), freshet.First, "anew"))
+		if o.Cursor <= 5 || o.Version != 1 {
+			b.Errorf("the first poll of the new source is %+v, want a new cursor and version 1", o)
+		}
+		_, c := b.commit(saw("a", minute(21), freshet.Changed, "anew 2"))
+		if c.Cursor <= last || c.Seq != 1 {
+			b.Errorf("its first change is %+v, want a new cursor and seq 1", c)
+		}
+	}},
+	{"a removed source can be purged", func(b *bench) {
+		b.add("a")
+		b.history("a", 2)
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		same(b, "its versions", b.numbers("a"), []int{})
+	}},
+}

@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"freshet"
+)
+
+var changeTests = []test{
+	{"a change says what is known of it", func(b *bench) {
+		b.add("a")
+		first := saw("a", noon, freshet.First, "one")
+		b.commit(first)
+		r := saw("a", minute(5), freshet.Changed, "two")
+		r.Outcome.Since, r.Outcome.Modified = minute(2), minute(3)
+		_, got := b.commit(r)
+		want := freshet.Change{
+			Cursor: got.Cursor, Source: "a", Seq: 1, Number: 2, From: first.Capture.Hash, To: r.Capture.Hash,
+			After: minute(2), Before: minute(5).Add(time.Second), Modified: minute(3), Summary: "now two",
+		}
+		same(b, "the change as committed", got, want)
+		b.reopen()
+		log, err := b.Changes(b.Context(), freshet.ChangeQuery{})
+		b.ok("changes", err)
+		same(b, "the change as stored", log, []freshet.Change{want})
+	}},
+	{"what a source says of itself counts only if it can be true", func(b *bench) {
+		b.add("a")
+		b.commit(saw("a", noon, freshet.First, "one"))
+		for i, modified := range []time.Time{minute(-1), minute(100)} {
+			r := saw("a", minute(i+1), freshet.Changed, modified.String())
+			r.Outcome.Since, r.Outcome.Modified = minute(i), modified
+			if _, c := b.commit(r); !c.Modified.IsZero() {
+				b.Errorf("the change between %v and %v is said to have happened at %v", c.After, c.Before, c.Modified)
+			}
+		}
+	}},
+	{"the log is in one order, each source without gaps", func(b *bench) {
+		var all []freshet.Change
+		for _, id := range []freshet.SourceID{"a", "b", "c"} {
+			b.add(id)
+			b.history(id, 1)
+		}
+		for i := range 12 {
+			id := []freshet.SourceID{"a", "b", "c", "a"}[i%4]
+			_, c := b.commit(saw(id, minute(i+1), freshet.Changed, minute(i).String()))
+			all = append(all, c)
+		}
+		seq := map[freshet.SourceID]int{}
+		for i, c := range all {
+			seq[c.Source]++
+			if c.Seq != seq[c.Source] {
+				b.Errorf("change %d of %s has number %d", seq[c.Source], c.Source, c.Seq)
+			}
+			if i > 0 && c.Cursor <= all[i-1].Cursor {
+				b.Errorf("the change at %d comes after the one at %d", c.Cursor, all[i-1].Cursor)
+			}
+		}
+		got, err := b.Changes(b.Context(), freshet.ChangeQuery{})
+		b.ok("changes", err)
+		same(b, "the log", got, all)
+		got, err = b.Changes(b.Context(), freshet.ChangeQuery{After: all[2].Cursor, Limit: 3})
+		b.ok("changes", err)
+		same(b, "a part of the log", got, all[3:6])
+		got, err = b.Changes(b.Context(), freshet.ChangeQuery{Source: "b", After: all[1].Cursor, Limit: 5})
+		b.ok("changes", err)
+		same(b, "the log of one source", got, []freshet.Change{all[5], all[9]})
+		last, err := b.LastChange(b.Context())
+		b.ok("last change", err)
+		same(b, "the end of the log", last, all[11].Cursor)
+		got, err = b.Changes(b.Context(), freshet.ChangeQuery{After: last})
+		b.ok("changes", err)
+		if len(got) != 0 {
+			b.Errorf("there are %d changes after the last", len(got))
+		}
+	}},
+	{"an empty log ends at zero", func(b *bench) {
+		last, err := b.LastChange(b.Context())
+		b.ok("last change", err)
+		same(b, "the end", last, freshet.Cursor(0))
+	}},
+	{"waiting ends with the next change", func(b *bench) {
+		b.add("a")
+		first := b.history("a", 2)[0].Cursor
+		b.ok("waiting for what is there", b.Wait(b.Context(), first-1))
+		woken := make(chan error)
+		go func() { woken <- b.Wait(b.Context(), first) }()
+		b.commit(saw("a", minute(5), freshet.Unchanged, ""))
+		b.commit(saw("a", minute(6), freshet.Changed, "next"))
+		b.ok("waiting for the next", <-woken)
+	}},
+	{"waiting ends with its context", func(b *bench) {
+		ctx, cancel := context.WithCancelCause(b.Context())
+		woken := make(chan error)
+		go func() { woken <- b.Wait(ctx, 0) }()
+		enough := errors.New("enough")
+		cancel(enough)
+		b.is("waiting", <-woken, enough)
+	}},
+	{"a cursor is not given out twice", func(b *bench) {
+		b.add("a")
+		changes := b.history("a", 3)
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		b.reopen()
+		last, err := b.LastChange(b.Context())
+		b.ok("last change", err)
+		same(b, "the end of the log", last, changes[1].Cursor)
+		b.add("b")
+		if c := b.history("b", 2)[0]; c.Cursor <= last {
+			b.Errorf("the next change is at %d, want it after %d", c.Cursor, last)
+		}
+	}},
+}

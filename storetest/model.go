@@ -1,0 +1,282 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"freshet"
+)
+
+// A model is a store without a disk: what the real one must look like from
+// outside, said as simply as can be.
+type model struct {
+	sources map[freshet.SourceID]*modelSource
+	changes []freshet.Change
+	last    freshet.Cursor // of all changes there ever were
+	polls   int
+}
+
+type modelSource struct {
+	source   freshet.Source
+	watched  bool
+	standing freshet.Standing
+	texts    map[int]string
+}
+
+// runModel takes random steps with a store and with a model of it, and
+// compares the two.
+func runModel(t *testing.T, open Open) {
+	rapid.Check(t, func(rt *rapid.T) {
+		place, err := os.MkdirTemp(t.TempDir(), "model-")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		m := &machine{T: t, rt: rt, place: place, open: open, store: open(t, place), model: model{sources: map[freshet.SourceID]*modelSource{}}, now: noon}
+		defer func() {
+			if err := m.store.Close(); err != nil {
+				rt.Errorf("closing the store: %v", err)
+			}
+		}()
+		rt.Repeat(map[string]func(*rapid.T){
+			"add":    m.add,
+			"remove": m.remove,
+			"begin":  m.begin,
+			"poll":   m.poll,
+			"poll 2": m.poll,
+			"poll 3": m.poll,
+			"prune":  m.prune,
+			"reopen": m.reopen,
+			"":       m.compare,
+		})
+	})
+}
+
+// A machine drives a store and its model.
+type machine struct {
+	*testing.T
+	rt    *rapid.T
+	place string
+	open  Open
+	store freshet.Store
+	model model
+	now   time.Time
+}
+
+var modelIDs = []freshet.SourceID{"a", "b", "c"}
+
+// pick returns a source, known or not, and passes some time.
+func (m *machine) pick(rt *rapid.T) (freshet.SourceID, *modelSource) {
+	m.now = m.now.Add(time.Duration(rapid.IntRange(1, 100).Draw(rt, "seconds")) * time.Second)
+	id := rapid.SampledFrom(modelIDs).Draw(rt, "source")
+	return id, m.model.sources[id]
+}
+
+// fails reports whether there is an error, which must be there if wanted.
+func fails(rt *rapid.T, err error, wanted bool) bool {
+	if (err != nil) != wanted {
+		rt.Fatalf("the error is %v, want one: %v", err, wanted)
+	}
+	return err != nil
+}
+
+func (m *machine) add(rt *rapid.T) {
+	id, known := m.pick(rt)
+	s := freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Created: m.now, Keep: freshet.Keep{Versions: rapid.IntRange(0, 3).Draw(rt, "keep")}}
+	added, err := m.store.AddSource(m.Context(), s)
+	if fails(rt, err, known != nil && known.watched) {
+		return
+	}
+	if known == nil {
+		known = &modelSource{texts: map[int]string{}}
+		m.model.sources[id] = known
+	} else {
+		s.Created = known.source.Created
+	}
+	known.source, known.watched = s, true
+	if diff := cmp.Diff(s, added); diff != "" {
+		rt.Fatalf("the source was added otherwise (-want +got):\n%s", diff)
+	}
+}
+
+func (m *machine) remove(rt *rapid.T) {
+	id, known := m.pick(rt)
+	purge := rapid.Bool().Draw(rt, "purge")
+	err := m.store.RemoveSource(m.Context(), id, purge)
+	if fails(rt, err, known == nil || !known.watched && !purge) {
+		return
+	}
+	known.watched = false
+	if purge {
+		delete(m.model.sources, id)
+		m.model.changes = slices.DeleteFunc(m.model.changes, func(c freshet.Change) bool { return c.Source == id })
+	}
+}
+
+func (m *machine) begin(rt *rapid.T) {
+	id, known := m.pick(rt)
+	err := m.store.Begin(m.Context(), freshet.Poll{Source: freshet.Source{ID: id}, At: m.now})
+	if !fails(rt, err, known == nil || !known.watched) {
+		known.standing.Begun = m.now
+	}
+}
+
+func (m *machine) poll(rt *rapid.T) {
+	id, known := m.pick(rt)
+	result := rapid.SampledFrom([]freshet.Result{freshet.Unchanged, freshet.Changed, freshet.Changed, freshet.Failed, freshet.First}).Draw(rt, "result")
+	r := failed(id, m.now, "dns")
+	if result != freshet.Failed {
+		text := rapid.SampledFrom([]string{"", "one", "two", "a longer text, which is much like the others", "a longer text, which is quite like the others"}).Draw(rt, "text")
+		r = saw(id, m.now, result, text)
+		r.Validators.ETag = rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "etag")
+	}
+	if known != nil {
+		r.Outcome.Since = known.standing.Seen
+	}
+	o, c, err := m.store.Commit(m.Context(), r)
+	if fails(rt, err, known == nil) {
+		return
+	}
+	m.model.polls++
+	if wantC := m.model.commit(known, r, c.Cursor); !cmp.Equal(wantC, c) {
+		rt.Fatalf("the change is not as it should be (-want +got):\n%s", cmp.Diff(wantC, c))
+	}
+	if want := known.standing.Head.Number; o.Result.Seen() && o.Version != want {
+		rt.Fatalf("the outcome saw version %d, want %d", o.Version, want)
+	}
+}
+
+// commit does to the model what Commit does to a store.
+func (m *model) commit(k *modelSource, r freshet.Record, at freshet.Cursor) (c freshet.Change) {
+	st, o := &k.standing, r.Outcome
+	if r.Capture != nil {
+		from := st.Head
+		st.Head = freshet.Version{
+			Source: o.Source, Number: from.Number + 1, Hash: r.Capture.Hash, SeenAt: o.Ended,
+			TextBytes: int64(len(r.Capture.Text)), RawBytes: int64(len(r.Capture.Raw.Body)), MediaType: "text/html",
+		}
+		st.Recipe = r.Capture.Recipe
+		k.texts[st.Head.Number] = string(r.Capture.Text)
+		if o.Result == freshet.Changed && from.Number > 0 {
+			st.Changes++
+			st.ChangedAt = o.Ended
+			c = freshet.Change{
+				Cursor: at, Source: o.Source, Seq: st.Changes, Number: st.Head.Number, From: from.Hash, To: r.Capture.Hash,
+				After: st.Seen, Before: o.Ended, Summary: r.Capture.Summary,
+			}
+			if at <= m.last {
+				c.Cursor = m.last + 1 // the cursor given is a fault
+			}
+			m.last = c.Cursor
+			m.changes = append(m.changes, c)
+		}
+	}
+	st.Begun, st.Requests = o.Began, o.Requests
+	st.Polls++
+	if o.Result == freshet.Failed {
+		st.Failures++
+		st.Failure, st.Err = o.Failure, o.Err
+		return c
+	}
+	st.Seen, st.Validators = o.Began, r.Validators
+	st.Failures, st.Failure, st.Err = 0, "", ""
+	return c
+}
+
+func (m *machine) prune(rt *rapid.T) {
+	logs := time.Duration(rapid.IntRange(0, 100).Draw(rt, "logs")) * time.Second
+	if _, err := m.store.Prune(m.Context(), m.now, freshet.Keep{}, logs); err != nil {
+		rt.Fatalf("prune: %v", err)
+	}
+	for _, k := range m.model.sources {
+		for n := range k.texts {
+			if keep := k.source.Keep.Versions; keep > 0 && n <= k.standing.Head.Number-keep {
+				delete(k.texts, n)
+			}
+		}
+	}
+}
+
+func (m *machine) reopen(rt *rapid.T) {
+	if err := m.store.Close(); err != nil {
+		rt.Fatalf("closing the store: %v", err)
+	}
+	m.store = m.open(m.T, m.place)
+}
+
+// compare fails if the store and the model differ.
+func (m *machine) compare(rt *rapid.T) {
+	var got, want []freshet.Watched
+	for w, err := range m.store.Sources(m.Context()) {
+		if err != nil {
+			rt.Fatalf("sources: %v", err)
+		}
+		got = append(got, w)
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.model.sources)) {
+		k := m.model.sources[id]
+		if k.watched {
+			want = append(want, freshet.Watched{Source: k.source, Standing: k.standing})
+		}
+		texts := map[int]string{}
+		versions, err := m.store.Versions(m.Context(), id, 0, 1000)
+		for _, v := range versions {
+			var text []byte
+			if text, err = m.store.Text(m.Context(), id, v.Number); err != nil {
+				break
+			}
+			texts[v.Number] = string(text)
+		}
+		if err != nil {
+			rt.Fatalf("versions of %s: %v", id, err)
+		}
+		if diff := cmp.Diff(k.texts, texts); diff != "" {
+			rt.Fatalf("the versions of %s differ (-want +got):\n%s", id, diff)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		rt.Fatalf("the sources differ (-want +got):\n%s", diff)
+	}
+	changes, err := m.store.Changes(m.Context(), freshet.ChangeQuery{})
+	if err != nil {
+		rt.Fatalf("changes: %v", err)
+	}
+	if len(changes)+len(m.model.changes) > 0 && !cmp.Equal(m.model.changes, changes) {
+		rt.Fatalf("the changes differ (-want +got):\n%s", cmp.Diff(m.model.changes, changes))
+	}
+	if last, err := m.store.LastChange(m.Context()); err != nil || last != m.model.last {
+		rt.Fatalf("the log ends at %d (%v), want %d", last, err, m.model.last)
+	}
+	m.compareLog(rt)
+}
+
+// compareLog fails if the log of outcomes is not in order, or longer than the
+// polls were.
+func (m *machine) compareLog(rt *rapid.T) {
+	log, err := m.store.Outcomes(m.Context(), freshet.OutcomeQuery{})
+	if err != nil {
+		rt.Fatalf("outcomes: %v", err)
+	}
+	if len(log) > m.model.polls {
+		rt.Fatalf("there are %d outcomes of %d polls", len(log), m.model.polls)
+	}
+	own := map[freshet.SourceID][]freshet.Outcome{}
+	for i, o := range log {
+		if i > 0 && o.Cursor <= log[i-1].Cursor {
+			rt.Fatalf("the outcome at %d comes after the one at %d", o.Cursor, log[i-1].Cursor)
+		}
+		own[o.Source] = append(own[o.Source], o)
+	}
+	for _, id := range modelIDs {
+		got, err := m.store.Outcomes(m.Context(), freshet.OutcomeQuery{Source: id})
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(own[id]) {
+			rt.Fatalf("the outcomes of %s alone are %v (%v), and among all %v", id, got, err, own[id])
+		}
+	}
+}
