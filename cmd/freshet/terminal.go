@@ -45,11 +45,9 @@ func (c palette) green(s string) string  { return c.paint("32", s) }
 func (c palette) yellow(s string) string { return c.paint("33", s) }
 func (c palette) cyan(s string) string   { return c.paint("36", s) }
 
-// diff paints one line of a unified diff by how it begins.
+// diff paints one line of a hunk by how it begins.
 func (c palette) diff(line string) string {
 	switch {
-	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-		return c.bold(line)
 	case strings.HasPrefix(line, "@@"):
 		return c.cyan(line)
 	case strings.HasPrefix(line, "+"):
@@ -69,6 +67,15 @@ func harmless(s string) string {
 		}
 		return '\uFFFD'
 	}, s)
+}
+
+// harmlessLines is harmless for a text of several lines.
+func harmlessLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = harmless(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // printJSON writes v as an indented document.

@@ -215,15 +215,27 @@ func (p *program) printChange(c deliver.Change) {
 	fmt.Fprintf(p.out, "%s %s\n  %s\n", paint.bold(harmless(name)), paint.dim(when), harmless(c.Summary))
 }
 
-// printDiff prints a unified diff without its names, in colour if there is any.
+// printDiff prints a unified diff without its names.
 func (p *program) printDiff(unified string) {
+	if _, rest, ok := strings.Cut(unified, "\n@@"); ok {
+		unified = "@@" + rest
+	}
+	p.printUnified(unified)
+}
+
+// printUnified prints a unified diff, in colour if there is any.
+func (p *program) printUnified(unified string) {
 	paint := palette(p.colours(p.out))
+	named := true // the lines before the first hunk are names, whatever else begins like them
 	for line := range strings.Lines(unified) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
-			continue
+		line = harmless(strings.TrimSuffix(line, "\n"))
+		named = named && !strings.HasPrefix(line, "@@")
+		if named {
+			line = paint.bold(line)
+		} else {
+			line = paint.diff(line)
 		}
-		fmt.Fprintln(p.out, paint.diff(harmless(line)))
+		fmt.Fprintln(p.out, line)
 	}
 }
 

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/web"
+)
+
+func (p *program) changes() *cobra.Command {
+	l := changeLog{program: p}
+	var limit int
+	var after int64
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "changes [SOURCE]",
+		Short: "Show captured changes, and follow new ones",
+		Long: `Show the last changes, of one source or of all, the oldest first. With --follow
+further ones are shown as they are captured, until interrupted; with --json each
+is on a line of its own. Its cursor is the place to go on from with --after.`,
+		Example: "  freshet changes\n  freshet changes --follow --diff\n  freshet changes --after 17 --follow --json",
+		Args:    takes(0, 1),
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many of those that there are")
+	cmd.Flags().Int64Var(&after, "after", -1, "begin after this cursor, with all that there are")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
+	cmd.Flags().BoolVar(&l.diff, "diff", false, "show what changed, line by line")
+	jsonFlag(cmd, &l.json)
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		l.client = c
+		if follow && c.local {
+			return errNobodyPolls
+		}
+		if len(args) > 0 {
+			s, err := c.source(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			l.source = s.ID
+		}
+		return unlessDone(ctx, l.run(ctx, freshet.Cursor(after), limit, follow))
+	}), 1)
+}
+
+// A changeLog prints changes.
+type changeLog struct {
+	*program
+	*client
+	source freshet.SourceID // "" means all
+	diff   bool
+	json   bool
+}
+
+// run prints the changes after a place or, if that is negative, the last ones,
+// and then follows the log if asked to.
+func (l *changeLog) run(ctx context.Context, after freshet.Cursor, limit int, follow bool) error {
+	begin, all := after, after >= 0
+	if !all {
+		begin = 0
+		if l.source == "" { // no need to read all of the log to see its end
+			var now web.Status
+			if err := l.get(ctx, "/status", nil, &now); err != nil {
+				return err
+			}
+			begin = max(0, now.LastChange-freshet.Cursor(limit))
+		}
+	}
+	past, end, err := l.read(ctx, begin)
+	if err != nil {
+		return err
+	}
+	if !all {
+		past = past[max(0, len(past)-limit):]
+	}
+	if err := l.print(ctx, past); err != nil {
+		return err
+	}
+	for follow {
+		var page web.ChangePage
+		if page, err = l.page(ctx, end, "30s"); err != nil {
+			return err
+		}
+		end = page.Next
+		if err := l.print(ctx, page.Items); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns all changes after a place, and where they end.
+func (l *changeLog) read(ctx context.Context, after freshet.Cursor) (all []web.Change, end freshet.Cursor, err error) {
+	for {
+		page, err := l.page(ctx, after, "")
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(page.Items) == 0 {
+			return all, page.Next, nil
+		}
+		all, after = append(all, page.Items...), page.Next
+	}
+}
+
+func (l *changeLog) page(ctx context.Context, after freshet.Cursor, wait string) (page web.ChangePage, err error) {
+	query := cursorQuery(after, 1000)
+	if wait != "" {
+		query.Set("wait", wait)
+	}
+	if l.source != "" {
+		query.Set("source", string(l.source))
+	}
+	return page, l.get(ctx, "/changes", query, &page)
+}
+
+// print prints changes, with what changed if that was asked for.
+func (l *changeLog) print(ctx context.Context, changes []web.Change) error {
+	for _, c := range changes {
+		if l.json {
+			if err := l.printLine(c); err != nil {
+				return err
+			}
+			continue
+		}
+		l.printChange(c)
+		if !l.diff {
+			continue
+		}
+		query := url.Values{"from": {strconv.Itoa(c.Number - 1)}, "to": {strconv.Itoa(c.Number)}, "format": {"unified"}}
+		text, err := l.text(ctx, sourcePath(c.Source, "diff"), query)
+		switch {
+		case errors.Is(err, freshet.ErrNotFound):
+			fmt.Fprintln(l.out, "  (the versions are no longer kept)")
+		case err != nil:
+			return err
+		default:
+			l.printDiff(text)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/web"
+)
+
+func (p *program) list() *cobra.Command {
+	var tag string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [TEXT]",
+		Short: "List the sources and how things stand with them",
+		Long: `List the sources in the order of their ids: when each was last seen, how many
+changes were captured, and whether polls of it succeed. With TEXT only those
+that have it in their id, name or URL.`,
+		Example: "  freshet list\n  freshet list --tag shop\n  freshet list --json example.com",
+		Args:    takes(0, 1),
+	}
+	cmd.Flags().StringVar(&tag, "tag", "", "only sources with this tag")
+	jsonFlag(cmd, &asJSON)
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		query := url.Values{}
+		if tag != "" {
+			query.Set("tag", tag)
+		}
+		if len(args) > 0 {
+			query.Set("q", args[0])
+		}
+		found, err := c.sources(ctx, query)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(append([]web.Source{}, found...))
+		}
+		if len(found) == 0 {
+			fmt.Fprintln(p.err, "no sources; add one with freshet add URL")
+			return nil
+		}
+		return p.printSources(found)
+	})
+}
+
+func (p *program) printSources(found []web.Source) error {
+	paint, now := palette(p.colours(p.out)), time.Now()
+	t := table{head: []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "STATE"}}
+	for _, s := range found {
+		state, colour := stateOf(s, paint)
+		t.add(plain(string(s.ID)), plain(shorten(harmless(s.Name), 24)), plain(shorten(s.URL, 52)),
+			plain(ago(s.Standing.LastSeen, now)), plain(strconv.Itoa(s.Standing.Changes)), cell{state, colour})
+	}
+	return t.write(p.out, paint)
+}
+
+// stateOf says in a word or two how a source is doing, and in which colour.
+func stateOf(s web.Source, paint palette) (string, func(string) string) {
+	st := s.Standing
+	switch {
+	case s.Paused:
+		return "paused", paint.dim
+	case st.Failures > 0 && st.LastError != nil:
+		return fmt.Sprintf("failing ×%d: %s", st.Failures, st.LastError.Class), paint.red
+	case st.Failures > 0:
+		return fmt.Sprintf("failing ×%d", st.Failures), paint.red
+	case st.LastSeen.IsZero():
+		return "new", paint.yellow
+	}
+	return "ok", paint.green
+}
+
+// shorten cuts the middle out of a text that has more than most characters.
+func shorten(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	head := most * 2 / 3
+	return strings.TrimSpace(string(r[:head])) + "…" + strings.TrimSpace(string(r[len(r)-(most-head-1):]))
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/web"
+)
+
+// errNobodyPolls is what following comes to without a daemon.
+var errNobodyPolls = freshet.WithHint(fmt.Errorf("there is nothing to follow: no daemon holds the data directory"), "start one with freshet serve, or name one with --server")
+
+func (p *program) logVerb() *cobra.Command {
+	var limit int
+	var follow, failed, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "log [SOURCE]",
+		Short: "Show how polls ended",
+		Long: `Show how the last polls ended, of one source or of all, the oldest first. With
+--follow further ones are shown as they come, until interrupted; with --json each
+is on a line of its own.`,
+		Example: "  freshet log\n  freshet log news --failed\n  freshet log --follow --json",
+		Args:    takes(0, 1),
+	}
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many of those that there are")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
+	cmd.Flags().BoolVar(&failed, "failed", false, "only polls that failed")
+	jsonFlag(cmd, &asJSON)
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		l := pollLog{program: p, client: c, failed: failed, json: asJSON, urls: map[freshet.SourceID]string{}}
+		if follow && c.local {
+			return errNobodyPolls
+		}
+		if len(args) > 0 {
+			s, err := c.source(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			l.source, l.urls[s.ID] = s.ID, s.URL
+		}
+		after, err := l.past(ctx, limit)
+		if err != nil || !follow {
+			return err
+		}
+		return l.follow(ctx, after)
+	}), 1)
+}
+
+// A pollLog prints outcomes of polls.
+type pollLog struct {
+	*program
+	*client
+	source freshet.SourceID // "" means all
+	failed bool
+	json   bool
+	urls   map[freshet.SourceID]string // looked up so far
+}
+
+// past prints the last outcomes and returns where the log ends.
+func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err error) {
+	if end, err = l.end(ctx); err != nil || limit <= 0 {
+		return end, err
+	}
+	var shown []web.Outcome
+	if l.source != "" {
+		shown, err = l.ofSource(ctx, limit)
+	} else {
+		shown, err = l.ofAll(ctx, end, limit)
+	}
+	for _, o := range shown {
+		if err == nil {
+			err = l.print(ctx, o)
+		}
+	}
+	return end, err
+}
+
+// wanted drops the outcomes that were not asked for.
+func (l *pollLog) wanted(found []web.Outcome) []web.Outcome {
+	return slices.DeleteFunc(found, func(o web.Outcome) bool {
+		return l.failed && o.Result != freshet.Failed.String() || l.source != "" && o.Source != l.source
+	})
+}
+
+// ofSource returns the last outcomes of one source, the oldest first.
+func (l *pollLog) ofSource(ctx context.Context, limit int) (found []web.Outcome, err error) {
+	query := url.Values{"limit": {"1000"}}
+	for len(found) < limit {
+		var page web.OutcomeHistory
+		if err := l.get(ctx, sourcePath(l.source, "outcomes"), query, &page); err != nil {
+			return nil, err
+		}
+		found = append(found, l.wanted(page.Items)...)
+		if page.Next == nil {
+			break
+		}
+		query.Set("before", fmt.Sprint(*page.Next))
+	}
+	found = found[:min(limit, len(found))]
+	slices.Reverse(found)
+	return found, nil
+}
+
+// ofAll returns the last outcomes up to the end of the log, the oldest first.
+// It looks back further and further until it has enough.
+func (l *pollLog) ofAll(ctx context.Context, end freshet.Cursor, limit int) (found []web.Outcome, err error) {
+	for upper, span := end, freshet.Cursor(min(limit, 1000)); upper > 0 && len(found) < limit; span = min(2*span, 1000) {
+		lower := max(0, upper-span)
+		var page web.OutcomePage
+		if err := l.get(ctx, "/outcomes", cursorQuery(lower, int(upper-lower)), &page); err != nil {
+			return nil, err
+		}
+		items := slices.DeleteFunc(page.Items, func(o web.Outcome) bool { return o.Cursor > upper })
+		found = append(l.wanted(items), found...)
+		upper = lower
+	}
+	return found[max(0, len(found)-limit):], nil
+}
+
+// end returns the last place of the log. The API tells only what comes after a
+// place, so the end is found by halving.
+func (l *pollLog) end(ctx context.Context) (freshet.Cursor, error) {
+	more := func(after freshet.Cursor) (bool, error) {
+		var page web.OutcomePage
+		err := l.get(ctx, "/outcomes", cursorQuery(after, 1), &page)
+		return len(page.Items) > 0, err
+	}
+	low, high := freshet.Cursor(-1), freshet.Cursor(0) // there is something after low, and nothing after high
+	for step := freshet.Cursor(1024); ; step *= 4 {
+		is, err := more(high)
+		if err != nil {
+			return 0, err
+		}
+		if !is {
+			break
+		}
+		low, high = high, high+step
+	}
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		is, err := more(middle)
+		if err != nil {
+			return 0, err
+		}
+		if is {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high, nil
+}
+
+// follow prints outcomes as they come, until ctx is done.
+func (l *pollLog) follow(ctx context.Context, after freshet.Cursor) error {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		var page web.OutcomePage
+		if err := l.get(ctx, "/outcomes", cursorQuery(after, 1000), &page); err != nil {
+			return unlessDone(ctx, err)
+		}
+		after = page.Next
+		for _, o := range l.wanted(page.Items) {
+			if err := l.print(ctx, o); err != nil {
+				return unlessDone(ctx, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+	}
+}
+
+// print prints one outcome.
+func (l *pollLog) print(ctx context.Context, o web.Outcome) error {
+	if l.json {
+		return l.printLine(o)
+	}
+	paint := palette(l.colours(l.out))
+	what := map[string]func(string) string{"changed": paint.green, "first": paint.green, "failed": paint.red}[o.Result]
+	if what == nil {
+		what = paint.dim
+	}
+	detail := strconv.Itoa(o.Status)
+	if o.Result == freshet.Failed.String() {
+		detail = harmless(fmt.Sprintf("%s: %s", o.Failure, o.Error))
+	} else if o.Version > 0 {
+		detail += fmt.Sprintf(" version %d", o.Version)
+	}
+	_, err := fmt.Fprintf(l.out, "%s %s %6s %-10s %s %s\n", paint.dim(o.Ended.Local().Format(time.DateTime)),
+		what(fmt.Sprintf("%-9s", o.Result)), roughDuration(o.Ended.Sub(o.Began)), o.Source, shorten(l.url(ctx, o.Source), 52), detail)
+	return err
+}
+
+// url returns the URL of a source, or "" if it is no longer watched.
+func (l *pollLog) url(ctx context.Context, id freshet.SourceID) string {
+	known, ok := l.urls[id]
+	if !ok {
+		var s web.Source
+		if l.get(ctx, sourcePath(id), nil, &s) == nil {
+			known = s.URL
+		}
+		l.urls[id] = known
+	}
+	return known
+}
+
+func cursorQuery(after freshet.Cursor, limit int) url.Values {
+	return url.Values{"after": {fmt.Sprint(after)}, "limit": {strconv.Itoa(limit)}}
+}
+
+// unlessDone returns err, or nil if all that happened is that we were asked to
+// stop.
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

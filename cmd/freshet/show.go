@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/web"
+)
+
+func (p *program) show() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show SOURCE",
+		Short: "Show all about a source",
+		Long: `Show how a source is configured and how things stand with it. A source is named
+by its id, its name or its URL.`,
+		Example: "  freshet show news\n  freshet show --json https://example.com/",
+		Args:    takes(1, 1),
+	}
+	jsonFlag(cmd, &asJSON)
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
+		s, err := c.source(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(s)
+		}
+		return p.printSource(s)
+	}), 1)
+}
+
+func (p *program) printSource(s web.Source) error {
+	paint, now := palette(p.colours(p.out)), time.Now()
+	line := func(name, value string) {
+		if value != "" && value != "0s" && value != "0" {
+			fmt.Fprintf(p.out, "%s %s\n", paint.dim(fmt.Sprintf("%-12s", name)), value)
+		}
+	}
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return "never"
+		}
+		return fmt.Sprintf("%s (%s)", ago(t, now), t.Local().Format(time.DateTime))
+	}
+	st := s.Standing
+	line("id", string(s.ID))
+	line("url", s.URL)
+	line("name", harmless(s.Name))
+	line("title", harmless(st.Title))
+	line("tags", strings.Join(s.Tags, ", "))
+	line("css", s.Select.CSS)
+	line("jsonpath", s.Select.JSONPath)
+	line("kind", string(s.Select.Kind))
+	if s.Weight != 1 {
+		line("weight", fmt.Sprint(s.Weight))
+	}
+	line("min gap", time.Duration(s.MinGap).String())
+	line("max gap", time.Duration(s.MaxGap).String())
+	line("keep", keepInWords(s.Keep))
+	line("origin", string(s.Origin))
+	line("added", at(s.CreatedAt))
+	state, colour := stateOf(s, paint)
+	line("state", colour(state))
+	if st.LastError != nil {
+		line("last error", harmless(st.LastError.Message))
+	}
+	line("last seen", at(st.LastSeen))
+	line("last tried", at(st.LastAttempt))
+	if !st.NotBefore.IsZero() {
+		line("not before", st.NotBefore.Local().Format(time.DateTime))
+	}
+	line("polls", fmt.Sprint(st.Polls))
+	line("version", fmt.Sprint(st.Version))
+	line("changes", fmt.Sprint(st.Changes))
+	if !st.ChangedAt.IsZero() {
+		line("changed", at(st.ChangedAt))
+	}
+	return nil
+}
+
+// keepInWords says how much history is kept.
+func keepInWords(k web.Keep) string {
+	var bounds []string
+	if k.Age > 0 {
+		bounds = append(bounds, formatDuration(time.Duration(k.Age)))
+	}
+	if k.Versions > 0 {
+		bounds = append(bounds, counted(k.Versions, "version"))
+	}
+	if k.Bytes > 0 {
+		bounds = append(bounds, formatSize(k.Bytes))
+	}
+	return strings.Join(bounds, ", ")
+}
