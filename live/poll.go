@@ -21,14 +21,12 @@ const trustValidators = 24 * time.Hour
 const clockSlack = 5 * time.Minute
 
 // poll makes one poll, from the record of its beginning to the telling of its
-// end. It returns without telling only when ctx is done.
+// end. It returns without telling only when the run is ending.
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
 	err := d.persist(ctx, "begin a poll", func() error { return d.cfg.Store.Begin(ctx, p) })
-	if errors.Is(err, freshet.ErrNotFound) { // removed in the meantime
-		d.tell(freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Result: freshet.Failed, Failure: freshet.FailInternal, Err: "the source was removed"})
-		return
-	}
 	if err != nil {
+		now := time.Now()
+		d.unrecorded(ctx, p, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now}, err)
 		return
 	}
 	h := d.heads.get(p.Source.ID)
@@ -36,22 +34,47 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
 	if ctx.Err() != nil && rec.Outcome.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
-	var stored freshet.Outcome
-	var change freshet.Change
-	err = d.persist(ctx, "commit a poll", func() (err error) {
-		stored, change, err = d.cfg.Store.Commit(ctx, rec)
-		return err
-	})
-	switch {
-	case errors.Is(err, freshet.ErrNotFound):
-		stored = rec.Outcome
-	case err != nil:
+	stored, change, err := d.commit(ctx, rec)
+	if err != nil {
+		d.unrecorded(ctx, p, rec.Outcome, err)
 		return
-	default:
-		h.committed(rec, stored)
 	}
+	h.committed(rec, stored)
 	d.report(p, stored, change)
 	d.tell(stored)
+}
+
+// commit puts a finished poll on record. If the store refuses what was captured
+// for another reason than that it cannot write, the poll is recorded as failed.
+func (d *Daemon) commit(ctx context.Context, rec freshet.Record) (o freshet.Outcome, c freshet.Change, err error) {
+	write := func() (err error) {
+		o, c, err = d.cfg.Store.Commit(ctx, rec)
+		return err
+	}
+	err = d.persist(ctx, "commit a poll", write)
+	if err == nil || errors.Is(err, freshet.ErrNotFound) || ctx.Err() != nil {
+		return o, c, err
+	}
+	fail(&rec.Outcome, fmt.Errorf("commit: %w", err))
+	rec.Capture = nil
+	err = d.persist(ctx, "commit a failed poll", write)
+	return o, c, err
+}
+
+// unrecorded ends a poll of which nothing could be put on record: its source
+// was removed in the meantime, or the store is beyond mending and the run ends.
+func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, o freshet.Outcome, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	fail(&o, err)
+	d.tell(o)
+	if !errors.Is(err, freshet.ErrNotFound) {
+		select {
+		case d.fatal <- fmt.Errorf("poll %s: %w", p.Source.URL, err):
+		default:
+		}
+	}
 }
 
 // tell lets everybody who waits for an outcome know of it.
@@ -79,22 +102,15 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 }
 
 // persist writes to the store, again and again for as long as the store cannot
-// write and ctx is not done. A store that has given up ends the run.
+// write for a reason that can pass and ctx is not done.
 func (d *Daemon) persist(ctx context.Context, what string, write func() error) error {
 	const first, most = 250 * time.Millisecond, 5 * time.Second
 	for wait := first; ; wait = min(2*wait, most) {
 		err := write()
-		if !errors.Is(err, freshet.ErrStorage) {
-			if err == nil && d.trouble.Load() != nil && d.trouble.Swap(nil) != nil {
-				d.cfg.Log.Info("the store can be written again")
-			}
-			return err
+		if err == nil && d.trouble.Load() != nil && d.trouble.Swap(nil) != nil {
+			d.cfg.Log.Info("the store can be written again")
 		}
-		if errors.Is(err, freshet.ErrStoreFailed) {
-			select {
-			case d.fatal <- fmt.Errorf("%s: %w", what, err):
-			default:
-			}
+		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) {
 			return err
 		}
 		why := err.Error()
