@@ -39,10 +39,13 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 		r.cfg.Log.Info("the endpoint accepts deliveries again")
 		r.released, r.refused = true, map[freshet.Cursor]bool{}
 	}
-	r.report(a, false)
-	return r.persist(ctx, "delivery", func() error {
-		return r.cfg.Store.Settle(ctx, r.cfg.Name, a.debt.Change.Cursor)
+	// A stop must not undo what the endpoint has taken.
+	unhurried := context.WithoutCancel(ctx)
+	err := r.persist(ctx, "delivery", func() error {
+		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Change.Cursor)
 	})
+	r.report(a, false)
+	return err
 }
 
 // postpone puts a debt off until its next attempt, or gives it up after the

@@ -49,7 +49,7 @@ func TestFollowerSendsHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		for range 1200 { // more than are read at once
+		for range 520 { // more than are read at once
 			r.capture(page)
 		}
 		stop := r.follow(func(c *deliver.FollowerConfig) { c.History = true })
@@ -57,8 +57,8 @@ func TestFollowerSendsHistory(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(r.accepted()); got != 1200 {
-			t.Errorf("sent %d changes, want all 1200", got)
+		if got := len(r.accepted()); got != 520 {
+			t.Errorf("sent %d changes, want all 520", got)
 		}
 	})
 }

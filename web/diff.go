@@ -30,11 +30,11 @@ func (a *api) routeDiff(h huma.API, tags []string) {
 }
 
 type diffInput struct {
-	sourcePath
-	From   int    `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new"`
-	To     int    `query:"to" minimum:"0" doc:"Number of the new version; 0 means the newest"`
-	Format string `query:"format" enum:"json,unified" doc:"json or unified"`
-	Accept string `header:"Accept" hidden:"true"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	From   int              `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new"`
+	To     int              `query:"to" minimum:"0" doc:"Number of the new version; 0 means the newest"`
+	Format string           `query:"format" enum:"json,unified" doc:"json or unified"`
+	Accept string           `header:"Accept" hidden:"true"`
 }
 
 // unified reports whether the diff is asked for as text.

@@ -86,9 +86,9 @@ func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[
 }
 
 type listSourceOutcomesInput struct {
-	sourcePath
-	Before freshet.Cursor `query:"before" minimum:"0" doc:"Only those before this cursor; 0 means from the newest"`
-	Limit  int            `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Before freshet.Cursor   `query:"before" minimum:"0" doc:"Only those before this cursor; 0 means from the newest"`
+	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
 func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*bodyOf[OutcomeHistory], error) {

@@ -1,9 +1,7 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -136,9 +134,8 @@ func (a *api) getSource(ctx context.Context, in *sourcePath) (*bodyOf[Source], e
 }
 
 type editSourceInput struct {
-	sourcePath
-	Body    SourceEdit
-	RawBody []byte `contentType:"application/json"`
+	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Body mergePatch
 }
 
 func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[Source], error) {
@@ -146,7 +143,7 @@ func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[Sour
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
 	}
-	edited, err := merged(newSourceOf(w.Source), in.RawBody)
+	edited, err := merged(newSourceOf(w.Source), in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -158,57 +155,12 @@ func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[Sour
 	if err := a.Daemon.UpdateSource(ctx, s); err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
 	}
-	return a.getSource(ctx, &in.sourcePath)
-}
-
-// merged returns a source with a merge patch applied. The patch has been
-// validated as a SourceEdit.
-func merged(s NewSource, patch []byte) (NewSource, error) {
-	whole, err := json.Marshal(s)
-	if err != nil {
-		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
-	}
-	var into, from map[string]any
-	for text, value := range map[*[]byte]*map[string]any{&whole: &into, &patch: &from} {
-		numbers := json.NewDecoder(bytes.NewReader(*text))
-		numbers.UseNumber()
-		if err := numbers.Decode(value); err != nil {
-			return s, problem(http.StatusBadRequest, err.Error())
-		}
-	}
-	mergeInto(into, from)
-	if whole, err = json.Marshal(into); err != nil {
-		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
-	}
-	var edited NewSource
-	if err := json.Unmarshal(whole, &edited); err != nil {
-		return s, invalid("body", err.Error(), nil)
-	}
-	return edited, nil
-}
-
-// mergeInto applies a merge patch as of RFC 7396.
-func mergeInto(into, from map[string]any) {
-	for name, value := range from {
-		switch value := value.(type) {
-		case nil:
-			delete(into, name)
-		case map[string]any:
-			part, ok := into[name].(map[string]any)
-			if !ok {
-				part = map[string]any{}
-			}
-			mergeInto(part, value)
-			into[name] = part
-		default:
-			into[name] = value
-		}
-	}
+	return a.getSource(ctx, &sourcePath{in.ID})
 }
 
 type removeSourceInput struct {
-	sourcePath
-	Purge bool `query:"purge" doc:"Delete all of its history too"`
+	ID    freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Purge bool             `query:"purge" doc:"Delete all of its history too"`
 }
 
 func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{}, error) {
@@ -219,8 +171,8 @@ func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{
 }
 
 type pollSourceInput struct {
-	sourcePath
-	Wait string `query:"wait" default:"30s" doc:"For the poll to end, such as 10s; 0 means not to wait"`
+	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Wait string           `query:"wait" default:"30s" doc:"For the poll to end, such as 10s; 0 means not to wait"`
 }
 
 type pollSourceOutput struct {

@@ -69,9 +69,9 @@ func (a *api) routeVersions(h huma.API) {
 }
 
 type listVersionsInput struct {
-	sourcePath
-	Before int `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
-	Limit  int `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
+	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
 func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[VersionPage], error) {
@@ -105,8 +105,8 @@ func (a *api) known(ctx context.Context, id freshet.SourceID) error {
 }
 
 type versionPath struct {
-	sourcePath
-	Number string `path:"number" doc:"Of the version, or latest"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Number string           `path:"number" doc:"Of the version, or latest"`
 }
 
 // version returns the version that a path names.

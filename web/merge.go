@@ -1,0 +1,77 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// A mergePatch is a SourceEdit as it was sent. Only there can a field that is
+// null be told from one that is missing.
+type mergePatch []byte
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *mergePatch) UnmarshalJSON(text []byte) error {
+	*p = bytes.Clone(text)
+	return nil
+}
+
+// Schema implements [huma.SchemaProvider].
+func (mergePatch) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[SourceEdit](), true, "SourceEdit")
+}
+
+// merged returns a source with a merge patch applied. The patch has been
+// validated as a SourceEdit.
+func merged(s NewSource, patch mergePatch) (NewSource, error) {
+	whole, err := json.Marshal(s)
+	if err != nil {
+		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
+	}
+	var into, from map[string]any
+	if err := decode(whole, &into); err != nil {
+		return s, fmt.Errorf("decode source %s: %w", s.ID, err)
+	}
+	if err := decode(patch, &from); err != nil {
+		return s, problem(http.StatusBadRequest, err.Error())
+	}
+	mergeInto(into, from)
+	if whole, err = json.Marshal(into); err != nil {
+		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
+	}
+	var edited NewSource
+	if err := json.Unmarshal(whole, &edited); err != nil {
+		return s, invalid("body", err.Error(), nil)
+	}
+	return edited, nil
+}
+
+// decode reads an object, and leaves numbers as they were written.
+func decode(text []byte, into *map[string]any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// mergeInto applies a merge patch as of RFC 7396.
+func mergeInto(into, from map[string]any) {
+	for name, value := range from {
+		switch value := value.(type) {
+		case nil:
+			delete(into, name)
+		case map[string]any:
+			part, ok := into[name].(map[string]any)
+			if !ok {
+				part = map[string]any{}
+			}
+			mergeInto(part, value)
+			into[name] = part
+		default:
+			into[name] = value
+		}
+	}
+}
