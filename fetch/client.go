@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -69,7 +68,7 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, res 
 		if !isRedirect(hr.StatusCode) {
 			return c.take(ctx, w, hr, req.Validators, res)
 		}
-		res.Status, res.RetryAfter = hr.StatusCode, retryAfter(hr.Header, w.began)
+		res.Status = hr.StatusCode
 		c.discard(hr, w)
 		if hops >= config.Redirects {
 			return fail(FailRedirectLimit, "more than %d redirects", max(config.Redirects, 0))
@@ -109,10 +108,7 @@ func conditional(h http.Header) bool {
 
 // send makes one request.
 func (c *Client) send(ctx context.Context, w *watch, to target, h http.Header) (*http.Response, *freshet.FetchError) {
-	u, err := to.url()
-	if err != nil {
-		return nil, fail(FailBlockedURL, "reading %s: %w", to, err)
-	}
+	u := to.url()
 	req := &http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -132,11 +128,7 @@ func (g guard) next(from target, h http.Header, limit int) (target, *freshet.Fet
 	case strings.Contains(location, `\`):
 		return from, fail(FailBadLocation, "a redirect to %.200q: a backslash has no place in a URL", location)
 	}
-	base, err := url.Parse(from.String())
-	if err != nil {
-		return from, fail(FailBadLocation, "a redirect from %s: %w", from, err)
-	}
-	u, err := base.Parse(location)
+	u, err := from.url().Parse(location)
 	if err != nil {
 		return from, fail(FailBadLocation, "a redirect to %.200q, which is not a URL", location)
 	}
@@ -171,6 +163,9 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked fr
 		hr.Body.Close()
 		if f := givenUp(ctx); e != nil && f != nil {
 			e = f // a broken read is only how our giving up shows
+			if strings.HasPrefix(hr.Header.Get("Content-Type"), "text/event-stream") {
+				e = hinted(e, "the page is a stream of events that never ends; it cannot be watched")
+			}
 		}
 		if e == nil {
 			res.Validators, res.Modified = received, when

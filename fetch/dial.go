@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"freshet"
@@ -106,7 +107,11 @@ func dialFailure(err error, address string, limit time.Duration) error {
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		return fail(FailTimeoutDial, "%s took no connection within %v", address, limit)
 	}
-	return fail(FailConnect, "connecting to %s: %w", address, bare(err))
+	e := fail(FailConnect, "connecting to %s: %w", address, bare(err))
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return hinted(e, "nothing listens there; check the host and the port")
+	}
+	return e
 }
 
 // addrs returns the addresses of host, all of which may be connected to.

@@ -42,6 +42,9 @@ func NewEgress(c Config) *Egress {
 		HTTP2: &http.HTTP2Config{
 			MaxReceiveBufferPerConnection: 4 * mib,
 			MaxReceiveBufferPerStream:     1 * mib,
+			// A connection that died in silence would fail every poll of its
+			// host from then on.
+			SendPingTimeout: 30 * time.Second,
 		},
 	}}
 }
@@ -55,15 +58,18 @@ func (e *Egress) CloseIdle() { e.transport.CloseIdleConnections() }
 func (e *Egress) Do(req *http.Request) (*http.Response, error) {
 	t, refusal := e.config.guard().parse(req.URL.String(), e.config.URLBytes)
 	if refusal != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
 		return nil, refusal
 	}
-	u, err := t.url()
-	if err != nil {
-		return nil, fail(FailBlockedURL, "reading %s: %w", t, err)
-	}
+	u := t.url()
 	ctx, w := watchOver(req.Context(), &e.config)
 	req = req.Clone(ctx)
 	req.URL, req.Host = u, ""
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", e.config.Agent)
 	}

@@ -302,6 +302,21 @@ func TestMetadataStaysClosed(t *testing.T) {
 	}
 }
 
+// TestWrappedAddresses opens a translator's range: what is behind it is still
+// judged for itself.
+func TestWrappedAddresses(t *testing.T) {
+	config := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("64:ff9b::/96")}}
+	for a, open := range map[string]bool{"64:ff9b::5db8:d70e": true, "64:ff9b::7f00:1": false, "64:ff9b::a9fe:a9fe": false, "2002:5db8:d70e::1": false} {
+		if err := config.CheckAddr(netip.AddrPortFrom(netip.MustParseAddr(a), 80)); (err == nil) != open {
+			t.Errorf("%s is judged %v, want it open: %v", a, err, open)
+		}
+	}
+	mapped := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104")}}
+	if err := mapped.CheckAddr(netip.MustParseAddrPort("10.1.2.3:80")); err != nil {
+		t.Errorf("a range written as IPv6 does not open its IPv4 addresses: %v", err)
+	}
+}
+
 // TestNoMoreThanTheOracle compares the judgement of addresses with a filter
 // written by others: what it denies is denied here too.
 func TestNoMoreThanTheOracle(t *testing.T) {

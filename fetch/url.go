@@ -47,17 +47,14 @@ func (t target) String() string { return t.scheme + "://" + t.host + t.rest }
 
 // url returns t as net/http wants it: what it would not send as written is
 // escaped here, lest it escape all of the path anew.
-func (t target) url() (*url.URL, error) {
+func (t target) url() *url.URL {
 	path, query, asked := strings.Cut(t.rest, "?")
 	path = escape(path, "\"<>^`{|}")
-	plain, err := url.PathUnescape(path)
-	if err != nil {
-		return nil, err
-	}
+	plain, _ := url.PathUnescape(path) // parse has checked it
 	return &url.URL{
 		Scheme: t.scheme, Host: t.host, Path: plain, RawPath: path,
 		RawQuery: escape(query, ""), ForceQuery: asked && query == "",
-	}, nil
+	}
 }
 
 // parse takes a URL apart and returns why it is refused, if it is.
