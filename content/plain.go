@@ -71,16 +71,19 @@ func oneLine(s string, limit int) string {
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
 			continue
 		}
+		width := 1
 		if space {
-			b.WriteByte(' ')
-			n, space = n+1, false
+			width = 2
 		}
-		if n >= limit-1 {
+		if n+width >= limit {
 			b.WriteRune('…')
 			break
 		}
+		if space {
+			b.WriteByte(' ')
+		}
 		b.WriteRune(r)
-		n++
+		n, space = n+width, false
 	}
 	return b.String()
 }

@@ -67,11 +67,9 @@ func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.R
 	if err := Check(recipe); err != nil {
 		return Reading{}, err
 	}
-	var c *child
-	select {
-	case c = <-r.idle:
-	case <-ctx.Done():
-		return Reading{}, context.Cause(ctx)
+	c, err := r.take(ctx)
+	if err != nil {
+		return Reading{}, err
 	}
 	defer func() { r.idle <- c }()
 	if r.closed.Load() {
@@ -80,7 +78,6 @@ func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.R
 	q := question{Recipe: recipe, MediaType: resp.MediaType, Date: resp.Header.Get("Date"), Timeout: r.cfg.Timeout, Memory: r.cfg.Memory}
 	for kept := c != nil; ; kept = false {
 		if c == nil {
-			var err error
 			if c, err = startChild(r.cfg.Command); err != nil {
 				return Reading{}, err
 			}
@@ -96,6 +93,28 @@ func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.R
 		}
 		return Reading{}, gone.reason(ctx, r.cfg)
 	}
+}
+
+// take waits for a worker that is idle, preferring one that has a process.
+func (r *Reader) take(ctx context.Context) (c *child, err error) {
+	select {
+	case c = <-r.idle:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for range r.cfg.Workers {
+		if c != nil {
+			break
+		}
+		select {
+		case other := <-r.idle:
+			r.idle <- c
+			c = other
+		default:
+			return nil, nil
+		}
+	}
+	return c, nil
 }
 
 // Close ends the children after what they are reading now.

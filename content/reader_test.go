@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +30,9 @@ func beChild(args []string) {
 		switch args[0] {
 		case "mute":
 			return
+		case "orphan":
+			beParent()
+			return
 		case "die":
 			fmt.Print("freshet content 1\n")
 			os.Exit(3)
@@ -36,6 +43,20 @@ func beChild(args []string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// beParent has a child that runs away, says so, and waits to be killed.
+func beParent() {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	r := content.NewReader(content.ReaderConfig{Command: []string{self, childMode}, Timeout: time.Hour})
+	if _, err := r.Read(context.Background(), freshet.Recipe{CSS: "p"}, page("<p>a")); err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	r.Read(context.Background(), freshet.Recipe{CSS: runaway}, widePage())
 }
 
 func newReader(t *testing.T, cfg content.ReaderConfig, args ...string) *content.Reader {
@@ -72,13 +93,38 @@ func children(t *testing.T) (pids []string) {
 	return pids
 }
 
+// childrenOf returns the children of another process.
+func childrenOf(t *testing.T, pid int) []string {
+	list, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []string
+	for _, file := range list {
+		if b, err := os.ReadFile(file); err == nil {
+			pids = append(pids, strings.Fields(string(b))...)
+		}
+	}
+	return pids
+}
+
+// running reports whether a process exists and is not a zombie.
+func running(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
+
 func page(body string) freshet.Response {
 	return freshet.Response{MediaType: "text/html; charset=utf-8", Body: []byte(body)}
 }
 
 // widePage has 40,000 siblings, over which some selectors take quadratic time.
 func widePage() freshet.Response {
-	return page(strings.Repeat("<div>x</div>", 40_000))
+	return page(strings.Repeat("<div><i>x</i></div>", 40_000))
 }
 
 const runaway = "*:not(:has(*)) ~ *:nth-last-child(2n+1) ~ div:nth-child(3n)"
@@ -119,8 +165,12 @@ func TestReaderAgreesWithExtract(t *testing.T) {
 
 func TestReaderKillsRunaways(t *testing.T) {
 	r := newReader(t, content.ReaderConfig{Workers: 1, Timeout: 300 * time.Millisecond})
-	for range 2 {
-		_, err := r.Read(t.Context(), freshet.Recipe{CSS: runaway}, widePage())
+	for _, css := range []string{
+		"*:not(:has(*)) ~ *",
+		"div:nth-last-child(2n+1) ~ div:nth-child(3n)",
+		runaway,
+	} {
+		_, err := r.Read(t.Context(), freshet.Recipe{CSS: css}, widePage())
 		if classOf(err) != content.FailLimit || !strings.Contains(err.Error(), "longer than 300ms") {
 			t.Fatalf("a selector that runs away ends with %v, want a limit", err)
 		}
@@ -225,5 +275,68 @@ func TestReaderInParallel(t *testing.T) {
 	wg.Wait()
 	if n := len(children(t)); n > 2 {
 		t.Errorf("there are %d children, want at most 2", n)
+	}
+}
+
+// TestChildrenDieWithTheParent kills a process whose reader has a child that
+// is busy and will not look at its input.
+func TestChildrenDieWithTheParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only linux kills a busy child at once")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, childMode, "orphan")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
+		t.Fatal(err)
+	}
+	pids := childrenOf(t, cmd.Process.Pid)
+	if len(pids) != 1 || !running(pids[0]) {
+		t.Fatalf("the parent has the children %v, want one", pids)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 500 {
+		if !running(pids[0]) {
+			return
+		}
+		<-tick.C
+	}
+	t.Errorf("the child %s outlives its parent", pids[0])
+}
+
+func TestServe(t *testing.T) {
+	tests := []struct {
+		name, in string
+		fails    bool
+	}{
+		{"no question", "", false},
+		{"half a question", "\x00\x00", true},
+		{"a question that is too long", "\xff\xff\xff\xff\x00\x00\x00\x00", true},
+		{"a question that is no JSON", "\x00\x00\x00\x01\x00\x00\x00\x00{", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			if err := content.Serve(strings.NewReader(tt.in), &out, 0); (err != nil) != tt.fails {
+				t.Errorf("Serve returns %v", err)
+			}
+			if out.String() != "freshet content 1\n" {
+				t.Errorf("Serve says %q", out.String())
+			}
+		})
 	}
 }
