@@ -182,3 +182,24 @@ func TestProtocolSwitch(t *testing.T) {
 		}
 	})
 }
+
+// TestPoisonedConnection sends more than was asked for: the surplus must not be
+// taken for the answer to the next request, a polite while later.
+func TestPoisonedConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fetch.NewOver(fetch.Config{}, pipeTo(t, func(conn net.Conn) {
+			if hear(conn) {
+				io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npageHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
+				hear(conn)
+			}
+		}))
+		defer client.CloseIdle()
+		for range 3 {
+			res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
+			if err != nil || string(res.Body) != "page" {
+				t.Fatalf("got %q and %v, want the page", res.Body, err)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}

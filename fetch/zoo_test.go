@@ -320,24 +320,6 @@ func trusting(s *httptest.Server) fetch.Config {
 	return fetch.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 }
 
-// TestPoisonedConnection sends more than was asked for, and then another page:
-// the surplus must not be taken for the answer to the next request.
-func TestPoisonedConnection(t *testing.T) {
-	addr := serve(t, func(conn net.Conn) {
-		if hear(conn) {
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npageHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")
-			hear(conn)
-		}
-	})
-	client := newClient(t, fetch.Config{})
-	for want := 1; want <= 3; want++ {
-		res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://" + addr + "/"})
-		if err == nil && strings.Contains(string(res.Body), "poison") {
-			t.Fatalf("request %d got the surplus of the one before", want)
-		}
-	}
-}
-
 // TestNobodyThere covers what keeps a request from leaving at all.
 func TestNobodyThere(t *testing.T) {
 	l := listen(t, "127.0.0.1")
