@@ -24,6 +24,7 @@ func (p *program) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		in(atWork, p.serve()),
 		in(atWork, p.watch()),
+		in(atWork, p.demo()),
 		in(sources, p.add()),
 		in(sources, p.list()),
 		in(sources, p.show()),

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/policy"
+	"freshet/sched"
+	"freshet/synth"
+)
+
+// A demo is one run of the verb demo: a daemon that watches a web whose truth
+// is known.
+type demo struct {
+	*program
+	settings
+	length time.Duration // zero means until interrupted
+	seed   uint64
+	json   bool
+	plain  bool
+
+	started time.Time // when the verb began
+	web     *synth.Web
+	node    *node
+}
+
+// demoAge is how long the web has been there when the demo begins, so that its
+// pages are in the midst of their rhythms.
+const demoAge = time.Minute
+
+// demoLength is how long the demo runs if nobody can interrupt it by hand.
+const demoLength = time.Minute
+
+func (p *program) demo() *cobra.Command {
+	d := demo{program: p, settings: p.defaults()}
+	var budget, chosen string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a built-in synthetic web, and see what is captured and what is missed",
+		Long: `Start a small web on loopback whose pages, feeds and JSON endpoints change on
+known schedules, and watch it under a tight budget with a real daemon: real
+sockets, a real store in a directory that is removed at the end. No Internet is
+needed.
+
+Because the truth is known here, the view says what no daemon can say of the
+real Web: which changes were missed. Beside the policy stands a rival that spends
+the same budget on every page alike.
+
+Before the clock starts every page is looked at once, so that there is something
+to compare with. On a terminal the demo goes on until Ctrl-C, otherwise for a
+minute.`,
+		Example: "  freshet demo\n  freshet demo --for 2m --budget 60/m\n  freshet demo --for 30s --json | tail -1",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d.started = time.Now()
+			err := errors.Join(wrongFlag("budget", setBudget(&d.settings, budget)), wrongFlag("policy", setPolicy(&d.settings, chosen)))
+			if err != nil {
+				return err
+			}
+			return d.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+formatDuration(demoLength)+")")
+	flags.StringVar(&budget, "budget", "30/m", "requests to spend, such as 30/m or 2/s")
+	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, " or "))
+	flags.Uint64Var(&d.seed, "seed", 1, "of the web: the same seed gives the same changes")
+	flags.BoolVar(&d.plain, "plain", false, "write lines instead of redrawing the terminal")
+	jsonFlag(cmd, &d.json)
+	return cmd
+}
+
+// wrongFlag says which flag err is about.
+func wrongFlag(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usagef("--%s: %w", name, err)
+}
+
+// loopback is where the synthetic webs live.
+var loopback = netip.MustParsePrefix("127.0.0.0/8")
+
+// run shows the demo until ctx is done or its time is over.
+func (d *demo) run(ctx context.Context) (err error) {
+	if d.data, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
+		return fmt.Errorf("make a place to work: %w", err)
+	}
+	defer os.RemoveAll(d.data)
+	d.fetch.Allow = []netip.Prefix{loopback}
+	d.limits.Hosts.Delay = 200 * time.Millisecond
+
+	d.web = synth.Demo(d.seed, d.started.Add(-demoAge))
+	server, err := d.web.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	if d.node, err = openNode(ctx, nodeConfig{settings: d.settings}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.node.close()) }()
+	for _, s := range server.Sources() {
+		if _, err := d.node.store.AddSource(ctx, s); err != nil {
+			return err
+		}
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 2)
+	go func() { ended <- server.Run(running) }()
+	go func() { ended <- d.node.daemon.Run(running) }()
+	err = d.show(running, ended)
+	stop()
+	for range cap(ended) {
+		if e := <-ended; e != nil && !errors.Is(e, context.Canceled) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// show looks at every page once, starts the clock and shows what happens. It
+// returns early if anything ends before its time, which it puts back.
+func (d *demo) show(ctx context.Context, ended chan error) error {
+	early := func(err error) error {
+		ended <- err
+		return nil
+	}
+	baseline, err := d.firstLook(ctx)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	stage := d.newStage(baseline)
+	view := d.newView(stage)
+	view.open()
+	defer view.close()
+	var over <-chan time.Time
+	if d.length == 0 && !view.redraws() {
+		d.length = demoLength
+	}
+	if d.length > 0 {
+		over = time.After(d.length)
+	}
+	tick := time.NewTicker(view.every())
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return early(err)
+		case <-ctx.Done():
+			return d.finish(ctx, stage, view)
+		case <-over:
+			return d.finish(ctx, stage, view)
+		case <-tick.C:
+		}
+		if err := stage.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err := view.draw(stage.scene()); err != nil {
+			return err
+		}
+	}
+}
+
+// finish shows how it ended, also if that was by Ctrl-C.
+func (d *demo) finish(ctx context.Context, stage *demoStage, view *demoView) error {
+	if err := stage.look(context.WithoutCancel(ctx), time.Now()); err != nil {
+		return err
+	}
+	return view.finish(stage.scene())
+}
+
+// firstLook has every page looked at once as fast as the hosts allow, and then
+// sets the limits of the demo. It returns how many requests that took.
+func (d *demo) firstLook(ctx context.Context) (requests int, err error) {
+	pages := int64(len(d.web.Pages()))
+	// Spent is spent, but only for as long as the budget says. One of many
+	// short stretches leaves next to nothing to the first minute of the demo.
+	rush := d.limits
+	rush.Budget = sched.Budget{Polls: 6, Per: 50 * time.Millisecond, Instant: 50 * time.Millisecond}
+	d.node.daemon.SetLimits(rush)
+	for d.node.daemon.Status().Polls < pages {
+		select {
+		case <-ctx.Done():
+			return 0, nil
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	d.node.daemon.SetLimits(d.limits)
+	return len(d.web.Requests()), nil
+}

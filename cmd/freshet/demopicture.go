@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A strip is one line of a picture: cells side by side, cut at the width.
+type strip []cell
+
+// write returns the strip no wider than width.
+func (s strip) write(width int) string {
+	var b strings.Builder
+	for _, c := range s {
+		text := []rune(c.text)
+		if len(text) > width {
+			text = text[:max(width, 0)]
+		}
+		width -= len(text)
+		if c.paint == nil {
+			b.WriteString(string(text))
+		} else {
+			b.WriteString(c.paint(string(text)))
+		}
+	}
+	return b.String()
+}
+
+// picture draws a scene in at most width columns and height rows.
+func (t *demoStage) picture(s demoScene, width, height int, paint palette) []string {
+	label := func(text string) cell { return cell{fmt.Sprintf(" %-9s ", text), paint.dim} }
+	strips := []strip{
+		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; Ctrl-C ends it", len(t.web.Pages()), len(t.web.Hosts())), paint.dim}},
+		{},
+		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", rate(t.limit), counted(s.Polls, "poll"), s.Failed))},
+		{label("truth"), plain(counted(s.Score.Changes, "change") + " so far: "),
+			{fmt.Sprintf("%d captured", s.Score.Captured), paint.green}, plain(", "),
+			{fmt.Sprintf("%d missed", s.Score.Missed), paint.red}, plain(", "),
+			{fmt.Sprintf("%d still to be seen", s.Score.Pending), paint.yellow}},
+		{},
+		append(strip{label(t.policy)}, bar(s.Score, width, paint.green)...),
+		append(strip{label("rival")}, bar(s.Rival, width, paint.cyan)...),
+		{label(""), {"of the changes that are decided; the rival polls every page alike", paint.dim}},
+	}
+	if line := sameColours(t.policy); line != "" {
+		strips = append(strips, strip{label(""), {line, paint.dim}})
+	}
+	strips = append(strips, strip{}, strip{label("manners"), plain(t.mannersLine(s.Manners))}, strip{label(""), {"as the web counted", paint.dim}}, strip{})
+	if s.FirstChange > 0 {
+		strips = append(strips, strip{label("captured"), {fmt.Sprintf("the first change %.1fs after the start", s.FirstChange), paint.dim}})
+	} else {
+		strips = append(strips, strip{label("captured"), {"no change yet", paint.dim}})
+	}
+	for _, c := range s.Recent {
+		strips = append(strips, strip{plain(" " + clock(c.At) + "  "), {fmt.Sprintf("%-18s", c.Source), paint.bold}, {fmt.Sprintf("%5.1fs late  ", c.Late), paint.dim}, plain(c.Summary)})
+	}
+	var lines []string
+	for _, s := range strips[:min(len(strips), height)] {
+		lines = append(lines, s.write(width))
+	}
+	return lines
+}
+
+// bar draws a share of the width, and says it and the delay in figures.
+func bar(s demoScore, width int, paint func(string) string) strip {
+	const figures = 34 // room for what stands before and after the bar
+	room := min(max(width-figures, 8), 60)
+	full := 0
+	if s.decided() {
+		full = int(s.Recall*float64(room) + 0.5)
+	}
+	return strip{
+		{strings.Repeat("█", full), paint},
+		plain(strings.Repeat("░", room-full)),
+		plain(fmt.Sprintf(" %4s  %5.1fs late", s.recall(), s.MeanDelay)),
+	}
+}

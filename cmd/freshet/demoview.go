@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// A demoView shows a demo: as a picture that is redrawn, as lines, or as JSON.
+type demoView struct {
+	*program
+	stage *demoStage
+	form  demoForm
+	lines int // of plain scores, to know when one is due
+	seed  uint64
+	pages int
+	hosts int
+}
+
+// A demoForm is how a demo is shown.
+type demoForm uint8
+
+const (
+	asPicture demoForm = iota
+	asLines
+	asJSON
+)
+
+// Escape sequences for a picture on a screen of its own.
+const (
+	ownScreen  = "\x1b[?1049h\x1b[?25l"
+	leaveIt    = "\x1b[?25h\x1b[?1049l"
+	toTop      = "\x1b[H"
+	clearRight = "\x1b[K"
+	clearBelow = "\x1b[J"
+)
+
+func (d *demo) newView(stage *demoStage) *demoView {
+	v := &demoView{program: d.program, stage: stage, seed: d.seed, pages: len(d.web.Pages()), hosts: len(d.web.Hosts())}
+	switch {
+	case d.json:
+		v.form = asJSON
+	case d.plain || !isTerminal(d.out) || d.env("TERM") == "dumb":
+		v.form = asLines
+	}
+	return v
+}
+
+// redraws reports whether the view is a picture.
+func (v *demoView) redraws() bool { return v.form == asPicture }
+
+// every returns how often the view is to be drawn.
+func (v *demoView) every() time.Duration {
+	if v.redraws() {
+		return 250 * time.Millisecond
+	}
+	return time.Second
+}
+
+// open begins the view.
+func (v *demoView) open() {
+	switch v.form {
+	case asPicture:
+		fmt.Fprint(v.out, ownScreen)
+	case asLines:
+		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a synthetic web: %s, policy %s\n", v.pages, v.hosts, rate(v.stage.limit), v.stage.policy)
+		fmt.Fprintf(v.out, "the first look at all pages took %.1fs and %d requests; the clock starts\n", v.stage.began.Sub(v.stage.started).Seconds(), v.stage.baseline)
+		if line := sameColours(v.stage.policy); line != "" {
+			fmt.Fprintln(v.out, line)
+		}
+	}
+}
+
+// close leaves the terminal as it was.
+func (v *demoView) close() {
+	if v.redraws() {
+		fmt.Fprint(v.out, leaveIt)
+	}
+}
+
+// draw shows a scene.
+func (v *demoView) draw(s demoScene) error {
+	switch v.form {
+	case asJSON:
+		return v.printLine(s)
+	case asLines:
+		return v.drawLines(s)
+	}
+	width, height := v.size()
+	var b strings.Builder
+	b.WriteString(toTop)
+	for i, line := range v.stage.picture(s, width, height, palette(v.colours(v.out))) {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(line + clearRight)
+	}
+	b.WriteString(clearBelow)
+	_, err := fmt.Fprint(v.out, b.String())
+	return err
+}
+
+// size returns the columns and rows of the terminal.
+func (v *demoView) size() (width, height int) {
+	if f, ok := v.out.(*os.File); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+			return w, h
+		}
+	}
+	return 80, 24
+}
+
+// scoreLineEvery is after how many scenes the lines say how things stand.
+const scoreLineEvery = 5
+
+func (v *demoView) drawLines(s demoScene) error {
+	paint := palette(v.colours(v.out))
+	var b strings.Builder
+	for _, c := range s.Fresh {
+		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.dim(fmt.Sprintf("%5.1fs late", c.Late)), c.Summary)
+	}
+	if v.lines++; v.lines%scoreLineEvery == 0 {
+		fmt.Fprintln(&b, paint.bold(scoreLine(s)))
+	}
+	_, err := fmt.Fprint(v.out, b.String())
+	return err
+}
+
+// scoreLine says in one line how things stand.
+func scoreLine(s demoScene) string {
+	return fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d to be seen; recall %s, uniform rival %s",
+		stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
+		s.Score.Captured, s.Score.Missed, s.Score.Pending, s.Score.recall(), s.Rival.recall())
+}
+
+// finish shows how the demo ended.
+func (v *demoView) finish(s demoScene) error {
+	s.Final = true
+	if v.form == asJSON {
+		return v.printLine(s)
+	}
+	if v.form == asLines {
+		v.lines = 0 // the summary says the score
+		if err := v.drawLines(s); err != nil {
+			return err
+		}
+	}
+	v.close()
+	v.form = asLines
+	_, err := fmt.Fprint(v.out, v.stage.summary(s))
+	return err
+}
+
+// summary says at the end what happened.
+func (t *demoStage) summary(s demoScene) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", stopwatch(s.Clock), rate(t.limit), counted(s.Polls, "poll"), s.Failed)
+	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d still to be seen\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
+	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (policy %s)\n", s.Score.recall(), s.Score.MeanDelay, s.Policy)
+	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (uniform rival with the same budget)\n", s.Rival.recall(), s.Rival.MeanDelay)
+	if s.FirstChange > 0 {
+		fmt.Fprintf(&b, "first change captured %.1fs after the start\n", s.FirstChange)
+	}
+	fmt.Fprintln(&b, "as the web counted: "+t.mannersLine(s.Manners))
+	return b.String()
+}
+
+// mannersLine says whether budget and politeness were kept.
+func (t *demoStage) mannersLine(m demoManners) string {
+	closest := "no host asked twice"
+	if m.Closest > 0 {
+		closest = fmt.Sprintf("closest two to one host %.1fs apart (%.1fs owed)", m.Closest, t.delay.Seconds())
+	}
+	return fmt.Sprintf("at most %s in a minute, %s, %d during a Retry-After", counted(m.Busiest, "request"), closest, m.Unwelcome)
+}
+
+// sameColours says what to expect of a policy that learns nothing.
+func sameColours(policy string) string {
+	switch policy {
+	case "uniform":
+		return "uniform against uniform: the two should be close"
+	case "round-robin":
+		return "round-robin learns nothing either: the two should be close"
+	}
+	return ""
+}
+
+// stopwatch writes seconds as minutes and seconds.
+func stopwatch(seconds float64) string {
+	return fmt.Sprintf("%d:%02d", int(seconds)/60, int(seconds)%60)
+}
