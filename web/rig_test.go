@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -129,21 +130,42 @@ type answer struct {
 // do sends a request to the API. A body that is not a string is sent as JSON.
 func (r *rig) do(method, path string, body any, headers ...string) answer {
 	r.t.Helper()
+	a, err := r.ask(method, path, body, headers...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+// later sends a request from a goroutine of its own.
+func (r *rig) later(method, path string) <-chan answer {
+	answers := make(chan answer, 1)
+	go func() {
+		a, err := r.ask(method, path, nil)
+		if err != nil {
+			r.t.Error(err)
+		}
+		answers <- a
+	}()
+	return answers
+}
+
+func (r *rig) ask(method, path string, body any, headers ...string) (answer, error) {
 	var content io.Reader
 	switch b := body.(type) {
 	case nil:
 	case string:
-		content = bytes.NewReader([]byte(b))
+		content = strings.NewReader(b)
 	default:
 		encoded, err := json.Marshal(b)
 		if err != nil {
-			r.t.Fatal(err)
+			return answer{}, err
 		}
 		content = bytes.NewReader(encoded)
 	}
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.api.URL+path, content)
 	if err != nil {
-		r.t.Fatal(err)
+		return answer{}, err
 	}
 	if content != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -157,14 +179,11 @@ func (r *rig) do(method, path string, body any, headers ...string) answer {
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		r.t.Fatal(err)
+		return answer{}, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return answer{r.t, method + " " + path, resp.StatusCode, resp.Header, b}
+	return answer{r.t, method + " " + path, resp.StatusCode, resp.Header, b}, err
 }
 
 // is checks the status.
