@@ -38,6 +38,9 @@ type Line struct {
 
 	// Unended is set if the line is the last of its text and has no newline.
 	Unended bool `json:"unended,omitempty"`
+
+	// Mark is set if the line was changed only in part.
+	Mark *Mark `json:"mark,omitempty"`
 }
 
 // A Hunk is a run of changed lines with the unchanged lines around them. The
@@ -98,6 +101,7 @@ func Diff(old, new []byte) Delta {
 				hunk.add(Add, 0, y, e.Y)
 			}
 		}
+		hunk.mark()
 		d.Hunks = append(d.Hunks, hunk)
 	}
 	return d

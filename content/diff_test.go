@@ -35,6 +35,9 @@ func applied(t interface{ Errorf(string, ...any) }, d content.Delta, old []byte)
 			if l.Unended {
 				text = l.Text
 			}
+			if l.Mark != nil && (l.Op == content.Keep || l.Mark.From < 0 || l.Mark.To < l.Mark.From || l.Mark.To > len(l.Text)) {
+				t.Errorf("the line %q is marked %v", l.Text, *l.Mark)
+			}
 			if l.Op != content.Add {
 				if at >= len(lines) || string(lines[at]) != text || l.Old != at+1 {
 					t.Errorf("line %d of the old text is not %q", l.Old, text)
@@ -87,6 +90,32 @@ func TestDiffApplies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkDiff(t, text.Draw(t, "old"), text.Draw(t, "new"))
 	})
+}
+
+func TestMarks(t *testing.T) {
+	tests := []struct{ old, new, oldMark, newMark string }{
+		{"the level is 210 cm today", "the level is 245 cm today", "210", "245"},
+		{"the level is low", "the level is very low", "", "very "},
+		{"größer als 3 m", "größer als 4 m", "3", "4"},
+		{"Straße", "Strasse", "-", "-"},
+		{"nothing in common", "quite another line", "-", "-"},
+		{`"a": 1`, `"a": 1,`, "", ","},
+		{"日本語のテキスト一", "日本語のテキスト二", "-", "-"},
+	}
+	for _, tt := range tests {
+		d := content.Diff([]byte("x\n"+tt.old+"\n"), []byte("x\n"+tt.new+"\n"))
+		var got []string
+		for _, l := range d.Hunks[0].Lines[1:] {
+			if l.Mark == nil {
+				got = append(got, "-")
+			} else {
+				got = append(got, l.Text[l.Mark.From:l.Mark.To])
+			}
+		}
+		if len(got) != 2 || got[0] != tt.oldMark || got[1] != tt.newMark {
+			t.Errorf("from %q to %q the marks are %q, want %q and %q", tt.old, tt.new, got, tt.oldMark, tt.newMark)
+		}
+	}
 }
 
 func TestDiffUnended(t *testing.T) {

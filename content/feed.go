@@ -137,7 +137,7 @@ func boundFeed(src []byte) ([]byte, error) {
 		return nil, err
 	}
 	if s.end-s.start > maxFeed {
-		return nil, fail(FailLimit, "", "the feed has %d bytes; at most %d MiB are read", s.end-s.start, maxFeed>>20)
+		return nil, fail(FailLimit, asText, "the feed has %d bytes; at most %d MiB are read", s.end-s.start, maxFeed>>20)
 	}
 	src = src[s.start:s.end:s.end]
 	for i := len(s.open) - 1; i >= 0; i-- {
@@ -220,7 +220,7 @@ func (x *xmlBounds) element() error {
 		x.open = append(x.open, x.name())
 	}
 	if len(x.open) > maxXMLDepth {
-		return fail(FailLimit, "", "the feed nests deeper than %d elements", maxXMLDepth)
+		return fail(FailLimit, asText, "the feed nests deeper than %d elements", maxXMLDepth)
 	}
 	return nil
 }

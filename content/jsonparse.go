@@ -22,7 +22,7 @@ type jsonValue struct {
 
 func parseJSON(src []byte) (*jsonDoc, error) {
 	if len(src) > maxTree {
-		return nil, fail(FailLimit, "", "the JSON document has %d bytes; at most %d MiB are read", len(src), maxTree>>20)
+		return nil, fail(FailLimit, asText, "the JSON document has %d bytes; at most %d MiB are read", len(src), maxTree>>20)
 	}
 	p := jsonParser{jsonDoc: jsonDoc{src: src}}
 	err := p.value(0)
@@ -64,7 +64,7 @@ func (p *jsonParser) peek() byte {
 
 func (p *jsonParser) value(depth int) (err error) {
 	if depth > maxJSONDepth {
-		return fail(FailLimit, "", "the JSON document nests deeper than %d", maxJSONDepth)
+		return fail(FailLimit, asText, "the JSON document nests deeper than %d", maxJSONDepth)
 	}
 	c := p.peek()
 	at := len(p.values)

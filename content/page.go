@@ -7,7 +7,8 @@ import (
 )
 
 // pageText returns the text and the title of an HTML page in one pass and
-// without a tree, in time proportional to its size.
+// without a tree, in time proportional to its size. Text that only a style
+// sheet hides is read all the same.
 func pageText(src []byte) (text []byte, name string) {
 	p := page{scanner: scanner{src: src}}
 	p.layout.out = make([]byte, 0, len(src)/3)
@@ -191,12 +192,11 @@ func appendUnescaped(dst, b []byte) []byte {
 	}
 }
 
-// appendEntity decodes what starts with "&" and may be an entity.
+// appendEntity decodes what starts with "&" and may be an entity. Those that
+// make up most of the Web's are decoded without a detour.
 func appendEntity(dst, entity []byte) []byte {
 	switch string(entity) {
-	case "&":
-		return append(dst, '&')
-	case "&amp;":
+	case "&", "&amp;":
 		return append(dst, '&')
 	case "&nbsp;", "&#160;":
 		return append(dst, "\u00a0"...)
@@ -208,6 +208,16 @@ func appendEntity(dst, entity []byte) []byte {
 		return append(dst, '"')
 	case "&#39;", "&#x27;":
 		return append(dst, '\'')
+	case "&mdash;", "&#8212;":
+		return append(dst, "—"...)
+	case "&ndash;", "&#8211;":
+		return append(dst, "–"...)
+	case "&rsquo;", "&#8217;":
+		return append(dst, "’"...)
+	case "&middot;":
+		return append(dst, "·"...)
+	case "&hellip;":
+		return append(dst, "…"...)
 	}
 	return append(dst, html.UnescapeString(string(entity))...)
 }
