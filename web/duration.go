@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,7 +32,7 @@ func ParseDuration(s string) (Duration, error) {
 		return strconv.FormatFloat(n*24, 'f', -1, 64) + "h"
 	})
 	d, err := time.ParseDuration(hours)
-	if err != nil || d < 0 || d == math.MaxInt64 {
+	if err != nil || d < 0 {
 		return 0, fmt.Errorf("%q is not a time such as 90s, 1h30m or 2d", s)
 	}
 	return Duration(d), nil

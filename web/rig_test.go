@@ -130,7 +130,7 @@ type answer struct {
 // do sends a request to the API. A body that is not a string is sent as JSON.
 func (r *rig) do(method, path string, body any, headers ...string) answer {
 	r.t.Helper()
-	a, err := r.ask(method, path, body, headers...)
+	a, err := ask(r.t, r.t.Context(), method, r.api.URL+path, body, headers...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (r *rig) do(method, path string, body any, headers ...string) answer {
 func (r *rig) later(method, path string) <-chan answer {
 	answers := make(chan answer, 1)
 	go func() {
-		a, err := r.ask(method, path, nil)
+		a, err := ask(r.t, r.t.Context(), method, r.api.URL+path, nil)
 		if err != nil {
 			r.t.Error(err)
 		}
@@ -150,7 +150,7 @@ func (r *rig) later(method, path string) <-chan answer {
 	return answers
 }
 
-func (r *rig) ask(method, path string, body any, headers ...string) (answer, error) {
+func ask(t testing.TB, ctx context.Context, method, url string, body any, headers ...string) (answer, error) {
 	var content io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -163,7 +163,7 @@ func (r *rig) ask(method, path string, body any, headers ...string) (answer, err
 		}
 		content = bytes.NewReader(encoded)
 	}
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.api.URL+path, content)
+	req, err := http.NewRequestWithContext(ctx, method, url, content)
 	if err != nil {
 		return answer{}, err
 	}
@@ -183,7 +183,7 @@ func (r *rig) ask(method, path string, body any, headers ...string) (answer, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	return answer{r.t, method + " " + path, resp.StatusCode, resp.Header, b}, err
+	return answer{t, method + " " + req.URL.Path, resp.StatusCode, resp.Header, b}, err
 }
 
 // is checks the status.

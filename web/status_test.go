@@ -1,0 +1,155 @@
+package web_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/deliver"
+	"freshet/web"
+)
+
+func TestHealth(t *testing.T) {
+	fault := errors.New("the disk is on fire")
+	r := newRig(t, func(c *web.Config) { c.Ready = func() error { return fault } })
+	r.do("GET", "/healthz", nil).is(200)
+	if a := r.do("GET", "/readyz", nil).is(503); !strings.Contains(string(a.Body), "no polls are being made") {
+		t.Errorf("a daemon that does not run is not ready because %s", a.Body)
+	}
+	r.run()
+	if a := r.do("GET", "/readyz", nil).is(503); !strings.Contains(string(a.Body), "on fire") {
+		t.Errorf("the program is not ready because %s", a.Body)
+	}
+	var s web.Status
+	r.do("GET", "/api/v1/status", nil).is(200).into(&s)
+	if s.Ready || !s.Running || s.Trouble != fault.Error() {
+		t.Errorf("the status is %+v", s)
+	}
+	fault = nil
+	r.do("GET", "/readyz", nil).is(200)
+	r.do("HEAD", "/readyz", nil).is(200)
+}
+
+func TestStatus(t *testing.T) {
+	r := newRig(t, func(c *web.Config) {
+		c.Sinks = []string{"sink"}
+		c.Size = func() (int64, error) { return 4096, nil }
+	}).run()
+	r.put("/page", "text/plain", "one\n")
+	r.add("page", "/page")
+	r.poll("page")
+	r.capture("page", 1)
+	if err := r.store.Advance(t.Context(), "sink", 1, []freshet.Cursor{1}); err != nil {
+		t.Fatal(err)
+	}
+	var s web.Status
+	r.do("GET", "/api/v1/status", nil).is(200).into(&s)
+	if !s.Ready || s.Version != "test" || s.Sources != 1 || s.Polls != 1 || s.Captured != 1 || s.LastChange != 1 || s.StoreBytes != 4096 || s.Budget == "" {
+		t.Errorf("the status is %+v", s)
+	}
+	if len(s.Sinks) != 1 || s.Sinks[0] != (web.Sink{Name: "sink", Place: 1, Open: 1}) {
+		t.Errorf("the sinks are %+v", s.Sinks)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	var metrics *web.Metrics
+	r := newRig(t, func(c *web.Config) {
+		metrics = c.Metrics
+		c.Sinks = []string{"sink"}
+		c.Size = func() (int64, error) { return 4096, nil }
+	}).run()
+	r.put("/page", "text/plain", "one\n")
+	r.add("page", "/page")
+	r.add("missing", "/missing")
+	r.poll("page")
+	r.put("/page", "text/plain", "two\n")
+	r.poll("page")
+	r.poll("missing")
+	metrics.Delivery(deliver.Delivery{Sink: "sink", Took: time.Second})
+	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no")})
+	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no"), GivenUp: true})
+	text := string(r.do("GET", "/metrics", nil).is(200).Body)
+	for _, want := range []string{
+		`freshet_polls_total{failure="",result="first"} 1`,
+		`freshet_polls_total{failure="",result="changed"} 1`,
+		`freshet_polls_total{failure="http.404",result="failed"} 1`,
+		`freshet_poll_seconds_count{result="changed"} 1`,
+		`freshet_requests_total 3`,
+		`freshet_captured_versions_total 2`,
+		`freshet_changes_total 1`,
+		`freshet_sources 2`,
+		`freshet_polls_under_way 0`,
+		`freshet_ready 1`,
+		`freshet_budget_polls_per_second 16666.666666666668`,
+		`freshet_late_seconds `,
+		`freshet_most_late_seconds `,
+		`freshet_fetched_bytes_total `,
+		`freshet_store_bytes 4096`,
+		`freshet_build_info{version="test"} 1`,
+		`freshet_deliveries_total{result="delivered",sink="sink"} 1`,
+		`freshet_deliveries_total{result="failed",sink="sink"} 1`,
+		`freshet_deliveries_total{result="given_up",sink="sink"} 1`,
+		`freshet_delivery_seconds_count{sink="sink"} 3`,
+		`freshet_deliveries_owed{sink="sink",state="open"} 0`,
+		`go_goroutines `,
+	} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("the metrics have no line %q", want)
+		}
+	}
+	ours := regexp.MustCompile(`(?m)^# TYPE (\S+) `)
+	for _, m := range ours.FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(text, "# HELP "+m[1]+" ") {
+			t.Errorf("%s has no help", m[1])
+		}
+	}
+}
+
+func TestLanding(t *testing.T) {
+	r := newRig(t)
+	a := r.do("GET", "/", nil).is(200)
+	links := regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(string(a.Body), -1)
+	if len(links) < 5 {
+		t.Errorf("the landing page has %d links", len(links))
+	}
+	for _, link := range links {
+		if strings.HasSuffix(link[1], "/stream") {
+			continue // it would not end
+		}
+		if got := r.do("GET", link[1], nil).Status; got != 200 && link[1] != "/readyz" {
+			t.Errorf("the link to %s answers %d", link[1], got)
+		}
+	}
+}
+
+// Whatever the parameters are, the answer is a page or a problem.
+func FuzzChangesQuery(f *testing.F) {
+	r := newRig(f)
+	r.watch("page")
+	r.capture("page", 1)
+	for _, query := range []string{"after=0", "after=-1&limit=1", "limit=99999999999", "after=1e3&wait=0", "after=%00", "after=1&after=2", "&&=", "source=..%2f"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		if strings.Contains(query, "wait") || strings.ContainsFunc(query, func(c rune) bool { return c <= ' ' || c == '#' || c > '~' }) {
+			t.Skip("would wait, or is no query")
+		}
+		a, err := ask(t, t.Context(), "GET", r.api.URL+"/api/v1/changes?"+query, nil)
+		if err != nil {
+			t.Skip(err) // not a request that a client can send
+		}
+		switch a.Status {
+		case 200, 422:
+		case 400:
+			if !strings.Contains(string(a.Body), "Bad Request") {
+				t.Errorf("%q answered %s", query, a.Body)
+			}
+		default:
+			t.Errorf("%q answered %d: %s", query, a.Status, a.Body)
+		}
+	})
+}
