@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"freshet"
 )
@@ -42,8 +43,7 @@ func (c *Client) CloseIdle() { c.egress.CloseIdle() }
 func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Response, error) {
 	ctx, w := watchOver(ctx, &c.egress.config)
 	defer w.end()
-	res := freshet.Response{URL: req.URL}
-	e := c.follow(ctx, w, req, &res)
+	res, e := c.follow(ctx, w, req)
 	res.Requests = int(w.sent.Load())
 	if e == nil {
 		return res, nil
@@ -54,30 +54,39 @@ func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Respon
 	return res, e
 }
 
-// follow goes where redirects lead and fills res from the last response.
-func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, res *freshet.Response) *freshet.FetchError {
-	config := &c.egress.config
-	guard := config.guard()
-	header := c.header(req.Validators)
-	at, e := guard.parse(req.URL, config.URLBytes)
+// follow goes where redirects lead and returns what came from there.
+func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request) (res freshet.Response, e *freshet.FetchError) {
+	guard := c.egress.guard
+	res.URL = req.URL
+	asked := req.Validators
+	at, e := guard.parse(req.URL)
 	for hops := 0; e == nil; hops++ {
 		var hr *http.Response
-		if hr, e = c.send(ctx, w, at, header); e != nil {
+		if hr, e = c.send(ctx, w, at, asked); e != nil {
 			break
 		}
 		if !isRedirect(hr.StatusCode) {
-			return c.take(ctx, w, hr, req.Validators, res)
+			url := res.URL
+			res, e = c.take(ctx, w, hr, asked)
+			res.URL = url
+			if hops > 0 {
+				res.LastModified = ""
+			}
+			break
 		}
 		res.Status = hr.StatusCode
 		c.discard(hr, w)
-		if hops >= config.Redirects {
-			return fail(FailRedirectLimit, "more than %d redirects", max(config.Redirects, 0))
+		if most := c.egress.config.Redirects; hops >= most {
+			return res, fail(FailRedirectLimit, "more than %d redirects", max(most, 0))
 		}
-		if at, e = guard.next(at, hr.Header, config.URLBytes); e == nil {
+		if at, e = guard.next(at, hr.Header); e == nil {
 			res.URL = at.String()
 		}
+		// A redirect may lead elsewhere than last time, to an older page: not
+		// modified since a date would be true of it, and miss the change.
+		asked.LastModified = ""
 	}
-	return e
+	return res, e
 }
 
 func isRedirect(status int) bool {
@@ -107,24 +116,28 @@ func conditional(h http.Header) bool {
 }
 
 // send makes one request.
-func (c *Client) send(ctx context.Context, w *watch, to target, h http.Header) (*http.Response, *freshet.FetchError) {
+func (c *Client) send(ctx context.Context, w *watch, to target, asked freshet.Validators) (*http.Response, *freshet.FetchError) {
 	u := to.url()
 	req := &http.Request{
-		Method: http.MethodGet, URL: u, Host: u.Host, Header: h,
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: c.header(asked),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	return c.egress.roundTrip(ctx, w, req.WithContext(ctx))
 }
 
 // next returns where a redirect leads, if it may be followed.
-func (g guard) next(from target, h http.Header, limit int) (target, *freshet.FetchError) {
-	// Spaces are common in the wild, and meant as browsers read them.
+func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
+	// Spaces and stray bytes are common in the wild, and meant as browsers
+	// read them.
 	location := strings.ReplaceAll(strings.TrimSpace(h.Get("Location")), " ", "%20")
+	if !utf8.ValidString(location) {
+		location = escape(location, "")
+	}
 	switch {
 	case location == "":
 		return from, fail(FailNoLocation, "a redirect to nowhere")
-	case len(location) > limit:
-		return from, fail(FailBadLocation, "a redirect to a URL longer than %d bytes", limit)
+	case len(location) > g.urlBytes:
+		return from, fail(FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
 	case strings.Contains(location, `\`):
 		return from, fail(FailBadLocation, "a redirect to %.200q: a backslash has no place in a URL", location)
 	}
@@ -132,7 +145,7 @@ func (g guard) next(from target, h http.Header, limit int) (target, *freshet.Fet
 	if err != nil {
 		return from, fail(FailBadLocation, "a redirect to %.200q, which is not a URL", location)
 	}
-	to, e := g.parse(u.String(), limit)
+	to, e := g.parse(u.String())
 	switch {
 	case e != nil && e.Class == FailBlockedURL:
 		return from, hinted(fail(FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
@@ -144,11 +157,11 @@ func (g guard) next(from target, h http.Header, limit int) (target, *freshet.Fet
 	return to, nil
 }
 
-// take fills res from a response that is not a redirect, to a request that
-// carried the validators asked.
-func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked freshet.Validators, res *freshet.Response) *freshet.FetchError {
+// take returns what came with a response that is not a redirect, to a request
+// that carried the validators asked.
+func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked freshet.Validators) (res freshet.Response, e *freshet.FetchError) {
 	res.Status = hr.StatusCode
-	e := c.refusal(hr, w.began, res)
+	res.RetryAfter, e = refusal(hr, w.began)
 	received, when := validatorsOf(hr.Header, w.began), modified(hr.Header, w.began)
 	switch {
 	case e != nil:
@@ -174,21 +187,27 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked fr
 	keepRaw(hr.Header)
 	res.Header = hr.Header
 	res.MediaType = hr.Header.Get("Content-Type")
-	return e
+	return res, e
 }
 
 // refusal returns why a response brings nothing to compare, judged by its
-// status, or nil if it does.
-func (c *Client) refusal(hr *http.Response, now time.Time, res *freshet.Response) *freshet.FetchError {
+// status, and for how long the server wants to be left alone.
+func refusal(hr *http.Response, now time.Time) (retry time.Duration, e *freshet.FetchError) {
 	status := hr.StatusCode
 	if status == http.StatusOK || status == http.StatusNotModified && conditional(hr.Request.Header) {
-		return nil // nearly always
+		return 0, nil // nearly always
 	}
+	if status >= 300 {
+		retry = retryAfter(hr.Header, now)
+	}
+	return retry, statusFailure(status, retry)
+}
+
+// statusFailure returns what a status other than 200 and an expected 304
+// stands for; nil if it brings a page.
+func statusFailure(status int, retry time.Duration) *freshet.FetchError {
 	class := func(f freshet.Failure) freshet.Failure { return freshet.Failure(fmt.Sprintf("%s.%d", f, status)) }
 	said := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
-	if status >= 300 {
-		res.RetryAfter = retryAfter(hr.Header, now)
-	}
 	switch {
 	case status == http.StatusNotModified:
 		return fail(FailUnasked304, "%s to a request that had no condition", said)
@@ -200,8 +219,8 @@ func (c *Client) refusal(hr *http.Response, now time.Time, res *freshet.Response
 		return nil
 	case status == http.StatusGone:
 		return hinted(fail(FailGone, "%s", said), "the page will not come back; consider removing the source")
-	case (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && res.RetryAfter > 0:
-		return fail(FailRetryAfter, "%s: come back in %v", said, res.RetryAfter)
+	case (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && retry > 0:
+		return fail(FailRetryAfter, "%s: come back in %v", said, retry)
 	case status == http.StatusTooManyRequests, status >= 500 && status < 600:
 		return fail(class(FailServerError), "%s", said)
 	case status < 200 || status >= 600:

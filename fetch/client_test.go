@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -261,6 +262,7 @@ func TestRedirectLocations(t *testing.T) {
 		"next?a=b#frag":                 "/next?a=b",
 		"/with space":                   "/with%20space",
 		"/ü":                            "/%C3%BC",
+		"/\xfc?\xfc":                    "/%FC?%FC",
 		"//" + url[7:] + "x":            "/x",
 		"http://user@" + url[7:]:        string(fetch.FailBadLocation),
 		"/" + strings.Repeat("a", 8192): string(fetch.FailBadLocation),
@@ -322,4 +324,79 @@ func TestFailuresTellTheStatus(t *testing.T) {
 	if got := outcome(res, err); got != "protocol" {
 		t.Errorf("status 999 ends as %s, want protocol", got)
 	}
+}
+
+// TestRedirectedDates moves a redirect to an older page, which has not been
+// modified since the newer one was: it must be brought all the same.
+func TestRedirectedDates(t *testing.T) {
+	const older, newer = "Mon, 02 Jan 2006 15:04:05 GMT", "Tue, 03 Jan 2006 15:04:05 GMT"
+	url := web(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/older", http.StatusFound)
+			return
+		}
+		modified, _ := http.ParseTime(older)
+		http.ServeContent(w, r, "older.txt", modified, strings.NewReader("the older page"))
+	})
+	res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: url, Validators: freshet.Validators{LastModified: newer}})
+	if err != nil || string(res.Body) != "the older page" {
+		t.Errorf("got %q and %v, want the older page", res.Body, err)
+	}
+	if res.LastModified != "" {
+		t.Errorf("the date %q of a page behind a redirect is kept to ask with", res.LastModified)
+	}
+}
+
+// TestLocalhost is where loopback is, as far as that is open.
+func TestLocalhost(t *testing.T) {
+	url := web(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) })
+	_, port, _ := net.SplitHostPort(strings.Trim(url[len("http://"):], "/"))
+	for _, host := range []string{"localhost:" + port, "app.localhost:" + port} {
+		res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: "http://" + host + "/"})
+		if err != nil || string(res.Body) != host {
+			t.Errorf("got %q and %v, want %q", res.Body, err, host)
+		}
+	}
+}
+
+// TestManyAtOnce fetches in all codings at once, through the same decoders and
+// buffers, and gets to each its own.
+func TestManyAtOnce(t *testing.T) {
+	url := web(t, func(w http.ResponseWriter, r *http.Request) {
+		text := strings.Repeat(r.URL.Path, 500)
+		encoding := r.URL.Query().Get("as")
+		w.Header().Set("Content-Encoding", encoding)
+		switch encoding {
+		case "gzip":
+			text = zipped(text)
+		case "br":
+			text = brotliedText(text)
+		case "zstd":
+			text = zstded([]byte(text))
+		}
+		if strings.HasSuffix(r.URL.Path, "0") {
+			text = text[:len(text)/2] // and half of some
+		}
+		io.WriteString(w, text)
+	})
+	client := newClient(t, fetch.Config{})
+	var polls sync.WaitGroup
+	for i := range 16 {
+		polls.Go(func() {
+			for j := range 20 {
+				path := fmt.Sprintf("%d-%d", i, j)
+				encoding := []string{"gzip", "br", "zstd", ""}[(i+j)%4]
+				res, err := client.Fetch(t.Context(), freshet.Request{URL: url + path + "?as=" + encoding})
+				want := strings.Repeat("/"+path, 500)
+				if strings.HasSuffix(path, "0") {
+					if err == nil && encoding != "" {
+						t.Errorf("half of %s as %q passes for a page", path, encoding)
+					}
+				} else if err != nil || string(res.Body) != want {
+					t.Errorf("%s as %q comes as %.40q and %v", path, encoding, res.Body, err)
+				}
+			}
+		})
+	}
+	polls.Wait()
 }

@@ -83,8 +83,8 @@ func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) 
 		if err == nil {
 			return conn, nil
 		}
-		if firstErr == nil {
-			firstErr = err
+		if firstErr == nil || errors.Is(firstErr, syscall.ENETUNREACH) {
+			firstErr = err // a machine without IPv6 is no news
 		}
 		if ctx.Err() != nil {
 			break

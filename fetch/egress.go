@@ -18,6 +18,7 @@ import (
 // header and the time of a response.
 type Egress struct {
 	config    Config
+	guard     guard
 	transport *http.Transport
 }
 
@@ -28,7 +29,7 @@ const idleTimeout = 90 * time.Second
 func NewEgress(c Config) *Egress {
 	c = c.withDefaults()
 	d := newDialer(c)
-	return &Egress{config: c, transport: &http.Transport{
+	return &Egress{config: c, guard: d.guard, transport: &http.Transport{
 		Proxy:                  nil, // the guard would see only the proxy's address
 		DialContext:            d.dial,
 		DialTLSContext:         d.dialTLS,
@@ -56,7 +57,7 @@ func (e *Egress) CloseIdle() { e.transport.CloseIdleConnections() }
 // The errors are *freshet.FetchError. The body ends when the total time is
 // over; the caller bounds how much of it to read, and closes it.
 func (e *Egress) Do(req *http.Request) (*http.Response, error) {
-	t, refusal := e.config.guard().parse(req.URL.String(), e.config.URLBytes)
+	t, refusal := e.guard.parse(req.URL.String())
 	if refusal != nil {
 		if req.Body != nil {
 			req.Body.Close()

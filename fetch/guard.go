@@ -14,9 +14,13 @@ type guard struct {
 	allow []netip.Prefix
 	ports []uint16
 	self  []netip.AddrPort
+
+	urlBytes int
 }
 
-func (c Config) guard() guard { return guard{allow: c.Allow, ports: c.Ports, self: c.Self} }
+func (c Config) guard() guard {
+	return guard{allow: c.Allow, ports: c.Ports, self: c.Self, urlBytes: c.URLBytes}
+}
 
 // CheckAddr returns an error, a *freshet.FetchError, if the configuration does
 // not let the program connect to an address.

@@ -271,6 +271,30 @@ func TestOwnListener(t *testing.T) {
 	}
 }
 
+// TestOwnAddresses are all refused when the listener is on all of them.
+func TestOwnAddresses(t *testing.T) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fetch.Config{
+		Allow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")},
+		Self:  []netip.AddrPort{netip.MustParseAddrPort("0.0.0.0:8080")},
+	}
+	for _, local := range addrs {
+		a := netip.MustParsePrefix(local.String()).Addr()
+		if config.CheckAddr(netip.AddrPortFrom(a, 8080)) == nil {
+			t.Errorf("this machine's own %s may be connected to on the port of the listener", a)
+		}
+		if err := config.CheckAddr(netip.AddrPortFrom(a, 8081)); err != nil {
+			t.Errorf("another port of %s is refused: %v", a, err)
+		}
+	}
+	if err := config.CheckAddr(netip.MustParseAddrPort("93.184.215.14:8080")); err != nil {
+		t.Errorf("the same port of another machine is refused: %v", err)
+	}
+}
+
 // TestProxyOfTheEnvironment is not used: the guard would see only its address.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	arrived := tripwire(t)

@@ -24,7 +24,7 @@ import (
 // since then one of them checks a host and another connects to it.
 func (c Config) CheckURL(raw string) (string, error) {
 	c = c.withDefaults()
-	u, refusal := c.guard().parse(raw, c.URLBytes)
+	u, refusal := c.guard().parse(raw)
 	if refusal == nil {
 		return u.String(), nil
 	}
@@ -58,8 +58,8 @@ func (t target) url() *url.URL {
 }
 
 // parse takes a URL apart and returns why it is refused, if it is.
-func (g guard) parse(raw string, limit int) (target, *freshet.FetchError) {
-	if e := checkText(raw, limit); e != nil {
+func (g guard) parse(raw string) (target, *freshet.FetchError) {
+	if e := checkText(raw, g.urlBytes); e != nil {
 		return target{}, e
 	}
 	scheme, after, ok := strings.Cut(raw, "://")
@@ -79,7 +79,7 @@ func (g guard) parse(raw string, limit int) (target, *freshet.FetchError) {
 	if path, _, _ := strings.Cut(rest, "?"); !validEscapes(path) {
 		return target{}, fail(FailBlockedURL, "a %% in the path must be followed by two hexadecimal digits")
 	}
-	host, port, e := g.parseAuthority(authority)
+	host, port, e := parseAuthority(authority)
 	if e != nil {
 		return target{}, e
 	}
@@ -126,7 +126,7 @@ func badScheme(raw string) *freshet.FetchError {
 }
 
 // parseAuthority takes host and port apart; a port that is not given is zero.
-func (g guard) parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) {
+func parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) {
 	switch {
 	case s == "":
 		return "", 0, fail(FailBlockedURL, "there is no host")

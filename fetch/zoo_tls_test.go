@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,5 +210,37 @@ func TestHTTP2(t *testing.T) {
 	}
 	if conns != 1 {
 		t.Errorf("two fetches took %d connections", conns)
+	}
+}
+
+// TestHTTP2Length announces a length and sends another.
+func TestHTTP2Length(t *testing.T) {
+	for body, class := range map[string]freshet.Failure{"half": fetch.FailTruncated, "twice as much": fetch.FailProtocol} {
+		a := h2(func(s *h2Talk) {
+			s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.stream, EndHeaders: true, BlockFragment: s.block(":status", "200", "content-length", "8")})
+			s.WriteData(s.stream, true, []byte(body))
+			s.drain()
+		})(t)
+		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
+		wantClass(t, err, class)
+	}
+}
+
+// TestTLSHints says what can be done about a handshake that fails.
+func TestTLSHints(t *testing.T) {
+	zoo := map[string]func(*testing.T) animal{}
+	addSecure(zoo)
+	zoo["plain"] = func(t *testing.T) animal {
+		return animal{url: "https://" + serve(t, func(conn net.Conn) { io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n") })}
+	}
+	for name, hint := range map[string]string{
+		"tls-expired": "expired", "tls-wrong_host": "another name", "tls-self_signed": "SSL_CERT_FILE", "plain": "http://",
+	} {
+		a := zoo[name](t)
+		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
+		wantClass(t, err, fetch.FailTLS)
+		if got := freshet.HintOf(err); !strings.Contains(got, hint) {
+			t.Errorf("%s: the hint for %q is %q, want it to say %q", name, err, got, hint)
+		}
 	}
 }
