@@ -87,7 +87,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			return err
 		}
 		if e := entries[key]; e != nil {
-			e.open, e.begun = began, max(e.begun, began)
+			e.open, e.begun, e.dirty = began, max(e.begun, began), true
 		}
 		return nil
 	})
