@@ -39,8 +39,10 @@ func (p *program) verbs() []*cobra.Command {
 		in(history, p.cat()),
 		in(history, p.logVerb()),
 		in(upkeep, p.check()),
+		in(upkeep, p.bench()),
 		in(upkeep, p.versionVerb()),
 		p.extract(),
+		p.benchServer(),
 	}
 }
 
