@@ -1,7 +1,6 @@
 package content_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -81,33 +80,6 @@ func FuzzCharset(f *testing.F) {
 					t.Errorf("the title is %q", rd.Title)
 				}
 			}
-		}
-	})
-}
-
-func FuzzHTML(f *testing.F) {
-	for _, src := range hardPages {
-		f.Add([]byte(src))
-	}
-	f.Add([]byte("<table><tr><td><ul><li><pre>a\n b</pre><h2>x<svg><p>y</template>"))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		resp := freshet.Response{MediaType: "text/html; charset=utf-8", Body: src}
-		rd, err := content.Extract(freshet.Recipe{Kind: freshet.HTML}, resp)
-		if err != nil {
-			t.Fatalf("a page cannot be read: %v", err)
-		}
-		checkText(t, rd.Text)
-		if rd, err := content.Extract(freshet.Recipe{CSS: "body, td, li"}, resp); err == nil {
-			checkText(t, rd.Text)
-		}
-		// A text set as plain paragraphs reads as itself.
-		var b bytes.Buffer
-		for line := range bytes.Lines(rd.Text) {
-			b.WriteString("<pre>" + strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(string(line)) + "</pre>")
-		}
-		again, err := content.Extract(freshet.Recipe{Kind: freshet.HTML}, freshet.Response{MediaType: "text/html; charset=utf-8", Body: b.Bytes()})
-		if want := strings.ReplaceAll(string(rd.Text), "\n\n", "\n"); err != nil || !strings.Contains(want, "\n\n") && string(again.Text) != want {
-			t.Errorf("%q reads %q when read again (%v)", rd.Text, again.Text, err)
 		}
 	})
 }

@@ -10,24 +10,24 @@ type element struct {
 type role uint8
 
 const (
-	inline   role = iota // does not show by itself
-	spaced               // set off by spaces, such as a button
-	block                // a line of its own
-	lineEnd              // <br>
-	heading              //
-	list                 //
-	item                 // of a list
-	table                //
-	row                  //
-	cell                 //
-	pre                  // white space counts
-	image                // shown by its alternative text
-	title                // of the page
-	textArea             // its text is shown, markup does not count
-	verbatim             // likewise, and entities do not count either
-	dropped              // neither its text nor markup within it counts
-	template             // dropped, but may hold markup and nest
-	foreign              // SVG and MathML: dropped, with rules of its own
+	inline  role = iota // does not show by itself
+	spaced              // set off by spaces, such as a button
+	block               // a line of its own
+	lineEnd             // <br>
+	heading
+	list
+	item // of a list
+	table
+	row
+	cell
+	pre      // white space counts
+	image    // shown by its alternative text
+	title    // of the page
+	textArea // its text is shown, markup does not count
+	verbatim // likewise, and entities do not count either
+	dropped  // neither its text nor markup within it counts
+	template // dropped, but may hold markup and nest
+	foreign  // SVG and MathML: dropped, with rules of its own
 )
 
 // elementOf returns what the element called name is. The case of name does not
@@ -46,8 +46,8 @@ func elementOf(name []byte) element {
 	switch string(buf[:len(name)]) {
 	case "p", "div", "section", "article", "aside", "header", "footer", "main", "nav", "search", "address",
 		"blockquote", "center", "dd", "dt", "details", "summary", "dialog", "fieldset", "legend", "figure",
-		"figcaption", "form", "hgroup", "hr", "body", "html", "head", "caption", "optgroup", "option",
-		"frameset", "marquee":
+		"figcaption", "form", "hgroup", "hr", "body", "html", "head", "caption", "thead", "tbody", "tfoot",
+		"optgroup", "option", "frameset", "marquee":
 		return element{role: block}
 	case "br":
 		return element{role: lineEnd}
@@ -63,14 +63,20 @@ func elementOf(name []byte) element {
 		return element{role: row}
 	case "td", "th":
 		return element{role: cell}
-	case "thead", "tbody", "tfoot":
-		return element{role: block}
 	case "pre", "listing":
 		return element{role: pre}
 	case "button", "input", "select", "label", "video", "audio", "object", "embed", "meter", "progress":
 		return element{role: spaced}
 	case "img", "area":
 		return element{role: image}
+	}
+	return opaque(string(buf[:len(name)]))
+}
+
+// opaque returns what an element is in which markup does not count or does not
+// show.
+func opaque(name string) element {
+	switch name {
 	case "title":
 		return element{role: title, name: "title"}
 	case "textarea":

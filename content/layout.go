@@ -1,7 +1,6 @@
 package content
 
 import (
-	"bytes"
 	"unicode"
 	"unicode/utf8"
 )
@@ -29,6 +28,7 @@ type layout struct {
 const (
 	maxIndent = 8  // lists nested deeper are not set in further
 	maxNested = 64 // tables nested deeper are read as one
+	maxPrefix = 32 // bytes of marks before a line, beyond which no heading is marked
 )
 
 // open settles what is owed before text.
@@ -170,9 +170,15 @@ func (l *layout) start(e element) {
 	case list:
 		l.lists++
 	case item:
-		l.prefix = append(bytes.Repeat([]byte("  "), min(max(l.lists-1, 0), maxIndent)), "- "...)
+		l.prefix = l.prefix[:0]
+		for range min(l.lists-1, maxIndent) {
+			l.prefix = append(l.prefix, "  "...)
+		}
+		l.prefix = append(l.prefix, "- "...)
 	case heading:
-		l.prefix = append(l.prefix, "###### "[6-e.level:]...)
+		if len(l.prefix) < maxPrefix {
+			l.prefix = append(l.prefix, "###### "[6-e.level:]...)
+		}
 	case pre:
 		l.pre++
 		l.fresh, l.blanks, l.indent = true, 0, l.indent[:0]
