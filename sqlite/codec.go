@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -88,11 +89,19 @@ func (c *codec) encodeDelta(body, base []byte) ([]byte, error) {
 		if enc, err = newEncoder(zstd.SpeedFastest, 2*smallBody, history); err != nil {
 			return nil, err
 		}
-	} else if err := enc.ResetWithOptions(nil, history); err != nil {
-		return nil, err
 	}
 	defer c.delta.Put(enc)
-	return enc.EncodeAll(body, frame), nil
+	// Written as a stream: EncodeAll would build the tables of the history a
+	// second time.
+	out := bytes.NewBuffer(frame)
+	if err := enc.ResetWithOptions(out, history); err != nil {
+		return nil, err
+	}
+	if _, err := enc.Write(body); err != nil {
+		return nil, err
+	}
+	err := enc.Close()
+	return out.Bytes(), err
 }
 
 func newEncoder(level zstd.EncoderLevel, window int, more ...zstd.EOption) (*zstd.Encoder, error) {

@@ -112,23 +112,3 @@ func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mar
 		})
 	return n, err
 }
-
-// A querier is a database or a transaction on one.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// eachRow hands the rows of an answer to row, one by one.
-func eachRow(ctx context.Context, q querier, query string, args []any, row func(scan func(...any) error) error) (err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}

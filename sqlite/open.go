@@ -58,7 +58,7 @@ type Store struct {
 	path   string // of the database file
 	log    *slog.Logger
 	lock   *os.File
-	reader *sql.DB
+	reader *reader
 	cache  *bodyCache
 	codec  codec
 	queue  queue
@@ -174,11 +174,11 @@ func (s *Store) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.reader = sql.OpenDB(reading)
+	s.reader = &reader{DB: sql.OpenDB(reading), stmts: map[string]*sql.Stmt{}}
 	s.reader.SetMaxOpenConns(s.cfg.Readers)
 	s.reader.SetMaxIdleConns(s.cfg.Readers)
 	if s.cfg.ReadOnly {
-		return s.checkSchema(ctx, s.reader)
+		return s.checkSchema(ctx, s.reader.DB)
 	}
 	return nil
 }
