@@ -16,15 +16,9 @@ import (
 
 // zoo makes the responses of the cases in testdata/hostile.json, by id.
 var zoo = map[string]func() freshet.Response{
-	"parse-html_deep":     func() freshet.Response { return page(strings.Repeat("<div>", 200_000) + "bottom") },
-	"parse-html_adoption": func() freshet.Response { return page(strings.Repeat("<b><p>", 20_000) + "bottom") },
-	"parse-html_attrs": func() freshet.Response {
-		var b strings.Builder
-		for i := range 1_000_000 {
-			fmt.Fprintf(&b, " a%d", i)
-		}
-		return page("<p" + b.String() + ">bottom")
-	},
+	"parse-html_deep":      func() freshet.Response { return page(strings.Repeat("<div>", 200_000) + "bottom") },
+	"parse-html_adoption":  func() freshet.Response { return page(strings.Repeat("<b><p>", 20_000) + "bottom") },
+	"parse-html_attrs":     func() freshet.Response { return page("<p" + strings.Repeat(" a", 1_000_000) + ">bottom") },
 	"parse-html_text_50MB": func() freshet.Response { return page(strings.Repeat("0123456789abcde ", 30<<16)) },
 	"parse-xml_deep": func() freshet.Response {
 		return feedOf("<rss><channel>" + strings.Repeat("<a>", 1_000_000))

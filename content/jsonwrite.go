@@ -5,11 +5,14 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
 const maxJSONIndent = 32 // values nested deeper are not set in further
+
+var jsonIndent = "\n" + strings.Repeat("  ", maxJSONIndent)
 
 // A jsonWriter writes a document in canonical form.
 type jsonWriter struct {
@@ -83,10 +86,7 @@ func (w *jsonWriter) object(at int32, v jsonValue, depth int) {
 }
 
 func (w *jsonWriter) line(depth int) {
-	w.out = append(w.out, '\n')
-	for range min(depth, maxJSONIndent) {
-		w.out = append(w.out, "  "...)
-	}
+	w.out = append(w.out, jsonIndent[:1+2*min(depth, maxJSONIndent)]...)
 }
 
 // appendJSONString appends a valid JSON string with no more escapes than it

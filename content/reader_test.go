@@ -130,7 +130,7 @@ func widePage() freshet.Response {
 const runaway = "*:not(:has(*)) ~ *:nth-last-child(2n+1) ~ div:nth-child(3n)"
 
 func TestReaderAgreesWithExtract(t *testing.T) {
-	r := newReader(t, content.ReaderConfig{})
+	r := newReader(t, content.ReaderConfig{Timeout: time.Minute})
 	json := freshet.Response{MediaType: "application/json", Body: []byte(`{"b": [1, 2], "a": "x"}`)}
 	tests := []struct {
 		name   string
@@ -164,14 +164,14 @@ func TestReaderAgreesWithExtract(t *testing.T) {
 }
 
 func TestReaderKillsRunaways(t *testing.T) {
-	r := newReader(t, content.ReaderConfig{Workers: 1, Timeout: 300 * time.Millisecond})
+	r := newReader(t, content.ReaderConfig{Workers: 1, Timeout: time.Second})
 	for _, css := range []string{
 		"*:not(:has(*)) ~ *",
 		"div:nth-last-child(2n+1) ~ div:nth-child(3n)",
 		runaway,
 	} {
 		_, err := r.Read(t.Context(), freshet.Recipe{CSS: css}, widePage())
-		if classOf(err) != content.FailLimit || !strings.Contains(err.Error(), "longer than 300ms") {
+		if classOf(err) != content.FailLimit || !strings.Contains(err.Error(), "longer than 1s") {
 			t.Fatalf("a selector that runs away ends with %v, want a limit", err)
 		}
 		rd, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a"))
@@ -207,7 +207,7 @@ func TestReaderObeysItsContext(t *testing.T) {
 
 // TestReaderReplacesTheDead kills an idle child behind the reader's back.
 func TestReaderReplacesTheDead(t *testing.T) {
-	r := newReader(t, content.ReaderConfig{Workers: 1})
+	r := newReader(t, content.ReaderConfig{Workers: 1, Timeout: time.Minute})
 	for range 3 {
 		rd, err := r.Read(t.Context(), freshet.Recipe{CSS: "p"}, page("<p>a"))
 		if err != nil || string(rd.Text) != "a\n" {
