@@ -66,13 +66,13 @@ func (s *Store) prepare(ctx context.Context, id freshet.SourceID, c *freshet.Cap
 		s.mu.RUnlock()
 		return nil, unknown(id)
 	}
-	key, text, raw := e.key, e.text, e.raw
+	text, raw := e.text, e.raw
 	s.mu.RUnlock()
 
 	f := &finding{Capture: c}
 	f.envelope, f.header = newEnvelope(c)
 	var err error
-	if f.text, err = s.encodeBody(ctx, key, text, c.Text); err != nil {
+	if f.text, err = s.encodeBody(ctx, text, c.Text); err != nil {
 		return nil, err
 	}
 	f.text.hash = c.Hash
@@ -80,7 +80,7 @@ func (s *Store) prepare(ctx context.Context, id freshet.SourceID, c *freshet.Cap
 		f.raw = f.text
 		return f, nil
 	}
-	f.raw, err = s.encodeBody(ctx, key, raw, c.Raw.Body)
+	f.raw, err = s.encodeBody(ctx, raw, c.Raw.Body)
 	return f, err
 }
 
@@ -117,13 +117,13 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 // capture writes a new version of a source and, unless it is a first one, the
 // change that led to it.
 func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Change, err error) {
-	text, err := b.keep(e.key, f.text)
+	text, err := b.keep(e, f.text)
 	if err != nil {
 		return c, err
 	}
 	raw := text
 	if f.raw != f.text {
-		if raw, err = b.keep(e.key, f.raw); err != nil {
+		if raw, err = b.keep(e, f.raw); err != nil {
 			return c, err
 		}
 	}
@@ -138,6 +138,9 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 		}
 	}
 	from, seen := e.hash, momentOf(o.Ended)
+	if text != e.text && raw != e.raw {
+		b.forget = append(b.forget, e.text, e.raw)
+	}
 	e.head++
 	e.hash, e.text, e.raw = f.Hash, text, raw
 	_, err = b.exec("INSERT INTO versions (source, number, hash, seen, text, raw, envelope, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"maps"
 	"slices"
 
 	"freshet"
@@ -24,11 +23,12 @@ type batch struct {
 	next   counter
 	staged map[freshet.SourceID]*entry // nil: purged
 	cached []cachedBody
-	gone   []int64 // bodies deleted
+	forget []int64 // bodies deleted or superseded, which need not be cached
 
-	outcomes int // added
+	outcomes int // added since the last mark
 	changed  bool
 	flushed  bool
+	written  []*entry // not staged, whose tallies were written
 }
 
 // entry returns the source with the ID, to be changed by this batch, or nil.
@@ -125,6 +125,9 @@ func (s *Store) rollback() {
 // apply makes what a committed batch did visible to this process.
 func (s *Store) apply(b *batch) {
 	s.mu.Lock()
+	for _, e := range b.written {
+		e.dirty = false
+	}
 	for id, e := range b.staged {
 		switch old := s.entries[id]; {
 		case e == nil:
@@ -136,13 +139,9 @@ func (s *Store) apply(b *batch) {
 		}
 	}
 	if b.flushed {
-		for e := range maps.Values(s.entries) {
-			e.dirty = false
-		}
 		s.unmarked = 0
-	} else {
-		s.unmarked += b.outcomes
 	}
+	s.unmarked += b.outcomes
 	s.next = b.next
 	if b.changed {
 		close(s.woken)
@@ -152,13 +151,13 @@ func (s *Store) apply(b *batch) {
 	for _, c := range b.cached {
 		s.cache.put(c)
 	}
-	for _, id := range b.gone {
+	for _, id := range b.forget {
 		s.cache.drop(id)
 	}
 }
 
 // flush writes the tallies of all sources that have changed, and marks how far
-// they go.
+// they go. Jobs that follow it in the same batch make them dirty again.
 func (b *batch) flush() error {
 	latest := never
 	for id, e := range b.store.entries {
@@ -166,6 +165,7 @@ func (b *batch) flush() error {
 			if err := b.writeTally(e); err != nil {
 				return err
 			}
+			b.written = append(b.written, e)
 		}
 		latest = max(latest, e.begun)
 	}
@@ -177,10 +177,11 @@ func (b *batch) flush() error {
 			if err := b.writeTally(e); err != nil {
 				return err
 			}
+			e.dirty = false
 		}
 		latest = max(latest, e.begun)
 	}
-	b.flushed = true
+	b.flushed, b.outcomes = true, 0
 	_, err := b.exec("INSERT OR REPLACE INTO marks (upto, latest) VALUES (?, ?)", int64(b.next.outcome), latest.value())
 	return err
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,23 +86,18 @@ type encoded struct {
 	body  []byte
 	hash  freshet.Hash // of a text; zero for a raw response
 	sum   int64
-	same  int64 // the stored body that it equals, if any
 	base  int64 // the body that the frame is encoded against, if any
 	depth int64
 	frame []byte
 }
 
-// encodeBody prepares a body of a source to be stored, against base if that
-// is one. It is done before the transaction, by each caller for itself.
-func (s *Store) encodeBody(ctx context.Context, key, base int64, body []byte) (*encoded, error) {
+// encodeBody prepares a body to be stored, against the body base unless that
+// is zero. It is done before the transaction, by each caller for itself.
+func (s *Store) encodeBody(ctx context.Context, base int64, body []byte) (*encoded, error) {
 	n := &encoded{body: body, sum: int64(xxhash.Sum64(body))}
-	same, err := s.equalBody(ctx, key, n)
-	if err != nil || same != 0 {
-		n.same = same
-		return n, err
-	}
 	var history cachedBody
 	if base != 0 {
+		var err error
 		history, err = s.body(ctx, base)
 		if err != nil && !errors.Is(err, freshet.ErrNotFound) && !errors.Is(err, freshet.ErrDamaged) {
 			return nil, err
@@ -121,55 +117,51 @@ func (s *Store) encodeBody(ctx context.Context, key, base int64, body []byte) (*
 	return n, nil
 }
 
-// equalBody returns the stored body of the source that equals n, or zero.
-func (s *Store) equalBody(ctx context.Context, key int64, n *encoded) (int64, error) {
-	var like []int64
-	err := eachRow(ctx, s.reader, "SELECT id FROM bodies WHERE source = ? AND sum = ? AND size = ?", []any{key, n.sum, len(n.body)},
-		func(scan func(...any) error) error {
-			var id int64
-			err := scan(&id)
-			like = append(like, id)
-			return err
-		})
-	if err != nil {
-		return 0, fault(s.path, "looking for a body", err)
+// keep writes a body of a source, unless the source has it already, and
+// returns its number.
+func (b *batch) keep(e *entry, n *encoded) (int64, error) {
+	same, err := b.equalBody(e.key, n)
+	if err != nil || same != 0 {
+		return same, err
 	}
-	for _, id := range like {
-		if b, err := s.body(ctx, id); err == nil && bytes.Equal(b.body, n.body) {
-			return id, nil
-		}
-	}
-	return 0, nil
-}
-
-// keep writes a body, unless it is there, and returns its number.
-func (b *batch) keep(key int64, n *encoded) (int64, error) {
-	if n.same != 0 {
-		there, err := b.number("SELECT count(*) FROM bodies WHERE id = ?", n.same)
-		if err != nil || there == 1 {
-			return n.same, err
-		}
-	}
-	if n.base != 0 {
+	// The newest version is never pruned; an older one may have been since
+	// the body was encoded against it.
+	if n.base != 0 && n.base != e.text && n.base != e.raw {
 		there, err := b.number("SELECT count(*) FROM bodies WHERE id = ?", n.base)
 		if err != nil {
 			return 0, err
 		}
 		if there == 0 {
-			n.frame = nil // pruned meanwhile
+			frame, _, err := b.store.codec.encode(n.body, nil)
+			if err != nil {
+				return 0, fmt.Errorf("compressing: %w", err)
+			}
+			n.frame, n.base, n.depth = frame, 0, 0
 		}
-	}
-	if n.frame == nil {
-		frame, _, err := b.store.codec.encode(n.body, nil)
-		if err != nil {
-			return 0, fmt.Errorf("compressing: %w", err)
-		}
-		n.frame, n.base, n.depth = frame, 0, 0
 	}
 	b.next.body++
 	id := b.next.body
 	b.cached = append(b.cached, cachedBody{id: id, depth: n.depth, hash: n.hash, body: bytes.Clone(n.body)})
-	_, err := b.exec("INSERT INTO bodies (id, source, sum, size, base, depth, frame) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		id, key, n.sum, int64(len(n.body)), n.base, n.depth, n.frame)
+	_, err = b.exec("INSERT INTO bodies (id, source, sum, size, base, depth, frame) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		id, e.key, n.sum, int64(len(n.body)), n.base, n.depth, n.frame)
 	return id, err
+}
+
+// equalBody returns the stored body of a source that equals n, or zero.
+func (b *batch) equalBody(key int64, n *encoded) (int64, error) {
+	var like []int64
+	err := b.query("SELECT id FROM bodies WHERE source = ? AND sum = ? AND size = ?", []driver.Value{key, n.sum, int64(len(n.body))},
+		func(v []driver.Value) error {
+			like = append(like, v[0].(int64))
+			return nil
+		})
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range like {
+		if c, err := b.body(id); err == nil && bytes.Equal(c.body, n.body) {
+			return id, nil
+		}
+	}
+	return 0, nil
 }

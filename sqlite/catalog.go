@@ -183,7 +183,7 @@ func (b *batch) purge(e *entry) error {
 		at = prev
 	}
 	err := b.query("SELECT id FROM bodies WHERE source = ?", []driver.Value{e.key}, func(v []driver.Value) error {
-		b.gone = append(b.gone, v[0].(int64))
+		b.forget = append(b.forget, v[0].(int64))
 		return nil
 	})
 	if err != nil {

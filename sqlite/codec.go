@@ -15,6 +15,7 @@ const (
 	frameStored = iota // as it is
 	frameWhole         // zstd
 	frameDelta         // zstd with the base as its history
+	frameCopies        // copies from the base and a few new bytes
 )
 
 const (
@@ -32,11 +33,12 @@ const (
 // A codec turns bodies into frames and back. Encoders are dear to make (their
 // tables are a few hundred kilobytes) and cheap to use again.
 //
-// Deltas are encoded at the fastest level. Measured on series of real pages,
-// feeds and JSON it is three to fifteen times as fast as the better ones, and
-// its deltas are smaller than those of a packed git repository; the better
-// ones gain another tenth.
+// Small changes are told by copies; larger ones are compressed by zstd with the
+// base as its history, at the fastest level. Measured on series of real pages,
+// feeds and JSON that is three to fifteen times as fast as the better levels
+// and smaller than a packed git repository; the better ones gain another tenth.
 type codec struct {
+	copies                                copier
 	whole, delta, decoders, deltaDecoders sync.Pool
 }
 
@@ -44,6 +46,10 @@ type codec struct {
 // one and it helps. Alone reports that the frame does not need the base.
 func (c *codec) encode(body, base []byte) (frame []byte, alone bool, err error) {
 	if len(base) >= shortestBase && len(body) > 0 && len(base)+len(body) <= deltaBytes {
+		copies, ok := c.copies.encode([]byte{frameCopies}, body, base)
+		if ok && len(copies) < len(body)/8 {
+			return copies, false, nil
+		}
 		frame, err = c.encodeDelta(body, base)
 		// Far smaller than anything that stands alone could be.
 		if err != nil || len(frame) < len(body)/16 {
@@ -113,7 +119,7 @@ var errFrame = errors.New("not a frame")
 
 // decode returns the body of the given size that was encoded against base.
 func (c *codec) decode(frame, base []byte, size int64) ([]byte, error) {
-	if len(frame) == 0 {
+	if len(frame) == 0 || size < 0 || size > 1<<31 {
 		return nil, errFrame
 	}
 	var body []byte
@@ -125,6 +131,8 @@ func (c *codec) decode(frame, base []byte, size int64) ([]byte, error) {
 		body, err = c.decodeZstd(&c.decoders, frame[1:], size)
 	case frameDelta:
 		body, err = c.decodeZstd(&c.deltaDecoders, frame[1:], size, zstd.WithDecoderDictRaw(0, base))
+	case frameCopies:
+		body, err = decodeCopies(frame[1:], base, size)
 	default:
 		return nil, fmt.Errorf("%w: it begins with %d", errFrame, how)
 	}
@@ -151,8 +159,5 @@ func (c *codec) decodeZstd(pool *sync.Pool, frame []byte, size int64, more ...zs
 		}
 	}
 	defer pool.Put(dec)
-	if size < 0 || size > 1<<31 {
-		return nil, errFrame
-	}
 	return dec.DecodeAll(frame, make([]byte, 0, size))
 }

@@ -73,7 +73,7 @@ func (b *batch) dropBodies(key int64) (freed int64, err error) {
 		if _, err := b.exec("DELETE FROM bodies WHERE id = ?", id); err != nil {
 			return 0, err
 		}
-		b.gone = append(b.gone, id)
+		b.forget = append(b.forget, id)
 		freed += l.bytes
 	}
 	return freed, nil
@@ -130,7 +130,7 @@ func (b *batch) rebase(id int64, bodies map[int64]rowOfBody) (grown int64, err e
 		base, depth = 0, 0
 	}
 	_, err = b.exec("UPDATE bodies SET base = ?, depth = ?, frame = ? WHERE id = ?", base, depth, frame, id)
-	b.gone = append(b.gone, id) // from the cache, which knows the old depth
+	b.forget = append(b.forget, id) // from the cache, which knows the old depth
 	return int64(len(frame)) - bodies[id].bytes, err
 }
 

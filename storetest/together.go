@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"freshet"
 )
@@ -131,7 +132,7 @@ var togetherTests = []test{
 			})
 		}
 		until(func() error {
-			_, err := b.Prune(b.Context(), minute(100), freshet.Keep{}, 0)
+			_, err := b.Prune(b.Context(), minute(100), freshet.Keep{}, time.Hour*1000)
 			return err
 		})
 		until(func() error {
@@ -154,6 +155,12 @@ var togetherTests = []test{
 		b.prune(minute(100), freshet.Keep{}, 0)
 		same(b, "the versions", b.numbers("a"), []int{60, 59, 58})
 		b.readable("a")
+		for range 2 {
+			if polls := b.watched("a").Standing.Polls; polls != 60 {
+				b.Errorf("%d polls are recorded, want 60", polls)
+			}
+			b.reopen()
+		}
 	}},
 }
 
