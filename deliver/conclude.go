@@ -71,7 +71,7 @@ func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) err
 
 // giveUp stops the sink for good: the endpoint has said that it is gone.
 func (r *round) giveUp(ctx context.Context) error {
-	r.cfg.Log.Error("the endpoint is gone; nothing more is delivered to it", "endpoint", r.cfg.Endpoint,
+	r.cfg.Log.Error("the endpoint is gone; nothing more is delivered to it",
 		"hint", "remove the webhook from the configuration, or give it another URL")
 	err := r.persist(ctx, "stop", func() error { return r.cfg.Store.Advance(ctx, r.gone(), r.at+1, nil) })
 	if err != nil {

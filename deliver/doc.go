@@ -7,8 +7,9 @@
 // on a schedule of its own until it is accepted or given up.
 //
 // A delivery is made at least once and under the same id however often it is
-// tried; it can come twice, and out of order after a failure. Receivers drop
-// what they have seen by its id and put changes of one source in order by
-// their seq. All of a Follower's state is in the store, so that a restart
+// tried; it can come twice, and deliveries can overtake each other. Receivers
+// drop what they have seen by its id and put changes of one source in order by
+// their seq. The same change is sent as the same bytes on every attempt, unless
+// its source was given another URL, name or tags in between, or removed. All of a Follower's state is in the store, so that a restart
 // forgets no debt.
 package deliver

@@ -3,6 +3,8 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,29 +63,27 @@ type Delivery struct {
 }
 
 // A Follower follows the change log for one sink.
-type Follower struct {
-	cfg FollowerConfig
-	at  freshet.Cursor // everything up to here is owed or not wanted
-}
+type Follower struct{ cfg FollowerConfig }
 
-// NewFollower returns a Follower. It takes up the sink's place in the log or,
-// for a sink that is new, gives it one: every change that is committed after
-// NewFollower has returned will be delivered.
+// NewFollower returns a Follower. It gives a sink that is new a place in the
+// log: every change that is committed after NewFollower has returned will be
+// delivered. There must not be two Runs at once under one name.
 func NewFollower(ctx context.Context, cfg FollowerConfig) (*Follower, error) {
 	f := &Follower{cfg: cfg.withDefaults()}
-	at, err := f.place(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("place of sink %s in the log: %w", cfg.Name, err)
-	}
-	f.at = at
-	return f, nil
+	_, err := f.place(ctx)
+	return f, err
 }
 
 // place returns where the sink goes on. Where a new sink begins is kept as the
 // place of another reader, because the place of a sink that has been sent
 // nothing is zero, and so is that of one that was never heard of.
-func (f *Follower) place(ctx context.Context) (freshet.Cursor, error) {
-	at, err := f.cfg.Store.Place(ctx, f.cfg.Name)
+func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("place of sink %s in the log: %w", f.cfg.Name, err)
+		}
+	}()
+	at, err = f.cfg.Store.Place(ctx, f.cfg.Name)
 	if err != nil || at > 0 {
 		return at, err
 	}
@@ -92,17 +92,20 @@ func (f *Follower) place(ctx context.Context) (freshet.Cursor, error) {
 	if err != nil || begun > 0 {
 		return begun - 1, err
 	}
-	var end freshet.Cursor
 	if !f.cfg.History {
-		if end, err = f.cfg.Store.LastChange(ctx); err != nil {
+		if at, err = f.cfg.Store.LastChange(ctx); err != nil {
 			return 0, err
 		}
 	}
-	return end, f.cfg.Store.Advance(ctx, beginning, end+1, nil)
+	return at, f.cfg.Store.Advance(ctx, beginning, at+1, nil)
 }
 
-// gone is the reader whose place says that the endpoint wants nothing more.
-func (f *Follower) gone() string { return f.cfg.Name + " gone " + f.cfg.Endpoint }
+// gone is the reader whose place says that the endpoint wants nothing more. It
+// is named by a digest, because the URL of an endpoint can hold a secret.
+func (f *Follower) gone() string {
+	sum := sha256.Sum256([]byte(f.cfg.Endpoint))
+	return f.cfg.Name + " gone " + hex.EncodeToString(sum[:16])
+}
 
 // Run delivers until ctx is done. It returns nil when it was asked to stop or
 // the endpoint wants no more deliveries, and otherwise why it could not go on.
@@ -114,10 +117,14 @@ func (f *Follower) Run(ctx context.Context) error {
 		return fmt.Errorf("look whether sink %s is gone: %w", f.cfg.Name, err)
 	}
 	if gone > 0 {
-		f.cfg.Log.Warn("the endpoint has said that it is gone; nothing is delivered until it is another", "endpoint", f.cfg.Endpoint)
+		f.cfg.Log.Warn("the endpoint has said that it is gone; nothing is delivered until it is another")
 		return nil
 	}
-	r := newRound(f)
+	at, err := f.place(ctx)
+	if err != nil {
+		return err
+	}
+	r := newRound(f, at)
 	err = r.run(ctx)
 	r.drain(ctx)
 	if errors.Is(err, errGone) || err != nil && ctx.Err() != nil {

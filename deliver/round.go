@@ -22,6 +22,7 @@ var errGone = errors.New("the endpoint is gone")
 // run; attempts and the listener only send on channels.
 type round struct {
 	*Follower
+	at     freshet.Cursor // everything up to here is owed or not wanted
 	gate   gate
 	flying map[freshet.Cursor]bool // attempts under way
 	done   chan attempt
@@ -43,9 +44,10 @@ type attempt struct {
 	err  error
 }
 
-func newRound(f *Follower) *round {
+func newRound(f *Follower, at freshet.Cursor) *round {
 	return &round{
 		Follower: f,
+		at:       at,
 		flying:   map[freshet.Cursor]bool{},
 		done:     make(chan attempt, f.cfg.Workers),
 		news:     make(chan error, 1),

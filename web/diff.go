@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,6 +27,10 @@ func (a *api) routeDiff(h huma.API, tags []string) {
 		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
 		Summary:     "Compare two versions line by line",
 		Description: "Without from and to it compares the newest version with the one before. With format=unified, or if the client accepts text/plain, it answers in the format of diff -u.",
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Diff](), true, "")},
+			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
 	}, a.diffVersions)
 }
 

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -95,6 +97,14 @@ func (a *api) describe() huma.Config {
 // a Problem, and those that are our fault are logged.
 func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody
+	responses := map[string]*huma.Response{"default": {
+		Description: "What went wrong",
+		Content: map[string]*huma.MediaType{"application/problem+json": {
+			Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, ""),
+		}},
+	}}
+	maps.Copy(responses, op.Responses)
+	op.Responses = responses
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handler(ctx, in)
 		if err == nil {

@@ -89,15 +89,19 @@ type SourceEdit struct {
 	Keep   *KeepEdit   `json:"keep,omitempty"`
 }
 
-// TransformSchema implements [huma.SchemaTransformer]: a part can be set back
-// as a whole.
+// TransformSchema implements [huma.SchemaTransformer]: everything but the URL
+// can be set back, the parts also as a whole.
 func (SourceEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
-	for _, name := range []string{"select", "keep"} {
-		if part := s.Properties[name]; part != nil && part.Ref != "" {
-			whole := *r.SchemaFromRef(part.Ref)
-			whole.Nullable = true
-			s.Properties[name] = &whole
+	for name, field := range s.Properties {
+		if field.Ref != "" {
+			part := *r.SchemaFromRef(field.Ref)
+			field = &part
+			s.Properties[name] = field
 		}
+		for _, inner := range field.Properties {
+			inner.Nullable = true
+		}
+		field.Nullable = name != "url"
 	}
 	return s
 }

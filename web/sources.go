@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +43,6 @@ func (a *api) routeSources(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "add-source", Method: http.MethodPost, Path: "/api/v1/sources", Tags: tags,
 		Summary: "Watch a source", DefaultStatus: http.StatusCreated,
-		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, a.addSource)
 	route(h, a, huma.Operation{
 		OperationID: "get-source", Method: http.MethodGet, Path: "/api/v1/sources/{id}", Tags: tags,
@@ -51,7 +51,6 @@ func (a *api) routeSources(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "edit-source", Method: http.MethodPatch, Path: "/api/v1/sources/{id}", Tags: tags,
 		Summary: "Change a source",
-		Errors:  []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, a.editSource)
 	route(h, a, huma.Operation{
 		OperationID: "remove-source", Method: http.MethodDelete, Path: "/api/v1/sources/{id}", Tags: tags,
@@ -61,6 +60,11 @@ func (a *api) routeSources(h huma.API) {
 		OperationID: "poll-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/poll", Tags: tags,
 		Summary:     "Poll a source as soon as the budget and its host allow",
 		Description: "Answers 200 with the outcome, or 202 if the poll has not ended when the wait is over.",
+		Responses: map[string]*huma.Response{"202": {
+			Description: "Accepted", Content: map[string]*huma.MediaType{"application/json": {
+				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[PollAnswer](), true, ""),
+			}},
+		}},
 	}, a.pollSource)
 }
 
