@@ -1,0 +1,200 @@
+package sqlite_test
+
+import (
+	"archive/tar"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"freshet"
+	"freshet/sqlite"
+)
+
+// TestSeries stores real series of versions and says how much room they take,
+// beside zstd and a packed git repository. FRESHET_BODIES names a folder of
+// archives, NAME.tgz, each with the versions of one source in the order of
+// their names.
+func TestSeries(t *testing.T) {
+	folder := os.Getenv("FRESHET_BODIES")
+	if folder == "" {
+		t.Skip("FRESHET_BODIES names no folder of series")
+	}
+	archives, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no series in %s: %v", folder, err)
+	}
+	var total figures
+	t.Logf("%-26s %4s %9s %9s %9s %9s %9s %9s", "series", "n", "raw", "zstd", "git pack", "payload", "file", "ns/write")
+	for _, archive := range archives {
+		versions := readSeries(t, archive)
+		if len(versions) < 2 {
+			continue
+		}
+		f := storeSeries(t, versions)
+		f.git = packSeries(t, versions)
+		f.log(t, strings.TrimSuffix(filepath.Base(archive), ".tgz"))
+		total.n += f.n
+		total.raw += f.raw
+		total.zstd += f.zstd
+		total.git += f.git
+		total.payload += f.payload
+		total.file += f.file
+		total.took += f.took
+	}
+	total.log(t, "total")
+	if total.payload > total.git {
+		t.Errorf("the store takes %d bytes and a packed git repository %d", total.payload, total.git)
+	}
+}
+
+// figures are what a series takes, in bytes.
+type figures struct {
+	n                             int
+	raw, zstd, git, payload, file int64
+	took                          time.Duration
+}
+
+func (f figures) log(t *testing.T, name string) {
+	t.Helper()
+	t.Logf("%-26s %4d %9d %9d %9d %9d %9d %9d", name, f.n, f.raw, f.zstd, f.git, f.payload, f.file, f.took.Nanoseconds()/int64(f.n))
+}
+
+// readSeries returns the versions in an archive.
+func readSeries(t *testing.T, archive string) [][]byte {
+	t.Helper()
+	f, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type file struct {
+		name string
+		body []byte
+	}
+	var files []file
+	for r := tar.NewReader(unzipped); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base := path.Base(h.Name); h.Typeflag != tar.TypeReg || base[0] < '0' || base[0] > '9' {
+			continue // not a version: those are numbered
+		}
+		body, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file{h.Name, body})
+	}
+	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.name, b.name) })
+	var versions [][]byte
+	for _, f := range files {
+		versions = append(versions, f.body)
+	}
+	return versions
+}
+
+// storeSeries captures the versions, reads them back and measures the store.
+func storeSeries(t *testing.T, versions [][]byte) (f figures) {
+	t.Helper()
+	alone, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := sqlite.Config{Dir: t.TempDir()}
+	s := open(t, cfg)
+	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	before := reopened(t, &s, cfg)
+	for _, body := range versions {
+		began := time.Now()
+		if err := captureText(t.Context(), s, body); err != nil {
+			t.Fatal(err)
+		}
+		f.took += time.Since(began)
+		f.n++
+		f.raw += int64(len(body))
+		f.zstd += int64(len(alone.EncodeAll(body, nil)))
+	}
+	after := reopened(t, &s, cfg)
+	f.payload, f.file = after.Bodies, after.File-before.File
+	for i, body := range versions {
+		if text, err := s.Text(t.Context(), "a", i+1); err != nil || string(text) != string(body) {
+			t.Errorf("version %d is not what was captured: %v", i+1, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// reopened closes a store, so that its log is folded in, and measures it.
+func reopened(t *testing.T, s **sqlite.Store, cfg sqlite.Config) sqlite.Size {
+	t.Helper()
+	if err := (*s).Close(); err != nil {
+		t.Fatal(err)
+	}
+	*s = open(t, cfg)
+	size, err := (*s).Size(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+// packSeries commits the versions to a git repository and returns the size of
+// its pack.
+func packSeries(t *testing.T, versions [][]byte) (size int64) {
+	t.Helper()
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	git("init", "-q")
+	for _, body := range versions {
+		if err := os.WriteFile(filepath.Join(dir, "body"), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git("add", "body")
+		git("commit", "-q", "--allow-empty", "-m", "v")
+	}
+	git("gc", "-q", "--aggressive", "--prune=now")
+	packs, err := filepath.Glob(filepath.Join(dir, ".git/objects/pack/*.pack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pack := range packs {
+		info, err := os.Stat(pack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	return size
+}
