@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"freshet": main})
+}
+
+// TestScripts uses the program as its users do. Each script of testdata/script
+// has a data directory of its own. Run with UPDATE_SCRIPTS=1 to accept what
+// commands print now, then read the git diff.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("FRESHET_DATA", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("FRESHET_ALLOW_CIDR", "127.0.0.0/8")
+			e.Setenv("FRESHET_HOST_DELAY", "10ms")
+			e.Setenv("FRESHET_BUDGET", "50/s")
+			e.Setenv("TZ", "UTC")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"await":    await,
+			"origin":   origin,
+			"receiver": receiver,
+			"occupy":   occupy,
+			"hangup":   hangup,
+			"follow":   follow,
+			"hits":     hits,
+			"ready":    ready,
+		},
+	})
+}
+
+// exits runs a command and wants an exit code: exits 4 freshet show nothing.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s exits with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// await runs a command again and again until it prints what is wanted, or
+// twenty seconds have passed: await 'version 2' freshet list.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile("(?m)" + args[0])
+	last := ""
+	if !eventually(func() bool {
+		out, _ := command(ts, args[1:]).CombinedOutput()
+		last = string(out)
+		return want.MatchString(last)
+	}) {
+		ts.Fatalf("%s never printed %q, at last:\n%s", strings.Join(args[1:], " "), args[0], last)
+	}
+}
+
+// follow runs a command until it prints what is wanted, then interrupts it and
+// wants it to end well: follow 'seq":1' freshet changes --follow --json.
+func follow(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile(args[0])
+	cmd := command(ts, args[1:])
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer patience.Stop()
+	found := false
+	for lines := bufio.NewScanner(out); !found && lines.Scan(); {
+		found = want.MatchString(lines.Text())
+	}
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(out)
+	ts.Check(err)
+	ts.Logf("%s", rest)
+	if err := cmd.Wait(); err != nil || !found {
+		ts.Fatalf("%s: %v; printed %q: %t", strings.Join(args[1:], " "), err, args[0], found)
+	}
+}
+
+// command returns a command as the script would run it.
+func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), os.Environ()
+	for _, name := range []string{"FRESHET_DATA", "FRESHET_CONFIG", "FRESHET_SERVER", "FRESHET_ALLOW_CIDR", "FRESHET_HOST_DELAY", "FRESHET_BUDGET", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+// eventually reports whether something becomes true within twenty seconds.
+func eventually(is func() bool) bool {
+	deadline := time.After(20 * time.Second)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-deadline:
+			return false
+		case <-look.C:
+		}
+	}
+	return true
+}
+
+// ready waits until a daemon holds the data directory and serves, and puts its
+// address into $API.
+func ready(ts *testscript.TestScript, _ bool, _ []string) {
+	if !eventually(func() bool {
+		a, err := readAddress(ts.Getenv("FRESHET_DATA"))
+		if err != nil || a.url == "" {
+			return false
+		}
+		resp, err := http.Get(a.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		ts.Setenv("API", a.url)
+		return resp.StatusCode == http.StatusOK && resp.Header.Get(instanceHeader) == a.instance
+	}) {
+		ts.Fatalf("the daemon never became ready")
+	}
+}
+
+// origin serves the files of a folder of the script, as they are at the time
+// of each request, and puts its address into $ORIGIN: origin site.
+func origin(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	var served atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hits" {
+			fmt.Fprint(w, served.Load())
+			return
+		}
+		defer served.Add(1)
+		text, err := os.ReadFile(filepath.Join(dir, filepath.Base(r.URL.Path)))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		tag := fmt.Sprintf(`"%x"`, sha256.Sum256(text))
+		w.Header().Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Write(text)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("ORIGIN", server.URL)
+}
+
+// hits waits until the origin has served so many requests: hits 2.
+func hits(ts *testscript.TestScript, _ bool, args []string) {
+	awaitCount(ts, ts.Getenv("ORIGIN")+"/hits", args[0])
+}
+
+// awaitCount waits until a server of this test has counted far enough.
+func awaitCount(ts *testscript.TestScript, url, wanted string) {
+	want, err := strconv.Atoi(wanted)
+	ts.Check(err)
+	got := 0
+	if !eventually(func() bool {
+		resp, err := http.Get(url)
+		ts.Check(err)
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		ts.Check(err)
+		got, err = strconv.Atoi(string(text))
+		ts.Check(err)
+		return got >= want
+	}) {
+		ts.Fatalf("%d were counted, want %d", got, want)
+	}
+}
+
+// receiver takes signed webhooks at $RECEIVER with the secret in $SECRET. With
+// an argument it waits until so many were received: receiver, receiver 2.
+func receiver(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) > 0 {
+		awaitCount(ts, ts.Getenv("RECEIVER"), args[0])
+		return
+	}
+	key := bytes.Repeat([]byte("k"), 32)
+	verify, err := webhooks.NewWebhookRaw(key)
+	ts.Check(err)
+	var taken atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, taken.Load())
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err := cmp.Or(err, verify.Verify(body, r.Header)); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		taken.Add(1)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("RECEIVER", server.URL)
+	ts.Setenv("SECRET", "whsec_"+base64.StdEncoding.EncodeToString(key))
+}
+
+// occupy takes a port and puts its address into $TAKEN.
+func occupy(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	ts.Setenv("TAKEN", l.Addr().String())
+}
+
+// hangup asks the processes in the background to read their settings anew.
+func hangup(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(syscall.SIGHUP))
+	}
+}
