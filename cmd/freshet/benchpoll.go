@@ -168,7 +168,7 @@ const settle = 500 * time.Millisecond
 
 // round measures a side that is at work; polls says how many it has made.
 func (b *pollBench) round(ctx context.Context, polls func() int64) (r pollRate, err error) {
-	if err := pause(ctx, settle); err != nil {
+	if err := pause(ctx, min(settle, b.length)); err != nil {
 		return r, err
 	}
 	from, cpu, made := time.Now(), cpuTime(), polls()

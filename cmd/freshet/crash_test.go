@@ -21,6 +21,7 @@ var (
 // truth is the web's own log of requests, a receiver of webhooks and a client of
 // the change stream, all of which outlive the daemon.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	chance := rand.New(rand.NewPCG(*crashSeed, 0))
 	rig := newCrashRig(t, *crashSeed)
 	for kill := range *crashKills {

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// runBench runs a short benchmark as a user would.
+func runBench(t *testing.T, args ...string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	cmd := exec.Command("freshet", append([]string{"bench"}, append(args, "--json", "--dir", dir)...)...)
+	cmd.Stderr = t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the benchmark failed: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the benchmark left %v behind (%v), want nothing", left, err)
+	}
+	return out
+}
+
+func TestBenchPollMeasuresBothSides(t *testing.T) {
+	t.Parallel()
+	var results []pollResult
+	if err := json.Unmarshal(runBench(t, "poll", "--sources", "40", "--concurrency", "8", "--for", "300ms", "--rounds", "2"), &results); err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 2 {
+		t.Fatalf("%d kinds of answers were measured, want 2", len(results))
+	}
+	for _, r := range results {
+		if len(r.Rounds) != 2 || r.Bare.PerSecond <= 0 || r.Freshet.PerSecond <= 0 {
+			t.Errorf("%s: %d rounds, %.0f and %.0f polls a second; want two rounds and some polls", r.Answers, len(r.Rounds), r.Bare.PerSecond, r.Freshet.PerSecond)
+		}
+	}
+}
+
+func TestBenchHoldReportsAndJudges(t *testing.T) {
+	t.Parallel()
+	out := runBench(t, "hold", "--sources", "100", "--rate", "200/s", "--for", "1s", "--every", "300ms", "--changed", "0.5")
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	var report holdReport
+	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Polls == 0 || report.Failed > 0 || report.Captured < 100 || report.Store == 0 {
+		t.Errorf("the last report is %+v; want polls, all pages captured and no failure", report)
+	}
+	if last := lines[len(lines)-1]; !strings.Contains(last, `"lateness_grew"`) {
+		t.Errorf("the last line is no verdict: %s", last)
+	}
+}
+
+func TestJudgeSeesGrowth(t *testing.T) {
+	run := func(change func(i int, r *holdReport)) (reports []holdReport) {
+		for i := range 9 {
+			r := holdReport{PerSecond: 500, MostLate: 0.01, RSS: 100 << 20}
+			change(i, &r)
+			reports = append(reports, r)
+		}
+		return reports
+	}
+	tests := []struct {
+		name        string
+		change      func(i int, r *holdReport)
+		late, grown bool
+	}{
+		{"steady", func(int, *holdReport) {}, false, false},
+		{"caches that fill up at first", func(i int, r *holdReport) { r.RSS = int64(min(i, 3)+1) * 50 << 20 }, false, false},
+		{"ever later", func(i int, r *holdReport) { r.MostLate = float64(i) / 10 }, true, false},
+		{"ever slower", func(i int, r *holdReport) { r.PerSecond -= float64(i) * 30 }, true, false},
+		{"a leak", func(i int, r *holdReport) { r.RSS += int64(i) * 10 << 20 }, false, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if v := judge(run(tt.change)); v.LateGrew != tt.late || v.RSSGrew != tt.grown {
+				t.Errorf("judged as %q", v)
+			}
+		})
+	}
+	if v := judge(nil); v.LateGrew || v.RSSGrew {
+		t.Errorf("a run without reports is judged as %q", v)
+	}
+}
