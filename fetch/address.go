@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"net/netip"
+	"slices"
 )
 
 // A block is a range of addresses and what it is set aside for.
@@ -88,20 +89,10 @@ func reservation(a netip.Addr) (b block, reservedAddr bool) {
 	return block{}, !a.IsValid()
 }
 
-// isMetadata reports whether a, or an address wrapped in it, belongs to a
-// metadata service.
+// isMetadata reports whether a belongs to a metadata service. The address has
+// been unmapped.
 func isMetadata(a netip.Addr) bool {
-	for _, p := range metadata {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	for _, inner := range wrapped(a) {
-		if isMetadata(inner) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Forms of IPv6 address that carry an IPv4 address, which some router on the

@@ -91,6 +91,16 @@ func TestEgressEnds(t *testing.T) {
 	})
 }
 
+// TestEgressSwitch refuses a 101, whose body no deadline would end.
+func TestEgressSwitch(t *testing.T) {
+	addr := serve(t, say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
+	res, err := fetch.NewEgress(fetch.Config{Allow: loopback}).Do(post(t, "http://"+addr+"/"))
+	if err == nil {
+		res.Body.Close()
+	}
+	wantClass(t, err, fetch.FailProtocol)
+}
+
 // TestTrusted talks to a server on loopback, and follows it nowhere.
 func TestTrusted(t *testing.T) {
 	s := httptest.NewServer(http.RedirectHandler("http://10.0.0.1/", http.StatusFound))

@@ -72,6 +72,8 @@ func TestRefusedURLs(t *testing.T) {
 		{raw: "http://example.com/a b", says: "space"},
 		{raw: " http://example.com/", says: "space"},
 		{raw: "http://example.com/\x00", says: "control"},
+		{raw: `http://example.com/a\b`, says: "backslash"},
+		{raw: "http://９３.184.215.14/", says: "IPv4"},
 		{raw: "http://example.com/%zz", says: "hexadecimal"},
 		{raw: "http://example.com:99999/", says: "port"},
 		{raw: "http://example.com:+80/", says: "port"},

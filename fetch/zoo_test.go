@@ -190,9 +190,13 @@ func animals() map[string]func(*testing.T) animal {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	zeros := strings.Repeat("\x00", 8<<20)
 	zoo := map[string]func(*testing.T) animal{
-		"size-infinite_body":       flood(ok+"\r\n", "endless "),
-		"size-chunk_1byte":         limited(flood(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"), fetch.Config{WireBytes: 100_000}),
-		"size-content_length_huge": checked(flood(ok+"Content-Length: 10000000000\r\n\r\n", "x"), wantBody("")),
+		"size-infinite_body": flood(ok+"\r\n", "endless "),
+		"size-chunk_1byte":   limited(flood(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"), fetch.Config{WireBytes: 100_000}),
+		"size-content_length_huge": checked(flood(ok+"Content-Length: 10000000000\r\n\r\n", "x"), func(t *testing.T, res freshet.Response) {
+			if res.WireBytes != 0 {
+				t.Errorf("%d bytes were read of a body that is known to be too large", res.WireBytes)
+			}
+		}),
 
 		"size-gzip_bomb":             page(200, zipped(zeros), "Content-Encoding", "gzip"),
 		"size-brotli_bomb":           page(200, brotliedText(zeros), "Content-Encoding", "br"),
@@ -318,6 +322,19 @@ func downgrades(t *testing.T) animal {
 // trusting returns a configuration that trusts a server's certificate.
 func trusting(s *httptest.Server) fetch.Config {
 	return fetch.Config{RootCAs: s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+}
+
+// TestHeaderLimit takes a header of nearly the limit and refuses one beyond it.
+func TestHeaderLimit(t *testing.T) {
+	for size, class := range map[int]freshet.Failure{250 << 10: "", 260 << 10: fetch.FailLargeHeader} {
+		a := page(200, "page", "X-Long", strings.Repeat("x", size))(t)
+		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
+		if class != "" {
+			wantClass(t, err, class)
+		} else if err != nil {
+			t.Errorf("a header of %d bytes is refused: %v", size, err)
+		}
+	}
 }
 
 // TestNobodyThere covers what keeps a request from leaving at all.
