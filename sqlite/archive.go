@@ -155,8 +155,8 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 	if c, err = b.change(e, o, from, f.Summary); err != nil {
 		return c, err
 	}
-	_, err = b.exec("UPDATE standings SET head = ?, head_recipe = ?, changes = ?, changed_at = ? WHERE source = ?",
-		e.head, f.Recipe, e.changes, seen.value(), e.key)
+	_, err = b.exec("UPDATE standings SET head = ?, head_recipe = ?, changes = ?, changed_at = ?, last_change = ? WHERE source = ?",
+		e.head, f.Recipe, e.changes, seen.value(), int64(e.changed), e.key)
 	return c, err
 }
 
@@ -182,8 +182,10 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	if o.Modified.After(c.After) && !o.Modified.After(c.Before) {
 		c.Modified = momentOf(o.Modified).time()
 	}
-	_, err := b.exec(`INSERT INTO changes (cursor, source, seq, number, from_hash, to_hash, after, before, modified, summary)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, int64(c.Cursor), e.key, int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
+	prev := e.changed
+	e.changed = c.Cursor
+	_, err := b.exec(`INSERT INTO changes (cursor, source, prev, seq, number, from_hash, to_hash, after, before, modified, summary)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
 		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary)
 	return c, err
 }

@@ -172,15 +172,11 @@ func (b *batch) purge(e *entry) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	for at := int64(e.last); at != 0; {
-		prev, err := b.number("SELECT prev FROM outcomes WHERE cursor = ?", at)
-		if err != nil {
-			return err
-		}
-		if _, err := b.exec("DELETE FROM outcomes WHERE cursor = ?", at); err != nil {
-			return err
-		}
-		at = prev
+	if err := b.unlog("outcomes", e.last); err != nil {
+		return err
+	}
+	if err := b.unlog("changes", e.changed); err != nil {
+		return err
 	}
 	err := b.query("SELECT id FROM bodies WHERE source = ?", []driver.Value{e.key}, func(v []driver.Value) error {
 		b.forget = append(b.forget, v[0].(int64))
@@ -189,7 +185,7 @@ func (b *batch) purge(e *entry) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"attempts", "versions", "bodies", "envelopes", "changes", "beliefs", "standings"} {
+	for _, table := range []string{"attempts", "versions", "bodies", "envelopes", "beliefs", "standings"} {
 		if _, err := b.exec("DELETE FROM "+table+" WHERE source = ?", e.key); err != nil {
 			return fmt.Errorf("%s of source %s: %w", table, e.id, err)
 		}
@@ -197,4 +193,19 @@ func (b *batch) purge(e *entry) error {
 	b.staged[e.id] = nil
 	_, err = b.exec("DELETE FROM sources WHERE key = ?", e.key)
 	return err
+}
+
+// unlog deletes the rows of one source from a log, from the newest back.
+func (b *batch) unlog(table string, last freshet.Cursor) error {
+	for at := int64(last); at != 0; {
+		prev, err := b.number("SELECT prev FROM "+table+" WHERE cursor = ?", at)
+		if err != nil {
+			return err
+		}
+		if _, err := b.exec("DELETE FROM "+table+" WHERE cursor = ?", at); err != nil {
+			return err
+		}
+		at = prev
+	}
+	return nil
 }

@@ -19,14 +19,25 @@ func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	return c, err
 }
 
+// selectOwnChanges follows the changes of one source from the newest back to a
+// place.
+const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
+		SELECT cursor, prev FROM changes WHERE cursor = ?
+		UNION ALL
+		SELECT c.cursor, c.prev FROM own JOIN changes c ON c.cursor = own.prev WHERE own.prev > ?
+	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor JOIN sources s ON s.key = c.source
+	WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?`
+
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
 	query := "SELECT " + changeColumns + " FROM changes c JOIN sources s ON s.key = c.source WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?"
 	args := []any{q.After, limited(q.Limit)}
 	if q.Source != "" {
-		// The order by seq is the order by cursor, and there is an index for it.
-		query = "SELECT " + changeColumns + " FROM sources s JOIN changes c ON c.source = s.key WHERE s.id = ? AND c.cursor > ? ORDER BY c.seq LIMIT ?"
-		args = []any{q.Source, q.After, limited(q.Limit)}
+		e, err := s.remembered(ctx, q.Source)
+		if err != nil {
+			return nil, err
+		}
+		query, args = selectOwnChanges, []any{e.changed, q.After, q.After, limited(q.Limit)}
 	}
 	var found []freshet.Change
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {

@@ -54,6 +54,7 @@ type entry struct {
 	hash      freshet.Hash
 	text, raw int64 // its bodies
 	changes   int64
+	changed   freshet.Cursor // of the newest change
 
 	envelope    int64  // of the newest version
 	envelopeSum uint64 // to tell whether the next one has the same

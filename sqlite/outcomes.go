@@ -63,22 +63,14 @@ func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (strin
 		}
 		return all + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{q.After, limit}, nil
 	}
-	if s.cfg.ReadOnly {
-		if err := s.load(ctx); err != nil {
-			return "", nil, fault(s.path, "reading outcomes", err)
-		}
+	e, err := s.remembered(ctx, q.Source)
+	if err != nil {
+		return "", nil, err
 	}
-	s.mu.RLock()
-	e := s.entries[q.Source]
-	var last freshet.Cursor
-	if e != nil {
-		last = e.last
-	}
-	s.mu.RUnlock()
 	if q.Newest {
-		return selectOwnOutcomes + "WHERE o.cursor < ? LIMIT ?", []any{last, 0, q.Source, before, limit}, nil
+		return selectOwnOutcomes + "WHERE o.cursor < ? LIMIT ?", []any{e.last, 0, q.Source, before, limit}, nil
 	}
-	return selectOwnOutcomes + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{last, q.After, q.Source, q.After, limit}, nil
+	return selectOwnOutcomes + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{e.last, q.After, q.Source, q.After, limit}, nil
 }
 
 // limited returns a limit for SQL, where a negative one bounds nothing.

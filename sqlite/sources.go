@@ -107,3 +107,18 @@ func (s *Store) tallied(id freshet.SourceID, st freshet.Standing) freshet.Standi
 	full.Changes, full.ChangedAt = st.Changes, st.ChangedAt
 	return full
 }
+
+// remembered returns a copy of the entry of a source, empty if there is none.
+func (s *Store) remembered(ctx context.Context, id freshet.SourceID) (entry, error) {
+	if s.cfg.ReadOnly { // somebody else may have written since
+		if err := s.load(ctx); err != nil {
+			return entry{}, fault(s.path, "reading the store", err)
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if e := s.entries[id]; e != nil {
+		return *e, nil
+	}
+	return entry{}, nil
+}

@@ -36,6 +36,7 @@ CREATE TABLE standings (
 	last_modified TEXT NOT NULL DEFAULT '',
 	changes       INTEGER NOT NULL DEFAULT 0,
 	changed_at    INTEGER,
+	last_change   INTEGER NOT NULL DEFAULT 0,
 
 	begun         INTEGER,
 	seen          INTEGER,
@@ -45,7 +46,7 @@ CREATE TABLE standings (
 	err           TEXT NOT NULL DEFAULT '',
 	requests      INTEGER NOT NULL DEFAULT 0,
 	polls         INTEGER NOT NULL DEFAULT 0,
-	last          INTEGER NOT NULL DEFAULT 0 -- outcome
+	last_outcome  INTEGER NOT NULL DEFAULT 0
 );
 
 -- Polls that have begun and not ended. Like outcomes it has no foreign key: the
@@ -121,9 +122,11 @@ CREATE TABLE versions (
 	PRIMARY KEY (source, number)
 ) WITHOUT ROWID;
 
+-- The log of changes, chained by source like that of outcomes.
 CREATE TABLE changes (
 	cursor    INTEGER PRIMARY KEY AUTOINCREMENT,
-	source    INTEGER NOT NULL REFERENCES sources (key) ON DELETE CASCADE,
+	source    INTEGER NOT NULL,
+	prev      INTEGER NOT NULL,
 	seq       INTEGER NOT NULL,
 	number    INTEGER NOT NULL,
 	from_hash BLOB NOT NULL,
@@ -133,7 +136,6 @@ CREATE TABLE changes (
 	modified  INTEGER,
 	summary   TEXT NOT NULL
 );
-CREATE UNIQUE INDEX changes_by_source ON changes (source, seq);
 
 CREATE TABLE places (
 	reader TEXT PRIMARY KEY,
