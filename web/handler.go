@@ -64,6 +64,7 @@ func (c Config) withDefaults() Config {
 type api struct {
 	Config
 	started time.Time
+	events  fanout
 }
 
 // maxBody is the largest request body.

@@ -187,8 +187,6 @@ type pollSourceOutput struct {
 // maxPollWait is the longest that a request waits for its poll.
 const maxPollWait = 5 * time.Minute
 
-var errWaited = errors.New("the wait is over")
-
 func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceOutput, error) {
 	wait, err := waitOf(in.Wait, maxPollWait)
 	if err != nil {
@@ -212,35 +210,4 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 	}
 	outcome := outcomeOf(o)
 	return &pollSourceOutput{Status: http.StatusOK, Body: PollAnswer{Outcome: &outcome}}, nil
-}
-
-// patience returns a context that ends with errWaited after a wait, or when
-// the program stops.
-func (a *api) patience(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(wait, func() { cancel(errWaited) })
-	ended := make(chan struct{})
-	if a.Stop != nil {
-		go func() {
-			select {
-			case <-a.Stop:
-				cancel(errWaited)
-			case <-ended:
-			}
-		}()
-	}
-	return ctx, func() {
-		timer.Stop()
-		close(ended)
-		cancel(nil)
-	}
-}
-
-// waitOf reads a wait parameter. More than the most means the most.
-func waitOf(s string, most time.Duration) (time.Duration, error) {
-	d, err := ParseDuration(s)
-	if err != nil {
-		return 0, invalid("query.wait", err.Error(), s)
-	}
-	return min(time.Duration(d), most), nil
 }

@@ -69,10 +69,12 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		s := &stream{api: a, tail: tail{store: a.Store, at: at, source: in.Source}, w: w, control: http.NewResponseController(w)}
-		err := s.run(r.Context(), given)
-		if err != nil && r.Context().Err() == nil {
-			a.Log.Debug("a stream has ended", "at", s.tail.at, "err", err)
+		s := &stream{api: a, place: place{at, in.Source}, w: w, control: http.NewResponseController(w)}
+		ctx, cancel := a.untilStop(r.Context())
+		defer cancel()
+		err := s.run(ctx, given)
+		if err != nil && ctx.Err() == nil {
+			a.Log.Debug("a stream has ended", "at", s.at, "err", err)
 		}
 	}}, nil
 }
@@ -80,10 +82,9 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 // A stream is one client that follows the change log.
 type stream struct {
 	*api
-	tail    tail
+	place
 	w       http.ResponseWriter
 	control *http.ResponseController
-	pending bytes.Buffer // to be sent at once
 }
 
 // run sends changes until the client or the program ends it.
@@ -92,79 +93,85 @@ func (s *stream) run(ctx context.Context, given bool) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
 	s.w.WriteHeader(http.StatusOK)
-	s.pending.WriteString("retry: 2000\n")
+	greeting := "retry: 2000\n"
 	if !given {
-		fmt.Fprintf(&s.pending, ": no place was given; this begins at the end of the log, after %d\n", s.tail.at)
+		greeting += fmt.Sprintf(": no place was given; this begins at the end of the log, after %d\n", s.at)
 	}
-	s.pending.WriteByte('\n')
+	if err := s.send([]byte(greeting + "\n")); err != nil {
+		return err
+	}
 	for {
-		changes, err := s.tail.read(ctx, streamPage)
-		if err != nil {
-			return err
+		p := s.events.page(s.place, func(p *eventPage) { s.load(ctx, p) })
+		if p.err != nil {
+			return p.err
 		}
-		if err := s.tell(ctx, changes); err != nil {
-			return err
+		s.at = p.to
+		if p.n > 0 {
+			if err := s.send(p.events); err != nil {
+				return err
+			}
 		}
-		if len(changes) == streamPage {
-			continue
+		if p.n == streamPage {
+			continue // there may be more
 		}
-		over, err := s.wait(ctx)
-		if over || err != nil {
+		if err := s.wait(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// tell sends changes, and whatever is pending before them.
-func (s *stream) tell(ctx context.Context, changes []freshet.Change) error {
+// load reads and encodes what follows the stream's place. Other streams may
+// wait for it, so it is finished even if this client has gone.
+func (s *stream) load(ctx context.Context, p *eventPage) {
+	ctx = context.WithoutCancel(ctx)
+	tail := tail{store: s.Store, at: s.at, source: s.source}
+	changes, err := tail.read(ctx, streamPage)
+	if err != nil {
+		p.err = err
+		return
+	}
+	var events bytes.Buffer
 	told := teller{store: s.Store}
 	for _, c := range changes {
 		source, err := told.source(ctx, c.Source)
 		if err != nil {
-			return err
+			p.err = err
+			return
 		}
 		data, err := json.Marshal(deliver.Envelope(c, source, s.Base))
 		if err != nil {
-			return fmt.Errorf("encode change %d: %w", c.Cursor, err)
+			p.err = fmt.Errorf("encode change %d: %w", c.Cursor, err)
+			return
 		}
-		writeEvent(&s.pending, "change", strconv.FormatInt(int64(c.Cursor), 10), data)
+		writeEvent(&events, "change", strconv.FormatInt(int64(c.Cursor), 10), data)
 	}
-	return s.flush()
+	p.events, p.n, p.to = events.Bytes(), len(changes), tail.at
 }
 
-// flush sends what is pending. A client that does not take it in time is cut
-// off: it finds its place again when it comes back.
-func (s *stream) flush() error {
-	if s.pending.Len() == 0 {
-		return nil
-	}
+// send sends what it is given at once. A client that does not take it in time
+// is cut off: it finds its place again when it comes back.
+func (s *stream) send(events []byte) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writePatience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set a deadline: %w", err)
 	}
-	if _, err := s.pending.WriteTo(s.w); err != nil {
+	if _, err := s.w.Write(events); err != nil {
 		return fmt.Errorf("write to the client: %w", err)
 	}
 	return s.control.Flush()
 }
 
-// wait returns when there is a change to read, or true when the stream is over.
-// Meanwhile it gives signs of life.
-func (s *stream) wait(ctx context.Context) (over bool, err error) {
+// wait returns when there is a change to read, and meanwhile gives signs of
+// life.
+func (s *stream) wait(ctx context.Context) error {
 	for {
-		waiting, cancel := s.patience(ctx, heartbeat)
-		err := s.Store.Wait(waiting, s.tail.at)
+		waiting, cancel := context.WithTimeoutCause(ctx, heartbeat, errWaited)
+		err := s.Store.Wait(waiting, s.at)
 		cancel()
-		if err == nil || !errors.Is(err, errWaited) {
-			return false, err
+		if err == nil || ctx.Err() != nil || !errors.Is(err, errWaited) {
+			return err
 		}
-		select {
-		case <-s.Stop:
-			return true, nil
-		default:
-		}
-		s.pending.WriteString(": still here\n\n")
-		if err := s.flush(); err != nil {
-			return false, err
+		if err := s.send([]byte(": still here\n\n")); err != nil {
+			return err
 		}
 	}
 }

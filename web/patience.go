@@ -1,0 +1,47 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	errWaited  = errors.New("the wait is over")
+	errStopped = fmt.Errorf("the program is stopping: %w", errWaited)
+)
+
+// patience returns a context that ends with errWaited after a wait, or with
+// errStopped when the program stops.
+func (a *api) patience(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	ctx, release := a.untilStop(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errWaited)
+	return ctx, func() {
+		cancel()
+		release()
+	}
+}
+
+// untilStop returns a context that ends with errStopped when the program
+// stops.
+func (a *api) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-a.Stop:
+			cancel(errStopped)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// waitOf reads a wait parameter. More than the most means the most.
+func waitOf(s string, most time.Duration) (time.Duration, error) {
+	d, err := ParseDuration(s)
+	if err != nil {
+		return 0, invalid("query.wait", err.Error(), s)
+	}
+	return min(time.Duration(d), most), nil
+}
