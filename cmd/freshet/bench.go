@@ -114,7 +114,12 @@ func (r *benchRig) spend(b sched.Budget) {
 func (r *benchRig) work(ctx context.Context, do func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	running, stop := context.WithCancel(ctx)
-	group.Go(func() error { return r.daemon.Run(running) })
+	defer stop()
+	ended, err := r.start(running)
+	if err != nil {
+		return err
+	}
+	group.Go(func() error { return <-ended })
 	group.Go(func() error {
 		defer stop()
 		return do(ctx)

@@ -105,8 +105,11 @@ func (b *holdBench) hold(ctx context.Context, rig *benchRig) error {
 	m := holdMeter{rig: rig, budget: b.budget, began: time.Now(), cpu: cpuTime()}
 	m.from = m.began
 	var reports []holdReport
-	for ctx.Err() == nil && time.Since(m.began) < b.length {
+	for time.Since(m.began) < b.length {
 		r, err := m.report(ctx, min(b.every, b.length-time.Since(m.began)))
+		if ctx.Err() != nil {
+			break // interrupted: judge by what there is
+		}
 		if err != nil {
 			return err
 		}
@@ -160,9 +163,9 @@ func (m *holdMeter) report(ctx context.Context, wait time.Duration) (r holdRepor
 	r.Late, r.UnderWay = s.Late.Seconds(), s.UnderWay
 	r.RSS, r.Goroutines = residentBytes(), runtime.NumGoroutine()
 	r.CPU = (cpu - m.cpu).Seconds() / now.Sub(m.from).Seconds()
-	r.Store = dirBytes(m.rig.data)
+	r.Store, err = storeSize(m.rig.data)
 	m.from, m.polls, m.cpu = now, s.Polls, cpu
-	return r, nil
+	return r, err
 }
 
 // residentBytes returns how much memory this process holds, or zero where that
@@ -181,20 +184,6 @@ func residentBytes() int64 {
 		}
 	}
 	return 0
-}
-
-// dirBytes returns the size of the files in a directory.
-func dirBytes(dir string) (sum int64) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			sum += info.Size()
-		}
-	}
-	return sum
 }
 
 // A holdVerdict compares the last third of a run with the third in the middle.

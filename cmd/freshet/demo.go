@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"freshet/policy"
 	"freshet/sched"
@@ -102,7 +103,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.node, err = openNode(ctx, nodeConfig{settings: d.settings}); err != nil {
+	if d.node, err = openNode(ctx, nodeConfig{settings: d.inHaste()}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.node.close()) }()
@@ -111,32 +112,43 @@ func (d *demo) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 2)
-	go func() { ended <- server.Run(running) }()
-	go func() { ended <- d.node.daemon.Run(running) }()
-	err = d.show(running, ended)
-	stop()
-	for range cap(ended) {
-		if e := <-ended; e != nil && !errors.Is(e, context.Canceled) {
-			err = errors.Join(err, e)
-		}
-	}
-	return err
+	// What runs beside the view ends after it, so that an interrupted demo
+	// still says how it ended.
+	group, failing := errgroup.WithContext(context.WithoutCancel(ctx))
+	running, stop := context.WithCancel(failing)
+	group.Go(func() error { return server.Run(running) })
+	group.Go(func() error { return d.node.daemon.Run(running) })
+	group.Go(func() error {
+		defer stop()
+		return d.show(ctx, running)
+	})
+	return group.Wait()
 }
 
-// show looks at every page once, starts the clock and shows what happens. It
-// returns early if anything ends before its time, which it puts back.
-func (d *demo) show(ctx context.Context, ended chan error) error {
-	early := func(err error) error {
-		ended <- err
-		return nil
+// inHaste returns the settings for the first look at all pages. What has been
+// spent stays spent, but only for as long as the budget says: one of many short
+// stretches leaves next to nothing to the first minute of the demo.
+func (d *demo) inHaste() settings {
+	s := d.settings
+	s.limits.Budget = sched.Budget{Polls: 6, Per: 50 * time.Millisecond, Instant: 50 * time.Millisecond}
+	return s
+}
+
+// show waits until every page has been looked at once, sets the limits of the
+// demo and shows what happens, until ctx is done, the time is over, or what runs
+// beside it ends.
+func (d *demo) show(ctx, running context.Context) error {
+	for d.node.daemon.Status().Polls < int64(len(d.web.Pages())) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-running.Done():
+			return nil
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
-	baseline, err := d.firstLook(ctx)
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	stage := d.newStage(baseline)
+	d.node.daemon.SetLimits(d.limits)
+	stage := d.newStage(len(d.web.Requests()))
 	view := d.newView(stage)
 	view.open()
 	defer view.close()
@@ -151,15 +163,15 @@ func (d *demo) show(ctx context.Context, ended chan error) error {
 	defer tick.Stop()
 	for {
 		select {
-		case err := <-ended:
-			return early(err)
+		case <-running.Done():
+			return nil
 		case <-ctx.Done():
-			return d.finish(ctx, stage, view)
+			return d.finish(running, stage, view)
 		case <-over:
-			return d.finish(ctx, stage, view)
+			return d.finish(running, stage, view)
 		case <-tick.C:
 		}
-		if err := stage.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		if err := stage.look(running, time.Now()); err != nil {
 			return err
 		}
 		if err := view.draw(stage.scene()); err != nil {
@@ -168,30 +180,10 @@ func (d *demo) show(ctx context.Context, ended chan error) error {
 	}
 }
 
-// finish shows how it ended, also if that was by Ctrl-C.
+// finish shows how it ended.
 func (d *demo) finish(ctx context.Context, stage *demoStage, view *demoView) error {
-	if err := stage.look(context.WithoutCancel(ctx), time.Now()); err != nil {
+	if err := stage.look(ctx, time.Now()); err != nil {
 		return err
 	}
 	return view.finish(stage.scene())
-}
-
-// firstLook has every page looked at once as fast as the hosts allow, and then
-// sets the limits of the demo. It returns how many requests that took.
-func (d *demo) firstLook(ctx context.Context) (requests int, err error) {
-	pages := int64(len(d.web.Pages()))
-	// Spent is spent, but only for as long as the budget says. One of many
-	// short stretches leaves next to nothing to the first minute of the demo.
-	rush := d.limits
-	rush.Budget = sched.Budget{Polls: 6, Per: 50 * time.Millisecond, Instant: 50 * time.Millisecond}
-	d.node.daemon.SetLimits(rush)
-	for d.node.daemon.Status().Polls < pages {
-		select {
-		case <-ctx.Done():
-			return 0, nil
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	d.node.daemon.SetLimits(d.limits)
-	return len(d.web.Requests()), nil
 }
