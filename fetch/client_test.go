@@ -56,6 +56,15 @@ func TestFetch(t *testing.T) {
 	}
 }
 
+// TestLongHeaders are not kept: they would be stored with every version.
+func TestLongHeaders(t *testing.T) {
+	a := page(200, "page", "Link", strings.Repeat("x", 9<<10), "Expires", "0")(t)
+	res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: a.url})
+	if err != nil || res.Header.Get("Link") != "" || res.Header.Get("Expires") != "0" {
+		t.Errorf("got header %.200v and %v, want Expires without Link", res.Header, err)
+	}
+}
+
 // TestConditional asks with validators and without.
 func TestConditional(t *testing.T) {
 	const old = "Mon, 02 Jan 2006 15:04:05 GMT"

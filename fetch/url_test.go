@@ -82,6 +82,7 @@ func TestRefusedURLs(t *testing.T) {
 		{raw: "http://-a.example/", says: "not a valid name"},
 		{raw: "http://" + strings.Repeat("a", 64) + ".example/", says: "not a valid name"},
 		{raw: "http://exa\u200bmple\uff0fx/", says: "not a valid name"},
+		{raw: "http://%65xample.com/", says: "escapes"},
 		{raw: "http://[::1", says: "brackets"},
 		{raw: "http://[1.2.3.4]/", says: "not an IPv6"},
 		{raw: "http://127.0.0.1/", says: "loopback", hint: "--allow-cidr 127.0.0.0/8"},
