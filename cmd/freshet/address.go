@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -28,8 +29,13 @@ const instanceHeader = "Freshet-Instance"
 // An address is where a daemon listens, and the name of its run.
 type address struct{ url, instance string }
 
+// newAddress returns where a listener is reached from this machine.
 func newAddress(at net.Addr) address {
-	return address{"http://" + at.String(), rand.Text()}
+	where := at.String()
+	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		where = net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return address{"http://" + where, rand.Text()}
 }
 
 // write leaves the address in a data directory.

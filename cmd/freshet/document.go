@@ -19,7 +19,7 @@ type document struct {
 	env     func(string) string
 	anchors map[string]ast.Node
 	sources []listedSource
-	hooks   map[string]int // names of webhooks and their lines
+	hooks   map[string]listedHook // by name
 }
 
 // A field is a key that a mapping may have, and what to do with its value.
@@ -35,7 +35,7 @@ func readDocument(file string, text []byte, s *settings, env func(string) string
 		configError: configError{file: file, lines: strings.Split(string(text), "\n")},
 		env:         env,
 		anchors:     map[string]ast.Node{},
-		hooks:       map[string]int{},
+		hooks:       map[string]listedHook{},
 	}
 	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {

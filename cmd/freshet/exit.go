@@ -57,6 +57,12 @@ func exitCode(err error) int {
 
 // complain tells the operator what went wrong and, if it is known, what to do.
 func (p *program) complain(err error) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range several.Unwrap() {
+			p.complain(err)
+		}
+		return
+	}
 	if c, ok := errors.AsType[*configError](err); ok {
 		fmt.Fprint(p.err, c.Details())
 	}

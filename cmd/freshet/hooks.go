@@ -9,6 +9,26 @@ import (
 	"freshet"
 )
 
+// A listedHook is where a webhook stands in the file.
+type listedHook struct {
+	node ast.Node
+	path string
+}
+
+// admitHooks checks the webhooks against all settings.
+func (d *document) admitHooks(s *settings) {
+	for _, w := range s.webhooks {
+		if _, err := newWebhook(*s, w); err != nil {
+			at := d.hooks[w.Name]
+			text := err.Error()
+			if hint := freshet.HintOf(err); hint != "" {
+				text += "; " + hint
+			}
+			d.report(at.node, at.path, "%s", text)
+		}
+	}
+}
+
 // webhook returns a reader of one item of the list of webhooks.
 func (d *document) webhook(s *settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
@@ -38,10 +58,10 @@ func (d *document) webhook(s *settings) func(ast.Node, string) {
 			d.report(n, path, "%v", err)
 			return
 		}
-		if line, twice := d.hooks[w.Name]; twice {
-			d.report(n, path, "the name %q is taken by the webhook in line %d", w.Name, line)
+		if other, twice := d.hooks[w.Name]; twice {
+			d.report(n, path, "the name %q is taken by the webhook in line %d", w.Name, firstToken(other.node).Position.Line)
 		}
-		d.hooks[w.Name] = firstToken(n).Position.Line
+		d.hooks[w.Name] = listedHook{n, path}
 		s.webhooks = append(s.webhooks, w)
 	}
 }

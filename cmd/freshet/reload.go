@@ -63,6 +63,7 @@ func (s *serving) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	to.fetch.Self = s.now.fetch.Self
 	if err := s.receivers.check(to.webhooks); err != nil {
 		return err
 	}

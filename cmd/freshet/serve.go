@@ -77,9 +77,8 @@ func (s *serving) run(ctx context.Context) (err error) {
 	}
 	defer l.Close()
 	s.warn(l.Addr())
-	own := s.now // what the daemon must not fetch from is known only now
-	own.fetch.Self = []netip.AddrPort{ownAddress(l)}
-	if s.node, err = openNode(ctx, nodeConfig{settings: own, log: s.log, observe: s.metrics.Outcome}); err != nil {
+	s.now.fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
+	if s.node, err = openNode(ctx, nodeConfig{settings: s.now, log: s.log, observe: s.metrics.Outcome}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.close()) }()

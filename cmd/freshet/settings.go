@@ -103,6 +103,7 @@ func (p *program) settings(cmd *cobra.Command) (settings, error) {
 		}
 	}
 	doc.admit(&s) // only now is it known which addresses are allowed
+	doc.admitHooks(&s)
 	if err := doc.err(); err != nil {
 		faults = append([]error{err}, faults...)
 	}

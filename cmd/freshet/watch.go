@@ -67,7 +67,7 @@ With --json each change is a CloudEvent on a line of its own.`,
 		},
 	}
 	flags := cmd.Flags()
-	optionFlags(flags, "budget", "host-delay", "allow-cidr", "policy", "log-level")
+	optionFlags(flags, "budget", "host-delay", "allow-cidr", "policy")
 	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, as far as its host allows")
 	flags.IntVarP(&w.most, "count", "n", 0, "end after so many changes")
 	recipeFlags(flags, &w.recipe, &kind)
