@@ -83,7 +83,8 @@ func (c *codec) encodeDelta(body, base []byte) ([]byte, error) {
 	history := zstd.WithEncoderDictRaw(0, base)
 	frame := append(make([]byte, 0, len(body)/32+64), frameDelta)
 	if len(base)+len(body) > 2*smallBody {
-		enc, err := newEncoder(zstd.SpeedFastest, 1<<bits.Len(uint(len(base)+len(body))), history)
+		// The table of the fastest level is too small for so long a history.
+		enc, err := newEncoder(zstd.SpeedBetterCompression, 1<<bits.Len(uint(len(base)+len(body))), history)
 		if err != nil {
 			return nil, err
 		}

@@ -32,6 +32,10 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	if err := checkLibrary(ctx, db); err != nil {
 		return err
 	}
+	version, known, err := s.schema(ctx, db)
+	if err != nil || version == known {
+		return err
+	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -39,9 +43,6 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, files,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithSlog(s.log))
 	if err != nil {
-		return err
-	}
-	if err := s.checkSchema(ctx, db); err != nil {
 		return err
 	}
 	done, err := p.Up(ctx)
@@ -54,27 +55,45 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	return os.Chmod(s.path, 0o600)
 }
 
-// checkSchema refuses a database that a newer Freshet has written.
-func (s *Store) checkSchema(ctx context.Context, db *sql.DB) error {
-	known, err := fs.Glob(migrations, "migrations/*.sql")
+// schema returns the version of the schema, zero if there is none yet, and the
+// newest that is known. It refuses a database that a newer Freshet has written.
+func (s *Store) schema(ctx context.Context, db *sql.DB) (version, known int64, err error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	var version sql.NullInt64
-	err = db.QueryRowContext(ctx, "SELECT max(version_id) FROM "+versionTable).Scan(&version)
-	if err != nil && strings.Contains(err.Error(), "no such table") {
-		if s.cfg.ReadOnly {
-			return fmt.Errorf("%s is not a store: %w", s.path, freshet.ErrNotFound)
-		}
-		return nil // it is new
+	known = int64(len(files))
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = ?", versionTable).Scan(&tables); err != nil {
+		return 0, 0, err
 	}
-	if err != nil {
-		return err
+	if tables == 0 {
+		return 0, known, nil
 	}
-	if version.Int64 > int64(len(known)) {
-		return freshet.WithHint(
-			fmt.Errorf("%s has schema %d, and this freshet knows only up to %d", s.path, version.Int64, len(known)),
+	if err := db.QueryRowContext(ctx, "SELECT ifnull(max(version_id), 0) FROM "+versionTable).Scan(&version); err != nil {
+		return 0, 0, err
+	}
+	if version > known {
+		return 0, 0, freshet.WithHint(
+			fmt.Errorf("%s has schema %d, and this freshet knows only up to %d", s.path, version, known),
 			"a newer freshet has written it: use that one, or restore a backup from before")
+	}
+	return version, known, nil
+}
+
+// checkSchema refuses to look at a database that this Freshet cannot read.
+func (s *Store) checkSchema(ctx context.Context, db *sql.DB) error {
+	version, known, err := s.schema(ctx, db)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		return fmt.Errorf("%s is not a store: %w", s.path, freshet.ErrNotFound)
+	}
+	if version < known {
+		return freshet.WithHint(
+			fmt.Errorf("%s has schema %d, and this freshet reads only %d", s.path, version, known),
+			"start freshet serve on it once, which brings it up to date")
 	}
 	return nil
 }
