@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"freshet"
 	"freshet/content"
@@ -176,10 +178,12 @@ func (c *crashChecks) checkManners(t *testing.T) {
 	if most := c.web.MaxInWindow(crashBudget.Per); float64(most) > crashBudget.Polls {
 		t.Errorf("%d requests in %v, want at most %g", most, crashBudget.Per, crashBudget.Polls)
 	}
-	for _, host := range c.web.Hosts() {
-		if gap, ok := c.web.MinGap(host); ok && gap < crashDelay {
-			t.Errorf("two requests to %s came %v apart, want at least %v", host, gap, crashDelay)
+	last := map[string]synth.Request{}
+	for _, r := range c.web.Requests() {
+		if before, ok := last[r.Host]; ok && r.At.Sub(before.At) < crashDelay {
+			t.Errorf("two requests to %s came %v apart, want at least %v:\n  %s\n  %s", r.Host, r.At.Sub(before.At), crashDelay, c.account(t, before), c.account(t, r))
 		}
+		last[r.Host] = r
 	}
 	for _, r := range c.web.Early() {
 		c.early++
@@ -189,6 +193,25 @@ func (c *crashChecks) checkManners(t *testing.T) {
 			c.excused++
 		}
 	}
+}
+
+// account says what the daemon has on record about a request.
+func (c *crashChecks) account(t *testing.T, r synth.Request) string {
+	at := func(m time.Time) string { return m.UTC().Format("15:04:05.000000") }
+	life := 0
+	for life < len(c.deaths) && c.deaths[life].Before(r.At) {
+		life++
+	}
+	outcomes, err := c.store.Outcomes(t.Context(), freshet.OutcomeQuery{Source: r.Page})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outcomes {
+		if !o.Began.After(r.At) && !o.Ended.Before(r.At) {
+			return fmt.Sprintf("%s at %s in life %d: began %s, ended %s", r.Page, at(r.At), life, at(o.Began), at(o.Ended))
+		}
+	}
+	return fmt.Sprintf("%s at %s in life %d: no outcome on record", r.Page, at(r.At), life)
 }
 
 // knewBetter reports whether an answer that forbade a request was on record

@@ -43,6 +43,7 @@ type crashRig struct {
 
 	kills, frozen, unready int
 	recoveries             []time.Duration
+	deaths                 []time.Time
 }
 
 func newCrashRig(t *testing.T, seed uint64) *crashRig {
@@ -159,6 +160,7 @@ func (d *crashDaemon) kill(t *testing.T) {
 		t.Fatalf("the daemon had ended by itself after %d kills: %v\n%s", d.rig.kills, d.cmd.ProcessState, d.log.String())
 	}
 	d.rig.kills++
+	d.rig.deaths = append(d.rig.deaths, time.Now())
 }
 
 // settle starts the daemon once more with next to nothing to spend, so that the
