@@ -1,27 +1,36 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
+	"os"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/sqlite"
 )
 
 func (p *program) check() *cobra.Command {
-	var asJSON bool
+	var asJSON, stored bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Check a configuration file and print the settings in force",
+		Short: "Check a configuration file, and the data if asked to",
 		Long: `Check a configuration file and print the settings that serve would work with:
 flags, environment, file and defaults taken together. What is printed can be
 used as a configuration file; secrets are left out.
 
-All problems of the file are told, each with its line. The exit code is then 1.`,
-		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json",
+All problems of the file are told, each with its line. The exit code is then 1.
+
+With --store the data directory is read through instead: the pages of the
+database, the hash of every version and the numbers of every change. A daemon
+may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
+		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json\n  freshet check --store --data /var/lib/freshet",
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -32,6 +41,9 @@ All problems of the file are told, each with its line. The exit code is then 1.`
 			s, err := p.settings(cmd)
 			if err != nil {
 				return err
+			}
+			if stored {
+				return p.checkStore(cmd.Context(), s.data)
 			}
 			if asJSON {
 				return p.printJSON(orderless(s.effective()))
@@ -45,8 +57,26 @@ All problems of the file are told, each with its line. The exit code is then 1.`
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&stored, "store", false, "check all that is stored instead")
 	optionFlags(cmd.Flags(), serveFlags...)
 	return cmd
+}
+
+// checkStore reads all that is stored and says whether it is what was written.
+func (p *program) checkStore(ctx context.Context, dir string) (err error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrNotFound), "name one with --data or FRESHET_DATA")
+	}
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.Check(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "all that is stored in %s is as it was written\n", dir)
+	return err
 }
 
 // effective returns the settings in the shape of a configuration file. What is

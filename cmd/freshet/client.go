@@ -42,15 +42,15 @@ func (e *apiError) Error() string {
 	return strings.Join(faults, "; ")
 }
 
-// Is makes the errors that the exit code depends on known by the status.
+// Is makes the errors that the exit code depends on known again.
 func (e *apiError) Is(target error) bool {
-	switch e.Status {
-	case http.StatusNotFound:
-		return target == freshet.ErrNotFound
-	case http.StatusConflict:
-		return target == freshet.ErrConflict
-	case http.StatusServiceUnavailable, http.StatusInsufficientStorage:
-		return target == freshet.ErrStorage
+	switch target {
+	case freshet.ErrNotFound:
+		return e.Status == http.StatusNotFound
+	case freshet.ErrConflict:
+		return e.Status == http.StatusConflict
+	case freshet.ErrStorage, freshet.ErrDamaged: // no status of their own
+		return e.Status >= 500 && strings.Contains(e.Detail, target.Error())
 	}
 	return false
 }

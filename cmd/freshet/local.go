@@ -24,6 +24,10 @@ import (
 // wait for changes takes up to a minute.
 const patience = 90 * time.Second
 
+// impatience is how long polls under way may go on when somebody at a terminal
+// has asked to stop.
+const impatience = time.Second
+
 // clientVerb makes cmd a verb that calls the API. If polls is set and there is
 // no daemon, polls can be asked for all the same.
 func (p *program) clientVerb(cmd *cobra.Command, polls bool, run func(ctx context.Context, c *client, args []string) error) *cobra.Command {
@@ -86,7 +90,7 @@ func (c *client) answers(ctx context.Context, instance string) bool {
 
 // here returns a client of an API over the data directory in this process.
 func here(ctx context.Context, s settings, polls bool) (*client, error) {
-	n, err := openNode(ctx, nodeConfig{settings: s, policy: never{}, unbound: true})
+	n, err := openNode(ctx, nodeConfig{settings: s, policy: never{}, unbound: true, grace: impatience})
 	if err != nil {
 		return nil, err
 	}

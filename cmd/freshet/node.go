@@ -32,6 +32,7 @@ type nodeConfig struct {
 	policy  freshet.Policy        // nil means the one that the settings name
 	observe func(freshet.Outcome) // may be nil
 	unbound bool                  // poll no source because its MaxGap has passed
+	grace   time.Duration         // for polls under way at the end; 0 means that of package live
 }
 
 // openNode opens the store in the data directory and puts a daemon over it,
@@ -69,6 +70,7 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 			Logs:    cfg.logs,
 			Log:     cfg.log,
 			Observe: cfg.observe,
+			Grace:   cfg.grace,
 		}),
 	}, nil
 }

@@ -88,7 +88,7 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 		return fmt.Errorf("make a place to work: %w", err)
 	}
 	defer os.RemoveAll(w.data)
-	if w.node, err = openNode(ctx, nodeConfig{settings: w.settings, observe: w.observe}); err != nil {
+	if w.node, err = openNode(ctx, nodeConfig{settings: w.settings, observe: w.observe, grace: impatience}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.node.close()) }()
