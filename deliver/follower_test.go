@@ -447,11 +447,16 @@ func TestFollowerPassesPurgedChanges(t *testing.T) {
 		r.answers(func(deliver.Event) error { return errDown })
 		stop := r.follow(nil)
 		r.capture("other")
-		synctest.Wait()
+		synctest.Wait() // one change is owed
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.capture("other") // and one has not been read
 		if err := r.store.RemoveSource(t.Context(), "other", true); err != nil {
 			t.Fatal(err)
 		}
 		r.answers(func(deliver.Event) error { return nil })
+		stop = r.follow(nil)
 		time.Sleep(time.Hour) // never ends if the follower runs in circles
 		c := r.capture(page)
 		synctest.Wait()

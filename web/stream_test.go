@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -322,6 +323,61 @@ func TestStreamCutByClient(t *testing.T) {
 	stream.next()
 	cancel()
 	r.api.Close()
+}
+
+// A countingStore counts how often somebody sat down to wait for a change.
+type countingStore struct {
+	freshet.Store
+	waits  atomic.Int64
+	seated chan struct{} // holds one sign that somebody did
+}
+
+func (s *countingStore) Wait(ctx context.Context, after freshet.Cursor) error {
+	s.waits.Add(1)
+	select {
+	case s.seated <- struct{}{}:
+	default:
+	}
+	return s.Store.Wait(ctx, after)
+}
+
+// Whoever waits for a change sleeps until there is one, and does not run in
+// circles over changes of other sources or a page that was empty.
+func TestWaitersRest(t *testing.T) {
+	var store *countingStore
+	r := newRig(t, func(c *web.Config) {
+		store = &countingStore{Store: c.Store, seated: make(chan struct{}, 1)}
+		c.Store = store
+	})
+	r.watch("page")
+	r.watch("other")
+	r.capture("other", 1)
+	r.do("GET", "/api/v1/changes?after=0&source=page&wait=50ms", nil).is(200)
+	if n := store.waits.Swap(0); n != 1 {
+		t.Errorf("a long poll waited %d times for one answer", n)
+	}
+	<-store.seated
+	for _, query := range []string{"", "?after=0&source=page"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		stream, _ := r.follow(ctx, query, "")
+		stream.next()
+		if query == "" {
+			<-store.seated // it has seen the end of the log
+		}
+		for i := range 3 {
+			c := r.capture("page", i+1)
+			if query != "" {
+				r.capture("other", i+2)
+			}
+			if e, ok := stream.next(); !ok || query == "" && e.id != strconv.FormatInt(int64(c.Cursor), 10) {
+				t.Fatalf("the stream brought %+v, want change %d", e, c.Cursor)
+			}
+		}
+		if n := store.waits.Swap(0); n > 12 {
+			t.Errorf("the stream %q waited %d times for three changes", query, n)
+		}
+		cancel()
+	}
 }
 
 func FuzzWriteEvent(f *testing.F) {
