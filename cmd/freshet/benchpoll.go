@@ -216,10 +216,13 @@ func (b *pollBench) bareRound(ctx context.Context, bare *bareLoop) (pollRate, er
 	return r, err
 }
 
+// A roundTrip sends a request with a client of its own.
+type roundTrip func(*http.Request) (*http.Response, error)
+
 // A bareLoop asks for page after page and does the least with the answers: it
 // is what polling costs before anybody has done anything with it.
 type bareLoop struct {
-	workers []*http.Client // one each, so that each keeps its connection
+	workers []roundTrip // one client each, so that each keeps its connection
 	urls    []string
 	hash    bool
 	etags   []string // by page; as each was last given
@@ -230,7 +233,7 @@ type bareLoop struct {
 func newBareLoop(plan benchPlan, urls []string) *bareLoop {
 	l := &bareLoop{urls: urls, etags: make([]string, len(urls)), hash: plan.changed > 0}
 	for range plan.workers {
-		l.workers = append(l.workers, fetch.Trusted(time.Minute))
+		l.workers = append(l.workers, fetch.Trusted(time.Minute).Do)
 	}
 	return l
 }
@@ -251,7 +254,7 @@ func (l *bareLoop) run(ctx context.Context, worker int) {
 }
 
 // poll asks for one page, conditionally as the daemon would.
-func (l *bareLoop) poll(ctx context.Context, client *http.Client, page int) error {
+func (l *bareLoop) poll(ctx context.Context, send roundTrip, page int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.urls[page], nil)
 	if err != nil {
 		return err
@@ -259,7 +262,7 @@ func (l *bareLoop) poll(ctx context.Context, client *http.Client, page int) erro
 	if tag := l.etags[page]; tag != "" {
 		req.Header.Set("If-None-Match", tag)
 	}
-	resp, err := client.Do(req)
+	resp, err := send(req)
 	if err != nil {
 		return err
 	}

@@ -73,8 +73,7 @@ func startOrigin(ctx context.Context, plan benchPlan) (*benchOrigin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the program itself: %w", err)
 	}
-	// It must not hear of Ctrl-C before we are done with it, so it is ended by
-	// its leash and not by ctx.
+	// It is ended by its leash and not by ctx, so that it outlives the last poll.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, "bench-server", "--pages", strconv.Itoa(plan.sources),
 		"--hosts", strconv.Itoa(plan.hosts), "--changed", strconv.FormatFloat(plan.changed, 'g', -1, 64))
 	cmd.Stderr = os.Stderr

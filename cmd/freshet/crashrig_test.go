@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -99,7 +101,7 @@ type crashDaemon struct {
 func (r *crashRig) start(t *testing.T, env ...string) *crashDaemon {
 	t.Helper()
 	d := &crashDaemon{rig: r, ready: make(chan string, 1), read: make(chan struct{}), started: time.Now()}
-	d.cmd = exec.Command("freshet", "serve", "--config", r.config)
+	d.cmd = exec.CommandContext(t.Context(), "freshet", "serve", "--config", r.config)
 	d.cmd.Env = append(os.Environ(), env...)
 	d.cmd.Stderr = &d.log
 	out, err := d.cmd.StdoutPipe()

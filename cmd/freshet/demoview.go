@@ -14,10 +14,7 @@ type demoView struct {
 	*program
 	stage *demoStage
 	form  demoForm
-	lines int // of plain scores, to know when one is due
-	seed  uint64
-	pages int
-	hosts int
+	drawn int // scenes so far
 }
 
 // A demoForm is how a demo is shown.
@@ -39,7 +36,7 @@ const (
 )
 
 func (d *demo) newView(stage *demoStage) *demoView {
-	v := &demoView{program: d.program, stage: stage, seed: d.seed, pages: len(d.web.Pages()), hosts: len(d.web.Hosts())}
+	v := &demoView{program: d.program, stage: stage}
 	switch {
 	case d.json:
 		v.form = asJSON
@@ -66,7 +63,7 @@ func (v *demoView) open() {
 	case asPicture:
 		fmt.Fprint(v.out, ownScreen)
 	case asLines:
-		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a synthetic web: %s, policy %s\n", v.pages, v.hosts, rate(v.stage.limit), v.stage.policy)
+		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a synthetic web: %s, policy %s\n", len(v.stage.web.Pages()), len(v.stage.web.Hosts()), rate(v.stage.limit), v.stage.policy)
 		fmt.Fprintf(v.out, "the first look at all pages took %.1fs and %d requests; the clock starts\n", v.stage.began.Sub(v.stage.started).Seconds(), v.stage.baseline)
 		if line := sameColours(v.stage.policy); line != "" {
 			fmt.Fprintln(v.out, line)
@@ -122,7 +119,7 @@ func (v *demoView) drawLines(s demoScene) error {
 	for _, c := range s.Fresh {
 		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.dim(fmt.Sprintf("%5.1fs late", c.Late)), c.Summary)
 	}
-	if v.lines++; v.lines%scoreLineEvery == 0 {
+	if v.drawn++; v.drawn%scoreLineEvery == 0 && !s.Final {
 		fmt.Fprintln(&b, paint.bold(scoreLine(s)))
 	}
 	_, err := fmt.Fprint(v.out, b.String())
@@ -143,7 +140,6 @@ func (v *demoView) finish(s demoScene) error {
 		return v.printLine(s)
 	}
 	if v.form == asLines {
-		v.lines = 0 // the summary says the score
 		if err := v.drawLines(s); err != nil {
 			return err
 		}
