@@ -40,21 +40,16 @@ the same selectors is refused with exit code 5.`,
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
 	return p.clientVerb(cmd, true, func(ctx context.Context, c *client, urls []string) error {
-		if urls[0] == "-" && len(urls) == 1 {
-			var err error
-			if urls, err = p.readURLs(); err != nil {
-				return err
-			}
-		}
-		if (id != "" || f.name != "") && len(urls) > 1 {
-			return usagef("add: --id and --name are for one URL, not %d", len(urls))
-		}
 		fields := f.fields()
 		if id != "" {
 			fields["id"] = id
 		}
 		if paused {
 			fields["paused"] = true
+		}
+		urls, err := p.listedURLs(urls, fields)
+		if err != nil {
+			return err
 		}
 		var faults []error
 		var added []web.Source
@@ -100,6 +95,19 @@ func (p *program) addOne(ctx context.Context, c *client, url string, fields map[
 		return s, err
 	}
 	return s, failure(answer)
+}
+
+// listedURLs returns the URLs to add, from standard input if that is meant.
+func (p *program) listedURLs(urls []string, fields map[string]any) (listed []string, err error) {
+	if len(urls) == 1 && urls[0] == "-" {
+		if urls, err = p.readURLs(); err != nil {
+			return nil, err
+		}
+	}
+	if len(urls) > 1 && (fields["id"] != nil || fields["name"] != nil) {
+		return nil, usagef("add: --id and --name are for one URL, not %d", len(urls))
+	}
+	return urls, nil
 }
 
 // readURLs reads URLs from standard input.

@@ -216,6 +216,8 @@ func (d *document) scalar(n ast.Node, path string) (string, bool) {
 	switch v := d.resolve(n).(type) {
 	case *ast.NullNode:
 		d.report(v, path, "has no value")
+	case *ast.AliasNode:
+		d.report(v, path, "there is nothing called &%s before this", v.Value.GetToken().Value)
 	case *ast.LiteralNode:
 		return v.Value.Value, true
 	case ast.ScalarNode:

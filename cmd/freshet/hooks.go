@@ -60,6 +60,7 @@ func (d *document) webhook(s *settings) func(ast.Node, string) {
 		}
 		if other, twice := d.hooks[w.Name]; twice {
 			d.report(n, path, "the name %q is taken by the webhook in line %d", w.Name, firstToken(other.node).Position.Line)
+			return
 		}
 		d.hooks[w.Name] = listedHook{n, path}
 		s.webhooks = append(s.webhooks, w)

@@ -80,11 +80,16 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 func (n *node) start(ctx context.Context) (<-chan error, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- n.daemon.Run(ctx) }()
-	for look := time.NewTicker(time.Millisecond); !n.daemon.Status().Running; {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for !n.daemon.Status().Running {
 		select {
 		case err := <-ended:
-			look.Stop()
-			return nil, errors.Join(err, ctx.Err())
+			if ctx.Err() != nil { // asked to stop before it had begun
+				err = nil
+			}
+			ended <- err
+			return ended, err
 		case <-look.C:
 		}
 	}

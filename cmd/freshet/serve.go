@@ -96,13 +96,14 @@ func (s *serving) work(ctx context.Context, l net.Listener) error {
 	var daemon, api sync.WaitGroup
 	failed := func(what string, err error) {
 		if err != nil {
-			fail(fmt.Errorf("%s: %w", what, err))
+			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
 		}
 	}
 	s.receivers = receivers{serving: s, failed: func(err error) { failed("deliver", err) }}
 	if err := s.receivers.replace(ctx, s.now.webhooks); err != nil {
 		return err
 	}
+	defer s.receivers.stop()
 	ended, err := s.node.start(ctx)
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
@@ -130,16 +131,19 @@ func (s *serving) work(ctx context.Context, l net.Listener) error {
 		server.Close()
 	}
 	api.Wait()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		err = cause
+	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
+		err = broke.error
 	}
 	return errors.Join(err, removeAddress(s.now.data))
 }
 
+// A breakdown ends the serving, other than by being asked to stop.
+type breakdown struct{ error }
+
 // announce says where the API is.
 func (s *serving) announce(where address) error {
 	if err := where.write(s.now.data); err != nil {
-		return err
+		s.log.Warn("other verbs will need --server to find this daemon", "err", err)
 	}
 	s.log.Info("at work", "address", where.url, "data", s.now.data, "budget", s.now.limits.Budget.String(),
 		"policy", s.now.policy, "sources", s.node.daemon.Status().Sources)
@@ -173,12 +177,13 @@ func (s *serving) handler(stopped <-chan struct{}) http.Handler {
 	if host, _, err := net.SplitHostPort(s.now.listen); err == nil {
 		names = append(slices.Clone(names), host)
 	}
+	data := s.now.data // a reload must not be seen from a request
 	return web.New(web.Config{
 		Store:   s.node.store,
 		Daemon:  s.node.daemon,
 		Check:   s.now.fetch.CheckURL,
 		Reload:  s.askReload,
-		Size:    func() (int64, error) { return storeSize(s.now.data) },
+		Size:    func() (int64, error) { return storeSize(data) },
 		Stop:    stopped,
 		Hosts:   names,
 		Base:    s.now.publicURL,
