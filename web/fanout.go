@@ -57,14 +57,20 @@ func (f *fanout) page(at place, load func(*eventPage)) *eventPage {
 	f.pages[at] = p
 	f.mu.Unlock()
 
+	defer f.finish(at, p) // even if loading panics, nobody waits for ever
 	load(p)
-	close(p.ready)
-	if p.n == 0 {
-		f.mu.Lock()
-		if f.pages[at] == p {
-			delete(f.pages, at)
-		}
-		f.mu.Unlock()
-	}
 	return p
+}
+
+// finish gives a page to those who wait for it, and forgets it if it is empty.
+func (f *fanout) finish(at place, p *eventPage) {
+	close(p.ready)
+	if p.n > 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pages[at] == p {
+		delete(f.pages, at)
+	}
 }
