@@ -19,6 +19,7 @@ var floors = map[string]int{
 	".":           0,
 	"sched":       1,
 	"policy":      1,
+	"estimate":    1,
 	"fetch":       1,
 	"content":     1,
 	"sqlite":      1,
@@ -33,7 +34,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "lab"}
+var clockless = []string{".", "sched", "policy", "estimate", "lab"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

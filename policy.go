@@ -36,11 +36,19 @@ type Policy interface {
 // An Estimator says how likely sources are to change, from what polls found. A
 // poll sees only that the source differs from the last time: the change fell
 // somewhere in (Since, Ended], how often and when is not known.
+//
+// Like a Policy it is plain state: no clock, no I/O, the same answers to the
+// same calls.
 type Estimator interface {
 	Put(slot Slot, s Source)
 	Remove(slot Slot)
 	Observe(slot Slot, o Outcome)
 
-	// Expect returns how many changes are expected in (from, to].
+	// Expect returns how many changes of a source are expected in (from, to].
 	Expect(slot Slot, from, to time.Time) float64
+
+	// Chances sets dst[slot], for every slot up to len(dst), to the chance
+	// that the source changes in (from, to]; to 0 where there is no source.
+	// It is one call for all sources, because a policy asks at every instant.
+	Chances(dst []float64, from, to time.Time)
 }

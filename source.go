@@ -27,9 +27,16 @@ type Source struct {
 	Name string   // for people; may be empty
 	Tags []string // sorted, without repeats
 
-	Recipe Recipe  // which part of the response counts, and how it is read
-	Weight float64 // importance next to other sources; 0 means 1
-	Paused bool    // known, but not polled
+	Recipe Recipe // which part of the response counts, and how it is read
+	Paused bool   // known, but not polled
+
+	// What a capture is worth, to policies that ask: how long a change can be
+	// captured at all, how its worth falls with the delay, how much this source
+	// matters, and what a poll of it costs next to others (0 means 1).
+	Life    Life
+	Urgency Urgency
+	Weight  float64
+	Cost    float64
 
 	// Whatever the policy says, the time between two polls stays within these
 	// bounds: never sooner than MinGap, at least every MaxGap as far as the
@@ -53,6 +60,9 @@ func (s Source) Host() string {
 
 // Importance returns the weight with its default filled in.
 func (s Source) Importance() float64 { return cmp.Or(s.Weight, 1) }
+
+// Price returns the cost of a poll with its default filled in.
+func (s Source) Price() float64 { return cmp.Or(s.Cost, 1) }
 
 // An Origin says where a source was named.
 type Origin string
