@@ -65,7 +65,7 @@ func (r *crashRig) print(t *testing.T, c *crashChecks) {
 	t.Logf("stream           %d events in %d connections, %d of them repeats", r.stream.events, r.stream.connections, r.stream.repeats)
 	t.Logf("requests         %d, at most %d in any %s (budget %s)", len(r.web.Requests()), r.web.MaxInWindow(crashBudget.Per), crashBudget.Per, crashBudget)
 	t.Logf("closest requests %v apart, to %s (%v owed)", closest.Round(time.Microsecond), host, crashDelay)
-	t.Logf("retry-after      %d requests came early, %d of them because the answer died with the daemon", c.early, c.excused)
+	t.Logf("retry-after      %d answers asked to be left alone, %d requests came early, %d of them because the answer died with the daemon", c.asked, c.early, c.excused)
 }
 
 // progress says in a line how far the campaign is.

@@ -26,7 +26,8 @@ type crashChecks struct {
 
 	hashes            map[crashVersion]freshet.Hash
 	versions, changes int
-	early, excused    int
+	asked             int // answers with Retry-After
+	early, excused    int // requests before that time was over
 }
 
 // check opens the store that the daemon left behind and checks every promise.
@@ -186,6 +187,9 @@ func (c *crashChecks) checkManners(t *testing.T) {
 			t.Errorf("two requests to %s came %v apart, want at least %v:\n  %s\n  %s", r.Host, r.At.Sub(before.At), crashDelay, c.account(t, before), c.account(t, r))
 		}
 		last[r.Host] = r
+		if r.RetryAfter > 0 {
+			c.asked++
+		}
 	}
 	for _, r := range c.web.Early() {
 		c.early++
