@@ -22,12 +22,14 @@ import (
 const crashDir = "FRESHET_TEST_CRASH_DIR"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(crashDir); dir != "" {
-		if err := capture(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for name, child := range map[string]func(string) error{crashDir: capture, syncDir: refuse} {
+		if dir := os.Getenv(name); dir != "" {
+			if err := child(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	os.Exit(m.Run())
 }
@@ -96,7 +98,7 @@ func crashText(id freshet.SourceID, n int) []byte {
 // it acknowledged must be there.
 func TestKill(t *testing.T) {
 	rounds := 20
-	if testing.Short() {
+	if testing.Short() || raced {
 		rounds = 3
 	}
 	dir := t.TempDir()

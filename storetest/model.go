@@ -33,6 +33,9 @@ type modelSource struct {
 // runModel takes random steps with a store and with a model of it, and
 // compares the two.
 func runModel(t *testing.T, open Open) {
+	if raced {
+		t.Skip("one step at a time has no races")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		place, err := os.MkdirTemp(t.TempDir(), "model-")
 		if err != nil {
