@@ -42,6 +42,8 @@ type Daemon struct {
 	flying sync.WaitGroup
 
 	running atomic.Bool
+	started chan struct{}
+	start   sync.Once
 	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
 	fatal   chan error
 	gauges  gauges
@@ -64,11 +66,12 @@ func New(cfg Config) *Daemon {
 		cfg.Grace = 10 * time.Second
 	}
 	return &Daemon{
-		cfg:    cfg,
-		inbox:  newInbox(),
-		heads:  newHeads(),
-		fatal:  make(chan error, 1),
-		limits: cfg.Limits,
+		cfg:     cfg,
+		inbox:   newInbox(),
+		heads:   newHeads(),
+		fatal:   make(chan error, 1),
+		started: make(chan struct{}),
+		limits:  cfg.Limits,
 	}
 }
 
@@ -91,6 +94,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer abandon(nil)
 	d.running.Store(true)
 	defer d.running.Store(false)
+	d.start.Do(func() { close(d.started) })
 
 	tidy, untidy := context.WithCancel(ctx)
 	defer untidy()
@@ -107,6 +111,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	return err
 }
+
+// Started is closed when Run has loaded the sources and begins to poll.
+func (d *Daemon) Started() <-chan struct{} { return d.started }
 
 // load tells the scheduler of all sources and of what was polled of late.
 func (d *Daemon) load(ctx context.Context, s *sched.Scheduler) error {

@@ -80,20 +80,16 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 func (n *node) start(ctx context.Context) (<-chan error, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- n.daemon.Run(ctx) }()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for !n.daemon.Status().Running {
-		select {
-		case err := <-ended:
-			if ctx.Err() != nil { // asked to stop before it had begun
-				err = nil
-			}
-			ended <- err
-			return ended, err
-		case <-look.C:
+	select {
+	case <-n.daemon.Started():
+		return ended, nil
+	case err := <-ended:
+		if ctx.Err() != nil { // asked to stop before it had begun
+			err = nil
 		}
+		ended <- err
+		return ended, err
 	}
-	return ended, nil
 }
 
 // close ends the children that apply selectors and closes the store.
