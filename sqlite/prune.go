@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	cutAtOnce    = 100  // versions dropped in one transaction
+	cutAtOnce    = 100  // versions of a source dropped in one transaction
+	oldestAtOnce = 5000 // versions looked for among those of all sources
 	logAtOnce    = 5000 // outcomes
 	vacuumAtOnce = 2000 // pages given back to the file system
 )
@@ -87,9 +88,9 @@ func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first in
 	var count int
 	var bytes int64
 	seenNext := moment(1<<63 - 1) // when the version was superseded
-	err = eachRow(ctx, s.reader, `SELECT v.number, v.seen,
-		(SELECT length(frame) FROM bodies WHERE id = v.text) + (SELECT iif(v.raw = v.text, 0, length(frame)) FROM bodies WHERE id = v.raw)
-		FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.key}, func(scan func(...any) error) error {
+	err = eachRow(ctx, s.reader, `SELECT v.number, v.seen, iif(?,
+		(SELECT length(frame) FROM bodies WHERE id = v.text) + (SELECT iif(v.raw = v.text, 0, length(frame)) FROM bodies WHERE id = v.raw), 0)
+		FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.keep.Bytes > 0, k.key}, func(scan func(...any) error) error {
 		var number, size int64
 		var seen moment
 		if err := scan(&number, &seen, &size); err != nil {
@@ -111,35 +112,40 @@ func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first in
 // pruneOverall drops what was superseded longest ago until the bounds on all
 // sources together hold.
 func (s *Store) pruneOverall(ctx context.Context, keep freshet.Keep, done *freshet.Pruned) error {
-	for keep.Versions > 0 || keep.Bytes > 0 {
-		var versions int
-		var bytes int64
-		err := s.reader.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM versions), (SELECT ifnull(sum(length(frame)), 0) FROM bodies)").Scan(&versions, &bytes)
-		if err != nil {
-			return fault(s.path, "measuring the store", err)
-		}
-		excess := 0
+	if keep.Versions == 0 && keep.Bytes == 0 {
+		return nil
+	}
+	var versions, bytes int64
+	err := s.reader.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM versions), (SELECT ifnull(sum(length(frame)), 0) FROM bodies)").Scan(&versions, &bytes)
+	if err != nil {
+		return fault(s.path, "measuring the store", err)
+	}
+	for {
+		var excess int64
 		if keep.Versions > 0 {
-			excess = versions - keep.Versions
+			excess = versions - int64(keep.Versions)
 		}
 		if keep.Bytes > 0 && bytes > keep.Bytes {
-			// As many as hold about the excess, if all are of one size.
-			excess = max(excess, 1+int(float64(versions)*float64(bytes-keep.Bytes)/float64(bytes)/2))
+			// Half as many as would do if all were of one size: the rest is
+			// seen to when it is known what these have freed.
+			excess = max(excess, 1+int64(float64(versions)*float64(bytes-keep.Bytes)/float64(bytes)/2))
 		}
 		if excess <= 0 {
 			return nil
 		}
-		n, err := s.cutOldest(ctx, min(excess, cutAtOnce), done)
+		before := *done
+		n, err := s.cutOldest(ctx, min(excess, oldestAtOnce), done)
 		if err != nil || n == 0 {
 			return err
 		}
+		versions -= int64(n)
+		bytes -= done.Bytes - before.Bytes
 	}
-	return nil
 }
 
 // cutOldest drops the n versions that were superseded first, and returns how
 // many it dropped.
-func (s *Store) cutOldest(ctx context.Context, n int, done *freshet.Pruned) (dropped int, err error) {
+func (s *Store) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (dropped int, err error) {
 	first := map[freshet.SourceID]int64{}
 	var order []freshet.SourceID
 	err = eachRow(ctx, s.reader, `SELECT s.id, v.number FROM (
