@@ -27,7 +27,7 @@ func runBench(t *testing.T, args ...string) []byte {
 func TestBenchPollMeasuresBothSides(t *testing.T) {
 	t.Parallel()
 	var results []pollResult
-	if err := json.Unmarshal(runBench(t, "poll", "--sources", "40", "--concurrency", "8", "--for", "300ms", "--rounds", "2"), &results); err != nil {
+	if err := json.Unmarshal(runBench(t, "poll", "--sources", "6", "--concurrency", "8", "--for", "300ms", "--rounds", "2"), &results); err != nil {
 		t.Fatal(err)
 	}
 	if len(results) != 2 {

@@ -128,7 +128,8 @@ func (b *pollBench) measure(ctx context.Context, answers string, plan benchPlan)
 			return err
 		}
 		rig.spend(closed)
-		for range b.rounds {
+		for i := range b.rounds {
+			b.say("%s: round %d of %d", answers, i+1, b.rounds)
 			one, err := b.bareRound(ctx, bare)
 			if err != nil {
 				return err
@@ -146,6 +147,13 @@ func (b *pollBench) measure(ctx context.Context, answers string, plan benchPlan)
 		result.Ratio = result.Freshet.CPU / result.Bare.CPU
 	}
 	return result, err
+}
+
+// say tells somebody who waits at a terminal how far it is.
+func (b *pollBench) say(format string, args ...any) {
+	if isTerminal(b.err) {
+		fmt.Fprintln(b.err, palette(b.colours(b.err)).dim(fmt.Sprintf(format, args...)))
+	}
 }
 
 // median returns the middle of one side's rounds.
@@ -232,7 +240,7 @@ type bareLoop struct {
 
 func newBareLoop(plan benchPlan, urls []string) *bareLoop {
 	l := &bareLoop{urls: urls, etags: make([]string, len(urls)), hash: plan.changed > 0}
-	for range plan.workers {
+	for range min(plan.workers, len(urls)) {
 		l.workers = append(l.workers, fetch.Trusted(time.Minute).Do)
 	}
 	return l
