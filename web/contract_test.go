@@ -81,6 +81,7 @@ func TestContract(t *testing.T) {
 	golden(t, "version", r.do("GET", "/api/v1/sources/news/versions/1", nil).is(200).Body)
 	golden(t, "diff", r.do("GET", "/api/v1/sources/news/diff", nil).is(200).Body)
 	golden(t, "outcomes", r.do("GET", "/api/v1/outcomes?after=0", nil).is(200).Body)
+	golden(t, "outcomes-newest", r.do("GET", "/api/v1/outcomes?newest=true&limit=1", nil).is(200).Body)
 	golden(t, "source-outcomes", r.do("GET", "/api/v1/sources/news/outcomes?limit=1", nil).is(200).Body)
 
 	text := r.do("GET", "/api/v1/sources/news/versions/2/text", nil).is(200)

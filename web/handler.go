@@ -43,8 +43,8 @@ type Config struct {
 	// of any site can have its name resolve to this machine. "*" means any.
 	Hosts []string
 
-	Base    string   // of the URLs in events, such as "https://freshet.example"
-	Sinks   []string // whose deliveries the metrics tell of
+	Base    string          // of the URLs in events, such as "https://freshet.example"
+	Sinks   func() []string // names the sinks whose deliveries are told of; nil means none
 	Version string
 	Metrics *Metrics     // nil means new ones
 	Log     *slog.Logger // nil means silence

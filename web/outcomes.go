@@ -46,7 +46,7 @@ func outcomeOf(o freshet.Outcome) Outcome {
 // An OutcomePage is part of the log of outcomes.
 type OutcomePage struct {
 	Items []Outcome      `json:"items" nullable:"false"`
-	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from"`
+	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from: the next after, or with newest the next before; 0 if there are no older ones"`
 }
 
 // An OutcomeHistory is part of a source's outcomes, the newest first.
@@ -59,7 +59,7 @@ func (a *api) routeOutcomes(h huma.API) {
 	tags := []string{"outcomes"}
 	route(h, a, huma.Operation{
 		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/api/v1/outcomes", Tags: tags,
-		Summary: "Read the log of all polls, the oldest first",
+		Summary: "Read the log of all polls, the oldest first or the newest first",
 	}, a.listOutcomes)
 	route(h, a, huma.Operation{
 		OperationID: "list-source-outcomes", Method: http.MethodGet, Path: "/api/v1/sources/{id}/outcomes", Tags: tags,
@@ -68,19 +68,28 @@ func (a *api) routeOutcomes(h huma.API) {
 }
 
 type listOutcomesInput struct {
-	After freshet.Cursor `query:"after" minimum:"0" doc:"Begin after this cursor"`
-	Limit int            `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	After  freshet.Cursor `query:"after" minimum:"0" doc:"Begin after this cursor"`
+	Newest bool           `query:"newest" doc:"The newest first, going back"`
+	Before freshet.Cursor `query:"before" minimum:"0" doc:"With newest: only those before this cursor; 0 means from the end"`
+	Limit  int            `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
 func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[OutcomePage], error) {
-	outcomes, err := a.Store.Outcomes(ctx, freshet.OutcomeQuery{After: in.After, Limit: min(in.Limit, maxPage)})
+	q := freshet.OutcomeQuery{After: in.After, Limit: min(in.Limit, maxPage)}
+	page := OutcomePage{Items: []Outcome{}, Next: in.After}
+	if in.Newest {
+		q.After, q.Newest, page.Next = in.Before, true, 0
+	}
+	outcomes, err := a.Store.Outcomes(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	page := OutcomePage{Items: []Outcome{}, Next: in.After}
 	for _, o := range outcomes {
 		page.Items = append(page.Items, outcomeOf(o))
 		page.Next = o.Cursor
+	}
+	if in.Newest && len(outcomes) < q.Limit {
+		page.Next = 0
 	}
 	return &bodyOf[OutcomePage]{page}, nil
 }

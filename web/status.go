@@ -132,8 +132,11 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[Status], erro
 
 // sinks returns how far all sinks are.
 func (a *api) sinks(ctx context.Context) ([]Sink, error) {
+	if a.Sinks == nil {
+		return nil, nil
+	}
 	var sinks []Sink
-	for _, name := range a.Sinks {
+	for _, name := range a.Sinks() {
 		s := Sink{Name: name}
 		var err error
 		if s.Place, err = a.Store.Place(ctx, name); err != nil {

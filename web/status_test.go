@@ -35,7 +35,7 @@ func TestHealth(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	r := newRig(t, func(c *web.Config) {
-		c.Sinks = []string{"sink"}
+		c.Sinks = func() []string { return []string{"sink"} }
 		c.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")
@@ -59,7 +59,7 @@ func TestMetrics(t *testing.T) {
 	var metrics *web.Metrics
 	r := newRig(t, func(c *web.Config) {
 		metrics = c.Metrics
-		c.Sinks = []string{"sink"}
+		c.Sinks = func() []string { return []string{"sink"} }
 		c.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")

@@ -65,16 +65,13 @@ type pollLog struct {
 
 // past prints the last outcomes and returns where the log ends.
 func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err error) {
-	if end, err = l.end(ctx); err != nil || limit <= 0 {
-		return end, err
+	var newest web.OutcomePage
+	if err := l.get(ctx, "/outcomes", url.Values{"newest": {"true"}, "limit": {"1"}}, &newest); err != nil || len(newest.Items) == 0 {
+		return 0, err
 	}
-	var shown []web.Outcome
-	if l.source != "" {
-		shown, err = l.ofSource(ctx, limit)
-	} else {
-		shown, err = l.ofAll(ctx, end, limit)
-	}
-	for _, o := range shown {
+	end = newest.Items[0].Cursor
+	shown, err := l.last(ctx, limit)
+	for _, o := range slices.Backward(shown) {
 		if err == nil {
 			err = l.print(ctx, o)
 		}
@@ -82,80 +79,44 @@ func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err 
 	return end, err
 }
 
+// last returns the last outcomes that are wanted, the newest first.
+func (l *pollLog) last(ctx context.Context, limit int) (found []web.Outcome, err error) {
+	query := url.Values{"limit": {strconv.Itoa(min(1000, max(1, limit)))}}
+	for len(found) < limit {
+		items, older, err := l.older(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, l.wanted(items)...)
+		if older == 0 {
+			break
+		}
+		query.Set("before", fmt.Sprint(older))
+	}
+	return found[:min(limit, len(found))], nil
+}
+
+// older returns a page of the log, the newest first, and where to go on; zero
+// at its beginning.
+func (l *pollLog) older(ctx context.Context, query url.Values) ([]web.Outcome, freshet.Cursor, error) {
+	if l.source == "" {
+		query.Set("newest", "true")
+		var page web.OutcomePage
+		err := l.get(ctx, "/outcomes", query, &page)
+		return page.Items, page.Next, err
+	}
+	var page web.OutcomeHistory
+	if err := l.get(ctx, sourcePath(l.source, "outcomes"), query, &page); err != nil || page.Next == nil {
+		return page.Items, 0, err
+	}
+	return page.Items, *page.Next, nil
+}
+
 // wanted drops the outcomes that were not asked for.
 func (l *pollLog) wanted(found []web.Outcome) []web.Outcome {
 	return slices.DeleteFunc(found, func(o web.Outcome) bool {
 		return l.failed && o.Result != freshet.Failed.String() || l.source != "" && o.Source != l.source
 	})
-}
-
-// ofSource returns the last outcomes of one source, the oldest first.
-func (l *pollLog) ofSource(ctx context.Context, limit int) (found []web.Outcome, err error) {
-	query := url.Values{"limit": {"1000"}}
-	for len(found) < limit {
-		var page web.OutcomeHistory
-		if err := l.get(ctx, sourcePath(l.source, "outcomes"), query, &page); err != nil {
-			return nil, err
-		}
-		found = append(found, l.wanted(page.Items)...)
-		if page.Next == nil {
-			break
-		}
-		query.Set("before", fmt.Sprint(*page.Next))
-	}
-	found = found[:min(limit, len(found))]
-	slices.Reverse(found)
-	return found, nil
-}
-
-// ofAll returns the last outcomes up to the end of the log, the oldest first.
-// It looks back further and further until it has enough.
-func (l *pollLog) ofAll(ctx context.Context, end freshet.Cursor, limit int) (found []web.Outcome, err error) {
-	for upper, span := end, freshet.Cursor(min(limit, 1000)); upper > 0 && len(found) < limit; span = min(2*span, 1000) {
-		lower := max(0, upper-span)
-		var page web.OutcomePage
-		if err := l.get(ctx, "/outcomes", cursorQuery(lower, int(upper-lower)), &page); err != nil {
-			return nil, err
-		}
-		items := slices.DeleteFunc(page.Items, func(o web.Outcome) bool { return o.Cursor > upper })
-		found = append(l.wanted(items), found...)
-		upper = lower
-	}
-	return found[max(0, len(found)-limit):], nil
-}
-
-// end returns the last place of the log. The API tells only what comes after a
-// place, so the end is found by halving.
-func (l *pollLog) end(ctx context.Context) (freshet.Cursor, error) {
-	more := func(after freshet.Cursor) (bool, error) {
-		var page web.OutcomePage
-		err := l.get(ctx, "/outcomes", cursorQuery(after, 1), &page)
-		return len(page.Items) > 0, err
-	}
-	low, high := freshet.Cursor(-1), freshet.Cursor(0) // there is something after low, and nothing after high
-	for step := freshet.Cursor(1024); ; step *= 4 {
-		is, err := more(high)
-		if err != nil {
-			return 0, err
-		}
-		if !is {
-			break
-		}
-		low, high = high, high+step
-	}
-	for high-low > 1 {
-		middle := low + (high-low)/2
-		is, err := more(middle)
-		if err != nil {
-			return 0, err
-		}
-		if is {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high, nil
 }
 
 // follow prints outcomes as they come, until ctx is done.

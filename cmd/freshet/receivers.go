@@ -14,9 +14,18 @@ import (
 type receivers struct {
 	*serving
 	failed func(error) // told of one that cannot go on
-	now    []webhook
 	cancel context.CancelFunc
 	flying sync.WaitGroup
+
+	mu  sync.Mutex
+	now []webhook
+}
+
+// names returns the names of the webhooks at work.
+func (r *receivers) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return each(r.now, func(w webhook) string { return w.Name })
 }
 
 // newWebhook returns what sends to a webhook.
@@ -74,6 +83,8 @@ func (r *receivers) replace(ctx context.Context, to []webhook) error {
 			}
 		})
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.now = to
 	return nil
 }

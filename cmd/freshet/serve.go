@@ -99,7 +99,8 @@ func (s *serving) work(ctx context.Context, l net.Listener) error {
 			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
 		}
 	}
-	s.receivers = receivers{serving: s, failed: func(err error) { failed("deliver", err) }}
+	s.receivers.serving = s
+	s.receivers.failed = func(err error) { failed("deliver", err) }
 	if err := s.receivers.replace(ctx, s.now.webhooks); err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (s *serving) handler(stopped <-chan struct{}) http.Handler {
 		Stop:    stopped,
 		Hosts:   names,
 		Base:    s.now.publicURL,
-		Sinks:   each(s.now.webhooks, func(w webhook) string { return w.Name }),
+		Sinks:   s.receivers.names,
 		Version: thisBuild().Version,
 		Metrics: s.metrics,
 		Log:     s.log,
