@@ -84,13 +84,12 @@ func BenchmarkPoll(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("unchanged/callers=%d", callers), func(b *testing.B) {
 			s, sources := watch(b, 10_000)
-			validators := freshet.Validators{ETag: `"5f3-1"`}
 			concurrently(b, callers, func(i int) error {
 				src, at := sources[i*7919%len(sources)], time.Now()
 				if err := s.Begin(context.Background(), freshet.Poll{Source: src, At: at}); err != nil {
 					return err
 				}
-				_, _, err := s.Commit(context.Background(), freshet.Record{Validators: validators, Outcome: freshet.Outcome{
+				_, _, err := s.Commit(context.Background(), freshet.Record{Outcome: freshet.Outcome{
 					Source: src.ID, Since: at.Add(-time.Minute), Began: at, Ended: at.Add(20 * time.Millisecond), Result: freshet.Unchanged,
 					Status: 304, Requests: 1,
 				}})

@@ -1,0 +1,63 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"testing"
+
+	"freshet"
+	"freshet/sqlite"
+)
+
+// TestPruneShrinks gives the room of what was dropped back to the file system.
+func TestPruneShrinks(t *testing.T) {
+	cfg := sqlite.Config{Dir: t.TempDir()}
+	s := open(t, cfg)
+	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 400 {
+		if err := captureText(t.Context(), s, noise(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := reopened(t, &s, cfg)
+	done, err := s.Prune(t.Context(), noon, freshet.Keep{Versions: 2}, 0)
+	if err != nil || done.Versions != 398 || done.Bytes < 398*20_000 {
+		t.Errorf("%+v was dropped, %v; want 398 versions of 20 kB", done, err)
+	}
+	after := reopened(t, &s, cfg)
+	defer s.Close()
+	if after.File > before.File/5 || after.Bodies > 50_000 {
+		t.Errorf("the store went from %+v to %+v, want it to shrink", before, after)
+	}
+	if text, err := s.Text(t.Context(), "a", 399); err != nil || !bytes.Equal(text, noise(398)) {
+		t.Errorf("a version that stayed: %v", err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPruneKeepsChains drops versions that later ones were encoded against.
+func TestPruneKeepsChains(t *testing.T) {
+	dir := filled(t, 130)
+	s := open(t, sqlite.Config{Dir: dir, CacheBytes: 1})
+	defer s.Close()
+	for keep := 120; keep > 0; keep -= 17 {
+		if _, err := s.Prune(t.Context(), noon, freshet.Keep{Versions: keep}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(t.Context()); err != nil {
+			t.Fatalf("with %d versions left: %v", keep, err)
+		}
+		versions, err := s.Versions(t.Context(), "a", 0, 0)
+		if err != nil || len(versions) != keep {
+			t.Fatalf("%d versions are left, want %d: %v", len(versions), keep, err)
+		}
+		for _, v := range versions {
+			if text, err := s.Text(t.Context(), "a", v.Number); err != nil || !bytes.Equal(text, crashText("a", v.Number)) {
+				t.Errorf("version %d: %v", v.Number, err)
+			}
+		}
+	}
+}
