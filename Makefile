@@ -58,11 +58,11 @@ hold: build ## 10,000 sources at 500 polls a second for ten minutes
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in $$FRESHET_BODIES
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
-	$(GO) test -run TestStorage -count=1 -v ./sqlite
+	$(GO) test -run TestSeries -count=1 -v ./sqlite
 
 .PHONY: golden
 golden: ## accept what the code says now as the golden files; read the diff afterwards
-	$(GO) test ./... -update
+	$(GO) test ./web ./content ./deliver ./synth -update
 
 .PHONY: clean
 clean: ## remove what was built

@@ -20,6 +20,13 @@ func codeOf(err error) int {
 	return 0
 }
 
+// noRoom reports whether SQLite could not make the file larger that its readers
+// share: on a full disk that comes before it finds the disk full.
+func noRoom(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
+}
+
 // fault says in the words of package freshet what went wrong while doing
 // something with the database at path.
 func fault(path, doing string, err error) error {
@@ -27,9 +34,15 @@ func fault(path, doing string, err error) error {
 		return nil
 	}
 	wrapped := func(as error) error { return fmt.Errorf("%s in %s: %w: %w", doing, path, as, err) }
+	full := func() error {
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some space, or keep less history")
+	}
+	if noRoom(err) {
+		return full()
+	}
 	switch codeOf(err) {
 	case sqlite3.SQLITE_FULL:
-		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some space, or keep less history")
+		return full()
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return freshet.WithHint(wrapped(freshet.ErrStorage), "see that the data directory and the files in it can be written by this user")
 	case sqlite3.SQLITE_IOERR:
@@ -41,7 +54,7 @@ func fault(path, doing string, err error) error {
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some space, or keep less history")
+		return full()
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return freshet.WithHint(wrapped(freshet.ErrStorage), "see that the data directory and the files in it can be written by this user")
 	}

@@ -44,7 +44,7 @@ func refuse(dir string) error {
 		fmt.Printf("acked %d false\n", acked)
 		return nil
 	}
-	if !errors.Is(err, freshet.ErrStorage) || freshet.HintOf(err) == "" {
+	if !errors.Is(err, freshet.ErrStorage) || !errors.Is(err, freshet.ErrStoreFailed) || freshet.HintOf(err) == "" {
 		return fmt.Errorf("a failed sync gives %w, want a hinted %w", err, freshet.ErrStorage)
 	}
 	for range 3 {

@@ -16,7 +16,10 @@ func (s *Store) write(ctx context.Context, doing string, j job) error {
 		return fmt.Errorf("%s in %s: %w: it is open for reading only", doing, s.path, freshet.ErrStorage)
 	}
 	err := s.queue.do(ctx, j)
-	if codeOf(err) != 0 {
+	switch {
+	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged):
+		return fmt.Errorf("%s: %w", doing, err)
+	case codeOf(err) != 0:
 		return fault(s.path, doing, err)
 	}
 	return err
@@ -29,12 +32,24 @@ func (s *Store) storageFault(err error) error {
 	if !errors.Is(found, freshet.ErrStorage) && !errors.Is(found, freshet.ErrDamaged) {
 		found = fmt.Errorf("%w: %w", freshet.ErrStorage, found)
 	}
-	switch codeOf(err) {
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+	if leavesDoubt(err) {
+		found = fmt.Errorf("%w: %w", freshet.ErrStoreFailed, found)
 		s.broken = found
 		s.log.Error("nothing more is written until the store is opened again", "err", err)
 	}
 	return found
+}
+
+// leavesDoubt reports whether, after this error, what the disk holds is not
+// known.
+func leavesDoubt(err error) bool {
+	switch codeOf(err) {
+	case sqlite3.SQLITE_IOERR:
+		return !noRoom(err)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return true
+	}
+	return false
 }
 
 // isConstraint reports whether SQLite refused a row as such.

@@ -82,11 +82,7 @@ func (a *api) numbered(ctx context.Context, id freshet.SourceID, number, below i
 	if number == 0 {
 		return a.newest(ctx, id, below)
 	}
-	v, err := a.Store.Version(ctx, id, number)
-	if err != nil {
-		return v, fmt.Errorf("version %d of source %s: %w", number, id, err)
-	}
-	return v, nil
+	return a.Store.Version(ctx, id, number)
 }
 
 func (a *api) delta(ctx context.Context, id freshet.SourceID, from, to int) (content.Delta, error) {
@@ -94,7 +90,7 @@ func (a *api) delta(ctx context.Context, id freshet.SourceID, from, to int) (con
 	for i, number := range []int{from, to} {
 		text, err := a.Store.Text(ctx, id, number)
 		if err != nil {
-			return content.Delta{}, fmt.Errorf("text of version %d of source %s: %w", number, id, err)
+			return content.Delta{}, err
 		}
 		texts[i] = text
 	}

@@ -118,11 +118,7 @@ func (a *api) version(ctx context.Context, in *versionPath) (freshet.Version, er
 	if err != nil || n < 1 {
 		return freshet.Version{}, invalid("path.number", "is not a positive number and not latest", in.Number)
 	}
-	v, err := a.Store.Version(ctx, in.ID, n)
-	if err != nil {
-		return v, fmt.Errorf("version %d of source %s: %w", n, in.ID, err)
-	}
-	return v, nil
+	return a.Store.Version(ctx, in.ID, n)
 }
 
 // newest returns the newest version of a source with a number below before;
@@ -163,7 +159,7 @@ func (a *api) getText(ctx context.Context, in *versionPath) (*textOutput, error)
 	}
 	text, err := a.Store.Text(ctx, in.ID, v.Number)
 	if err != nil {
-		return nil, fmt.Errorf("text of version %d of source %s: %w", v.Number, in.ID, err)
+		return nil, err
 	}
 	return &textOutput{ContentType: "text/plain; charset=utf-8", Number: v.Number, Hash: v.Hash.String(), Body: text}, nil
 }
