@@ -171,10 +171,11 @@ func (d *demo) show(ctx, running context.Context) error {
 			return d.finish(running, stage, view)
 		case <-tick.C:
 		}
-		if err := stage.look(running, time.Now()); err != nil {
+		scene, err := stage.look(running, time.Now())
+		if err != nil {
 			return err
 		}
-		if err := view.draw(stage.scene()); err != nil {
+		if err := view.draw(scene); err != nil {
 			return err
 		}
 	}
@@ -182,8 +183,9 @@ func (d *demo) show(ctx, running context.Context) error {
 
 // finish shows how it ended.
 func (d *demo) finish(ctx context.Context, stage *demoStage, view *demoView) error {
-	if err := stage.look(ctx, time.Now()); err != nil {
+	scene, err := stage.look(ctx, time.Now())
+	if err != nil {
 		return err
 	}
-	return view.finish(stage.scene())
+	return view.finish(scene)
 }

@@ -28,7 +28,7 @@ func (s strip) write(width int) string {
 
 // picture draws a scene in at most width columns and height rows.
 func (t *demoStage) picture(s demoScene, width, height int, paint palette) []string {
-	label := func(text string) cell { return cell{fmt.Sprintf(" %-9s ", text), paint.dim} }
+	label := func(text string) cell { return cell{fmt.Sprintf(" %-11s ", text), paint.dim} }
 	strips := []strip{
 		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; Ctrl-C ends it", len(t.web.Pages()), len(t.web.Hosts())), paint.dim}},
 		{},
@@ -63,7 +63,7 @@ func (t *demoStage) picture(s demoScene, width, height int, paint palette) []str
 
 // bar draws a share of the width, and says it and the delay in figures.
 func bar(s demoScore, width int, paint func(string) string) strip {
-	const figures = 34 // room for what stands before and after the bar
+	const figures = 36 // room for what stands before and after the bar
 	room := min(max(width-figures, 8), 60)
 	full := 0
 	if s.decided() {

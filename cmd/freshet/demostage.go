@@ -29,7 +29,7 @@ type demoStage struct {
 	outcomes freshet.Cursor // read so far
 	changes  freshet.Cursor // read so far
 	captures []synth.Capture
-	now      demoScene
+	now      demoScene // as of the last look
 }
 
 // demoRecent is how many captured changes a scene remembers.
@@ -92,21 +92,18 @@ func (d *demo) newStage(baseline int) *demoStage {
 	}
 }
 
-// scene returns how things stood at the last look.
-func (s *demoStage) scene() demoScene { return s.now }
-
-// look reads on in the logs and draws up how things stand at now.
-func (s *demoStage) look(ctx context.Context, now time.Time) error {
+// look reads on in the logs and returns how things stand at now.
+func (s *demoStage) look(ctx context.Context, now time.Time) (demoScene, error) {
 	next := demoScene{
 		At: now, Clock: now.Sub(s.began).Seconds(), Policy: s.policy, Budget: s.limit.String(),
 		Polls: s.now.Polls, Failed: s.now.Failed, FirstChange: s.now.FirstChange,
 		Manners: s.manners(),
 	}
 	if err := s.readOutcomes(ctx, &next); err != nil {
-		return err
+		return next, err
 	}
 	if err := s.readChanges(ctx, &next); err != nil {
-		return err
+		return next, err
 	}
 	next.Recent = slices.Clone(next.Fresh)
 	slices.Reverse(next.Recent)
@@ -115,7 +112,7 @@ func (s *demoStage) look(ctx context.Context, now time.Time) error {
 	next.Score = scoreOf(s.web.Tally(s.captures, s.began, now))
 	next.Rival = scoreOf(s.web.UniformRival(s.every, s.began, now))
 	s.now = next
-	return nil
+	return next, nil
 }
 
 // readOutcomes counts polls and notes which editions were captured.
