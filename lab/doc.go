@@ -1,8 +1,16 @@
 // Package lab is the World of the simulator: recorded or generated histories
 // of change, virtual time, and scores that know the truth.
 //
-// A [Trace] says when each source changed. [Replay] lets a scheduler loose on
-// it: the loop is that of package sched, the one the daemon runs, so a policy
-// makes the same polls at the same instants here and there. A [Score] then
-// says what was captured, what was missed, and how late.
+// A [History] says when each page changed, as a trace file does. Laid on a
+// [Grid] of equal instants it is what the papers compute with: a page changes
+// in an instant or does not, and a poll at the end of an instant sees what has
+// happened up to then. [Replay] lets a policy loose on a grid. The loop is that
+// of package sched, the one the daemon runs, so what the lab says of a policy
+// is true of the daemon. A [Score] says what was captured, what was missed, and
+// how late; [Grid.Limit] says what could have been captured at all by somebody
+// who knew every change beforehand.
+//
+// A [Trace] and its [World] are the same in continuous time, with polls that
+// take time and fail, and with people who edit: they show that the lab and the
+// daemon make the same polls.
 package lab

@@ -2,70 +2,128 @@ package lab
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"math"
 	"time"
 
 	"freshet"
 	"freshet/sched"
 )
 
-// A Score says how a replay went, by one who knows the truth.
-type Score struct {
-	Polls    int           // made
-	Failed   int           // of those
-	Changes  int           // that happened between start and end, of the sources in the trace
-	Captured int           // of those, seen by a poll before the next one replaced them
-	Delay    time.Duration // between the captured changes and the polls that saw them, added up
+// Options say how a policy is replayed.
+type Options struct {
+	// Budget is how many polls an instant brings. A fraction is a rate: what is
+	// left over is carried, up to one instant's worth (at least one poll).
+	Budget float64
+
+	Stakes
+	Measures
+
+	// Look, if set, is shown every poll: which page, at the end of which
+	// instant, and whether it had changed.
+	Look func(page, instant int, changed bool)
+
+	// Progress, if set, is told when an instant begins.
+	Progress func(instant int)
 }
 
-// Missed returns how many changes nobody saw.
-func (s Score) Missed() int { return s.Changes - s.Captured }
-
-// Recall returns the share of the changes that was captured; 1 if there were none.
-func (s Score) Recall() float64 {
-	if s.Changes == 0 {
-		return 1
+// Replay lets a policy poll its way through a grid, and scores what it
+// captured. The policy is asked at the end of every instant, from 1 to the
+// last; its polls take no time.
+func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
+	if !(o.Budget >= 0) || o.Budget > 1e9 {
+		return Score{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", o.Budget)}
 	}
-	return float64(s.Captured) / float64(s.Changes)
-}
-
-// MeanDelay returns how late the captured changes were seen.
-func (s Score) MeanDelay() time.Duration {
-	if s.Captured == 0 {
-		return 0
+	scorer := NewScorer(g, o.Stakes, o.Measures)
+	if o.Budget == 0 || g.Instants == 0 {
+		return scorer.Score(), nil
 	}
-	return s.Delay / time.Duration(s.Captured)
+	s := sched.New(p, unhindered(o.Budget, g))
+	for page := range g.pages {
+		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Start}})
+	}
+	w := &gridWorld{grid: g, options: &o, scorer: scorer, instant: 1}
+	if o.Progress != nil {
+		o.Progress(1)
+	}
+	if err := sched.Run(ctx, s, w); err != nil {
+		return Score{}, fmt.Errorf("replaying: %w", err)
+	}
+	return scorer.Score(), nil
 }
 
-// Replay lets a policy poll its way through a trace within limits, and scores
-// what it captured.
-func Replay(ctx context.Context, t *Trace, p freshet.Policy, l sched.Limits) (Score, error) {
-	var score Score
-	for _, changes := range t.Changes {
-		for _, at := range changes {
-			if at.After(t.Start) && !at.After(t.End) {
-				score.Changes++
-			}
+// unhindered returns limits of which only the budget binds, and that only by
+// the instant: its stretch is longer than the whole grid.
+//
+// The scheduler works out the polls of an instant from the stretch by floating
+// point. A whole budget has to come out whole, or it would be carried like a
+// fraction; so the stretch is chosen to make the sum come out even.
+func unhindered(budget float64, g *Grid) sched.Limits {
+	b := sched.Budget{Polls: budget, Per: g.Instant, Instant: g.Instant}
+	most := max(1, math.MaxInt64/int64(g.Instant)/2)
+	for k, tries := int64(g.Instants)+2, 0; k < most && tries < 1000; k, tries = k+1, tries+1 {
+		b.Polls, b.Per = budget*float64(k), time.Duration(k)*g.Instant
+		if b.PerSecond()*g.Instant.Seconds() == budget {
+			break
 		}
 	}
-	s := sched.New(p, l)
-	for _, src := range t.Sources {
-		s.Put(t.Start, freshet.Watched{Source: src})
-	}
-	err := sched.Run(ctx, s, NewWorld(t, func(o freshet.Outcome) { score.count(t, o) }))
-	return score, err
+	const all = math.MaxInt32
+	return sched.Limits{Budget: b, Workers: all, Hosts: sched.Politeness{Concurrency: all}}
 }
 
-// count adds an outcome to the score.
-func (s *Score) count(t *Trace, o freshet.Outcome) {
-	s.Polls++
-	switch {
-	case o.Result == freshet.Failed:
-		s.Failed++
-	case o.Result.Captured() && o.Version > 1:
-		at := t.Changes[o.Source][o.Version-2]
-		if at.After(t.Start) {
-			s.Captured++
-			s.Delay += o.Began.Sub(at)
+// A gridWorld replays a grid in virtual time. It implements [sched.World]. Its
+// time stands only at the ends of instants.
+type gridWorld struct {
+	grid    *Grid
+	options *Options
+	scorer  *Scorer
+	instant int
+
+	ends []freshet.Outcome // polls of this instant that have not been told
+	told int
+}
+
+// Now implements [sched.World].
+func (w *gridWorld) Now() time.Time { return w.grid.Time(w.instant) }
+
+// Begin implements [sched.World]. The poll ends at once.
+func (w *gridWorld) Begin(_ context.Context, p freshet.Poll) {
+	now := w.Now()
+	o := freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now, Requests: 1}
+	page, ok := w.grid.Page(o.Source)
+	if !ok {
+		panic("a poll of a page that is not on the grid: " + string(o.Source))
+	}
+	changed := w.scorer.Poll(page, w.instant)
+	if changed {
+		o.Result = freshet.Changed
+	}
+	o.Version = 1 + w.scorer.next[page] - w.grid.first[page]
+	if w.options.Look != nil {
+		w.options.Look(page, w.instant, changed)
+	}
+	w.ends = append(w.ends, o)
+}
+
+// Wait implements [sched.World]. An alarm within an instant rings at its end.
+func (w *gridWorld) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
+	if w.told < len(w.ends) {
+		w.told++
+		return sched.Event{Outcome: &w.ends[w.told-1]}, nil
+	}
+	w.ends, w.told = w.ends[:0], 0
+	if err := ctx.Err(); err != nil {
+		return sched.Event{}, err
+	}
+	if alarm.IsZero() || alarm.After(w.grid.Time(w.grid.Instants)) {
+		return sched.Event{}, io.EOF
+	}
+	if j := w.grid.InstantOf(alarm); j > w.instant {
+		w.instant = j
+		if w.options.Progress != nil {
+			w.options.Progress(j)
 		}
 	}
+	return sched.Event{}, nil
 }

@@ -1,0 +1,196 @@
+package lab
+
+// An Age is a way of counting how old a stale copy is.
+type Age uint8
+
+// The ways of counting.
+const (
+	AgeFirst Age = iota // from the first change that the copy lacks
+	AgeLast             // from the latest change
+)
+
+// Measures are choices about what a score measures. The zero Measures will do.
+type Measures struct {
+	Age Age
+
+	// Divergence, if set, says how different the copy of a page that has seen
+	// held changes is from the page itself after current changes.
+	Divergence func(page, held, current int) float64
+}
+
+// A Scorer follows the polls of a replay and counts what they capture. It sees
+// the truth, which no policy does. Make one with NewScorer.
+type Scorer struct {
+	grid     *Grid
+	stakes   Stakes
+	measures Measures
+	score    Score
+
+	next []int // by page: the first change, as a place in grid.at, that no poll came after
+	last []int // by page: the instant of the last poll; 0 if none
+
+	weighed struct{ found, polls float64 }
+	stale   struct{ time, weighted, age, weightedAge, divergence float64 } // integrals
+}
+
+// NewScorer returns a Scorer that has seen no poll.
+func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
+	s := &Scorer{grid: g, stakes: k, measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages))}
+	copy(s.next, g.first)
+	s.score = Score{Pages: len(g.pages), Instants: g.Instants, Changes: g.Changes()}
+	return s
+}
+
+// Poll counts a poll of a page at the end of an instant, and reports whether
+// the page had changed since it was last polled. The polls of one page come in
+// order.
+func (s *Scorer) Poll(page, instant int) bool {
+	k := s.stakes.of(s.grid, page)
+	s.score.Polls++
+	s.weighed.polls += k.weight
+	s.last[page] = instant
+	from, to := s.next[page], s.next[page]
+	for end := s.grid.first[page+1]; to < end && int(s.grid.at[to]) <= instant; {
+		to++
+	}
+	if from == to {
+		return false
+	}
+	s.score.Found++
+	s.weighed.found += k.weight
+	s.integrate(page, k.weight, from, to, instant)
+	s.capture(k, s.grid.at[from:to], instant)
+	s.next[page] = to
+	return true
+}
+
+// capture counts those of the unseen changes that are still there.
+func (s *Scorer) capture(k stake, unseen []int32, instant int) {
+	for after := range unseen {
+		delay := instant - int(unseen[len(unseen)-1-after])
+		if !k.life.Lasts(delay, after) {
+			return // those before it are older still
+		}
+		s.score.Captured++
+		s.score.Utility += k.weight * k.urgency.At(delay)
+		for len(s.score.Delays) <= delay {
+			s.score.Delays = append(s.score.Delays, 0)
+		}
+		s.score.Delays[delay]++
+	}
+}
+
+// integrate adds the time for which the copy of a page lacked the changes in
+// grid.at[from:to], up to an instant.
+func (s *Scorer) integrate(page int, weight float64, from, to, until int) {
+	first := float64(s.grid.at[from])
+	stale := float64(until) - first
+	age := stale * stale / 2
+	if s.measures.Age == AgeLast {
+		age = 0
+	}
+	for c := from; c < to; c++ {
+		end := float64(until)
+		if c+1 < to {
+			end = float64(s.grid.at[c+1])
+		}
+		lasted := end - float64(s.grid.at[c])
+		if s.measures.Age == AgeLast {
+			age += lasted * lasted / 2
+		}
+		if s.measures.Divergence != nil {
+			begin := s.grid.first[page]
+			s.stale.divergence += lasted * s.measures.Divergence(page, from-begin, c+1-begin)
+		}
+	}
+	s.stale.time += stale
+	s.stale.age += age
+	s.stale.weighted += weight * stale
+	s.stale.weightedAge += weight * age
+}
+
+// Score closes the books at the end of the grid. No poll may follow.
+func (s *Scorer) Score() Score {
+	total, weights, visited, changed := 0.0, 0.0, 0, 0
+	for page := range s.grid.pages {
+		k := s.stakes.of(s.grid, page)
+		begin, end := s.grid.first[page], s.grid.first[page+1]
+		weights += k.weight
+		total += k.weight * float64(end-begin)
+		if begin < end {
+			changed++
+			if s.last[page] > 0 {
+				visited++
+			}
+		}
+		if s.next[page] < end {
+			s.integrate(page, k.weight, s.next[page], end, s.grid.Instants)
+			s.next[page] = end
+		}
+	}
+	r := s.score
+	if len(r.Delays) > 0 {
+		r.ZeroDelay = r.Delays[0]
+	}
+	delays := 0.0
+	for t, n := range r.Delays {
+		delays += float64(t) * float64(n)
+	}
+	time, second := float64(s.grid.Instants), s.grid.Instant.Seconds()
+	r.Recall = ratio(float64(r.Captured), float64(r.Changes), 1)
+	r.UtilityNormalized = ratio(r.Utility, total, 1)
+	r.ChangeRatio = ratio(float64(r.Found), float64(r.Polls), 0)
+	r.WeightedChangeRatio = ratio(s.weighed.found, s.weighed.polls, 0)
+	r.Freshness = 1 - ratio(s.stale.time, time*float64(r.Pages), 0)
+	r.WeightedFreshness = 1 - ratio(s.stale.weighted, time*weights, 0)
+	r.AgeSeconds = second * ratio(s.stale.age, time*float64(r.Pages), 0)
+	r.WeightedAge = second * ratio(s.stale.weightedAge, time*weights, 0)
+	r.Divergence = ratio(s.stale.divergence, time*float64(r.Pages), 0)
+	r.Fairness = ratio(float64(visited), float64(changed), 1)
+	r.MeanDelay = ratio(delays, float64(r.Captured), 0)
+	r.DelayP50, r.DelayP90, r.DelayP99 = r.DelayQuantile(.5), r.DelayQuantile(.9), r.DelayQuantile(.99)
+	return r
+}
+
+// A State is how the copies of all pages stand at one moment.
+type State struct {
+	Freshness, WeightedFreshness float64
+	Age, WeightedAge             float64 // in instants
+}
+
+// State returns how things stand at the end of an instant, after the polls so
+// far. The instant is not before any of them.
+func (s *Scorer) State(instant int) State {
+	var st State
+	weights := 0.0
+	for page := range s.grid.pages {
+		w := s.stakes.of(s.grid, page).weight
+		weights += w
+		age, stale := s.age(page, instant)
+		if !stale {
+			st.Freshness++
+			st.WeightedFreshness += w
+		}
+		st.Age += age
+		st.WeightedAge += w * age
+	}
+	n := float64(len(s.grid.pages))
+	return State{
+		Freshness: ratio(st.Freshness, n, 1), WeightedFreshness: ratio(st.WeightedFreshness, weights, 1),
+		Age: ratio(st.Age, n, 0), WeightedAge: ratio(st.WeightedAge, weights, 0),
+	}
+}
+
+// age returns how old the copy of a page is at an instant, if it is stale.
+func (s *Scorer) age(page, instant int) (age float64, stale bool) {
+	c, end := s.next[page], s.grid.first[page+1]
+	if c == end || int(s.grid.at[c]) > instant {
+		return 0, false
+	}
+	if s.measures.Age == AgeLast {
+		for c+1 < end && int(s.grid.at[c+1]) <= instant {
+			c++
+		}
+	}
+	return float64(instant - int(s.grid.at[c])), true
+}
