@@ -14,6 +14,7 @@ var catalogTests = []test{
 		want := freshet.Source{
 			ID: "a-1.b_C", URL: "https://a.example/?q=é", Name: "Ä page", Tags: []string{"news", "æ"},
 			Recipe: freshet.Recipe{Kind: freshet.HTML, CSS: "main > p"}, Weight: 2.5, Paused: true,
+			Life: freshet.Life{Kind: freshet.LifeLast, N: 3}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}, Cost: 4,
 			MinGap: time.Minute, MaxGap: time.Hour, Keep: freshet.Keep{Age: time.Hour, Versions: 7, Bytes: 1 << 40},
 			Origin: freshet.FromFile, Created: noon,
 		}

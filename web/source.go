@@ -16,6 +16,9 @@ type Source struct {
 	Tags      []string         `json:"tags" nullable:"false"`
 	Select    Select           `json:"select"`
 	Weight    float64          `json:"weight" doc:"Importance next to other sources"`
+	Life      string           `json:"life" doc:"How long a change can be captured: overwrite, append, window:W or last:Z"`
+	Urgency   string           `json:"urgency" doc:"How its worth falls with the delay: uniform, exp:R, window:W and others"`
+	Cost      float64          `json:"cost" doc:"Of a poll, next to other sources"`
 	Paused    bool             `json:"paused"`
 	MinGap    Duration         `json:"min_gap,omitzero"`
 	MaxGap    Duration         `json:"max_gap,omitzero"`
@@ -63,30 +66,36 @@ type LastError struct {
 
 // A NewSource is what a source is added with.
 type NewSource struct {
-	ID     freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; made up if it is missing"`
-	URL    string           `json:"url" minLength:"1" maxLength:"8192"`
-	Name   string           `json:"name,omitempty" doc:"For people"`
-	Tags   []string         `json:"tags,omitempty"`
-	Select Select           `json:"select,omitzero"`
-	Weight float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"0 means 1"`
-	Paused bool             `json:"paused,omitempty"`
-	MinGap Duration         `json:"min_gap,omitzero" doc:"Never poll sooner than this after the last poll"`
-	MaxGap Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, as far as budget and host allow"`
-	Keep   Keep             `json:"keep,omitzero"`
+	ID      freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; made up if it is missing"`
+	URL     string           `json:"url" minLength:"1" maxLength:"8192"`
+	Name    string           `json:"name,omitempty" doc:"For people"`
+	Tags    []string         `json:"tags,omitempty"`
+	Select  Select           `json:"select,omitzero"`
+	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"0 means 1"`
+	Life    string           `json:"life,omitempty" doc:"How long a change can be captured: overwrite (the default), append, window:W or last:Z"`
+	Urgency string           `json:"urgency,omitempty" doc:"How its worth falls with the delay: uniform (the default), exp:R, window:W, poly:A, polyexp:K,L, chordal:W or table:1,..."`
+	Cost    float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Of a poll, next to other sources; 0 means 1"`
+	Paused  bool             `json:"paused,omitempty"`
+	MinGap  Duration         `json:"min_gap,omitzero" doc:"Never poll sooner than this after the last poll"`
+	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, as far as budget and host allow"`
+	Keep    Keep             `json:"keep,omitzero"`
 }
 
 // A SourceEdit changes a source: what it names is set, null sets a field back
 // to its default, and everything else stays (a JSON merge patch, RFC 7396).
 type SourceEdit struct {
-	URL    *string     `json:"url,omitempty" minLength:"1" maxLength:"8192"`
-	Name   *string     `json:"name,omitempty"`
-	Tags   *[]string   `json:"tags,omitempty"`
-	Select *SelectEdit `json:"select,omitempty"`
-	Weight *float64    `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
-	Paused *bool       `json:"paused,omitempty"`
-	MinGap *Duration   `json:"min_gap,omitempty"`
-	MaxGap *Duration   `json:"max_gap,omitempty"`
-	Keep   *KeepEdit   `json:"keep,omitempty"`
+	URL     *string     `json:"url,omitempty" minLength:"1" maxLength:"8192"`
+	Name    *string     `json:"name,omitempty"`
+	Tags    *[]string   `json:"tags,omitempty"`
+	Select  *SelectEdit `json:"select,omitempty"`
+	Weight  *float64    `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
+	Life    *string     `json:"life,omitempty"`
+	Urgency *string     `json:"urgency,omitempty"`
+	Cost    *float64    `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
+	Paused  *bool       `json:"paused,omitempty"`
+	MinGap  *Duration   `json:"min_gap,omitempty"`
+	MaxGap  *Duration   `json:"max_gap,omitempty"`
+	Keep    *KeepEdit   `json:"keep,omitempty"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer]: everything but the URL
@@ -125,7 +134,7 @@ func sourceOf(w freshet.Watched) Source {
 	n := newSourceOf(w.Source)
 	s := Source{
 		ID: w.ID, URL: n.URL, Name: n.Name, Tags: n.Tags, Select: n.Select,
-		Weight: w.Importance(), Paused: n.Paused, MinGap: n.MinGap, MaxGap: n.MaxGap, Keep: n.Keep,
+		Weight: w.Importance(), Life: w.Life.String(), Urgency: w.Urgency.String(), Cost: w.Price(), Paused: n.Paused, MinGap: n.MinGap, MaxGap: n.MaxGap, Keep: n.Keep,
 		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w.Standing),
 	}
 	if s.Tags == nil {
@@ -151,7 +160,7 @@ func newSourceOf(s freshet.Source) NewSource {
 	return NewSource{
 		ID: s.ID, URL: s.URL, Name: s.Name, Tags: s.Tags,
 		Select: Select{CSS: s.Recipe.CSS, JSONPath: s.Recipe.JSONPath, Kind: s.Recipe.Kind},
-		Weight: s.Weight, Paused: s.Paused, MinGap: Duration(s.MinGap), MaxGap: Duration(s.MaxGap),
+		Weight: s.Weight, Life: s.Life.String(), Urgency: s.Urgency.String(), Cost: s.Cost, Paused: s.Paused, MinGap: Duration(s.MinGap), MaxGap: Duration(s.MaxGap),
 		Keep: Keep{Age: Duration(s.Keep.Age), Versions: s.Keep.Versions, Bytes: s.Keep.Bytes},
 	}
 }
@@ -161,7 +170,7 @@ func (n NewSource) source() freshet.Source {
 	return freshet.Source{
 		ID: n.ID, URL: n.URL, Name: n.Name, Tags: n.Tags,
 		Recipe: freshet.Recipe{CSS: n.Select.CSS, JSONPath: n.Select.JSONPath, Kind: n.Select.Kind},
-		Weight: n.Weight, Paused: n.Paused,
+		Weight: n.Weight, Cost: n.Cost, Paused: n.Paused,
 		MinGap: time.Duration(n.MinGap), MaxGap: time.Duration(n.MaxGap),
 		Keep: freshet.Keep{Age: time.Duration(n.Keep.Age), Versions: n.Keep.Versions, Bytes: n.Keep.Bytes},
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,7 +42,15 @@ func (a *api) admit(n NewSource) (freshet.Source, error) {
 	if err := content.Check(s.Recipe); err != nil {
 		return s, err
 	}
+	if s.Life, err = freshet.ParseLife(cmp.Or(n.Life, s.Life.String())); err != nil {
+		return s, err
+	}
+	if s.Urgency, err = freshet.ParseUrgency(cmp.Or(n.Urgency, s.Urgency.String())); err != nil {
+		return s, err
+	}
 	switch {
+	case math.IsNaN(s.Cost) || s.Cost < 0 || s.Cost > 1e6:
+		return s, wrong("cost", "is not between 0 and a million")
 	case math.IsNaN(s.Weight) || s.Weight < 0 || s.Weight > 1e6:
 		return s, wrong("weight", "is not between 0 and a million")
 	case s.MaxGap > 0 && s.MinGap > s.MaxGap:

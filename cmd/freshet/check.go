@@ -125,7 +125,8 @@ func showSource(s freshet.Source) yaml.MapSlice {
 		{Key: "select", Value: present(yaml.MapSlice{
 			{Key: "css", Value: s.Recipe.CSS}, {Key: "jsonpath", Value: s.Recipe.JSONPath}, {Key: "kind", Value: string(s.Recipe.Kind)},
 		})},
-		{Key: "weight", Value: s.Weight}, {Key: "paused", Value: s.Paused},
+		{Key: "weight", Value: s.Weight}, {Key: "life", Value: strings.TrimPrefix(s.Life.String(), "overwrite")},
+		{Key: "urgency", Value: strings.TrimPrefix(s.Urgency.String(), "uniform")}, {Key: "cost", Value: s.Cost}, {Key: "paused", Value: s.Paused},
 		{Key: "min_gap", Value: formatDuration(s.MinGap)}, {Key: "max_gap", Value: formatDuration(s.MaxGap)},
 		{Key: "keep", Value: present(yaml.MapSlice{
 			{Key: "age", Value: formatDuration(s.Keep.Age)}, {Key: "versions", Value: s.Keep.Versions}, {Key: "bytes", Value: formatSize(s.Keep.Bytes)},

@@ -73,6 +73,21 @@ func (l *listedSource) fields(d *document) []field {
 			}
 			return nil
 		}),
+		l.field("life", d, func(text string) (err error) {
+			l.Life, err = freshet.ParseLife(text)
+			return reason(err)
+		}),
+		l.field("urgency", d, func(text string) (err error) {
+			l.Urgency, err = freshet.ParseUrgency(text)
+			return reason(err)
+		}),
+		l.field("cost", d, func(text string) (err error) {
+			l.Cost, err = strconv.ParseFloat(text, 64)
+			if err != nil || !(l.Cost > 0) || l.Cost > 1e6 {
+				return fmt.Errorf("%q is not a number above 0 and up to a million", text)
+			}
+			return nil
+		}),
 		l.field("paused", d, func(text string) (err error) {
 			if l.Paused, err = strconv.ParseBool(text); err != nil {
 				return fmt.Errorf("%q is neither true nor false", text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/web"
 )
 
@@ -58,6 +59,13 @@ func (p *program) printSource(s web.Source) error {
 	line("kind", string(s.Select.Kind))
 	if s.Weight != 1 {
 		line("weight", fmt.Sprint(s.Weight))
+	}
+	if s.Life != (freshet.Life{}).String() || s.Urgency != (freshet.Urgency{}).String() {
+		line("life", s.Life)
+		line("urgency", s.Urgency)
+	}
+	if s.Cost != 1 {
+		line("cost", fmt.Sprint(s.Cost))
 	}
 	line("min gap", time.Duration(s.MinGap).String())
 	line("max gap", time.Duration(s.MaxGap).String())

@@ -19,12 +19,14 @@ func recipeFlags(flags *pflag.FlagSet, r *freshet.Recipe, kind *string) {
 
 // sourceFlags are what add and edit can say of a source.
 type sourceFlags struct {
-	set    *pflag.FlagSet
-	name   string
-	tags   []string
-	recipe freshet.Recipe
-	kind   string
-	weight float64
+	set           *pflag.FlagSet
+	name          string
+	tags          []string
+	recipe        freshet.Recipe
+	kind          string
+	weight        float64
+	life, urgency string
+	cost          float64
 
 	minGap, maxGap, keepAge lengthFlag
 	keepVersions            int
@@ -37,6 +39,9 @@ func (f *sourceFlags) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.tags, "tag", nil, "tag; can be repeated")
 	recipeFlags(set, &f.recipe, &f.kind)
 	set.Float64Var(&f.weight, "weight", 0, "importance next to other sources; 1 is normal")
+	set.StringVar(&f.life, "life", "", "how long a change can be captured: overwrite, append, window:W or last:Z")
+	set.StringVar(&f.urgency, "urgency", "", "how its worth falls with the delay: uniform, exp:R, window:W, ...")
+	set.Float64Var(&f.cost, "cost", 0, "of a poll, next to other sources; 1 is normal")
 	set.Var(&f.minGap, "min-gap", "never poll sooner than this after the last poll")
 	set.Var(&f.maxGap, "max-gap", "poll at least this often, as far as budget and host allow")
 	set.Var(&f.keepAge, "keep-age", "drop versions superseded longer ago than this")
@@ -55,6 +60,9 @@ func (f *sourceFlags) fields() map[string]any {
 	}
 	put(fields, "name", f.name)
 	put(fields, "weight", f.weight)
+	put(fields, "life", f.life)
+	put(fields, "urgency", f.urgency)
+	put(fields, "cost", f.cost)
 	put(fields, "min-gap", f.minGap.String())
 	put(fields, "max-gap", f.maxGap.String())
 	put(sel, "css", f.recipe.CSS)
