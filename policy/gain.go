@@ -1,0 +1,249 @@
+package policy
+
+import (
+	"slices"
+
+	"freshet"
+)
+
+// Gains holds, for every slot, the utility that has accrued since its source
+// was last polled: what a poll now is expected to capture,
+//
+//	g(j) = sum over instants k since the poll of urgency(j-k) * p(k) * life(k, j)
+//
+// where p(k) is the chance of a change at instant k, and life(k, j) the chance
+// that such a change can still be captured at j. One instant costs each slot
+// constant time, whatever its life and urgency, but for tables of numbers; see
+// the kernels for what each pair costs and how exact it is.
+//
+// Slots may differ in life and urgency. The common pairs (uniform or
+// exponential urgency, append or overwrite) need one number a slot and run as
+// tight loops over whole stretches of slots.
+type Gains struct {
+	now    []float64 // by slot: utility accrued
+	group  []int32   // by slot: which of groups, noGroup where there is no source
+	place  []int32   // by slot: its place in a group with notes of its own
+	groups []gainGroup
+	index  map[gainKey]int32
+	runs   []gainRun
+	stale  bool // runs are out of date
+}
+
+// noGroup marks a slot without a source.
+const noGroup = -1
+
+// A gainKey tells kernels apart.
+type gainKey struct {
+	life  freshet.Life
+	kind  freshet.UrgencyKind
+	a     float64
+	k     int
+	table string
+}
+
+// A gainGroup is the slots that share a kernel.
+type gainGroup struct {
+	simple bool
+	decay  float64 // of a simple kernel: what an instant leaves of the worth
+	thin   bool    // of a simple kernel: a change replaces the one before
+
+	notes accrual        // of any other kernel
+	slots []freshet.Slot // by place; -1 where free
+	free  []int32        // places
+}
+
+// An accrual keeps what a kernel needs to know of each of its places.
+type accrual interface {
+	grow()                                  // adds a place, empty
+	reset(place int)                        // empties it
+	add(place int, p float64) (now float64) // one instant with chance p
+}
+
+// A gainRun is a stretch of slots that share a simple kernel.
+type gainRun struct {
+	from, to int
+	decay    float64
+	thin     bool
+}
+
+// Put tells the life and urgency of the source in a slot, and reports whether
+// the slot begins anew, with nothing accrued. An edit that changes neither
+// leaves what has accrued.
+func (g *Gains) Put(slot freshet.Slot, life freshet.Life, urgency freshet.Urgency) (anew bool) {
+	for int(slot) >= len(g.now) {
+		g.now, g.group, g.place = append(g.now, 0), append(g.group, noGroup), append(g.place, 0)
+	}
+	group := g.groupOf(life, urgency)
+	if g.group[slot] == group {
+		return false
+	}
+	g.Remove(slot)
+	g.group[slot], g.stale = group, true
+	if gr := &g.groups[group]; !gr.simple {
+		g.place[slot] = gr.admit(slot)
+	}
+	return true
+}
+
+// Remove forgets a slot.
+func (g *Gains) Remove(slot freshet.Slot) {
+	if int(slot) >= len(g.group) || g.group[slot] == noGroup {
+		return
+	}
+	if gr := &g.groups[g.group[slot]]; !gr.simple {
+		gr.slots[g.place[slot]] = -1
+		gr.free = append(gr.free, g.place[slot])
+	}
+	g.group[slot], g.now[slot], g.stale = noGroup, 0, true
+}
+
+// groupOf returns the group of a kernel, which it makes if need be.
+func (g *Gains) groupOf(life freshet.Life, u freshet.Urgency) int32 {
+	key := gainKey{life: life, kind: u.Kind, a: u.A, k: u.K}
+	if u.Kind == freshet.UrgencyTable {
+		key.table = u.String()
+	}
+	at, ok := g.index[key]
+	if !ok {
+		if g.index == nil {
+			g.index = map[gainKey]int32{}
+		}
+		at = int32(len(g.groups))
+		g.index[key] = at
+		g.groups = append(g.groups, newKernel(life, u).group())
+	}
+	return at
+}
+
+// admit finds a place for a slot.
+func (gr *gainGroup) admit(slot freshet.Slot) int32 {
+	if n := len(gr.free); n > 0 {
+		place := gr.free[n-1]
+		gr.free = gr.free[:n-1]
+		gr.slots[place] = slot
+		gr.notes.reset(int(place))
+		return place
+	}
+	gr.slots = append(gr.slots, slot)
+	gr.notes.grow()
+	return int32(len(gr.slots) - 1)
+}
+
+// Of returns what has accrued for a slot.
+func (g *Gains) Of(slot freshet.Slot) float64 { return g.now[slot] }
+
+// Len returns how many slots there are, those without a source included.
+func (g *Gains) Len() int { return len(g.now) }
+
+// Reset empties a slot: its source has just been polled.
+func (g *Gains) Reset(slot freshet.Slot) {
+	if g.group[slot] == noGroup {
+		return
+	}
+	g.now[slot] = 0
+	if gr := &g.groups[g.group[slot]]; !gr.simple {
+		gr.notes.reset(int(g.place[slot]))
+	}
+}
+
+// Add lets an instant pass for one slot alone, with chance p of a change.
+func (g *Gains) Add(slot freshet.Slot, p float64) {
+	if g.group[slot] == noGroup {
+		return
+	}
+	switch gr := &g.groups[g.group[slot]]; {
+	case !gr.simple:
+		g.now[slot] = gr.notes.add(int(g.place[slot]), p)
+	case gr.thin:
+		stepThin(g.now[slot:slot+1], []float64{p}, gr.decay)
+	default:
+		stepSum(g.now[slot:slot+1], []float64{p}, gr.decay)
+	}
+}
+
+// Step lets an instant pass for all slots, with chances p[slot] of a change.
+func (g *Gains) Step(p []float64) {
+	g.stepGroups(p)
+	g.stepRuns(p, 0, len(g.now), 0)
+}
+
+// stepGroups lets an instant pass for the slots whose kernels keep notes.
+func (g *Gains) stepGroups(p []float64) {
+	if g.stale {
+		g.gather()
+	}
+	for i := range g.groups {
+		gr := &g.groups[i]
+		for place, slot := range gr.slots {
+			if slot >= 0 {
+				g.now[slot] = gr.notes.add(place, p[slot])
+			}
+		}
+	}
+}
+
+// stepRuns lets an instant pass for the slots with simple kernels in [from,
+// to). Runs before at lie before from; it returns the same for to.
+func (g *Gains) stepRuns(p []float64, from, to, at int) int {
+	for at < len(g.runs) && g.runs[at].from < to {
+		r := &g.runs[at]
+		a, b := max(from, r.from), min(to, r.to)
+		if r.thin {
+			stepThin(g.now[a:b], p[a:b], r.decay)
+		} else {
+			stepSum(g.now[a:b], p[a:b], r.decay)
+		}
+		if r.to > to {
+			break
+		}
+		at++
+	}
+	return at
+}
+
+// gather finds the runs anew.
+func (g *Gains) gather() {
+	g.runs, g.stale = g.runs[:0], false
+	for slot, group := range g.group {
+		if group == noGroup || !g.groups[group].simple {
+			continue
+		}
+		gr := &g.groups[group]
+		if n := len(g.runs); n > 0 {
+			if r := &g.runs[n-1]; r.to == slot && r.decay == gr.decay && r.thin == gr.thin {
+				r.to++
+				continue
+			}
+		}
+		g.runs = append(g.runs, gainRun{from: slot, to: slot + 1, decay: gr.decay, thin: gr.thin})
+	}
+	g.runs = slices.Clip(g.runs)
+}
+
+// negligible is where worth is taken for nothing. It is far below what anybody
+// could tell from nothing, and spares the processor its slow smallest numbers.
+const negligible = 1e-290
+
+// stepSum is the kernel of exponential urgency where changes append.
+func stepSum(now, p []float64, decay float64) {
+	p = p[:len(now)]
+	for i := range now {
+		x := decay*now[i] + p[i]
+		if x < negligible {
+			x = 0
+		}
+		now[i] = x
+	}
+}
+
+// stepThin is the kernel of exponential urgency where changes overwrite.
+func stepThin(now, p []float64, decay float64) {
+	p = p[:len(now)]
+	for i := range now {
+		x := decay*(1-p[i])*now[i] + p[i]
+		if x < negligible {
+			x = 0
+		}
+		now[i] = x
+	}
+}

@@ -1,0 +1,161 @@
+package policy
+
+import (
+	"time"
+
+	"freshet"
+)
+
+// WIC polls the sources for which the most utility has accrued since their
+// last poll, per cost, at every instant (Pandey, Dhamdhere and Olston, "WIC: a
+// general-purpose algorithm for monitoring web information sources", 2004).
+// What a capture is worth follows each source's Life, Urgency and Weight; how
+// likely sources are to change, an estimator says.
+//
+// It is greedy and looks no further than the present instant, yet captures at
+// least 1/(1+a) of the most that any schedule could, where a is the largest
+// factor by which waiting an instant shrinks the worth of a change: half at
+// worst, and all where only captures without delay count.
+//
+// Make one with NewWIC.
+type WIC struct {
+	est     freshet.Estimator
+	grid    instants
+	reached int64 // the instant up to which utility has accrued
+
+	gains  Gains
+	chance []float64 // scratch: of a change in one instant, by slot
+	rank   ranking
+}
+
+// A WICConfig says how WIC sees time and where its chances come from. The zero
+// WICConfig works.
+type WICConfig struct {
+	Start     time.Time         // of the first instant; zero means when the first source is put
+	Instant   time.Duration     // how long an instant is; zero means a minute
+	Estimator freshet.Estimator // nil means that all sources are equally likely to change, always
+}
+
+// evenChance is the chance of a change in an instant where nobody has a view.
+// Only that it is the same for all matters.
+const evenChance = 1.0 / 64
+
+// NewWIC returns a WIC.
+func NewWIC(c WICConfig) *WIC {
+	return &WIC{est: c.Estimator, grid: newInstants(c.Start, c.Instant)}
+}
+
+// Put implements [freshet.Policy]. A source that has been seen before brings
+// along what it is expected to have done since; one that has not counts as seen
+// now.
+func (w *WIC) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	w.grid.begin(now)
+	w.accrue(w.grid.at(now))
+	if w.est != nil {
+		w.est.Put(slot, s)
+	}
+	anew := w.gains.Put(slot, s.Life, s.Urgency)
+	if w.rank.put(slot, s) {
+		w.gains.Reset(slot)
+		anew = true
+	}
+	if anew && !since.IsZero() {
+		w.credit(slot, since, now)
+	}
+}
+
+// Remove implements [freshet.Policy].
+func (w *WIC) Remove(slot freshet.Slot) {
+	if w.est != nil {
+		w.est.Remove(slot)
+	}
+	w.gains.Remove(slot)
+	w.rank.remove(slot)
+}
+
+// Choose implements [freshet.Policy].
+func (w *WIC) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	w.grid.begin(now)
+	if at := w.grid.at(now); at > w.reached {
+		w.accrue(at - 1)
+		w.step(at, n)
+	}
+	w.rank.offer(w.gains.now, n, take)
+	return w.grid.time(w.reached + 1)
+}
+
+// Observe implements [freshet.Policy]. A poll shows the source as it was when
+// the poll began: what accrued until then has been captured, or was lost. If it
+// failed, all of it is still to be had.
+func (w *WIC) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+	if w.est != nil {
+		w.est.Observe(slot, o)
+	}
+	w.rank.land(slot)
+	if !o.Result.Seen() {
+		return
+	}
+	began := w.grid.at(o.Began)
+	w.accrue(began)
+	w.gains.Reset(slot)
+	if w.reached > began {
+		w.credit(slot, w.grid.time(began), w.grid.time(w.reached))
+	}
+}
+
+// credit lets what a source is expected to do in (from, to] accrue at once.
+func (w *WIC) credit(slot freshet.Slot, from, to time.Time) {
+	if w.est == nil || !from.Before(to) {
+		return
+	}
+	w.gains.Add(slot, min(1, w.est.Expect(slot, from, to)))
+	w.rank.forget()
+}
+
+// maxSteps bounds how many instants are caught up on one by one. After a
+// longer sleep the oldest ones pass as one.
+const maxSteps = 1 << 11
+
+// accrue lets the instants up to at pass.
+func (w *WIC) accrue(at int64) {
+	for w.reached < at {
+		w.chances(max(w.reached+1, at-maxSteps))
+		w.gains.Step(w.chance)
+		w.rank.forget()
+	}
+}
+
+// step lets the one instant up to at pass, and finds the n best on the way.
+func (w *WIC) step(at int64, n int) {
+	w.chances(at)
+	w.gains.stepGroups(w.chance)
+	w.rank.begin(n)
+	run := 0
+	for from := 0; from < len(w.gains.now); from += rankBlock {
+		to := min(from+rankBlock, len(w.gains.now))
+		run = w.gains.stepRuns(w.chance, from, to, run)
+		w.rank.scan(w.gains.now, from, to)
+	}
+	w.rank.end()
+}
+
+// chances moves on to an instant, and asks how likely each source was to
+// change on the way.
+func (w *WIC) chances(at int64) {
+	if len(w.chance) < w.gains.Len() {
+		w.chance = make([]float64, w.gains.Len())
+		if w.est == nil {
+			fillWith(w.chance, evenChance)
+		}
+	}
+	if w.est != nil {
+		w.est.Chances(w.chance, w.grid.time(w.reached), w.grid.time(at))
+	}
+	w.reached = at
+}
+
+func fillWith(s []float64, x float64) {
+	for i := range s {
+		s[i] = x
+	}
+}
