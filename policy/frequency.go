@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"freshet"
+)
+
+// FrequencyConfig says how a Frequency polls.
+type FrequencyConfig struct {
+	Objective Objective // what the polls are for; Recall unless set
+
+	// Instant is the time in which no source is polled twice; 0 means a second.
+	Instant time.Duration
+
+	// Rate is the budget in polls an instant. At 0 it is taken from the polls
+	// that were granted of late.
+	Rate float64
+
+	// Floor is the share of the polls that is spread evenly over all sources,
+	// so that none is given up for good on a wrong belief. 0 means 0.05, and
+	// less than 0 none.
+	Floor float64
+
+	// Prior is how many changes the rate of sources in general counts for in
+	// the rate of each; 0 means a half.
+	Prior float64
+}
+
+func (c FrequencyConfig) withDefaults() FrequencyConfig {
+	if c.Instant <= 0 {
+		c.Instant = time.Second
+	}
+	c.Floor = max(0, min(cmp.Or(c.Floor, 0.05), 1))
+	c.Prior = cmp.Or(c.Prior, 0.5)
+	return c
+}
+
+// Frequency polls each source as often as serves its objective best, by the
+// rate at which polls have found it changed. It visits every source once before
+// any twice, as it knows nothing of them before; then the polls of each are
+// spaced evenly, and the one that is due first, or most overdue, goes first.
+//
+// The price of a poll that makes the frequencies fit the budget is worked out
+// anew when outcomes of an eighth of the sources have come in.
+type Frequency struct {
+	cfg     FrequencyConfig
+	queue   dueQueue
+	pages   []frequencyPage // by slot
+	present int             // sources that are polled
+	news    int             // outcomes since the last plan
+	polls   int             // granted since the last plan
+	planned int64           // when the last plan was made
+	general float64         // changes an instant of a source in general
+	price   float64
+	even    float64 // frequency that every source gets
+	idle    int64   // time at which nothing more was to be had
+
+	rates, weights []float64 // room for planning
+	aside          []freshet.Slot
+}
+
+// A frequencyPage is what is known of one source. Times are in instants.
+type frequencyPage struct {
+	changed, same float64 // as in Evidence
+	last          int64   // when it was last seen
+	changes       uint32
+	weight        float32 // 0 where the slot is not polled
+}
+
+// NewFrequency returns a Frequency.
+func NewFrequency(c FrequencyConfig) *Frequency {
+	return &Frequency{cfg: c.withDefaults(), idle: math.MinInt64, planned: math.MinInt64}
+}
+
+// Put implements [freshet.Policy].
+func (f *Frequency) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	f.pages = grown(f.pages, slot)
+	page := &f.pages[slot]
+	if int(slot) >= len(f.queue.ids) || f.queue.ids[slot] != s.ID {
+		*page = frequencyPage{}
+		f.queue.name(slot, s.ID)
+		page.last, f.queue.due[slot] = now.UnixNano(), math.MinInt64
+		if !since.IsZero() {
+			page.last, f.queue.due[slot] = since.UnixNano(), since.UnixNano()
+		}
+	}
+	f.idle = math.MinInt64
+	was := page.weight > 0
+	page.weight = float32(s.Importance() / s.Price())
+	if s.Paused {
+		page.weight = 0
+	}
+	switch is := page.weight > 0; {
+	case is && !was:
+		f.present++
+		f.queue.set(slot, f.queue.due[slot])
+	case was && !is:
+		f.present--
+		f.queue.drop(slot)
+	}
+}
+
+// Remove implements [freshet.Policy].
+func (f *Frequency) Remove(slot freshet.Slot) {
+	if f.pages[slot].weight > 0 {
+		f.present--
+	}
+	f.queue.drop(slot)
+	f.queue.ids[slot], f.pages[slot] = "", frequencyPage{}
+}
+
+// Choose implements [freshet.Policy].
+func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	at := now.UnixNano()
+	again := now.Add(f.cfg.Instant)
+	if f.idle == at {
+		return again
+	}
+	if f.planned == math.MinInt64 {
+		f.planned = at
+	}
+	if f.news >= max(8, f.present/8) {
+		f.plan(at)
+	}
+	taken, refused := 0, false
+	f.aside = f.aside[:0]
+	for taken < n {
+		slot, due, ok := f.queue.first()
+		if !ok || due == never {
+			break
+		}
+		f.queue.drop(slot)
+		switch page := &f.pages[slot]; {
+		case page.last >= at && due != math.MinInt64: // seen in this very instant
+			f.aside = append(f.aside, slot)
+		case take(slot, f.worth(page, at)):
+			taken++
+		default:
+			f.aside = append(f.aside, slot)
+			refused = true
+		}
+	}
+	for _, slot := range f.aside {
+		f.queue.set(slot, f.queue.due[slot])
+	}
+	f.polls += taken
+	if taken < n && !refused {
+		f.idle = at
+	}
+	return again
+}
+
+// worth returns the chance that a poll finds a change, times its weight.
+func (f *Frequency) worth(page *frequencyPage, at int64) float64 {
+	rate := page.evidence().Shrunk(f.general, f.cfg.Prior)
+	if rate <= 0 { // nothing is known yet
+		return float64(page.weight)
+	}
+	return float64(page.weight) * -math.Expm1(-rate*f.instants(max(at-page.last, 1)))
+}
+
+// Observe implements [freshet.Policy].
+func (f *Frequency) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+	page := &f.pages[slot]
+	if o.Result.Seen() {
+		began := o.Began.UnixNano()
+		span := f.instants(began - page.last)
+		switch {
+		case span <= 0: // tells nothing
+		case o.Result == freshet.Changed:
+			page.changes++
+			page.changed += span
+		case o.Result == freshet.Unchanged:
+			page.same += span
+		}
+		page.last = max(page.last, began)
+		f.queue.due[slot] = f.dueAfter(page)
+		f.news++
+	}
+	if page.weight > 0 {
+		f.queue.set(slot, f.queue.due[slot])
+	}
+}
+
+// dueAfter returns when a source is to be polled after it was last seen. Before
+// there is a plan the longest unseen goes first.
+func (f *Frequency) dueAfter(page *frequencyPage) int64 {
+	if f.price == 0 {
+		return page.last
+	}
+	rate := page.evidence().Shrunk(f.general, f.cfg.Prior)
+	frequency := f.even + f.cfg.Objective.At(rate, float64(page.weight), f.price)
+	gap := float64(f.cfg.Instant) / frequency
+	if !(gap < math.MaxInt64/4) {
+		return never
+	}
+	return page.last + int64(gap)
+}
+
+// plan works out the rate of sources in general and the price of a poll, and
+// with them when each source is due.
+func (f *Frequency) plan(at int64) {
+	budget := f.cfg.Rate
+	if budget <= 0 {
+		budget = float64(f.polls) / max(1, f.instants(at-f.planned))
+	}
+	f.news, f.polls, f.planned = 0, 0, at
+	changes, exposure := 0.0, 0.0
+	for i := range f.pages {
+		e := f.pages[i].evidence()
+		changes += float64(e.Changes)
+		exposure += e.exposure()
+	}
+	if changes == 0 || budget <= 0 {
+		return // everything is alike so far: the longest unseen goes first
+	}
+	f.general = changes / exposure
+	f.rates, f.weights = f.rates[:0], f.weights[:0]
+	for i := range f.pages {
+		if page := &f.pages[i]; page.weight > 0 {
+			f.rates = append(f.rates, page.evidence().Shrunk(f.general, f.cfg.Prior))
+			f.weights = append(f.weights, float64(page.weight))
+		}
+	}
+	f.even = f.cfg.Floor * budget / float64(max(1, f.present))
+	f.price = f.cfg.Objective.Price(f.rates, f.weights, (1-f.cfg.Floor)*budget)
+	for _, slot := range f.queue.heap {
+		if f.queue.due[slot] != math.MinInt64 {
+			f.queue.due[slot] = f.dueAfter(&f.pages[slot])
+		}
+	}
+	f.queue.restore()
+}
+
+func (p *frequencyPage) evidence() Evidence {
+	return Evidence{Changes: int(p.changes), Changed: p.changed, Same: p.same}
+}
+
+func (f *Frequency) instants(nanoseconds int64) float64 {
+	return float64(nanoseconds) / float64(f.cfg.Instant)
+}

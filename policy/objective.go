@@ -1,0 +1,204 @@
+package policy
+
+import "math"
+
+// An Objective is what polls of sources that change at random, each at its own
+// rate, are to achieve together. Rates and frequencies are in one unit of time;
+// weights say how much each source matters.
+//
+// Every objective is a sum over the sources in which further polls of a source
+// bring less and less. So one price for a poll settles the best frequencies of
+// all of them: each source is polled as often as a poll is worth the price.
+type Objective uint8
+
+// The objectives.
+const (
+	// Recall is the rate of changes seen before the next replaces them. With
+	// equal weights it makes frequencies proportional to the rates.
+	Recall Objective = iota
+
+	// Freshness is the share of time in which the copy is up to date (Cho and
+	// Garcia-Molina). Sources that change too fast to be kept up with get
+	// nothing.
+	Freshness
+
+	// Age is the mean time for which the copy has been out of date.
+	Age
+
+	// Harmonic charges the nth unseen change 1/n (LambdaCrawl, for polls at
+	// random times). No source is given up.
+	Harmonic
+
+	// Binary is freshness under polls at random times (Azar et al.).
+	Binary
+
+	// Delay is the time between a change and the poll that sees it, when no
+	// change is lost (Sia and Cho): frequencies go with the square root of
+	// the rates.
+	Delay
+)
+
+// At returns how often a source is polled at a price.
+func (o Objective) At(rate, weight, price float64) float64 {
+	if !(rate > 0) || !(weight > 0) {
+		return 0
+	}
+	switch o {
+	case Freshness:
+		return evenly(rate, price*rate/weight)
+	case Age:
+		return rate / ageQuantile(price*rate*rate/weight)
+	case Harmonic:
+		return (math.Sqrt(rate*rate+4*weight*rate/price) - rate) / 2
+	case Binary:
+		return max(0, math.Sqrt(weight*rate/price)-rate)
+	case Delay:
+		return math.Sqrt(weight * rate / (2 * price))
+	}
+	return evenly(rate, price/weight)
+}
+
+// evenly returns the frequency of evenly spaced polls at which one more brings
+// price, as a share of the most that it could bring.
+func evenly(rate, price float64) float64 {
+	if price >= 1 {
+		return 0
+	}
+	return rate / gapQuantile(price)
+}
+
+// gapQuantile returns the x with 1 - (1+x)e^-x = y: how many changes are
+// expected between two polls at the marginal worth y.
+func gapQuantile(y float64) float64 {
+	half := -math.Log1p(-y) // x - ln(1+x) = half, convex in x
+	s := math.Sqrt(2 * half)
+	x := s + s*s/3 + s*s*s/36
+	if s < 1e-3 {
+		return x
+	}
+	for range 20 {
+		step := (x - math.Log1p(x) - half) * (1 + x) / x
+		x -= step
+		if math.Abs(step) <= 1e-15*x {
+			break
+		}
+	}
+	return x
+}
+
+// ageQuantile returns the x with x^2/2 + x e^-x - (1-e^-x) = y.
+func ageQuantile(y float64) float64 {
+	x := max(math.Cbrt(3*y), math.Sqrt(2*y)) // from below, and the left side is convex
+	for range 60 {
+		step := (ageLoss(x) - y) / (x * -math.Expm1(-x))
+		x -= step
+		if math.Abs(step) <= 1e-14*x {
+			break
+		}
+	}
+	return x
+}
+
+func ageLoss(x float64) float64 {
+	if x < 1e-2 { // where the terms below all but cancel
+		return x * x * x * (1.0/3 - x*(1.0/8-x*(1.0/30-x/144)))
+	}
+	return x*x/2 + x*math.Exp(-x) + math.Expm1(-x)
+}
+
+// Price returns the price at which the frequencies of all sources add up to the
+// budget. There is one for every budget above 0, if any source changes.
+func (o Objective) Price(rates, weights []float64, budget float64) float64 {
+	return clearingPrice(budget, func(price float64) float64 {
+		sum := 0.0
+		for i, rate := range rates {
+			sum += o.At(rate, weights[i], price)
+		}
+		return sum
+	})
+}
+
+// clearingPrice returns the price at which demand, which falls with it, comes
+// to the budget.
+func clearingPrice(budget float64, demand func(price float64) float64) float64 {
+	lo, hi := 1.0, 1.0
+	for range 200 {
+		if demand(lo) >= budget {
+			break
+		}
+		lo /= 8
+	}
+	for range 200 {
+		if demand(hi) <= budget {
+			break
+		}
+		hi *= 8
+	}
+	for range 80 {
+		mid := math.Sqrt(lo * hi)
+		if demand(mid) > budget {
+			lo = mid
+		} else {
+			hi = mid
+		}
+		if hi-lo <= 1e-14*hi {
+			break
+		}
+	}
+	return hi
+}
+
+// Allocate returns the frequencies, adding up to the budget, that serve the
+// objective best.
+func (o Objective) Allocate(rates, weights []float64, budget float64) []float64 {
+	price := o.Price(rates, weights, budget)
+	frequencies := make([]float64, len(rates))
+	for i, rate := range rates {
+		frequencies[i] = o.At(rate, weights[i], price)
+	}
+	return frequencies
+}
+
+// AllocatePolite is Allocate where a host allows its sources no more than its
+// cap together: hosts says which host each source is of, and caps what each
+// host allows. A host at its cap has a price of its own, above the common one.
+func (o Objective) AllocatePolite(rates, weights []float64, hosts []int, caps []float64, budget float64) []float64 {
+	own := make([]float64, len(caps))
+	for h := range caps {
+		own[h] = clearingPrice(caps[h], func(price float64) float64 {
+			sum := 0.0
+			for i, rate := range rates {
+				if hosts[i] == h {
+					sum += o.At(rate, weights[i], price)
+				}
+			}
+			return sum
+		})
+	}
+	at := func(i int, price float64) float64 { return o.At(rates[i], weights[i], max(price, own[hosts[i]])) }
+	price := clearingPrice(budget, func(price float64) float64 {
+		sum := 0.0
+		for i := range rates {
+			sum += at(i, price)
+		}
+		return sum
+	})
+	frequencies := make([]float64, len(rates))
+	for i := range frequencies {
+		frequencies[i] = at(i, price)
+	}
+	return frequencies
+}
+
+// ExpectedFreshness returns the share of time in which a source that changes
+// at random at a rate is up to date when it is polled evenly at a frequency;
+// it is the share of its changes that are captured, too.
+func ExpectedFreshness(rate, frequency float64) float64 {
+	switch {
+	case rate <= 0:
+		return 1
+	case frequency <= 0:
+		return 0
+	}
+	return -math.Expm1(-rate/frequency) * frequency / rate
+}
