@@ -1,0 +1,35 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"freshet"
+)
+
+// NewFixed returns a policy that polls every source at one interval, three
+// hours unless the config sets Initial, spread by up to a tenth either way as
+// drawn anew for each poll. This is what most watchers of pages do.
+func NewFixed(c RevisitConfig) *Revisit {
+	const product = 3 * time.Hour
+	if c.Instant > 0 && c.Initial == 0 {
+		c.Initial = longestStart * c.Instant
+	}
+	c, _ = c.scaled(product, time.Nanosecond, longest)
+	return &Revisit{rule: &fixed{c, rand.New(rand.NewPCG(c.Seed, 0x66697865))}}
+}
+
+type fixed struct {
+	cfg    RevisitConfig
+	chance *rand.Rand
+}
+
+func (f *fixed) forget(freshet.Slot) {}
+
+func (f *fixed) initial(freshet.Slot) time.Duration {
+	return time.Duration(float64(f.cfg.Initial) * (0.9 + 0.2*f.chance.Float64()))
+}
+
+func (f *fixed) next(slot freshet.Slot, o freshet.Outcome) time.Time {
+	return o.Began.Add(f.initial(slot))
+}
