@@ -26,6 +26,7 @@ type CAM struct {
 
 	ids    []freshet.SourceID // by slot
 	factor []float64          // by slot: weight over price; 0 if not to be polled
+	met    []int64            // by slot: the instant at which it was last due
 
 	epoch   int64     // the one that is planned, from 1; 0 before the first
 	plan    []visit   // of the epoch, by instant, not yet due
@@ -64,7 +65,7 @@ func (c *CAM) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.Tim
 	if c.conf.Estimator != nil {
 		c.conf.Estimator.Put(slot, s)
 	}
-	c.ids, c.factor = grown(c.ids, slot), grown(c.factor, slot)
+	c.ids, c.factor, c.met = grown(c.ids, slot), grown(c.factor, slot), grown(c.met, slot)
 	if c.ids[slot] != s.ID {
 		c.drop(slot)
 	}
@@ -85,9 +86,9 @@ func (c *CAM) Remove(slot freshet.Slot) {
 
 // drop takes a slot out of the plan.
 func (c *CAM) drop(slot freshet.Slot) {
-	other := func(v visit) bool { return v.slot == slot }
-	c.plan = slices.DeleteFunc(c.plan, other)
-	c.due = slices.DeleteFunc(c.due, other)
+	its := func(v visit) bool { return v.slot == slot }
+	c.plan = slices.DeleteFunc(c.plan, its)
+	c.due = slices.DeleteFunc(c.due, its)
 }
 
 // Observe implements [freshet.Policy]. CAM learns through its estimator only.
@@ -137,18 +138,11 @@ func (c *CAM) advance(at int64, n int) {
 	late := func(v visit) bool { return int(within-v.at) > c.conf.Slip }
 	c.due = slices.DeleteFunc(c.due, late)
 	slices.SortFunc(c.due, c.compare)
-	c.unite()
-}
-
-// unite leaves each source at most once in due: one poll serves all.
-func (c *CAM) unite() {
-	for i := 0; i < len(c.due); i++ {
-		for j := len(c.due) - 1; j > i; j-- {
-			if c.due[j].slot == c.due[i].slot {
-				c.due = slices.Delete(c.due, j, j+1)
-			}
-		}
-	}
+	c.due = slices.DeleteFunc(c.due, func(v visit) bool { // one poll serves all visits
+		again := c.met[v.slot] == at
+		c.met[v.slot] = at
+		return again
+	})
 }
 
 // compare orders visits by worth, then by instant, then by ID.
@@ -166,14 +160,14 @@ func (c *CAM) allocate(n int) {
 	}
 	first := (c.epoch - 1) * int64(c.conf.Epoch)
 	// The best are kept in a list of up to twice as many as are wanted, which
-	// is sorted and cut back when it is full.
-	floor := 0.0
+	// is sorted and cut back when it is full. Later instants lose ties.
+	var floor visit
 	best := make([]visit, 0, 2*want)
 	cut := func() {
 		slices.SortFunc(best, c.compare)
 		if len(best) >= want {
 			best = best[:want]
-			floor = best[want-1].worth
+			floor = best[want-1]
 		}
 	}
 	for at := range c.conf.Epoch {
@@ -182,10 +176,9 @@ func (c *CAM) allocate(n int) {
 			c.conf.Estimator.Chances(c.chance, from, from.Add(c.grid.length))
 		}
 		for slot, factor := range c.factor {
-			worth := factor * c.chance[slot]
-			if worth > 0 && worth >= floor {
-				best = append(best, visit{worth, freshet.Slot(slot), int32(at + 1)})
-				if len(best) == cap(best) {
+			v := visit{factor * c.chance[slot], freshet.Slot(slot), int32(at + 1)}
+			if v.worth > floor.worth || v.worth == floor.worth && v.at == floor.at {
+				if best = append(best, v); len(best) == cap(best) {
 					cut()
 				}
 			}
