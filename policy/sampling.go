@@ -1,0 +1,245 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A SamplingMethod is a way of using what samples have told about sites.
+type SamplingMethod uint8
+
+// The methods of sampling.
+const (
+	SampleGreedy       SamplingMethod = iota // all of the best sites
+	SampleProportional                       // of each site as its samples had changed
+	SampleAdaptive                           // samples until a site is told from the threshold
+)
+
+// SamplingConfig says how a Sampling goes about its cycles.
+type SamplingConfig struct {
+	Method SamplingMethod
+
+	// Downloads is how many polls a cycle has. 0 means a quarter of the pages.
+	Downloads int
+
+	// Cycle, if set, is how long a cycle lasts: one begins at Start and every
+	// Cycle after it, and polls beyond Downloads are left over. Otherwise a
+	// cycle begins as soon as the one before is spent.
+	Cycle time.Duration
+	Start time.Time
+
+	// Instant is the time in which no page is polled twice; 0 means a second.
+	Instant time.Duration
+
+	Samples    int     // of each site; 0 means by SampleSize
+	Step       int     // more samples of each site in a round of SampleAdaptive; 0 means 10
+	Alpha      float64 // confidence of SampleAdaptive; 0 means 0.9
+	SampleCost float64 // of a download; 0 means 1, and more is taken as 1
+
+	// High, if set, turns on subset sampling: a cycle takes only so many of
+	// the sites that its downloads suffice for this part of their pages.
+	High float64
+
+	// RoundRobin is the share of the downloads that go round all pages, so that
+	// each is visited in a bounded number of cycles.
+	RoundRobin float64
+
+	// Patience is how long a cycle waits for pages that may not be polled,
+	// before it goes on without them; 0 means a minute.
+	Patience time.Duration
+
+	// Group names the site of a source. Nil means SiteOf.
+	Group func(freshet.Source) string
+
+	Seed uint64
+}
+
+func (c SamplingConfig) withDefaults() SamplingConfig {
+	if c.Group == nil {
+		c.Group = SiteOf
+	}
+	if c.Instant <= 0 {
+		c.Instant = time.Second
+	}
+	c.Step = max(1, cmp.Or(c.Step, 10))
+	c.Alpha = cmp.Or(c.Alpha, 0.9)
+	c.SampleCost = min(cmp.Or(c.SampleCost, 1), 1)
+	c.RoundRobin = max(0, min(c.RoundRobin, 1))
+	c.Patience = cmp.Or(c.Patience, time.Minute)
+	return c
+}
+
+// SiteOf returns the part of a source's ID before the first slash, or its host
+// if there is none.
+func SiteOf(s freshet.Source) string {
+	if site, _, ok := strings.Cut(string(s.ID), "/"); ok {
+		return site
+	}
+	return s.Host()
+}
+
+// Sampling polls in cycles, after Cho and Ntoulas. Each cycle first polls a few
+// pages of every site, drawn at random, and spends the rest of its downloads
+// where those had changed. It remembers nothing from one cycle to the next, so
+// it needs no history, and no page's own habits can mislead it.
+//
+// A page has changed if it differs from when it was last seen. As a page that
+// waits has ever more reason to be different, every page that changes at all is
+// downloaded in the end (Theorem 3).
+type Sampling struct {
+	cfg    SamplingConfig
+	chance *rand.Rand
+
+	pages []sampledPage      // by slot
+	ids   []freshet.SourceID // by slot; empty where there is nothing to poll
+	order []freshet.Slot     // by ID
+	named map[string]int32   // site by name
+	sites []sampledSite
+	names []int32 // sites by name, those that have pages
+	dirty bool    // order, names and the sites' pages are out of date
+
+	cycle   uint32
+	running bool
+	began   int64 // when the last cycle did
+	stalled int64 // since when only what may not be polled is left; 0 if not so
+	idle    int64 // time at which nothing more was to be had
+	refused bool  // something was, in the present choice
+
+	round round // what goes round all pages
+	draw  draw  // what goes by samples
+}
+
+// A sampledPage is one source.
+type sampledPage struct {
+	last   int64 // when it was last taken
+	site   int32
+	cycle  uint32 // in which it was last taken
+	weight float32
+	flight flight
+}
+
+// A flight says what a poll under way is for.
+type flight uint8
+
+const (
+	grounded flight = iota
+	asDownload
+	asSample
+)
+
+// A sampledSite is one site, with what this cycle has found out about it.
+type sampledSite struct {
+	Site
+	name  string
+	pages []freshet.Slot // in the random order of the cycle
+	next  int            // those before it have been drawn
+	drawn int            // polled as samples
+	want  int            // how many samples are to be drawn
+}
+
+// NewSampling returns a Sampling.
+func NewSampling(c SamplingConfig) *Sampling {
+	c = c.withDefaults()
+	return &Sampling{
+		cfg:    c,
+		chance: rand.New(rand.NewPCG(c.Seed, 0x73616d70)),
+		named:  map[string]int32{},
+		began:  math.MinInt64,
+		idle:   math.MinInt64,
+	}
+}
+
+// Put implements [freshet.Policy]. The page takes part from the next cycle on.
+func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
+	p.pages, p.ids = grown(p.pages, slot), grown(p.ids, slot)
+	p.dirty, p.idle = true, math.MinInt64
+	p.ids[slot] = s.ID
+	if s.Paused {
+		p.ids[slot] = ""
+	}
+	name := p.cfg.Group(s)
+	site, ok := p.named[name]
+	if !ok {
+		site = int32(len(p.sites))
+		p.sites = append(p.sites, sampledSite{name: name})
+		p.named[name] = site
+	}
+	page := &p.pages[slot]
+	if page.site != site {
+		p.ground(slot)
+		page.site, page.cycle = site, p.cycle
+	}
+	page.weight = float32(s.Importance() / s.Price())
+}
+
+// Remove implements [freshet.Policy].
+func (p *Sampling) Remove(slot freshet.Slot) {
+	p.ground(slot)
+	p.ids[slot], p.dirty = "", true
+	p.pages[slot].cycle = p.cycle // whoever gets the slot waits for the next one
+}
+
+// ground ends a poll under way without having learned from it.
+func (p *Sampling) ground(slot freshet.Slot) {
+	if p.pages[slot].flight == asSample {
+		p.draw.flying--
+	}
+	p.pages[slot].flight = grounded
+}
+
+// Observe implements [freshet.Policy].
+func (p *Sampling) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+	page := &p.pages[slot]
+	if page.flight == asSample && (o.Result == freshet.Changed || o.Result == freshet.Unchanged) {
+		site := &p.sites[page.site]
+		site.Sampled++
+		if o.Result == freshet.Changed {
+			site.Changed++
+			if p.cfg.SampleCost < 1 { // has been found, and is yet to be paid for
+				p.draw.left--
+			}
+		}
+	}
+	if page.flight == asSample {
+		p.idle = math.MinInt64
+	}
+	p.ground(slot)
+}
+
+// arrange brings the orders and the sites' pages up to date.
+func (p *Sampling) arrange() {
+	var at freshet.SourceID
+	if p.round.next < len(p.order) {
+		at = p.round.id
+	}
+	p.order, p.names = p.order[:0], p.names[:0]
+	for slot, id := range p.ids {
+		if id != "" {
+			p.order = append(p.order, freshet.Slot(slot))
+		}
+	}
+	slices.SortFunc(p.order, func(a, b freshet.Slot) int { return cmp.Compare(p.ids[a], p.ids[b]) })
+	p.round.next, _ = slices.BinarySearchFunc(p.order, at, func(s freshet.Slot, id freshet.SourceID) int {
+		return cmp.Compare(p.ids[s], id)
+	})
+	for i := range p.sites {
+		p.sites[i].pages = p.sites[i].pages[:0]
+	}
+	for _, slot := range p.order {
+		site := &p.sites[p.pages[slot].site]
+		site.pages = append(site.pages, slot)
+	}
+	for i := range p.sites {
+		if len(p.sites[i].pages) > 0 {
+			p.names = append(p.names, int32(i))
+		}
+	}
+	slices.SortFunc(p.names, func(a, b int32) int { return cmp.Compare(p.sites[a].name, p.sites[b].name) })
+	p.dirty = false
+}

@@ -1,0 +1,264 @@
+package policy
+
+import (
+	"math"
+	"time"
+
+	"freshet"
+)
+
+// A round is the part of a cycle that goes round all pages.
+type round struct {
+	left float64          // downloads of this cycle
+	next int              // place in the order of IDs
+	id   freshet.SourceID // that is there, should the order change
+}
+
+// A draw is the part of a cycle that goes by samples: first it draws them, then
+// it follows a plan.
+type draw struct {
+	left     float64 // downloads of this cycle, in the cost of one
+	sampling bool    // samples are still being drawn
+	hurried  bool    // and no longer waited for
+	flying   int     // samples under way
+	wanting  int     // sites of which more samples are to be drawn
+	sites    []int32 // that take part
+	start    int     // place in the order of names where the next subset begins
+	cursor   int     // place in sites where the next sample is drawn
+	open     []bool  // by place in sites: adaptive sampling has not decided
+	plan     []freshet.Slot
+	head     int // of the plan: what is before it is done
+	pending  int // of the plan, not done
+}
+
+// Choose implements [freshet.Policy].
+func (p *Sampling) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	at := now.UnixNano()
+	if p.idle == at {
+		return p.again(now)
+	}
+	p.refused = false
+	taken := 0
+	for taken < n {
+		p.expire(at)
+		if !p.running && !p.begin(now) {
+			break
+		}
+		taken += p.advance(at, n-taken, take)
+		if p.running {
+			break
+		}
+	}
+	switch {
+	case taken > 0 || !p.running || p.draw.flying > 0:
+		p.stalled = 0
+	case p.stalled == 0:
+		p.stalled = at
+	}
+	if taken < n && !p.refused {
+		p.idle = at
+	}
+	return p.again(now)
+}
+
+// again returns when to ask again if nothing happens.
+func (p *Sampling) again(now time.Time) time.Time {
+	switch {
+	case len(p.order) == 0, p.running && p.draw.flying > 0: // there will be news
+		return time.Time{}
+	case p.running && p.stalled != 0:
+		return time.Unix(0, p.stalled).Add(p.cfg.Patience)
+	case p.cfg.Cycle > 0 && p.cycle > 0:
+		return time.Unix(0, p.began).Add(p.cfg.Cycle)
+	}
+	return now.Add(p.cfg.Instant)
+}
+
+// expire ends what has lasted too long.
+func (p *Sampling) expire(at int64) {
+	if p.running && p.cfg.Cycle > 0 && at-p.began >= int64(p.cfg.Cycle) {
+		p.running = false
+	}
+	if p.running && p.stalled != 0 && at-p.stalled >= int64(p.cfg.Patience) {
+		p.stalled = 0
+		if p.draw.sampling {
+			p.draw.hurried = true
+		} else {
+			p.running = false
+		}
+	}
+}
+
+// begin starts a cycle, if it is time and there is anything to poll. At most
+// one begins at a time.
+func (p *Sampling) begin(now time.Time) bool {
+	at := now.UnixNano()
+	if p.cfg.Cycle > 0 { // the last beginning that has been
+		since := at - p.cfg.Start.UnixNano()
+		if p.cfg.Start.IsZero() {
+			since = at
+		}
+		at -= ((since % int64(p.cfg.Cycle)) + int64(p.cfg.Cycle)) % int64(p.cfg.Cycle)
+	}
+	if at <= p.began {
+		return false
+	}
+	if p.dirty {
+		p.arrange()
+	}
+	if len(p.order) == 0 {
+		return false
+	}
+	p.cycle++
+	p.running, p.began, p.stalled = true, at, 0
+	downloads := float64(p.cfg.Downloads)
+	if downloads <= 0 {
+		downloads = math.Ceil(float64(len(p.order)) / 4)
+	}
+	p.round.left = math.Round(p.cfg.RoundRobin * downloads)
+	p.gather(downloads - p.round.left)
+	return true
+}
+
+// gather chooses the sites of the cycle and sets out to sample them.
+func (p *Sampling) gather(downloads float64) {
+	d := &p.draw
+	if d.flying > 0 { // of a cycle that was cut short
+		for slot := range p.pages {
+			if p.pages[slot].flight == asSample {
+				p.pages[slot].flight = asDownload
+			}
+		}
+	}
+	sites := p.subset(d.sites[:0], downloads)
+	*d = draw{left: downloads, sampling: true, start: d.start, sites: sites, open: d.open[:0], plan: d.plan[:0]}
+	pages := 0
+	for _, i := range d.sites {
+		pages += len(p.sites[i].pages)
+	}
+	for _, i := range d.sites {
+		s := &p.sites[i]
+		weight := 0.0
+		for _, slot := range s.pages {
+			weight += float64(p.pages[slot].weight)
+		}
+		s.Site = Site{Size: len(s.pages), Weight: weight / float64(len(s.pages))}
+		s.next, s.drawn = 0, 0
+		s.want = p.samples(len(s.pages), downloads/float64(pages))
+		p.chance.Shuffle(len(s.pages), func(a, b int) { s.pages[a], s.pages[b] = s.pages[b], s.pages[a] })
+		d.open = append(d.open, true)
+	}
+	d.wanting = len(d.sites)
+}
+
+// subset appends the sites of the cycle to dst, in the order of their names.
+func (p *Sampling) subset(dst []int32, downloads float64) []int32 {
+	if p.cfg.High <= 0 {
+		return append(dst, p.names...)
+	}
+	sizes := make([]int, len(p.names))
+	for at, i := range p.names {
+		sizes[at] = len(p.sites[i].pages)
+	}
+	start := p.draw.start % len(sizes)
+	n := Subset(sizes, start, SubsetPages(downloads, p.cfg.High))
+	for at := range n {
+		dst = append(dst, p.names[(start+at)%len(sizes)])
+	}
+	p.draw.start = (start + n) % len(sizes)
+	return dst
+}
+
+// samples returns how many samples of a site are drawn at first.
+func (p *Sampling) samples(pages int, ratio float64) int {
+	switch {
+	case p.cfg.Method == SampleAdaptive:
+		return p.cfg.Step
+	case p.cfg.Samples > 0:
+		return p.cfg.Samples
+	}
+	return max(1, int(math.Round(SampleSize(float64(pages), min(ratio, 1)))))
+}
+
+// advance goes on with the cycle until n are taken, it is over, or nothing more
+// can be done now.
+func (p *Sampling) advance(at int64, n int, take func(freshet.Slot, float64) bool) int {
+	taken := p.goRound(at, p.turn(n), take)
+	for taken < n {
+		before, settled := taken, false
+		if p.draw.sampling {
+			taken += p.drawSamples(at, n-taken, take)
+			if settled = p.settled(); settled {
+				p.settle()
+			}
+		}
+		taken += p.follow(at, n-taken, take)
+		if taken == before && !settled {
+			break
+		}
+	}
+	if taken < n { // while samples are under way, and at the end
+		taken += p.goRound(at, n-taken, take)
+	}
+	drawn := !p.draw.sampling && (p.draw.left < 1 || p.draw.pending == 0)
+	p.running = !drawn || p.round.left >= 1
+	return taken
+}
+
+// turn returns how many of the next n go round.
+func (p *Sampling) turn(n int) int {
+	if p.round.left < 1 {
+		return 0
+	}
+	return int(float64(n) * p.round.left / (p.round.left + max(0, p.draw.left)))
+}
+
+// goRound takes up to n pages of the round, as far as it may go in this cycle.
+func (p *Sampling) goRound(at int64, n int, take func(freshet.Slot, float64) bool) int {
+	taken, passed := 0, false
+	for range p.order {
+		if taken == n || p.round.left < 1 {
+			return taken
+		}
+		if p.round.next >= len(p.order) {
+			p.round.next = 0
+		}
+		slot := p.order[p.round.next]
+		switch {
+		case !p.free(at, slot): // has been visited in this cycle, or is gone
+		case p.take(at, slot, asDownload, float64(p.pages[slot].weight), take):
+			taken++
+			p.round.left--
+		default:
+			passed = true
+		}
+		p.round.next++
+		if p.round.next < len(p.order) {
+			p.round.id = p.ids[p.order[p.round.next]]
+		}
+	}
+	if n > taken && !passed {
+		p.round.left = 0 // there is no page that was not visited
+	}
+	return taken
+}
+
+// free reports whether a page may be offered in this cycle and at this time.
+func (p *Sampling) free(at int64, slot freshet.Slot) bool {
+	page := &p.pages[slot]
+	return p.ids[slot] != "" && page.cycle != p.cycle && page.flight == grounded && page.last < at
+}
+
+// take offers a page and notes that it was taken.
+func (p *Sampling) take(at int64, slot freshet.Slot, as flight, worth float64, take func(freshet.Slot, float64) bool) bool {
+	if !take(slot, worth) {
+		p.refused = true
+		return false
+	}
+	page := &p.pages[slot]
+	page.cycle, page.last, page.flight = p.cycle, at, as
+	if as == asSample {
+		p.draw.flying++
+	}
+	return true
+}
