@@ -30,7 +30,7 @@ type Grid struct {
 }
 
 // mostInstants bounds a grid: prices and delays are kept by the instant.
-const mostInstants = 1 << 28
+const mostInstants = 1 << 24
 
 // Quantise lays the history on a grid. A change at t falls into instant
 // floor((t-start)/instant)+1. All pages are kept, also those that do not change

@@ -1,0 +1,124 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"freshet"
+)
+
+// Gains says what a poll at instant j is expected to gain from the change of
+// instant k, for 1 <= k <= j: weight times urgency times the chance that there
+// is such a change and that it lasts until then. It does not grow with j.
+type Gains func(k, j int) float64
+
+// modelMost bounds the tables of a model: pages times instants squared.
+const modelMost = 1 << 27
+
+// LimitOf returns a bound on the expected utility of any schedule of so many
+// polls an instant that is made from what is known beforehand of each page, and
+// not from what polls find. It is for models of some hundreds of instants.
+func LimitOf(instants int, budget float64, pages []Gains) (Limit, error) {
+	if !(budget >= 0) || budget > 1e9 {
+		return Limit{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", budget)}
+	}
+	if len(pages)*instants*instants > modelMost {
+		return Limit{}, &freshet.InvalidError{Field: "instants", Reason: fmt.Sprintf("%d are too many for a model of %d pages", instants, len(pages))}
+	}
+	m := newModel(instants, pages)
+	l := Limit{Reached: m.greedy(budget)}
+	if budget == 0 || instants == 0 {
+		return exactly(0, MethodTotal), nil
+	}
+	l.lower(m.settled(budget, l.Reached), MethodPrices)
+	return l, nil
+}
+
+// A model is the gain of every poll of every page after every other.
+type model struct {
+	instants int
+	gain     [][]float64 // by page: at a*(instants+1)+b, of a poll at b when the one before was at a
+}
+
+func newModel(instants int, pages []Gains) *model {
+	m := &model{instants: instants}
+	for _, phi := range pages {
+		row := instants + 1
+		gain := make([]float64, row*row)
+		for b := 1; b <= instants; b++ {
+			for a := b - 1; a >= 0; a-- {
+				gain[a*row+b] = gain[(a+1)*row+b] + phi(a+1, b)
+			}
+		}
+		m.gain = append(m.gain, gain)
+	}
+	return m
+}
+
+// greedy returns the utility of polling, at every instant, what gains most.
+func (m *model) greedy(budget float64) (sum float64) {
+	last := make([]int, len(m.gain))
+	purse := 0.0
+	for at := 1; at <= m.instants; at++ {
+		var bids []bid
+		for page, gain := range m.gain {
+			if g := gain[last[page]*(m.instants+1)+at]; g > 0 {
+				bids = append(bids, bid{int32(page), g})
+			}
+		}
+		slices.SortFunc(bids, func(x, y bid) int { return cmp.Or(cmp.Compare(y.gain, x.gain), cmp.Compare(x.page, y.page)) })
+		purse = allowance(purse, budget)
+		n := min(int(math.Floor(purse+1e-9)), len(bids))
+		for _, x := range bids[:n] {
+			sum += x.gain
+			last[x.page] = at
+		}
+		purse -= float64(n)
+	}
+	return sum
+}
+
+// market returns the bound by prices of a model.
+func (m *model) market(budget float64) *market {
+	best, next := make([]float64, m.instants+1), make([]int, m.instants+1)
+	return &market{instants: m.instants, budget: budget, reply: func(prices, demand []float64, work *int) (sum float64) {
+		for _, gain := range m.gain {
+			sum += m.path(gain, prices, demand, best, next)
+		}
+		*work += len(m.gain) * m.instants * m.instants / 2
+		return sum
+	}}
+}
+
+func (m *model) settled(budget, reached float64) float64 {
+	return m.market(budget).settle(reached, math.Inf(1))
+}
+
+// path returns the most that one page gains at these prices, and adds its polls
+// to demand.
+func (m *model) path(gain, prices, demand, best []float64, next []int) float64 {
+	row := m.instants + 1
+	for a := m.instants; a >= 0; a-- { // best[a] is what comes after a poll at a
+		best[a], next[a] = 0, 0
+		for b := a + 1; b <= m.instants; b++ {
+			if x := gain[a*row+b] - prices[b] + best[b]; x > best[a] {
+				best[a], next[a] = x, b
+			}
+		}
+	}
+	for at := next[0]; at > 0; at = next[at] {
+		demand[at]++
+	}
+	return best[0]
+}
+
+// BoundAt returns the bound that the given prices prove: prices[j-1] is that of
+// instant j. Any prices prove one.
+func BoundAt(prices []float64, budget float64, pages []Gains) float64 {
+	n := len(prices)
+	from1 := append([]float64{0}, prices...)
+	work := 0
+	return newModel(n, pages).market(budget).bound(from1, make([]float64, n+1), &work)
+}
