@@ -226,7 +226,8 @@ func (f *Frequency) plan(at int64) {
 		}
 	}
 	f.even = f.cfg.Floor * budget / float64(max(1, f.present))
-	f.price = f.cfg.Objective.Price(f.rates, f.weights, (1-f.cfg.Floor)*budget)
+	const within = 1e-4 // the rates are not known as well as that
+	f.price = f.cfg.Objective.priceNear(cmp.Or(f.price, 1), within, f.rates, f.weights, (1-f.cfg.Floor)*budget)
 	for _, slot := range f.queue.heap {
 		if f.queue.due[slot] != math.MinInt64 {
 			f.queue.due[slot] = f.dueAfter(&f.pages[slot])

@@ -109,7 +109,12 @@ func ageLoss(x float64) float64 {
 // Price returns the price at which the frequencies of all sources add up to the
 // budget. There is one for every budget above 0, if any source changes.
 func (o Objective) Price(rates, weights []float64, budget float64) float64 {
-	return clearingPrice(budget, func(price float64) float64 {
+	return o.priceNear(1, 1e-13, rates, weights, budget)
+}
+
+// priceNear is Price begun at a guess, to within a relative error of the sum.
+func (o Objective) priceNear(guess, within float64, rates, weights []float64, budget float64) float64 {
+	return clearingPrice(guess, within, budget, func(price float64) float64 {
 		sum := 0.0
 		for i, rate := range rates {
 			sum += o.At(rate, weights[i], price)
@@ -119,33 +124,53 @@ func (o Objective) Price(rates, weights []float64, budget float64) float64 {
 }
 
 // clearingPrice returns the price at which demand, which falls with it, comes
-// to the budget.
-func clearingPrice(budget float64, demand func(price float64) float64) float64 {
-	lo, hi := 1.0, 1.0
-	for range 200 {
-		if demand(lo) >= budget {
-			break
-		}
-		lo /= 8
+// to the budget. In logarithms demand is all but straight, so it is found by
+// false position (with the Illinois rule), halving only where demand is 0.
+func clearingPrice(guess, within, budget float64, demand func(price float64) float64) float64 {
+	excess := func(x float64) float64 { return math.Log(demand(math.Exp(x)) / budget) }
+	lo, hi := math.Log(guess), math.Log(guess)
+	above := excess(lo)
+	below := above
+	for step := 0.25; above < 0 && step < 1e3; step *= 2 {
+		hi, below = lo, above
+		lo -= step
+		above = excess(lo)
 	}
-	for range 200 {
-		if demand(hi) <= budget {
-			break
-		}
-		hi *= 8
+	for step := 0.25; below > 0 && step < 1e3; step *= 2 {
+		lo, above = hi, below
+		hi += step
+		below = excess(hi)
 	}
-	for range 80 {
-		mid := math.Sqrt(lo * hi)
-		if demand(mid) > budget {
-			lo = mid
-		} else {
-			hi = mid
+	switch {
+	case above <= within:
+		return math.Exp(lo)
+	case -below <= within:
+		return math.Exp(hi)
+	}
+	for last, tries := 0, 0; tries < 200 && hi-lo > 1e-15*math.Abs(lo); tries++ {
+		x := (lo + hi) / 2
+		if !math.IsInf(above, 0) && !math.IsInf(below, 0) {
+			x = lo + (hi-lo)*above/(above-below)
 		}
-		if hi-lo <= 1e-14*hi {
-			break
+		y := excess(x)
+		switch {
+		case math.Abs(y) <= within:
+			return math.Exp(x)
+		case y > 0:
+			lo, above = x, y
+			if last > 0 {
+				below /= 2
+			}
+			last = 1
+		default:
+			hi, below = x, y
+			if last < 0 {
+				above /= 2
+			}
+			last = -1
 		}
 	}
-	return hi
+	return math.Exp(hi)
 }
 
 // Allocate returns the frequencies, adding up to the budget, that serve the
@@ -165,7 +190,7 @@ func (o Objective) Allocate(rates, weights []float64, budget float64) []float64 
 func (o Objective) AllocatePolite(rates, weights []float64, hosts []int, caps []float64, budget float64) []float64 {
 	own := make([]float64, len(caps))
 	for h := range caps {
-		own[h] = clearingPrice(caps[h], func(price float64) float64 {
+		own[h] = clearingPrice(1, 1e-13, caps[h], func(price float64) float64 {
 			sum := 0.0
 			for i, rate := range rates {
 				if hosts[i] == h {
@@ -176,7 +201,7 @@ func (o Objective) AllocatePolite(rates, weights []float64, hosts []int, caps []
 		})
 	}
 	at := func(i int, price float64) float64 { return o.At(rates[i], weights[i], max(price, own[hosts[i]])) }
-	price := clearingPrice(budget, func(price float64) float64 {
+	price := clearingPrice(1, 1e-13, budget, func(price float64) float64 {
 		sum := 0.0
 		for i := range rates {
 			sum += at(i, price)
