@@ -1,0 +1,382 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"freshet"
+	"freshet/policy"
+)
+
+// A wicCase is a small instance whose answer was found by brute force.
+type wicCase struct {
+	ID, Group string
+	Input     json.RawMessage
+	Expected  json.RawMessage
+	Tol       float64
+}
+
+// wicCases returns the cases whose IDs begin with prefix.
+func wicCases(t *testing.T, prefix string) (cases []wicCase) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/wic_oracle.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []wicCase
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if strings.HasPrefix(c.ID, prefix) {
+			cases = append(cases, c)
+		}
+	}
+	if len(cases) == 0 {
+		t.Fatalf("no case %s", prefix)
+	}
+	return cases
+}
+
+// read fills in and out from a case.
+func (c wicCase) read(t *testing.T, in, out any) {
+	t.Helper()
+	if err := json.Unmarshal(c.Input, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(c.Expected, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oracleLife and oracleUrgency read the names that the cases use.
+func oracleLife(t *testing.T, s string) freshet.Life {
+	t.Helper()
+	s = strings.NewReplacer("time_window(", "window:", "change_window(", "last:", ")", "").Replace(s)
+	l, err := freshet.ParseLife(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func oracleUrgency(t *testing.T, s string) freshet.Urgency {
+	t.Helper()
+	s = strings.NewReplacer("exponential(", "exp:", "sliding(", "window:", "polynomial(", "poly:",
+		"polyexp_erlang(", "polyexp:", "chordal(", "chordal:", ")", "").Replace(s)
+	u, err := freshet.ParseUrgency(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// lasts is the chance that a change at instant k can still be captured at j:
+// the chance that not too many of the independent changes after it came.
+func lasts(life freshet.Life, pi []float64, k, j int) float64 {
+	d := []float64{1} // the chance of so many changes
+	for _, p := range pi[k:j] {
+		next := make([]float64, len(d)+1)
+		for n, x := range d {
+			next[n] += (1 - p) * x
+			next[n+1] += p * x
+		}
+		d = next
+	}
+	sum := 0.0
+	for n, x := range d {
+		if life.Lasts(j-k, n) {
+			sum += x
+		}
+	}
+	return sum
+}
+
+// accrued is the utility between polls at prev and j, by its definition.
+func accrued(life freshet.Life, u freshet.Urgency, pi []float64, prev, j int) (sum float64) {
+	for k := prev + 1; k <= j; k++ {
+		sum += u.At(j-k) * pi[k-1] * lasts(life, pi, k, j)
+	}
+	return sum
+}
+
+// gainTable returns g(prev, j) for all instants, as Gains has them.
+func gainTable(life freshet.Life, u freshet.Urgency, pi []float64) [][]float64 {
+	g := make([][]float64, len(pi)+1)
+	for prev := range g {
+		var gains policy.Gains
+		gains.Put(0, life, u)
+		g[prev] = make([]float64, len(pi)+1)
+		for j := prev + 1; j <= len(pi); j++ {
+			gains.Step(pi[j-1 : j])
+			g[prev][j] = gains.Of(0)
+		}
+	}
+	return g
+}
+
+func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*max(1, math.Abs(b)) }
+
+func TestGainOracle(t *testing.T) {
+	for _, c := range wicCases(t, "B01") {
+		t.Run(c.ID, func(t *testing.T) {
+			var in struct {
+				Pi            []float64
+				Life, Urgency string
+			}
+			var want struct {
+				From0 []float64 `json:"prev0_j1to8"`
+				From3 []float64 `json:"prev3_j4to8"`
+			}
+			c.read(t, &in, &want)
+			g := gainTable(oracleLife(t, in.Life), oracleUrgency(t, in.Urgency), in.Pi)
+			for i, w := range want.From0 {
+				if got := g[0][1+i]; !near(got, w, c.Tol) {
+					t.Errorf("g(0,%d) = %v, want %v", 1+i, got, w)
+				}
+			}
+			for i, w := range want.From3 {
+				if got := g[3][4+i]; !near(got, w, c.Tol) {
+					t.Errorf("g(3,%d) = %v, want %v", 4+i, got, w)
+				}
+			}
+		})
+	}
+}
+
+// What a sure change at one instant adds, as against no change there, is its
+// life: the life functions can be read off the gains.
+func TestLifeOracle(t *testing.T) {
+	lifeOf := func(last int, pi []float64, j int) float64 {
+		with, without := append([]float64{1}, pi[1:]...), append([]float64{0}, pi[1:]...)
+		life := freshet.Life{Kind: freshet.LifeLast, N: last}
+		return gainTable(life, freshet.Urgency{}, with)[0][j] - gainTable(life, freshet.Urgency{}, without)[0][j]
+	}
+	for _, c := range wicCases(t, "B02") {
+		var in struct {
+			Pi float64
+			Z  int
+		}
+		var want struct{ Life []float64 }
+		c.read(t, &in, &want)
+		pi := make([]float64, len(want.Life))
+		for i := range pi {
+			pi[i] = in.Pi
+		}
+		for d, w := range want.Life {
+			if got := lifeOf(in.Z, pi, d+1); !near(got, w, c.Tol) {
+				t.Errorf("%s: life after %d instants %v, want %v", c.ID, d, got, w)
+			}
+		}
+	}
+	for _, c := range wicCases(t, "B03") {
+		var in struct {
+			Pi []float64
+			Z  int
+		}
+		var want struct{ Life []float64 }
+		c.read(t, &in, &want)
+		for i, w := range want.Life {
+			if got := lifeOf(in.Z, in.Pi, i+1); !near(got, w, c.Tol) {
+				t.Errorf("%s: life at %d is %v, want %v", c.ID, i+1, got, w)
+			}
+		}
+	}
+}
+
+// The best K polls of one page, from all its gains.
+func TestSinglePageOracle(t *testing.T) {
+	for _, c := range wicCases(t, "B09") {
+		var in struct {
+			Pi            []float64
+			Life, Urgency string
+		}
+		var want struct{ V []float64 }
+		c.read(t, &in, &want)
+		g := gainTable(oracleLife(t, in.Life), oracleUrgency(t, in.Urgency), in.Pi)
+		n := len(in.Pi)
+		best := make([]float64, n+1) // with the last of K polls at j; K is 0 and j is 0 at first
+		for j := range best[1:] {
+			best[j+1] = math.Inf(-1)
+		}
+		for k, w := range want.V {
+			got := math.Inf(-1)
+			for _, v := range best {
+				got = max(got, v)
+			}
+			if !near(got, w, 1e-9) {
+				t.Errorf("%s: %d polls are worth %v, want %v", c.ID, k, got, w)
+			}
+			next := make([]float64, n+1)
+			for j := range next {
+				next[j] = math.Inf(-1)
+				for prev := range j {
+					next[j] = max(next[j], best[prev]+g[prev][j])
+				}
+			}
+			best = next
+		}
+	}
+}
+
+func TestPolyAsExponentials(t *testing.T) {
+	for _, c := range wicCases(t, "B13") {
+		var in struct {
+			Alpha   float64
+			Horizon int
+		}
+		var want map[string]struct {
+			Terms     int
+			H, X0, X1 float64
+			Err       float64 `json:"max_rel_err"`
+		}
+		c.read(t, &in, &want)
+		for name, w := range want {
+			weights, decays := policy.Exponentials(in.Alpha, w.H, w.X0, w.X1)
+			if len(weights) != w.Terms {
+				t.Errorf("%s: %d terms, want %d", name, len(weights), w.Terms)
+			}
+			worst := 0.0
+			for age := 0; age <= in.Horizon; age += 20 { // as the case was sampled
+				sum := 0.0
+				for i, weight := range weights {
+					sum += weight * math.Pow(decays[i], float64(age))
+				}
+				exact := math.Pow(float64(1+age), -in.Alpha)
+				worst = max(worst, math.Abs(sum-exact)/exact)
+			}
+			if !near(worst, w.Err, c.Tol) {
+				t.Errorf("%s: relative error %v, want %v", name, worst, w.Err)
+			}
+		}
+	}
+}
+
+// lives and urgencies are drawn from all kinds, at sizes that reach across
+// windows and the lengths of tables.
+func drawLife(t *rapid.T) freshet.Life {
+	kind := freshet.LifeKind(rapid.IntRange(0, 3).Draw(t, "life"))
+	switch kind {
+	case freshet.LifeWindow:
+		return freshet.Life{Kind: kind, N: rapid.IntRange(0, 12).Draw(t, "instants")}
+	case freshet.LifeLast:
+		return freshet.Life{Kind: kind, N: rapid.IntRange(1, 5).Draw(t, "changes")}
+	}
+	return freshet.Life{Kind: kind}
+}
+
+func drawUrgency(t *rapid.T) freshet.Urgency {
+	u := freshet.Urgency{Kind: freshet.UrgencyKind(rapid.IntRange(0, 6).Draw(t, "urgency"))}
+	switch u.Kind {
+	case freshet.UrgencyExp:
+		u.A = rapid.SampledFrom([]float64{0, 0.3, 0.9, 1}).Draw(t, "rate")
+	case freshet.UrgencyWindow:
+		u.A = float64(rapid.IntRange(0, 12).Draw(t, "width"))
+	case freshet.UrgencyPoly:
+		u.A = rapid.SampledFrom([]float64{0, 0.01, 0.5, 1, 1.7, 3.7, 5}).Draw(t, "power")
+	case freshet.UrgencyPolyexp:
+		u.K = rapid.IntRange(0, 4).Draw(t, "order")
+		u.A = rapid.SampledFrom([]float64{0, 0.05, 0.5, 2}).Draw(t, "decay")
+	case freshet.UrgencyChordal:
+		u.A = rapid.SampledFrom([]float64{0.5, 1, 1.5, 4, 9.25}).Draw(t, "width")
+	case freshet.UrgencyTable:
+		x := 1.0
+		for range rapid.IntRange(1, 9).Draw(t, "length") {
+			u.Table = append(u.Table, x)
+			x *= rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "fall")
+		}
+	}
+	return u
+}
+
+func drawChance(t *rapid.T) float64 {
+	return rapid.SampledFrom([]float64{0, 0, 0.01, 0.2, 0.5, 0.9, 1}).Draw(t, "chance")
+}
+
+// Sources of any lives and urgencies, polled whenever, have accrued what the
+// definition says, and exactly nothing where that is nothing.
+func TestGainsAreTheirDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const horizon = 45
+		slots := rapid.IntRange(1, 5).Draw(t, "slots")
+		var gains policy.Gains
+		lives, urgencies := make([]freshet.Life, slots), make([]freshet.Urgency, slots)
+		pi, prev := make([][]float64, slots), make([]int, slots)
+		for s := range slots {
+			lives[s], urgencies[s] = drawLife(t), drawUrgency(t)
+			gains.Put(freshet.Slot(s), lives[s], urgencies[s])
+			for range horizon {
+				pi[s] = append(pi[s], drawChance(t))
+			}
+		}
+		p := make([]float64, slots)
+		for j := 1; j <= horizon; j++ {
+			for s := range slots {
+				p[s] = pi[s][j-1]
+			}
+			gains.Step(p)
+			for s := range slots {
+				got, want := gains.Of(freshet.Slot(s)), accrued(lives[s], urgencies[s], pi[s], prev[s], j)
+				tol := 1e-12
+				if urgencies[s].Kind == freshet.UrgencyPoly {
+					tol = 1e-6
+				}
+				if math.Abs(got-want) > tol*want+1e-15*want || want < 1e-290 && got != 0 {
+					t.Fatalf("slot %d (%v, %v) has accrued %v from %d to %d, want %v", s, lives[s], urgencies[s], got, prev[s], j, want)
+				}
+				switch rapid.IntRange(0, 30).Draw(t, "then") {
+				case 0:
+					gains.Reset(freshet.Slot(s))
+					prev[s] = j
+				case 1: // another source takes the slot
+					gains.Remove(freshet.Slot(s))
+					lives[s], urgencies[s], prev[s] = drawLife(t), drawUrgency(t), j
+					gains.Put(freshet.Slot(s), lives[s], urgencies[s])
+				}
+			}
+		}
+	})
+}
+
+// Polynomial urgency stays within a millionth over gaps of weeks.
+func TestPolyOverLongGaps(t *testing.T) {
+	for _, a := range []float64{0.01, 0.3, 1, 2, 3.7} {
+		u := freshet.Urgency{Kind: freshet.UrgencyPoly, A: a}
+		var gains policy.Gains
+		gains.Put(0, freshet.Life{Kind: freshet.LifeAppend}, u)
+		gains.Step([]float64{1})
+		for age := 1; age <= 30_000; age++ {
+			gains.Step([]float64{0})
+			if want := u.At(age); math.Abs(gains.Of(0)-want) > 1e-6*want {
+				t.Fatalf("poly:%v is %v after %d instants, want %v", a, gains.Of(0), age, want)
+			}
+		}
+	}
+}
+
+// An edit that leaves life and urgency alone leaves what has accrued.
+func TestGainsThroughEdits(t *testing.T) {
+	var gains policy.Gains
+	life := freshet.Life{Kind: freshet.LifeLast, N: 3}
+	gains.Put(2, life, freshet.Urgency{})
+	gains.Step([]float64{1, 1, 0.5})
+	if anew := gains.Put(2, life, freshet.Urgency{}); anew || gains.Of(2) != 0.5 {
+		t.Errorf("after an edit %v have accrued, want 0.5", gains.Of(2))
+	}
+	if gains.Of(0) != 0 || gains.Of(1) != 0 {
+		t.Error("a slot without a source has accrued something")
+	}
+	if anew := gains.Put(2, freshet.Life{}, freshet.Urgency{}); !anew || gains.Of(2) != 0 {
+		t.Errorf("under another life %v have accrued, want nothing", gains.Of(2))
+	}
+	gains.Add(2, 0.25)
+	if gains.Of(2) != 0.25 || fmt.Sprint(gains.Len()) != "3" {
+		t.Errorf("%v have accrued in %d slots, want 0.25 in 3", gains.Of(2), gains.Len())
+	}
+}
