@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"freshet"
 )
 
@@ -46,6 +44,7 @@ type gainGroup struct {
 	simple bool
 	decay  float64 // of a simple kernel: what an instant leaves of the worth
 	thin   bool    // of a simple kernel: a change replaces the one before
+	loss   float64 // of a simple kernel: what a change leaves not of it: 1 if thin, or 0
 
 	notes accrual        // of any other kernel
 	slots []freshet.Slot // by place; -1 where free
@@ -59,12 +58,17 @@ type accrual interface {
 	add(place int, p float64) (now float64) // one instant with chance p
 }
 
-// A gainRun is a stretch of slots that share a simple kernel.
+// A gainRun is a stretch of slots that share a simple kernel, or that have a
+// mixture of them in stretches too short to be worth a loop each.
 type gainRun struct {
 	from, to int
 	decay    float64
 	thin     bool
+	mixed    bool
 }
+
+// shortRun is how many slots make a run of their own.
+const shortRun = 16
 
 // Put tells the life and urgency of the source in a slot, and reports whether
 // the slot begins anew, with nothing accrued. An edit that changes neither
@@ -188,9 +192,12 @@ func (g *Gains) stepRuns(p []float64, from, to, at int) int {
 	for at < len(g.runs) && g.runs[at].from < to {
 		r := &g.runs[at]
 		a, b := max(from, r.from), min(to, r.to)
-		if r.thin {
+		switch {
+		case r.mixed:
+			stepMixed(g.now[a:b], p[a:b], g.group[a:b], g.groups)
+		case r.thin:
 			stepThin(g.now[a:b], p[a:b], r.decay)
-		} else {
+		default:
 			stepSum(g.now[a:b], p[a:b], r.decay)
 		}
 		if r.to > to {
@@ -210,14 +217,28 @@ func (g *Gains) gather() {
 		}
 		gr := &g.groups[group]
 		if n := len(g.runs); n > 0 {
-			if r := &g.runs[n-1]; r.to == slot && r.decay == gr.decay && r.thin == gr.thin {
+			if r := &g.runs[n-1]; !r.mixed && r.to == slot && r.decay == gr.decay && r.thin == gr.thin {
 				r.to++
 				continue
 			}
 		}
+		g.join()
 		g.runs = append(g.runs, gainRun{from: slot, to: slot + 1, decay: gr.decay, thin: gr.thin})
 	}
-	g.runs = slices.Clip(g.runs)
+	g.join()
+}
+
+// join makes the last two runs one if they meet and are short or mixed.
+func (g *Gains) join() {
+	n := len(g.runs)
+	if n < 2 {
+		return
+	}
+	a, b := &g.runs[n-2], g.runs[n-1]
+	if a.to == b.from && (a.mixed || a.to-a.from < shortRun) && b.to-b.from < shortRun {
+		a.to, a.mixed = b.to, true
+		g.runs = g.runs[:n-1]
+	}
 }
 
 // negligible is where worth is taken for nothing. It is far below what anybody
@@ -241,6 +262,19 @@ func stepThin(now, p []float64, decay float64) {
 	p = p[:len(now)]
 	for i := range now {
 		x := decay*(1-p[i])*now[i] + p[i]
+		if x < negligible {
+			x = 0
+		}
+		now[i] = x
+	}
+}
+
+// stepMixed is both kernels, each slot by its own group.
+func stepMixed(now, p []float64, group []int32, groups []gainGroup) {
+	p, group = p[:len(now)], group[:len(now)]
+	for i := range now {
+		gr := &groups[group[i]]
+		x := gr.decay*(1-gr.loss*p[i])*now[i] + p[i]
 		if x < negligible {
 			x = 0
 		}

@@ -130,7 +130,7 @@ func (k kernel) group() gainGroup {
 	case len(k.step) > 1 || k.last > 1:
 		return gainGroup{notes: newStepNotes(k)}
 	}
-	return gainGroup{simple: true, decay: k.step[0], thin: k.last == 1}
+	return gainGroup{simple: true, decay: k.step[0], thin: k.last == 1, loss: float64(k.last)}
 }
 
 // rows returns how many powers of x there are.

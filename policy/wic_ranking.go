@@ -98,15 +98,26 @@ const minSearch = 8
 
 // scan looks at the slots in [from, to).
 func (r *ranking) scan(now []float64, from, to int) {
-	gains, factor := now[from:to], r.factor[from:to]
-	factor = factor[:len(gains)]
-	floor := r.floor
-	for i, g := range gains {
-		if worth := g * factor[i]; worth >= floor {
-			r.consider(candidate{worth, freshet.Slot(from + i)})
-			floor = r.floor
+	for at := from; ; at++ {
+		at += reaching(now[at:to], r.factor[at:to], r.floor)
+		if at >= to {
+			return
+		}
+		r.consider(candidate{now[at] * r.factor[at], freshet.Slot(at)})
+	}
+}
+
+// reaching returns the first place whose worth reaches the floor, or how many
+// there are if none does. Nearly none do, so this loop is where the time goes,
+// and it holds nothing else.
+func reaching(now, factor []float64, floor float64) int {
+	factor = factor[:len(now)]
+	for i, g := range now {
+		if g*factor[i] >= floor {
+			return i
 		}
 	}
+	return len(now)
 }
 
 // consider takes in a candidate that reaches the floor.
