@@ -70,6 +70,10 @@ type frequencyPage struct {
 	weight        float32 // 0 where the slot is not polled
 }
 
+// unvisited is when a source is due of which no outcome is known: before all
+// others, and among its like the longest unseen first.
+const unvisited = math.MinInt64
+
 // NewFrequency returns a Frequency.
 func NewFrequency(c FrequencyConfig) *Frequency {
 	return &Frequency{cfg: c.withDefaults(), idle: math.MinInt64, planned: math.MinInt64}
@@ -82,9 +86,10 @@ func (f *Frequency) Put(now time.Time, slot freshet.Slot, s freshet.Source, sinc
 	if int(slot) >= len(f.queue.ids) || f.queue.ids[slot] != s.ID {
 		*page = frequencyPage{}
 		f.queue.name(slot, s.ID)
-		page.last, f.queue.due[slot] = now.UnixNano(), math.MinInt64
+		page.last, f.queue.due[slot] = now.UnixNano(), unvisited
 		if !since.IsZero() {
-			page.last, f.queue.due[slot] = since.UnixNano(), since.UnixNano()
+			page.last = since.UnixNano()
+			f.queue.due[slot] = unvisited + page.last
 		}
 	}
 	f.idle = math.MinInt64
@@ -134,7 +139,7 @@ func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64
 		}
 		f.queue.drop(slot)
 		switch page := &f.pages[slot]; {
-		case page.last >= at && due != math.MinInt64: // seen in this very instant
+		case page.last >= at && due != unvisited: // seen in this very instant
 			f.aside = append(f.aside, slot)
 		case take(slot, f.worth(page, at)):
 			taken++
@@ -229,7 +234,7 @@ func (f *Frequency) plan(at int64) {
 	const within = 1e-4 // the rates are not known as well as that
 	f.price = f.cfg.Objective.priceNear(cmp.Or(f.price, 1), within, f.rates, f.weights, (1-f.cfg.Floor)*budget)
 	for _, slot := range f.queue.heap {
-		if f.queue.due[slot] != math.MinInt64 {
+		if f.queue.due[slot] >= 0 {
 			f.queue.due[slot] = f.dueAfter(&f.pages[slot])
 		}
 	}

@@ -109,24 +109,83 @@ func ageLoss(x float64) float64 {
 // Price returns the price at which the frequencies of all sources add up to the
 // budget. There is one for every budget above 0, if any source changes.
 func (o Objective) Price(rates, weights []float64, budget float64) float64 {
-	return o.priceNear(1, 1e-13, rates, weights, budget)
+	return o.priceNear(1, exactly, rates, weights, budget)
 }
+
+// exactly is the relative error of a sum that comes of its rounding alone.
+const exactly = 1e-13
 
 // priceNear is Price begun at a guess, to within a relative error of the sum.
 func (o Objective) priceNear(guess, within float64, rates, weights []float64, budget float64) float64 {
-	return clearingPrice(guess, within, budget, func(price float64) float64 {
+	_, high := clearing(guess, within, budget, func(price float64) float64 {
 		sum := 0.0
 		for i, rate := range rates {
 			sum += o.At(rate, weights[i], price)
 		}
 		return sum
 	})
+	return high
 }
 
-// clearingPrice returns the price at which demand, which falls with it, comes
-// to the budget. In logarithms demand is all but straight, so it is found by
-// false position (with the Illinois rule), halving only where demand is 0.
-func clearingPrice(guess, within, budget float64, demand func(price float64) float64) float64 {
+// Allocate returns the frequencies, adding up to the budget, that serve the
+// objective best.
+func (o Objective) Allocate(rates, weights []float64, budget float64) []float64 {
+	return allocate(len(rates), budget, func(i int, price float64) float64 { return o.At(rates[i], weights[i], price) })
+}
+
+// AllocatePolite is Allocate where a host allows its sources no more than its
+// cap together: hosts says which host each source is of, and caps what each
+// host allows. A host at its cap has a price of its own, above the common one.
+func (o Objective) AllocatePolite(rates, weights []float64, hosts []int, caps []float64, budget float64) []float64 {
+	own := make([]float64, len(caps))
+	for h := range caps {
+		_, own[h] = clearing(1, exactly, caps[h], func(price float64) float64 {
+			sum := 0.0
+			for i, rate := range rates {
+				if hosts[i] == h {
+					sum += o.At(rate, weights[i], price)
+				}
+			}
+			return sum
+		})
+	}
+	return allocate(len(rates), budget, func(i int, price float64) float64 {
+		return o.At(rates[i], weights[i], max(price, own[hosts[i]]))
+	})
+}
+
+// allocate returns the n frequencies at the price at which they add up to the
+// budget. A source that is all but given up may want nothing at that price and
+// much at the next smaller number; then it gets what is over.
+func allocate(n int, budget float64, at func(i int, price float64) float64) []float64 {
+	low, high := clearing(1, exactly, budget, func(price float64) float64 {
+		sum := 0.0
+		for i := range n {
+			sum += at(i, price)
+		}
+		return sum
+	})
+	frequencies, more := make([]float64, n), make([]float64, n)
+	sum, extra := 0.0, 0.0
+	for i := range n {
+		frequencies[i] = at(i, high)
+		more[i] = at(i, low) - frequencies[i]
+		sum += frequencies[i]
+		extra += more[i]
+	}
+	if extra > 0 {
+		part := max(0, min((budget-sum)/extra, 1))
+		for i := range n {
+			frequencies[i] += part * more[i]
+		}
+	}
+	return frequencies
+}
+
+// clearing returns the prices between which demand, which falls with the price,
+// passes the budget: at low it is no less and at high no more, and both are one
+// where it comes within a relative error of it.
+func clearing(guess, within, budget float64, demand func(price float64) float64) (low, high float64) {
 	excess := func(x float64) float64 { return math.Log(demand(math.Exp(x)) / budget) }
 	lo, hi := math.Log(guess), math.Log(guess)
 	above := excess(lo)
@@ -141,21 +200,26 @@ func clearingPrice(guess, within, budget float64, demand func(price float64) flo
 		hi += step
 		below = excess(hi)
 	}
-	switch {
-	case above <= within:
-		return math.Exp(lo)
-	case -below <= within:
-		return math.Exp(hi)
+	if above > 0 && below < 0 {
+		lo, hi = falsePosition(excess, lo, hi, above, below, within)
 	}
+	return math.Exp(lo), math.Exp(hi)
+}
+
+// falsePosition narrows the range in which f, which falls, passes 0, given its
+// values at both ends; to a point where f is within so much of 0. In logarithms
+// demand is all but straight, so it takes few steps; the Illinois rule keeps one
+// end from standing still, and where f has no end the range is halved.
+func falsePosition(f func(float64) float64, lo, hi, above, below, within float64) (float64, float64) {
 	for last, tries := 0, 0; tries < 200 && hi-lo > 1e-15*math.Abs(lo); tries++ {
 		x := (lo + hi) / 2
-		if !math.IsInf(above, 0) && !math.IsInf(below, 0) {
+		if !math.IsInf(above, 0) && !math.IsInf(below, 0) && tries%8 < 7 {
 			x = lo + (hi-lo)*above/(above-below)
 		}
-		y := excess(x)
+		y := f(x)
 		switch {
 		case math.Abs(y) <= within:
-			return math.Exp(x)
+			return x, x
 		case y > 0:
 			lo, above = x, y
 			if last > 0 {
@@ -170,49 +234,7 @@ func clearingPrice(guess, within, budget float64, demand func(price float64) flo
 			last = -1
 		}
 	}
-	return math.Exp(hi)
-}
-
-// Allocate returns the frequencies, adding up to the budget, that serve the
-// objective best.
-func (o Objective) Allocate(rates, weights []float64, budget float64) []float64 {
-	price := o.Price(rates, weights, budget)
-	frequencies := make([]float64, len(rates))
-	for i, rate := range rates {
-		frequencies[i] = o.At(rate, weights[i], price)
-	}
-	return frequencies
-}
-
-// AllocatePolite is Allocate where a host allows its sources no more than its
-// cap together: hosts says which host each source is of, and caps what each
-// host allows. A host at its cap has a price of its own, above the common one.
-func (o Objective) AllocatePolite(rates, weights []float64, hosts []int, caps []float64, budget float64) []float64 {
-	own := make([]float64, len(caps))
-	for h := range caps {
-		own[h] = clearingPrice(1, 1e-13, caps[h], func(price float64) float64 {
-			sum := 0.0
-			for i, rate := range rates {
-				if hosts[i] == h {
-					sum += o.At(rate, weights[i], price)
-				}
-			}
-			return sum
-		})
-	}
-	at := func(i int, price float64) float64 { return o.At(rates[i], weights[i], max(price, own[hosts[i]])) }
-	price := clearingPrice(1, 1e-13, budget, func(price float64) float64 {
-		sum := 0.0
-		for i := range rates {
-			sum += at(i, price)
-		}
-		return sum
-	})
-	frequencies := make([]float64, len(rates))
-	for i := range frequencies {
-		frequencies[i] = at(i, price)
-	}
-	return frequencies
+	return lo, hi
 }
 
 // ExpectedFreshness returns the share of time in which a source that changes

@@ -1,0 +1,208 @@
+package policy_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"freshet"
+	"freshet/policy"
+)
+
+// A drift is a set of sources that change at random, each at its own rate, and
+// are polled by a policy.
+type drift struct {
+	rates  []float64 // changes an instant
+	chance *rand.Rand
+	last   []int // instant of the last poll
+	polls  []int
+	now    int
+}
+
+const tick = time.Minute
+
+func (d *drift) time() time.Time { return noon.Add(time.Duration(d.now) * tick) }
+
+func newDrift(p freshet.Policy, rates []float64, seed uint64) *drift {
+	d := &drift{rates: rates, chance: rand.New(rand.NewPCG(seed, 3)), last: make([]int, len(rates)), polls: make([]int, len(rates))}
+	for slot := range rates {
+		p.Put(noon, freshet.Slot(slot), freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%03d", slot))}, noon)
+	}
+	return d
+}
+
+// step lets one instant pass, in which the policy has n polls.
+func (d *drift) step(p freshet.Policy, n int) (taken int) {
+	d.now++
+	var slots []freshet.Slot
+	p.Choose(d.time(), n, func(slot freshet.Slot, _ float64) bool {
+		slots = append(slots, slot)
+		return true
+	})
+	for _, slot := range slots {
+		o := freshet.Outcome{Began: d.time(), Ended: d.time()}
+		if d.chance.Float64() < -math.Expm1(-d.rates[slot]*float64(d.now-d.last[slot])) {
+			o.Result = freshet.Changed
+		}
+		d.last[slot] = d.now
+		d.polls[slot]++
+		p.Observe(d.time(), slot, o)
+	}
+	return len(slots)
+}
+
+// Learning the rates as it goes, the policy comes to poll as often as would be
+// best had it known them: the table of Cho and Garcia-Molina.
+func TestFrequencyComesToTheBest(t *testing.T) {
+	const day = 40 // instants, of which one in eight has a poll
+	for name, o := range map[string]policy.Objective{"recall": policy.Recall, "freshness": policy.Freshness, "age": policy.Age} {
+		t.Run(name, func(t *testing.T) {
+			p := policy.NewFrequency(policy.FrequencyConfig{Objective: o, Instant: tick, Floor: 0.01})
+			rates := make([]float64, 50) // ten of each
+			daily := []float64{1, 2, 3, 4, 5}
+			for i := range rates {
+				rates[i] = daily[i%5] / day
+			}
+			d := newDrift(p, rates, 1)
+			steps := 600 * day
+			for i := range steps {
+				if i == steps/3 {
+					clear(d.polls)
+				}
+				if i%4 == 0 {
+					d.step(p, 5)
+				} else {
+					d.now++
+				}
+			}
+			days := float64(steps) * 2 / 3 / day
+			want := o.Allocate(daily, []float64{1, 1, 1, 1, 1}, 5)
+			got := make([]float64, len(daily))
+			for i := range rates {
+				got[i%5] += float64(d.polls[i]) / days / 10
+			}
+			t.Logf("polls a day %.2f, best %.2f", got, want)
+			if o == policy.Freshness { // what it gives up it cannot know well
+				if !(got[4] < got[3] && got[3] < got[2] && got[4] < got[0]) {
+					t.Errorf("polls a day %.2f, want the fewest of what changes too fast", got)
+				}
+				return
+			}
+			for k := range daily {
+				if math.Abs(got[k]-want[k]) > 0.12*want[k]+0.1 {
+					t.Errorf("a source that changes %v times a day gets %.2f polls, want about %.2f", daily[k], got[k], want[k])
+				}
+			}
+		})
+	}
+}
+
+func TestFrequencyVisitsAllBeforeAnyTwice(t *testing.T) {
+	p := policy.NewFrequency(policy.FrequencyConfig{Instant: tick})
+	rates := make([]float64, 100)
+	for i := range rates {
+		rates[i] = float64(i) / 2000
+	}
+	d := newDrift(p, rates, 2)
+	for range 20 {
+		d.step(p, 5)
+	}
+	for slot, n := range d.polls {
+		if n != 1 {
+			t.Errorf("source %d was polled %d times in the first round", slot, n)
+		}
+	}
+	for d.now < 4000 {
+		d.step(p, 5)
+	}
+	if d.polls[5] == 0 || d.polls[90] < 5*d.polls[5] {
+		t.Errorf("%d polls of a quick source and %d of a slow one, want many more of the quick one", d.polls[90], d.polls[5])
+	}
+	if d.polls[0] < 2 {
+		t.Errorf("%d polls of a source that does not change, want it to be looked at again", d.polls[0])
+	}
+}
+
+// Whatever comes and goes, nothing is offered that is not there, nothing twice
+// at one time, and nothing is lost.
+func TestFrequencyKeepsCount(t *testing.T) {
+	keepsCount(t, func() freshet.Policy {
+		return policy.NewFrequency(policy.FrequencyConfig{Objective: policy.Freshness, Instant: tick})
+	}, true)
+}
+
+// keepsCount drives a policy at random. A policy that is busy always has a use
+// for a poll of a source that it has not polled at the same time.
+func keepsCount(t *testing.T, fresh func() freshet.Policy, busy bool) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := fresh()
+		now := noon
+		there := map[freshet.Slot]bool{}
+		flying := map[freshet.Slot]bool{}
+		end := func(slot freshet.Slot, r freshet.Result) {
+			delete(flying, slot)
+			p.Observe(now, slot, freshet.Outcome{Began: now, Ended: now, Result: r})
+		}
+		for _, step := range rapid.SliceOfN(rapid.IntRange(0, 999), 1, 150).Draw(t, "steps") {
+			slot := freshet.Slot(step % 12)
+			switch {
+			case step < 250:
+				p.Put(now, slot, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("site%d/%d", slot%3, slot)), Weight: float64(1 + step%3)}, time.Time{})
+				there[slot] = true
+			case step < 330:
+				if there[slot] && !flying[slot] {
+					p.Remove(slot)
+					delete(there, slot)
+				}
+			case step < 600:
+				for s := range freshet.Slot(12) {
+					if flying[s] {
+						end(s, freshet.Result(step%4))
+					}
+				}
+				now = now.Add(time.Duration(step%5) * tick)
+			default:
+				shut := freshet.Slot(step % 7)
+				once := map[freshet.Slot]bool{}
+				n := step%6 + 1
+				p.Choose(now, n, func(s freshet.Slot, worth float64) bool {
+					switch {
+					case !there[s]:
+						t.Fatalf("slot %d was offered and is not there", s)
+					case !(worth > 0):
+						t.Fatalf("slot %d was offered at a worth of %v", s, worth)
+					}
+					if s == shut || flying[s] && !once[s] {
+						return false
+					}
+					if once[s] {
+						t.Fatalf("slot %d was offered again in the choice that took it", s)
+					}
+					once[s], flying[s] = true, true
+					return true
+				})
+				if len(once) > n {
+					t.Fatalf("%d sources taken, want at most %d", len(once), n)
+				}
+			}
+		}
+		if !busy {
+			return
+		}
+		for s := range freshet.Slot(12) {
+			if flying[s] {
+				end(s, freshet.Unchanged)
+			}
+		}
+		now = now.Add(time.Hour)
+		taken := 0
+		p.Choose(now, 99, func(freshet.Slot, float64) bool { taken++; return true })
+		if taken != len(there) {
+			t.Fatalf("%d sources taken in the end, want all %d", taken, len(there))
+		}
+	})
+}
