@@ -14,9 +14,11 @@ import (
 // rate is the likeliest one given that. What is known of all sources together
 // stands in for a source of which little is known.
 //
-// An outcome takes constant time, and a source constant memory: of the
-// intervals that hid a change only the number, the mean and the spread are
-// kept, as if they had had two lengths.
+// An outcome takes constant time, and a source constant memory. Of the
+// intervals that hid a change only the number is kept, and the one length that,
+// were it that of all of them, would pull the rate as hard as they do. That is
+// exact where intervals are even, and the rate tends to the likeliest one where
+// they are not.
 //
 // The zero Poisson is ready for use.
 type Poisson struct {
@@ -41,8 +43,7 @@ type rateNotes struct {
 	rate    float64 // a second
 	still   float64 // seconds in intervals without a change
 	changed float64 // intervals with one
-	sum     float64 // of their seconds
-	squares float64 // of their seconds, squared and added up
+	length  float64 // seconds that each of these counts for
 }
 
 // confidence is how many changes the prior of a source counts for.
@@ -79,9 +80,7 @@ func (p *Poisson) Observe(slot freshet.Slot, o freshet.Outcome) {
 	case freshet.Unchanged:
 		n.still += d
 	case freshet.Changed:
-		n.changed++
-		n.sum += d
-		n.squares += d * d
+		n.admit(d)
 		p.changes += n.rate * d / -math.Expm1(-n.rate*d)
 	default:
 		return
@@ -97,6 +96,13 @@ func (p *Poisson) common() float64 {
 	return (p.changes + confidence) / (p.watched + confidence/prior)
 }
 
+// admit takes in an interval of d seconds that hid a change.
+func (n *rateNotes) admit(d float64) {
+	pull := (n.changed*share(n.rate*n.length) + share(n.rate*d)) / (n.changed + 1)
+	n.changed++
+	n.length = shareOf(pull) / n.rate
+}
+
 // learn finds the likeliest rate, if before any poll that of others counted for
 // so many changes.
 func (n *rateNotes) learn(common float64) {
@@ -105,15 +111,9 @@ func (n *rateNotes) learn(common float64) {
 		n.rate = confidence / watched
 		return
 	}
-	mean := n.sum / n.changed
-	spread := math.Sqrt(max(0, n.squares/n.changed-mean*mean))
-	short, long := max(mean-spread, mean/16), mean+spread
 	n.rate = root(n.rate, func(rate float64) (value, slope float64) {
-		v1, s1 := hidden(rate, short)
-		v2, s2 := hidden(rate, long)
-		value = n.changed*(v1+v2)/2 + confidence/rate - watched
-		slope = n.changed*(s1+s2)/2 - confidence/(rate*rate)
-		return value, slope
+		value, slope = hidden(rate, n.length)
+		return n.changed*value + confidence/rate - watched, n.changed*slope - confidence/(rate*rate)
 	})
 }
 

@@ -42,12 +42,45 @@ func IrregularRate(changed, unchanged []float64) float64 {
 // one change towards a higher rate, and its slope in rate.
 func hidden(rate, d float64) (value, slope float64) {
 	x := rate * d
-	if x > 700 {
+	switch {
+	case x > 700:
 		return 0, 0
+	case x < 1e-9: // the limit, where the quotient has no digits left
+		return 1/rate - d/2, -1 / (rate * rate)
 	}
 	e := math.Expm1(x)
 	value = d / e
 	return value, -value * value * (e + 1)
+}
+
+// share returns x/(e^x-1): rate times pull of an interval in which x changes are
+// expected. It falls from 1 to 0.
+func share(x float64) float64 {
+	if x < 1e-9 {
+		return 1 - x/2
+	}
+	return x / math.Expm1(min(x, 700))
+}
+
+// shareOf returns the x whose share is v.
+func shareOf(v float64) float64 {
+	if v > 1-1e-6 {
+		return max(0, 2*(1-v))
+	}
+	// The logarithm of the share is nearly straight: Newton's method on it
+	// takes a few steps.
+	goal := math.Log(max(v, 1e-300))
+	x := 2 * (1 - v)
+	for range 50 {
+		e := math.Expm1(x)
+		step := (math.Log(x/e) - goal) / (1/x - (e+1)/e)
+		next := max(x-step, x/8)
+		if math.Abs(next-x) <= 1e-14*x {
+			return next
+		}
+		x = next
+	}
+	return x
 }
 
 // root returns where a falling, convex function of a rate above 0 is zero, by
