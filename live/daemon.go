@@ -24,6 +24,10 @@ type Config struct {
 	// Read turns a response into text; nil means content.Extract.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
 
+	// Recall is how many of the last outcomes the policy is told of again at the
+	// start. A policy that does not learn needs none.
+	Recall int
+
 	Keep  freshet.Keep  // bounds on all history together
 	Logs  time.Duration // how long outcomes are kept; 0 means for ever
 	Grace time.Duration // for polls under way when the daemon stops; 0 means 10 seconds
@@ -118,13 +122,23 @@ func (d *Daemon) Started() <-chan struct{} { return d.started }
 // load tells the scheduler of all sources and of what was polled of late.
 func (d *Daemon) load(ctx context.Context, s *sched.Scheduler) error {
 	now, n := time.Now(), 0
+	before, from, err := d.recallFrom(ctx)
+	if err != nil {
+		return err
+	}
 	for w, err := range d.cfg.Store.Sources(ctx) {
 		if err != nil {
 			return err
 		}
 		d.heads.set(w)
+		if since, ok := before[w.ID]; ok {
+			w.Standing.Seen = since
+		}
 		s.Put(now, w)
 		n++
+	}
+	if err := d.outcomes(ctx, from, func(o freshet.Outcome) { s.Recall(o) }); err != nil {
+		return err
 	}
 	d.gauges.sources.Store(int64(n))
 	// A poll that began this long ago has ended, or died with its process.
@@ -135,6 +149,36 @@ func (d *Daemon) load(ctx context.Context, s *sched.Scheduler) error {
 	}
 	s.Resume(now, attempts)
 	return nil
+}
+
+// recallFrom returns the place in the log from which the policy is told again
+// what was found, and when each source in what follows had last been seen before.
+func (d *Daemon) recallFrom(ctx context.Context) (map[freshet.SourceID]time.Time, freshet.Cursor, error) {
+	end, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, Limit: 1})
+	if err != nil || len(end) == 0 {
+		return nil, 0, err
+	}
+	before, from := map[freshet.SourceID]time.Time{}, max(0, end[0].Cursor-freshet.Cursor(d.cfg.Recall))
+	err = d.outcomes(ctx, from, func(o freshet.Outcome) {
+		if _, ok := before[o.Source]; !ok {
+			before[o.Source] = o.Since
+		}
+	})
+	return before, from, err
+}
+
+// outcomes shows all outcomes after a place, the oldest first.
+func (d *Daemon) outcomes(ctx context.Context, after freshet.Cursor, show func(freshet.Outcome)) error {
+	for {
+		page, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{After: after, Limit: 1000})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, o := range page {
+			show(o)
+			after = o.Cursor
+		}
+	}
 }
 
 // keepHouse prunes from time to time.

@@ -41,7 +41,9 @@ func begin(t *testing.T, dir string, cfg live.Config, sources ...freshet.Source)
 	} else {
 		cfg.Store.(*faulty).Store = store
 	}
-	cfg.Policy = &policy.RoundRobin{}
+	if cfg.Policy == nil {
+		cfg.Policy = &policy.RoundRobin{}
+	}
 	if cfg.Limits.Budget.Polls == 0 {
 		cfg.Limits.Budget = sched.Budget{Polls: 1, Per: time.Second}
 	}
@@ -216,6 +218,43 @@ func TestNewRecipe(t *testing.T) {
 			t.Errorf("%d versions and %d changes, want 2 and none", s.Standing.Head.Number, s.Standing.Changes)
 		}
 	})
+}
+
+// A policy that learns knows again after a restart what it had learnt.
+func TestLearntIsKept(t *testing.T) {
+	shares := map[int]float64{} // of the busy page in the first 40 seconds after the restart, by what is recalled
+	for _, recall := range []int{0, 10_000} {
+		inBubble(t, func(t *testing.T, dir string) {
+			w := synth.New(synth.Config{Now: time.Now, Pages: []synth.Page{
+				{ID: "busy", Host: "a", Schedule: synth.Regular{Every: time.Minute, Offset: 50 * time.Second}},
+				{ID: "calm", Host: "b"}, {ID: "dull", Host: "c"}, {ID: "still", Host: "d"},
+			}})
+			begin := func(recall int) *bench {
+				p, err := policy.New("frequency", policy.Setting{Instant: time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return begin(t, dir, live.Config{Fetcher: w, Policy: p, Recall: recall}, w.Sources()...)
+			}
+			b := begin(0)
+			time.Sleep(20 * time.Minute)
+			b.stop()
+			before := len(w.Requests())
+			b = begin(recall)
+			time.Sleep(40 * time.Second)
+			b.stop()
+			busy := 0.0
+			for _, r := range w.Requests()[before:] {
+				if r.Page == "busy" {
+					busy++
+				}
+			}
+			shares[recall] = busy / float64(len(w.Requests())-before)
+		})
+	}
+	if shares[10_000] < 0.6 || shares[0] > 0.5 {
+		t.Errorf("after a restart the busy page gets %.2f of the polls, and %.2f when nothing is recalled; want most, and no more than its share", shares[10_000], shares[0])
+	}
 }
 
 // A faulty store cannot write for a while.

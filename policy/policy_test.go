@@ -36,11 +36,11 @@ func put(p freshet.Policy, slot freshet.Slot, id freshet.SourceID) {
 
 func TestNew(t *testing.T) {
 	for _, name := range policy.Names {
-		if _, err := policy.New(name); err != nil {
+		if _, err := policy.New(name, policy.Setting{}); err != nil {
 			t.Errorf("%s is named and not known: %v", name, err)
 		}
 	}
-	_, err := policy.New("unifrom")
+	_, err := policy.New("unifrom", policy.Setting{})
 	if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.Contains(invalid.Reason, "uniform") {
 		t.Errorf("error %v, want one that lists the policies there are", err)
 	}
@@ -112,7 +112,7 @@ func TestRoundRobinGoesOnAfterARestart(t *testing.T) {
 func TestPausedSourcesAreNotOffered(t *testing.T) {
 	for _, name := range policy.Names {
 		t.Run(name, func(t *testing.T) {
-			p, err := policy.New(name)
+			p, err := policy.New(name, policy.Setting{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func TestFairness(t *testing.T) {
 	for _, name := range policy.Names {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				p, err := policy.New(name)
+				p, err := policy.New(name, policy.Setting{})
 				if err != nil {
 					t.Fatal(err)
 				}

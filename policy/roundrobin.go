@@ -78,10 +78,10 @@ func (r *RoundRobin) Choose(_ time.Time, n int, take func(freshet.Slot, float64)
 	return time.Time{}
 }
 
-// Observe implements [freshet.Policy]. A source that was polled for any other
-// reason has had its turn too.
+// Observe implements [freshet.Policy]. Whoever wanted the poll, the source has
+// had its turn.
 func (r *RoundRobin) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
-	if o.Cause != freshet.ByPolicy && r.linked(slot+1) {
+	if r.linked(slot + 1) {
 		r.admit()
 		r.unlink(slot + 1)
 		r.insert(slot+1, r.prev[0])

@@ -16,7 +16,7 @@ func BenchmarkTurn(b *testing.B) {
 	for _, name := range policy.Names {
 		for _, n := range []int{100, 10_000, 1_000_000} {
 			b.Run(fmt.Sprintf("%s/sources=%d", name, n), func(b *testing.B) {
-				p, err := policy.New(name)
+				p, err := policy.New(name, policy.Setting{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -26,7 +26,7 @@ func FuzzScheduler(f *testing.F) {
 			Hosts:   sched.Politeness{Delay: time.Duration(r.IntN(3)) * time.Second, Concurrency: 1 + r.IntN(3)},
 		}
 		name := policy.Names[r.IntN(len(policy.Names))]
-		p, err := policy.New(name)
+		p, err := policy.New(name, policy.Setting{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,6 +76,20 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 	s.ceiling.sort()
 }
 
+// Recall tells the policy, before the first poll, of an outcome on record, so
+// that it knows again what it had learnt. Outcomes come in their order; a source
+// must have been put as it stood before the first of them.
+func (s *Scheduler) Recall(o freshet.Outcome) {
+	slot, ok := s.slots[o.Source]
+	if !ok {
+		return
+	}
+	if e := &s.entries[slot]; o.Result.Seen() {
+		e.seen = later(e.seen, o.Began)
+	}
+	s.policy.Observe(o.Ended, slot, o)
+}
+
 // start sets the first instant. Before it no time has passed.
 func (s *Scheduler) start(now time.Time) {
 	if s.started {

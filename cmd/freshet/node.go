@@ -11,6 +11,7 @@ import (
 
 	"freshet"
 	"freshet/content"
+	"freshet/estimate"
 	"freshet/fetch"
 	"freshet/live"
 	"freshet/policy"
@@ -39,7 +40,7 @@ type nodeConfig struct {
 // which does nothing until it is run. The node must be closed.
 func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	if cfg.policy == nil {
-		chosen, err := policy.New(cfg.settings.policy)
+		chosen, err := policy.New(cfg.settings.policy, policy.Setting{Instant: policyInstant, Estimator: &estimate.Poisson{}})
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +66,7 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 			Fetcher: fetch.New(cfg.fetch),
 			Policy:  cfg.policy,
 			Limits:  cfg.limits,
+			Recall:  recall(cfg.settings.policy),
 			Read:    reader.Read,
 			Keep:    cfg.keep,
 			Logs:    cfg.logs,
@@ -73,6 +75,18 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 			Grace:   cfg.grace,
 		}),
 	}, nil
+}
+
+// policyInstant is how finely the daemon's policies divide time.
+const policyInstant = time.Second
+
+// recall returns how much of the log a policy is told of again at the start:
+// enough to know every source again, and not so much that a start takes long.
+func recall(name string) int {
+	if !policy.Learns(name) {
+		return 0
+	}
+	return 200_000
 }
 
 // start runs the daemon and returns when it is at work. How it ends is then

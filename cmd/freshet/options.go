@@ -181,7 +181,7 @@ func setBudget(s *settings, v string) error {
 }
 
 func setPolicy(s *settings, v string) error {
-	if _, err := policy.New(v); err != nil {
+	if _, err := policy.New(v, policy.Setting{}); err != nil {
 		return fmt.Errorf("%w%s", reason(err), didYouMean(v, policy.Names))
 	}
 	s.policy = v

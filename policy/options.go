@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// options are what is written behind a policy's name. Reading one takes it; what
+// nobody has taken in the end is not known.
+type options struct {
+	given map[string]string
+	known []string
+	err   error // of the first that could not be read
+}
+
+// readOptions reads "key=value,key=value".
+func readOptions(s string) (*options, error) {
+	o := &options{given: map[string]string{}}
+	if s == "" {
+		return o, nil
+	}
+	for item := range strings.SplitSeq(s, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if !ok || key == "" {
+			return nil, badOption(fmt.Sprintf("%q is not key=value", item))
+		}
+		if _, twice := o.given[key]; twice {
+			return nil, badOption(fmt.Sprintf("%s is given twice", key))
+		}
+		o.given[key] = value
+	}
+	return o, nil
+}
+
+func badOption(reason string) error { return &freshet.InvalidError{Field: "policy", Reason: reason} }
+
+// take returns what was given for a key.
+func (o *options) take(key string) (string, bool) {
+	o.known = append(o.known, key)
+	v, ok := o.given[key]
+	delete(o.given, key)
+	return v, ok
+}
+
+// read takes a key and reads it, and notes if it cannot be.
+func read[T any](o *options, key, want string, parse func(string) (T, bool), otherwise T) T {
+	text, ok := o.take(key)
+	if !ok {
+		return otherwise
+	}
+	v, ok := parse(text)
+	if !ok && o.err == nil {
+		o.err = badOption(fmt.Sprintf("%s=%s: that is not %s", key, text, want))
+	}
+	return v
+}
+
+func (o *options) count(key string, otherwise int) int {
+	return read(o, key, "a whole number", func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil && n >= 0 && n <= 1<<30
+	}, otherwise)
+}
+
+func (o *options) number(key string, otherwise float64) float64 {
+	return read(o, key, "a number", func(s string) (float64, bool) {
+		x, err := strconv.ParseFloat(s, 64)
+		return x, err == nil && x >= -1 && x <= 1e9
+	}, otherwise)
+}
+
+func (o *options) length(key string) time.Duration {
+	return read(o, key, "a length of time such as 90s or 1h", func(s string) (time.Duration, bool) {
+		d, err := time.ParseDuration(s)
+		return d, err == nil && d >= 0
+	}, 0)
+}
+
+func (o *options) word(key, otherwise string) string {
+	return read(o, key, "a word", func(s string) (string, bool) { return s, s != "" }, otherwise)
+}
+
+// finish reports what could not be read, or was not known to the policy.
+func (o *options) finish(name string) error {
+	if o.err != nil {
+		return o.err
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.given)) {
+		if len(o.known) == 0 {
+			return badOption(fmt.Sprintf("%s has no options, and %s is given", name, key))
+		}
+		return badOption(fmt.Sprintf("%s has no option %s; it has %s", name, key, strings.Join(o.known, ", ")))
+	}
+	return nil
+}
