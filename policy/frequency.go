@@ -171,8 +171,11 @@ func (f *Frequency) worth(page *frequencyPage, at int64) float64 {
 func (f *Frequency) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	page := &f.pages[slot]
 	if o.Result.Seen() {
-		began := o.Began.UnixNano()
-		span := f.instants(began - page.last)
+		began, since := o.Began.UnixNano(), page.last
+		if !o.Since.IsZero() { // as it must be when outcomes of long ago are told
+			since = o.Since.UnixNano()
+		}
+		span := f.instants(began - since)
 		switch {
 		case span <= 0: // tells nothing
 		case o.Result == freshet.Changed:

@@ -127,6 +127,38 @@ func TestFrequencyVisitsAllBeforeAnyTwice(t *testing.T) {
 	}
 }
 
+// After a restart a policy is told of outcomes that are older than when its
+// sources were last seen, and learns from them all the same.
+func TestFrequencyLearnsFromOldOutcomes(t *testing.T) {
+	p := policy.NewFrequency(policy.FrequencyConfig{Instant: tick, Rate: 1})
+	const n = 10
+	for slot := range freshet.Slot(n) {
+		put(p, slot, freshet.SourceID(fmt.Sprintf("s%d", slot)))
+		for i := range 20 {
+			o := freshet.Outcome{Since: noon.Add(time.Duration(i-22) * 10 * tick), Began: noon.Add(time.Duration(i-21) * 10 * tick)}
+			if slot == 7 && i%2 == 0 {
+				o.Result = freshet.Changed
+			}
+			p.Observe(noon, slot, o)
+		}
+	}
+	polls := 0
+	for i := range 100 {
+		now := noon.Add(time.Duration(i) * tick)
+		var taken []freshet.Slot
+		p.Choose(now, 1, func(s freshet.Slot, _ float64) bool { taken = append(taken, s); return true })
+		for _, slot := range taken {
+			if slot == 7 {
+				polls++
+			}
+			p.Observe(now, slot, freshet.Outcome{Began: now, Result: freshet.Failed})
+		}
+	}
+	if polls < 50 {
+		t.Errorf("%d of 100 polls went to the one source that used to change, want most", polls)
+	}
+}
+
 // Whatever comes and goes, nothing is offered that is not there, nothing twice
 // at one time, and nothing is lost.
 func TestFrequencyKeepsCount(t *testing.T) {

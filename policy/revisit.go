@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"hash/fnv"
 	"time"
 
 	"freshet"
@@ -58,8 +59,7 @@ type revisitRule interface {
 	// forget begins anew for a slot that has another source.
 	forget(slot freshet.Slot)
 
-	// initial returns how long after it was last seen a source that is already
-	// known is polled, before the rule has seen an outcome.
+	// initial returns the interval of a source of which there is no outcome.
 	initial(slot freshet.Slot) time.Duration
 
 	// next learns from an outcome that saw the source, and returns when to
@@ -70,7 +70,8 @@ type revisitRule interface {
 // A Revisit polls each source when a rule of its own says that it is due, as
 // the schedulers of today's products do. They know no budget; under one the
 // most overdue goes first, and nothing is polled that is not due, so polls may
-// be left over. A source that was never seen is due at once.
+// be left over. A source that was never seen is due at once, and one that was
+// seen before somewhere within its first interval.
 type Revisit struct {
 	rule   revisitRule
 	queue  dueQueue
@@ -86,7 +87,7 @@ func (r *Revisit) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		r.rule.forget(slot)
 		due := now
 		if !since.IsZero() {
-			due = since.Add(r.rule.initial(slot))
+			due = since.Add(stretched(r.rule.initial(slot), phase(s.ID)))
 		}
 		r.queue.set(slot, due.UnixNano())
 		r.paused[slot] = false
@@ -98,6 +99,18 @@ func (r *Revisit) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		r.queue.set(slot, r.queue.due[slot])
 	}
 	r.paused[slot] = s.Paused
+}
+
+// phase returns a number from 0 to 1 that is drawn from an ID. Sources that are
+// known but not since when they are at their interval begin anywhere in it, as
+// those of a product that has long been at work are; or all would come at once.
+func phase(id freshet.SourceID) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	x := h.Sum64()
+	x ^= x >> 32
+	x *= 0x9e3779b97f4a7c15 // the hash alone is uneven in its upper bits
+	return float64(x>>11) / (1 << 53)
 }
 
 // Remove implements [freshet.Policy].

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -122,8 +123,9 @@ func TestMostOverdueGoesFirst(t *testing.T) {
 	p := policy.NewStormCrawler(policy.RevisitConfig{Initial: time.Hour, Min: time.Minute})
 	for slot, ago := range []time.Duration{2, 4, 3, 0, 4} {
 		id := freshet.SourceID([]string{"c", "b", "d", "e", "a"}[slot])
-		p.Put(noon, freshet.Slot(slot), freshet.Source{ID: id}, noon.Add(-ago*time.Hour))
+		p.Put(noon.Add(-ago*time.Hour), freshet.Slot(slot), freshet.Source{ID: id}, time.Time{})
 	}
+	p.Observe(noon, 3, freshet.Outcome{Began: noon})
 	if got := choose(p, 9, 2); got != "4 1 0" {
 		t.Errorf("slots %q, want the longest overdue first, of equals the smaller ID, and none that is shut or not due", got)
 	}
@@ -136,6 +138,21 @@ func TestMostOverdueGoesFirst(t *testing.T) {
 	p.Observe(noon, 1, freshet.Outcome{Began: noon, Result: freshet.Failed})
 	if got := choose(p, 9); got != "1" {
 		t.Errorf("slots %q, want the one that failed to be as due as it was", got)
+	}
+}
+
+// Sources that were seen before do not come all at once.
+func TestKnownSourcesAreSpread(t *testing.T) {
+	p := policy.NewNutch(policy.RevisitConfig{Initial: 10 * time.Hour})
+	for slot := range freshet.Slot(1000) {
+		p.Put(noon, slot, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("source-%d", slot))}, noon)
+	}
+	for hour := 1; hour <= 10; hour++ {
+		n := 0
+		p.Choose(noon.Add(time.Duration(hour)*time.Hour), 1000, func(freshet.Slot, float64) bool { n++; return true })
+		if n < 60 || n > 140 {
+			t.Errorf("%d sources are due in hour %d, want about a tenth of a thousand", n, hour)
+		}
 	}
 }
 
