@@ -145,9 +145,14 @@ func (c *CAM) advance(at int64, n int) {
 	})
 }
 
-// compare orders visits by worth, then by instant, then by ID.
+// compare orders visits by worth, then by ID, then by instant. Were it by
+// instant first, the early part of an epoch would take all polls wherever many
+// pairs are worth the same.
 func (c *CAM) compare(a, b visit) int {
-	return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.at, b.at), cmp.Compare(c.ids[a.slot], c.ids[b.slot]))
+	if a.worth != b.worth {
+		return cmp.Compare(b.worth, a.worth)
+	}
+	return cmp.Or(cmp.Compare(c.ids[a.slot], c.ids[b.slot]), cmp.Compare(a.at, b.at))
 }
 
 // allocate plans the epoch.
@@ -160,7 +165,7 @@ func (c *CAM) allocate(n int) {
 	}
 	first := (c.epoch - 1) * int64(c.conf.Epoch)
 	// The best are kept in a list of up to twice as many as are wanted, which
-	// is sorted and cut back when it is full. Later instants lose ties.
+	// is sorted and cut back when it is full.
 	var floor visit
 	best := make([]visit, 0, 2*want)
 	cut := func() {
@@ -177,7 +182,7 @@ func (c *CAM) allocate(n int) {
 		}
 		for slot, factor := range c.factor {
 			v := visit{factor * c.chance[slot], freshet.Slot(slot), int32(at + 1)}
-			if v.worth > floor.worth || v.worth == floor.worth && v.at == floor.at {
+			if v.worth > floor.worth || v.worth == floor.worth && v.worth > 0 && c.compare(v, floor) < 0 {
 				if best = append(best, v); len(best) == cap(best) {
 					cut()
 				}

@@ -19,10 +19,10 @@ func TestCAMOracle(t *testing.T) {
 		c.read(t, &in, &want)
 		w := newWicWorld(in.Pi, in.W, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyWindow})
 		cam := policy.NewCAM(policy.CAMConfig{Start: noon, Epoch: w.instants(), Polls: 1, Estimator: w.pi})
-		if u, _ := w.utility(w.run(cam)); !near(u, want.CAM, c.Tol) {
+		if u, _ := w.utility(w.run(cam)); !agrees(u, want.CAM, c.Tol) {
 			t.Errorf("CAM captures %v, want %v", u, want.CAM)
 		}
-		if u, _ := w.utility(w.run(w.wic())); !near(u, want.WIC, c.Tol) {
+		if u, _ := w.utility(w.run(w.wic())); !agrees(u, want.WIC, c.Tol) {
 			t.Errorf("WIC captures %v, want %v", u, want.WIC)
 		}
 	}

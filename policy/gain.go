@@ -44,7 +44,7 @@ type gainGroup struct {
 	simple bool
 	decay  float64 // of a simple kernel: what an instant leaves of the worth
 	thin   bool    // of a simple kernel: a change replaces the one before
-	loss   float64 // of a simple kernel: what a change leaves not of it: 1 if thin, or 0
+	loss   float64 // of a simple kernel: what a change takes of the worth: all if thin, or nothing
 
 	notes accrual        // of any other kernel
 	slots []freshet.Slot // by place; -1 where free

@@ -121,7 +121,7 @@ func gainTable(life freshet.Life, u freshet.Urgency, pi []float64) [][]float64 {
 	return g
 }
 
-func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*max(1, math.Abs(b)) }
+func agrees(a, b, tol float64) bool { return math.Abs(a-b) <= tol*max(1, math.Abs(b)) }
 
 func TestGainOracle(t *testing.T) {
 	for _, c := range wicCases(t, "B01") {
@@ -137,12 +137,12 @@ func TestGainOracle(t *testing.T) {
 			c.read(t, &in, &want)
 			g := gainTable(oracleLife(t, in.Life), oracleUrgency(t, in.Urgency), in.Pi)
 			for i, w := range want.From0 {
-				if got := g[0][1+i]; !near(got, w, c.Tol) {
+				if got := g[0][1+i]; !agrees(got, w, c.Tol) {
 					t.Errorf("g(0,%d) = %v, want %v", 1+i, got, w)
 				}
 			}
 			for i, w := range want.From3 {
-				if got := g[3][4+i]; !near(got, w, c.Tol) {
+				if got := g[3][4+i]; !agrees(got, w, c.Tol) {
 					t.Errorf("g(3,%d) = %v, want %v", 4+i, got, w)
 				}
 			}
@@ -170,7 +170,7 @@ func TestLifeOracle(t *testing.T) {
 			pi[i] = in.Pi
 		}
 		for d, w := range want.Life {
-			if got := lifeOf(in.Z, pi, d+1); !near(got, w, c.Tol) {
+			if got := lifeOf(in.Z, pi, d+1); !agrees(got, w, c.Tol) {
 				t.Errorf("%s: life after %d instants %v, want %v", c.ID, d, got, w)
 			}
 		}
@@ -183,7 +183,7 @@ func TestLifeOracle(t *testing.T) {
 		var want struct{ Life []float64 }
 		c.read(t, &in, &want)
 		for i, w := range want.Life {
-			if got := lifeOf(in.Z, in.Pi, i+1); !near(got, w, c.Tol) {
+			if got := lifeOf(in.Z, in.Pi, i+1); !agrees(got, w, c.Tol) {
 				t.Errorf("%s: life at %d is %v, want %v", c.ID, i+1, got, w)
 			}
 		}
@@ -210,7 +210,7 @@ func TestSinglePageOracle(t *testing.T) {
 			for _, v := range best {
 				got = max(got, v)
 			}
-			if !near(got, w, 1e-9) {
+			if !agrees(got, w, 1e-9) {
 				t.Errorf("%s: %d polls are worth %v, want %v", c.ID, k, got, w)
 			}
 			next := make([]float64, n+1)
@@ -251,7 +251,7 @@ func TestPolyAsExponentials(t *testing.T) {
 				exact := math.Pow(float64(1+age), -in.Alpha)
 				worst = max(worst, math.Abs(sum-exact)/exact)
 			}
-			if !near(worst, w.Err, c.Tol) {
+			if !agrees(worst, w.Err, c.Tol) {
 				t.Errorf("%s: relative error %v, want %v", name, worst, w.Err)
 			}
 		}

@@ -86,7 +86,8 @@ func (w *WIC) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool
 
 // Observe implements [freshet.Policy]. A poll shows the source as it was when
 // the poll began: what accrued until then has been captured, or was lost. If it
-// failed, all of it is still to be had.
+// failed, all of it is still to be had. Either way the source has had its turn
+// and is not offered again at this instant.
 func (w *WIC) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if w.est != nil {
 		w.est.Observe(slot, o)
@@ -109,7 +110,6 @@ func (w *WIC) credit(slot freshet.Slot, from, to time.Time) {
 		return
 	}
 	w.gains.Add(slot, min(1, w.est.Expect(slot, from, to)))
-	w.rank.forget()
 }
 
 // maxSteps bounds how many instants are caught up on one by one. After a

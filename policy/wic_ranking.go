@@ -18,9 +18,10 @@ type ranking struct {
 	order  []int32            // by slot: place among the IDs; nil while that is the order of the slots
 	mixed  bool               // order is out of date
 
-	best []candidate // found and not yet taken, the best first
-	last candidate   // the last one found: all that come before it have been
-	all  bool        // there are no more to find
+	best  []candidate // found and not yet taken, the best first
+	found int         // how many there have been
+	last  candidate   // the last one found: all that come before it have been
+	all   bool        // there are no more to find
 
 	// While searching: a heap of the best so far, the worst of them on top.
 	heap  []candidate
@@ -73,7 +74,7 @@ func (r *ranking) land(slot freshet.Slot) { r.factor[slot] = math.Abs(r.factor[s
 
 // forget drops what has been found: worths have changed.
 func (r *ranking) forget() {
-	r.best, r.all = r.best[:0], false
+	r.best, r.found, r.all = r.best[:0], 0, false
 	r.last = candidate{worth: math.Inf(1)}
 }
 
@@ -149,6 +150,7 @@ func (r *ranking) end() {
 		r.last = r.heap[n-1]
 	}
 	r.best = append(r.best, r.heap...)
+	r.found += len(r.heap)
 }
 
 // offer offers the best until n have been taken or there are no more. Those
@@ -178,13 +180,13 @@ func (r *ranking) offer(now []float64, n int, take func(freshet.Slot, float64) b
 	r.best = r.best[:kept+copy(r.best[kept:], r.best[i:])]
 }
 
-// more searches for the next ones, each time for more than before, so that a
-// long line of refusals costs few passes.
+// more searches for the next ones, each time for as many as were found before,
+// so that many small choices, or a long line of refusals, cost few passes.
 func (r *ranking) more(now []float64, n int) {
 	if r.mixed {
 		r.sort()
 	}
-	r.search(max(n, 4*len(r.best)))
+	r.search(max(n, r.found))
 	r.scan(now, 0, len(now))
 	r.end()
 }

@@ -193,7 +193,7 @@ func TestWICOracle(t *testing.T) {
 				w := in.world(t)
 				schedule := w.run(w.wic())
 				u, _ := w.utility(schedule)
-				if !near(u, want.U, 1e-9) {
+				if !agrees(u, want.U, 1e-9) {
 					t.Errorf("utility %v, want %v", u, want.U)
 				}
 				if want.Schedule != nil {
@@ -201,10 +201,10 @@ func TestWICOracle(t *testing.T) {
 						t.Errorf("schedule %v, want %v", schedule, useful)
 					}
 				}
-				if got := w.optimum(); !near(got, want.Optimal, 1e-9) {
+				if got := w.optimum(); !agrees(got, want.Optimal, 1e-9) {
 					t.Errorf("optimum %v, want %v", got, want.Optimal)
 				}
-				if a, withLife := w.shrink(); want.A != nil && (!near(a, *want.A, 1e-9) || !near(withLife, *want.ALife, 1e-9)) {
+				if a, withLife := w.shrink(); want.A != nil && (!agrees(a, *want.A, 1e-9) || !agrees(withLife, *want.ALife, 1e-9)) {
 					t.Errorf("delay shrinks by %v and %v, want %v and %v", a, withLife, *want.A, *want.ALife)
 				}
 			})
@@ -238,11 +238,11 @@ func TestTimelinessAndCompleteness(t *testing.T) {
 		}
 		appending := []freshet.Life{{Kind: freshet.LifeAppend}}
 		timely := newWicWorld(pi, nil, in.C, appending, freshet.Urgency{Kind: freshet.UrgencyWindow})
-		if u, _ := timely.utility(timely.run(timely.wic())); !near(u, want.Timely, c.Tol) {
+		if u, _ := timely.utility(timely.run(timely.wic())); !agrees(u, want.Timely, c.Tol) {
 			t.Errorf("%s: %v captured at once, want %v", c.ID, u, want.Timely)
 		}
 		complete := newWicWorld(pi, nil, in.C, appending, freshet.Urgency{})
-		if got := complete.optimum(); !near(got, want.Complete, c.Tol) {
+		if got := complete.optimum(); !agrees(got, want.Complete, c.Tol) {
 			t.Errorf("%s: at most %v can be captured, want %v", c.ID, got, want.Complete)
 		}
 		if u, _ := complete.utility(complete.run(complete.wic())); 2*u < want.Complete || u > want.Complete+1e-9 {
@@ -285,7 +285,7 @@ func TestWICIsWithinItsBound(t *testing.T) {
 func TestWICIsOptimalWithoutDelay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, freshet.Urgency{Kind: freshet.UrgencyWindow})
-		if u, _ := w.utility(w.run(w.wic())); !near(u, w.optimum(), 1e-9) {
+		if u, _ := w.utility(w.run(w.wic())); !agrees(u, w.optimum(), 1e-9) {
 			t.Errorf("captured %v, want %v", u, w.optimum())
 		}
 	})
@@ -328,7 +328,7 @@ func TestWICOffersInOrder(t *testing.T) {
 				taken, want := 0, rapid.IntRange(1, 12).Draw(t, "n")
 				again := wic.Choose(now, want, func(s freshet.Slot, worth float64) bool {
 					src := w.pages[s]
-					if g := w.g(int(s), prev[s], j) / src.Price(); !near(worth, g, 1e-12) || worth <= 0 {
+					if g := w.g(int(s), prev[s], j) / src.Price(); !agrees(worth, g, 1e-12) || worth <= 0 {
 						t.Fatalf("page %s at %d is offered for %v, want %v", src.ID, j, worth, g)
 					}
 					if offered[s] || flying[s] {
@@ -393,7 +393,7 @@ func TestWICCounts(t *testing.T) {
 	}
 	minute := func(j int) time.Time { return noon.Add(time.Duration(j) * time.Minute) }
 	life := freshet.Life{Kind: freshet.LifeAppend}
-	w := policy.NewWIC(policy.WICConfig{Start: noon, Estimator: pis{{0.5, 0.25, 0.25, 0.125}, {0.5, 0.25, 0, 0}}})
+	w := policy.NewWIC(policy.WICConfig{Start: noon, Estimator: pis{{0.5, 0.25, 0.25, 0.125, 0}, {0.5, 0.25, 0, 0, 0}}})
 	w.Put(noon, 0, freshet.Source{ID: "a", Life: life}, time.Time{})
 	w.Put(minute(2), 1, freshet.Source{ID: "b", Life: life}, minute(1))
 	steps := []struct{ what, got, want string }{
@@ -403,14 +403,14 @@ func TestWICCounts(t *testing.T) {
 	w.Choose(minute(3), 1, func(freshet.Slot, float64) bool { return true })
 	steps = append(steps, struct{ what, got, want string }{"a is being polled", offers(w, 4), "1:0.25 "})
 	w.Observe(minute(4), 0, freshet.Outcome{Began: minute(3), Ended: minute(4)})
-	steps = append(steps, struct{ what, got, want string }{"and was seen as it was at 3", offers(w, 4), "1:0.25 0:0.12 "})
-	w.Put(minute(4), 1, freshet.Source{ID: "b", Life: life, Weight: 4, Cost: 2}, time.Time{})
-	steps = append(steps, struct{ what, got, want string }{"b counts for more", offers(w, 4), "1:0.50 0:0.12 "})
-	w.Put(minute(4), 1, freshet.Source{ID: "b", Life: life, Paused: true}, time.Time{})
+	steps = append(steps, struct{ what, got, want string }{"and was seen as it was at 3", offers(w, 5), "1:0.25 0:0.12 "})
+	w.Put(minute(5), 1, freshet.Source{ID: "b", Life: life, Weight: 4, Cost: 2}, time.Time{})
+	steps = append(steps, struct{ what, got, want string }{"b counts for more", offers(w, 5), "1:0.50 0:0.12 "})
+	w.Put(minute(5), 1, freshet.Source{ID: "b", Life: life, Paused: true}, time.Time{})
 	w.Remove(0)
-	steps = append(steps, struct{ what, got, want string }{"one rests, one is gone", offers(w, 4), ""})
-	w.Put(minute(4), 0, freshet.Source{ID: "c", Life: life}, time.Time{})
-	steps = append(steps, struct{ what, got, want string }{"another source begins with nothing", offers(w, 4), ""})
+	steps = append(steps, struct{ what, got, want string }{"one rests, one is gone", offers(w, 5), ""})
+	w.Put(minute(5), 0, freshet.Source{ID: "c", Life: life}, time.Time{})
+	steps = append(steps, struct{ what, got, want string }{"another source begins with nothing", offers(w, 5), ""})
 	for _, s := range steps {
 		if s.got != s.want {
 			t.Errorf("%s: offers %q, want %q", s.what, s.got, s.want)
