@@ -217,9 +217,9 @@ func TestOracleOptimumByPolls(t *testing.T) {
 		for _, c := range cyclicCases(t, id) {
 			var in circularCase
 			var want map[string]struct {
-				Misses   int   `json:"min_misses"`
-				Smallest []int `json:"lexicographically_smallest"`
-				Optima   int   `json:"n_optimal"`
+				Misses   int     `json:"min_misses"`
+				Smallest []int   `json:"lexicographically_smallest"`
+				Optima   int     `json:"n_optimal"`
 				Sets     [][]int // the first of them, and how many there are
 				Count    int
 			}
