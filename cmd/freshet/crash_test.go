@@ -59,7 +59,7 @@ func (r *crashRig) print(t *testing.T, c *crashChecks) {
 	closest, host := r.closest()
 	t.Logf("kills            %d (%d after SIGSTOP, %d before it was ready)", r.kills, r.frozen, r.unready)
 	t.Logf("recovery         %v median, %v longest, from start to ready", r.recoveries[n/2].Round(time.Millisecond), r.recoveries[n-1].Round(time.Millisecond))
-	t.Logf("versions         %d of %d sources, %d of them seen over the API before a kill", c.versions, len(r.web.Pages()), len(r.acks.seen()))
+	t.Logf("versions         %d, of %d of the %d sources; %d of them seen over the API before a kill", c.versions, c.pages, len(r.web.Pages()), len(r.acks.seen()))
 	t.Logf("changes          %d", c.changes)
 	t.Logf("webhook          %d deliveries, %d of them repeats, %d refused at first", r.hook.deliveries, r.hook.repeats, r.hook.refusals)
 	t.Logf("stream           %d events in %d connections, %d of them repeats", r.stream.events, r.stream.connections, r.stream.repeats)

@@ -26,6 +26,7 @@ type crashChecks struct {
 
 	hashes            map[crashVersion]freshet.Hash
 	versions, changes int
+	pages             int // with a version
 	asked             int // answers with Retry-After
 	early, excused    int // requests before that time was over
 }
@@ -75,6 +76,9 @@ func (c *crashChecks) checkVersions(t *testing.T, id freshet.SourceID) {
 		served[s.Version] = true
 	}
 	slices.Reverse(versions)
+	if len(versions) > 0 {
+		c.pages++
+	}
 	last := 0
 	for i, v := range versions {
 		if v.Number != i+1 {
