@@ -71,7 +71,7 @@ minute.`,
 	flags := cmd.Flags()
 	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+formatDuration(demoLength)+")")
 	flags.StringVar(&budget, "budget", "30/m", "requests to spend, such as 30/m or 2/s")
-	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, " or "))
+	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
 	flags.Uint64Var(&d.seed, "seed", 1, "of the web: the same seed gives the same changes")
 	flags.BoolVar(&d.plain, "plain", false, "write lines instead of redrawing the terminal")
 	jsonFlag(cmd, &d.json)
