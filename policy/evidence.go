@@ -6,7 +6,7 @@ import "math"
 // found it changed, and how much time lay before those that did and before
 // those that did not. How often it changed in between is not known.
 type Evidence struct {
-	Changes int
+	Changes float64 // how many polls found one; a part where old ones are forgotten
 	Changed float64 // time before the polls that found a change, added up
 	Same    float64 // time before the polls that found none
 }
@@ -17,10 +17,10 @@ type Evidence struct {
 // that found a change are taken as equal to their mean, for which the likeliest
 // rate has this closed form; so the evidence needs no list of them.
 func (e Evidence) Rate() float64 {
-	if e.Changes == 0 || e.Changed <= 0 {
+	if e.Changes <= 0 || e.Changed <= 0 {
 		return 0
 	}
-	mean := e.Changed / float64(e.Changes)
+	mean := e.Changed / e.Changes
 	return math.Log1p(e.Changed/(e.Same+mean/2)) / mean
 }
 
@@ -28,7 +28,7 @@ func (e Evidence) Rate() float64 {
 // full: the rate is the changes divided by it.
 func (e Evidence) exposure() float64 {
 	if rate := e.Rate(); rate > 0 {
-		return float64(e.Changes) / rate
+		return e.Changes / rate
 	}
 	return e.Same
 }
@@ -40,5 +40,5 @@ func (e Evidence) Shrunk(general, strength float64) float64 {
 	if !(general > 0) {
 		return e.Rate()
 	}
-	return (strength + float64(e.Changes)) / (strength/general + e.exposure())
+	return (strength + e.Changes) / (strength/general + e.exposure())
 }

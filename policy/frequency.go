@@ -24,6 +24,11 @@ type FrequencyConfig struct {
 	// less than 0 none.
 	Floor float64
 
+	// Memory is over how many polls of a source what they found is forgotten,
+	// little by little, as few sources keep to one rate. 0 means 50, and less
+	// than 0 that nothing is.
+	Memory float64
+
 	// Prior is how many changes the rate of sources in general counts for in
 	// the rate of each; 0 means a half.
 	Prior float64
@@ -35,6 +40,7 @@ func (c FrequencyConfig) withDefaults() FrequencyConfig {
 	}
 	c.Floor = max(0, min(cmp.Or(c.Floor, 0.05), 1))
 	c.Prior = cmp.Or(c.Prior, 0.5)
+	c.Memory = cmp.Or(c.Memory, 50)
 	return c
 }
 
@@ -44,7 +50,7 @@ func (c FrequencyConfig) withDefaults() FrequencyConfig {
 // spaced evenly, and the one that is due first, or most overdue, goes first.
 //
 // The price of a poll that makes the frequencies fit the budget is worked out
-// anew when outcomes of an eighth of the sources have come in.
+// anew when as many outcomes have come in as an eighth of the sources.
 type Frequency struct {
 	cfg     FrequencyConfig
 	queue   dueQueue
@@ -66,9 +72,12 @@ type Frequency struct {
 type frequencyPage struct {
 	changed, same float64 // as in Evidence
 	last          int64   // when it was last seen
-	changes       uint32
+	changes       float32 // as in Evidence
 	weight        float32 // 0 where the slot is not polled
 }
+
+// replan is after how many outcomes at least there is a new plan.
+const replan = 32
 
 // unvisited is when a source is due of which no outcome is known: before all
 // others, and among its like the longest unseen first.
@@ -127,7 +136,7 @@ func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64
 	if f.planned == math.MinInt64 {
 		f.planned = at
 	}
-	if f.news >= max(8, f.present/8) {
+	if f.news >= max(replan, f.present/8) {
 		f.plan(at)
 	}
 	taken, refused := 0, false
@@ -179,9 +188,11 @@ func (f *Frequency) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 		switch {
 		case span <= 0: // tells nothing
 		case o.Result == freshet.Changed:
+			page.forget(f.cfg.Memory)
 			page.changes++
 			page.changed += span
 		case o.Result == freshet.Unchanged:
+			page.forget(f.cfg.Memory)
 			page.same += span
 		}
 		page.last = max(page.last, began)
@@ -219,7 +230,7 @@ func (f *Frequency) plan(at int64) {
 	changes, exposure := 0.0, 0.0
 	for i := range f.pages {
 		e := f.pages[i].evidence()
-		changes += float64(e.Changes)
+		changes += e.Changes
 		exposure += e.exposure()
 	}
 	if changes == 0 || budget <= 0 {
@@ -244,8 +255,18 @@ func (f *Frequency) plan(at int64) {
 	f.queue.restore()
 }
 
+// forget makes what is known count for less, before more is learned.
+func (p *frequencyPage) forget(memory float64) {
+	if memory > 0 {
+		keep := 1 - 1/max(memory, 1)
+		p.changes *= float32(keep)
+		p.changed *= keep
+		p.same *= keep
+	}
+}
+
 func (p *frequencyPage) evidence() Evidence {
-	return Evidence{Changes: int(p.changes), Changed: p.changed, Same: p.same}
+	return Evidence{Changes: float64(p.changes), Changed: p.changed, Same: p.same}
 }
 
 func (f *Frequency) instants(nanoseconds int64) float64 {

@@ -67,6 +67,10 @@ func evenly(rate, price float64) float64 {
 	return rate / gapQuantile(price)
 }
 
+// enough is how small, next to x, a step of Newton's method is to be the last:
+// the error after it is about the square of that.
+const enough = 1e-8
+
 // gapQuantile returns the x with 1 - (1+x)e^-x = y: how many changes are
 // expected between two polls at the marginal worth y.
 func gapQuantile(y float64) float64 {
@@ -79,7 +83,7 @@ func gapQuantile(y float64) float64 {
 	for range 20 {
 		step := (x - math.Log1p(x) - half) * (1 + x) / x
 		x -= step
-		if math.Abs(step) <= 1e-15*x {
+		if math.Abs(step) <= enough*x {
 			break
 		}
 	}
@@ -92,7 +96,7 @@ func ageQuantile(y float64) float64 {
 	for range 60 {
 		step := (ageLoss(x) - y) / (x * -math.Expm1(-x))
 		x -= step
-		if math.Abs(step) <= 1e-14*x {
+		if math.Abs(step) <= enough*x {
 			break
 		}
 	}

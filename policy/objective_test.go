@@ -113,7 +113,7 @@ func TestRateFromIrregularPolls(t *testing.T) {
 		{[]float64{0.5}, []float64{10}, 0.0976},
 	}
 	for _, c := range cases {
-		e := policy.Evidence{Changes: len(c.changed), Changed: total(c.changed), Same: total(c.same)}
+		e := policy.Evidence{Changes: float64(len(c.changed)), Changed: total(c.changed), Same: total(c.same)}
 		if got := e.Rate(); math.Abs(got-c.rate) > 0.15*c.rate {
 			t.Errorf("rate %v, want near %v", got, c.rate)
 		}

@@ -24,7 +24,7 @@ type draw struct {
 	wanting  int     // sites of which more samples are to be drawn
 	sites    []int32 // that take part
 	start    int     // place in the order of names where the next subset begins
-	cursor   int     // place in sites where the next sample is drawn
+	cursor   int     // place in sites where the next sample is drawn; kept, so that all sites have their turn
 	open     []bool  // by place in sites: adaptive sampling has not decided
 	plan     []freshet.Slot
 	head     int // of the plan: what is before it is done
@@ -131,7 +131,7 @@ func (p *Sampling) gather(downloads float64) {
 		}
 	}
 	sites := p.subset(d.sites[:0], downloads)
-	*d = draw{left: downloads, sampling: true, start: d.start, sites: sites, open: d.open[:0], plan: d.plan[:0]}
+	*d = draw{left: downloads, sampling: true, start: d.start, cursor: d.cursor, sites: sites, open: d.open[:0], plan: d.plan[:0]}
 	pages := 0
 	for _, i := range d.sites {
 		pages += len(p.sites[i].pages)

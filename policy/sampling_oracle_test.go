@@ -347,7 +347,7 @@ func TestRateFromRegularPolls(t *testing.T) {
 	}
 	within := samplingOracle(t, "D03_estimators", &struct{}{}, &want)
 	for _, r := range want.Rows {
-		e := policy.Evidence{Changes: r.X, Changed: float64(r.X) * r.I, Same: float64(r.N-r.X) * r.I}
+		e := policy.Evidence{Changes: float64(r.X), Changed: float64(r.X) * r.I, Same: float64(r.N-r.X) * r.I}
 		same(t, "the corrected rate", math.Abs(e.Rate()), math.Abs(r.Rate), within)
 	}
 }
