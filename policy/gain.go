@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"math"
+
 	"freshet"
 )
 
@@ -150,20 +152,32 @@ func (g *Gains) Reset(slot freshet.Slot) {
 	}
 }
 
-// Add lets an instant pass for one slot alone, with chance p of a change.
-func (g *Gains) Add(slot freshet.Slot, p float64) {
+// Pass lets n instants pass for one slot alone, each with chance p of a change.
+// For the common pairs it takes constant time; for others at most maxPasses
+// instants count, the latest.
+func (g *Gains) Pass(slot freshet.Slot, p float64, n int) {
 	if g.group[slot] == noGroup {
 		return
 	}
-	switch gr := &g.groups[g.group[slot]]; {
-	case !gr.simple:
-		g.now[slot] = gr.notes.add(int(g.place[slot]), p)
-	case gr.thin:
-		stepThin(g.now[slot:slot+1], []float64{p}, gr.decay)
-	default:
-		stepSum(g.now[slot:slot+1], []float64{p}, gr.decay)
+	gr := &g.groups[g.group[slot]]
+	if !gr.simple {
+		for range min(n, maxPasses) {
+			g.now[slot] = gr.notes.add(int(g.place[slot]), p)
+		}
+		return
+	}
+	// The worth goes from x to keep*x + p, again and again.
+	keep := gr.decay * (1 - gr.loss*p)
+	left := math.Pow(keep, float64(n))
+	if keep == 1 {
+		g.now[slot] += float64(n) * p
+	} else {
+		g.now[slot] = left*g.now[slot] + p*(1-left)/(1-keep)
 	}
 }
+
+// maxPasses bounds the work of one Pass.
+const maxPasses = 1 << 10
 
 // Step lets an instant pass for all slots, with chances p[slot] of a change.
 func (g *Gains) Step(p []float64) {

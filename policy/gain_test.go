@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -375,8 +374,28 @@ func TestGainsThroughEdits(t *testing.T) {
 	if anew := gains.Put(2, freshet.Life{}, freshet.Urgency{}); !anew || gains.Of(2) != 0 {
 		t.Errorf("under another life %v have accrued, want nothing", gains.Of(2))
 	}
-	gains.Add(2, 0.25)
-	if gains.Of(2) != 0.25 || fmt.Sprint(gains.Len()) != "3" {
+	gains.Pass(2, 0.25, 1)
+	if gains.Of(2) != 0.25 || gains.Len() != 3 {
 		t.Errorf("%v have accrued in %d slots, want 0.25 in 3", gains.Of(2), gains.Len())
 	}
+}
+
+// Many instants at once are the same as one after the other.
+func TestGainsPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		life, urgency := drawLife(t), drawUrgency(t)
+		var once, often policy.Gains
+		once.Put(0, life, urgency)
+		often.Put(0, life, urgency)
+		for range 3 {
+			p, n := drawChance(t), rapid.IntRange(1, 40).Draw(t, "instants")
+			once.Pass(0, p, n)
+			for range n {
+				often.Step([]float64{p})
+			}
+			if !agrees(once.Of(0), often.Of(0), 1e-12) {
+				t.Fatalf("(%v, %v) has accrued %v, want %v", life, urgency, once.Of(0), often.Of(0))
+			}
+		}
+	})
 }

@@ -99,17 +99,21 @@ func (w *WIC) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	began := w.grid.at(o.Began)
 	w.accrue(began)
 	w.gains.Reset(slot)
-	if w.reached > began {
-		w.credit(slot, w.grid.time(began), w.grid.time(w.reached))
+	from := w.grid.time(began)
+	if o.Began.Before(from) && began == 0 { // an old outcome, told again after a restart
+		from = o.Began
 	}
+	w.credit(slot, from, w.grid.time(w.reached))
 }
 
-// credit lets what a source is expected to do in (from, to] accrue at once.
+// credit lets accrue what a source is expected to do in (from, to], as if it
+// were equally likely to change at all instants of it.
 func (w *WIC) credit(slot freshet.Slot, from, to time.Time) {
 	if w.est == nil || !from.Before(to) {
 		return
 	}
-	w.gains.Add(slot, min(1, w.est.Expect(slot, from, to)))
+	n := max(1, int((to.Sub(from)+w.grid.length/2)/w.grid.length))
+	w.gains.Pass(slot, min(1, w.est.Expect(slot, from, to)/float64(n)), n)
 }
 
 // maxSteps bounds how many instants are caught up on one by one. After a

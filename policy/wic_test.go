@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet"
+	"freshet/estimate"
 	"freshet/policy"
 )
 
@@ -414,6 +415,26 @@ func TestWICCounts(t *testing.T) {
 	for _, s := range steps {
 		if s.got != s.want {
 			t.Errorf("%s: offers %q, want %q", s.what, s.got, s.want)
+		}
+	}
+}
+
+// After a restart WIC is told again how polls ended, and then counts from the
+// last of them.
+func TestWICAfterARestart(t *testing.T) {
+	begin := noon.Add(time.Hour)
+	w := policy.NewWIC(policy.WICConfig{Start: begin, Estimator: &estimate.Constant{Chance: 0.01}})
+	for i, since := range []time.Duration{10, 30, 50} {
+		w.Put(begin, freshet.Slot(i), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i))}, noon.Add(since*time.Minute))
+	}
+	w.Observe(begin, 0, freshet.Outcome{Began: noon.Add(40 * time.Minute)})
+	w.Observe(begin, 0, freshet.Outcome{Began: noon.Add(20 * time.Minute)})
+	w.Observe(begin, 0, freshet.Outcome{Began: noon.Add(45 * time.Minute)})
+	got := map[freshet.Slot]float64{}
+	w.Choose(begin, 9, func(s freshet.Slot, worth float64) bool { got[s] = worth; return true })
+	for slot, minutes := range []float64{15, 30, 10} {
+		if want := 1 - math.Pow(0.99, minutes); !agrees(got[freshet.Slot(slot)], want, 1e-12) {
+			t.Errorf("source %d is worth %v, want %v after %v minutes", slot, got[freshet.Slot(slot)], want, minutes)
 		}
 	}
 }
