@@ -88,13 +88,16 @@ func (w *WIC) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool
 // the poll began: what accrued until then has been captured, or was lost. If it
 // failed, all of it is still to be had. Either way the source has had its turn
 // and is not offered again at this instant.
-func (w *WIC) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+func (w *WIC) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if w.est != nil {
 		w.est.Observe(slot, o)
 	}
 	w.rank.land(slot)
 	if !o.Result.Seen() {
 		return
+	}
+	if o.Began.IsZero() {
+		o.Began = now
 	}
 	began := w.grid.at(o.Began)
 	w.accrue(began)
@@ -146,8 +149,8 @@ func (w *WIC) step(at int64, n int) {
 // chances moves on to an instant, and asks how likely each source was to
 // change on the way.
 func (w *WIC) chances(at int64) {
-	if len(w.chance) < w.gains.Len() {
-		w.chance = make([]float64, w.gains.Len())
+	if grown := w.gains.Len() - len(w.chance); grown > 0 {
+		w.chance = append(w.chance, make([]float64, grown)...)
 		if w.est == nil {
 			fillWith(w.chance, evenChance)
 		}

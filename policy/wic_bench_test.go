@@ -48,6 +48,17 @@ func BenchmarkWICExact(b *testing.B) {
 	}
 }
 
+// BenchmarkWICAlike is WIC on sources that all seem alike, so that most of them
+// are worth the same.
+func BenchmarkWICAlike(b *testing.B) {
+	for _, pages := range []int{7_550, 1_000_000} {
+		b.Run(fmt.Sprintf("pages=%d", pages), func(b *testing.B) {
+			w := policy.NewWIC(policy.WICConfig{Start: noon, Estimator: &estimate.Constant{}})
+			benchWIC(b, w, pages, "append", "uniform")
+		})
+	}
+}
+
 func benchWIC(b *testing.B, w *policy.WIC, pages int, life, urgency string) {
 	u, err := freshet.ParseUrgency(urgency)
 	if err != nil {

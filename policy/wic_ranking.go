@@ -134,6 +134,9 @@ func (r *ranking) consider(c candidate) {
 	}
 	if len(r.heap) == r.want {
 		r.floor = r.heap[0].worth
+		if r.order == nil { // slots are scanned in the order of their IDs: later ones lose ties
+			r.floor = math.Nextafter(r.floor, math.Inf(1))
+		}
 	}
 }
 
