@@ -173,7 +173,7 @@ func keepsCount(t *testing.T, fresh func() freshet.Policy, busy bool) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := fresh()
 		now := noon
-		there := map[freshet.Slot]bool{}
+		there := map[freshet.Slot]bool{} // false if paused
 		flying := map[freshet.Slot]bool{}
 		end := func(slot freshet.Slot, r freshet.Result) {
 			delete(flying, slot)
@@ -183,10 +183,11 @@ func keepsCount(t *testing.T, fresh func() freshet.Policy, busy bool) {
 			slot := freshet.Slot(step % 12)
 			switch {
 			case step < 250:
-				p.Put(now, slot, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("site%d/%d", slot%3, slot)), Weight: float64(1 + step%3)}, time.Time{})
-				there[slot] = true
+				s := freshet.Source{ID: freshet.SourceID(fmt.Sprintf("site%d/%d", slot%3, slot)), Weight: float64(1 + step%3), Paused: step%7 == 0}
+				p.Put(now, slot, s, time.Time{})
+				there[slot] = !s.Paused
 			case step < 330:
-				if there[slot] && !flying[slot] {
+				if _, known := there[slot]; known && !flying[slot] {
 					p.Remove(slot)
 					delete(there, slot)
 				}
@@ -204,7 +205,7 @@ func keepsCount(t *testing.T, fresh func() freshet.Policy, busy bool) {
 				p.Choose(now, n, func(s freshet.Slot, worth float64) bool {
 					switch {
 					case !there[s]:
-						t.Fatalf("slot %d was offered and is not there", s)
+						t.Fatalf("slot %d was offered and is not there, or paused", s)
 					case !(worth > 0):
 						t.Fatalf("slot %d was offered at a worth of %v", s, worth)
 					}
@@ -231,10 +232,15 @@ func keepsCount(t *testing.T, fresh func() freshet.Policy, busy bool) {
 			}
 		}
 		now = now.Add(time.Hour)
-		taken := 0
+		taken, open := 0, 0
+		for _, is := range there {
+			if is {
+				open++
+			}
+		}
 		p.Choose(now, 99, func(freshet.Slot, float64) bool { taken++; return true })
-		if taken != len(there) {
-			t.Fatalf("%d sources taken in the end, want all %d", taken, len(there))
+		if taken != open {
+			t.Fatalf("%d sources taken in the end, want all %d", taken, open)
 		}
 	})
 }

@@ -15,8 +15,10 @@ import (
 // up, so one entry counts as none.
 //
 // An entry is a change that was captured, dated as the source dates it or by
-// the poll that saw it. Only the latest 128 of a week are remembered; at that
-// many the mean time between them hardly differs from the week's.
+// the poll that saw it. So a poll brings one at most, where a feed would list
+// all: of sources that change more than once between polls Miniflux itself would
+// know better. Only the latest 128 of a week are remembered; at that many the
+// mean time between them hardly differs from the week's.
 func NewMiniflux(c RevisitConfig) *Revisit {
 	c, scale := c.scaled(24*time.Hour, 5*time.Minute, 24*time.Hour)
 	return &Revisit{rule: &miniflux{cfg: c, week: stretched(7*24*time.Hour, scale)}}

@@ -193,9 +193,13 @@ func (p *Sampling) ground(slot freshet.Slot) {
 	p.pages[slot].flight = grounded
 }
 
-// Observe implements [freshet.Policy].
+// Observe implements [freshet.Policy]. A page that was polled for another reason
+// has been visited in this cycle too, but is no sample.
 func (p *Sampling) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	page := &p.pages[slot]
+	if page.flight == grounded && o.Result.Seen() {
+		page.cycle, page.last = p.cycle, max(page.last, o.Began.UnixNano())
+	}
 	if page.flight == asSample && (o.Result == freshet.Changed || o.Result == freshet.Unchanged) {
 		site := &p.sites[page.site]
 		site.Sampled++

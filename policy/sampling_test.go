@@ -182,6 +182,27 @@ func TestFailedSamplesDoNotCount(t *testing.T) {
 	}
 }
 
+// What somebody else wanted polled needs no poll of the cycle.
+func TestPagesPolledByHandAreVisited(t *testing.T) {
+	l := newLibrary(policy.SamplingConfig{Downloads: 6, Samples: 1, Cycle: time.Hour, Start: noon}, "a b", 5, ofB)
+	l.spend(1)
+	byHand := freshet.Outcome{Began: noon, Cause: freshet.ByHand, Result: freshet.Changed}
+	visited := map[freshet.Slot]bool{}
+	for slot := freshet.Slot(5); slot < 10; slot++ { // all of b, whose pages would come first
+		l.p.Observe(noon, slot, byHand)
+		visited[slot] = true
+	}
+	for range 9 {
+		slots, _ := l.take(1, nil)
+		l.tell(slots)
+		for _, slot := range slots {
+			if visited[slot] {
+				t.Errorf("%s was polled again in the cycle in which it was polled by hand", l.ids[slot])
+			}
+		}
+	}
+}
+
 // Samples that cost a tenth of a download leave more of them; a changed one is
 // still to be paid for.
 func TestCheapSamples(t *testing.T) {
