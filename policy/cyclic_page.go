@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"math"
+	"math/cmplx"
+	"slices"
+
+	"freshet"
+)
+
+// A cyclicPage is what a Cyclic policy knows of a source. Times are instants.
+type cyclicPage struct {
+	id     freshet.SourceID // empty if there is no source
+	paused bool
+	busy   bool    // it is being polled
+	value  float64 // of a capture for the price of a poll
+	polled int64   // when it was last polled
+
+	evidence Evidence
+	notes    []changeNote // of the latest changes, a ring
+	oldest   int          // place of the oldest note in a full ring
+	stale    bool         // there are notes that are not in the plan
+
+	period  int // that it keeps to; 0 if it keeps to none
+	cycle   int // the period of its offsets
+	offsets []int32
+}
+
+// A changeNote is about when a change came: in the middle of the stretch between
+// the polls on both sides of it, or when the source itself says it did.
+type changeNote struct {
+	at    int64
+	width int64 // of the stretch; 0 if the source says when
+}
+
+// remember notes a change, in place of the oldest if there are most already.
+func (p *cyclicPage) remember(n changeNote, most int) {
+	p.stale = true
+	if len(p.notes) < most {
+		p.notes = append(p.notes, n)
+	} else {
+		p.notes[p.oldest] = n
+		p.oldest = (p.oldest + 1) % most
+	}
+	if p.evidence.Changes >= 2*float64(most) { // older evidence counts ever less
+		p.evidence.Changes /= 2
+		p.evidence.Changed /= 2
+		p.evidence.Same /= 2
+	}
+}
+
+// next returns when the source is due next after an instant.
+func (p *cyclicPage) next(after int64) int64 {
+	s := int64(p.cycle)
+	lap, offset := after/s, int32(after%s) // instant j is at offset (j-1) mod s
+	i, _ := slices.BinarySearch(p.offsets, offset)
+	if i == len(p.offsets) {
+		return (lap+1)*s + int64(p.offsets[0]) + 1
+	}
+	return lap*s + int64(p.offsets[i]) + 1
+}
+
+// The chance that changes at any time look as regular as tooRegular is about
+// exp(-0.4 tooRegular), in any one period.
+const (
+	tooRegular = 12
+	fewNotes   = 6
+	harmonics  = 20
+)
+
+// fit finds the period that the source keeps to, if any. Of periods that fit
+// about equally well it is the longest: a page that changes at five past nine
+// every day changes also at five past the hour, but not every hour.
+func (p *cyclicPage) fit(periods []int) {
+	p.period = 0
+	best := float64(tooRegular)
+	for _, s := range slices.Backward(periods) {
+		if r := p.regularity(s); r > best*1.1 || p.period == 0 && r > best {
+			p.period, best = s, r
+		}
+	}
+}
+
+// timely returns the notes that can tell the offset in a period: those of
+// changes that were found within a quarter of it.
+func (p *cyclicPage) timely(period int) []int {
+	var at []int
+	for _, n := range p.notes {
+		if 4*n.width <= int64(period) {
+			at = append(at, int(n.at))
+		}
+	}
+	slices.Sort(at)
+	return at
+}
+
+// regularity says how far the changes are from coming at any time of a period,
+// by the H-test of de Jager, Swanepoel and Raubenheimer, which asks for any
+// shape of regularity. It is 0 if they are too few or span less than two
+// periods.
+func (p *cyclicPage) regularity(period int) float64 {
+	at := p.timely(period)
+	n := len(at)
+	if n < fewNotes || at[n-1]-at[0] < 2*period {
+		return 0
+	}
+	var sums [harmonics]complex128
+	for _, x := range at {
+		turn := cmplx.Rect(1, 2*math.Pi*float64(x%period)/float64(period))
+		z := turn
+		for k := range sums {
+			sums[k] += z
+			z *= turn
+		}
+	}
+	best, z := 0.0, 0.0
+	for k, sum := range sums {
+		re, im := real(sum), imag(sum)
+		z += 2 * (re*re + im*im) / float64(n)
+		best = max(best, z-4*float64(k))
+	}
+	return best
+}
+
+// spread sets offsets at equal distances, begun where the name of the source
+// puts it, so that sources do not all want their polls at once.
+func (p *cyclicPage) spread(period, polls int) {
+	hash := uint64(14695981039346656037) // FNV-1a
+	for _, b := range []byte(p.id) {
+		hash = (hash ^ uint64(b)) * 1099511628211
+	}
+	gap := period / polls
+	p.set(period, even(period, polls, int(hash>>33)%max(1, gap)))
+}
+
+func (p *cyclicPage) set(period int, offsets []int) {
+	p.cycle, p.offsets = period, p.offsets[:0]
+	for _, b := range offsets {
+		p.offsets = append(p.offsets, int32(b))
+	}
+}
