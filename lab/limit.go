@@ -61,8 +61,7 @@ func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) {
 		l.lower(m.Value, m.Method)
 	}
 	if !l.Exact {
-		value := b.priced(budget, &l)
-		l.lower(value, MethodPrices)
+		l.lower(b.priced(budget, l.Reached), MethodPrices)
 	}
 	return l, nil
 }

@@ -6,51 +6,45 @@ import (
 	"slices"
 )
 
-// greedyMost is how many pages times instants the greedy schedule is worked out
-// for. Beyond it a limit stands without a schedule beside it.
-const greedyMost = 1 << 30
-
 // greedy returns the utility of the schedule that polls, at every instant, what
-// gains most at once. It has at least half of what can be had.
+// gains most at once. It has at least half of what can be had. On a grid so
+// large that this takes long, it stops polling early.
 func (b *board) greedy(budget float64) (sum float64) {
 	g := b.grid
-	if budget <= 0 || len(g.pages)*g.Instants > greedyMost {
+	if budget <= 0 {
 		return 0
 	}
 	born := b.byInstant()
-	unseen := slices.Clone(g.first[:len(g.pages)]) // by page: the first change not seen
+	unseen := slices.Clone(g.first[:len(g.pages)]) // by page: the first change not seen, a place in grid.at
+	upto := slices.Clone(unseen)                   // by page: the first change that has not happened
 	var open []int32                               // pages with something to gain
 	isOpen := make([]bool, len(g.pages))
-	var bids []bid
-	purse := 0.0
-	for at := 1; at <= g.Instants; at++ {
+	bids := auction{}
+	purse, work := 0.0, 0
+	for at := 1; at <= g.Instants && work < effort; at++ {
 		for _, page := range born.at(at) {
+			upto[page]++
 			if !isOpen[page] {
 				isOpen[page] = true
 				open = append(open, page)
 			}
 		}
-		bids = bids[:0]
+		purse = allowance(purse, budget)
+		bids.open(int(math.Floor(purse + 1e-9)))
 		kept := open[:0]
 		for _, page := range open {
-			if gain := b.gain(int(page), unseen[page], at); gain > 0 {
-				bids = append(bids, bid{page, gain})
+			gain := b.gain(int(page), unseen[page], upto[page], at, &work)
+			if isOpen[page] = gain > 0; isOpen[page] {
+				bids.offer(bid{page, gain})
 				kept = append(kept, page)
-			} else {
-				isOpen[page] = false
 			}
 		}
 		open = kept
-		purse = allowance(purse, budget)
-		n := min(int(math.Floor(purse+1e-9)), len(bids))
-		slices.SortFunc(bids, func(x, y bid) int { return cmp.Or(cmp.Compare(y.gain, x.gain), cmp.Compare(x.page, y.page)) })
-		for _, x := range bids[:n] {
+		for _, x := range bids.won {
 			sum += x.gain
-			for unseen[x.page] < g.first[x.page+1] && int(g.at[unseen[x.page]]) <= at {
-				unseen[x.page]++
-			}
+			unseen[x.page] = upto[x.page]
 		}
-		purse -= float64(n)
+		purse -= float64(len(bids.won))
 	}
 	return sum
 }
@@ -59,6 +53,33 @@ func (b *board) greedy(budget float64) (sum float64) {
 type bid struct {
 	page int32
 	gain float64
+}
+
+// An auction keeps the best bids.
+type auction struct {
+	places int
+	won    []bid // the best first
+}
+
+// open begins anew, with so many to win.
+func (a *auction) open(places int) { a.places, a.won = places, a.won[:0] }
+
+// offer takes a bid if it is among the best so far. Of equal bids the earlier
+// page wins.
+func (a *auction) offer(x bid) {
+	n := len(a.won)
+	if n == a.places && (n == 0 || order(a.won[n-1], x) <= 0) {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(a.won, x, order)
+	if n == a.places {
+		a.won = a.won[:n-1]
+	}
+	a.won = slices.Insert(a.won, at, x)
+}
+
+func order(x, y bid) int {
+	return cmp.Or(cmp.Compare(y.gain, x.gain), cmp.Compare(x.page, y.page))
 }
 
 // allowance returns what an instant may spend, when so much was left of the one
@@ -70,21 +91,19 @@ func allowance(left, budget float64) float64 {
 	return min(left, max(1, budget)) + budget
 }
 
-// gain returns what a poll of a page captures, when its changes from a place of
-// grid.at on have not been seen.
-func (b *board) gain(page, from, at int) (sum float64) {
+// gain returns what a poll of a page captures at an instant, of the changes in
+// grid.at[from:to].
+func (b *board) gain(page, from, to, at int, work *int) (sum float64) {
 	s, c := b.page(page)
-	to := from
-	for end := b.grid.first[page+1]; to < end && int(b.grid.at[to]) <= at; {
-		to++
-	}
 	for after := 0; to-1-after >= from; after++ {
 		delay := at - int(b.grid.at[to-1-after])
 		if delay >= len(c) || !s.life.Lasts(delay, after) {
 			break
 		}
 		sum += c[delay]
+		*work++
 	}
+	*work++
 	return s.weight * sum
 }
 

@@ -1,10 +1,8 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"freshet"
 )
@@ -32,7 +30,7 @@ func LimitOf(instants int, budget float64, pages []Gains) (Limit, error) {
 	if budget == 0 || instants == 0 {
 		return exactly(0, MethodTotal), nil
 	}
-	l.lower(m.settled(budget, l.Reached), MethodPrices)
+	l.lower(m.market(budget).settle(l.Reached), MethodPrices)
 	return l, nil
 }
 
@@ -60,22 +58,20 @@ func newModel(instants int, pages []Gains) *model {
 // greedy returns the utility of polling, at every instant, what gains most.
 func (m *model) greedy(budget float64) (sum float64) {
 	last := make([]int, len(m.gain))
-	purse := 0.0
+	bids, purse := auction{}, 0.0
 	for at := 1; at <= m.instants; at++ {
-		var bids []bid
+		purse = allowance(purse, budget)
+		bids.open(int(math.Floor(purse + 1e-9)))
 		for page, gain := range m.gain {
 			if g := gain[last[page]*(m.instants+1)+at]; g > 0 {
-				bids = append(bids, bid{int32(page), g})
+				bids.offer(bid{int32(page), g})
 			}
 		}
-		slices.SortFunc(bids, func(x, y bid) int { return cmp.Or(cmp.Compare(y.gain, x.gain), cmp.Compare(x.page, y.page)) })
-		purse = allowance(purse, budget)
-		n := min(int(math.Floor(purse+1e-9)), len(bids))
-		for _, x := range bids[:n] {
+		for _, x := range bids.won {
 			sum += x.gain
 			last[x.page] = at
 		}
-		purse -= float64(n)
+		purse -= float64(len(bids.won))
 	}
 	return sum
 }
@@ -90,10 +86,6 @@ func (m *model) market(budget float64) *market {
 		*work += len(m.gain) * m.instants * m.instants / 2
 		return sum
 	}}
-}
-
-func (m *model) settled(budget, reached float64) float64 {
-	return m.market(budget).settle(reached, math.Inf(1))
 }
 
 // path returns the most that one page gains at these prices, and adds its polls

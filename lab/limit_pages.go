@@ -3,7 +3,7 @@ package lab
 import "freshet"
 
 // priced returns a bound by prices.
-func (b *board) priced(budget float64, l *Limit) float64 {
+func (b *board) priced(budget, reached float64) float64 {
 	var scratch path
 	m := market{instants: b.grid.Instants, budget: budget, reply: func(prices, demand []float64, work *int) (sum float64) {
 		for page := range b.grid.pages {
@@ -24,7 +24,7 @@ func (b *board) priced(budget float64, l *Limit) float64 {
 		}
 		return sum
 	}}
-	return m.settle(l.Reached, l.Value)
+	return m.settle(reached)
 }
 
 // apart returns the most that a page gains at these prices when every change

@@ -1,6 +1,9 @@
 package lab
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A market is a bound on utility by prices. Suppose that a poll at instant j
 // has to be paid for with prices[j]. Whatever is polled within the budget then
@@ -57,75 +60,119 @@ func (m *market) supply(prices, slope []float64) (cost float64) {
 	return cost
 }
 
-// effort bounds the work that goes into finding good prices, in steps of about
-// a nanosecond or two, and patience the number of price lists tried.
+// Bounds on the search for good prices: its work, in steps of a nanosecond or
+// two, and how many price lists it tries. A large grid gets a few even so.
 const (
-	effort   = 1 << 30
-	patience = 600
-	leastTry = 12
+	effort   = 1 << 29
+	mostTry  = 600
+	leastTry = 24
 )
 
-// settle lowers the bound by trying prices, and returns the lowest. It stops
-// when it has come down to what was reached.
-func (m *market) settle(reached, known float64) float64 {
-	prices := make([]float64, m.instants+1)
-	slope, course := make([]float64, m.instants+1), make([]float64, m.instants+1)
-	work := 0
-	value := m.bound(prices, slope, &work)
-	least, standing := value, make([]float64, m.instants+1)
-	if flat := m.flat(&work); flat > 0 {
+// settle returns the lowest bound that it finds. It stops when that has come
+// down to what was reached.
+func (m *market) settle(reached float64) float64 {
+	s := search{market: m, mean: make([]float64, m.instants+1), course: make([]float64, m.instants+1), stride: 1}
+	s.try(make([]float64, m.instants+1))
+	if flat := m.flat(&s.work); flat > 0 {
+		prices := make([]float64, m.instants+1)
 		for j := 1; j <= m.instants; j++ {
 			prices[j] = flat
 		}
-		value = m.bound(prices, slope, &work)
-		if value < least {
-			least = value
-			copy(standing, prices)
-		}
+		s.try(prices)
 	}
-	stride, idle := 1.0, 0
-	target := min(reached, known)
-	for try := 0; try < patience && (try < leastTry || work < effort); try++ {
-		if least-reached <= 1e-12*least {
+	s.stand()
+	for try := 1; try < mostTry && (try < leastTry || s.work < effort); try++ {
+		if s.least-reached <= 1e-12*s.least || !s.step(reached) {
 			break
 		}
-		dot, norm := 0.0, 0.0
-		for j := 1; j <= m.instants; j++ {
-			// A price that would go below zero has no slope there.
-			if prices[j] <= 0 && slope[j] > 0 {
-				slope[j] = 0
-			}
-			course[j] = slope[j] + course[j]*momentum
-			dot += slope[j] * course[j]
-			norm += course[j] * course[j]
-		}
-		if norm == 0 {
-			break // nothing to gain by any other prices
-		}
-		step := stride * (value - target) / norm
-		for j := 1; j <= m.instants; j++ {
-			prices[j] = max(0, prices[j]-step*course[j])
-		}
-		value = m.bound(prices, slope, &work)
-		if value < least-1e-6*math.Abs(least) {
-			idle = 0
-		} else if idle++; idle == 8 {
-			idle, stride = 0, stride*.6
-			copy(prices, standing)
-			clear(course)
-			value = m.bound(prices, slope, &work)
-		}
-		if value < least {
-			least = value
-			copy(standing, prices)
+		if try%16 == 0 { // the middle of where it wanders is often lower
+			s.centre()
 		}
 	}
-	return least
+	return s.least
 }
 
-// momentum is how much of the last course is kept: prices that overshoot now
-// to this side, now to the other, are steadied by it.
-const momentum = .6
+// A search goes down the slope of a bound. A slope points down only on one side
+// of a fold, so the steps wander and have to shrink.
+type search struct {
+	*market
+	prices, slope []float64
+	spare         []float64 // for another slope
+	value         float64
+	best          []float64 // the prices of the least bound so far
+	least         float64
+	mean          []float64 // of the prices lately
+	course        []float64 // the slope, steadied by those before
+	stride        float64
+	idle, work    int
+}
+
+// try goes to the given prices.
+func (s *search) try(prices []float64) {
+	if s.slope == nil {
+		s.slope, s.spare, s.best = slices.Clone(prices), slices.Clone(prices), slices.Clone(prices)
+		s.least = math.Inf(1)
+	}
+	s.prices = prices
+	s.value = s.bound(s.prices, s.slope, &s.work)
+	if s.value < s.least {
+		if s.value < s.least*(1-1e-6) {
+			s.idle = 0
+		}
+		s.least = s.value
+		copy(s.best, s.prices)
+	}
+}
+
+// centre goes to the mean of the prices lately, if the bound is lower there than
+// it ever was.
+func (s *search) centre() {
+	value := s.bound(s.mean, s.spare, &s.work)
+	if value < s.least {
+		s.value, s.least, s.idle = value, value, 0
+		copy(s.prices, s.mean)
+		copy(s.best, s.mean)
+		s.slope, s.spare = s.spare, s.slope
+	}
+}
+
+// stand goes back to the best prices so far.
+func (s *search) stand() {
+	copy(s.prices, s.best)
+	copy(s.mean, s.best)
+	clear(s.course)
+	s.value = s.bound(s.prices, s.slope, &s.work)
+}
+
+// step goes down the slope: by Polyak's rule, as far as would lead to the
+// target if the slope stayed as it is. It reports whether there is a slope.
+func (s *search) step(target float64) bool {
+	const momentum = .6
+	norm := 0.0
+	for j := 1; j < len(s.prices); j++ {
+		if s.prices[j] <= 0 && s.slope[j] > 0 {
+			s.slope[j] = 0 // it cannot go there
+		}
+		s.course[j] = s.slope[j] + momentum*s.course[j]
+		norm += s.course[j] * s.course[j]
+	}
+	if norm == 0 {
+		return false
+	}
+	stride := s.stride * (s.value - target) / norm
+	for j := 1; j < len(s.prices); j++ {
+		s.prices[j] = max(0, s.prices[j]-stride*s.course[j])
+		s.mean[j] += (s.prices[j] - s.mean[j]) / 16
+	}
+	s.idle++
+	s.try(s.prices)
+	if s.idle == 8 {
+		s.idle = 0
+		s.stride *= .6
+		s.stand()
+	}
+	return true
+}
 
 // flat returns the constant price with the least bound, by trisection: a bound
 // is convex in the prices.
