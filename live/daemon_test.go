@@ -230,7 +230,7 @@ func TestLearntIsKept(t *testing.T) {
 				{ID: "calm", Host: "b"}, {ID: "dull", Host: "c"}, {ID: "still", Host: "d"},
 			}})
 			begin := func(recall int) *bench {
-				p, err := policy.New("frequency", policy.Setting{Instant: time.Second})
+				p, err := policy.New("frequency", policy.Setting{Instant: time.Second, Polls: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

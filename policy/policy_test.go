@@ -71,6 +71,16 @@ func TestUniform(t *testing.T) {
 	}
 }
 
+func TestUniformGoesOnAfterARestart(t *testing.T) {
+	u := &policy.Uniform{}
+	for slot, ago := range []time.Duration{1, 3, 2, 9} { // a was seen last
+		u.Put(noon, freshet.Slot(slot), freshet.Source{ID: freshet.SourceID("bacd"[slot : slot+1])}, noon.Add(-ago*time.Hour))
+	}
+	if got := choose(u, 2); got != "2 3" {
+		t.Errorf("slots %q, want c and d, which follow b that was seen last", got)
+	}
+}
+
 func TestRoundRobin(t *testing.T) {
 	r := &policy.RoundRobin{}
 	if got := choose(r, 3); got != "" {
@@ -110,7 +120,7 @@ func TestRoundRobinGoesOnAfterARestart(t *testing.T) {
 }
 
 func TestPausedSourcesAreNotOffered(t *testing.T) {
-	for _, name := range policy.Names {
+	for _, name := range plain {
 		t.Run(name, func(t *testing.T) {
 			p, err := policy.New(name, policy.Setting{})
 			if err != nil {
@@ -131,10 +141,13 @@ func TestPausedSourcesAreNotOffered(t *testing.T) {
 	}
 }
 
+// plain policies treat all sources alike, whatever polls find.
+var plain = []string{"uniform", "round-robin"}
+
 // Whatever comes and goes, both policies offer every source that is there, none
 // that is not, and none twice; and over many rounds they treat all alike.
 func TestFairness(t *testing.T) {
-	for _, name := range policy.Names {
+	for _, name := range plain {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				p, err := policy.New(name, policy.Setting{})

@@ -21,10 +21,17 @@ type Uniform struct {
 	late   []freshet.Slot     // passed over, the longest waiting first
 	isLate []bool             // by slot
 	dirty  bool               // order is out of date
+
+	latest time.Time        // before the first choice: when a source was last seen,
+	resume freshet.SourceID // and which, so that a round goes on after a restart
+	begun  bool
 }
 
 // Put implements [freshet.Policy].
-func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
+func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	if !u.begun && since.After(u.latest) {
+		u.latest, u.resume = since, s.ID
+	}
 	u.ids, u.isLate = grown(u.ids, slot), grown(u.isLate, slot)
 	if s.Paused {
 		s.ID = ""
@@ -91,6 +98,9 @@ func (u *Uniform) sort() {
 	slices.SortFunc(u.order, func(a, b freshet.Slot) int {
 		return cmp.Compare(u.ids[a], u.ids[b])
 	})
+	if !u.begun {
+		u.begun, at = true, u.resume+"\x00" // what follows the one that was last seen
+	}
 	if at != "" {
 		u.next, _ = slices.BinarySearchFunc(u.order, at, func(s freshet.Slot, id freshet.SourceID) int {
 			return cmp.Compare(u.ids[s], id)

@@ -12,9 +12,11 @@ type host struct {
 }
 
 // open reports whether the host may be polled at now. The delay counts from
-// the end of the last poll, and from the beginning of one still under way.
+// the end of the last poll: when the request of one under way leaves, or has
+// left, is not known here, so a host that is owed a delay is polled by one.
 func (h *host) open(now time.Time, p Politeness) bool {
 	return h.flying < p.Concurrency &&
+		(h.flying == 0 || p.Delay == 0) &&
 		!h.notBefore.After(now) &&
 		(h.touched.IsZero() || !h.touched.Add(p.Delay).After(now))
 }

@@ -29,7 +29,7 @@ func (l Limits) withDefaults() Limits {
 // Politeness is what is owed to every host.
 type Politeness struct {
 	Delay       time.Duration // between two polls of one host; 0 means none
-	Concurrency int           // polls of one host under way at once; 0 means 2
+	Concurrency int           // polls of one host under way at once, if there is no delay; 0 means 2
 }
 
 // Backoff says how long to stay away from what failed. The wait doubles with

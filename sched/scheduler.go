@@ -109,6 +109,11 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	s.purse = newPurse(s.limits.Budget, now)
 	fresh := newCeiling(s.limits.Budget)
 	s.ceiling.most, s.ceiling.per = fresh.most, fresh.per
+	for _, h := range s.hosts {
+		if !h.touched.IsZero() {
+			s.alarms.set(h.touched.Add(s.limits.Hosts.Delay))
+		}
+	}
 }
 
 // Put adds a source or tells of an edit to one.
@@ -410,9 +415,8 @@ func (s *Scheduler) learn(now time.Time, e *entry, o freshet.Outcome) {
 
 // shut closes a host for its delay from at.
 func (s *Scheduler) shut(h *host, at time.Time) {
-	if h == nil || s.limits.Hosts.Delay == 0 {
-		return
-	}
 	h.touched = later(h.touched, at)
-	s.alarms.set(h.touched.Add(s.limits.Hosts.Delay))
+	if s.limits.Hosts.Delay > 0 {
+		s.alarms.set(h.touched.Add(s.limits.Hosts.Delay))
+	}
 }

@@ -264,6 +264,40 @@ func TestSetLimits(t *testing.T) {
 	}
 }
 
+// A longer delay of hosts is waited for, and no longer.
+func TestSetDelay(t *testing.T) {
+	l := generous()
+	w := newWorld(l)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.run(time.Second)
+	last := w.polls[len(w.polls)-1].At
+	l.Hosts.Delay = 3 * time.Second
+	w.s.SetLimits(w.now, l)
+	before := len(w.polls)
+	w.run(10 * time.Second)
+	if len(w.polls) == before || w.polls[before].At.Sub(last) != 3*time.Second {
+		t.Errorf("%d polls after the delay was raised to 3 s, the first not 3 s after the last before", len(w.polls)-before)
+	}
+}
+
+// While a poll of a host is under way it is not known when its request leaves,
+// so another one may not follow it.
+func TestDelayedHostIsPolledByOne(t *testing.T) {
+	l := generous()
+	l.Hosts.Delay = time.Second
+	w := newWorld(l)
+	w.latency = func(freshet.Poll) time.Duration { return 5 * time.Second }
+	for i := range 5 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+	}
+	w.run(20 * time.Second)
+	for i := 1; i < len(w.polls); i++ {
+		if gap := w.polls[i].At.Sub(w.polls[i-1].At); gap < 6*time.Second {
+			t.Errorf("a poll %v after one that takes 5 s, on a host that is owed 1 s", gap)
+		}
+	}
+}
+
 // A redirect is a request. A source that takes three is charged three.
 func TestRedirectsAreCharged(t *testing.T) {
 	l := generous()

@@ -40,7 +40,11 @@ type nodeConfig struct {
 // which does nothing until it is run. The node must be closed.
 func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	if cfg.policy == nil {
-		chosen, err := policy.New(cfg.settings.policy, policy.Setting{Instant: policyInstant, Estimator: &estimate.Poisson{}})
+		chosen, err := policy.New(cfg.settings.policy, policy.Setting{
+			Instant:   policyInstant,
+			Polls:     cfg.limits.Budget.PerSecond() * policyInstant.Seconds(),
+			Estimator: &estimate.Poisson{},
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,7 @@ var options = named(slices.Concat([]option{
 		set: setPolicy, show: func(s settings) any { return s.policy }},
 	{key: "hosts.delay", flag: "host-delay", arg: "TIME", help: "time between two polls of one host; default 1s", live: true,
 		set: length(func(s *settings) *time.Duration { return &s.limits.Hosts.Delay }), show: func(s settings) any { return formatDuration(s.limits.Hosts.Delay) }},
-	{key: "hosts.concurrency", help: "polls of one host at once", live: true,
+	{key: "hosts.concurrency", help: "polls of one host at once, where there is no delay", live: true,
 		set: count(func(s *settings) *int { return &s.limits.Hosts.Concurrency }, 1), show: func(s settings) any { return s.limits.Hosts.Concurrency }},
 	{key: "workers", help: "polls at once in all", live: true,
 		set: count(func(s *settings) *int { return &s.limits.Workers }, 1), show: func(s settings) any { return s.limits.Workers }},
