@@ -21,8 +21,9 @@ type cyclicPage struct {
 	oldest   int          // place of the oldest note in a full ring
 	stale    bool         // there are notes that are not in the plan
 
-	period  int // that it keeps to; 0 if it keeps to none
-	cycle   int // the period of its offsets
+	period  int     // that it keeps to; 0 if it keeps to none
+	misses  []int32 // in the notes, with 1, 2, 3 ... polls a period, as far as was asked
+	cycle   int     // the period of its offsets
 	offsets []int32
 }
 
@@ -72,7 +73,7 @@ const (
 // about equally well it is the longest: a page that changes at five past nine
 // every day changes also at five past the hour, but not every hour.
 func (p *cyclicPage) fit(periods []int) {
-	p.period = 0
+	p.period, p.misses = 0, p.misses[:0]
 	best := float64(tooRegular)
 	for _, s := range slices.Backward(periods) {
 		if r := p.regularity(s); r > best*1.1 || p.period == 0 && r > best {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"math"
+	"sort"
 
 	"freshet"
 )
@@ -27,14 +28,11 @@ func (c *Cyclic) plan(polls float64) {
 		if p.period > 0 {
 			b.period = p.period
 			b.changes = p.evidence.Rate() * float64(p.period)
-			b.history = History{Pages: [][]int{p.timely(p.period)}}
-			b.window = newLinkWindow(b.history, p.period)
+			b.history = p.timely(p.period)
 		}
-		b.missed = b.misses(0)
-		b.raise()
 		a.bids = append(a.bids, b)
 	}
-	heap.Init(a)
+	polls -= a.open(polls)
 	for len(a.bids) > 0 {
 		b := a.bids[0]
 		cost := 1 / float64(b.period)
@@ -45,7 +43,7 @@ func (c *Cyclic) plan(polls float64) {
 		}
 		polls -= cost
 		b.polls++
-		b.raise()
+		b.gain = b.saves(b.polls + 1)
 		heap.Fix(a, 0)
 	}
 }
@@ -75,7 +73,7 @@ func (c *Cyclic) settle(b *pollBid) {
 	case p.period == 0 || b.polls > b.period/2:
 		p.spread(b.period, b.polls)
 	default:
-		offsets, err := Plan(b.history, b.period, b.polls, c.config.Method)
+		offsets, err := Plan(History{Pages: [][]int{b.history}}, b.period, b.polls, c.config.Method)
 		if err != nil { // no such method, or too large for it
 			offsets = even(b.period, b.polls, 0)
 		}
@@ -89,46 +87,100 @@ type pollBid struct {
 	slot    freshet.Slot
 	page    *cyclicPage
 	period  int
-	changes float64 // expected in a period
-	history History
-	window  *linkWindow // on the history; nil if the source keeps to no period
+	changes float64     // expected in a period
+	history []int       // of a source that keeps to a period
+	window  *linkWindow // on the history, made when it is needed
 
-	polls  int     // that it has
-	missed float64 // with these
-	left   float64 // with one more
-	gain   float64 // of one more
+	polls int     // that it has
+	gain  float64 // of one more
 }
 
-// raise sets what one more poll would gain.
-func (b *pollBid) raise() {
-	if b.polls > 0 {
-		b.missed = b.left
+// saves returns what the n-th poll is worth.
+func (b *pollBid) saves(n int) float64 {
+	if n > b.period {
+		return 0
 	}
-	b.gain = 0
-	if b.polls < b.period {
-		b.left = b.misses(b.polls + 1)
-		b.gain = (b.missed - b.left) * b.page.value
+	return (b.misses(n-1) - b.misses(n)) * b.page.value
+}
+
+// worth returns how many polls are worth a price each.
+func (b *pollBid) worth(price float64) int {
+	if b.history == nil {
+		return sort.Search(b.period, func(n int) bool { return b.saves(n+1) < price })
 	}
+	n := 0
+	for n < b.period && b.saves(n+1) >= price {
+		n++
+	}
+	return n
 }
 
 // misses returns how many changes a period are expected to be missed with so
-// many polls.
+// many polls: in proportion to those of the history if the source keeps to a
+// period, and else all but one of those that come by chance between two polls.
 func (b *pollBid) misses(polls int) float64 {
-	switch {
+	switch n := float64(polls); {
 	case polls == 0:
 		return b.changes
-	case b.window == nil: // all but one of those that come by chance between polls
-		n := float64(polls)
+	case b.history == nil:
 		return b.changes + n*math.Expm1(-b.changes/n)
-	case polls >= len(b.window.stops):
+	}
+	p := b.page
+	for len(p.misses) < polls {
+		p.misses = append(p.misses, b.missesOfHistory(len(p.misses)+1))
+	}
+	return b.changes * float64(p.misses[polls-1]) / float64(len(b.history))
+}
+
+// missesOfHistory returns the fewest misses in the history with so many polls.
+func (b *pollBid) missesOfHistory(polls int) int32 {
+	if b.window == nil {
+		b.window = newLinkWindow(History{Pages: [][]int{b.history}}, b.period)
+	}
+	if polls >= len(b.window.stops) {
 		return 0
 	}
 	_, cost := cheapest[int64](b.window, len(b.window.stops), polls, 0)
-	return b.changes * float64(cost/b.window.miss) / float64(b.window.changes)
+	return int32(cost / b.window.miss)
 }
 
 // A pollAuction has the bid with the largest gain on top.
 type pollAuction struct{ bids []*pollBid }
+
+// open gives each the polls that are worth a price, the lowest at which they are
+// no more than there are an instant, and returns how many that is. It is what
+// giving them one by one would come to, but for the last few.
+func (a *pollAuction) open(polls float64) (given float64) {
+	low, high := 0.0, 0.0
+	for _, b := range a.bids {
+		high = max(high, 2*b.saves(1))
+	}
+	for range 40 {
+		mid := (low + high) / 2
+		if a.demand(mid) > polls {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	for _, b := range a.bids {
+		if high > 0 { // otherwise no poll is worth anything
+			b.polls = b.worth(high)
+		}
+		b.gain = b.saves(b.polls + 1)
+		given += float64(b.polls) / float64(b.period)
+	}
+	heap.Init(a)
+	return given
+}
+
+// demand returns how many polls an instant are worth a price.
+func (a *pollAuction) demand(price float64) (polls float64) {
+	for _, b := range a.bids {
+		polls += float64(b.worth(price)) / float64(b.period)
+	}
+	return polls
+}
 
 // Len implements [heap.Interface].
 func (a *pollAuction) Len() int { return len(a.bids) }

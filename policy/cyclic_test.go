@@ -122,3 +122,159 @@ func TestCyclicOnPagesWithoutRhythm(t *testing.T) {
 		t.Errorf("recall %.3f of pages that change by chance, and uniform has %.3f", cyclic, uniform)
 	}
 }
+
+func TestCyclicIsTheSameEveryTime(t *testing.T) {
+	changes := append(hourly(20, 900), random(20, 900)...)
+	var logs [2]map[int][]int
+	for i := range logs {
+		w := newCyclicWorld(changes)
+		w.run(policy.NewCyclic(policy.CyclicConfig{Start: noon}), 900, 2, 0)
+		logs[i] = w.log
+	}
+	for slot := range changes {
+		if !slices.Equal(logs[0][slot], logs[1][slot]) {
+			t.Fatalf("source %d was polled at %v and then at %v", slot, logs[0][slot], logs[1][slot])
+		}
+	}
+}
+
+// A source that says when it changed is planned even if it is polled rarely.
+func TestCyclicBelievesModified(t *testing.T) {
+	c := policy.NewCyclic(policy.CyclicConfig{Start: noon, Polls: 1.0 / 50, Explore: 1e-9})
+	put(c, 0, "a")
+	w := newCyclicWorld([][]int{nil})
+	for at := 50; at <= 600; at += 50 {
+		o := freshet.Outcome{Since: w.time(at - 50), Began: w.time(at), Ended: w.time(at), Result: freshet.Changed}
+		o.Modified = w.time((at-1)/60*60 + 7) // seven past
+		if o.Modified.After(o.Since) && !o.Modified.After(o.Began) {
+			c.Observe(o.Ended, 0, o)
+		}
+	}
+	c.Choose(w.time(600), 0, nil)
+	c.Choose(w.time(660), 0, nil) // an hour later it plans
+	var due []int
+	for at := 661; at < 900; at++ {
+		worth := 0.0
+		c.Choose(w.time(at), 1, func(_ freshet.Slot, v float64) bool { worth = v; return v == 1 })
+		if worth == 1 {
+			due = append(due, at%60)
+			c.Observe(w.time(at), 0, freshet.Outcome{Since: w.time(at - 1), Began: w.time(at)})
+		}
+	}
+	if fmt.Sprint(due) != "[7 7 7 7]" {
+		t.Errorf("due at minutes %v, want at seven past every hour", due)
+	}
+}
+
+// offers returns the slots that are offered at an instant, taking those that
+// are not shut.
+func offers(c freshet.Policy, w *cyclicWorld, at, n int, shut ...freshet.Slot) (taken []freshet.Slot, again time.Time) {
+	again = c.Choose(w.time(at), n, func(s freshet.Slot, worth float64) bool {
+		if worth <= 0 {
+			panic("offered with nothing to gain")
+		}
+		if slices.Contains(shut, s) {
+			return false
+		}
+		taken = append(taken, s)
+		return true
+	})
+	slices.Sort(taken)
+	return taken, again
+}
+
+func TestCyclicWithinAnInstant(t *testing.T) {
+	c := policy.NewCyclic(policy.CyclicConfig{Start: noon})
+	w := newCyclicWorld(make([][]int, 4))
+	for slot := range freshet.Slot(4) {
+		put(c, slot, freshet.SourceID(fmt.Sprint("s", slot)))
+	}
+	expect := func(what string, got []freshet.Slot, want string) {
+		t.Helper()
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: slots %v, want %s", what, got, want)
+		}
+	}
+	got, again := offers(c, w, 1, 9, 2)
+	expect("all but the shut one", got, "[0 1 3]")
+	if !again.Equal(w.time(2)) {
+		t.Errorf("again at %v, want at the next instant", again)
+	}
+	got, _ = offers(c, w, 1, 9)
+	expect("the one that was shut, and the others not twice", got, "[2]")
+	got, _ = offers(c, w, 1, 9)
+	expect("nothing is left", got, "[]")
+	got, _ = offers(c, w, 2, 9)
+	expect("none of those that are being polled", got, "[]")
+	for slot := range freshet.Slot(4) {
+		c.Observe(w.time(2), slot, freshet.Outcome{Result: freshet.Failed})
+	}
+	c.Put(w.time(3), 1, freshet.Source{ID: "s1", Paused: true}, time.Time{})
+	c.Remove(3)
+	got, _ = offers(c, w, 3, 9)
+	expect("neither the paused nor the removed", got, "[0 2]")
+	put(c, 3, "new")
+	got, _ = offers(c, w, 3, 1)
+	expect("the newcomer next", got, "[3]")
+	got, _ = offers(c, w, 500, 9)
+	expect("those whose polls have not ended are not offered, however late", got, "[]")
+}
+
+func TestCyclicStaysFairWhileSourcesComeAndGo(t *testing.T) {
+	c := policy.NewCyclic(policy.CyclicConfig{Start: noon, Periods: []time.Duration{10 * time.Minute}})
+	w := newCyclicWorld(make([][]int, 30))
+	r := rand.New(rand.NewPCG(4, 4))
+	there := map[freshet.Slot]bool{}
+	turns := map[freshet.Slot]int{}
+	for at := 1; at < 2000; at++ {
+		if slot := freshet.Slot(r.IntN(20) + 10); at < 1000 { // the last ten stay away in the end
+			if there[slot] {
+				c.Remove(slot)
+			} else {
+				put(c, slot, freshet.SourceID(fmt.Sprint("s", slot)))
+			}
+			there[slot] = !there[slot]
+		}
+		if at == 1 {
+			for slot := range freshet.Slot(10) {
+				put(c, slot, freshet.SourceID(fmt.Sprint("s", slot)))
+				there[slot] = true
+			}
+		}
+		taken, _ := offers(c, w, at, 3)
+		for _, slot := range taken {
+			if !there[slot] {
+				t.Fatalf("slot %d was offered and is not there", slot)
+			}
+			result := freshet.Unchanged
+			if r.IntN(10) == 0 {
+				result = freshet.Changed
+			}
+			c.Observe(w.time(at), slot, freshet.Outcome{Since: w.time(w.polled[slot]), Began: w.time(at), Result: result})
+			w.polled[slot] = at
+			if at >= 1000 {
+				turns[slot]++
+			}
+		}
+	}
+	for slot, is := range there {
+		if is && turns[slot] < 30 {
+			t.Errorf("slot %d had %d turns of 3000, want every source looked at", slot, turns[slot])
+		}
+	}
+}
+
+// BenchmarkCyclicReplan plans a thousand sources with 48 changes each, half of
+// which keep to the hour.
+func BenchmarkCyclicReplan(b *testing.B) {
+	const instants = 4 * 24 * 60
+	w := newCyclicWorld(append(hourly(500, instants), random(500, instants)...))
+	c := policy.NewCyclic(policy.CyclicConfig{Start: noon, Polls: 60})
+	w.run(c, 25*60, 100, 0)
+	at := 25 * 60
+	for b.Loop() {
+		at += 60
+		c.Choose(w.time(at), 0, nil)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "us/source")
+}
