@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Generation says what history to make up. The same values always make the
+// same history. Zero fields take what the kind thinks best.
+type Generation struct {
+	Kind string // one of Generators
+	Seed uint64
+
+	Start  time.Time // zero means the beginning of 2026
+	Length time.Duration
+
+	Pages  int           // in all; of site sets, on each site
+	Sites  int           // of site sets
+	PerDay float64       // changes of a page, on the average, where the kind has no rate of its own
+	Jitter time.Duration // how far regular changes stray, as a standard deviation
+	Cycle  time.Duration // of site sets: a page changes at most once in it
+}
+
+// Generators lists the kinds of history that can be made up.
+var Generators = []string{"poisson", "periodic", "bursty", "auction", "vshaped", "normal", "atis"}
+
+// A generator makes up the changes of one page, as offsets from the start. Site
+// sets are told the site's share of changing pages, from 0 to 1.
+type generator struct {
+	defaults Generation
+	page     func(g Generation, r *rand.Rand, rho float64, yield func(time.Duration))
+	sites    func(r *rand.Rand, n int) (rho []float64) // nil if pages stand alone
+}
+
+const day = 24 * time.Hour
+
+func generatorOf(kind string) (generator, error) {
+	switch kind {
+	case "poisson":
+		return generator{Generation{Length: day, Pages: 1000, PerDay: 12}, poisson, nil}, nil
+	case "periodic":
+		return generator{Generation{Length: day, Pages: 1000, Jitter: 2 * time.Minute}, periodic, nil}, nil
+	case "bursty":
+		return generator{Generation{Length: day, Pages: 1000, PerDay: 12}, bursty, nil}, nil
+	case "auction":
+		return generator{Generation{Length: day, Pages: 7550}, auctioned, nil}, nil
+	case "atis":
+		return generator{Generation{Length: 90 * day, Pages: 1, Jitter: 3 * time.Minute}, atis, nil}, nil
+	case "vshaped":
+		return generator{Generation{Pages: 1400, Sites: 252, Cycle: 30 * day}, repeated, vshaped}, nil
+	case "normal":
+		return generator{Generation{Pages: 1000, Sites: 300, Cycle: 30 * day}, anew, normal}, nil
+	}
+	return generator{}, &freshet.InvalidError{
+		Field:  "kind",
+		Reason: fmt.Sprintf("there is no history %q to make up; there are %s", kind, strings.Join(Generators, ", ")),
+	}
+}
+
+// withDefaults fills in what the kind thinks best.
+func (g Generation) withDefaults(d Generation) Generation {
+	if g.Start.IsZero() {
+		g.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	g.Pages = cmp.Or(g.Pages, d.Pages)
+	g.Sites = cmp.Or(g.Sites, d.Sites)
+	g.PerDay = cmp.Or(g.PerDay, d.PerDay)
+	g.Jitter = cmp.Or(g.Jitter, d.Jitter)
+	g.Cycle = cmp.Or(g.Cycle, d.Cycle)
+	g.Length = cmp.Or(g.Length, d.Length, 5*g.Cycle)
+	return g
+}
+
+// check says what is wrong, if anything.
+func (g Generation) check() error {
+	bad := func(field, reason string, args ...any) error {
+		return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(reason, args...)}
+	}
+	switch {
+	case g.Pages < 0 || g.Pages*max(1, g.Sites) > 1e8:
+		return bad("pages", "%d are not between 1 and a hundred million in all", g.Pages)
+	case g.Sites < 0 || g.Sites > 1e6:
+		return bad("sites", "%d are not between 1 and a million", g.Sites)
+	case g.Length < time.Second:
+		return bad("length", "%v is not a second or more", g.Length)
+	case g.Cycle < 0 || g.Cycle > 0 && g.Cycle < time.Second:
+		return bad("cycle", "%v is not a second or more", g.Cycle)
+	case g.PerDay < 0 || g.PerDay*g.Length.Hours()/24*float64(g.Pages) > 1e9:
+		return bad("per day", "%v changes of a page are too many or too few", g.PerDay)
+	case g.Jitter < 0:
+		return bad("jitter", "%v is below zero", g.Jitter)
+	}
+	return nil
+}
+
+// Generate makes up a history. Changes fall on whole seconds. A page that never
+// changes is not in it, as it would not be in a trace file.
+func Generate(g Generation) (*History, error) {
+	kind, err := generatorOf(g.Kind)
+	if err != nil {
+		return nil, err
+	}
+	g = g.withDefaults(kind.defaults)
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	h := &History{first: []int{0}}
+	add := func(id string, rho float64) {
+		begin := len(h.times)
+		kind.page(g, g.chance(id), rho, func(at time.Duration) {
+			if at = at.Truncate(time.Second); at >= 0 && at < g.Length {
+				h.times = append(h.times, g.Start.Add(at).UnixNano())
+			}
+		})
+		slices.Sort(h.times[begin:])
+		h.times = h.times[:begin+len(slices.Compact(h.times[begin:]))]
+		if len(h.times) > begin {
+			h.pages = append(h.pages, freshet.SourceID(id))
+			h.first = append(h.first, len(h.times))
+		}
+	}
+	width := len(fmt.Sprint(g.Pages - 1))
+	if kind.sites == nil {
+		for i := range g.Pages {
+			add(fmt.Sprintf("%s-%0*d", g.Kind, width, i), 0)
+		}
+		return h, nil
+	}
+	for i, rho := range kind.sites(g.chance(""), g.Sites) {
+		for p := range g.Pages {
+			add(fmt.Sprintf("site%0*d/%0*d", len(fmt.Sprint(g.Sites-1)), i, width, p), rho)
+		}
+	}
+	return h, nil
+}
+
+// chance returns the dice of one page, so that a page does not change with how
+// many others there are.
+func (g Generation) chance(id string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(g.Kind + "\x00" + id))
+	return rand.New(rand.NewPCG(g.Seed, h.Sum64()))
+}

@@ -1,0 +1,145 @@
+package lab_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"freshet"
+	"freshet/lab"
+)
+
+// truth scores polls the slow way: change by change and moment by moment.
+type truth struct {
+	captured, zero, found             int
+	utility, fresh, ageFirst, ageLast float64
+	delays                            []int
+}
+
+func truthOf(g *lab.Grid, polls map[int][]int, life freshet.Life, urgency freshet.Urgency) (s truth) {
+	const fine = 64 // moments an instant
+	for page := range g.Pages() {
+		changes := g.Of(page)
+		var at []int
+		for j := 1; j <= g.Instants; j++ {
+			if slices.Contains(polls[j], page) {
+				at = append(at, j)
+			}
+		}
+		for c, k := range changes {
+			i := slices.IndexFunc(at, func(j int) bool { return j >= int(k) })
+			if i < 0 {
+				continue
+			}
+			after := 0
+			for _, other := range changes[c+1:] {
+				if int(other) <= at[i] {
+					after++
+				}
+			}
+			if delay := at[i] - int(k); life.Lasts(delay, after) {
+				s.captured++
+				s.utility += urgency.At(delay)
+				s.delays = append(s.delays, delay)
+				if delay == 0 {
+					s.zero++
+				}
+			}
+		}
+		prev := 0
+		for _, j := range at {
+			if slices.ContainsFunc(changes, func(k int32) bool { return int(k) > prev && int(k) <= j }) {
+				s.found++
+			}
+			prev = j
+		}
+		for m := range g.Instants * fine {
+			now := (float64(m) + .5) / fine
+			seen := 0
+			for _, j := range at {
+				if float64(j) <= now {
+					seen = j
+				}
+			}
+			first, last := -1.0, -1.0
+			for _, k := range changes {
+				if int(k) > seen && float64(k) <= now {
+					if first < 0 {
+						first = float64(k)
+					}
+					last = float64(k)
+				}
+			}
+			if first < 0 {
+				s.fresh++
+			} else {
+				s.ageFirst += now - first
+				s.ageLast += now - last
+			}
+		}
+	}
+	all := float64(len(g.Pages()) * g.Instants * fine)
+	s.fresh, s.ageFirst, s.ageLast = s.fresh/all, s.ageFirst/all, s.ageLast/all
+	return s
+}
+
+// The scorer agrees with the slow way, and a replay with the scorer.
+func TestScoresAgreeWithTheTruth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := randomGrid(t)
+		k := parsed(t, rapid.SampledFrom(lives).Draw(t, "life"), rapid.SampledFrom(urgencies).Draw(t, "urgency"))
+		polls := randomPolls(t, g)
+		want := truthOf(g, polls, k.Life, k.Urgency)
+		var got [2]lab.Score
+		for i, age := range []lab.Age{lab.AgeFirst, lab.AgeLast} {
+			script := &script{grid: g, polls: map[int][]int{}}
+			for j, pages := range polls {
+				script.polls[j] = pages
+			}
+			var err error
+			got[i], err = lab.Replay(t.Context(), g, script, lab.Options{Budget: 10, Stakes: k, Measures: lab.Measures{Age: age}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := got[0]
+		if s.Captured != want.captured || s.ZeroDelay != want.zero || s.Found != want.found {
+			t.Fatalf("captured %d, at once %d, found %d; want %d, %d and %d", s.Captured, s.ZeroDelay, s.Found, want.captured, want.zero, want.found)
+		}
+		seconds := g.Instant.Seconds()
+		for _, m := range []struct {
+			what      string
+			got, want float64
+		}{
+			{"utility", s.Utility, want.utility},
+			{"freshness", s.Freshness, want.fresh},
+			{"age from the first change", s.AgeSeconds, want.ageFirst * seconds},
+			{"age from the last change", got[1].AgeSeconds, want.ageLast * seconds},
+		} {
+			if math.Abs(m.got-m.want) > 1e-9*seconds {
+				t.Fatalf("%s is %v, want %v", m.what, m.got, m.want)
+			}
+		}
+		if len(want.delays) > 0 {
+			slices.Sort(want.delays)
+			if median := want.delays[(len(want.delays)-1)/2]; s.DelayP50 != median {
+				t.Fatalf("the median delay is %d, want %d", s.DelayP50, median)
+			}
+			if most := want.delays[len(want.delays)-1]; s.DelayQuantile(1) != most || s.Late(most+1) != 0 || s.Late(0) != 1 {
+				t.Fatalf("the longest delay is %d, want %d", s.DelayQuantile(1), most)
+			}
+		}
+	})
+}
+
+func TestFairness(t *testing.T) {
+	g := lab.NewGrid(start, 1, 5, [][]int{{1}, {2}, {3, 4}, {}})
+	s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{})
+	s.Poll(0, 5)
+	s.Poll(3, 5)
+	if f := s.Score().Fairness; math.Abs(f-1.0/3) > 1e-12 {
+		t.Errorf("fairness %v, want a third: of three pages that change, one was polled", f)
+	}
+}
