@@ -127,6 +127,27 @@ func TestFrequencyVisitsAllBeforeAnyTwice(t *testing.T) {
 	}
 }
 
+// Sources that change their habits are polled by their new ones before long.
+func TestFrequencyForgets(t *testing.T) {
+	p := policy.NewFrequency(policy.FrequencyConfig{Instant: tick})
+	rates := []float64{0.2, 0.2, 0.01, 0.01}
+	d := newDrift(p, rates, 4)
+	for d.now < 5000 {
+		d.step(p, 1)
+	}
+	rates[0], rates[1], rates[2], rates[3] = 0.01, 0.01, 0.2, 0.2
+	for d.now < 7000 {
+		d.step(p, 1)
+	}
+	clear(d.polls)
+	for d.now < 8000 {
+		d.step(p, 1)
+	}
+	if was, is := d.polls[0]+d.polls[1], d.polls[2]+d.polls[3]; is < 3*was {
+		t.Errorf("%d polls of what used to be quick and %d of what is now, want many more of the latter", was, is)
+	}
+}
+
 // After a restart a policy is told of outcomes that are older than when its
 // sources were last seen, and learns from them all the same.
 func TestFrequencyLearnsFromOldOutcomes(t *testing.T) {
@@ -156,6 +177,35 @@ func TestFrequencyLearnsFromOldOutcomes(t *testing.T) {
 	}
 	if polls < 50 {
 		t.Errorf("%d of 100 polls went to the one source that used to change, want most", polls)
+	}
+}
+
+// Seen at the same time, sources are due in the order of their rates.
+func TestQuickerSourcesAreDueSooner(t *testing.T) {
+	p := policy.NewFrequency(policy.FrequencyConfig{Instant: tick, Rate: 1, Memory: -1})
+	const n = 40
+	changes := func(slot freshet.Slot) int { return int(slot) * 7 % n }
+	for slot := range freshet.Slot(n) {
+		p.Put(noon, slot, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%02d", slot))}, noon.Add(-tick))
+		for i := range n {
+			o := freshet.Outcome{Since: noon.Add(time.Duration(i-n-1) * tick), Began: noon.Add(time.Duration(i-n) * tick)}
+			if i < changes(slot) {
+				o.Result = freshet.Changed
+			}
+			p.Observe(noon, slot, o)
+		}
+	}
+	last, taken := n, 0
+	p.Choose(noon, n, func(slot freshet.Slot, _ float64) bool {
+		if changes(slot) >= last {
+			t.Errorf("a source with %d changes comes after one with %d", changes(slot), last)
+		}
+		last = changes(slot)
+		taken++
+		return true
+	})
+	if taken != n {
+		t.Errorf("%d sources taken, want %d", taken, n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -8,6 +9,20 @@ import (
 
 	"freshet/policy"
 )
+
+// Five sources change one to five times a day, and there are five polls a day.
+// To be fresh most of the time it is best to give up the quickest; to capture
+// most changes, to poll it most.
+func ExampleObjective_Allocate() {
+	rates, weights := []float64{1, 2, 3, 4, 5}, []float64{1, 1, 1, 1, 1}
+	fmt.Printf("freshness %.2f\n", policy.Freshness.Allocate(rates, weights, 5))
+	fmt.Printf("age       %.2f\n", policy.Age.Allocate(rates, weights, 5))
+	fmt.Printf("recall    %.2f\n", policy.Recall.Allocate(rates, weights, 5))
+	// Output:
+	// freshness [1.15 1.36 1.35 1.14 0.00]
+	// age       [0.83 0.97 1.03 1.07 1.09]
+	// recall    [0.33 0.67 1.00 1.33 1.67]
+}
 
 // value is what an objective is about, as a function of frequencies; more is
 // better.

@@ -292,3 +292,31 @@ func TestSamplingIdlesOnlyForItsSamples(t *testing.T) {
 		}
 	}
 }
+
+// One subset of the sites comes after the other, until all have had their turn.
+func TestSubsetsGoRound(t *testing.T) {
+	l := newLibrary(policy.SamplingConfig{Downloads: 6, Samples: 1, High: 0.5}, "a b c d e f", 6, func(freshet.SourceID) bool { return true })
+	for cycle, want := range []string{"ab", "cd", "ef", "ab"} {
+		for site := range l.spend(6) {
+			if !strings.Contains(want, site) {
+				t.Errorf("site %s in cycle %d, want only %s", site, cycle, want)
+			}
+		}
+		l.now = l.now.Add(time.Minute)
+	}
+}
+
+// When the downloads do not suffice to sample every site, sites take turns.
+func TestSitesTakeTurns(t *testing.T) {
+	l := newLibrary(policy.SamplingConfig{Downloads: 5, Samples: 1}, "a b c d e f g h i j k l", 3, func(freshet.SourceID) bool { return true })
+	seen := map[string]int{}
+	for range 6 {
+		for site, n := range l.spend(5) {
+			seen[site] += n
+		}
+		l.now = l.now.Add(time.Minute)
+	}
+	if len(seen) != 12 {
+		t.Errorf("%v polled in six cycles, want all twelve sites", seen)
+	}
+}
