@@ -16,6 +16,7 @@ const (
 	atWork  = "work"
 	sources = "sources"
 	history = "history"
+	trials  = "trials"
 	upkeep  = "upkeep"
 )
 
@@ -38,6 +39,8 @@ func (p *program) verbs() []*cobra.Command {
 		in(history, p.diff()),
 		in(history, p.cat()),
 		in(history, p.logVerb()),
+		in(trials, p.plan()),
+		in(trials, p.lab()),
 		in(upkeep, p.check()),
 		in(upkeep, p.bench()),
 		in(upkeep, p.versionVerb()),
@@ -86,6 +89,7 @@ func (p *program) root() *cobra.Command {
 		&cobra.Group{ID: atWork, Title: "Watching:"},
 		&cobra.Group{ID: sources, Title: "Sources:"},
 		&cobra.Group{ID: history, Title: "What was captured:"},
+		&cobra.Group{ID: trials, Title: "Trying policies out:"},
 		&cobra.Group{ID: upkeep, Title: "Upkeep:"},
 	)
 	root.SetHelpCommandGroupID(upkeep)

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/lab"
+)
+
+// A labLimit is one run of the verb "lab limit".
+type labLimit struct {
+	*program
+	labPeriod
+	labStakes
+	budgets, shares numbersFlag
+	json            bool
+}
+
+func (p *program) labLimit() *cobra.Command {
+	l := labLimit{program: p, budgets: budgets(), shares: numbersFlag{most: 1, what: "a share; it takes a number above 0 and up to 1"}}
+	var traces []string
+	cmd := &cobra.Command{
+		Use:   "limit --trace FILE --budget POLLS...",
+		Short: "Say what could have been captured at all under a budget",
+		Long: `Work out the utility that the best of all schedules could have had on a trace,
+made by somebody who knew every change beforehand. It is exact where that can be
+worked out, and otherwise an upper bound; "reached" is what a schedule is known
+to have.
+
+With --share, find the least budget at which the limit is that share of the
+weight of all changes: a whole number, or a fraction (to the hundredth part) if
+less than one poll an instant will do.
+
+With one budget and no share --json prints an object, otherwise a list of them.`,
+		Example: "  freshet lab limit --trace feeds.csv.gz --budget 8 --json\n  freshet lab limit --trace feeds.csv.gz --share 0.3,0.6,0.9",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			trace, err := one(cmd, "trace", "FILE", traces)
+			if err != nil {
+				return err
+			}
+			if len(l.budgets.list)+len(l.shares.list) == 0 {
+				return missing(cmd, "budget", "8, or --share 0.5")
+			}
+			return l.run(cmd.Context(), trace)
+		},
+	}
+	flags := cmd.Flags()
+	tracesFlag(flags, &traces)
+	flags.Var(&l.budgets, "budget", "polls an instant; can list several, and be a fraction")
+	flags.Var(&l.shares, "share", "find the budget for this share of all changes; can list several")
+	l.labPeriod.register(flags)
+	l.labStakes.register(flags)
+	jsonFlag(cmd, &l.json)
+	return cmd
+}
+
+// A ceiling is a limit and what it is a limit of.
+type ceiling struct {
+	Trace      string  `json:"trace"`
+	Start      string  `json:"start"`
+	End        string  `json:"end"`
+	Instant    float64 `json:"instant_seconds"`
+	Pages      int     `json:"pages"`
+	Instants   int     `json:"instants"`
+	Changes    int     `json:"changes"`
+	Life       string  `json:"life"`
+	Urgency    string  `json:"urgency"`
+	Share      float64 `json:"share,omitempty"` // that was asked for
+	Budget     float64 `json:"budget"`
+	Normalized float64 `json:"limit_normalized"` // of the weight of all changes
+	lab.Limit
+}
+
+// run works limits out, and shows them.
+func (l *labLimit) run(ctx context.Context, file string) error {
+	t, err := openTrace(file, &l.labPeriod, &l.labStakes)
+	if err != nil {
+		return err
+	}
+	var found []ceiling
+	for _, budget := range l.budgets.list {
+		c, err := l.at(ctx, t, budget)
+		if err != nil {
+			return err
+		}
+		found = append(found, c)
+	}
+	for _, share := range l.shares.list {
+		c, err := l.reaching(ctx, t, share)
+		if err != nil {
+			return err
+		}
+		found = append(found, c)
+	}
+	switch {
+	case l.json && len(found) == 1 && len(l.shares.list) == 0:
+		return l.printJSON(found[0])
+	case l.json:
+		return l.printJSON(found)
+	}
+	head := table{head: []string{"BUDGET", "LIMIT", "OF ALL", "REACHED", "", "METHOD"}}
+	for _, c := range found {
+		head.add(plain(number(c.Budget)), plain(brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
+	}
+	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", t.name(), counted(len(t.grid.Pages()), "page"), t.grid.Changes(), t.grid.Instants, formatDuration(l.instant), l.life, l.urgency.Urgency)
+	return head.write(l.out, palette(l.colours(l.out)))
+}
+
+// at returns the limit of a budget.
+func (l *labLimit) at(ctx context.Context, t *labTrace, budget float64) (ceiling, error) {
+	c := ceiling{
+		Trace: t.file, Start: t.grid.Start.Format(time.RFC3339), End: t.grid.Time(t.grid.Instants).Format(time.RFC3339), Instant: t.grid.Instant.Seconds(),
+		Pages: len(t.grid.Pages()), Instants: t.grid.Instants, Changes: t.grid.Changes(),
+		Life: l.life.String(), Urgency: l.urgency.String(), Budget: budget,
+	}
+	if err := ctx.Err(); err != nil {
+		return c, err
+	}
+	var err error
+	c.Limit, err = t.grid.Limit(budget, t.stakes)
+	c.Normalized = share(c.Value, t.weight)
+	return c, flagFault(err)
+}
+
+// reaching returns the limit of the least budget at which it is a share of all.
+// One poll a page and instant captures everything, so there always is one.
+func (l *labLimit) reaching(ctx context.Context, t *labTrace, wanted float64) (ceiling, error) {
+	var best ceiling
+	enough := func(budget float64) (bool, error) {
+		c, err := l.at(ctx, t, budget)
+		// A limit is a sum of many; what it lacks by rounding it does not lack.
+		fits := c.Normalized >= wanted-1e-9
+		if fits {
+			best = c
+			best.Share = wanted
+		}
+		return fits, err
+	}
+	low, high := 0, 1 // polls an instant that do not suffice, and that may
+	for {
+		fits, err := enough(float64(high))
+		if err != nil {
+			return best, err
+		}
+		if fits {
+			break
+		}
+		low, high = high, 2*high
+	}
+	if high == 1 {
+		err := narrow(0, 100, func(n int) (bool, error) { return enough(float64(n) / 100) })
+		return best, err
+	}
+	err := narrow(low, high, func(n int) (bool, error) { return enough(float64(n)) })
+	return best, err
+}
+
+// narrow halves the distance between what does not suffice and what does until
+// there is nothing in between.
+func narrow(low, high int, enough func(int) (bool, error)) error {
+	for high-low > 1 {
+		middle := (low + high) / 2
+		fits, err := enough(middle)
+		switch {
+		case err != nil:
+			return err
+		case fits:
+			high = middle
+		default:
+			low = middle
+		}
+	}
+	return nil
+}

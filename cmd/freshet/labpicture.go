@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// pictureFlags say where pictures go.
+type pictureFlags struct{ svg, html string }
+
+func (f *pictureFlags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.svg, "svg", "", "draw a picture into this file")
+	set.StringVar(&f.html, "html", "", "write a page with pictures and figures into this file; it needs no other")
+}
+
+// wanted reports whether anybody wants a picture.
+func (f *pictureFlags) wanted() bool { return f.svg != "" || f.html != "" }
+
+// A picture is charts with what they are about, and the figures behind them.
+type picture struct {
+	title, about string
+	charts       []interface{ svg() string }
+	head         []string
+	rows         [][]string
+}
+
+// write draws the picture into the files that were named.
+func (f *pictureFlags) write(p picture) error {
+	if f.svg != "" {
+		if err := os.WriteFile(f.svg, []byte(p.svg()), 0o644); err != nil {
+			return fmt.Errorf("write a picture: %w", err)
+		}
+	}
+	if f.html != "" {
+		if err := os.WriteFile(f.html, []byte(p.html()), 0o644); err != nil {
+			return fmt.Errorf("write a page: %w", err)
+		}
+	}
+	return nil
+}
+
+// svg stacks the charts.
+func (p picture) svg() string {
+	if len(p.charts) == 1 {
+		return p.charts[0].svg()
+	}
+	var inner strings.Builder
+	top := 0
+	for _, c := range p.charts {
+		s := c.svg()
+		inner.WriteString(strings.Replace(s, "<svg ", fmt.Sprintf(`<svg y="%d" `, top), 1))
+		top += heightOf(s)
+	}
+	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n<title>%s</title>\n%s</svg>\n",
+		chartWidth, top, chartWidth, top, html.EscapeString(p.title), inner.String())
+}
+
+// heightOf returns how tall a finished drawing is.
+func heightOf(svg string) (height int) {
+	var width int
+	_, box, _ := strings.Cut(svg, `viewBox="0 0 `)
+	if _, err := fmt.Sscanf(box, "%d %d", &width, &height); err != nil {
+		return chartHeight
+	}
+	return height
+}
+
+const pageStyle = `body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:64rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.4rem}svg{max-width:100%;height:auto;display:block;margin:1rem 0}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.85rem}
+th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #e3e3e3}
+th:first-child,td:first-child,td:nth-child(2),th:nth-child(2){text-align:left}
+.figures{overflow-x:auto}`
+
+// html returns a page that needs nothing beside itself.
+func (p picture) html() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head>\n<body>\n<h1>%s</h1>\n<p>%s</p>\n",
+		html.EscapeString(p.title), pageStyle, html.EscapeString(p.title), html.EscapeString(p.about))
+	for _, c := range p.charts {
+		b.WriteString(c.svg())
+	}
+	b.WriteString("<div class=\"figures\"><table>\n")
+	htmlRow(&b, "th", p.head)
+	for _, row := range p.rows {
+		htmlRow(&b, "td", row)
+	}
+	b.WriteString("</table></div>\n</body>\n</html>\n")
+	return b.String()
+}
+
+func htmlRow(b *strings.Builder, tag string, cells []string) {
+	b.WriteString("<tr>")
+	for _, c := range cells {
+		fmt.Fprintf(b, "<%s>%s</%s>", tag, html.EscapeString(c), tag)
+	}
+	b.WriteString("</tr>\n")
+}

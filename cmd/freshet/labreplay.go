@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"freshet/lab"
+)
+
+// A labReplay is one run of the verb "lab replay".
+type labReplay struct {
+	*program
+	labSetting
+	picture pictureFlags
+	json    bool
+}
+
+func (p *program) labReplay() *cobra.Command {
+	r := labReplay{program: p}
+	var traces []string
+	var policies policiesFlag
+	budget := budgets()
+	cmd := &cobra.Command{
+		Use:   "replay --trace FILE --policy POLICY --budget POLLS",
+		Short: "Replay a trace under one policy, and score what it captured",
+		Long: `Let a policy poll its way through a trace and score what it captured.
+
+The budget is polls an instant. A fraction is a rate: what is left over is
+carried, up to one instant's worth and at least one poll.
+
+` + estimateHelp,
+		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
+			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html",
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			trace, err := one(cmd, "trace", "FILE", traces)
+			if err != nil {
+				return err
+			}
+			name, err := one(cmd, "policy", "uniform", policies)
+			if err != nil {
+				return err
+			}
+			polls, err := one(cmd, "budget", "8", budget.list)
+			if err != nil {
+				return err
+			}
+			return r.run(cmd.Context(), trace, name, polls)
+		},
+	}
+	flags := cmd.Flags()
+	tracesFlag(flags, &traces)
+	flags.Var(&policies, "policy", "what to poll next; with options after a colon (see freshet lab compare --help)")
+	flags.Var(&budget, "budget", "polls an instant; can be a fraction")
+	r.labSetting.register(flags)
+	flags.BoolVar(&r.limit, "limit", false, "hold the score against what was possible at all")
+	r.picture.register(flags)
+	jsonFlag(cmd, &r.json)
+	return cmd
+}
+
+// run replays, and shows how it went.
+func (r *labReplay) run(ctx context.Context, file, policy string, budget float64) error {
+	t, err := openTrace(file, &r.labPeriod, &r.labStakes)
+	if err != nil {
+		return err
+	}
+	bar := r.progress("replaying", t.grid.Instants)
+	begins, ends := bar.instants(t.grid.Instants)
+	o := lab.Options{Progress: begins}
+	curve := newCaptureCurve(t)
+	if r.picture.wanted() {
+		o.Look = curve.look
+	}
+	result, err := r.try(ctx, t, policy, budget, o)
+	ends()
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if r.limit {
+		most, err := t.grid.Limit(budget, t.stakes)
+		if err != nil {
+			return flagFault(err)
+		}
+		result.holdAgainst(most, t.weight)
+	}
+	if err := r.picture.write(replayPicture(t, result, curve)); err != nil {
+		return err
+	}
+	if r.json {
+		return r.printJSON(result)
+	}
+	return r.report(result)
+}
+
+// report shows one trial to people.
+func (r *labReplay) report(x trial) error {
+	var b strings.Builder
+	paint := palette(r.colours(r.out))
+	say := func(what, format string, args ...any) {
+		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
+	}
+	say("trace", "%s", harmless(x.Trace))
+	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, formatDuration(r.instant))
+	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
+	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
+	say("policy", "%s, %s an instant, estimate %s, seed %d", x.Policy, number(x.Budget), x.Estimate, x.Seed)
+	b.WriteString("\n")
+	say("captured", "%d, %d of them at once", x.Captured, x.ZeroDelay)
+	say("missed", "%d", x.Missed())
+	say("recall", "%.4f", x.Recall)
+	say("utility", "%.4f, %s in all", x.UtilityNormalized, brief(x.Utility))
+	if x.trialLimit != nil {
+		say("limit", "%.4f, %s; %.1f%% of it was had", x.LimitNormalized, exactness(x.LimitExact), 100*x.OfLimit)
+	}
+	say("polls", "%d, %d of them found a change (%.4f)", x.Polls, x.Found, x.ChangeRatio)
+	say("delay", "%.2f instants in the mean; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
+	say("freshness", "%.4f", x.Freshness)
+	say("age", "%s", brief(x.AgeSeconds)+"s")
+	say("fairness", "%.4f of the pages that changed were polled", x.Fairness)
+	_, err := fmt.Fprint(r.out, b.String())
+	return err
+}
+
+// exactness says in words whether a limit can be reached.
+func exactness(exact bool) string {
+	if exact {
+		return "exact"
+	}
+	return "an upper bound"
+}
+
+// brief writes a number with as many digits as people want to see.
+func brief(x float64) string {
+	switch {
+	case x == float64(int64(x)):
+		return fmt.Sprintf("%d", int64(x))
+	case x >= 1000:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/lab"
+	"freshet/policy"
+)
+
+// A planning is one run of the verb "plan".
+type planning struct {
+	*program
+	labPeriod
+	page     string
+	period   time.Duration
+	polls    int
+	method   string
+	separate bool
+	json     bool
+}
+
+func (p *program) plan() *cobra.Command {
+	l := planning{program: p, period: time.Hour}
+	var traces []string
+	cmd := &cobra.Command{
+		Use:   "plan --trace FILE --polls N",
+		Short: "Plan at which offsets of a repeating period to poll, from a history",
+		Long: `Plan a cyclic strategy from a history of changes: at which offsets of every
+period, counted in instants from the start, to poll. A poll at an offset sees the
+changes up to the end of that instant. With --page the history is that of one
+page of the trace. Without, it is that of all pages together, as if they were
+one: each change replaces the one before, and the changes of one instant count
+as one. With --separate every page keeps its own version, and each poll looks at
+all of them.
+
+Methods:
+  optimal     the fewest misses in this history, then the least delay; exact
+  modeled     by a model of what recurs in the history, and not its accidents
+  uniform     at equal distances, from the beginning of the period
+  best-phase  at equal distances, begun where the history likes it best
+
+Misses and delay are counted as if the strategy went on before the history and
+after it; the last change is captured at the next poll.`,
+		Example: "  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			trace, err := one(cmd, "trace", "FILE", traces)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("polls") {
+				return missing(cmd, "polls", "3")
+			}
+			return l.run(trace)
+		},
+	}
+	flags := cmd.Flags()
+	tracesFlag(flags, &traces)
+	flags.StringVar(&l.page, "page", "", "plan for this page (default: all pages together)")
+	flags.BoolVar(&l.separate, "separate", false, "let every page keep its own version, with polls that look at all of them")
+	flags.Var((*lengthFlag)(&l.period), "period", "after which the strategy repeats")
+	flags.IntVar(&l.polls, "polls", 0, "how many polls a period")
+	flags.StringVar(&l.method, "method", string(policy.Optimal), "how to plan: "+strings.Join(methods(), ", "))
+	l.labPeriod.register(flags)
+	jsonFlag(cmd, &l.json)
+	return cmd
+}
+
+// methods returns the names of the methods of planning.
+func methods() []string {
+	return each(policy.Methods, func(m policy.Method) string { return string(m) })
+}
+
+// A cyclicPlan is a strategy and what it makes of the history.
+type cyclicPlan struct {
+	Trace    string  `json:"trace"`
+	Page     string  `json:"page,omitempty"`
+	Method   string  `json:"method"`
+	Start    string  `json:"start"`
+	End      string  `json:"end"`
+	Instant  float64 `json:"instant_seconds"`
+	Instants int     `json:"period_instants"`
+	Polls    int     `json:"polls"`
+
+	Offsets   []int   `json:"offsets"`
+	Changes   int     `json:"changes"`
+	Misses    int     `json:"misses"`
+	Recall    float64 `json:"recall"`
+	MeanDelay float64 `json:"mean_delay_instants"`
+}
+
+// run plans, and shows the plan.
+func (l *planning) run(file string) error {
+	if l.page != "" && l.separate {
+		return usagef("plan: --separate is for several pages, and --page names one")
+	}
+	if !slices.Contains(methods(), l.method) {
+		return usagef("--method: there is no method %q; there are %s%s", l.method, strings.Join(methods(), ", "), didYouMean(l.method, methods()))
+	}
+	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
+		return usagef("--period: %s is not a whole number of instants of %s", formatDuration(l.period), formatDuration(l.instant))
+	}
+	g, err := l.grid(file)
+	if err != nil {
+		return err
+	}
+	h, err := l.history(g, file)
+	if err != nil {
+		return err
+	}
+	s := int(l.period / l.instant)
+	offsets, err := policy.Plan(h, s, l.polls, policy.Method(l.method))
+	if err != nil {
+		return flagFault(err)
+	}
+	tally := h.Count(s, offsets)
+	return l.show(g, cyclicPlan{
+		Trace: file, Page: l.page, Method: l.method,
+		Start: g.Start.Format(time.RFC3339), End: g.Time(g.Instants).Format(time.RFC3339),
+		Instant: l.instant.Seconds(), Instants: s, Polls: l.polls,
+		Offsets: offsets, Changes: tally.Changes, Misses: tally.Misses, Recall: tally.Recall(), MeanDelay: tally.MeanDelay(),
+	})
+}
+
+// history returns what the strategy is planned from.
+func (l *planning) history(g *lab.Grid, file string) (h policy.History, err error) {
+	instants := func(page int) []int { return each(g.Of(page), func(j int32) int { return int(j) }) }
+	if l.page != "" {
+		page, ok := g.Page(freshet.SourceID(l.page))
+		if !ok {
+			known := each(g.Pages(), func(id freshet.SourceID) string { return string(id) })
+			return h, fmt.Errorf("%s has no page %q%s", file, l.page, didYouMean(l.page, known))
+		}
+		h.Pages = [][]int{instants(page)}
+		return h, nil
+	}
+	for page := range g.Pages() {
+		h.Pages = append(h.Pages, instants(page))
+	}
+	if !l.separate {
+		h.Pages = [][]int{slices.Compact(slices.Sorted(slices.Values(slices.Concat(h.Pages...))))}
+	}
+	return h, nil
+}
+
+// show shows a plan.
+func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
+	if l.json {
+		return l.printJSON(c)
+	}
+	what := counted(len(g.Pages()), "page")
+	if c.Page != "" {
+		what = "page " + harmless(c.Page)
+	}
+	fmt.Fprintf(l.out, "%s of %s, from %s: %s a period of %s\n", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), formatDuration(l.period))
+	fmt.Fprintf(l.out, "%s: of %s %d missed, recall %.4f, mean delay %.2f instants\n", c.Method, counted(c.Changes, "change"), c.Misses, c.Recall, c.MeanDelay)
+	t := table{head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
+	for _, b := range c.Offsets {
+		// A poll comes at the end of its instant.
+		end := time.Duration(b+1) * l.instant
+		t.add(plain(fmt.Sprint(b)), plain(g.Start.Add(end).Format("2006-01-02 15:04:05")), plain("+"+formatDuration(end)))
+	}
+	return t.write(l.out, palette(l.colours(l.out)))
+}
