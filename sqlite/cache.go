@@ -17,7 +17,8 @@ type cachedBody struct {
 
 // A bodyCache holds the bodies used last, up to a number of bytes. The newest
 // version of a source is read when the next one is compared with it and once
-// more when that is encoded against it, so it pays to keep it for a moment.
+// more when that is encoded against it, so it pays to keep it; the one before
+// is dropped when it is superseded.
 type bodyCache struct {
 	mu    sync.Mutex
 	room  int64

@@ -51,8 +51,9 @@ func (c *codec) encode(body, base []byte) (frame []byte, alone bool, err error) 
 			return copies, false, nil
 		}
 		frame, err = c.encodeDelta(body, base)
-		// Far smaller than anything that stands alone could be.
-		if err != nil || len(frame) < len(body)/16 {
+		// Smaller than what stands alone would most likely be, which costs as
+		// much again to find out.
+		if err != nil || len(frame) < len(body)/6 {
 			return frame, false, err
 		}
 	}

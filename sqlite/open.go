@@ -33,7 +33,7 @@ type Config struct {
 
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
-	CacheBytes int64 // of decoded bodies held in memory; 0 means 32 MiB
+	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
 
 	// FlushEvery is after how many outcomes the standings are written; until
 	// then they are folded from the log when the store is opened. 0 means
@@ -44,7 +44,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Batch = cmp.Or(c.Batch, 256)
 	c.Readers = cmp.Or(c.Readers, 4)
-	c.CacheBytes = cmp.Or(c.CacheBytes, 32<<20)
+	c.CacheBytes = cmp.Or(c.CacheBytes, 64<<20)
 	c.FlushEvery = cmp.Or(c.FlushEvery, 16384)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

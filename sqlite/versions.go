@@ -62,22 +62,9 @@ func noVersion(id freshet.SourceID, number int) error {
 
 // Text implements [freshet.Archive].
 func (s *Store) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
-	var text int64
-	var hash freshet.Hash
-	found := false
-	err := eachRow(ctx, s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
-		[]any{id, number}, func(scan func(...any) error) error {
-			found = true
-			var b []byte
-			err := scan(&text, &b)
-			copy(hash[:], b)
-			return err
-		})
+	text, hash, err := s.textOf(ctx, id, number)
 	if err != nil {
-		return nil, fault(s.path, "reading a version", err)
-	}
-	if !found {
-		return nil, noVersion(id, number)
+		return nil, err
 	}
 	b, err := s.body(ctx, text)
 	if err != nil {
@@ -91,6 +78,32 @@ func (s *Store) Text(ctx context.Context, id freshet.SourceID, number int) ([]by
 		s.cache.put(b)
 	}
 	return slices.Clone(b.body), nil
+}
+
+// textOf returns the body that is the text of a version, and its hash. Those of
+// the newest version, which every capture is compared with, are in memory.
+func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (text int64, hash freshet.Hash, err error) {
+	e, err := s.remembered(ctx, id)
+	if err != nil {
+		return 0, hash, err
+	}
+	if e.head == int64(number) && e.text != 0 {
+		return e.text, e.hash, nil
+	}
+	err = eachRow(ctx, s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
+		[]any{id, number}, func(scan func(...any) error) error {
+			var b []byte
+			err := scan(&text, &b)
+			copy(hash[:], b)
+			return err
+		})
+	if err != nil {
+		return 0, hash, fault(s.path, "reading a version", err)
+	}
+	if text == 0 {
+		return 0, hash, noVersion(id, number)
+	}
+	return text, hash, nil
 }
 
 // Raw implements [freshet.Archive].
