@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/estimate"
 )
 
 // A Period is the part of a history that is looked at, and how finely.
@@ -135,6 +136,17 @@ func (g *Grid) Of(page int) []int32 { return g.at[g.first[page]:g.first[page+1]]
 // Page returns the place of a page among Pages.
 func (g *Grid) Page(id freshet.SourceID) (page int, ok bool) {
 	return slices.BinarySearch(g.pages, id)
+}
+
+// Truth returns what estimators read that know the future.
+func (g *Grid) Truth() estimate.Truth {
+	return estimate.Truth{Start: g.Start, Instant: g.Instant, Instants: g.Instants, Changes: func(id freshet.SourceID) []int32 {
+		page, ok := g.Page(id)
+		if !ok {
+			return nil
+		}
+		return g.Of(page)
+	}}
 }
 
 // Time returns when an instant ends, which is when its polls happen.

@@ -82,8 +82,8 @@ func (l *Limit) lower(bound float64, method string) {
 // A board is a grid with the stakes of each page laid out for computing.
 type board struct {
 	grid   *Grid
-	stakes []stake // by page; one for all if they are all the same
-	curves []curve // by page, likewise
+	stakes ledger
+	curves []curve // by page, or one for all
 }
 
 // A curve is an urgency as a table of worths after 0, 1, 2 ... instants, as far
@@ -91,30 +91,20 @@ type board struct {
 type curve []float64
 
 func newBoard(g *Grid, k Stakes) *board {
-	b := &board{grid: g}
-	if k.Adjust == nil {
-		b.stakes = []stake{plain(k.of(g, 0))}
-		b.curves = []curve{tabulate(k.Urgency, g.Instants)}
-		return b
-	}
+	b := &board{grid: g, stakes: k.ledger(g)}
 	known := map[string]curve{}
-	for page := range g.pages {
-		s := plain(k.of(g, page))
+	for i := range b.stakes {
+		s := &b.stakes[i]
+		if s.life == (freshet.Life{Kind: freshet.LifeLast, N: 1}) {
+			s.life = freshet.Life{} // the same by another name
+		}
 		name := s.urgency.String()
 		if known[name] == nil {
 			known[name] = tabulate(s.urgency, g.Instants)
 		}
-		b.stakes, b.curves = append(b.stakes, s), append(b.curves, known[name])
+		b.curves = append(b.curves, known[name])
 	}
 	return b
-}
-
-// plain calls a list of the latest one change by its other name.
-func plain(s stake) stake {
-	if s.life == (freshet.Life{Kind: freshet.LifeLast, N: 1}) {
-		s.life = freshet.Life{}
-	}
-	return s
 }
 
 func tabulate(u freshet.Urgency, instants int) curve {
@@ -130,11 +120,11 @@ func tabulate(u freshet.Urgency, instants int) curve {
 }
 
 // page returns the stake and the curve of a page.
-func (b *board) page(page int) (stake, curve) {
+func (b *board) page(page int) (*stake, curve) {
 	if len(b.stakes) == 1 {
 		page = 0
 	}
-	return b.stakes[page], b.curves[page]
+	return &b.stakes[page], b.curves[page]
 }
 
 // every reports whether something is so of all pages.

@@ -41,7 +41,7 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	}
 	s := sched.New(p, unhindered(o.Budget, g))
 	for page := range g.pages {
-		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Start}})
+		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.seen(page)}})
 	}
 	w := &gridWorld{grid: g, options: &o, scorer: scorer, instant: 1}
 	if o.Progress != nil {
@@ -51,6 +51,16 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 		return Score{}, fmt.Errorf("replaying: %w", err)
 	}
 	return scorer.Score(), nil
+}
+
+// seen returns when a page was last seen before a replay: at its start, as if
+// somebody had just been round all pages. The last page was the last, so that a
+// policy that goes round begins with the first.
+func (g *Grid) seen(page int) time.Time {
+	if page < len(g.pages)-1 {
+		return g.Start.Add(-1)
+	}
+	return g.Start
 }
 
 // unhindered returns limits of which only the budget binds, and that only by
@@ -91,6 +101,9 @@ func (w *gridWorld) Now() time.Time { return w.grid.Time(w.instant) }
 func (w *gridWorld) Begin(_ context.Context, p freshet.Poll) {
 	now := w.Now()
 	o := freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now, Requests: 1}
+	if o.Since.Before(w.grid.Start) {
+		o.Since = w.grid.Start
+	}
 	page, ok := w.grid.Page(o.Source)
 	if !ok {
 		panic("a poll of a page that is not on the grid: " + string(o.Source))

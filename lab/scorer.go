@@ -22,7 +22,7 @@ type Measures struct {
 // the truth, which no policy does. Make one with NewScorer.
 type Scorer struct {
 	grid     *Grid
-	stakes   Stakes
+	stakes   ledger
 	measures Measures
 	score    Score
 
@@ -35,7 +35,7 @@ type Scorer struct {
 
 // NewScorer returns a Scorer that has seen no poll.
 func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
-	s := &Scorer{grid: g, stakes: k, measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages))}
+	s := &Scorer{grid: g, stakes: k.ledger(g), measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages))}
 	copy(s.next, g.first)
 	s.score = Score{Pages: len(g.pages), Instants: g.Instants, Changes: g.Changes()}
 	return s
@@ -45,7 +45,7 @@ func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
 // the page had changed since it was last polled. The polls of one page come in
 // order.
 func (s *Scorer) Poll(page, instant int) bool {
-	k := s.stakes.of(s.grid, page)
+	k := s.stakes.of(page)
 	s.score.Polls++
 	s.weighed.polls += k.weight
 	s.last[page] = instant
@@ -65,7 +65,7 @@ func (s *Scorer) Poll(page, instant int) bool {
 }
 
 // capture counts those of the unseen changes that are still there.
-func (s *Scorer) capture(k stake, unseen []int32, instant int) {
+func (s *Scorer) capture(k *stake, unseen []int32, instant int) {
 	for after := range unseen {
 		delay := instant - int(unseen[len(unseen)-1-after])
 		if !k.life.Lasts(delay, after) {
@@ -113,7 +113,7 @@ func (s *Scorer) integrate(page int, weight float64, from, to, until int) {
 func (s *Scorer) Score() Score {
 	total, weights, visited, changed := 0.0, 0.0, 0, 0
 	for page := range s.grid.pages {
-		k := s.stakes.of(s.grid, page)
+		k := s.stakes.of(page)
 		begin, end := s.grid.first[page], s.grid.first[page+1]
 		weights += k.weight
 		total += k.weight * float64(end-begin)
@@ -164,7 +164,7 @@ func (s *Scorer) State(instant int) State {
 	var st State
 	weights := 0.0
 	for page := range s.grid.pages {
-		w := s.stakes.of(s.grid, page).weight
+		w := s.stakes.of(page).weight
 		weights += w
 		age, stale := s.age(page, instant)
 		if !stale {

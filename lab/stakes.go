@@ -18,10 +18,12 @@ type Stakes struct {
 func (k Stakes) source(g *Grid, page int) freshet.Source {
 	s := g.source(page)
 	s.Life, s.Urgency = k.Life, k.Urgency
-	if k.Adjust != nil {
-		k.Adjust(page, &s)
+	if k.Adjust == nil {
+		return s
 	}
-	return s
+	adjusted := s // on the heap, where a million that need none do not go
+	k.Adjust(page, &adjusted)
+	return adjusted
 }
 
 // A stake is what captures of one page are worth.
@@ -31,12 +33,26 @@ type stake struct {
 	weight  float64
 }
 
-// of returns the stake of a page.
-func (k Stakes) of(g *Grid, page int) stake {
+// A ledger holds the stake of each page, or one for all.
+type ledger []stake
+
+// ledger writes down what the captures of each page are worth.
+func (k Stakes) ledger(g *Grid) ledger {
 	if k.Adjust == nil {
-		return stake{life: k.Life, urgency: k.Urgency, weight: 1}
+		return ledger{{life: k.Life, urgency: k.Urgency, weight: 1}}
 	}
-	s := freshet.Source{ID: g.pages[page], Life: k.Life, Urgency: k.Urgency}
-	k.Adjust(page, &s)
-	return stake{life: s.Life, urgency: s.Urgency, weight: s.Importance()}
+	l := make(ledger, len(g.pages))
+	for page := range l {
+		s := k.source(g, page)
+		l[page] = stake{life: s.Life, urgency: s.Urgency, weight: s.Importance()}
+	}
+	return l
+}
+
+// of returns the stake of a page.
+func (l ledger) of(page int) *stake {
+	if len(l) == 1 {
+		return &l[0]
+	}
+	return &l[page]
 }
