@@ -64,16 +64,16 @@ type Frequency struct {
 	even    float64 // frequency that every source gets
 	idle    int64   // time at which nothing more was to be had
 
-	rates, weights []float64 // room for planning
-	aside          []freshet.Slot
+	rates []float64      // by slot: room for planning
+	aside []freshet.Slot // room for choosing
 }
 
-// A frequencyPage is what is known of one source. Times are in instants.
+// A frequencyPage is what is known of one source: 24 bytes, as there may be
+// millions.
 type frequencyPage struct {
-	changed, same float64 // as in Evidence
-	last          int64   // when it was last seen
-	changes       float32 // as in Evidence
-	weight        float32 // 0 where the slot is not polled
+	last                   int64   // when it was last seen, in nanoseconds since 1970
+	changes, changed, same float32 // as in Evidence, in instants
+	weight                 float32 // 0 where the slot is not polled
 }
 
 // replan is after how many outcomes at least there is a new plan.
@@ -190,10 +190,10 @@ func (f *Frequency) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 		case o.Result == freshet.Changed:
 			page.forget(f.cfg.Memory)
 			page.changes++
-			page.changed += span
+			page.changed += float32(span)
 		case o.Result == freshet.Unchanged:
 			page.forget(f.cfg.Memory)
-			page.same += span
+			page.same += float32(span)
 		}
 		page.last = max(page.last, began)
 		f.queue.due[slot] = f.dueAfter(page)
@@ -237,16 +237,19 @@ func (f *Frequency) plan(at int64) {
 		return // everything is alike so far: the longest unseen goes first
 	}
 	f.general = changes / exposure
-	f.rates, f.weights = f.rates[:0], f.weights[:0]
+	f.rates = f.rates[:0]
 	for i := range f.pages {
-		if page := &f.pages[i]; page.weight > 0 {
-			f.rates = append(f.rates, page.evidence().Shrunk(f.general, f.cfg.Prior))
-			f.weights = append(f.weights, float64(page.weight))
-		}
+		f.rates = append(f.rates, f.pages[i].evidence().Shrunk(f.general, f.cfg.Prior))
 	}
 	f.even = f.cfg.Floor * budget / float64(max(1, f.present))
 	const within = 1e-4 // the rates are not known as well as that
-	f.price = f.cfg.Objective.priceNear(cmp.Or(f.price, 1), within, f.rates, f.weights, (1-f.cfg.Floor)*budget)
+	_, f.price = clearing(cmp.Or(f.price, 1), within, (1-f.cfg.Floor)*budget, func(price float64) float64 {
+		sum := 0.0
+		for i, rate := range f.rates {
+			sum += f.cfg.Objective.At(rate, float64(f.pages[i].weight), price)
+		}
+		return sum
+	})
 	for _, slot := range f.queue.heap {
 		if f.queue.due[slot] >= 0 {
 			f.queue.due[slot] = f.dueAfter(&f.pages[slot])
@@ -258,15 +261,15 @@ func (f *Frequency) plan(at int64) {
 // forget makes what is known count for less, before more is learned.
 func (p *frequencyPage) forget(memory float64) {
 	if memory > 0 {
-		keep := 1 - 1/max(memory, 1)
-		p.changes *= float32(keep)
+		keep := float32(1 - 1/max(memory, 1))
+		p.changes *= keep
 		p.changed *= keep
 		p.same *= keep
 	}
 }
 
 func (p *frequencyPage) evidence() Evidence {
-	return Evidence{Changes: float64(p.changes), Changed: p.changed, Same: p.same}
+	return Evidence{Changes: float64(p.changes), Changed: float64(p.changed), Same: float64(p.same)}
 }
 
 func (f *Frequency) instants(nanoseconds int64) float64 {

@@ -110,18 +110,13 @@ func ageLoss(x float64) float64 {
 	return x*x/2 + x*math.Exp(-x) + math.Expm1(-x)
 }
 
-// Price returns the price at which the frequencies of all sources add up to the
-// budget. There is one for every budget above 0, if any source changes.
-func (o Objective) Price(rates, weights []float64, budget float64) float64 {
-	return o.priceNear(1, exactly, rates, weights, budget)
-}
-
 // exactly is the relative error of a sum that comes of its rounding alone.
 const exactly = 1e-13
 
-// priceNear is Price begun at a guess, to within a relative error of the sum.
-func (o Objective) priceNear(guess, within float64, rates, weights []float64, budget float64) float64 {
-	_, high := clearing(guess, within, budget, func(price float64) float64 {
+// Price returns the price at which the frequencies of all sources add up to the
+// budget. There is one for every budget above 0, if any source changes.
+func (o Objective) Price(rates, weights []float64, budget float64) float64 {
+	_, high := clearing(1, exactly, budget, func(price float64) float64 {
 		sum := 0.0
 		for i, rate := range rates {
 			sum += o.At(rate, weights[i], price)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,8 @@ type SamplingConfig struct {
 	// before it goes on without them; 0 means a minute.
 	Patience time.Duration
 
-	// Group names the site of a source. Nil means SiteOf.
+	// Group names the site of a source: SiteOf, DirectoryOf, or any label. Nil
+	// means SiteOf.
 	Group func(freshet.Source) string
 
 	Seed uint64
@@ -82,6 +84,19 @@ func SiteOf(s freshet.Source) string {
 		return site
 	}
 	return s.Host()
+}
+
+// DirectoryOf returns a source's ID up to the last slash, or where there is none
+// its URL up to the last slash of the path: a finer Group than the site.
+func DirectoryOf(s freshet.Source) string {
+	if at := strings.LastIndexByte(string(s.ID), '/'); at >= 0 {
+		return string(s.ID[:at])
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return s.Host()
+	}
+	return s.Host() + u.Path[:strings.LastIndexByte(u.Path, '/')+1]
 }
 
 // Sampling polls in cycles, after Cho and Ntoulas. Each cycle first polls a few

@@ -241,6 +241,26 @@ func TestWeightsCountInSites(t *testing.T) {
 	}
 }
 
+func TestGroups(t *testing.T) {
+	cases := []struct {
+		source          freshet.Source
+		site, directory string
+	}{
+		{freshet.Source{ID: "site1/news/7"}, "site1", "site1/news"},
+		{freshet.Source{ID: "a", URL: "https://A.example/news/today.html?x=/y/"}, "a.example", "a.example/news/"},
+		{freshet.Source{ID: "a", URL: "https://a.example"}, "a.example", "a.example"},
+		{freshet.Source{ID: "a", URL: "%"}, "", ""},
+	}
+	for _, c := range cases {
+		if got := policy.SiteOf(c.source); got != c.site {
+			t.Errorf("%s %s is of site %q, want %q", c.source.ID, c.source.URL, got, c.site)
+		}
+		if got := policy.DirectoryOf(c.source); got != c.directory {
+			t.Errorf("%s %s is in directory %q, want %q", c.source.ID, c.source.URL, got, c.directory)
+		}
+	}
+}
+
 // The same seed gives the same cycle, and another one another.
 func TestSamplingRepeats(t *testing.T) {
 	run := func(seed uint64) string {
