@@ -23,7 +23,7 @@ type CyclicConfig struct {
 	// means as many as were granted lately.
 	Polls float64
 
-	Explore float64 // share of the polls that is not planned; zero means a fifth
+	Explore float64 // share of the polls that is not planned; zero means a tenth
 	Memory  int     // changes remembered of a source; zero means 48
 	Method  Method  // how to plan; none means Optimal
 }
@@ -36,7 +36,7 @@ func (c CyclicConfig) withDefaults() CyclicConfig {
 	if len(c.Periods) == 0 {
 		c.Periods = []time.Duration{time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 	}
-	c.Explore = cmp.Or(c.Explore, 0.2)
+	c.Explore = cmp.Or(c.Explore, 0.1)
 	c.Memory = cmp.Or(c.Memory, 48)
 	c.Method = cmp.Or(c.Method, Optimal)
 	return c

@@ -19,7 +19,8 @@ type cyclicPage struct {
 	evidence Evidence
 	notes    []changeNote // of the latest changes, a ring
 	oldest   int          // place of the oldest note in a full ring
-	stale    bool         // there are notes that are not in the plan
+	fresh    int          // notes since it was last fitted
+	anew     bool         // it was fitted since it was last planned
 
 	period  int     // that it keeps to; 0 if it keeps to none
 	misses  []int32 // in the notes, with 1, 2, 3 ... polls a period, as far as was asked
@@ -36,7 +37,7 @@ type changeNote struct {
 
 // remember notes a change, in place of the oldest if there are most already.
 func (p *cyclicPage) remember(n changeNote, most int) {
-	p.stale = true
+	p.fresh++
 	if len(p.notes) < most {
 		p.notes = append(p.notes, n)
 	} else {
@@ -49,6 +50,10 @@ func (p *cyclicPage) remember(n changeNote, most int) {
 		p.evidence.Same /= 2
 	}
 }
+
+// stale reports whether enough has happened since the source was last fitted to
+// make it worth while again: an eighth of what is known.
+func (p *cyclicPage) stale() bool { return 8*p.fresh > len(p.notes) }
 
 // next returns when the source is due next after an instant.
 func (p *cyclicPage) next(after int64) int64 {
@@ -73,7 +78,7 @@ const (
 // about equally well it is the longest: a page that changes at five past nine
 // every day changes also at five past the hour, but not every hour.
 func (p *cyclicPage) fit(periods []int) {
-	p.period, p.misses = 0, p.misses[:0]
+	p.period, p.misses, p.fresh, p.anew = 0, p.misses[:0], 0, true
 	best := float64(tooRegular)
 	for _, s := range slices.Backward(periods) {
 		if r := p.regularity(s); r > best*1.1 || p.period == 0 && r > best {
@@ -93,6 +98,25 @@ func (p *cyclicPage) timely(period int) []int {
 	}
 	slices.Sort(at)
 	return at
+}
+
+// history returns what the source did in so far as that is known: the changes
+// that were found within a period, several times over, with each change at
+// another place between the polls on both sides of it.
+func (p *cyclicPage) history(period int) History {
+	const places = 3
+	var h History
+	for place := range places {
+		var at []int
+		for _, n := range p.notes {
+			if n.width <= int64(period) {
+				at = append(at, int(n.at+n.width*int64(2*place+1-places)/(2*places)))
+			}
+		}
+		slices.Sort(at)
+		h.Pages = append(h.Pages, at)
+	}
+	return h
 }
 
 // regularity says how far the changes are from coming at any time of a period,

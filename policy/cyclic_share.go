@@ -9,6 +9,9 @@ import (
 	"freshet"
 )
 
+// doubt is how far a history is taken for an accident.
+const doubt = 0.25
+
 // plan shares polls, so many an instant, out over the sources and sets when each
 // is due.
 func (c *Cyclic) plan(polls float64) {
@@ -20,7 +23,7 @@ func (c *Cyclic) plan(polls float64) {
 		if p.id == "" || p.paused {
 			continue
 		}
-		if p.stale {
+		if p.stale() {
 			p.fit(c.periods)
 		}
 		b := &pollBid{slot: freshet.Slot(slot), page: p, period: longest}
@@ -28,7 +31,7 @@ func (c *Cyclic) plan(polls float64) {
 		if p.period > 0 {
 			b.period = p.period
 			b.changes = p.evidence.Rate() * float64(p.period)
-			b.history = p.timely(p.period)
+			b.history = p.history(p.period)
 		}
 		a.bids = append(a.bids, b)
 	}
@@ -63,17 +66,17 @@ func (c *Cyclic) generalRate() float64 {
 // settle sets when a source is due with the polls that it got.
 func (c *Cyclic) settle(b *pollBid) {
 	p := b.page
-	if b.polls == len(p.offsets) && (b.polls == 0 || b.period == p.cycle) && !p.stale {
+	if b.polls == len(p.offsets) && (b.polls == 0 || b.period == p.cycle) && !p.anew {
 		return
 	}
-	p.stale = false
+	p.anew = false
 	switch {
 	case b.polls == 0:
 		p.offsets = p.offsets[:0]
 	case p.period == 0 || b.polls > b.period/2:
 		p.spread(b.period, b.polls)
 	default:
-		offsets, err := Plan(History{Pages: [][]int{b.history}}, b.period, b.polls, c.config.Method)
+		offsets, err := Plan(b.history, b.period, b.polls, c.config.Method)
 		if err != nil { // no such method, or too large for it
 			offsets = even(b.period, b.polls, 0)
 		}
@@ -88,7 +91,7 @@ type pollBid struct {
 	page    *cyclicPage
 	period  int
 	changes float64     // expected in a period
-	history []int       // of a source that keeps to a period
+	history History     // of a source that keeps to a period
 	window  *linkWindow // on the history, made when it is needed
 
 	polls int     // that it has
@@ -105,7 +108,7 @@ func (b *pollBid) saves(n int) float64 {
 
 // worth returns how many polls are worth a price each.
 func (b *pollBid) worth(price float64) int {
-	if b.history == nil {
+	if b.history.Pages == nil {
 		return sort.Search(b.period, func(n int) bool { return b.saves(n+1) < price })
 	}
 	n := 0
@@ -116,26 +119,33 @@ func (b *pollBid) worth(price float64) int {
 }
 
 // misses returns how many changes a period are expected to be missed with so
-// many polls: in proportion to those of the history if the source keeps to a
-// period, and else all but one of those that come by chance between two polls.
+// many polls. Of changes that come by chance all but one between two polls are.
+// If the source keeps to a period, they are for the most part in proportion to
+// those of its history.
 func (b *pollBid) misses(polls int) float64 {
-	switch n := float64(polls); {
-	case polls == 0:
+	if polls == 0 {
 		return b.changes
-	case b.history == nil:
-		return b.changes + n*math.Expm1(-b.changes/n)
+	}
+	n := float64(polls)
+	byChance := b.changes + n*math.Expm1(-b.changes/n)
+	if b.history.Pages == nil {
+		return byChance
 	}
 	p := b.page
 	for len(p.misses) < polls {
 		p.misses = append(p.misses, b.missesOfHistory(len(p.misses)+1))
 	}
-	return b.changes * float64(p.misses[polls-1]) / float64(len(b.history))
+	share := float64(p.misses[polls-1]) / float64(len(b.history.Pages)*len(b.history.Pages[0]))
+	return (1-doubt)*b.changes*share + doubt*byChance
 }
 
 // missesOfHistory returns the fewest misses in the history with so many polls.
 func (b *pollBid) missesOfHistory(polls int) int32 {
+	if polls > 1 && b.page.misses[polls-2] == 0 {
+		return 0
+	}
 	if b.window == nil {
-		b.window = newLinkWindow(History{Pages: [][]int{b.history}}, b.period)
+		b.window = newLinkWindow(b.history, b.period)
 	}
 	if polls >= len(b.window.stops) {
 		return 0
