@@ -90,7 +90,7 @@ func (c *labCompare) draw(contests []*contest) picture {
 		title: "Policies compared",
 		about: fmt.Sprintf("Life %s, urgency %s, instants of %s, estimate %s, seed %d. Utility is normalised by the weight of all changes; with uniform urgency it is the share of changes captured.",
 			c.life, c.urgency.Urgency, formatDuration(c.instant), c.estimate, c.seed),
-		head: comparedHead,
+		head: comparedHead, words: 3,
 	}
 	for _, k := range contests {
 		p.rows = append(p.rows, k.rows()...)
@@ -111,7 +111,7 @@ func (k *contest) caption() string {
 // bars draws a contest with one budget.
 func (k *contest) bars() barChart {
 	row := k.trials[0]
-	c := barChart{title: fmt.Sprintf("%s, %s polls an instant", k.caption(), number(row[0].Budget)), caption: "utility, normalised"}
+	c := barChart{title: fmt.Sprintf("%s, %s", k.caption(), anInstant(row[0].Budget)), caption: "utility, normalised"}
 	for _, r := range row {
 		c.bars = append(c.bars, namedValue{r.Policy, r.UtilityNormalized})
 	}

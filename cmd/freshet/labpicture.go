@@ -25,6 +25,7 @@ type picture struct {
 	title, about string
 	charts       []interface{ svg() string }
 	head         []string
+	words        int // columns of the table, from the left, that are not figures
 	rows         [][]string
 }
 
@@ -72,8 +73,8 @@ func heightOf(svg string) (height int) {
 const pageStyle = `body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:64rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.4rem}svg{max-width:100%;height:auto;display:block;margin:1rem 0}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.85rem}
-th,td{padding:.2rem .7rem;text-align:right;border-bottom:1px solid #e3e3e3}
-th:first-child,td:first-child,td:nth-child(2),th:nth-child(2){text-align:left}
+th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid #e3e3e3}
+.n{text-align:right}
 .figures{overflow-x:auto}`
 
 // html returns a page that needs nothing beside itself.
@@ -85,18 +86,23 @@ func (p picture) html() string {
 		b.WriteString(c.svg())
 	}
 	b.WriteString("<div class=\"figures\"><table>\n")
-	htmlRow(&b, "th", p.head)
+	p.row(&b, "th", p.head)
 	for _, row := range p.rows {
-		htmlRow(&b, "td", row)
+		p.row(&b, "td", row)
 	}
 	b.WriteString("</table></div>\n</body>\n</html>\n")
 	return b.String()
 }
 
-func htmlRow(b *strings.Builder, tag string, cells []string) {
+// row writes a row of the table.
+func (p picture) row(b *strings.Builder, tag string, cells []string) {
 	b.WriteString("<tr>")
-	for _, c := range cells {
-		fmt.Fprintf(b, "<%s>%s</%s>", tag, html.EscapeString(c), tag)
+	for i, c := range cells {
+		class := ""
+		if i >= p.words {
+			class = ` class="n"`
+		}
+		fmt.Fprintf(b, "<%s%s>%s</%s>", tag, class, html.EscapeString(c), tag)
 	}
 	b.WriteString("</tr>\n")
 }

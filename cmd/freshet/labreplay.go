@@ -108,7 +108,7 @@ func (r *labReplay) report(x trial) error {
 	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, formatDuration(r.instant))
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
-	say("policy", "%s, %s an instant, estimate %s, seed %d", x.Policy, number(x.Budget), x.Estimate, x.Seed)
+	say("policy", "%s, %s, estimate %s, seed %d", x.Policy, anInstant(x.Budget), x.Estimate, x.Seed)
 	b.WriteString("\n")
 	say("captured", "%d, %d of them at once", x.Captured, x.ZeroDelay)
 	say("missed", "%d", x.Missed())
@@ -145,4 +145,12 @@ func brief(x float64) string {
 		return fmt.Sprintf("%.1f", x)
 	}
 	return fmt.Sprintf("%.3g", x)
+}
+
+// anInstant writes a budget in words.
+func anInstant(budget float64) string {
+	if budget == 1 {
+		return "1 poll an instant"
+	}
+	return number(budget) + " polls an instant"
 }

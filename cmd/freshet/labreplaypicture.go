@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -69,9 +70,9 @@ func replayPicture(t *labTrace, r trial, c *captureCurve) picture {
 	captured, happened := c.sums()
 	p := picture{
 		title: fmt.Sprintf("%s on %s: recall %.3f", r.Policy, t.name(), r.Recall),
-		about: fmt.Sprintf("%s polls an instant of %s, %s to %s; life %s, urgency %s, estimate %s, seed %d.",
-			number(r.Budget), formatDuration(t.grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
-		head: []string{"Figure", "Value"},
+		about: fmt.Sprintf("%s of %s, %s to %s; life %s, urgency %s, estimate %s, seed %d.",
+			anInstant(r.Budget), formatDuration(t.grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
+		head: []string{"FIGURE", "VALUE"}, words: 1,
 		rows: [][]string{
 			{"changes", number(float64(r.Changes))}, {"captured", number(float64(r.Captured))}, {"captured at once", number(float64(r.ZeroDelay))},
 			{"recall", fmt.Sprintf("%.4f", r.Recall)}, {"utility, normalised", fmt.Sprintf("%.4f", r.UtilityNormalized)},
@@ -87,60 +88,88 @@ func replayPicture(t *labTrace, r trial, c *captureCurve) picture {
 	return p
 }
 
-// delayChart draws how late captures were.
+// delayChart draws how late captures were. The latest hundredth of them share
+// the last column, or they would leave no room for the others.
 func delayChart(t *labTrace, r trial) chart {
 	const most = 40 // columns
-	longest := 1
+	usual := r.DelayP99 + 1
+	width := (usual + most - 1) / most
+	columns := make([]column, (usual+width-1)/width)
+	for i := range columns {
+		columns[i] = column{from: float64(i * width), to: float64((i + 1) * width)}
+	}
+	end := float64(len(columns) * width)
+	later := column{from: end, to: end + float64(width)}
 	for delay, n := range r.Delays {
-		if n > 0 {
-			longest = delay + 1
+		if i := delay / width; i < len(columns) {
+			columns[i].height += float64(n)
+		} else {
+			later.height += float64(n)
 		}
 	}
-	width := (longest + most - 1) / most
-	columns := make([]column, (longest+width-1)/width)
+	x := linear("delay, in instants of "+formatDuration(t.grid.Instant), 0, end)
+	if later.height > 0 {
+		columns, x.to = append(columns, later), later.to
+		x.ticks = slices.DeleteFunc(x.ticks, func(k tick) bool { return k.at >= end })
+		x.ticks = append(x.ticks, tick{end, number(end) + "+"})
+	}
 	highest := 1.0
-	for i := range columns {
-		from := i * width
-		columns[i] = column{from: float64(from), to: float64(from + width)}
-		for _, n := range r.Delays[min(from, len(r.Delays)):min(from+width, len(r.Delays))] {
-			columns[i].height += float64(n)
-		}
-		highest = max(highest, columns[i].height)
+	for _, c := range columns {
+		highest = max(highest, c.height)
 	}
 	return chart{
-		title: fmt.Sprintf("How late: half within %d, 90%% within %d instants", r.DelayP50, r.DelayP90),
-		x:     linear("delay, in instants of "+formatDuration(t.grid.Instant), 0, float64(len(columns)*width)),
-		y:     linear("captured changes", 0, highest), columns: columns,
+		title: fmt.Sprintf("How late: half within %s, 90%% within %s", counted(r.DelayP50, "instant"), counted(r.DelayP90, "instant")),
+		x:     x, y: linear("captured changes", 0, highest), columns: columns,
 	}
 }
 
 // timeSteps are the distances at which ticks may stand on an axis of time.
 var timeSteps = []time.Duration{
-	time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
-	day, 2 * day, 7 * day, 14 * day, 30 * day, 91 * day, 182 * day, 365 * day, 1826 * day,
+	time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour,
+	3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 14 * day,
 }
+
+// monthSteps are the same in months, for what is longer.
+var monthSteps = []int{1, 3, 6, 12, 60, 600}
+
+// mostSteps is how many distances between ticks an axis of time has room for.
+const mostSteps = 5
 
 // times returns an axis of instants with the time at its ticks.
 func times(start time.Time, instant time.Duration, instants int) axis {
 	a := axis{caption: "time (UTC)", to: float64(instants)}
-	span, step := time.Duration(instants)*instant, timeSteps[len(timeSteps)-1]
-	for _, s := range timeSteps {
-		if span/s <= 5 {
-			step = s
-			break
-		}
-	}
-	form := "2006-01-02"
-	switch {
-	case step < time.Minute:
-		form = "15:04:05"
-	case step < day:
-		form = "01-02 15:04"
-	}
-	for at := start.Truncate(step); !at.After(start.Add(span)); at = at.Add(step) {
+	end := start.Add(time.Duration(instants) * instant)
+	first, next, form := timeTicks(start, end)
+	for at := first; !at.After(end); at = next(at) {
 		if !at.Before(start) {
 			a.ticks = append(a.ticks, tick{float64(at.Sub(start)) / float64(instant), at.Format(form)})
 		}
 	}
 	return a
+}
+
+// timeTicks returns where ticks begin, how they go on, and how they are written.
+func timeTicks(start, end time.Time) (first time.Time, next func(time.Time) time.Time, form string) {
+	for _, step := range timeSteps {
+		if end.Sub(start)/step > mostSteps {
+			continue
+		}
+		form = "2006-01-02"
+		switch {
+		case step < time.Minute:
+			form = "15:04:05"
+		case step < day:
+			form = "01-02 15:04"
+		}
+		return start.Truncate(step), func(t time.Time) time.Time { return t.Add(step) }, form
+	}
+	months := monthSteps[len(monthSteps)-1]
+	for _, m := range monthSteps {
+		if end.Sub(start)/(time.Duration(m)*30*day) <= mostSteps {
+			months = m
+			break
+		}
+	}
+	january := time.Date(start.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+	return january, func(t time.Time) time.Time { return t.AddDate(0, months, 0) }, "2006-01-02"
 }

@@ -18,6 +18,7 @@ const (
 	legendLine   = 20
 	barHeight    = 22
 	barLabels    = 210
+	barFigure    = 48
 	chartMargin  = 20
 	chartText    = "#222"
 	chartGrid    = "#e3e3e3"
@@ -64,8 +65,9 @@ func linear(caption string, from, to float64) axis {
 	a := axis{caption: caption, from: from, to: to}
 	step := roundStep((to - from) / 6)
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	for i := math.Ceil(from/step - 1e-9); i*step <= to+step*1e-9; i++ {
-		a.ticks = append(a.ticks, tick{i * step, fmt.Sprintf("%.*f", digits, i*step)})
+	for i := int(math.Ceil(from/step - 1e-9)); float64(i)*step <= to+step*1e-9; i++ {
+		at := float64(i) * step
+		a.ticks = append(a.ticks, tick{at, fmt.Sprintf("%.*f", digits, at)})
 	}
 	return a
 }
@@ -225,7 +227,12 @@ func (c barChart) svg() string {
 		y := float64(chartTop + 12 + i*barHeight)
 		d.text(left-8, y+13, "end", chartText, shorten(b.name, 30))
 		d.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="%s"/>`, left, y, at(b.value)-left, barHeight-5, columnColour)
-		d.text(at(b.value)+5, y+13, "start", chartText, fmt.Sprintf("%.3f", b.value))
+		figure := fmt.Sprintf("%.3f", b.value)
+		if end := at(b.value); end-left > barFigure {
+			d.text(end-5, y+13, "end", "#fff", figure)
+		} else {
+			d.text(end+5, y+13, "start", chartText, figure)
+		}
 	}
 	if c.mark > 0 {
 		d.add(`<line x1="%.1f" y1="%d" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="2" stroke-dasharray="6 4"/>`, at(c.mark), chartTop, at(c.mark), bottom, limitColour)
