@@ -82,8 +82,11 @@ func (o *options) length(key string) time.Duration {
 	}, 0)
 }
 
-func (o *options) word(key, otherwise string) string {
-	return read(o, key, "a word", func(s string) (string, bool) { return s, s != "" }, otherwise)
+// choice takes one of several words; the first is what is meant without one.
+func (o *options) choice(key string, words ...string) string {
+	return read(o, key, "one of "+strings.Join(words, ", "), func(s string) (string, bool) {
+		return s, slices.Contains(words, s)
+	}, words[0])
 }
 
 // finish reports what could not be read, or was not known to the policy.

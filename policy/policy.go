@@ -82,9 +82,11 @@ func build(name string, at Setting, o *options) freshet.Policy {
 			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,
 			Epoch: o.count("epoch", 0), Slip: o.count("slip", 0),
 		})
+	case "cyclic":
+		return NewCyclic(cyclicConfig(at, o))
 	case "frequency", "freshness", "age":
 		goal := []Objective{Recall, Freshness, Age}[slices.Index([]string{"frequency", "freshness", "age"}, name)]
-		return NewFrequency(FrequencyConfig{Objective: goal, Instant: at.Instant, Rate: at.Polls, Floor: o.number("floor", 0)})
+		return NewFrequency(FrequencyConfig{Objective: goal, Instant: at.Instant, Rate: at.Polls, Floor: o.number("floor", 0), Memory: o.number("memory", 0)})
 	case "sample-greedy", "sample-proportional", "sample-adaptive", "sample-subset":
 		return NewSampling(samplingConfig(name, at, o))
 	case "fixed", "miniflux", "nutch", "stormcrawler":
@@ -93,8 +95,25 @@ func build(name string, at Setting, o *options) freshet.Policy {
 	return nil
 }
 
+func cyclicConfig(at Setting, o *options) CyclicConfig {
+	c := CyclicConfig{
+		Start: at.Start, Instant: at.Instant, Polls: at.Polls,
+		Method:  Method(o.choice("method", string(Optimal), string(Modeled), string(Even), string(BestPhase))),
+		Explore: o.number("explore", 0), Memory: o.count("memory", 0),
+	}
+	if period := o.length("period"); period > 0 {
+		c.Periods = []time.Duration{period}
+	}
+	return c
+}
+
 func samplingConfig(name string, at Setting, o *options) SamplingConfig {
+	group := SiteOf
+	if o.choice("group", "site", "directory") == "directory" {
+		group = DirectoryOf
+	}
 	c := SamplingConfig{
+		Group: group,
 		Start: at.Start, Instant: at.Instant, Seed: at.Seed,
 		Downloads: o.count("downloads", 0), Cycle: o.length("cycle"),
 		Samples: o.count("samples", 0), Step: o.count("step", 0), Alpha: o.number("alpha", 0),

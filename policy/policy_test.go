@@ -46,6 +46,33 @@ func TestNew(t *testing.T) {
 	}
 }
 
+func TestOptions(t *testing.T) {
+	for _, name := range []string{
+		"sample-greedy:samples=10,share=0.3,group=directory", "cam:slip=3", "cyclic:period=1h,method=modeled",
+		"frequency:floor=0.1,memory=20", "fixed:every=90s", "nutch:min=1m,max=1h",
+	} {
+		if _, err := policy.New(name, policy.Setting{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	tests := []struct{ name, reason string }{
+		{"uniform:x=1", "uniform has no options"},
+		{"cam:slop=3", "cam has no option slop; it has epoch, slip"},
+		{"cam:slip=x", "slip=x: that is not a whole number"},
+		{"cam:slip", "is not key=value"},
+		{"cam:slip=1,slip=2", "slip is given twice"},
+		{"fixed:every=soon", "not a length of time"},
+		{"sample-greedy:group=page", "not one of site, directory"},
+		{"cyclic:method=best", "not one of optimal, modeled"},
+	}
+	for _, tt := range tests {
+		_, err := policy.New(tt.name, policy.Setting{})
+		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.Contains(invalid.Reason, tt.reason) {
+			t.Errorf("%s gives %v, want an error that says %q", tt.name, err, tt.reason)
+		}
+	}
+}
+
 func TestUniform(t *testing.T) {
 	u := &policy.Uniform{}
 	put(u, 0, "b")

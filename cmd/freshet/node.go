@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"freshet"
@@ -41,8 +42,8 @@ type nodeConfig struct {
 func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	if cfg.policy == nil {
 		chosen, err := policy.New(cfg.settings.policy, policy.Setting{
-			Instant:   policyInstant,
-			Polls:     cfg.limits.Budget.PerSecond() * policyInstant.Seconds(),
+			Instant:   instantOf(cfg.settings.policy),
+			Polls:     cfg.limits.Budget.PerSecond() * instantOf(cfg.settings.policy).Seconds(),
 			Estimator: &estimate.Poisson{},
 		})
 		if err != nil {
@@ -81,8 +82,14 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	}, nil
 }
 
-// policyInstant is how finely the daemon's policies divide time.
-const policyInstant = time.Second
+// instantOf returns how finely a policy divides time in the daemon. One that
+// plans whole weeks does so in minutes.
+func instantOf(name string) time.Duration {
+	if strings.HasPrefix(name, "cyclic") {
+		return time.Minute
+	}
+	return time.Second
+}
 
 // recall returns how much of the log a policy is told of again at the start:
 // enough to know every source again, and not so much that a start takes long.
