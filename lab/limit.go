@@ -54,6 +54,9 @@ func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) {
 		return b.matching(int(budget)), nil
 	}
 	l := Limit{Reached: b.greedy(budget)}
+	if whole && b.lasting() && b.uniform() {
+		l.Reached = max(l.Reached, b.keepers(int(budget)))
+	}
 	l.lower(b.total(), MethodTotal)
 	if whole && b.replacing() {
 		// Late is worth no more than early, so uniform urgency is a bound.
@@ -128,9 +131,9 @@ func (b *board) page(page int) (*stake, curve) {
 }
 
 // every reports whether something is so of all pages.
-func (b *board) every(is func(stake, curve) bool) bool {
+func (b *board) every(is func(*stake, curve) bool) bool {
 	for i := range b.stakes {
-		if !is(b.stakes[i], b.curves[i]) {
+		if !is(&b.stakes[i], b.curves[i]) {
 			return false
 		}
 	}
@@ -140,19 +143,24 @@ func (b *board) every(is func(stake, curve) bool) bool {
 // immediate reports whether changes are worth something in their own instant
 // alone.
 func (b *board) immediate() bool {
-	return b.every(func(s stake, c curve) bool {
+	return b.every(func(s *stake, c curve) bool {
 		return len(c) == 1 || s.life == freshet.Life{Kind: freshet.LifeWindow}
 	})
 }
 
 // replacing reports whether every change replaces the one before.
 func (b *board) replacing() bool {
-	return b.every(func(s stake, _ curve) bool { return s.life.Kind == freshet.LifeOverwrite })
+	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == freshet.LifeOverwrite })
+}
+
+// lasting reports whether all changes stay.
+func (b *board) lasting() bool {
+	return b.every(func(s *stake, _ curve) bool { return s.life.Kind == freshet.LifeAppend })
 }
 
 // uniform reports whether late is as good as early.
 func (b *board) uniform() bool {
-	return b.every(func(_ stake, c curve) bool { return c[len(c)-1] == 1 && len(c) >= b.grid.Instants })
+	return b.every(func(_ *stake, c curve) bool { return c[len(c)-1] == 1 && len(c) >= b.grid.Instants })
 }
 
 // total returns the weight of all changes.

@@ -4,26 +4,32 @@ import "freshet"
 
 // priced returns a bound by prices.
 func (b *board) priced(budget, reached float64) float64 {
+	m := market{instants: b.grid.Instants, budget: budget}
+	waits := b.lasting() && b.uniform()
+	when := make([]int32, m.instants+1)
+	if waits {
+		m.tidy = level
+	}
 	var scratch path
-	m := market{instants: b.grid.Instants, budget: budget, reply: func(prices, demand []float64, work *int) (sum float64) {
+	m.reply = func(prices, demand []float64, work *int) (sum float64) {
+		if waits {
+			cheapest(when, prices)
+		}
 		for page := range b.grid.pages {
 			changes := b.grid.Of(page)
-			if len(changes) == 0 {
-				continue
-			}
 			s, c := b.page(page)
 			switch {
-			case s.weight <= 0:
+			case len(changes) == 0 || s.weight <= 0:
+			case waits:
+				sum += waiting(changes, s, prices, demand, when, work)
 			case s.life.Kind == freshet.LifeOverwrite:
 				sum += apart(changes, s, c, prices, demand, work)
-			case s.life.Kind == freshet.LifeAppend && len(c) >= b.grid.Instants && c[len(c)-1] == 1:
-				sum += once(changes, s, prices, demand, work)
 			default:
 				sum += scratch.best(changes, s, c, prices, demand, work)
 			}
 		}
 		return sum
-	}}
+	}
 	return m.settle(reached)
 }
 
@@ -55,29 +61,6 @@ func apart(changes []int32, s *stake, c curve, prices, demand []float64, work *i
 	return sum
 }
 
-// once returns the most that a page gains at these prices when changes stay and
-// late is as good as early. One poll is then as good as many.
-func once(changes []int32, s *stake, prices, demand []float64, work *int) float64 {
-	best, when := 0.0, 0
-	for i, at := range changes {
-		end := len(prices)
-		if i+1 < len(changes) {
-			end = int(changes[i+1])
-		}
-		worth := s.weight * float64(i+1)
-		for j := int(at); j < end; j++ {
-			if gain := worth - prices[j]; gain > best {
-				best, when = gain, j
-			}
-		}
-		*work += end - int(at)
-	}
-	if when > 0 {
-		demand[when]++
-	}
-	return best
-}
-
 // A path finds the best polls of one page by dynamic programming over its
 // changes: between two changes it matters only how many have been seen, so the
 // state after a poll is that number.
@@ -97,17 +80,21 @@ func (p *path) best(changes []int32, s *stake, c curve, prices, demand []float64
 		if seen < len(changes) {
 			end = int(changes[seen])
 		}
-		cheapest := 0.0
+		lowest := 0.0
 		for j := int(changes[seen-1]); j < end; j++ {
 			*work++
+			delay := j - int(changes[seen-1])
+			if delay >= len(c) || p.most[seen-1]+float64(seen)*s.weight*c[delay] <= p.gain[seen] {
+				break // even if it cost nothing, and all were worth as much
+			}
 			// A poll gains less the later it is, until the next change, so
 			// only one that is cheaper than all before it can be better.
-			if first := j == int(changes[seen-1]); !first && prices[j] >= cheapest {
+			if delay > 0 && prices[j] >= lowest {
 				continue
 			}
-			cheapest = prices[j]
+			lowest = prices[j]
 			p.extend(changes, seen, j, s, c, prices[j], work)
-			if cheapest == 0 {
+			if lowest == 0 {
 				break
 			}
 		}

@@ -18,6 +18,10 @@ type market struct {
 	// at instant j at these prices, and returns what all pages gain, price
 	// deducted. Work grows by the steps that it took.
 	reply func(prices, demand []float64, work *int) float64
+
+	// tidy, if set, changes prices to others whose bound is no higher. The
+	// search does without: it would be held back where they were made equal.
+	tidy func(prices []float64)
 }
 
 // bound returns the bound at these prices, and sets slope to its slope.
@@ -81,6 +85,7 @@ func (m *market) settle(reached float64) float64 {
 		s.try(prices)
 	}
 	s.stand()
+	before := s.least
 	for try := 1; try < mostTry && (try < leastTry || s.work < effort); try++ {
 		if s.least-reached <= 1e-12*s.least || !s.step(reached) {
 			break
@@ -88,6 +93,16 @@ func (m *market) settle(reached float64) float64 {
 		if try%16 == 0 { // the middle of where it wanders is often lower
 			s.centre()
 		}
+		if try%64 == 0 {
+			if before-s.least < 1e-5*s.least {
+				break
+			}
+			before = s.least
+		}
+	}
+	if s.tidy != nil {
+		s.tidy(s.best)
+		s.least = min(s.least, s.bound(s.best, s.spare, &s.work))
 	}
 	return s.least
 }
