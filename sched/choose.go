@@ -1,0 +1,153 @@
+package sched
+
+import (
+	"time"
+
+	"freshet"
+)
+
+// Next returns the poll to make at now. When there is none, ok is false and
+// wake says when to ask again; a zero wake means not before something happens.
+func (s *Scheduler) Next(now time.Time) (p freshet.Poll, wake time.Time, ok bool) {
+	s.start(now)
+	if s.given == len(s.ready) {
+		s.ready, s.given = s.ready[:0], 0
+		s.choose(now)
+	}
+	if s.given < len(s.ready) {
+		s.given++
+		return s.ready[s.given-1], time.Time{}, true
+	}
+	return p, s.wake(now), false
+}
+
+// choose fills ready with what is to be polled at now: first what was asked
+// for, then what its bound makes overdue, then what the policy wants.
+func (s *Scheduler) choose(now time.Time) {
+	s.purse.fill(now)
+	s.ceiling.forget(now)
+	s.alarms.ring(now)
+	if s.budget() <= 0 {
+		return
+	}
+	s.chooseAsked(now)
+	s.chooseOverdue(now)
+	s.again = time.Time{}
+	if n := s.budget(); n > 0 {
+		s.again = s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
+			return s.budget() > 0 && s.take(now, slot, worth, freshet.ByPolicy)
+		})
+	}
+}
+
+// budget returns how many more polls may be begun now.
+func (s *Scheduler) budget() int {
+	return min(s.purse.whole(), s.limits.Workers-s.flying, s.ceiling.most-s.ceiling.used())
+}
+
+func (s *Scheduler) chooseAsked(now time.Time) {
+	kept := s.asked[:0]
+	for _, slot := range s.asked {
+		e := &s.entries[slot]
+		switch {
+		case !e.used || !e.asked || e.gone:
+		case s.budget() > 0 && s.take(now, slot, 0, freshet.ByHand):
+			e.asked = false
+		default:
+			kept = append(kept, slot)
+		}
+	}
+	s.asked = kept
+}
+
+func (s *Scheduler) chooseOverdue(now time.Time) {
+	var refused []deadline
+	for s.budget() > 0 && s.overdue.due(now) {
+		d := s.overdue.pop()
+		switch {
+		case !s.stands(d): // out of date
+		case !s.take(now, d.slot, 0, freshet.ByBound):
+			refused = append(refused, d)
+		}
+	}
+	for _, d := range refused {
+		s.overdue.push(d)
+	}
+}
+
+// stands reports whether a deadline still holds for its slot.
+func (s *Scheduler) stands(d deadline) bool {
+	e := &s.entries[d.slot]
+	return e.used && !e.gone && !e.source.Paused && !e.busy && d.at.Equal(e.due())
+}
+
+// take begins a poll of a source if everything that could forbid it is open.
+func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause freshet.Cause) bool {
+	e := &s.entries[slot]
+	if !e.open(now, cause) || !e.host.open(now, s.limits.Hosts) || !s.ceiling.room(e.requests) {
+		return false
+	}
+	e.busy, e.begun = true, now
+	e.host.flying++
+	s.shut(e.host, now)
+	s.flying++
+	s.purse.left -= float64(e.requests)
+	s.ceiling.begin(e.requests)
+	s.ready = append(s.ready, freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause})
+	return true
+}
+
+// open reports whether the source itself may be polled at now. A poll asked
+// for by hand need not wait for a back-off, and may look at a paused source.
+func (e *entry) open(now time.Time, cause freshet.Cause) bool {
+	if !e.used || e.gone || e.busy {
+		return false
+	}
+	if cause != freshet.ByHand && (e.source.Paused || e.notBefore.After(now)) {
+		return false
+	}
+	return e.source.MinGap == 0 || e.begun.IsZero() || !e.begun.Add(e.source.MinGap).After(now)
+}
+
+// due returns when the source's MaxGap runs out.
+func (e *entry) due() time.Time {
+	if e.source.MaxGap == 0 || e.begun.IsZero() {
+		return time.Time{}
+	}
+	return e.begun.Add(e.source.MaxGap)
+}
+
+// expect notes by when the source has to be polled.
+func (s *Scheduler) expect(slot freshet.Slot) {
+	e := &s.entries[slot]
+	if at := e.due(); !at.IsZero() {
+		s.overdue.push(deadline{at, slot})
+	}
+	if e.source.MinGap > 0 && !e.begun.IsZero() {
+		s.alarms.set(e.begun.Add(e.source.MinGap))
+	}
+}
+
+// wake returns when something may become possible by the mere passing of time.
+func (s *Scheduler) wake(now time.Time) time.Time {
+	if s.flying >= s.limits.Workers {
+		return time.Time{}
+	}
+	if s.purse.whole() <= 0 {
+		return s.purse.next()
+	}
+	if s.budget() <= 0 {
+		return s.ceiling.opens()
+	}
+	wake := sooner(s.alarms.first(), s.again)
+	wake = sooner(wake, s.ceiling.opens())
+	if at := s.overdue.first(); at.After(now) {
+		wake = sooner(wake, at)
+	}
+	if !wake.IsZero() && !wake.After(now) {
+		// The policy, or a ceiling reached by several requests at once, wants
+		// to be asked at a time that is past: the next instant is soon enough.
+		wake = s.purse.epoch.Add(time.Duration(s.purse.reached+1) * s.purse.instant)
+	}
+	return wake
+}
