@@ -10,7 +10,7 @@ import (
 )
 
 // doubt is how far a history is taken for an accident.
-const doubt = 0.25
+const doubt = 0.5
 
 // plan shares polls, so many an instant, out over the sources and sets when each
 // is due.
@@ -35,20 +35,7 @@ func (c *Cyclic) plan(polls float64) {
 		}
 		a.bids = append(a.bids, b)
 	}
-	polls -= a.open(polls)
-	for len(a.bids) > 0 {
-		b := a.bids[0]
-		cost := 1 / float64(b.period)
-		if b.gain <= 0 || polls < cost {
-			c.settle(b)
-			heap.Pop(a)
-			continue
-		}
-		polls -= cost
-		b.polls++
-		b.gain = b.saves(b.polls + 1)
-		heap.Fix(a, 0)
-	}
+	a.sell(polls, c.settle)
 }
 
 // generalRate returns how often sources change on the whole.
@@ -156,6 +143,25 @@ func (b *pollBid) missesOfHistory(polls int) int32 {
 
 // A pollAuction has the bid with the largest gain on top.
 type pollAuction struct{ bids []*pollBid }
+
+// sell gives so many polls an instant one by one to the highest bid, and settles
+// each bid when it gets no more.
+func (a *pollAuction) sell(polls float64, settle func(*pollBid)) {
+	polls -= a.open(polls)
+	for len(a.bids) > 0 {
+		b := a.bids[0]
+		cost := 1 / float64(b.period)
+		if b.gain <= 0 || polls < cost {
+			settle(b)
+			heap.Pop(a)
+			continue
+		}
+		polls -= cost
+		b.polls++
+		b.gain = b.saves(b.polls + 1)
+		heap.Fix(a, 0)
+	}
+}
 
 // open gives each the polls that are worth a price, the lowest at which they are
 // no more than there are an instant, and returns how many that is. It is what

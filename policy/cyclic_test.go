@@ -2,10 +2,13 @@ package policy_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"freshet"
 	"freshet/policy"
@@ -121,6 +124,51 @@ func TestCyclicOnPagesWithoutRhythm(t *testing.T) {
 	if cyclic < uniform {
 		t.Errorf("recall %.3f of pages that change by chance, and uniform has %.3f", cyclic, uniform)
 	}
+}
+
+// Polls shared out by price are worth what they are worth given one by one.
+func TestCyclicSharesPollsOneByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "sources")
+		period := rapid.IntRange(1, 30).Draw(t, "period")
+		polls := rapid.IntRange(0, n*period+3).Draw(t, "polls")
+		changes, values := make([]float64, n), make([]float64, n)
+		for i := range n {
+			changes[i] = float64(rapid.IntRange(0, 50).Draw(t, "changes")) / 4
+			values[i] = float64(rapid.IntRange(1, 8).Draw(t, "value"))
+		}
+		misses := func(shares []int) (sum float64) {
+			for i, k := range shares {
+				captured := 0.0
+				if k > 0 {
+					captured = float64(k) * (1 - math.Exp(-changes[i]/float64(k)))
+				}
+				sum += values[i] * (changes[i] - captured)
+			}
+			return sum
+		}
+		one := make([]int, n)
+		for range polls {
+			best, least := -1, misses(one)
+			for i := range one {
+				if one[i]++; one[i] <= period && misses(one) < least {
+					best, least = i, misses(one)
+				}
+				one[i]--
+			}
+			if best < 0 {
+				break
+			}
+			one[best]++
+		}
+		got, total := policy.SharePolls(changes, values, period, polls), 0
+		for _, k := range got {
+			total += k
+		}
+		if total > polls || math.Abs(misses(got)-misses(one)) > 1e-9 {
+			t.Fatalf("%d polls shared out as %v miss %v, and one by one as %v miss %v", polls, got, misses(got), one, misses(one))
+		}
+	})
 }
 
 func TestCyclicIsTheSameEveryTime(t *testing.T) {

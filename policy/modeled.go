@@ -119,16 +119,16 @@ func (m Model) misses(in Stretch, k int) float64 {
 
 // Strategy returns the times of so many polls by Ashish, Kulkarni and Wang: one
 // at the end of each interval, and the others where two or more messages may
-// come, at equal distances within each interval. Fewer polls than intervals are
+// come, at equal distances within each interval. Fewer polls than stretches are
 // given as none; Best has an answer for them.
 func (m Model) Strategy(polls int) []float64 {
-	intervals := m.Stretches()
-	if polls < len(intervals) {
+	stretches := m.Stretches()
+	if polls < len(stretches) {
 		return nil
 	}
-	shares := m.allot(intervals, polls, func(Stretch) int { return math.MaxInt })
+	shares := m.allot(stretches, polls, func(Stretch) int { return math.MaxInt })
 	var times []float64
-	for i, in := range intervals {
+	for i, in := range stretches {
 		for j := range shares[i] {
 			times = append(times, in.From+(in.To-in.From)*float64(j+1)/float64(shares[i]))
 		}
@@ -136,11 +136,11 @@ func (m Model) Strategy(polls int) []float64 {
 	return times
 }
 
-// allot shares the polls out over the intervals: one each, and each further one
+// allot shares the polls out over the stretches: one each, and each further one
 // to where it saves most, as long as it saves anything and there is room.
-func (m Model) allot(intervals []Stretch, polls int, room func(Stretch) int) []int {
-	return shareOut(len(intervals), polls, func(i, k int) float64 {
-		if in := intervals[i]; len(in.Messages) > 1 && k <= room(in) {
+func (m Model) allot(stretches []Stretch, polls int, room func(Stretch) int) []int {
+	return shareOut(len(stretches), polls, func(i, k int) float64 {
+		if in := stretches[i]; len(in.Messages) > 1 && k <= room(in) {
 			return m.misses(in, k-1) - m.misses(in, k)
 		}
 		return 0
@@ -187,7 +187,7 @@ func ConditionI(misses []float64, polls float64) []float64 {
 	return shares
 }
 
-// Apportion shares whole polls out over intervals with these chances of a miss
+// Apportion shares whole polls out over stretches with these chances of a miss
 // with one poll each, of which the k-th part is left with k polls. Each gets at
 // least one. It is the apportionment of Huntington and Hill by the square roots
 // of the chances, and leaves the least sum.

@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// tellable is how many messages a period can be told apart, and regular which
-// share of the periods has to have the usual number of changes for that.
+// Messages are told apart where no more than tellable come in a period, and a
+// share of regular of the periods has the usual number of changes. Best takes
+// time in proportion to polls, instants and messages, up to bearable.
 const (
 	tellable = 64
-	regular  = 0.2
+	regular  = 0.5
+	bearable = 1 << 22
 )
 
 // PlanModeled returns offsets planned by a model of the history, which carries
@@ -38,10 +40,7 @@ func PlanModeled(h History, period, polls int) ([]int, error) {
 	}
 	usual, share := usualCount(spells)
 	if usual > tellable || share < regular {
-		if err := linkable(period, polls); err != nil {
-			return nil, err
-		}
-		return newIntensity(h, period, polls).best(polls), nil
+		return planByChance(h, period, polls)
 	}
 	m := tellApart(spells, usual)
 	m.Period = float64(period)
@@ -49,13 +48,17 @@ func PlanModeled(h History, period, polls int) ([]int, error) {
 		m.Messages[i].From += float64(cut - 1)
 		m.Messages[i].To += float64(cut - 1)
 	}
-	intervals := m.Stretches()
-	if polls < len(intervals) {
+	stretches := m.Stretches()
+	switch {
+	case polls >= len(stretches):
+	case len(m.Messages) > tellable || polls*period*len(m.Messages) > bearable:
+		return planByChance(h, period, polls)
+	default:
 		return m.Best(polls), nil
 	}
-	shares := m.allot(intervals, polls, func(in Stretch) int { return int(in.To - in.From) })
+	shares := m.allot(stretches, polls, func(in Stretch) int { return int(in.To - in.From) })
 	var offsets []int
-	for i, in := range intervals {
+	for i, in := range stretches {
 		length := int(in.To - in.From)
 		for j := range shares[i] {
 			steps := ((j+1)*length + shares[i] - 1) / shares[i]
@@ -63,6 +66,15 @@ func PlanModeled(h History, period, polls int) ([]int, error) {
 		}
 	}
 	return filled(period, polls, offsets), nil
+}
+
+// planByChance returns the offsets with the fewest expected misses if changes
+// come by chance alone.
+func planByChance(h History, period, polls int) ([]int, error) {
+	if err := linkable(period, polls); err != nil {
+		return nil, err
+	}
+	return newIntensity(h, period, polls).best(polls), nil
 }
 
 // spellsOf cuts the history into periods, in the longest stretch of offsets at

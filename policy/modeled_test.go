@@ -52,9 +52,8 @@ func fig3(messages map[string][2]float64) policy.Model {
 
 func TestOracleModel(t *testing.T) {
 	var in struct {
-		Messages        map[string][2]float64
-		Extra           int
-		Polls5, Polls10 []float64
+		Messages map[string][2]float64
+		Extra    int
 	}
 	for _, c := range cyclicCases(t, "A11") {
 		var want struct {
@@ -90,6 +89,13 @@ func TestOracleModel(t *testing.T) {
 		if got := m.Strategy(4); got != nil {
 			t.Errorf("%s: four polls at %v, want none: there are five stretches", c.ID, got)
 		}
+	}
+}
+
+func TestOracleExpectedMisses(t *testing.T) {
+	var in struct {
+		Messages        map[string][2]float64
+		Polls5, Polls10 []float64
 	}
 	for _, c := range cyclicCases(t, "A12") {
 		var want struct{ Five, Ten float64 }
@@ -215,6 +221,23 @@ func TestModeledWithoutMessages(t *testing.T) {
 	model := h.Count(1008, planned(t, h, 1008, 84, policy.Modeled))
 	even := h.Count(1008, planned(t, h, 1008, 84, policy.Even))
 	if model.Misses >= even.Misses {
+		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
+	}
+}
+
+// Too many messages for the exact search over the model are planned by chance.
+func TestModeledWithManyMessages(t *testing.T) {
+	const period, messages = 20_000, 60
+	r := rand.New(rand.NewPCG(11, 12))
+	var page []int
+	for d := range 5 {
+		for k := range messages {
+			page = append(page, d*period+1+k*100+r.IntN(90))
+		}
+	}
+	h := policy.History{Pages: [][]int{page}}
+	model := h.Count(period, planned(t, h, period, 30, policy.Modeled))
+	if even := h.Count(period, planned(t, h, period, 30, policy.Even)); model.Misses >= even.Misses {
 		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
 	}
 }
