@@ -23,7 +23,7 @@ type cyclicPage struct {
 	anew     bool         // it was fitted since it was last planned
 
 	period  int     // that it keeps to; 0 if it keeps to none
-	misses  []int32 // in the notes, with 1, 2, 3 ... polls a period, as far as was asked
+	misses  []int32 // in the notes it was fitted to, with 1, 2, 3 ... polls a period, as far as was asked
 	cycle   int     // the period of its offsets
 	offsets []int32
 }
