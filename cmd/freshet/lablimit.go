@@ -89,8 +89,8 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 		}
 		found = append(found, c)
 	}
-	for _, share := range l.shares.list {
-		c, err := l.reaching(ctx, t, share)
+	for _, wanted := range l.shares.list {
+		c, err := l.reaching(ctx, t, wanted)
 		if err != nil {
 			return err
 		}
@@ -102,12 +102,12 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 	case l.json:
 		return l.printJSON(found)
 	}
-	head := table{head: []string{"BUDGET", "LIMIT", "OF ALL", "REACHED", "", "METHOD"}}
+	rows := table{head: []string{"BUDGET", "LIMIT", "OF ALL", "REACHED", "", "METHOD"}}
 	for _, c := range found {
-		head.add(plain(number(c.Budget)), plain(brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
+		rows.add(plain(number(c.Budget)), plain(brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
 	}
 	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", t.name(), counted(len(t.grid.Pages()), "page"), t.grid.Changes(), t.grid.Instants, formatDuration(l.instant), l.life, l.urgency.Urgency)
-	return head.write(l.out, palette(l.colours(l.out)))
+	return rows.write(l.out, palette(l.colours(l.out)))
 }
 
 // at returns the limit of a budget.

@@ -71,8 +71,9 @@ func (r *labReplay) run(ctx context.Context, file, policy string, budget float64
 	bar := r.progress("replaying", t.grid.Instants)
 	begins, ends := bar.instants(t.grid.Instants)
 	o := lab.Options{Progress: begins}
-	curve := newCaptureCurve(t)
+	var curve *captureCurve
 	if r.picture.wanted() {
+		curve = newCaptureCurve(t)
 		o.Look = curve.look
 	}
 	result, err := r.try(ctx, t, policy, budget, o)
@@ -88,8 +89,10 @@ func (r *labReplay) run(ctx context.Context, file, policy string, budget float64
 		}
 		result.holdAgainst(most, t.weight)
 	}
-	if err := r.picture.write(replayPicture(t, result, curve)); err != nil {
-		return err
+	if curve != nil {
+		if err := r.picture.write(replayPicture(t, result, curve)); err != nil {
+			return err
+		}
 	}
 	if r.json {
 		return r.printJSON(result)
