@@ -108,6 +108,18 @@ func TestUniformGoesOnAfterARestart(t *testing.T) {
 	}
 }
 
+func TestUniformBeginsAtTheFirst(t *testing.T) {
+	for what, since := range map[string]time.Time{"never seen": {}, "all seen at once": noon} {
+		u := &policy.Uniform{}
+		for slot, id := range []freshet.SourceID{"b", "a", "c"} {
+			u.Put(noon, freshet.Slot(slot), freshet.Source{ID: id}, since)
+		}
+		if got := choose(u, 3); got != "1 0 2" {
+			t.Errorf("%s: slots %q, want a, b and c", what, got)
+		}
+	}
+}
+
 func TestRoundRobin(t *testing.T) {
 	r := &policy.RoundRobin{}
 	if got := choose(r, 3); got != "" {

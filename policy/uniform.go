@@ -29,8 +29,8 @@ type Uniform struct {
 
 // Put implements [freshet.Policy].
 func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	if !u.begun && since.After(u.latest) {
-		u.latest, u.resume = since, s.ID
+	if !u.begun && (since.After(u.latest) || since.Equal(u.latest) && s.ID > u.resume) {
+		u.latest, u.resume = since, s.ID // of several seen at once, the last in the order
 	}
 	u.ids, u.isLate = grown(u.ids, slot), grown(u.isLate, slot)
 	if s.Paused {
