@@ -53,7 +53,8 @@ func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) {
 	case whole && b.replacing() && b.uniform():
 		return b.matching(int(budget)), nil
 	}
-	l := Limit{Reached: b.greedy(budget)}
+	reached, asks := b.greedy(budget)
+	l := Limit{Reached: reached}
 	if whole && b.lasting() && b.uniform() {
 		l.Reached = max(l.Reached, b.keepers(int(budget)))
 	}
@@ -64,7 +65,7 @@ func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) {
 		l.lower(m.Value, m.Method)
 	}
 	if !l.Exact {
-		l.lower(b.priced(budget, l.Reached), MethodPrices)
+		l.lower(b.priced(budget, l.Reached, asks), MethodPrices)
 	}
 	return l, nil
 }

@@ -9,10 +9,14 @@ import (
 // greedy returns the utility of the schedule that polls, at every instant, what
 // gains most at once. It has at least half of what can be had. On a grid so
 // large that this takes long, it stops polling early.
-func (b *board) greedy(budget float64) (sum float64) {
+//
+// It also returns, by instant, what the best of those would have gained that
+// were not polled: a first idea of what a poll is worth then.
+func (b *board) greedy(budget float64) (sum float64, asks []float64) {
 	g := b.grid
+	asks = make([]float64, g.Instants+1)
 	if budget <= 0 {
-		return 0
+		return 0, asks
 	}
 	born := b.byInstant()
 	unseen := slices.Clone(g.first[:len(g.pages)]) // by page: the first change not seen, a place in grid.at
@@ -40,13 +44,14 @@ func (b *board) greedy(budget float64) (sum float64) {
 			}
 		}
 		open = kept
+		asks[at] = bids.lost
 		for _, x := range bids.won {
 			sum += x.gain
 			unseen[x.page] = upto[x.page]
 		}
 		purse -= float64(len(bids.won))
 	}
-	return sum
+	return sum, asks
 }
 
 // A bid is what a poll of a page would gain now.
@@ -58,21 +63,24 @@ type bid struct {
 // An auction keeps the best bids.
 type auction struct {
 	places int
-	won    []bid // the best first
+	won    []bid   // the best first
+	lost   float64 // the gain of the best that did not win
 }
 
 // open begins anew, with so many to win.
-func (a *auction) open(places int) { a.places, a.won = places, a.won[:0] }
+func (a *auction) open(places int) { a.places, a.won, a.lost = places, a.won[:0], 0 }
 
 // offer takes a bid if it is among the best so far. Of equal bids the earlier
 // page wins.
 func (a *auction) offer(x bid) {
 	n := len(a.won)
 	if n == a.places && (n == 0 || order(a.won[n-1], x) <= 0) {
+		a.lost = max(a.lost, x.gain)
 		return
 	}
 	at, _ := slices.BinarySearchFunc(a.won, x, order)
 	if n == a.places {
+		a.lost = max(a.lost, a.won[n-1].gain)
 		a.won = a.won[:n-1]
 	}
 	a.won = slices.Insert(a.won, at, x)

@@ -26,11 +26,12 @@ func LimitOf(instants int, budget float64, pages []Gains) (Limit, error) {
 		return Limit{}, &freshet.InvalidError{Field: "instants", Reason: fmt.Sprintf("%d are too many for a model of %d pages", instants, len(pages))}
 	}
 	m := newModel(instants, pages)
-	l := Limit{Reached: m.greedy(budget)}
 	if budget == 0 || instants == 0 {
 		return exactly(0, MethodTotal), nil
 	}
-	l.lower(m.market(budget).settle(l.Reached), MethodPrices)
+	reached, asks := m.greedy(budget)
+	l := Limit{Reached: reached}
+	l.lower(m.market(budget).settle(reached, asks), MethodPrices)
 	return l, nil
 }
 
@@ -56,7 +57,8 @@ func newModel(instants int, pages []Gains) *model {
 }
 
 // greedy returns the utility of polling, at every instant, what gains most.
-func (m *model) greedy(budget float64) (sum float64) {
+func (m *model) greedy(budget float64) (sum float64, asks []float64) {
+	asks = make([]float64, m.instants+1)
 	last := make([]int, len(m.gain))
 	bids, purse := auction{}, 0.0
 	for at := 1; at <= m.instants; at++ {
@@ -71,9 +73,10 @@ func (m *model) greedy(budget float64) (sum float64) {
 			sum += x.gain
 			last[x.page] = at
 		}
+		asks[at] = bids.lost
 		purse -= float64(len(bids.won))
 	}
-	return sum
+	return sum, asks
 }
 
 // market returns the bound by prices of a model.

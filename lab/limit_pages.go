@@ -2,8 +2,8 @@ package lab
 
 import "freshet"
 
-// priced returns a bound by prices.
-func (b *board) priced(budget, reached float64) float64 {
+// priced returns a bound by prices. Asks are a first idea of them.
+func (b *board) priced(budget, reached float64, asks []float64) float64 {
 	m := market{instants: b.grid.Instants, budget: budget}
 	waits := b.lasting() && b.uniform()
 	when := make([]int32, m.instants+1)
@@ -30,7 +30,7 @@ func (b *board) priced(budget, reached float64) float64 {
 		}
 		return sum
 	}
-	return m.settle(reached)
+	return m.settle(reached, asks)
 }
 
 // apart returns the most that a page gains at these prices when every change
@@ -124,7 +124,7 @@ func (p *path) reset(changes int) {
 func (p *path) extend(changes []int32, seen, j int, s *stake, c curve, price float64, work *int) {
 	captured := 0.0
 	for before := seen; before > 0; before-- {
-		*work++
+		*work += 4
 		delay := j - int(changes[before-1])
 		if delay >= len(c) || !s.life.Lasts(delay, seen-before) {
 			// Nothing older is to be had: what was seen before it is best

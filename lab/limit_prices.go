@@ -69,20 +69,23 @@ func (m *market) supply(prices, slope []float64) (cost float64) {
 const (
 	effort   = 1 << 29
 	mostTry  = 600
-	leastTry = 24
+	leastTry = 8
 )
 
 // settle returns the lowest bound that it finds. It stops when that has come
-// down to what was reached.
-func (m *market) settle(reached float64) float64 {
+// down to what was reached. It begins with the given prices in proportion, or
+// with a constant one.
+func (m *market) settle(reached float64, asks []float64) float64 {
 	s := search{market: m, mean: make([]float64, m.instants+1), course: make([]float64, m.instants+1), stride: 1}
 	s.try(make([]float64, m.instants+1))
-	if flat := m.flat(&s.work); flat > 0 {
-		prices := make([]float64, m.instants+1)
-		for j := 1; j <= m.instants; j++ {
-			prices[j] = flat
+	flat := make([]float64, m.instants+1)
+	for j := 1; j <= m.instants; j++ {
+		flat[j] = 1
+	}
+	for _, prices := range [][]float64{slices.Clone(asks), flat} {
+		if s.work < effort && m.proportion(prices, &s.work) {
+			s.try(prices)
 		}
-		s.try(prices)
 	}
 	s.stand()
 	before := s.least
@@ -189,34 +192,38 @@ func (s *search) step(target float64) bool {
 	return true
 }
 
-// flat returns the constant price with the least bound, by trisection: a bound
-// is convex in the prices.
-func (m *market) flat(work *int) float64 {
-	prices, slope := make([]float64, m.instants+1), make([]float64, m.instants+1)
-	rise := func(p float64) float64 { // of the bound, at p
-		for j := 1; j <= m.instants; j++ {
-			prices[j] = p
+// proportion scales prices to where the bound is least, as far as a few tries
+// tell, and reports whether that is above zero. A bound is convex in the prices,
+// so its slope says on which side the least is.
+func (m *market) proportion(prices []float64, work *int) bool {
+	scaled, slope := make([]float64, len(prices)), make([]float64, len(prices))
+	rises := func(scale float64) bool {
+		for j := range scaled {
+			scaled[j] = scale * prices[j]
 		}
-		m.bound(prices, slope, work)
+		m.bound(scaled, slope, work)
 		sum := 0.0
-		for _, s := range slope {
-			sum += s
+		for j := range slope {
+			sum += slope[j] * prices[j]
 		}
-		return sum
+		return sum >= 0
 	}
 	low, high := 0.0, 1.0
-	if rise(low) >= 0 {
-		return 0
+	if rises(low) {
+		return false
 	}
-	for rise(high) < 0 && high < 1e12 {
+	for !rises(high) && high < 1e12 {
 		low, high = high, high*4
 	}
-	for range 20 {
-		if mid := (low + high) / 2; rise(mid) < 0 {
-			low = mid
-		} else {
+	for n := 0; n < 8 && *work < effort; n++ {
+		if mid := (low + high) / 2; rises(mid) {
 			high = mid
+		} else {
+			low = mid
 		}
 	}
-	return high
+	for j := range prices {
+		prices[j] *= high
+	}
+	return true
 }
