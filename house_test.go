@@ -25,6 +25,7 @@ var floors = map[string]int{
 	"sqlite":      1,
 	"storetest":   1,
 	"synth":       1,
+	"plot":        1,
 	"live":        2,
 	"lab":         2,
 	"deliver":     2,

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"freshet"
 	"freshet/lab"
+	"freshet/plot"
 	"freshet/policy"
 )
 
@@ -35,31 +35,14 @@ func TestPicturesHoldWhateverNamesSay(t *testing.T) {
 	const evil = `<script>alert("x")</script>&]]>`
 	p := picture{title: evil, about: evil, head: []string{evil}, rows: [][]string{{evil}}}
 	p.charts = append(p.charts,
-		chart{title: evil, x: linear(evil, 0, 1), y: linear(evil, 0, 0), lines: []chartLine{{name: evil, points: [][2]float64{{0, 0}, {1, 1}}}, {name: evil}}},
-		barChart{title: evil, caption: evil, bars: []namedValue{{evil, 0}, {evil, 1}}, mark: 1, markName: evil})
+		plot.Chart{Title: evil, X: plot.Linear(evil, 0, 1), Y: plot.Linear(evil, 0, 0), Lines: []plot.Line{{Name: evil, Points: [][2]float64{{0, 0}, {1, 1}}}, {Name: evil}}},
+		plot.Bars{Title: evil, Caption: evil, Bars: []plot.Bar{{Name: evil}, {Name: evil, Value: 1}}, Mark: 1, MarkName: evil})
 	if err := wellFormed(p.svg()); err != nil {
 		t.Errorf("the picture is not XML: %v", err)
 	}
 	if page := p.html(); strings.Contains(page, "<script") {
 		t.Error("the page runs what a name says")
 	}
-}
-
-func TestTicksAreRoundAndWithin(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		to := math.Pow(10, rapid.Float64Range(-6, 9).Draw(t, "power"))
-		a := linear("", 0, to)
-		if n := len(a.ticks); n < 3 || n > 8 {
-			t.Fatalf("an axis to %g has %d ticks", to, n)
-		}
-		labels := map[string]bool{}
-		for _, k := range a.ticks {
-			if k.at < 0 || k.at > to*(1+1e-6) || labels[k.label] || strings.HasPrefix(k.label, "-") {
-				t.Fatalf("an axis to %g has the ticks %v", to, a.ticks)
-			}
-			labels[k.label] = true
-		}
-	})
 }
 
 func TestTimeTicksFollowTheCalendar(t *testing.T) {
@@ -72,7 +55,7 @@ func TestTimeTicksFollowTheCalendar(t *testing.T) {
 		{365 * day, []string{"2021-01-01", "2021-04-01", "2021-07-01", "2021-10-01", "2022-01-01"}},
 	} {
 		a := times(start, time.Minute, int(c.length/time.Minute))
-		if diff := cmp.Diff(c.want, each(a.ticks, func(k tick) string { return k.label })); diff != "" {
+		if diff := cmp.Diff(c.want, each(a.Ticks, func(k plot.Tick) string { return k.Label })); diff != "" {
 			t.Errorf("ticks over %v (-want +got):\n%s", c.length, diff)
 		}
 	}
@@ -112,8 +95,8 @@ func TestCaptureCurveEndsAtTheScore(t *testing.T) {
 			t.Fatalf("the curves end at %d of %d, the score says %d of %d", last(captured), last(happened), score.Captured, score.Changes)
 		}
 		late := 0.0
-		for _, c := range delayChart(trace, trial{Score: score}).columns {
-			late += c.height
+		for _, c := range delayChart(trace, trial{Score: score}).Columns {
+			late += c.Height
 		}
 		if int(late) != score.Captured {
 			t.Fatalf("the columns of delays add up to %v, want %d", late, score.Captured)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"freshet/plot"
 )
 
 // trialColumns are the columns of the CSV, named as in the JSON.
@@ -109,35 +111,35 @@ func (k *contest) caption() string {
 }
 
 // bars draws a contest with one budget.
-func (k *contest) bars() barChart {
+func (k *contest) bars() plot.Bars {
 	row := k.trials[0]
-	c := barChart{title: fmt.Sprintf("%s, %s", k.caption(), anInstant(row[0].Budget)), caption: "utility, normalised"}
+	c := plot.Bars{Title: fmt.Sprintf("%s, %s", k.caption(), anInstant(row[0].Budget)), Caption: "utility, normalised"}
 	for _, r := range row {
-		c.bars = append(c.bars, namedValue{r.Policy, r.UtilityNormalized})
+		c.Bars = append(c.Bars, plot.Bar{Name: r.Policy, Value: r.UtilityNormalized})
 	}
 	if k.limits != nil {
-		c.mark, c.markName = share(k.limits[0].Value, k.weight), "limit"
+		c.Mark, c.MarkName = share(k.limits[0].Value, k.weight), "limit"
 	}
 	return c
 }
 
 // curves draws a contest over several budgets.
-func (k *contest) curves() chart {
+func (k *contest) curves() plot.Chart {
 	low, high, top := k.trials[0][0].Budget, k.trials[0][0].Budget, 0.0
 	for _, row := range k.trials {
 		low, high = min(low, row[0].Budget), max(high, row[0].Budget)
 	}
-	lines := make([]chartLine, len(k.trials[0]))
-	limit := chartLine{name: "limit", colour: limitColour, dashed: true}
+	lines := make([]plot.Line, len(k.trials[0]))
+	limit := plot.Line{Name: "limit", Colour: plot.Black, Dashed: true}
 	for b, row := range k.trials {
 		for i, r := range row {
-			lines[i].name = r.Policy
-			lines[i].points = append(lines[i].points, [2]float64{r.Budget, r.UtilityNormalized})
+			lines[i].Name = r.Policy
+			lines[i].Points = append(lines[i].Points, [2]float64{r.Budget, r.UtilityNormalized})
 			top = max(top, r.UtilityNormalized)
 		}
 		if k.limits != nil {
 			v := share(k.limits[b].Value, k.weight)
-			limit.points = append(limit.points, [2]float64{row[0].Budget, v})
+			limit.Points = append(limit.Points, [2]float64{row[0].Budget, v})
 			top = max(top, v)
 		}
 	}
@@ -145,9 +147,9 @@ func (k *contest) curves() chart {
 		lines = append(lines, limit)
 	}
 	for i := range lines {
-		sortPoints(lines[i].points)
+		sortPoints(lines[i].Points)
 	}
-	return chart{title: k.caption(), x: budgetAxis(low, high, k.trials), y: linear("utility, normalised", 0, top), lines: lines}
+	return plot.Chart{Title: k.caption(), X: budgetAxis(low, high, k.trials), Y: plot.Linear("utility, normalised", 0, top), Lines: lines}
 }
 
 // sortPoints puts the points of a line in order of x.
@@ -157,14 +159,14 @@ func sortPoints(points [][2]float64) {
 
 // budgetAxis returns an axis of budgets: where the highest is many times the
 // lowest, equal factors are equally far apart.
-func budgetAxis(low, high float64, rows [][]trial) axis {
+func budgetAxis(low, high float64, rows [][]trial) plot.Axis {
 	const caption = "budget, polls an instant"
 	if high <= 12*low {
-		return linear(caption, 0, high)
+		return plot.Linear(caption, 0, high)
 	}
-	a := axis{caption: caption, from: low, to: high, log: true}
+	a := plot.Axis{Caption: caption, From: low, To: high, Log: true}
 	for _, row := range rows {
-		a.ticks = append(a.ticks, tick{row[0].Budget, number(row[0].Budget)})
+		a.Ticks = append(a.Ticks, plot.Tick{At: row[0].Budget, Label: number(row[0].Budget)})
 	}
 	return a
 }

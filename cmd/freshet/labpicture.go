@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"freshet/plot"
 )
 
 // pictureFlags say where pictures go.
@@ -23,7 +25,7 @@ func (f *pictureFlags) wanted() bool { return f.svg != "" || f.html != "" }
 // A picture is charts with what they are about, and the figures behind them.
 type picture struct {
 	title, about string
-	charts       []interface{ svg() string }
+	charts       []interface{ SVG() string }
 	head         []string
 	words        int // columns of the table, from the left, that are not figures
 	rows         [][]string
@@ -47,27 +49,17 @@ func (f *pictureFlags) write(p picture) error {
 // svg stacks the charts.
 func (p picture) svg() string {
 	if len(p.charts) == 1 {
-		return p.charts[0].svg()
+		return p.charts[0].SVG()
 	}
 	var inner strings.Builder
 	top := 0
 	for _, c := range p.charts {
-		s := c.svg()
+		s := c.SVG()
 		inner.WriteString(strings.Replace(s, "<svg ", fmt.Sprintf(`<svg y="%d" `, top), 1))
-		top += heightOf(s)
+		top += plot.Height(s)
 	}
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n<title>%s</title>\n%s</svg>\n",
-		chartWidth, top, chartWidth, top, html.EscapeString(p.title), inner.String())
-}
-
-// heightOf returns how tall a finished drawing is.
-func heightOf(svg string) (height int) {
-	var width int
-	_, box, _ := strings.Cut(svg, `viewBox="0 0 `)
-	if _, err := fmt.Sscanf(box, "%d %d", &width, &height); err != nil {
-		return chartHeight
-	}
-	return height
+		plot.Width, top, plot.Width, top, html.EscapeString(p.title), inner.String())
 }
 
 const pageStyle = `body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:64rem;margin:2rem auto;padding:0 1rem}
@@ -83,7 +75,7 @@ func (p picture) html() string {
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head>\n<body>\n<h1>%s</h1>\n<p>%s</p>\n",
 		html.EscapeString(p.title), pageStyle, html.EscapeString(p.title), html.EscapeString(p.about))
 	for _, c := range p.charts {
-		b.WriteString(c.svg())
+		b.WriteString(c.SVG())
 	}
 	b.WriteString("<div class=\"figures\"><table>\n")
 	p.row(&b, "th", p.head)

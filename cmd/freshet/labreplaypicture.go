@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"freshet/plot"
 )
 
 // A captureCurve counts changes and captures over time, for a picture.
@@ -80,46 +82,46 @@ func replayPicture(t *labTrace, r trial, c *captureCurve) picture {
 			{"freshness", fmt.Sprintf("%.4f", r.Freshness)}, {"age, seconds", brief(r.AgeSeconds)},
 		},
 	}
-	p.charts = append(p.charts, chart{
-		title: fmt.Sprintf("%s on %s: captured over time", r.Policy, t.name()),
-		x:     times(t.grid.Start, t.grid.Instant, t.grid.Instants), y: linear("changes", 0, float64(max(1, r.Changes))),
-		lines: []chartLine{{name: "happened", colour: limitColour, points: happened}, {name: "captured", points: captured}},
+	p.charts = append(p.charts, plot.Chart{
+		Title: fmt.Sprintf("%s on %s: captured over time", r.Policy, t.name()),
+		X:     times(t.grid.Start, t.grid.Instant, t.grid.Instants), Y: plot.Linear("changes", 0, float64(max(1, r.Changes))),
+		Lines: []plot.Line{{Name: "happened", Colour: plot.Black, Points: happened}, {Name: "captured", Points: captured}},
 	}, delayChart(t, r))
 	return p
 }
 
 // delayChart draws how late captures were. The latest hundredth of them share
 // the last column, or they would leave no room for the others.
-func delayChart(t *labTrace, r trial) chart {
+func delayChart(t *labTrace, r trial) plot.Chart {
 	const most = 40 // columns
 	usual := r.DelayP99 + 1
 	width := (usual + most - 1) / most
-	columns := make([]column, (usual+width-1)/width)
+	columns := make([]plot.Column, (usual+width-1)/width)
 	for i := range columns {
-		columns[i] = column{from: float64(i * width), to: float64((i + 1) * width)}
+		columns[i] = plot.Column{From: float64(i * width), To: float64((i + 1) * width)}
 	}
 	end := float64(len(columns) * width)
-	later := column{from: end, to: end + float64(width)}
+	later := plot.Column{From: end, To: end + float64(width)}
 	for delay, n := range r.Delays {
 		if i := delay / width; i < len(columns) {
-			columns[i].height += float64(n)
+			columns[i].Height += float64(n)
 		} else {
-			later.height += float64(n)
+			later.Height += float64(n)
 		}
 	}
-	x := linear("delay, in instants of "+formatDuration(t.grid.Instant), 0, end)
-	if later.height > 0 {
-		columns, x.to = append(columns, later), later.to
-		x.ticks = slices.DeleteFunc(x.ticks, func(k tick) bool { return k.at >= end })
-		x.ticks = append(x.ticks, tick{end, number(end) + "+"})
+	x := plot.Linear("delay, in instants of "+formatDuration(t.grid.Instant), 0, end)
+	if later.Height > 0 {
+		columns, x.To = append(columns, later), later.To
+		x.Ticks = slices.DeleteFunc(x.Ticks, func(k plot.Tick) bool { return k.At >= end })
+		x.Ticks = append(x.Ticks, plot.Tick{At: end, Label: number(end) + "+"})
 	}
 	highest := 1.0
 	for _, c := range columns {
-		highest = max(highest, c.height)
+		highest = max(highest, c.Height)
 	}
-	return chart{
-		title: fmt.Sprintf("How late: half within %s, 90%% within %s", counted(r.DelayP50, "instant"), counted(r.DelayP90, "instant")),
-		x:     x, y: linear("captured changes", 0, highest), columns: columns,
+	return plot.Chart{
+		Title: fmt.Sprintf("How late: half within %s, 90%% within %s", counted(r.DelayP50, "instant"), counted(r.DelayP90, "instant")),
+		X:     x, Y: plot.Linear("captured changes", 0, highest), Columns: columns,
 	}
 }
 
@@ -136,13 +138,13 @@ var monthSteps = []int{1, 3, 6, 12, 60, 600}
 const mostSteps = 5
 
 // times returns an axis of instants with the time at its ticks.
-func times(start time.Time, instant time.Duration, instants int) axis {
-	a := axis{caption: "time (UTC)", to: float64(instants)}
+func times(start time.Time, instant time.Duration, instants int) plot.Axis {
+	a := plot.Axis{Caption: "time (UTC)", To: float64(instants)}
 	end := start.Add(time.Duration(instants) * instant)
 	first, next, form := timeTicks(start, end)
 	for at := first; !at.After(end); at = next(at) {
 		if !at.Before(start) {
-			a.ticks = append(a.ticks, tick{float64(at.Sub(start)) / float64(instant), at.Format(form)})
+			a.Ticks = append(a.Ticks, plot.Tick{At: float64(at.Sub(start)) / float64(instant), Label: at.Format(form)})
 		}
 	}
 	return a
