@@ -86,6 +86,14 @@ func (h *History) bounds(p Period) (Period, error) {
 	if p.End.IsZero() {
 		p.End = aligned(last, p.Instant).Add(p.Instant)
 	}
+	for i, t := range []time.Time{p.Start, p.End} {
+		if s := t.Unix(); s < -farthest || s > farthest {
+			return p, &freshet.InvalidError{
+				Field:  []string{"start", "end"}[i],
+				Reason: fmt.Sprintf("%s is out of reach; times lie between 1684 and 2255", t.Format(time.RFC3339)),
+			}
+		}
+	}
 	if !p.End.After(p.Start) {
 		return p, &freshet.InvalidError{Field: "end", Reason: fmt.Sprintf("%s is not after the start, %s", p.End.Format(time.RFC3339), p.Start.Format(time.RFC3339))}
 	}

@@ -74,11 +74,11 @@ func (a *auction) open(places int) { a.places, a.won, a.lost = places, a.won[:0]
 // page wins.
 func (a *auction) offer(x bid) {
 	n := len(a.won)
-	if n == a.places && (n == 0 || order(a.won[n-1], x) <= 0) {
+	if n == a.places && (n == 0 || byGain(a.won[n-1], x) <= 0) {
 		a.lost = max(a.lost, x.gain)
 		return
 	}
-	at, _ := slices.BinarySearchFunc(a.won, x, order)
+	at, _ := slices.BinarySearchFunc(a.won, x, byGain)
 	if n == a.places {
 		a.lost = max(a.lost, a.won[n-1].gain)
 		a.won = a.won[:n-1]
@@ -86,7 +86,7 @@ func (a *auction) offer(x bid) {
 	a.won = slices.Insert(a.won, at, x)
 }
 
-func order(x, y bid) int {
+func byGain(x, y bid) int {
 	return cmp.Or(cmp.Compare(y.gain, x.gain), cmp.Compare(x.page, y.page))
 }
 

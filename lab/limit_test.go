@@ -29,6 +29,27 @@ func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Stakes {
 	return k
 }
 
+// What can two pages that change at the same time give to one poll an instant?
+func ExampleGrid_Limit() {
+	grid := lab.NewGrid(start, time.Minute, 4, [][]int{{1, 2, 3}, {1, 2, 3}})
+	for _, urgency := range []string{"uniform", "window:0"} {
+		u, err := freshet.ParseUrgency(urgency)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		limit, err := grid.Limit(1, lab.Stakes{Urgency: u})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s: %v of %d, by %s\n", urgency, limit.Value, grid.Changes(), limit.Method)
+	}
+	// Output:
+	// uniform: 4 of 6, by deadline
+	// window:0: 3 of 6, by top
+}
+
 // A tiny is an instance on which every schedule can be tried.
 type tiny struct {
 	grid   *lab.Grid

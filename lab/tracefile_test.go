@@ -206,6 +206,7 @@ func TestPeriodOfATrace(t *testing.T) {
 	for name, p := range map[string]lab.Period{
 		"an end before the start": {Start: time.Unix(500, 0), End: time.Unix(400, 0)},
 		"an instant below zero":   {Instant: -time.Second},
+		"a start out of reach":    {Start: time.Date(1066, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"too many instants":       {Start: time.Unix(0, 0), End: time.Unix(4e9, 0), Instant: time.Second},
 	} {
 		if _, err := h.Quantise(p); err == nil {
