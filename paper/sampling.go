@@ -1,0 +1,4 @@
+package paper
+
+// samplingExperiments are those of this paper.
+func samplingExperiments() []Experiment { return nil }

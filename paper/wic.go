@@ -1,0 +1,4 @@
+package paper
+
+// wicExperiments are those of this paper.
+func wicExperiments() []Experiment { return nil }
