@@ -41,7 +41,7 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	}
 	s := sched.New(p, unhindered(o.Budget, g))
 	for page := range g.pages {
-		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.seen(page)}})
+		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Start}})
 	}
 	w := &gridWorld{grid: g, options: &o, scorer: scorer, instant: 1}
 	if o.Progress != nil {
@@ -53,33 +53,20 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	return scorer.Score(), nil
 }
 
-// seen returns when a page was last seen before a replay: at its start, as if
-// somebody had just been round all pages. The last page was the last, so that a
-// policy that goes round begins with the first.
-func (g *Grid) seen(page int) time.Time {
-	if page < len(g.pages)-1 {
-		return g.Start.Add(-1)
-	}
-	return g.Start
-}
-
 // unhindered returns limits of which only the budget binds, and that only by
-// the instant: its stretch is longer than the whole grid.
-//
-// The scheduler works out the polls of an instant from the stretch by floating
-// point. A whole budget has to come out whole, or it would be carried like a
-// fraction; so the stretch is chosen to make the sum come out even.
+// the instant: its stretch is longer than the whole grid, by a power of two so
+// that a whole budget comes out whole.
 func unhindered(budget float64, g *Grid) sched.Limits {
-	b := sched.Budget{Polls: budget, Per: g.Instant, Instant: g.Instant}
-	most := max(1, math.MaxInt64/int64(g.Instant)/2)
-	for k, tries := int64(g.Instants)+2, 0; k < most && tries < 1000; k, tries = k+1, tries+1 {
-		b.Polls, b.Per = budget*float64(k), time.Duration(k)*g.Instant
-		if b.PerSecond()*g.Instant.Seconds() == budget {
-			break
-		}
+	stretch := 1
+	for stretch <= g.Instants+1 && int64(stretch) < math.MaxInt64/int64(g.Instant)/4 {
+		stretch *= 2
 	}
 	const all = math.MaxInt32
-	return sched.Limits{Budget: b, Workers: all, Hosts: sched.Politeness{Concurrency: all}}
+	return sched.Limits{
+		Budget:  sched.Budget{Polls: budget * float64(stretch), Per: time.Duration(stretch) * g.Instant, Instant: g.Instant},
+		Workers: all,
+		Hosts:   sched.Politeness{Concurrency: all},
+	}
 }
 
 // A gridWorld replays a grid in virtual time. It implements [sched.World]. Its
@@ -101,9 +88,6 @@ func (w *gridWorld) Now() time.Time { return w.grid.Time(w.instant) }
 func (w *gridWorld) Begin(_ context.Context, p freshet.Poll) {
 	now := w.Now()
 	o := freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now, Requests: 1}
-	if o.Since.Before(w.grid.Start) {
-		o.Since = w.grid.Start
-	}
 	page, ok := w.grid.Page(o.Source)
 	if !ok {
 		panic("a poll of a page that is not on the grid: " + string(o.Source))

@@ -90,13 +90,19 @@ const finestInstant = 100 * time.Millisecond
 // pace returns the instant, and how many polls each brings.
 func (b Budget) pace() (instant time.Duration, each float64) {
 	if b.Instant > 0 {
-		return b.Instant, b.PerSecond() * b.Instant.Seconds()
+		return b.Instant, b.per(b.Instant)
 	}
 	one := time.Duration(float64(b.Per) / b.Polls)
 	if one >= finestInstant {
 		return one, 1
 	}
-	return finestInstant, b.PerSecond() * finestInstant.Seconds()
+	return finestInstant, b.per(finestInstant)
+}
+
+// per returns how many polls an instant brings. It divides by how many instants
+// the stretch has, so that a whole budget that can come out whole does.
+func (b Budget) per(instant time.Duration) float64 {
+	return b.Polls / (float64(b.Per) / float64(instant))
 }
 
 // A purse gives out a budget instant by instant. What an instant leaves over is
