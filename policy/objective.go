@@ -248,3 +248,14 @@ func ExpectedFreshness(rate, frequency float64) float64 {
 	}
 	return -math.Expm1(-rate/frequency) * frequency / rate
 }
+
+// Found returns the chance that a poll finds a change, when so many are expected
+// since the last: what WIC ranks by, and the share of the changes that is
+// captured, times their number.
+func Found(expected float64) float64 { return -math.Expm1(-expected) }
+
+// Index returns what a poll is worth over the best later one, when so many
+// changes are expected since the last: Found less what waiting would add to it.
+// Where polls have a price, a source is due when its Index, times its weight,
+// comes to it (Olston and Pandey; Whittle).
+func Index(expected float64) float64 { return Found(expected) - expected*math.Exp(-expected) }
