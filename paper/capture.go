@@ -1,4 +1,81 @@
 package paper
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"freshet/policy"
+)
+
+// captureHour is the period of every strategy of the paper, in minutes.
+const captureHour = 60
+
+// captureMeans are the ways of planning that the paper's experiments compare.
+type captureMeans struct {
+	// plan places polls by a history.
+	plan func(h policy.History, period, polls int, m policy.Method) ([]int, error)
+
+	// model places polls by the messages that come; nil if there are too few.
+	model func(m policy.Model, polls int) []float64
+}
+
 // captureExperiments are those of this paper.
-func captureExperiments() []Experiment { return nil }
+func captureExperiments() []Experiment {
+	return captureMeans{policy.Plan, policy.Model.Strategy}.experiments()
+}
+
+func (c captureMeans) experiments() []Experiment {
+	return []Experiment{
+		{Capture, "table 1", 1, c.table1},
+		{Capture, "section 3.1", 2, captureMoments},
+		{Capture, "section 3.1.1", 2, c.empirical},
+		{Capture, "figure 2", 1, c.figure2},
+		{Capture, "figure 3", 1, c.figure3},
+		{Capture, "figure 4", 1, captureFigure4},
+		{Capture, "figure 5", 40, c.figure5},
+		{Capture, "section 3.1.3", 1, c.burst},
+	}
+}
+
+// captureHistory returns a page that changed at these minutes of the clock, as
+// in 65 for 1:05, and was followed for so many hours.
+func captureHistory(minutes ...int) policy.History {
+	page := make([]int, len(minutes))
+	for i, m := range minutes {
+		page[i] = m + 1
+	}
+	return policy.History{Pages: [][]int{page}}
+}
+
+// captureLater returns the history in which polls see a change only from the
+// minute after it.
+func captureLater(h policy.History) policy.History {
+	later := policy.History{Circle: h.Circle}
+	for _, page := range h.Pages {
+		page = slices.Clone(page)
+		for i := range page {
+			page[i]++
+		}
+		later.Pages = append(later.Pages, page)
+	}
+	return later
+}
+
+// captureMinutes writes times of an hour as the paper does: ":05, :15".
+func captureMinutes(offsets []int) string {
+	words := make([]string, len(offsets))
+	for i, b := range offsets {
+		words[i] = fmt.Sprintf(":%02d", b)
+	}
+	return strings.Join(words, ", ")
+}
+
+// captureTimes writes times that need not be whole minutes.
+func captureTimes(times []float64) string {
+	words := make([]string, len(times))
+	for i, t := range times {
+		words[i] = strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", t), "0"), ".")
+	}
+	return strings.Join(words, ", ")
+}
