@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/policy"
 	"freshet/sched"
 )
 
@@ -296,6 +297,58 @@ func TestDelayedHostIsPolledByOne(t *testing.T) {
 			t.Errorf("a poll %v after one that takes 5 s, on a host that is owed 1 s", gap)
 		}
 	}
+}
+
+// A source that is known to take three requests waits until three fit below the
+// ceiling.
+func TestRedirectsFitBelowTheCeiling(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 4, Per: 10 * time.Second}
+	w := newWorld(l)
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 3 }
+	for i := range 3 {
+		w.s.Put(w.now, freshet.Watched{
+			Source:   freshet.Source{ID: id(i), URL: "https://a.example/"},
+			Standing: freshet.Standing{Requests: 3},
+		})
+	}
+	w.run(2 * time.Minute)
+	if len(w.polls) < 10 {
+		t.Errorf("only %d polls in two minutes", len(w.polls))
+	}
+	for i := 1; i < len(w.polls); i++ {
+		if gap := w.polls[i].At.Sub(w.polls[i-1].At); gap < 10*time.Second {
+			t.Errorf("two polls of three requests %v apart, where four requests may be made in 10 s", gap)
+		}
+	}
+}
+
+// A policy is asked only when something can be polled: being refused everything
+// would cost it a pass over all sources, and its order.
+func TestFullCeilingAsksNobody(t *testing.T) {
+	spy := &spy{Policy: &policy.Uniform{}}
+	s := sched.New(spy, sched.Limits{Budget: sched.Budget{Polls: 2, Per: time.Minute, Instant: time.Second}})
+	s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
+	s.Resume(start, []freshet.Attempt{{Source: "x", Began: start, Ended: start}, {Source: "y", Began: start, Ended: start}})
+	for at := range 59 {
+		if _, _, ok := s.Next(start.Add(time.Duration(at) * time.Second)); ok {
+			t.Fatalf("a poll after %d s, on top of a budget that is spent for a minute", at)
+		}
+	}
+	if spy.asked > 0 {
+		t.Errorf("the policy was asked %d times for what it could not have", spy.asked)
+	}
+}
+
+// A spy counts how often a policy is asked.
+type spy struct {
+	freshet.Policy
+	asked int
+}
+
+func (s *spy) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	s.asked++
+	return s.Policy.Choose(now, n, take)
 }
 
 // A redirect is a request. A source that takes three is charged three.
