@@ -1,4 +1,211 @@
 package paper
 
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"freshet"
+	"freshet/estimate"
+	"freshet/lab"
+	"freshet/plot"
+	"freshet/policy"
+)
+
+// A wicStudy is what the experiments on WIC put to the test: the policies that
+// go by these names, each made for a grid, so many polls an instant, and an
+// estimator of chances.
+type wicStudy struct{ wic, cam wicPolicy }
+
+type wicPolicy func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy
+
 // wicExperiments are those of this paper.
-func wicExperiments() []Experiment { return nil }
+func wicExperiments() []Experiment {
+	return wicStudy{
+		wic: func(g *lab.Grid, _ float64, e freshet.Estimator) freshet.Policy {
+			return policy.NewWIC(policy.WICConfig{Start: g.Start, Instant: g.Instant, Estimator: e})
+		},
+		cam: func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy {
+			return policy.NewCAM(policy.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
+		},
+	}.experiments()
+}
+
+func (w wicStudy) experiments() []Experiment {
+	return []Experiment{
+		{WIC, "section 3.3", 5, w.guarantee},
+		{WIC, "section 4", 1, w.tradeoff},
+		{WIC, "figure 4", 1, wicUrgencies},
+		{WIC, "figure 5", 18, w.spread},
+		{WIC, "figure 5, with displaced spreads", 18, w.displaced},
+		{WIC, "figure 6", 12, w.falsehoods},
+		{WIC, "figure 7", 10, w.captured},
+		{WIC, "figure 8", 2, w.delays},
+		{WIC, "figure 9", 1, w.balance},
+		{WIC, "section 5.4", 6, w.againstCAM},
+	}
+}
+
+// A wicCase is a life and an urgency r^t.
+type wicCase struct {
+	life freshet.Life
+	r    float64
+}
+
+// The cases in which wrong chances cost the least and the most, says the paper.
+var (
+	wicBest  = wicCase{freshet.Life{Kind: freshet.LifeAppend}, 1}
+	wicWorst = wicCase{freshet.Life{Kind: freshet.LifeOverwrite}, 0}
+)
+
+// wicRates are the urgencies of the experiments.
+var wicRates = []float64{0, .3, .5, .8, 1}
+
+// wicNoise is that of all experiments but those on noise itself.
+var wicNoise = estimate.Noise{FPN: .1, Sigma: 2}
+
+func (c wicCase) String() string { return fmt.Sprintf("%v, r = %v", c.life, c.r) }
+
+func (c wicCase) stakes() lab.Stakes {
+	return lab.Stakes{Life: c.life, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: c.r}}
+}
+
+// replay lets a policy that knows the truth through noise loose on a set.
+func (p wicPolicy) replay(ctx context.Context, set wicSet, c wicCase, polls float64, n estimate.Noise) (lab.Score, error) {
+	n.Seed = set.seed
+	know := estimate.NewNoisy(set.grid.Truth(), n)
+	return lab.Replay(ctx, set.grid, p(set.grid, polls, know), lab.Options{Budget: polls, Stakes: c.stakes()})
+}
+
+// A wicCurve is how one setting does over the budgets of a set.
+type wicCurve struct {
+	name   string
+	scores []lab.Score // by budget
+}
+
+// curve replays a policy with every budget of a set.
+func (p wicPolicy) curve(ctx context.Context, name string, set wicSet, c wicCase, n estimate.Noise) (wicCurve, error) {
+	out := wicCurve{name: name}
+	for _, polls := range set.budgets {
+		s, err := p.replay(ctx, set, c, polls, n)
+		if err != nil {
+			return wicCurve{}, err
+		}
+		out.scores = append(out.scores, s)
+	}
+	return out, nil
+}
+
+// The figures that curves are drawn of.
+func wicUtility(s lab.Score) float64  { return s.UtilityNormalized }
+func wicRecall(s lab.Score) float64   { return s.Recall }
+func wicAtOnce(s lab.Score) float64   { return float64(s.ZeroDelay) / float64(max(1, s.Changes)) }
+func wicZeroPart(s lab.Score) float64 { return float64(s.ZeroDelay) / float64(max(1, s.Captured)) }
+
+// mean returns the mean of a figure over the budgets, the height of the curve.
+func (c wicCurve) mean(of func(lab.Score) float64) float64 {
+	sum := 0.0
+	for _, s := range c.scores {
+		sum += of(s)
+	}
+	return sum / float64(max(1, len(c.scores)))
+}
+
+// wicMeans returns the heights of curves.
+func wicMeans(curves []wicCurve, of func(lab.Score) float64) []float64 {
+	means := make([]float64, len(curves))
+	for i, c := range curves {
+		means[i] = c.mean(of)
+	}
+	return means
+}
+
+// wicLargestRise returns how much the curves rise at most from one to the next,
+// at any budget; below zero if they only fall.
+func wicLargestRise(curves []wicCurve, of func(lab.Score) float64) float64 {
+	var steps []float64
+	for i := 1; i < len(curves); i++ {
+		for b := range curves[i].scores {
+			steps = append(steps, of(curves[i].scores[b])-of(curves[i-1].scores[b]))
+		}
+	}
+	if len(steps) == 0 {
+		return 0
+	}
+	return slices.Max(steps)
+}
+
+// chart draws curves over the budgets of their set.
+func (set wicSet) chart(title, caption string, curves []wicCurve, of func(lab.Score) float64) string {
+	c := plot.Chart{
+		Title: title,
+		X:     plot.Linear("C, polls "+set.per, 0, slices.Max(set.budgets)),
+		Y:     plot.Linear(caption, 0, 1),
+	}
+	for _, curve := range curves {
+		line := plot.Line{Name: curve.name, Points: [][2]float64{{0, 0}}}
+		for b, s := range curve.scores {
+			line.Points = append(line.Points, [2]float64{set.budgets[b], of(s)})
+		}
+		c.Lines = append(c.Lines, line)
+	}
+	return c.SVG()
+}
+
+// table lists curves over the budgets of their set.
+func (set wicSet) table(what string, curves []wicCurve, of func(lab.Score) float64) Table {
+	t := Table{Head: []string{what}}
+	for _, b := range set.budgets {
+		t.Head = append(t.Head, fmt.Sprintf("C = %v", b))
+	}
+	for _, c := range curves {
+		row := []string{c.name}
+		for _, s := range c.scores {
+			row = append(row, wicFigure(of(s)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func wicFigure(x float64) string  { return strconv.FormatFloat(x, 'f', 3, 64) }
+func wicPercent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + "%" }
+
+// wicFigures writes numbers in a row.
+func wicFigures(xs []float64) string {
+	s := make([]string, len(xs))
+	for i, x := range xs {
+		s[i] = wicFigure(x)
+	}
+	return strings.Join(s, ", ")
+}
+
+// wicWhy gives a reason to a claim that does not hold.
+func wicWhy(c Claim, reason string) Claim {
+	if !c.Holds {
+		c.Why = reason
+	}
+	return c
+}
+
+// wicEverySet runs one part of an experiment on every set, and gathers what
+// they give in one figure.
+func wicEverySet(s Setting, title, about string, part func(set wicSet, f *Figure) error) (Figure, error) {
+	sets, err := wicSets(s)
+	if err != nil {
+		return Figure{}, err
+	}
+	f := Figure{Title: title}
+	for i, set := range sets {
+		f.About += set.about + " "
+		if i == len(sets)-1 {
+			f.About += about + fmt.Sprintf(" Seed %d.", s.Seed)
+		}
+		if err := part(set, &f); err != nil {
+			return Figure{}, fmt.Errorf("%s: %w", set.name, err)
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,198 @@
+package paper
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+	"freshet/lab"
+	"freshet/plot"
+)
+
+// wicLate is the delay from which on figure 8 tells no more apart.
+const wicLate = 10
+
+// wicDelayShares returns the shares of the captured changes by delay; the last
+// is that of all that are late.
+func wicDelayShares(s lab.Score) []float64 {
+	shares := make([]float64, wicLate+1)
+	for t, n := range s.Delays {
+		shares[min(t, wicLate)] += float64(n) / float64(max(1, s.Captured))
+	}
+	return shares
+}
+
+// wicDelayChart draws a distribution of delays.
+func wicDelayChart(title string, shares []float64) string {
+	c := plot.Chart{Title: title, X: plot.Axis{Caption: "delay (instants)", From: -.6, To: wicLate + .6}, Y: plot.Linear("of the changes captured", 0, 1)}
+	for t, share := range shares {
+		label := fmt.Sprint(t)
+		if t == wicLate {
+			label += "+"
+		}
+		c.X.Ticks = append(c.X.Ticks, plot.Tick{At: float64(t), Label: label})
+		c.Columns = append(c.Columns, plot.Column{From: float64(t) - .4, To: float64(t) + .4, Height: share})
+	}
+	return c.SVG()
+}
+
+// wicRounded rounds chances to millionths, so that pages of which all that was
+// expected has happened are worth the same. Otherwise the far tails of their
+// spreads tell them apart.
+type wicRounded struct{ freshet.Estimator }
+
+// Chances implements [freshet.Estimator].
+func (e wicRounded) Chances(dst []float64, from, to time.Time) {
+	e.Estimator.Chances(dst, from, to)
+	for i, x := range dst {
+		dst[i] = math.Round(x*1e6) / 1e6
+	}
+}
+
+// rounded returns the policy with rounded chances.
+func (p wicPolicy) rounded() wicPolicy {
+	return func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy {
+		return p(g, polls, wicRounded{e})
+	}
+}
+
+// delays is figure 8: how late changes are captured.
+func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
+	about := fmt.Sprintf("How late the captured changes are captured, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 4).", wicNoise.FPN, wicNoise.Sigma)
+	return wicEverySet(s, "Distribution of the delay of captured changes", about, func(set wicSet, f *Figure) error {
+		scores, err := w.atMiddle(ctx, set, set.middle)
+		if err != nil {
+			return err
+		}
+		more, err := w.atMiddle(ctx, set, set.ample)
+		if err != nil {
+			return err
+		}
+		rounded, err := w.wic.rounded().replay(ctx, set, wicBest, set.middle, wicNoise)
+		if err != nil {
+			return err
+		}
+		t := Table{Head: []string{"delay"}}
+		for d := range wicLate {
+			t.Head = append(t.Head, fmt.Sprint(d))
+		}
+		t.Head = append(t.Head, fmt.Sprintf("%d+", wicLate))
+		row := func(name string, score lab.Score) {
+			t.Rows = append(t.Rows, append([]string{name}, strings.Split(wicFigures(wicDelayShares(score)), ", ")...))
+		}
+		for i, r := range wicRates {
+			row(fmt.Sprintf("r = %v", r), scores[i])
+			if r == 0 || r == 1 {
+				title := fmt.Sprintf("Delay of captured changes, r = %v, C = %v", r, set.middle)
+				f.SVGs = append(f.SVGs, wicDelayChart(set.titled(title), wicDelayShares(scores[i])))
+			}
+		}
+		row("r = 1, chances rounded to millionths", rounded)
+		f.Tables = append(f.Tables, t)
+		f.Claims = append(f.Claims, wicDelayClaims(set, scores, more, rounded)...)
+		return nil
+	})
+}
+
+// wicDelayClaims are those of figure 8, by scores with every urgency at the
+// budget of the figure; at an ample one and with rounded chances for comparison.
+func wicDelayClaims(set wicSet, scores, ample []lab.Score, rounded lab.Score) []Claim {
+	last := len(scores) - 1
+	prompt := set.claim("figure 8", "with r = 0 nearly all captured changes are captured at once", "over 90% with zero delay")
+	prompt.Measured = wicPercent(wicZeroPart(scores[0]))
+	prompt.Holds = wicZeroPart(scores[0]) > .9
+	prompt = wicWhy(prompt, fmt.Sprintf("A poll of a page that appends also finds the changes that were passed over before, and they count as captured late: %s of the captured are 10 or more instants late, hardly any are late by less. How many there are depends on how many changes a page has. At C = %v it is %s.",
+		wicPercent(scores[0].Late(wicLate)), set.ample, wicPercent(wicZeroPart(ample[0]))))
+
+	drops := set.claim("figure 8", "with r = 1 few captured changes are captured at once", "drops below [a digit lost in the scan]% (held to 10%, and to less than with r = 0)")
+	drops.Measured = wicPercent(wicZeroPart(scores[last]))
+	drops.Holds = wicZeroPart(scores[last]) < min(.1, wicZeroPart(scores[0]))
+	drops = wicWhy(drops, "The scan has lost the digit; ten percent is the most that one digit can stand for.")
+
+	late := set.claim("figure 8", "with r = 1 about half of the captured changes are captured 10 or more instants late", "roughly 50% (held to 35% to 65%)")
+	late.Measured = wicPercent(scores[last].Late(wicLate))
+	late.Holds = scores[last].Late(wicLate) >= .35 && scores[last].Late(wicLate) <= .65
+	late = wicWhy(late, fmt.Sprintf("%.1f changes an instant to %v polls leave pages waiting, and those that wait are worth nearly the same: the far tails of their spreads settle who waits how long. With chances rounded to millionths it is %s; at C = %v it is %s.",
+		float64(scores[last].Changes)/float64(scores[last].Instants), set.middle, wicPercent(rounded.Late(wicLate)), set.ample, wicPercent(ample[last].Late(wicLate))))
+	return []Claim{prompt, drops, late}
+}
+
+// balance is figure 9: timeliness against completeness.
+func (w wicStudy) balance(ctx context.Context, s Setting) (Figure, error) {
+	about := fmt.Sprintf("Changes captured and changes captured at once over r, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 4).", wicNoise.FPN, wicNoise.Sigma)
+	return wicEverySet(s, "Timeliness against completeness", about, func(set wicSet, f *Figure) error {
+		scores, err := w.atMiddle(ctx, set, set.middle)
+		if err != nil {
+			return err
+		}
+		var total, prompt []float64
+		for _, score := range scores {
+			total, prompt = append(total, wicRecall(score)), append(prompt, wicAtOnce(score))
+		}
+		f.SVGs = append(f.SVGs, wicKnob(set.titled(fmt.Sprintf("Timeliness against completeness, C = %v", set.middle)), "of all changes",
+			wicOver("captured", wicRates, total), wicOver("captured at once", wicRates, prompt)))
+		t := Table{Head: []string{"r", "captured", "captured at once"}}
+		for i, r := range wicRates {
+			t.Rows = append(t.Rows, []string{fmt.Sprint(r), wicFigure(total[i]), wicFigure(prompt[i])})
+		}
+		f.Tables = append(f.Tables, t)
+		f.Claims = append(f.Claims, wicTradeoffClaims(set, total, prompt)...)
+		return nil
+	})
+}
+
+// wicTradeoffClaims are those of figure 9.
+func wicTradeoffClaims(set wicSet, total, prompt []float64) []Claim {
+	last := len(total) - 1
+	complete := set.claim("figure 9", "the larger r, the more changes are captured", "rises from timeliness only (r = 0) to completeness only (r = 1)")
+	complete.Measured = wicFigures(total)
+	complete.Holds = wicRises(total) && total[last] > total[0]
+	timely := set.claim("figure 9", "the larger r, the fewer changes are captured at once", "falls from timeliness only (r = 0) to completeness only (r = 1)")
+	timely.Measured = wicFigures(prompt)
+	falling := slices.Clone(prompt)
+	slices.Reverse(falling)
+	timely.Holds = wicRises(falling) && prompt[0] > prompt[last]
+	return []Claim{
+		wicWhy(complete, "While polls are few, pages that wait are worth nearly the same with r = 1, and one whose next change draws near is polled just before it, for the change that it has had. With r = 0.8 it has lost worth by then and is polled after it, for both."),
+		wicWhy(timely, "Where polls are to spare, some that serve completeness fall on the instant of a change all the same."),
+	}
+}
+
+// wicRises reports whether numbers rise, or fall by less than counts.
+func wicRises(xs []float64) bool {
+	for i := 1; i < len(xs); i++ {
+		if xs[i] < xs[i-1]-wicTolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// wicOver returns a line over r.
+func wicOver(name string, rates, ys []float64) plot.Line {
+	l := plot.Line{Name: name}
+	for i, r := range rates {
+		l.Points = append(l.Points, [2]float64{r, ys[i]})
+	}
+	return l
+}
+
+// wicKnob draws lines over r.
+func wicKnob(title, caption string, lines ...plot.Line) string {
+	most := 1.0
+	for _, l := range lines {
+		for _, p := range l.Points {
+			most = max(most, p[1])
+		}
+	}
+	return plot.Chart{
+		Title: title,
+		X:     plot.Linear("r, from timeliness only (0) to completeness only (1)", 0, 1),
+		Y:     plot.Linear(caption, 0, most),
+		Lines: lines,
+	}.SVG()
+}
