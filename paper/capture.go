@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/plot"
 	"freshet/policy"
 )
 
@@ -28,18 +29,18 @@ func captureExperiments() []Experiment {
 func (c captureMeans) experiments() []Experiment {
 	return []Experiment{
 		{Capture, "table 1", 1, c.table1},
-		{Capture, "section 3.1", 2, captureMoments},
-		{Capture, "section 3.1.1", 2, c.empirical},
+		{Capture, "section 3.1", 1, c.moments},
+		{Capture, "section 3.1.1", 1, c.empirical},
 		{Capture, "figure 2", 1, c.figure2},
 		{Capture, "figure 3", 1, c.figure3},
 		{Capture, "figure 4", 1, captureFigure4},
-		{Capture, "figure 5", 40, c.figure5},
+		{Capture, "figure 5", 7, c.figure5},
 		{Capture, "section 3.1.3", 1, c.burst},
 	}
 }
 
 // captureHistory returns a page that changed at these minutes of the clock, as
-// in 65 for 1:05, and was followed for so many hours.
+// in 65 for 1:05.
 func captureHistory(minutes ...int) policy.History {
 	page := make([]int, len(minutes))
 	for i, m := range minutes {
@@ -69,6 +70,16 @@ func captureMinutes(offsets []int) string {
 		words[i] = fmt.Sprintf(":%02d", b)
 	}
 	return strings.Join(words, ", ")
+}
+
+// captureCounts returns an axis with a tick at every number.
+func captureCounts(caption string, from, to int) plot.Axis {
+	a := plot.Linear(caption, float64(from), float64(to))
+	a.Ticks = nil
+	for n := from; n <= to; n++ {
+		a.Ticks = append(a.Ticks, plot.Tick{At: float64(n), Label: fmt.Sprint(n)})
+	}
+	return a
 }
 
 // captureTimes writes times that need not be whole minutes.

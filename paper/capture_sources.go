@@ -22,7 +22,7 @@ type captureSet struct {
 	hours        int     // of the future
 }
 
-// of returns the past or the future of one source as a history.
+// captureOf returns the past or the future of one source as a history.
 func captureOf(page []int) policy.History { return policy.History{Pages: [][]int{page}} }
 
 // captureSetting is how regular a made-up source is.
@@ -41,7 +41,7 @@ var captureSettings = []captureSetting{
 // captureSize is how many sources there are of each kind, and for how many days.
 func captureSize(s Setting) (sources, past, future int) {
 	if s.Quick {
-		return 3, 20, 10
+		return 6, 40, 20
 	}
 	return 12, 60, 30
 }
@@ -83,9 +83,31 @@ func captureSets(s Setting) ([]captureSet, error) {
 	if s.Quick {
 		every = 10
 	}
-	recorded, err := captureSplit("metar-us, recorded", h, every)
-	recorded.real = true
-	return append(sets, recorded), err
+	recorded, err := captureSplit("metar-us", h, every)
+	if err != nil {
+		return nil, err
+	}
+	return append(sets, recorded.byPace()...), nil
+}
+
+// byPace parts recorded airports into those that mostly report every twenty
+// minutes and the others, which report once an hour and specially.
+func (s captureSet) byPace() []captureSet {
+	steady := captureSet{name: s.name + ", every 20 min", real: true, hours: s.hours}
+	other := captureSet{name: s.name + ", others", real: true, hours: s.hours}
+	for i, page := range s.past {
+		var gaps []int
+		for k := 1; k < len(page); k++ {
+			gaps = append(gaps, page[k]-page[k-1])
+		}
+		slices.Sort(gaps)
+		to := &other
+		if len(gaps) > 0 && gaps[len(gaps)/2] == 20 {
+			to = &steady
+		}
+		to.past, to.future = append(to.past, page), append(to.future, s.future[i])
+	}
+	return slices.DeleteFunc([]captureSet{steady, other}, func(s captureSet) bool { return len(s.past) == 0 })
 }
 
 // changes makes up the changes of a source over so many hours: a report near

@@ -7,3 +7,10 @@ import "freshet/policy"
 func CaptureWith(plan func(h policy.History, period, polls int, m policy.Method) ([]int, error), model func(m policy.Model, polls int) []float64) []Experiment {
 	return captureMeans{plan, model}.experiments()
 }
+
+// CaptureProgramme returns so many polls by the dynamic programme as printed, and
+// with the circle closed.
+func CaptureProgramme(h policy.History, period, polls int) (printed, closed []int) {
+	p := newCaptureProgramme(h, period, polls-1)
+	return p.printed(polls), p.closed(polls)
+}
