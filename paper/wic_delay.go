@@ -3,18 +3,19 @@ package paper
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
-	"freshet"
 	"freshet/lab"
 	"freshet/plot"
 )
 
 // wicLate is the delay from which on figure 8 tells no more apart.
 const wicLate = 10
+
+// wicTail is the chance below which the tails of spreads are left out, to see
+// what they do.
+const wicTail = .001
 
 // wicDelayShares returns the shares of the captured changes by delay; the last
 // is that of all that are late.
@@ -40,29 +41,9 @@ func wicDelayChart(title string, shares []float64) string {
 	return c.SVG()
 }
 
-// wicRounded rounds chances to millionths, so that pages of which all that was
-// expected has happened are worth the same. Otherwise the far tails of their
-// spreads tell them apart.
-type wicRounded struct{ freshet.Estimator }
-
-// Chances implements [freshet.Estimator].
-func (e wicRounded) Chances(dst []float64, from, to time.Time) {
-	e.Estimator.Chances(dst, from, to)
-	for i, x := range dst {
-		dst[i] = math.Round(x*1e6) / 1e6
-	}
-}
-
-// rounded returns the policy with rounded chances.
-func (p wicPolicy) rounded() wicPolicy {
-	return func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy {
-		return p(g, polls, wicRounded{e})
-	}
-}
-
 // delays is figure 8: how late changes are captured.
 func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
-	about := fmt.Sprintf("How late the captured changes are captured, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 4).", wicNoise.FPN, wicNoise.Sigma)
+	about := fmt.Sprintf("How late the captured changes are captured, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3).", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Distribution of the delay of captured changes", about, func(set wicSet, f *Figure) error {
 		scores, err := w.atMiddle(ctx, set, set.middle)
 		if err != nil {
@@ -72,7 +53,7 @@ func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
 		if err != nil {
 			return err
 		}
-		rounded, err := w.wic.rounded().replay(ctx, set, wicBest, set.middle, wicNoise)
+		trimmed, err := w.wic.without(wicTail).replay(ctx, set, wicBest, set.middle, wicNoise)
 		if err != nil {
 			return err
 		}
@@ -91,16 +72,16 @@ func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
 				f.SVGs = append(f.SVGs, wicDelayChart(set.titled(title), wicDelayShares(scores[i])))
 			}
 		}
-		row("r = 1, chances rounded to millionths", rounded)
+		row(fmt.Sprintf("r = 1, no chances below %v", wicTail), trimmed)
 		f.Tables = append(f.Tables, t)
-		f.Claims = append(f.Claims, wicDelayClaims(set, scores, more, rounded)...)
+		f.Claims = append(f.Claims, wicDelayClaims(set, scores, more, trimmed)...)
 		return nil
 	})
 }
 
 // wicDelayClaims are those of figure 8, by scores with every urgency at the
-// budget of the figure; at an ample one and with rounded chances for comparison.
-func wicDelayClaims(set wicSet, scores, ample []lab.Score, rounded lab.Score) []Claim {
+// budget of the figure; at an ample one and without small chances for comparison.
+func wicDelayClaims(set wicSet, scores, ample []lab.Score, trimmed lab.Score) []Claim {
 	last := len(scores) - 1
 	prompt := set.claim("figure 8", "with r = 0 nearly all captured changes are captured at once", "over 90% with zero delay")
 	prompt.Measured = wicPercent(wicZeroPart(scores[0]))
@@ -111,21 +92,30 @@ func wicDelayClaims(set wicSet, scores, ample []lab.Score, rounded lab.Score) []
 	drops := set.claim("figure 8", "with r = 1 few captured changes are captured at once", "drops below [a digit lost in the scan]% (held to 10%, and to less than with r = 0)")
 	drops.Measured = wicPercent(wicZeroPart(scores[last]))
 	drops.Holds = wicZeroPart(scores[last]) < min(.1, wicZeroPart(scores[0]))
-	drops = wicWhy(drops, "The scan has lost the digit; ten percent is the most that one digit can stand for.")
+	keeping := fmt.Sprintf("Here %.1f changes an instant come to %v polls, which nearly keep up with them: hardly a page waits long.",
+		float64(scores[last].Changes)/float64(scores[last].Instants), set.middle)
+	drops = wicWhy(drops, "The scan has lost the digit; ten percent is the most that one digit can stand for. "+keeping)
 
 	late := set.claim("figure 8", "with r = 1 about half of the captured changes are captured 10 or more instants late", "roughly 50% (held to 35% to 65%)")
 	late.Measured = wicPercent(scores[last].Late(wicLate))
 	late.Holds = scores[last].Late(wicLate) >= .35 && scores[last].Late(wicLate) <= .65
-	late = wicWhy(late, fmt.Sprintf("%.1f changes an instant to %v polls leave pages waiting, and those that wait are worth nearly the same: the far tails of their spreads settle who waits how long. With chances rounded to millionths it is %s; at C = %v it is %s.",
-		float64(scores[last].Changes)/float64(scores[last].Instants), set.middle, wicPercent(rounded.Late(wicLate)), set.ample, wicPercent(ample[last].Late(wicLate))))
+	if scores[last].Late(wicLate) < .35 {
+		return []Claim{prompt, drops, wicWhy(late, keeping)}
+	}
+	late = wicWhy(late, fmt.Sprintf("%.1f changes an instant to %v polls leave pages waiting, and those that wait are worth nearly the same: the far tails of their spreads settle who waits how long. Without chances below %v it is %s; at C = %v it is %s.",
+		float64(scores[last].Changes)/float64(scores[last].Instants), set.middle, wicTail, wicPercent(trimmed.Late(wicLate)), set.ample, wicPercent(ample[last].Late(wicLate))))
 	return []Claim{prompt, drops, late}
 }
 
 // balance is figure 9: timeliness against completeness.
 func (w wicStudy) balance(ctx context.Context, s Setting) (Figure, error) {
-	about := fmt.Sprintf("Changes captured and changes captured at once over r, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 4).", wicNoise.FPN, wicNoise.Sigma)
+	about := fmt.Sprintf("Changes captured and changes captured at once over r, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3).", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Timeliness against completeness", about, func(set wicSet, f *Figure) error {
 		scores, err := w.atMiddle(ctx, set, set.middle)
+		if err != nil {
+			return err
+		}
+		after, err := w.wic.later(wicReach).replay(ctx, set, wicBest, set.middle, wicNoise)
 		if err != nil {
 			return err
 		}
@@ -139,14 +129,19 @@ func (w wicStudy) balance(ctx context.Context, s Setting) (Figure, error) {
 		for i, r := range wicRates {
 			t.Rows = append(t.Rows, []string{fmt.Sprint(r), wicFigure(total[i]), wicFigure(prompt[i])})
 		}
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("1, chances told %d instants late", wicReach), wicFigure(wicRecall(after)), wicFigure(wicAtOnce(after))})
 		f.Tables = append(f.Tables, t)
-		f.Claims = append(f.Claims, wicTradeoffClaims(set, total, prompt)...)
+		f.Claims = append(f.Claims, wicTradeoffClaims(set, total, prompt, after)...)
 		return nil
 	})
 }
 
-// wicTradeoffClaims are those of figure 9.
-func wicTradeoffClaims(set wicSet, total, prompt []float64) []Claim {
+// wicReach is how many instants before a change its spread begins.
+const wicReach = 12
+
+// wicTradeoffClaims are those of figure 9; after is how r = 1 does if chances
+// rise only after the change.
+func wicTradeoffClaims(set wicSet, total, prompt []float64, after lab.Score) []Claim {
 	last := len(total) - 1
 	complete := set.claim("figure 9", "the larger r, the more changes are captured", "rises from timeliness only (r = 0) to completeness only (r = 1)")
 	complete.Measured = wicFigures(total)
@@ -157,8 +152,9 @@ func wicTradeoffClaims(set wicSet, total, prompt []float64) []Claim {
 	slices.Reverse(falling)
 	timely.Holds = wicRises(falling) && prompt[0] > prompt[last]
 	return []Claim{
-		wicWhy(complete, "While polls are few, pages that wait are worth nearly the same with r = 1, and one whose next change draws near is polled just before it, for the change that it has had. With r = 0.8 it has lost worth by then and is polled after it, for both."),
-		wicWhy(timely, "Where polls are to spare, some that serve completeness fall on the instant of a change all the same."),
+		wicWhy(complete, fmt.Sprintf("With r = 1 pages that wait are worth nearly the same, until the spread of its next change lifts one above the others: it is polled just before that change, for the one that it has had. With r = 0.8 that one has lost its worth, and the poll comes later, for both. Told %d instants late, so that chances rise only after the change, r = 1 captures %s.",
+			wicReach, wicPercent(after.Recall))),
+		wicWhy(timely, "r = 0 goes by the chance of the present instant alone, which noise has made wrong. It has no guarantee then, and a little memory can do as well."),
 	}
 }
 

@@ -110,7 +110,8 @@ func (w wicStudy) spread(ctx context.Context, s Setting) (Figure, error) {
 		}
 		f.Claims = append(f.Claims,
 			wicWhy(e.falls(set.claim("figure 5", "utility falls as the spread grows", "in both graphs the utility decreases with increasing sigma")), wicSlackReason),
-			e.tolerant(set.claim("figure 5", "WIC performs reasonably well at sigma = 4, although chances peak at a tenth", "fairly tolerant of a modest degree of spread (no number; held to half of the utility)"), 4, .5),
+			wicWhy(e.tolerant(set.claim("figure 5", "WIC performs reasonably well at sigma = 4, although chances peak at a tenth", "fairly tolerant of a modest degree of spread (no number; held to half of the utility)"), 4, .5),
+				"Where a page changes several times in a row, as at the end of an auction, the spreads run together and no longer tell which instants they stand for."),
 			e.depends(set.claim("figure 5", "how much spread costs depends on life and urgency", "append with r = 1 is the best case, overwrite with r = 0 the worst"), 5),
 			between)
 		if !set.real {
@@ -133,7 +134,7 @@ func (w wicStudy) displaced(ctx context.Context, s Setting) (Figure, error) {
 			return err
 		}
 		const where = "figure 5, with displaced spreads"
-		early := "A poll just before the change finds nothing, and WIC counts the chance that it took for spent. The narrower a spread that is off, the more often that happens to one that comes early."
+		early := "A poll before the change finds nothing, and WIC takes the chance for spent. Where polls are to spare, a narrow spread that comes early is spent sooner than a wide one."
 		why := "The tolerance of spread is in part owed to spreads that stay centred on the change. Where only captures at once count, nothing makes up for not knowing the instant."
 		f.Claims = append(f.Claims,
 			wicWhy(e.falls(set.claim(where, "utility falls as the spread grows, if its centre is off as well", "in both graphs the utility decreases with increasing sigma")), early),
@@ -153,8 +154,9 @@ func (w wicStudy) falsehoods(ctx context.Context, s Setting) (Figure, error) {
 		}
 		f.Claims = append(f.Claims,
 			wicWhy(e.falls(set.claim("figure 6", "utility falls as false positives and negatives grow", "decreases with increasing FPN")), wicSlackReason),
-			e.tolerant(set.claim("figure 6", "WIC is fairly tolerant of false positives and negatives (the text says intolerant, and means tolerant)",
-				"no number; held to losing no more than the share of false chances: 60% left at FPN = 0.4"), 4, .6),
+			wicWhy(e.tolerant(set.claim("figure 6", "WIC is fairly tolerant of false positives and negatives (the text says intolerant, and means tolerant)",
+				"no number; held to losing no more than about the share of false chances: 59% left at FPN = 0.4"), 4, .6-wicTolerance),
+				"Polls that go by a false chance are lost, and so is the change that it stood for."),
 			e.depends(set.claim("figure 6", "how much false chances cost depends on life and urgency", "append with r = 1 is the best case, overwrite with r = 0 the worst"), 4))
 		return nil
 	})
@@ -186,7 +188,7 @@ func (w wicStudy) between(ctx context.Context, set wicSet, c Claim, n estimate.N
 	c.Measured = fmt.Sprintf("share of the utility lost at sigma = %v, C = %v, r = 0, 0.3, 0.5, 0.8, 1: %s (append) and %s (overwrite)",
 		n.Sigma, set.middle, wicFigures(losses[:rates]), wicFigures(losses[rates:]))
 	c.Holds = slices.Min(losses) >= best-wicTolerance && slices.Max(losses) <= worst+wicTolerance
-	return wicWhy(c, "If changes overwrite and r = 1, spread can even help: it announces the next change, and so which page is about to lose the one before. With exact chances all pages with a change to capture are worth the same."), nil
+	return wicWhy(c, "With r between 0 and 1 worth accrues over the spread and is greatest after the change, so that polls come late (see figure 8). If changes overwrite and r = 1, spread can even help: it announces the next change, and so which page is about to lose the one before."), nil
 }
 
 // wicPeaks claims how high spread chances are at their highest.

@@ -49,7 +49,7 @@ func wicSets(s Setting) ([]wicSet, error) {
 func wicGenerated(s Setting) (wicSet, error) {
 	pages, instants, budgets := 7550, 1440, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	if s.Quick {
-		pages, instants, budgets = 1888, 360, []float64{1, 2, 4, 6, 8, 10, 12}
+		pages, instants, budgets = 1888, 360, []float64{1, 2, 4, 8, 12}
 	}
 	start := wicBegin
 	length := time.Duration(instants) * wicMinute
@@ -80,7 +80,7 @@ func wicGenerated(s Setting) (wicSet, error) {
 const (
 	wicTrace   = "ebay-palm"
 	wicWeek    = 7 * 24 * time.Hour
-	wicInstant = 10 * time.Minute // brings about half as many changes as a minute of the generated ones
+	wicInstant = 10 * time.Minute // brings a few changes, as a minute of the generated ones does
 )
 
 // wicRecorded reads recorded auctions, if the folder has them. Their bids are
@@ -109,12 +109,13 @@ func wicRecorded(s Setting) ([]wicSet, error) {
 			changes = append(changes, nil)
 		}
 		own := &changes[len(changes)-1]
-		*own = append(*own, 1+int((at.Sub(start)+turn)%wicWeek/wicInstant))
+		offset := ((at.Sub(start)+turn)%wicWeek + wicWeek) % wicWeek
+		*own = append(*own, 1+int(offset/wicInstant))
 	}
 	g := lab.NewGrid(start, wicInstant, int(wicWeek/wicInstant), changes)
 	return []wicSet{{
 		name: wicTrace, per: "in ten minutes", real: true, seed: s.Seed, grid: g,
-		budgets: []float64{1, 2, 3, 4, 5, 6, 7}, middle: 4, ample: 7,
+		budgets: []float64{1, 2, 3, 4, 5, 6}, middle: 3, ample: 5,
 		about: fmt.Sprintf("Recorded auctions, %s: %d pages over a week of %d ten-minute instants, %d changes, %.1f an instant; each auction begins at a random time of the week.",
 			wicTrace, len(changes), g.Instants, g.Changes(), float64(g.Changes())/float64(g.Instants)),
 	}}, nil

@@ -1,0 +1,12 @@
+package paper
+
+import (
+	"freshet"
+	"freshet/lab"
+)
+
+// WICExperimentsOf returns the experiments on WIC with these policies under the
+// labels of WIC and CAM.
+func WICExperimentsOf(wic, cam func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy) []Experiment {
+	return wicStudy{wic: wic, cam: cam}.experiments()
+}
