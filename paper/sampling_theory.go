@@ -102,6 +102,10 @@ type sizeCase struct {
 	ratio float64 // of the pages that can be downloaded in a cycle
 }
 
+// lead returns how far the mean of the sites that can be downloaded is above
+// that of all.
+func (c sizeCase) lead() float64 { return c.shape.mean(1-c.ratio, 1) - c.shape.mean(0, 1) }
+
 // A sizeAnswer is how many, by each way of telling.
 type sizeAnswer struct {
 	exact              int // the best
