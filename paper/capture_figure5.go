@@ -19,7 +19,7 @@ func (c captureMeans) figure5(ctx context.Context, s Setting) (Figure, error) {
 	sources, past, future := captureSize(s)
 	f := Figure{
 		Title: "Figure 5: effectiveness of strategies",
-		About: fmt.Sprintf("Made-up airports with a report near :05 and one near :15 of every hour, which stray by a normal distribution, and special reports at any minute of some hours: %d of each kind, and %d more with minutes of their own (3 min, 20%%). Strategies are planned for each source from %d days and tried on the %d days after them (seed %d). Each has an hour for its period and whole minutes to poll at. Beside those of the paper stands the uniform strategy with the phase that its past likes best. ", sources, 4*sources, past, future, s.Seed),
+		About: fmt.Sprintf("Made-up airports with a report near :05 and one near :15 of every hour, which stray by a normal distribution, and special reports at any minute of some hours: %d of each kind, and %d more with minutes of their own (3 min, 20%%). Strategies are planned for each source from %d days and tried on the %d days after them (seed %d). Each has an hour for its period and whole minutes to poll at. Beside those of the paper stands the uniform strategy with the phase that its past likes best. ", sources, 2*sources, past, future, s.Seed),
 	}
 	var made, recorded captureOutcome
 	for _, set := range sets {
@@ -63,7 +63,7 @@ func (r captureRuns) chart(title, caption string, measure func(captureRun) float
 	}
 	c.Y = plot.Linear(caption, 0, most*1.05)
 	if most <= 1 { // a share
-		c.Y = plot.Linear(caption, math.Floor(10*least)/10, 1)
+		c.Y = plot.Linear(caption, math.Floor(5*least)/5, 1)
 	}
 	return c.SVG()
 }

@@ -60,7 +60,7 @@ func captureSets(s Setting) ([]captureSet, error) {
 		}
 		sets = append(sets, set)
 	}
-	h, err := lab.Generate(lab.Generation{Kind: "atis", Seed: s.Seed, Pages: 4 * sources, Length: time.Duration(past+future) * 24 * time.Hour})
+	h, err := lab.Generate(lab.Generation{Kind: "atis", Seed: s.Seed, Pages: 2 * sources, Length: time.Duration(past+future) * 24 * time.Hour})
 	if err != nil {
 		return nil, err
 	}

@@ -48,8 +48,10 @@ func TestCaptureClaims(t *testing.T) {
 		"figure 4: the form is the same where more than two updates can occur",
 		"section 3.1.3: uniform polls on the burst as printed do very poorly",
 	}
-	for seed := range uint64(3) {
-		for _, f := range captured(t, paper.Experiments(paper.Capture), paper.Setting{Seed: seed + 1}) {
+	list := paper.Experiments(paper.Capture)
+	for seed := range uint64(2) {
+		for i, f := range captured(t, list, paper.Setting{Seed: seed + 1}) {
+			captureComplete(t, list[i].Where, f)
 			for _, c := range f.Claims {
 				words := c.Where + ": " + c.Claim
 				if strings.Contains(words, "better in age") {
@@ -58,30 +60,26 @@ func TestCaptureClaims(t *testing.T) {
 				if slip := slices.Contains(slips, words); c.Holds == slip {
 					t.Errorf("with seed %d, %q holds: %v, measured %s", seed+1, words, c.Holds, c.Measured)
 				}
-				if !c.Holds && c.Why == "" {
-					t.Errorf("%q does not hold, and nothing says why", words)
-				}
 			}
 		}
 	}
 }
 
-func TestCaptureFiguresAreComplete(t *testing.T) {
-	list := paper.Experiments(paper.Capture)
-	for i, f := range captured(t, list, paper.Setting{Seed: 5}) {
-		if f.Title == "" || !strings.Contains(f.About, "seed 5") || len(f.SVGs) == 0 || len(f.Claims) == 0 {
-			t.Errorf("%s has title %q, %d pictures, %d claims and is about %q; want all of it, and the seed", list[i].Where, f.Title, len(f.SVGs), len(f.Claims), f.About)
+// captureComplete finds what is missing in a figure.
+func captureComplete(t *testing.T, where string, f paper.Figure) {
+	t.Helper()
+	if f.Title == "" || !strings.Contains(f.About, "seed ") || len(f.SVGs) == 0 || len(f.Claims) == 0 {
+		t.Errorf("%s has title %q, %d pictures, %d claims and is about %q; want all of it, and the seed", where, f.Title, len(f.SVGs), len(f.Claims), f.About)
+	}
+	for _, c := range f.Claims {
+		if c.Paper != paper.Capture || c.Where == "" || c.Claim == "" || c.Expected == "" || c.Measured == "" || !c.Holds && c.Why == "" {
+			t.Errorf("%s: a claim is not complete: %+v", where, c)
 		}
-		for _, c := range f.Claims {
-			if c.Paper != paper.Capture || c.Where == "" || c.Claim == "" || c.Expected == "" || c.Measured == "" {
-				t.Errorf("%s: a claim is not complete: %+v", list[i].Where, c)
-			}
-		}
-		for _, table := range f.Tables {
-			for _, row := range table.Rows {
-				if len(row) != len(table.Head) {
-					t.Errorf("%s: row %q has not the columns of %q", list[i].Where, row, table.Head)
-				}
+	}
+	for _, table := range f.Tables {
+		for _, row := range table.Rows {
+			if len(row) != len(table.Head) {
+				t.Errorf("%s: row %q has not the columns of %q", where, row, table.Head)
 			}
 		}
 	}
@@ -93,8 +91,8 @@ func TestCaptureIsRepeatable(t *testing.T) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("the same seed gives something else (-first +again):\n%s", diff)
 	}
-	if other := captured(t, list, paper.Setting{Seed: 10}); cmp.Equal(first[6].SVGs, other[6].SVGs) {
-		t.Error("another seed gives the same figure 5")
+	if other := captured(t, list[1:2], paper.Setting{Seed: 10}); cmp.Equal(first[1].SVGs, other[0].SVGs) {
+		t.Error("another seed gives the same picture of section 3.1")
 	}
 }
 
@@ -133,7 +131,7 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 			"figure 5: made-up airports: the modelled strategy performs almost as well as the optimal one",
 			"section 3.1.3: the optimal strategies capture nearly all with four polls",
 		}},
-		{"uniform polls called the model's", paper.CaptureWith(policy.Plan, evenly), []string{
+		{"uniform polls called the model's", paper.CaptureWith(policy.Plan, evenly)[3:5], []string{
 			"figure 2: one poll at the end of each single-update interval",
 			"figure 3: five polls, one at the end of each interval",
 			"figure 3: of five further polls, condition I finds the shares with the fewest misses",
@@ -187,8 +185,8 @@ func TestCaptureOfRecordedAirports(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := paper.Experiments(paper.Capture)
-	without := captured(t, list, paper.Setting{Seed: 1, Traces: t.TempDir()})
-	with := captureVerdicts(captured(t, list, paper.Setting{Seed: 1, Traces: dir}))
+	without := captured(t, list[1:2], paper.Setting{Seed: 1, Traces: t.TempDir()})
+	with := captureVerdicts(captured(t, list[6:7], paper.Setting{Seed: 1, Traces: dir}))
 	if !with["figure 5: recorded airports: the optimal strategy captures significantly more than the uniform one"] {
 		t.Errorf("of recorded airports nothing is said, or that planning is no use: %v", with)
 	}

@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -69,16 +70,16 @@ func (c captureMeans) weekly(r *rand.Rand) (Claim, error) {
 // moments holds a set against what the paper observed.
 func (s captureSet) moments() []Claim {
 	near, alike, spread, rate := 0.0, 0.0, 0.0, 0.0
-	n := float64(len(s.past))
+	n, hours := float64(len(s.past)), s.recorded()
 	for i, page := range s.past {
 		past, future := captureShares(page), captureShares(s.future[i])
 		near += captureBusiest(past, 10) / n
 		alike += captureCorrelation(past, future) / n
-		mean, variance := captureHourly(page)
+		mean, variance := captureHourly(page, hours)
 		rate += mean / n
 		spread += variance / mean / n
 	}
-	why := ""
+	why := "hours in which nothing at all was recorded are left out; reports that the recording lost are not."
 	if !s.real {
 		why = "this set is made that way, and cannot show that sources are."
 	}
@@ -91,7 +92,7 @@ func (s captureSet) moments() []Claim {
 			fmt.Sprintf("%.2f within the ten busiest minutes of each source; by chance alone it would be %.2f", near, 10.0/captureHour), near > 0.5),
 		claim("the distribution is consistent over time", "the same later", fmt.Sprintf("correlation %.3f of minutes before and after the split, in the mean over sources", alike), alike > 0.9),
 		claim("updates are distinctly different from a Poisson process", "variance of the changes in an hour unlike their mean",
-			fmt.Sprintf("variance %.2f of the mean, over hours with any change; Poisson has %.2f at that rate", spread, capturePoisson(rate)), spread < 0.5*capturePoisson(rate)),
+			fmt.Sprintf("variance %.2f of the mean, in the mean over sources; Poisson has 1", spread), spread < 0.5),
 	}
 }
 
@@ -133,28 +134,30 @@ func captureCorrelation(a, b []float64) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// captureHourly returns the mean and the variance of the changes in the hours
-// that have any: those without may be gaps in a recording.
-func captureHourly(page []int) (mean, variance float64) {
+// captureHourly returns the mean and the variance of a source's changes in the
+// given hours.
+func captureHourly(page []int, hours []int) (mean, variance float64) {
 	counts := map[int]int{}
 	for _, at := range page {
 		counts[(at-1)/captureHour]++
 	}
 	sum, squares := 0, 0
-	for _, n := range counts {
-		sum, squares = sum+n, squares+n*n
+	for _, h := range hours {
+		sum, squares = sum+counts[h], squares+counts[h]*counts[h]
 	}
-	hours := float64(max(1, len(counts)))
-	mean = float64(sum) / hours
-	return mean, float64(squares)/hours - mean*mean
+	n := float64(len(hours))
+	mean = float64(sum) / n
+	return mean, float64(squares)/n - mean*mean
 }
 
-// capturePoisson returns the variance over the mean of Poisson counts that are
-// not zero, given their mean.
-func capturePoisson(mean float64) float64 {
-	rate := mean // the mean of all counts, found from that of those above zero
-	for range 50 {
-		rate = mean * -math.Expm1(-rate)
+// recorded returns the hours of the past in which any source changed: the others
+// may be gaps in a recording.
+func (s captureSet) recorded() []int {
+	hours := map[int]bool{}
+	for _, page := range s.past {
+		for _, at := range page {
+			hours[(at-1)/captureHour] = true
+		}
 	}
-	return 1 + rate - mean
+	return slices.Sorted(maps.Keys(hours))
 }
