@@ -35,16 +35,16 @@ func wicExperiments() []Experiment {
 
 func (w wicStudy) experiments() []Experiment {
 	return []Experiment{
-		{WIC, "section 3.3", 5, w.guarantee},
+		{WIC, "section 3.3", 3, w.guarantee},
 		{WIC, "section 4", 1, w.tradeoff},
 		{WIC, "figure 4", 1, wicUrgencies},
-		{WIC, "figure 5", 18, w.spread},
-		{WIC, "figure 5, with displaced spreads", 18, w.displaced},
-		{WIC, "figure 6", 12, w.falsehoods},
-		{WIC, "figure 7", 10, w.captured},
-		{WIC, "figure 8", 2, w.delays},
+		{WIC, "figure 5", 13, w.spread},
+		{WIC, "figure 5, with displaced spreads", 11, w.displaced},
+		{WIC, "figure 6", 8, w.falsehoods},
+		{WIC, "figure 7", 9, w.captured},
+		{WIC, "figure 8", 1, w.delays},
 		{WIC, "figure 9", 1, w.balance},
-		{WIC, "section 5.4", 6, w.againstCAM},
+		{WIC, "section 5.4", 3, w.againstCAM},
 	}
 }
 

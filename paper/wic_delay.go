@@ -27,9 +27,9 @@ func wicDelayShares(s lab.Score) []float64 {
 	return shares
 }
 
-// wicDelayChart draws a distribution of delays.
-func wicDelayChart(title string, shares []float64) string {
-	c := plot.Chart{Title: title, X: plot.Axis{Caption: "delay (instants)", From: -.6, To: wicLate + .6}, Y: plot.Linear("of the changes captured", 0, 1)}
+// delayChart draws a distribution of delays.
+func (set wicSet) delayChart(title string, shares []float64) string {
+	c := plot.Chart{Title: set.titled(title), X: plot.Axis{Caption: "delay (instants of "+set.instant+")", From: -.6, To: wicLate + .6}, Y: plot.Linear("of the changes captured", 0, 1)}
 	for t, share := range shares {
 		label := fmt.Sprint(t)
 		if t == wicLate {
@@ -69,7 +69,7 @@ func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
 			row(fmt.Sprintf("r = %v", r), scores[i])
 			if r == 0 || r == 1 {
 				title := fmt.Sprintf("Delay of captured changes, r = %v, C = %v", r, set.middle)
-				f.SVGs = append(f.SVGs, wicDelayChart(set.titled(title), wicDelayShares(scores[i])))
+				f.SVGs = append(f.SVGs, set.delayChart(title, wicDelayShares(scores[i])))
 			}
 		}
 		row(fmt.Sprintf("r = 1, no chances below %v", wicTail), trimmed)
@@ -86,21 +86,21 @@ func wicDelayClaims(set wicSet, scores, ample []lab.Score, trimmed lab.Score) []
 	prompt := set.claim("figure 8", "with r = 0 nearly all captured changes are captured at once", "over 90% with zero delay")
 	prompt.Measured = wicPercent(wicZeroPart(scores[0]))
 	prompt.Holds = wicZeroPart(scores[0]) > .9
-	prompt = wicWhy(prompt, fmt.Sprintf("A poll of a page that appends also finds the changes that were passed over before, and they count as captured late: %s of the captured are 10 or more instants late, hardly any are late by less. How many there are depends on how many changes a page has. At C = %v it is %s.",
-		wicPercent(scores[0].Late(wicLate)), set.ample, wicPercent(wicZeroPart(ample[0]))))
+	prompt = wicWhy(prompt, fmt.Sprintf("A poll of a page that appends also finds the changes that were passed over before, and they count as captured late: %s of the captured are 10 or more instants late, %s are late by less. How many there are depends on how many changes a page has. At C = %v it is %s.",
+		wicPercent(scores[0].Late(wicLate)), wicPercent(1-wicZeroPart(scores[0])-scores[0].Late(wicLate)), set.ample, wicPercent(wicZeroPart(ample[0]))))
 
 	drops := set.claim("figure 8", "with r = 1 few captured changes are captured at once", "drops below [a digit lost in the scan]% (held to 10%, and to less than with r = 0)")
 	drops.Measured = wicPercent(wicZeroPart(scores[last]))
 	drops.Holds = wicZeroPart(scores[last]) < min(.1, wicZeroPart(scores[0]))
-	keeping := fmt.Sprintf("Here %.1f changes an instant come to %v polls, which nearly keep up with them: hardly a page waits long.",
-		float64(scores[last].Changes)/float64(scores[last].Instants), set.middle)
-	drops = wicWhy(drops, "The scan has lost the digit; ten percent is the most that one digit can stand for. "+keeping)
+	drops = wicWhy(drops, fmt.Sprintf("The scan has lost the digit; ten percent is the most that one digit can stand for. Here a page has %.1f changes, and a poll that is late for one often meets another that has just come.",
+		float64(scores[last].Changes)/float64(scores[last].Pages)))
 
 	late := set.claim("figure 8", "with r = 1 about half of the captured changes are captured 10 or more instants late", "roughly 50% (held to 35% to 65%)")
 	late.Measured = wicPercent(scores[last].Late(wicLate))
 	late.Holds = scores[last].Late(wicLate) >= .35 && scores[last].Late(wicLate) <= .65
 	if scores[last].Late(wicLate) < .35 {
-		return []Claim{prompt, drops, wicWhy(late, keeping)}
+		late.Why = "Polls nearly keep up with the changes, and hardly a page waits long."
+		return []Claim{prompt, drops, late}
 	}
 	late = wicWhy(late, fmt.Sprintf("%.1f changes an instant to %v polls leave pages waiting, and those that wait are worth nearly the same: the far tails of their spreads settle who waits how long. Without chances below %v it is %s; at C = %v it is %s.",
 		float64(scores[last].Changes)/float64(scores[last].Instants), set.middle, wicTail, wicPercent(trimmed.Late(wicLate)), set.ample, wicPercent(ample[last].Late(wicLate))))

@@ -43,8 +43,9 @@ func wicFalsehoods() (levels []wicLevel) {
 // A wicEffect is what noise does to the utility in the best and the worst case.
 type wicEffect struct{ best, worst []wicCurve }
 
-// effect replays both cases at every level, and draws them.
-func (w wicStudy) effect(ctx context.Context, set wicSet, levels []wicLevel, f *Figure) (e wicEffect, err error) {
+// effect replays both cases at every level, and draws them with what is said of
+// the noise.
+func (w wicStudy) effect(ctx context.Context, set wicSet, noise string, levels []wicLevel, f *Figure) (e wicEffect, err error) {
 	for _, x := range []struct {
 		wicCase
 		into *[]wicCurve
@@ -56,8 +57,8 @@ func (w wicStudy) effect(ctx context.Context, set wicSet, levels []wicLevel, f *
 			}
 			*x.into = append(*x.into, curve)
 		}
-		f.SVGs = append(f.SVGs, set.chart(set.titled("Life is "+x.wicCase.String()), "utility, of the most there is", *x.into, wicUtility))
-		f.Tables = append(f.Tables, set.table(x.wicCase.String(), *x.into, wicUtility))
+		f.SVGs = append(f.SVGs, set.chart(set.titled(noise+"; life is "+x.wicCase.String()), "utility, of the most there is", *x.into, wicUtility))
+		f.Tables = append(f.Tables, set.table("utility; "+x.wicCase.String(), *x.into, wicUtility))
 	}
 	return e, nil
 }
@@ -99,7 +100,7 @@ func (e wicEffect) depends(c Claim, level int) Claim {
 func (w wicStudy) spread(ctx context.Context, s Setting) (Figure, error) {
 	about := "Utility over C for spreads of 0 to 5 instants, no false positives or negatives, in what the paper found to be the best and the worst case."
 	return wicEverySet(s, "Effect of chances that are spread over time", about, func(set wicSet, f *Figure) error {
-		e, err := w.effect(ctx, set, wicSpreads(false), f)
+		e, err := w.effect(ctx, set, "Spread", wicSpreads(false), f)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ const wicSlackReason = "What is greedy at every instant is not best for the whol
 func (w wicStudy) displaced(ctx context.Context, s Setting) (Figure, error) {
 	about := "An addition: as figure 5, but the centre of each spread is moved by a draw from it, as an honest estimator's would be. In the paper the likeliest instant is always the right one, however wide the spread."
 	return wicEverySet(s, "Effect of chances that are spread over time and displaced", about, func(set wicSet, f *Figure) error {
-		e, err := w.effect(ctx, set, wicSpreads(true), f)
+		e, err := w.effect(ctx, set, "Displaced spread", wicSpreads(true), f)
 		if err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func (w wicStudy) displaced(ctx context.Context, s Setting) (Figure, error) {
 func (w wicStudy) falsehoods(ctx context.Context, s Setting) (Figure, error) {
 	about := "Utility over C for shares FPN of the changes that are expected at a random instant instead of their own; no spread."
 	return wicEverySet(s, "Effect of false positives and false negatives", about, func(set wicSet, f *Figure) error {
-		e, err := w.effect(ctx, set, wicFalsehoods(), f)
+		e, err := w.effect(ctx, set, "False chances", wicFalsehoods(), f)
 		if err != nil {
 			return err
 		}

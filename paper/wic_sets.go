@@ -20,7 +20,8 @@ var wicBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 type wicSet struct {
 	name    string
 	about   string
-	per     string // an instant, in words
+	instant string // how long one is, in words
+	per     string // the same, after a number of polls
 	real    bool
 	seed    uint64
 	grid    *lab.Grid
@@ -70,7 +71,7 @@ func wicGenerated(s Setting) (wicSet, error) {
 	}
 	g = lab.NewGrid(start, wicMinute, instants, changes)
 	return wicSet{
-		name: "generated auctions", per: "a minute", seed: s.Seed, grid: g, budgets: budgets, middle: 8, ample: 12,
+		name: "generated auctions", instant: "a minute", per: "a minute", seed: s.Seed, grid: g, budgets: budgets, middle: 8, ample: 12,
 		about: fmt.Sprintf("Generated auctions: %d pages over %d one-minute instants, %d changes, %.1f a minute.",
 			pages, instants, g.Changes(), float64(g.Changes())/float64(instants)),
 	}, nil
@@ -114,7 +115,7 @@ func wicRecorded(s Setting) ([]wicSet, error) {
 	}
 	g := lab.NewGrid(start, wicInstant, int(wicWeek/wicInstant), changes)
 	return []wicSet{{
-		name: wicTrace, per: "in ten minutes", real: true, seed: s.Seed, grid: g,
+		name: wicTrace, instant: "ten minutes", per: "in ten minutes", real: true, seed: s.Seed, grid: g,
 		budgets: []float64{1, 2, 3, 4, 5, 6}, middle: 3, ample: 5,
 		about: fmt.Sprintf("Recorded auctions, %s: %d pages over a week of %d ten-minute instants, %d changes, %.1f an instant; each auction begins at a random time of the week.",
 			wicTrace, len(changes), g.Instants, g.Changes(), float64(g.Changes())/float64(g.Instants)),

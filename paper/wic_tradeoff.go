@@ -189,12 +189,12 @@ func (w wicStudy) knob(ctx context.Context, s Setting, f *Figure) error {
 		}
 		rates, captured, atOnce = append(rates, r), append(captured, y.captured), append(atOnce, y.atOnce)
 	}
-	level := func(name string, y float64) plot.Line {
-		return plot.Line{Name: name, Colour: plot.Black, Dashed: true, Points: [][2]float64{{0, y}, {1, y}}}
+	level := func(name, colour string, y float64) plot.Line {
+		return plot.Line{Name: name, Colour: colour, Dashed: true, Points: [][2]float64{{0, y}, {1, y}}}
 	}
 	f.SVGs = []string{wicKnob("WIC from timeliness to completeness, "+x.String(), "expected number of changes",
 		wicOver("captured", rates, captured), wicOver("captured at once", rates, atOnce),
-		level("most at all", x.complete().captured), level("most at once", x.timely().atOnce))}
+		level("most at all, formula", plot.Black, x.complete().captured), level("most at once, formula", "#999", x.timely().atOnce))}
 	last := len(rates) - 1
 	f.Claims = append(f.Claims, Claim{
 		Paper: WIC, Where: "section 4", Claim: "urgency is a knob between timeliness and completeness",

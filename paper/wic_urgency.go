@@ -127,7 +127,7 @@ func wicLead(set wicSet, curves []wicCurve) Claim {
 	}
 	c.Measured = fmt.Sprintf("between %s and %s more: %s", wicPercent(low), wicPercent(high), strings.Join(leads, ", "))
 	c.Holds = low > 0 && high >= .6 && high <= 1
-	return wicWhy(c, "Held to a lead at every C, of 60% to 100% at its highest. The lead hangs on how many changes of a page a late poll finds together, which differs from one set of auctions to another, and on the order of pages that are worth the same (see figure 8).")
+	return wicWhy(c, "Held to a lead at every C, of 60% to 100% at its highest. The lead hangs on how many changes of a page a late poll finds together, which differs from one set of auctions to another, and on the order of pages that are worth nearly the same (see figures 8 and 9).")
 }
 
 // atMiddle replays WIC with every urgency at the budget of figures 8 and 9.
