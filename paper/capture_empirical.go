@@ -169,7 +169,7 @@ func (c captureMeans) compare(p *captureProgramme, h policy.History, most int) (
 func (c captureMeans) empirical(_ context.Context, s Setting) (Figure, error) {
 	const most = 8
 	_, days, _ := captureSize(s)
-	page := captureSettings[1].changes(rand.New(rand.NewPCG(s.Seed, 11)), 24*days)
+	page := captureSettings[captureTypical].changes(rand.New(rand.NewPCG(s.Seed, 11)), 24*days)
 	h := policy.History{Pages: [][]int{page}, Circle: days * 24 * captureHour}
 	p := newCaptureProgramme(h, captureHour, most-1)
 	g, err := c.compare(p, h, most)

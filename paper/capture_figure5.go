@@ -34,7 +34,7 @@ func (c captureMeans) figure5(ctx context.Context, s Setting) (Figure, error) {
 			made = append(made, captureResult{set, runs})
 		}
 		f.SVGs = append(f.SVGs, runs.chart(set.name+": change recall", "change recall (share of changes captured)", func(r captureRun) float64 { return r.future.Recall() }))
-		if set.real || set.name == captureSettings[1].name {
+		if set.real || set.name == captureSettings[captureTypical].name {
 			f.SVGs = append(f.SVGs,
 				runs.chart(set.name+": age", "mean age of the copy, minutes", func(r captureRun) float64 { return r.ageLast }),
 				runs.chart(set.name+": freshness", "freshness (share of time up to date)", func(r captureRun) float64 { return r.freshness }))

@@ -32,6 +32,11 @@ type captureSetting struct {
 	specials float64 // chance in an hour of a report at any time
 }
 
+// captureTypical is the place of the setting that stands for all where one will
+// do.
+const captureTypical = 1
+
+// captureSettings are those of made-up sources, ever less regular.
 var captureSettings = []captureSetting{
 	{"1 min, 5% specials", 1, 0.05},
 	{"3 min, 20% specials", 3, 0.2},

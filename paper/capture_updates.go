@@ -23,7 +23,7 @@ func (c captureMeans) moments(_ context.Context, s Setting) (Figure, error) {
 		About: fmt.Sprintf("When in the hour sources change: made-up airports (3 min, 20%% specials), recorded ones where they are at hand, and a made-up page that changes once a week (seed %d).", s.Seed),
 	}
 	for i, set := range sets {
-		if i != 1 && !set.real {
+		if i != captureTypical && !set.real {
 			continue
 		}
 		chart := plot.Chart{Title: set.name + ": when in the hour changes come", X: plot.Linear("minute of the hour", 0, captureHour)}
