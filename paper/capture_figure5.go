@@ -127,6 +127,7 @@ func (o captureOutcome) claims(of string) []Claim {
 	gain := func(m, over policy.Method) func(captureRuns) float64 {
 		return func(r captureRuns) float64 { return r.gain(m, over, 1, capturePolls) }
 	}
+	significant := fmt.Sprintf("significantly better (taken as %g of recall or more, in the mean over 1 to %d polls)", captureMuch, capturePolls)
 	much := func(v float64) bool { return v >= captureMuch }
 	above := func(v float64) bool { return v >= captureLittle }
 	phase, _ := o.each("%.0f%%", func(r captureRuns) float64 {
@@ -137,22 +138,22 @@ func (o captureOutcome) claims(of string) []Claim {
 		lack = "the paper's airports publish two messages within ten minutes, and these do not: those that report every twenty minutes suit uniform polls, and the others hardly report twice an hour. With fewer polls than changes no strategy captures more than one change a poll."
 	}
 	return []Claim{
-		claim("figure 5", "the optimal strategy captures significantly more than the uniform one", "significantly better",
+		claim("figure 5", "the optimal strategy captures significantly more than the uniform one", significant,
 			"%+.3f of recall", gain(policy.Optimal, policy.Even), much, lack),
-		claim("figure 5", "so does the modelled one", "significantly better",
+		claim("figure 5", "so does the modelled one", significant,
 			"%+.3f of recall", gain(policy.Modeled, policy.Even), much, lack),
 		claim("figure 5", "the improvement is more significant when the polling frequency is less", "more with fewer polls",
 			"%+.3f of recall more with 2 to 4 polls than with 10 to 12",
 			func(r captureRuns) float64 {
 				return r.gain(policy.Optimal, policy.Even, 2, 4) - r.gain(policy.Optimal, policy.Even, 10, 12)
 			}, above, "with a single poll an hour there is next to nothing to improve: it captures one change an hour wherever it is put."),
-		claim("figure 5", "the modelled strategy performs almost as well as the optimal one", "almost as well",
+		claim("figure 5", "the modelled strategy performs almost as well as the optimal one", fmt.Sprintf("almost as well (taken as within %g of recall)", captureNear),
 			"%.3f of recall below it", gain(policy.Optimal, policy.Modeled), func(v float64) bool { return v <= captureNear },
 			"in the mean over 1 to 12 polls an hour. "+o.worst()),
-		claim("section 3.1.3", "exploiting the update time distribution helps", "better than polling at regular intervals",
+		claim("section 3.1.3", "exploiting the update time distribution helps", fmt.Sprintf("better than polling at regular intervals (taken as %g of recall or more)", captureLittle),
 			"%+.4f of recall over the uniform strategy with the best phase", gain(policy.Optimal, policy.BestPhase), above,
 			"of the gain over the uniform strategy the best phase alone brings "+phase+"."),
-		claim("section 3", "the past pattern of updates is a good predictor of the future one", "good",
+		claim("section 3", "the past pattern of updates is a good predictor of the future one", fmt.Sprintf("good (taken as within %g of recall)", captureNear),
 			"%.3f of recall lost at the most", func(r captureRuns) (most float64) {
 				for _, run := range r[policy.Optimal] {
 					most = max(most, run.past.Recall()-run.future.Recall())
