@@ -1,4 +1,84 @@
 package paper
 
-// beyondExperiments are those of this paper.
-func beyondExperiments() []Experiment { return nil }
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"freshet"
+	"freshet/lab"
+	"freshet/policy"
+)
+
+// A policyMaker returns the policy called name, as [policy.New] does. The
+// experiments take theirs as an argument, so that it can be seen that their
+// verdicts turn when something else runs under a name.
+type policyMaker func(name string, at policy.Setting) (freshet.Policy, error)
+
+// beyondExperiments are the questions that the papers leave open.
+func beyondExperiments() []Experiment {
+	return beyondWith(policy.New)
+}
+
+func beyondWith(make policyMaker) []Experiment {
+	list := []struct {
+		where string
+		cost  int
+		run   func(context.Context, Setting, question, policyMaker) (Figure, error)
+	}{
+		{"question 1: from sampling to frequency", 40, handoverFigure},
+		{"question 2: what to sample by", 20, groupsFigure},
+		{"question 3: age and freshness", 3, agesFigure},
+		{"question 4: when it is not uniform", 3, shapesFigure},
+		{"question 5: how far from the limit", 40, distancesFigure},
+		{"question 6: today's products", 30, productsFigure},
+	}
+	var experiments []Experiment
+	for _, e := range list {
+		experiments = append(experiments, Experiment{Paper: Beyond, Where: e.where, Cost: e.cost,
+			Run: func(ctx context.Context, s Setting) (Figure, error) { return e.run(ctx, s, question(e.where), make) }})
+	}
+	return experiments
+}
+
+// A question is what an experiment beyond the papers is to answer.
+type question string
+
+// finding returns what was found: what was asked or guessed, what came out, and
+// whether the guess was right; why is said only where it was not.
+func (q question) finding(claim, guess string, holds bool, why, measured string, args ...any) Claim {
+	c := Claim{Paper: Beyond, Where: string(q), Claim: claim, Expected: guess, Measured: fmt.Sprintf(measured, args...), Holds: holds}
+	if !holds {
+		c.Why = why
+	}
+	return c
+}
+
+// beyondStart is when generated histories begin.
+var beyondStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// sized returns one of two sizes.
+func sized[T any](s Setting, full, quick T) T {
+	if s.Quick {
+		return quick
+	}
+	return full
+}
+
+// recordedHistory opens a recorded history, if it is at hand.
+func recordedHistory(s Setting, name string) (h *lab.History, ok bool, err error) {
+	if s.Traces == "" {
+		return nil, false, nil
+	}
+	file := filepath.Join(s.Traces, name+".csv.gz")
+	if _, err := os.Stat(file); err != nil {
+		return nil, false, nil
+	}
+	h, err = lab.OpenHistory(file)
+	return h, err == nil, err
+}
+
+// percent writes a share for people.
+func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
