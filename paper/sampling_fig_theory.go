@@ -48,7 +48,7 @@ func (u samplingRules) twoSites(_ context.Context, s Setting) (Figure, error) {
 		samplingVerdict(where, "greedy and proportional are alike when samples are few (2 or fewer)", "little difference", widest < .03, "",
 			"at most %.3f apart, against %.3f at 10 samples", widest, greedy[10]-proportional[10]),
 		samplingVerdict(where, "greedy does best with about 5 samples of each site", "about 5",
-			best >= 4 && best <= 7 && greedy[5] > .99*greedy[best], "another policy stands under the name of greedy",
+			best >= 4 && best <= 7 && greedy[5] > .99*greedy[best], "",
 			"%d (%.4f; with 5 it is %.4f)", best, greedy[best], greedy[5]),
 		samplingVerdict(where, "greedy is never expected to do worse than proportional", "at any sample size", least > -1e-9, "",
 			"greedy less proportional is %.4f at the least", least))
@@ -72,10 +72,10 @@ func (u samplingRules) exampleTwo(s Setting) []Claim {
 	}
 	return []Claim{
 		samplingVerdict("example 2", "proportional downloads 62 and 18 more pages and greedy 80 of the first site", "0.56 and 0.65",
-			near(proportional, .56, .005) && near(greedy, .65, .005) && shares[0] == 62 && shares[1] == 18, "another policy stands under the name",
+			near(proportional, .56, .005) && near(greedy, .65, .005) && shares[0] == 62 && shares[1] == 18, "",
 			"%d and %d pages; %.4f and %.4f", shares[0], shares[1], proportional, greedy),
 		samplingVerdict("theorem 1", "no way of using the samples is expected to find more than greedy", "always",
-			optimal == instances, "another policy stands under the name of greedy",
+			optimal == instances, "",
 			"in %d of %d drawn instances, each against every way to share the downloads out", optimal, instances),
 	}
 }
@@ -179,7 +179,7 @@ func sampleSizeClaims(cases []sizeCase, answers []sizeAnswer) []Claim {
 		samplingVerdict(where, "the best sample size is about √(N r f(ρt) / 6(ρ̄r − ρ̄)), as printed", "the optimum", offPrinted < 1.3,
 			"the proof takes the mean download for the one that a sample displaces, counts samples as lost that would have been downloaded anyhow, and has a sign and a factor wrong on the way",
 			"off by a factor of up to %.2f; costs up to %.2f %% of the changes", offPrinted, 100*lostPrinted),
-		samplingVerdict(where, "corrected: √(N f(ρt) ρt(1−ρt) / 2(1−r)(ρt − mean below))", "the optimum", offCorrected < 1.3, "another formula stands under the name",
+		samplingVerdict(where, "corrected: √(N f(ρt) ρt(1−ρt) / 2(1−r)(ρt − mean below))", "the optimum", offCorrected < 1.3, "",
 			"off by a factor of up to %.2f; costs up to %.2f %% of the changes", offCorrected, 100*lostCorrected),
 		samplingVerdict(where, "it grows with the square root of the pages of a site", fmt.Sprintf("× %.2f for × %.2f pages", root, root*root),
 			near(grows/root, 1, .2), "", "× %.2f", grows),

@@ -121,12 +121,8 @@ func quantileOf(bins []rhoBin, u float64) float64 {
 func vShapedSet(sizes []int, seed uint64) *siteSet {
 	const likeness = .3
 	chance := rand.New(rand.NewPCG(seed, 1))
-	rho := make([]float64, len(sizes))
-	for i := range rho {
-		// One draw from each of equal slices: every seed has the shape.
-		rho[i] = quantileOf(vShape, (float64(i)+chance.Float64())/float64(len(rho)))
-	}
-	chance.Shuffle(len(rho), func(i, j int) { rho[i], rho[j] = rho[j], rho[i] })
+	_, _, vee := rhoShapes()
+	rho := vee.draw(chance, len(sizes))
 	return drawSites("V-shaped", sizes, 5, chance, func(site int) float64 {
 		return betaDraw(chance, likeness*rho[site], likeness*(1-rho[site]))
 	})
@@ -136,12 +132,8 @@ func vShapedSet(sizes []int, seed uint64) *siteSet {
 // and whose pages are alike.
 func normalSet(sites, pages, cycles int, seed uint64) *siteSet {
 	chance := rand.New(rand.NewPCG(seed, 2))
-	rho := make([]float64, sites)
-	for i := range rho {
-		for rho[i] = -1; rho[i] < 0 || rho[i] > 1; {
-			rho[i] = .5 + .3*chance.NormFloat64()
-		}
-	}
+	_, normal, _ := rhoShapes()
+	rho := normal.draw(chance, sites)
 	return drawSites("normal", evenSizes(sites, sites*pages), cycles, chance, func(site int) float64 { return rho[site] })
 }
 

@@ -102,18 +102,18 @@ func (y *siteCycle) twoStages(share func([]policy.Site, float64) []float64, samp
 }
 
 // inSubsets is two stages on a subset of the sites in each cycle, round and
-// round. High is the part of the pages that change nearly always.
+// round in an order drawn once. High is the part of the pages that change nearly always.
 func inSubsets(share func([]policy.Site, float64) []float64, samples int, high float64) func(*crawl) crawler {
 	return func(c *crawl) crawler {
-		deck, start := newPageDeck(c.siteSet), 0
-		sizes := make([]int, c.sites())
-		for i := range sizes {
-			sizes[i] = c.size(i)
+		deck, order, start := newPageDeck(c.siteSet), c.chance.Perm(c.sites()), 0
+		sizes := make([]int, len(order))
+		for i, site := range order {
+			sizes[i] = c.size(site)
 		}
 		return func(c *crawl) {
 			var subset []int
 			for i := range policy.Subset(sizes, start, policy.SubsetPages(float64(c.downloads), high)) {
-				subset = append(subset, (start+i)%len(sizes))
+				subset = append(subset, order[(start+i)%len(order)])
 			}
 			start = (start + len(subset)) % len(sizes)
 			deck.begin(c, subset).twoStages(share, samples)
@@ -126,6 +126,27 @@ func inSubsets(share func([]policy.Site, float64) []float64, samples int, high f
 // leaves open: downloads that are left over go to the sites that were dropped,
 // the most worth first.
 func (u samplingRules) adaptive(step int, alpha float64) func(*crawl) crawler {
+	return u.adaptiveAt(policy.Threshold, step, alpha)
+}
+
+// A siteThreshold says from which worth on sites are downloaded.
+type siteThreshold func(sites []policy.Site, downloads float64) float64
+
+// softThreshold is the threshold of estimates that are drawn a little towards a
+// half, as if half a page had changed of one more that was sampled. After one
+// sample bare estimates are 0 or 1, and so is a threshold that is one of them:
+// then every site can be told from it, at any confidence.
+func softThreshold(sites []policy.Site, downloads float64) float64 {
+	soft := make([]policy.Site, len(sites))
+	for i, s := range sites {
+		soft[i] = policy.Site{Sampled: 2*s.Sampled + 2, Changed: 2*s.Changed + 1}
+		soft[i].Size = soft[i].Sampled + s.Left()
+	}
+	return policy.Threshold(soft, downloads)
+}
+
+// adaptiveAt is adaptive with another threshold.
+func (u samplingRules) adaptiveAt(threshold siteThreshold, step int, alpha float64) func(*crawl) crawler {
 	interval := func(s policy.Site) policy.Interval { return u.interval(s.Changed, s.Sampled, s.Size, alpha) }
 	return func(c *crawl) crawler {
 		deck := newPageDeck(c.siteSet)
@@ -133,7 +154,7 @@ func (u samplingRules) adaptive(step int, alpha float64) func(*crawl) crawler {
 			y := deck.begin(c, allSites(c.siteSet))
 			open := allSites(c.siteSet) // places
 			for len(open) > 0 && y.left > 0 {
-				open = y.round(open, step, interval)
+				open = y.round(open, step, threshold, interval)
 			}
 			for place, n := range policy.Whole(u.greedy(y.measured(), float64(y.left))) {
 				y.draw(place, n)
@@ -144,14 +165,13 @@ func (u samplingRules) adaptive(step int, alpha float64) func(*crawl) crawler {
 
 // round draws samples of the open sites, downloads those that are above the
 // threshold and returns those that are still open.
-func (y *siteCycle) round(open []int, step int, interval func(policy.Site) policy.Interval) (still []int) {
+func (y *siteCycle) round(open []int, step int, threshold siteThreshold, interval func(policy.Site) policy.Interval) (still []int) {
 	sites := make([]policy.Site, len(open))
 	for i, place := range open {
 		y.sample(place, step)
 		sites[i] = y.sites[place]
 	}
-	threshold := policy.Threshold(sites, float64(y.left))
-	for i, verdict := range policy.Judge(sites, threshold, interval) {
+	for i, verdict := range policy.Judge(sites, threshold(sites, float64(y.left)), interval) {
 		switch place := open[i]; {
 		case verdict == policy.Download:
 			y.draw(place, len(y.pages[place]))

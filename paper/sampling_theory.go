@@ -2,6 +2,7 @@ package paper
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"freshet/policy"
 )
@@ -83,6 +84,17 @@ func rhoShapes() (uniform, normal, vee rhoShape) {
 			return .5 + .3*math.Sqrt2*math.Erfinv(2*(from+u*(1-2*from))-1)
 		}},
 		rhoShape{"V-shaped", func(u float64) float64 { return quantileOf(vShape, u) }}
+}
+
+// draw returns the shares of so many sites, in no order.
+func (d rhoShape) draw(chance *rand.Rand, sites int) []float64 {
+	rho := make([]float64, sites)
+	for i := range rho {
+		// One from each of equal slices: every seed has the shape.
+		rho[i] = d.quantile((float64(i) + chance.Float64()) / float64(sites))
+	}
+	chance.Shuffle(sites, func(i, j int) { rho[i], rho[j] = rho[j], rho[i] })
+	return rho
 }
 
 // mean returns the mean share of the sites between two quantiles.
