@@ -29,7 +29,7 @@ func wicDelayShares(s lab.Score) []float64 {
 
 // delayChart draws a distribution of delays.
 func (set wicSet) delayChart(title string, shares []float64) string {
-	c := plot.Chart{Title: set.titled(title), X: plot.Axis{Caption: "delay (instants of "+set.instant+")", From: -.6, To: wicLate + .6}, Y: plot.Linear("of the changes captured", 0, 1)}
+	c := plot.Chart{Title: set.titled(title), X: plot.Axis{Caption: "delay (instants of " + set.instant + ")", From: -.6, To: wicLate + .6}, Y: plot.Linear("of the changes captured", 0, 1)}
 	for t, share := range shares {
 		label := fmt.Sprint(t)
 		if t == wicLate {
@@ -43,7 +43,7 @@ func (set wicSet) delayChart(title string, shares []float64) string {
 
 // delays is figure 8: how late changes are captured.
 func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
-	about := fmt.Sprintf("How late the captured changes are captured, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3).", wicNoise.FPN, wicNoise.Sigma)
+	about := fmt.Sprintf("How late the captured changes are captured, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3, about as short of their changes).", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Distribution of the delay of captured changes", about, func(set wicSet, f *Figure) error {
 		scores, err := w.atMiddle(ctx, set, set.middle)
 		if err != nil {
@@ -92,7 +92,7 @@ func wicDelayClaims(set wicSet, scores, ample []lab.Score, trimmed lab.Score) []
 	drops := set.claim("figure 8", "with r = 1 few captured changes are captured at once", "drops below [a digit lost in the scan]% (held to 10%, and to less than with r = 0)")
 	drops.Measured = wicPercent(wicZeroPart(scores[last]))
 	drops.Holds = wicZeroPart(scores[last]) < min(.1, wicZeroPart(scores[0]))
-	drops = wicWhy(drops, fmt.Sprintf("The scan has lost the digit; ten percent is the most that one digit can stand for. Here a page has %.1f changes, and a poll that is late for one often meets another that has just come.",
+	drops = wicWhy(drops, fmt.Sprintf("The scan has lost the digit; ten percent is the most that one digit can stand for. Not tested, but likely: as a page has %.1f changes here, a poll that is late for one often meets another that has just come.",
 		float64(scores[last].Changes)/float64(scores[last].Pages)))
 
 	late := set.claim("figure 8", "with r = 1 about half of the captured changes are captured 10 or more instants late", "roughly 50% (held to 35% to 65%)")
@@ -109,7 +109,7 @@ func wicDelayClaims(set wicSet, scores, ample []lab.Score, trimmed lab.Score) []
 
 // balance is figure 9: timeliness against completeness.
 func (w wicStudy) balance(ctx context.Context, s Setting) (Figure, error) {
-	about := fmt.Sprintf("Changes captured and changes captured at once over r, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3).", wicNoise.FPN, wicNoise.Sigma)
+	about := fmt.Sprintf("Changes captured and changes captured at once over r, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3, about as short of their changes).", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Timeliness against completeness", about, func(set wicSet, f *Figure) error {
 		scores, err := w.atMiddle(ctx, set, set.middle)
 		if err != nil {
@@ -154,7 +154,7 @@ func wicTradeoffClaims(set wicSet, total, prompt []float64, after lab.Score) []C
 	return []Claim{
 		wicWhy(complete, fmt.Sprintf("With r = 1 pages that wait are worth nearly the same, until the spread of its next change lifts one above the others: it is polled just before that change, for the one that it has had. With r = 0.8 that one has lost its worth, and the poll comes later, for both. Told %d instants late, so that chances rise only after the change, r = 1 captures %s.",
 			wicReach, wicPercent(after.Recall))),
-		wicWhy(timely, "r = 0 goes by the chance of the present instant alone, which noise has made wrong. It has no guarantee then, and a little memory can do as well."),
+		wicWhy(timely, "Not tested, but likely: r = 0 goes by the chance of the present instant alone, which noise has made wrong. It has no guarantee then, and a little memory can do as well."),
 	}
 }
 

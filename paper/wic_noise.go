@@ -112,7 +112,7 @@ func (w wicStudy) spread(ctx context.Context, s Setting) (Figure, error) {
 		f.Claims = append(f.Claims,
 			wicWhy(e.falls(set.claim("figure 5", "utility falls as the spread grows", "in both graphs the utility decreases with increasing sigma")), wicSlackReason),
 			wicWhy(e.tolerant(set.claim("figure 5", "WIC performs reasonably well at sigma = 4, although chances peak at a tenth", "fairly tolerant of a modest degree of spread (no number; held to half of the utility)"), 4, .5),
-				"Where a page changes several times in a row, as at the end of an auction, the spreads run together and no longer tell which instants they stand for."),
+				"The limit is ours. Not tested, but likely: where a page changes several times in a row, as at the end of an auction, the spreads run together and no longer tell which instants they stand for."),
 			e.depends(set.claim("figure 5", "how much spread costs depends on life and urgency", "append with r = 1 is the best case, overwrite with r = 0 the worst"), 5),
 			between)
 		if !set.real {
@@ -122,7 +122,7 @@ func (w wicStudy) spread(ctx context.Context, s Setting) (Figure, error) {
 	})
 }
 
-const wicSlackReason = "What is greedy at every instant is not best for the whole: where polls are to spare, WIC spends them before the change that it expects and counts its chance for spent, so that less certain chances, or fewer polls, can do better."
+const wicSlackReason = "Not tested, but likely: what is greedy at every instant is not best for the whole: where polls are to spare, WIC spends them before the change that it expects and counts its chance for spent, so that less certain chances, or fewer polls, can do better."
 
 // displaced is figure 5 with spreads whose centres are off by as much as they
 // are wide. The paper's stay on the change, so that the likeliest instant is
@@ -135,8 +135,8 @@ func (w wicStudy) displaced(ctx context.Context, s Setting) (Figure, error) {
 			return err
 		}
 		const where = "figure 5, with displaced spreads"
-		early := "A poll before the change finds nothing, and WIC takes the chance for spent. Where polls are to spare, a narrow spread that comes early is spent sooner than a wide one."
-		why := "The tolerance of spread is in part owed to spreads that stay centred on the change. Where only captures at once count, nothing makes up for not knowing the instant."
+		early := "Not tested, but likely: a poll before the change finds nothing, and WIC takes the chance for spent. Where polls are to spare, a narrow spread that comes early is spent sooner than a wide one."
+		why := "The limit is ours, but the same as in figure 5. The tolerance of spread is in part owed to spreads that stay centred on the change. Where only captures at once count, nothing makes up for not knowing the instant."
 		f.Claims = append(f.Claims,
 			wicWhy(e.falls(set.claim(where, "utility falls as the spread grows, if its centre is off as well", "in both graphs the utility decreases with increasing sigma")), early),
 			wicWhy(e.tolerant(set.claim(where, "WIC performs reasonably well at sigma = 4, if its centre is off as well", "fairly tolerant of a modest degree of spread (no number; held to half of the utility)"), 4, .5), why))
@@ -156,8 +156,8 @@ func (w wicStudy) falsehoods(ctx context.Context, s Setting) (Figure, error) {
 		f.Claims = append(f.Claims,
 			wicWhy(e.falls(set.claim("figure 6", "utility falls as false positives and negatives grow", "decreases with increasing FPN")), wicSlackReason),
 			wicWhy(e.tolerant(set.claim("figure 6", "WIC is fairly tolerant of false positives and negatives (the text says intolerant, and means tolerant)",
-				"no number; held to losing no more than about the share of false chances: 59% left at FPN = 0.4"), 4, .6-wicTolerance),
-				"Polls that go by a false chance are lost, and so is the change that it stood for."),
+				"no number; held to losing no more than the share of false chances: 60% left at FPN = 0.4"), 4, .6),
+				"The limit is ours, and what is left is close to it: a poll that goes by a false chance is lost, and so is the change that it stood for."),
 			e.depends(set.claim("figure 6", "how much false chances cost depends on life and urgency", "append with r = 1 is the best case, overwrite with r = 0 the worst"), 4))
 		return nil
 	})
@@ -189,7 +189,7 @@ func (w wicStudy) between(ctx context.Context, set wicSet, c Claim, n estimate.N
 	c.Measured = fmt.Sprintf("share of the utility lost at sigma = %v, C = %v, r = 0, 0.3, 0.5, 0.8, 1: %s (append) and %s (overwrite)",
 		n.Sigma, set.middle, wicFigures(losses[:rates]), wicFigures(losses[rates:]))
 	c.Holds = slices.Min(losses) >= best-wicTolerance && slices.Max(losses) <= worst+wicTolerance
-	return wicWhy(c, "With r between 0 and 1 worth accrues over the spread and is greatest after the change, so that polls come late (see figure 8). If changes overwrite and r = 1, spread can even help: it announces the next change, and so which page is about to lose the one before."), nil
+	return wicWhy(c, "Not tested, but likely: with r between 0 and 1 worth accrues over the spread and is greatest after the change, so that polls come late (see figure 8). If changes overwrite and r = 1, spread can even help: it announces the next change, and so which page is about to lose the one before."), nil
 }
 
 // wicPeaks claims how high spread chances are at their highest.
