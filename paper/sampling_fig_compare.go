@@ -145,7 +145,7 @@ func comparisonClaims(t contest, means, uneven []float64, z crawlSize) []Claim {
 		samplingVerdict(where, "proportional does about as well as frequency", "similar", apart < .06,
 			fmt.Sprintf("how much proportional wastes depends on the sizes of sites, which were not published: with uneven ones it is %.3f, and frequency %.3f", uneven[ofProportional], uneven[ofFrequency]),
 			"%.3f against %.3f", means[ofProportional], often),
-		samplingVerdict(where, "greedy is better than proportional", "0.75 against what frequency has", greedy > means[ofProportional]+.05 && uneven[ofGreedy] > uneven[ofProportional]+.05, "",
+		samplingVerdict(where, "greedy is better than proportional", "greedy far above proportional", greedy > means[ofProportional]+.05 && uneven[ofGreedy] > uneven[ofProportional]+.05, "",
 			"%.3f against %.3f; with uneven sites %.3f against %.3f", greedy, means[ofProportional], uneven[ofGreedy], uneven[ofProportional]),
 		samplingVerdict("section 4.2", "frequency does as round-robin until it has visited every page, in the fourth cycle", "3½ cycles", same && near(cover, 3.53, .1), "",
 			"%.2f cycles; until then the same in every cycle: %v", cover, same),

@@ -25,8 +25,8 @@ func (u samplingRules) adaptiveSettings(ctx context.Context, s Setting) (Figure,
 		return Figure{}, err
 	}
 	eleven := plot.Chart{Title: "Adaptive by samples at a time (figure 11)", X: logAxis("samples of each site at a time (k)", []int{1, 2, 5, 10, 20, 50, 100}),
-		Y: plot.Linear("ChangeRatio", 0, .8), Lines: []plot.Line{steps.line("adaptive", 0)}}
-	twelve := plot.Chart{Title: "Adaptive by confidence (figure 12)", X: plot.Linear("confidence (α), %", 50, 100), Y: plot.Linear("ChangeRatio", 0, .8)}
+		Y: steps.axis(), Lines: []plot.Line{steps.line("adaptive", 0)}}
+	twelve := plot.Chart{Title: "Adaptive by confidence (figure 12)", X: plot.Linear("confidence (α), %", 50, 100), Y: confidence.axis()}
 	names := []string{"k = 1", "k = 5", "k = 10", "k = 1, soft threshold"}
 	for i, name := range names {
 		twelve.Lines = append(twelve.Lines, confidence.line(name, i))
@@ -176,7 +176,7 @@ const mostCycles = 400
 // set in which each changes in one of twenty cycles; 0 if not soon.
 func (u samplingRules) untilAllSeen(ctx context.Context, seed uint64) (int, error) {
 	chance := rand.New(rand.NewPCG(seed, 6))
-	set := drawSites("rare", evenSizes(40, 2000), 20, chance, func(int) float64 { return 0 })
+	set := drawSites(evenSizes(40, 2000), 20, chance, func(int) float64 { return 0 })
 	for page := range set.pages() {
 		set.cycles[chance.IntN(len(set.cycles))].set(page)
 	}

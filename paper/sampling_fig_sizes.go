@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"freshet/plot"
 	"freshet/policy"
@@ -31,6 +32,18 @@ func (w sweep) line(name string, crawler int) plot.Line {
 		l.Points = append(l.Points, [2]float64{float64(w.at[i]), t.mean})
 	}
 	return l
+}
+
+// axis returns one for the means that begins a little below the least, where
+// they differ too little to be told apart from 0 on.
+func (w sweep) axis() plot.Axis {
+	low, high := 1.0, 0.0
+	for _, trials := range w.trials {
+		for _, t := range trials {
+			low, high = min(low, t.mean), max(high, t.mean)
+		}
+	}
+	return plot.Linear("ChangeRatio (not from 0)", math.Floor(low*20-.5)/20, math.Ceil(high*20+.5)/20)
 }
 
 // mean returns what a crawler came to at a setting.

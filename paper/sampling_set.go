@@ -37,7 +37,6 @@ func (b pageBits) count() (n int) {
 // A siteSet is sites of pages, and which pages change in which cycle of
 // downloads. When the cycles are over they begin again.
 type siteSet struct {
-	name   string
 	from   []int // of each site its first page, and at the end how many pages there are
 	cycles []pageBits
 }
@@ -72,8 +71,8 @@ func (s *siteSet) perCycle() float64 {
 
 // drawSites makes up a set of sites of the given sizes. Rate draws how often a
 // page of a site changes.
-func drawSites(name string, sizes []int, cycles int, chance *rand.Rand, rate func(site int) float64) *siteSet {
-	s := &siteSet{name: name, from: []int{0}}
+func drawSites(sizes []int, cycles int, chance *rand.Rand, rate func(site int) float64) *siteSet {
+	s := &siteSet{from: []int{0}}
 	for _, n := range sizes {
 		s.from = append(s.from, s.pages()+n)
 	}
@@ -123,7 +122,7 @@ func vShapedSet(sizes []int, seed uint64) *siteSet {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	_, _, vee := rhoShapes()
 	rho := vee.draw(chance, len(sizes))
-	return drawSites("V-shaped", sizes, 5, chance, func(site int) float64 {
+	return drawSites(sizes, 5, chance, func(site int) float64 {
 		return betaDraw(chance, likeness*rho[site], likeness*(1-rho[site]))
 	})
 }
@@ -134,7 +133,7 @@ func normalSet(sites, pages, cycles int, seed uint64) *siteSet {
 	chance := rand.New(rand.NewPCG(seed, 2))
 	_, normal, _ := rhoShapes()
 	rho := normal.draw(chance, sites)
-	return drawSites("normal", evenSizes(sites, sites*pages), cycles, chance, func(site int) float64 { return rho[site] })
+	return drawSites(evenSizes(sites, sites*pages), cycles, chance, func(site int) float64 { return rho[site] })
 }
 
 // evenSizes shares pages out over sites as evenly as can be.
@@ -188,7 +187,7 @@ func recordedSet(folder, name string, cycle time.Duration) (*siteSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cutting %s into cycles: %w", name, err)
 	}
-	s := &siteSet{name: name}
+	s := &siteSet{}
 	for range g.Instants {
 		s.cycles = append(s.cycles, newPageBits(len(g.Pages())))
 	}

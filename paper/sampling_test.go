@@ -1,12 +1,17 @@
 package paper_test
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet"
+	"freshet/lab"
 	"freshet/paper"
 	"freshet/policy"
 )
@@ -69,7 +74,7 @@ func TestClaimsOnSamplingAtSmallSize(t *testing.T) {
 }
 
 func TestSamplingGivesTheSameBytesForASeed(t *testing.T) {
-	list := samplingAt(paper.Experiments(paper.Sampling), "figure 1", "figure 6", "figures 13 and 14", "figure 15")
+	list := samplingAt(paper.Experiments(paper.Sampling), "figure 1", "figure 6", "figures 13 and 14")
 	figures := func(seed uint64) (f []paper.Figure) {
 		for _, d := range runSampling(t, list, seed) {
 			f = append(f, d.Figure)
@@ -135,5 +140,43 @@ func TestSamplingWithoutTheTracesThatItKnows(t *testing.T) {
 	}
 	if n := len(done[0].SVGs); n != 1 {
 		t.Errorf("%d pictures without any trace, want 1", n)
+	}
+}
+
+// A trace of sites that differ is read in cycles, and sampling finds out which
+// change every week and which once in twenty.
+func TestSamplingOfRecordedSites(t *testing.T) {
+	const sites, pages, weeks = 25, 80, 20
+	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	h := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {
+		for i := range sites * pages {
+			id := freshet.SourceID(fmt.Sprintf("site%d.test/%d", i%sites, i/sites))
+			for week := range weeks {
+				if often := i%sites%5 == 0; (often || i/sites%weeks == week) && !yield(id, start.AddDate(0, 0, 7*week+1)) {
+					return
+				}
+			}
+		}
+	})
+	dir := t.TempDir()
+	if err := h.WriteFile(filepath.Join(dir, "telegram-web.csv.gz")); err != nil {
+		t.Fatal(err)
+	}
+	list := samplingAt(paper.Experiments(paper.Sampling), "figure 6")
+	done, err := paper.Run(t.Context(), list, paper.Setting{Seed: 1, Quick: true, Traces: dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := 0
+	for _, c := range done[0].Claims {
+		if strings.Contains(c.Where, "recorded telegram-web") {
+			recorded++
+			if !c.Holds && strings.HasPrefix(c.Claim, "greedy") {
+				t.Errorf("%s: %s: expected %s, measured %s", c.Where, c.Claim, c.Expected, c.Measured)
+			}
+		}
+	}
+	if recorded != 4 || len(done[0].SVGs) != 2 {
+		t.Errorf("%d claims and %d pictures of recorded sites, want 4 and 2 with that of the generated ones", recorded, len(done[0].SVGs))
 	}
 }
