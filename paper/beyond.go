@@ -28,12 +28,12 @@ func beyondWith(make policyMaker) []Experiment {
 		cost  int
 		run   func(context.Context, Setting, question, policyMaker) (Figure, error)
 	}{
-		{"question 1: from sampling to frequency", 40, handoverFigure},
-		{"question 2: what to sample by", 20, groupsFigure},
-		{"question 3: age and freshness", 3, agesFigure},
-		{"question 4: when it is not uniform", 3, shapesFigure},
-		{"question 5: how far from the limit", 40, distancesFigure},
-		{"question 6: today's products", 30, productsFigure},
+		{"question 1", 40, handoverFigure},
+		{"question 2", 20, groupsFigure},
+		{"question 3", 3, agesFigure},
+		{"question 4", 3, shapesFigure},
+		{"question 5", 40, distancesFigure},
+		{"question 6", 30, productsFigure},
 	}
 	var experiments []Experiment
 	for _, e := range list {

@@ -99,7 +99,7 @@ func kindLabel(s freshet.Source) string {
 }
 
 // groupings are the ways of grouping pages for their samples.
-var groupings = []string{"site", "directory", "kind of content", "learned"}
+var groupings = []string{"site", "directory", "kind of content", "learned group"}
 
 // groupedSampling returns greedy sampling by one of the groupings.
 func groupedSampling(grouping string, c policy.SamplingConfig) freshet.Policy {
@@ -108,7 +108,7 @@ func groupedSampling(grouping string, c policy.SamplingConfig) freshet.Policy {
 		c.Group = policy.DirectoryOf
 	case "kind of content":
 		c.Group = kindLabel
-	case "learned":
+	case "learned group":
 		return newRegrouping(func(group func(freshet.Source) string) freshet.Policy {
 			c.Group = group
 			return policy.NewSampling(c)
@@ -123,7 +123,7 @@ func groupsFigure(ctx context.Context, s Setting, q question, _ policyMaker) (Fi
 }
 
 func groupsWith(ctx context.Context, s Setting, q question, sampling func(string, policy.SamplingConfig) freshet.Policy) (Figure, error) {
-	w := webOfSites{Sites: sized(s, 60, 30), Directories: 8, Pages: sized(s, 50, 30), Cycles: sized(s, 30, 20), Likeness: 5, Seed: s.Seed}
+	w := webOfSites{Sites: sized(s, 60, 20), Directories: 8, Pages: sized(s, 50, 25), Cycles: sized(s, 30, 16), Likeness: 5, Seed: s.Seed}
 	downloads := w.pages() / 4
 	f := Figure{
 		Title: "Sampling by directory, by content and by learned group",
@@ -167,7 +167,7 @@ func groupsWith(ctx context.Context, s Setting, q question, sampling func(string
 		q.finding("And by groups that are learned?", "at least as good as by site, whatever it is that decides", learnedLeast(ratios, "site") > .99,
 			"groups have to be learned first, and pages that are seldom polled stay unknown",
 			"%.3f, %.3f and %.3f where site, directory and kind decide; at the least %s of sampling by site, and %s of the best of the given groupings",
-			bySite["learned"], byDirectory["learned"], byKind["learned"], percent(learnedLeast(ratios, "site")), percent(learnedLeast(ratios, groupings[:3]...))),
+			bySite["learned group"], byDirectory["learned group"], byKind["learned group"], percent(learnedLeast(ratios, "site")), percent(learnedLeast(ratios, groupings[:3]...))),
 	}
 	return f, nil
 }
@@ -181,7 +181,7 @@ func learnedLeast(ratios map[string]map[string]float64, others ...string) float6
 		for _, name := range others {
 			best = max(best, of[name])
 		}
-		least = min(least, of["learned"]/best)
+		least = min(least, of["learned group"]/best)
 	}
 	return least
 }

@@ -131,7 +131,7 @@ func (r relayed) crossing() int {
 
 // handoverFigure answers when to move from sampling to frequency.
 func handoverFigure(ctx context.Context, s Setting, q question, make policyMaker) (Figure, error) {
-	w := webOfSites{Sites: sized(s, 100, 30), Directories: 1, Pages: sized(s, 250, 100), Cycles: sized(s, 64, 32), By: "site", Seed: s.Seed}
+	w := webOfSites{Sites: sized(s, 100, 24), Directories: 1, Pages: sized(s, 200, 80), Cycles: sized(s, 64, 32), By: "site", Seed: s.Seed}
 	webs := []struct {
 		name     string
 		likeness float64
@@ -139,7 +139,7 @@ func handoverFigure(ctx context.Context, s Setting, q question, make policyMaker
 		found    relayed
 	}{
 		{name: "pages of a site differ", likeness: .3},
-		{name: "pages of a site are alike", likeness: 100},
+		{name: "pages of a site alike", likeness: 100},
 		{name: "pages differ and drift", likeness: .3, drift: .05},
 	}
 	for i := range webs {
@@ -157,8 +157,8 @@ func handoverFigure(ctx context.Context, s Setting, q question, make policyMaker
 		About: fmt.Sprintf("Cho and Ntoulas ask in section 6 when to move from sampling to the frequency of each page, and what to do if frequencies change. %d sites of %d pages, shares of changing pages V-shaped over the sites, %d%% of the pages downloaded in a cycle, %d cycles; %d samples of each site. Greedy sampling hands over to the policy frequency, which has seen all outcomes so far, after 0, 1, 2, 4 ... cycles. Pages differ: each site's pages have chances of change drawn from a beta distribution with weight 0.3; alike: with weight 100; drift: a page draws its chance anew in one cycle of twenty. Seed %d.",
 			w.Sites, w.Pages, int(100*relayShare), w.Cycles, w.samples(), s.Seed),
 	}
-	table := Table{Head: []string{"handover after cycle"}}
-	over := plot.Chart{Title: "ChangeRatio over all cycles, by when sampling hands over", X: handoverAxis(webs[0].found.after), Y: plot.Linear("ChangeRatio", 0, 1)}
+	table := Table{Head: []string{"handover"}}
+	over := plot.Chart{Title: "ChangeRatio over all cycles, by when sampling hands over", X: handoverAxis(webs[0].found.after), Y: plot.Linear("ChangeRatio", .6, 1)}
 	for k, web := range webs {
 		table.Head = append(table.Head, web.name)
 		line := plot.Line{Name: web.name}
@@ -199,11 +199,11 @@ func handoverAxis(after []int) plot.Axis {
 func handoverName(after, cycles int) string {
 	switch after {
 	case 0:
-		return "0 (frequency alone)"
+		return "frequency alone"
 	case cycles:
-		return "never (sampling alone)"
+		return "sampling alone"
 	}
-	return fmt.Sprint(after)
+	return fmt.Sprintf("after %d cycles", after)
 }
 
 func handoverClaims(q question, cycles int, differ, alike, drift relayed) []Claim {

@@ -113,6 +113,14 @@ type entry struct {
 	Done
 }
 
+// Place returns where in its paper the experiment is, unless the title says so.
+func (e entry) Place() string {
+	if strings.HasPrefix(strings.ToLower(e.Figure.Title), strings.ToLower(e.Where)) {
+		return ""
+	}
+	return e.Where
+}
+
 // An objection is a claim that does not hold, and where it is in the report.
 type objection struct {
 	Anchor string
@@ -152,7 +160,8 @@ func (r Report) Write(w io.Writer) error {
 	}
 	tools := template.FuncMap{
 		"svg":     func(s string) template.HTML { return template.HTML(s) }, // drawn by package plot, which escapes
-		"figures": isFigure,
+		"figure":  isFigure,
+		"figures": hasFigures,
 	}
 	t, err := template.New("report").Funcs(tools).Parse(reportPage)
 	if err != nil {
@@ -175,6 +184,11 @@ func anchor(d Done, place int) string {
 		return '-'
 	}, d.Where)
 	return fmt.Sprintf("%s-%d-%s", d.Experiment.Paper, place+1, plain)
+}
+
+// hasFigures reports whether a column of a table holds figures.
+func hasFigures(t Table, column int) bool {
+	return len(t.Rows) > 0 && column < len(t.Rows[0]) && isFigure(t.Rows[0][column])
 }
 
 // isFigure reports whether a cell of a table is a number, with or without a
