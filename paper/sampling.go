@@ -18,7 +18,7 @@ func (u samplingRules) experiments() []Experiment {
 		{Where: "figure 6", Cost: 3, Run: u.comparison},
 		{Where: "figure 7", Cost: 7, Run: u.sampleCounts},
 		{Where: "figures 8 and 9", Cost: 12, Run: u.resources},
-		{Where: "figure 10", Cost: 8, Run: u.longTerm},
+		{Where: "figure 10", Cost: 15, Run: u.longTerm},
 		{Where: "figures 11 and 12", Cost: 10, Run: u.adaptiveSettings},
 		{Where: "figures 13 and 14", Cost: 2, Run: u.greediness},
 		{Where: "figure 15", Cost: 2, Run: u.normalSites},

@@ -70,7 +70,7 @@ func stepClaims(w sweep) []Claim {
 		samplingVerdict(where, "performance falls as k grows", "decreases", ten > w.mean(0, 50) && w.mean(0, 50) > w.mean(0, 100), "",
 			"%.3f, %.3f, %.3f for k = 10, 50, 100", ten, w.mean(0, 50), w.mean(0, 100)),
 		samplingVerdict(where, "the smaller k, the better", "best at the smallest k", best == 1,
-			"with k = 1 a site is judged after 2 or 3 samples, and often wrongly: the paper says so of figure 12 itself", "best at k = %d (%.3f); %.3f with k = 1", best, top, w.mean(0, 1)),
+			"with k = 1 sites are judged after one sample or a few, and often wrongly; the paper says so of figure 12 itself", "best at k = %d (%.3f); %.3f with k = 1", best, top, w.mean(0, 1)),
 		samplingVerdict(where, "the loss is small up to k = 10", "relatively small", top-ten < .02, "", "%.3f with k = 10, %.3f at best", ten, top),
 	}
 }

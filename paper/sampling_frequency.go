@@ -15,11 +15,13 @@ type rateEstimate func(known policy.Evidence, general float64) float64
 func likelyRate(known policy.Evidence, general float64) float64 { return known.Shrunk(general, .5) }
 
 // cautiousRate is a rate that the true one hardly exceeds: a page that never
-// changed may for all one knows change three times in the time that it was
-// watched for (with 95 % confidence). It takes every change for the only one
-// since the download before.
-func cautiousRate(known policy.Evidence, _ float64) float64 {
-	return (known.Changes + 3) / (known.Changed + known.Same)
+// changed may for all one knows have so many changes, the allowance, in the time
+// that it was watched for. It takes every change for the only one since the
+// download before.
+func cautiousRate(allowance float64) rateEstimate {
+	return func(known policy.Evidence, _ float64) float64 {
+		return (known.Changes + allowance) / (known.Changed + known.Same)
+	}
 }
 
 // frequency learns how often each page changes and downloads those that have

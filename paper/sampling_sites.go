@@ -1,8 +1,6 @@
 package paper
 
-import (
-	"freshet/policy"
-)
+import "freshet/policy"
 
 // samplingRules are the parts of package policy that the experiments try. Only
 // tests put others in their place.
@@ -20,15 +18,15 @@ func rulesOfPolicy() samplingRules {
 	}
 }
 
-// A siteCycle is a cycle of sampling some sites.
+// A siteCycle is a cycle of sampling some sites. Their places are drawn anew for
+// each, so that none is preferred among equals.
 type siteCycle struct {
 	*crawl
-	order []int         // the sites, as drawn for the cycle, so that none is preferred among equals
-	sites []policy.Site // by place in order
-	pages [][]int32     // the same: those not yet downloaded come last
+	sites []policy.Site // by place
+	pages [][]int32     // by place: those not yet downloaded
 }
 
-// A pageDeck is the pages of every site in the order in which they are drawn.
+// A pageDeck is the pages of every site, each in the order of the last draw.
 type pageDeck [][]int32
 
 func newPageDeck(s *siteSet) pageDeck {
@@ -43,7 +41,7 @@ func newPageDeck(s *siteSet) pageDeck {
 
 // begin begins a cycle of the given sites.
 func (d pageDeck) begin(c *crawl, sites []int) *siteCycle {
-	y := &siteCycle{crawl: c, order: sites}
+	y := &siteCycle{crawl: c}
 	c.chance.Shuffle(len(sites), func(i, j int) { sites[i], sites[j] = sites[j], sites[i] })
 	for _, site := range sites {
 		y.sites = append(y.sites, policy.Site{Size: len(d[site])})
@@ -92,6 +90,7 @@ func allSites(s *siteSet) []int {
 	return sites
 }
 
+// twoStages spends the downloads of the cycle.
 func (y *siteCycle) twoStages(share func([]policy.Site, float64) []float64, samples int) {
 	for place := range y.sites {
 		y.sample(place, samples)
@@ -102,7 +101,8 @@ func (y *siteCycle) twoStages(share func([]policy.Site, float64) []float64, samp
 }
 
 // inSubsets is two stages on a subset of the sites in each cycle, round and
-// round in an order drawn once. High is the part of the pages that change nearly always.
+// round in an order drawn once. High is the part of the pages that change nearly
+// always.
 func inSubsets(share func([]policy.Site, float64) []float64, samples int, high float64) func(*crawl) crawler {
 	return func(c *crawl) crawler {
 		deck, order, start := newPageDeck(c.siteSet), c.chance.Perm(c.sites()), 0
