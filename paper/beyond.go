@@ -28,12 +28,12 @@ func beyondWith(make policyMaker) []Experiment {
 		cost  int
 		run   func(context.Context, Setting, question, policyMaker) (Figure, error)
 	}{
-		{"question 1", 40, handoverFigure},
-		{"question 2", 20, groupsFigure},
-		{"question 3", 3, agesFigure},
-		{"question 4", 3, shapesFigure},
-		{"question 5", 40, distancesFigure},
-		{"question 6", 30, productsFigure},
+		{"question 1", 45, handoverFigure},
+		{"question 2", 12, groupsFigure},
+		{"question 3", 5, agesFigure},
+		{"question 4", 2, shapesFigure},
+		{"question 5", 25, distancesFigure},
+		{"question 6", 10, productsFigure},
 	}
 	var experiments []Experiment
 	for _, e := range list {

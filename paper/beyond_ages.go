@@ -247,7 +247,7 @@ func (a agesOf) claims(q question, schedules []schedule) []Claim {
 	}
 	uniform, optimal, modeled, forAge := at["uniform"], at["optimal"], at["modeled"], at["for age"]
 	younger, modeledYounger, fresher := 0, 0, 0
-	loss, price := 0.0, 0.0
+	loss, price, worst := 0.0, 0.0, 0
 	for n := range mostHourlyPolls {
 		if a.age[optimal][n] < a.age[uniform][n] {
 			younger++
@@ -258,7 +258,9 @@ func (a agesOf) claims(q question, schedules []schedule) []Claim {
 		if a.fresh[optimal][n] > a.fresh[uniform][n] {
 			fresher++
 		}
-		loss = max(loss, a.age[optimal][n]/max(1e-9, a.age[forAge][n])-1)
+		if d := a.age[optimal][n] - a.age[forAge][n]; d > loss {
+			loss, worst = d, n
+		}
 		price = max(price, a.recall[optimal][n]-a.recall[forAge][n])
 	}
 	return []Claim{
@@ -268,8 +270,8 @@ func (a agesOf) claims(q question, schedules []schedule) []Claim {
 		q.finding("Is the copy also fresher than by uniform polls? ("+a.name+")", "for most numbers of polls", fresher*2 > mostHourlyPolls, "polls that wait for the last of several changes are late for the first",
 			"fresher for %d of %d; at 2, 4 and 8 an hour %.3f, %.3f, %.3f against %.3f, %.3f, %.3f", fresher, mostHourlyPolls,
 			a.fresh[optimal][1], a.fresh[optimal][3], a.fresh[optimal][7], a.fresh[uniform][1], a.fresh[uniform][3], a.fresh[uniform][7]),
-		q.finding("How far is it from a plan for age? ("+a.name+")", "not far: at most a quarter older", loss <= .25, "polls for capture go where changes crowd, and leave the rest of the hour to grow old",
-			"up to %s older than the plan for age, for one to ten polls an hour", percent(loss)),
+		q.finding("How far is it from a plan for age? ("+a.name+")", "not far: at most a minute older", loss <= 1, "polls for capture wait until everything has come, and what came first grows old",
+			"up to %.2f minutes older, at %d polls an hour: %.2f against %.2f", loss, worst+1, a.age[optimal][worst], a.age[forAge][worst]),
 		q.finding("And what does a plan for age cost in recall? ("+a.name+")", "little: at most five changes of a hundred", price <= .05, "a plan for age does not part changes that crowd",
 			"up to %.3f of recall", price),
 	}

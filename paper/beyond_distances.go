@@ -248,7 +248,7 @@ func distancesFigure(ctx context.Context, s Setting, q question, make policyMake
 		q.finding("Does it pay to learn at all, beginning with nothing?", "yes: the best policy that learns captures more than polls spread blindly", l.mean(best) > blind,
 			"the histories are too short to learn from", "%s %s of the limit, blind polls %s, on the average", best, percent(l.mean(best)), percent(blind)),
 		q.finding("Do plans by the hour capture more where pages keep to a minute of it?", "yes, more than the same polls spaced evenly by how often each page changes",
-			l.on("cyclic", "periodic") > l.on("frequency", "periodic"), "a change lasts until the next one, an hour or more later, so a poll at any minute captures it; the minute matters for how soon, and a part of the polls goes into learning it",
+			l.on("cyclic", "periodic") > l.on("frequency", "periodic"), "a change lasts until the next one, an hour or more later, so a poll at any minute captures it; and a part of the polls goes into learning the minute",
 			"periodic: cyclic %s of the limit, delayed by %.1f instants, frequency %s, delayed by %.1f", percent(l.on("cyclic", "periodic")), l.delay("cyclic", "periodic"), percent(l.on("frequency", "periodic")), l.delay("frequency", "periodic")),
 		q.finding("Does WIC stay ahead of CAM by this measure too?", "yes, with the same noisy forecast", l.mean("wic@noisy") > l.mean("cam@noisy"),
 			"a plan for the epoch does as well where nothing is overwritten soon", "wic %s, cam %s of the limit", percent(l.mean("wic@noisy")), percent(l.mean("cam@noisy"))),
