@@ -47,11 +47,12 @@ func beyondWith(make policyMaker) []Experiment {
 type question string
 
 // finding returns what was found: what was asked or guessed, what came out, and
-// whether the guess was right; why is said only where it was not.
+// whether the guess was right. Where it was not, a likely reason is given; no
+// experiment of its own has shown it.
 func (q question) finding(claim, guess string, holds bool, why, measured string, args ...any) Claim {
 	c := Claim{Paper: Beyond, Where: string(q), Claim: claim, Expected: guess, Measured: fmt.Sprintf(measured, args...), Holds: holds}
 	if !holds {
-		c.Why = why
+		c.Why = "Likely, but not tested apart: " + why + "."
 	}
 	return c
 }
