@@ -271,7 +271,7 @@ func (a agesOf) claims(q question, schedules []schedule) []Claim {
 			"fresher for %d of %d; at 2, 4 and 8 an hour %.3f, %.3f, %.3f against %.3f, %.3f, %.3f", fresher, mostHourlyPolls,
 			a.fresh[optimal][1], a.fresh[optimal][3], a.fresh[optimal][7], a.fresh[uniform][1], a.fresh[uniform][3], a.fresh[uniform][7]),
 		q.finding("How far is it from a plan for age? ("+a.name+")", "not far: at most a minute older", loss <= 1, "polls for capture wait until everything has come, and what came first grows old",
-			"up to %.2f minutes older, at %d polls an hour: %.2f against %.2f", loss, worst+1, a.age[optimal][worst], a.age[forAge][worst]),
+			"up to %.2f minutes older (N = %d polls an hour: %.2f against %.2f)", loss, worst+1, a.age[optimal][worst], a.age[forAge][worst]),
 		q.finding("And what does a plan for age cost in recall? ("+a.name+")", "little: at most five changes of a hundred", price <= .05, "a plan for age does not part changes that crowd",
 			"up to %.3f of recall", price),
 	}
