@@ -118,15 +118,18 @@ func (r relayed) best() (after int, ratio float64) {
 	return after, ratio
 }
 
-// crossing returns from which cycle on frequency alone is ahead of sampling
-// alone to the end; one past the last if never.
-func (r relayed) crossing() int {
-	a, b := r.frequency().curve(1), r.sampling().curve(1)
-	at := len(a)
-	for at > 0 && a[at-1][1] > b[at-1][1] {
+// crossing says from which cycle on frequency alone has found more than sampling
+// alone, counted from the beginning: single cycles fluctuate too much to tell.
+func (r relayed) crossing() string {
+	f, s := r.frequency(), r.sampling()
+	at := f.last() + 1
+	for at > 1 && f.ratio(0, at-1) > s.ratio(0, at-1) {
 		at--
 	}
-	return at + 1
+	if at > f.last() {
+		return "never"
+	}
+	return fmt.Sprintf("from cycle %d on", at)
 }
 
 // handoverFigure answers when to move from sampling to frequency.
@@ -221,10 +224,10 @@ func handoverClaims(q question, cycles int, differ, alike, drift relayed) []Clai
 			"best after %d cycles: ChangeRatio %.3f over all; frequency alone %.3f, sampling alone %.3f", after, best, of(differ.frequency()), of(differ.sampling())),
 		q.finding("Does the handover spare the tour of all pages that frequency begins with?", "no, it puts it off: right after it fewer downloads find a change than if one had gone on sampling",
 			dip < sampled, "by then sampling has seen nearly all pages", "handover after %d cycles: the next three %.3f, sampling in the same three %.3f", tour, dip, sampled),
-		q.finding("Does it depend on how alike the pages of a site are?", "frequency alone overtakes sampling alone later, or gains less by it, where they are alike",
-			alike.crossing() > differ.crossing() || alikeBest-alikeSampling < best-of(differ.sampling()), "the two webs are not far enough apart",
-			"overtakes for good from cycle %d where pages differ and %d where they are alike; the best handover (after %d and %d) gains %.3f and %.3f over sampling alone",
-			differ.crossing(), alike.crossing(), after, alikeAfter, best-of(differ.sampling()), alikeBest-alikeSampling),
+		q.finding("Does it depend on how alike the pages of a site are?", "the move gains less over sampling alone where they are alike",
+			alikeBest-alikeSampling < best-of(differ.sampling()), "the two webs are not far enough apart",
+			"the best handover (after %d cycles where pages differ, %d where they are alike) gains %.3f and %.3f; frequency alone has found more than sampling alone %s where they differ, %s where they are alike",
+			after, alikeAfter, best-of(differ.sampling()), alikeBest-alikeSampling, differ.crossing(), alike.crossing()),
 		q.finding("And if the frequencies themselves change?", "the move pays less than where they stay, but it still pays",
 			driftBest > of(drift.sampling()) && driftBest-of(drift.sampling()) < best-of(differ.sampling()), "pages drift too slowly, or too fast, for these cycles",
 			"best after %d cycles: %.3f against %.3f of sampling alone, a gain of %.3f; without drift a gain of %.3f", driftAfter, driftBest, of(drift.sampling()), driftBest-of(drift.sampling()), best-of(differ.sampling())),
