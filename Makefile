@@ -56,7 +56,7 @@ hold: build ## 10,000 sources at 500 polls a second for ten minutes
 	$(BIN) bench hold --sources 10000 --rate 500/s --for 10m
 
 .PHONY: storage
-storage: ## compare stored bytes with git and zstd on the series in $$FRESHET_BODIES
+storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
 	$(GO) test -run TestSeries -count=1 -v ./sqlite
 
