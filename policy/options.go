@@ -94,11 +94,12 @@ func (o *options) finish(name string) error {
 	if o.err != nil {
 		return o.err
 	}
-	for _, key := range slices.Sorted(maps.Keys(o.given)) {
-		if len(o.known) == 0 {
-			return badOption(fmt.Sprintf("%s has no options, and %s is given", name, key))
-		}
-		return badOption(fmt.Sprintf("%s has no option %s; it has %s", name, key, strings.Join(o.known, ", ")))
+	if len(o.given) == 0 {
+		return nil
 	}
-	return nil
+	key := slices.Min(slices.Collect(maps.Keys(o.given)))
+	if len(o.known) == 0 {
+		return badOption(fmt.Sprintf("%s has no options, and %s is given", name, key))
+	}
+	return badOption(fmt.Sprintf("%s has no option %s; it has %s", name, key, strings.Join(o.known, ", ")))
 }

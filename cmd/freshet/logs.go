@@ -15,7 +15,7 @@ func (p *program) newLogger(w io.Writer, form string, level *slog.LevelVar) *slo
 	case form == "json":
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 	case p.colours(w):
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
