@@ -43,6 +43,10 @@ type Source struct {
 	// budget and the host allow. Zero means unbounded.
 	MinGap, MaxGap time.Duration
 
+	// Level is how soon changes are wanted, if somebody said so. It does not
+	// bend the budget: where the budget cannot keep it there is an alarm.
+	Level ServiceLevel
+
 	Keep    Keep      // how much history to keep of this source
 	Origin  Origin    // who added it
 	Created time.Time // when it was first added

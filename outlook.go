@@ -1,0 +1,107 @@
+package freshet
+
+import (
+	"math"
+	"time"
+)
+
+// A Range is an estimate and how far it can be trusted: nine times in ten the
+// truth is expected to lie between Low and High.
+type Range struct {
+	Mean, Low, High float64
+}
+
+// An Outlook is what is thought of a source at a moment, from what polls of it
+// and of its like have found.
+type Outlook struct {
+	At    time.Time // the moment
+	Since time.Time // when the source was last seen; zero if never
+
+	Rate     Range   // changes a second, around At
+	Expected float64 // changes since it was last seen
+	Chance   float64 // that there was at least one
+
+	Worth float64   // of a poll at At, for its cost
+	Price float64   // what a poll must be worth to be made under the present budget; zero if not known
+	Due   time.Time // when the worth is expected to reach the price; zero if it is not in sight
+
+	Tally // of what it did until now
+}
+
+// A Tally counts what became of changes, as far as can be told from polls: a
+// poll shows that a source has changed since it was last seen, but neither how
+// often nor when. Tallies of several sources add up. What is long past counts
+// for less, so that a Tally speaks of the present.
+type Tally struct {
+	Polls    float64 // that saw the source
+	Captured float64 // changes that a poll has seen
+	Happened float64 // changes that are thought to have happened, seen or not
+	Variance float64 // of what is thought to have happened
+
+	Delay   float64 // seconds between changes and their capture, expected, summed over the captured
+	Watched float64 // seconds of the source's life
+	Stale   float64 // of those, in which our copy was expected to be out of date
+	Age     float64 // integral over Watched of how long our copy had been out of date, in square seconds
+}
+
+// Add returns both tallies as one.
+func (t Tally) Add(o Tally) Tally {
+	return Tally{
+		Polls: t.Polls + o.Polls, Captured: t.Captured + o.Captured,
+		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance,
+		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age,
+	}
+}
+
+// Scale returns the tally with everything it counts multiplied by f.
+func (t Tally) Scale(f float64) Tally {
+	return Tally{
+		Polls: t.Polls * f, Captured: t.Captured * f,
+		Happened: t.Happened * f, Variance: t.Variance * f,
+		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f,
+	}
+}
+
+// Share returns the estimated share of changes that were captured. Without any
+// change there was nothing to miss.
+func (t Tally) Share() Range {
+	if t.Happened <= 0 {
+		return Range{Mean: 1, Low: 1, High: 1}
+	}
+	// What is uncertain is how many were missed: log-normal, so that it stays
+	// above zero and has the mean and the variance that are thought.
+	missed := max(0, t.Happened-t.Captured)
+	if missed == 0 {
+		return Range{Mean: 1, Low: 1, High: 1}
+	}
+	const z = 1.6449 // of the normal distribution, for nine in ten
+	spread := math.Sqrt(math.Log1p(t.Variance / (missed * missed)))
+	middle := missed * math.Exp(-spread*spread/2)
+	of := func(missed float64) float64 { return t.Captured / (t.Captured + missed) }
+	return Range{Mean: of(missed), Low: of(middle * math.Exp(z*spread)), High: of(middle * math.Exp(-z*spread))}
+}
+
+// MeanDelay returns the expected time between a change and its capture.
+func (t Tally) MeanDelay() time.Duration {
+	if t.Captured <= 0 {
+		return 0
+	}
+	return time.Duration(t.Delay / t.Captured * float64(time.Second))
+}
+
+// Freshness returns the expected share of time in which our copy was up to date.
+func (t Tally) Freshness() float64 {
+	if t.Watched <= 0 {
+		return 1
+	}
+	return max(0, 1-t.Stale/t.Watched)
+}
+
+// MeanAge returns for how long, on average over time, our copy had been out of
+// date.
+func (t Tally) MeanAge() time.Duration {
+	if t.Watched <= 0 {
+		return 0
+	}
+	return time.Duration(t.Age / t.Watched * float64(time.Second))
+}
