@@ -20,6 +20,10 @@ type Options struct {
 	Stakes
 	Measures
 
+	// Evidence is how much of the truth a poll shows. It changes what a policy
+	// can learn, not what is captured.
+	Evidence Evidence
+
 	// Look, if set, is shown every poll: which page, at the end of which
 	// instant, and whether it had changed.
 	Look func(page, instant int, changed bool)
@@ -96,7 +100,11 @@ func (w *gridWorld) Begin(_ context.Context, p freshet.Poll) {
 	if changed {
 		o.Result = freshet.Changed
 	}
-	o.Version = 1 + w.scorer.next[page] - w.grid.first[page]
+	happened := w.scorer.next[page] - w.grid.first[page]
+	o.Version = 1 + happened
+	if w.options.Evidence == Dated {
+		o.Modified = w.grid.dateOf(page, happened)
+	}
 	if w.options.Look != nil {
 		w.options.Look(page, w.instant, changed)
 	}

@@ -40,7 +40,7 @@ without a flag.
 Policies: ` + strings.Join(policy.Names, ", ") + `.
 Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 
-` + estimateHelp,
+` + estimateHelp + evidenceHelp,
 		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,cam --budget 1,2,4,8\n" +
 			"  freshet lab compare --policy uniform --policy wic --budget 2 --instant 5m --csv traces/*.csv.gz > scores.csv\n" +
 			"  freshet lab compare --trace feeds.csv --policy uniform,wic --estimate exact --budget 1,2,4 --html feeds.html",

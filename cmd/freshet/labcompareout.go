@@ -22,6 +22,7 @@ var trialColumns = []struct {
 	{"life", func(r trial) string { return r.Life }},
 	{"urgency", func(r trial) string { return r.Urgency }},
 	{"estimate", func(r trial) string { return r.Estimate }},
+	{"evidence", func(r trial) string { return r.Evidence }},
 	{"seed", func(r trial) string { return strconv.FormatUint(r.Seed, 10) }},
 	{"start", func(r trial) string { return r.Start }},
 	{"end", func(r trial) string { return r.End }},

@@ -12,6 +12,7 @@ import (
 
 	"freshet"
 	"freshet/estimate"
+	"freshet/lab"
 	"freshet/policy"
 )
 
@@ -78,6 +79,18 @@ func (f *estimateFlag) Type() string { return "ESTIMATE" }
 func (f *estimateFlag) Set(v string) (err error) {
 	f.Spec, err = estimate.Parse(v)
 	return meant(err, v, each(estimate.Names, baseName)...)
+}
+
+// An evidenceFlag says how much of the truth a poll shows.
+type evidenceFlag struct{ lab.Evidence }
+
+// Type returns what the flag takes, for its help.
+func (f *evidenceFlag) Type() string { return "EVIDENCE" }
+
+// Set reads the name of a kind of evidence.
+func (f *evidenceFlag) Set(v string) (err error) {
+	f.Evidence, err = lab.ParseEvidence(v)
+	return meant(err, v, lab.Bits.String(), lab.Dated.String())
 }
 
 // baseName returns what stands before the colon.

@@ -31,7 +31,7 @@ func (p *program) labReplay() *cobra.Command {
 The budget is polls an instant. A fraction is a rate: what is left over is
 carried, up to one instant's worth and at least one poll.
 
-` + estimateHelp,
+` + estimateHelp + evidenceHelp,
 		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
 			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html",
 		Args: takes(0, 0),
@@ -111,7 +111,7 @@ func (r *labReplay) report(x trial) error {
 	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, formatDuration(r.instant))
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
-	say("policy", "%s, %s, estimate %s, seed %d", x.Policy, anInstant(x.Budget), x.Estimate, x.Seed)
+	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, anInstant(x.Budget), x.Estimate, x.Evidence, x.Seed)
 	b.WriteString("\n")
 	say("captured", "%d, %d of them at once", x.Captured, x.ZeroDelay)
 	say("missed", "%d", x.Missed())

@@ -93,6 +93,7 @@ type labSetting struct {
 	labPeriod
 	labStakes
 	estimate estimateFlag
+	evidence evidenceFlag
 	seed     uint64
 	scale    bool
 	limit    bool
@@ -103,6 +104,7 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labStakes.register(set)
 	l.estimate.Spec = estimate.Spec{Name: "poisson"}
 	set.Var(&l.estimate, "estimate", "who tells wic and cam how likely changes are: "+strings.Join(estimate.Names, ", "))
+	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page has changed), or dated (also when it last did)")
 	set.Uint64Var(&l.seed, "seed", 1, "of what is drawn by chance; the same seed gives the same result")
 	set.BoolVar(&l.scale, "scale", false, "fit the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
 }
@@ -113,6 +115,13 @@ const estimateHelp = `The policies wic and cam ask an estimator how likely chang
 must. The others are for experiments: "exact" reads the trace itself,
 "noisy:FPN,SIGMA" reads it with the share FPN of the changes misplaced and each
 spread over SIGMA instants, and "constant:P" takes all pages for alike.
+`
+
+// evidenceHelp is for the same.
+const evidenceHelp = `
+A poll shows whether the page has changed since it was last seen: bits. With
+--evidence dated it also shows when the page last changed, as Last-Modified or
+the newest item of a feed does: the middle of the instant of the latest change.
 `
 
 // A labTrace is a trace with what is at stake, ready to be replayed.

@@ -15,6 +15,7 @@ type trial struct {
 	Life     string  `json:"life"`
 	Urgency  string  `json:"urgency"`
 	Estimate string  `json:"estimate"`
+	Evidence string  `json:"evidence"`
 	Seed     uint64  `json:"seed"`
 
 	Start   string  `json:"start"`
@@ -37,7 +38,7 @@ type trialLimit struct {
 func (l *labSetting) try(ctx context.Context, t *labTrace, policy string, budget float64, o lab.Options) (trial, error) {
 	r := trial{
 		Trace: t.file, Policy: policy, Budget: budget,
-		Life: l.life.String(), Urgency: l.urgency.String(), Estimate: l.estimate.String(), Seed: l.seed,
+		Life: l.life.String(), Urgency: l.urgency.String(), Estimate: l.estimate.String(), Evidence: l.evidence.String(), Seed: l.seed,
 		Start: t.grid.Start.Format(time.RFC3339), End: t.grid.Time(t.grid.Instants).Format(time.RFC3339),
 		Instant: t.grid.Instant.Seconds(),
 	}
@@ -45,7 +46,7 @@ func (l *labSetting) try(ctx context.Context, t *labTrace, policy string, budget
 	if err != nil {
 		return r, err
 	}
-	o.Budget, o.Stakes = budget, t.stakes
+	o.Budget, o.Stakes, o.Evidence = budget, t.stakes, l.evidence.Evidence
 	r.Score, err = lab.Replay(ctx, t.grid, p, o)
 	return r, flagFault(err)
 }
