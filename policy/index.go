@@ -1,0 +1,253 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+
+	"freshet"
+)
+
+// A Value says what polls of a source are worth by its life and urgency, when
+// it changes at a steady rate. With a chance p of a change in each instant, and
+// h(s) = p * urgency(s) * survival(s) of what a change s instants ago is still
+// worth, a poll tau instants after the last one gains
+//
+//	g(tau) = h(0) + h(1) + ... + h(tau-1)
+//
+// and its index is what it gains over the best later moment,
+//
+//	I(tau) = g(tau) - tau*h(tau),
+//
+// because to wait an instant brings h(tau) and delays every later poll, of which
+// each instant of waiting is worth g(tau)/tau. Where polls have a price, a source
+// is best polled when its index comes to it. Weight and cost are the caller's to
+// multiply and to divide by.
+//
+// For overwrite and append with uniform or exponential urgency, bounded by a
+// window or not, both are closed forms, and for last:Z with uniform urgency they
+// are sums of Z terms at most. For all other pairs they are sums over a few ages,
+// as many as tau has binary digits, with an error of about a thousandth. Nothing
+// is allocated. Make one with NewValue, once for all sources that are alike in
+// life and urgency.
+type Value struct {
+	form  valueForm
+	last  int     // changes until one is pushed out; 0 means never
+	decay float64 // of a closed form: the urgency is e^(-decay*t)
+	keep  float64 // instants for which a change counts, its own included
+	ages  *ages   // of a summed form
+}
+
+// A valueForm is a way of working out a Value.
+type valueForm uint8
+
+const (
+	closedForm valueForm = iota // a geometric series
+	listForm                    // the latest changes, late as good as early
+	summedForm                  // a sum over ages
+)
+
+// A ValueConfig says what a Value is of. The zero ValueConfig works.
+type ValueConfig struct {
+	Life    freshet.Life
+	Urgency freshet.Urgency
+
+	// Patience is after how many instants a change has lost all but a third
+	// of its worth where nothing is ever lost and late is as good as early.
+	// There the index would be zero, however much there is to be captured.
+	// Zero means 50 000.
+	Patience float64
+}
+
+// NewValue returns the Value of a life and an urgency.
+func NewValue(c ValueConfig) Value {
+	v := Value{keep: math.Inf(1)}
+	switch c.Life.Kind {
+	case freshet.LifeOverwrite:
+		v.last = 1
+	case freshet.LifeLast:
+		v.last = c.Life.N
+	case freshet.LifeWindow:
+		v.bound(c.Life.N + 1)
+	}
+	switch u := c.Urgency; u.Kind {
+	case freshet.UrgencyUniform:
+	case freshet.UrgencyExp:
+		v.decay = -math.Log(u.A)
+	case freshet.UrgencyWindow:
+		v.bound(int(u.A) + 1)
+	case freshet.UrgencyChordal:
+		v.bound(int(math.Ceil(u.A)))
+		v.form = summedForm
+	case freshet.UrgencyTable:
+		v.bound(len(u.Table))
+		v.form = summedForm
+	case freshet.UrgencyPoly, freshet.UrgencyPolyexp:
+		if u.A > 0 {
+			v.form = summedForm
+		}
+	}
+	if v.form == closedForm && v.last > 1 {
+		v.form = listForm
+		if v.decay > 0 {
+			v.form = summedForm
+		}
+	}
+	if v.form == closedForm && v.last == 0 && v.decay == 0 {
+		v.decay = 1 / cmp.Or(c.Patience, defaultPatience)
+	}
+	if v.form == summedForm {
+		v.ages = newAges(c.Urgency, v.keep)
+	}
+	return v
+}
+
+// defaultPatience is the patience where none is given: a month of minutes.
+const defaultPatience = 50_000
+
+// bound lets a change count for at most n instants.
+func (v *Value) bound(n int) { v.keep = min(v.keep, float64(n)) }
+
+// Gain returns what a poll is expected to capture tau instants after the last
+// one, when x changes are expected since.
+func (v Value) Gain(x, tau float64) float64 {
+	gain, _ := v.gain(x, tau)
+	return gain
+}
+
+// Index returns the advantage of a poll over the best later one, tau instants
+// after the last one, when x changes are expected since. It grows with tau.
+func (v Value) Index(x, tau float64) float64 {
+	if v.form == closedForm && tau < v.keep {
+		return v.closedIndex(x, tau)
+	}
+	gain, slope := v.gain(x, tau)
+	return max(0, gain-tau*slope)
+}
+
+// gain returns the gain, and what an instant of waiting adds to it.
+func (v Value) gain(x, tau float64) (gain, slope float64) {
+	if !(x > 0) || !(tau > 0) {
+		return 0, 0
+	}
+	rate := x / tau
+	over := tau >= v.keep // waiting adds as much as it takes away
+	tau = min(tau, v.keep)
+	p := -math.Expm1(-rate)
+	switch v.form {
+	case closedForm:
+		step := v.step(rate)
+		end := math.Exp(-step * tau)
+		gain, slope = p*geometric(step, tau), p*end
+	case listForm:
+		var stays float64
+		gain, stays = atMost(v.last, rate*tau, tau)
+		slope = p * stays
+	default:
+		gain, slope = v.ages.sum(v.last, rate, tau)
+		gain, slope = p*gain, p*slope
+	}
+	if over {
+		slope = 0
+	}
+	return gain, slope
+}
+
+// step returns by which rate a closed form falls: the urgency falls, and changes
+// are replaced.
+func (v *Value) step(rate float64) float64 {
+	if v.last == 1 {
+		return v.decay + rate
+	}
+	return v.decay
+}
+
+// geometric returns the sum of e^(-step*s) for s from 0 to n-1.
+func geometric(step, n float64) float64 {
+	if step == 0 {
+		return n
+	}
+	return math.Expm1(-step*n) / math.Expm1(-step)
+}
+
+// closedIndex is the index of a closed form. It is worked out as one fraction,
+// of which the parts all but cancel where tau is short.
+func (v *Value) closedIndex(x, tau float64) float64 {
+	if !(x > 0) || !(tau > 0) {
+		return 0
+	}
+	rate := x / tau
+	step := v.step(rate)
+	y := step * tau
+	if y < shortGap && tau >= 1 {
+		// p/(1-e^-step) times the series of the bracket below.
+		t := 1 / tau
+		series := y * y * ((1+t)/2 - y*(1.0/3+t*(1.0/2+t/6)))
+		return series * firstOf(rate, step)
+	}
+	lost := -math.Expm1(-y)     // of a change at the last poll
+	falls := -math.Expm1(-step) // in an instant
+	bracket := lost - tau*falls*(1-lost)
+	if v.last == 1 && v.decay == 0 { // p is falls
+		return max(0, bracket)
+	}
+	return max(0, -math.Expm1(-rate)/falls*bracket)
+}
+
+// shortGap is below which y the series is the better one.
+const shortGap = 1e-4
+
+// firstOf returns (1-e^-a)/(1-e^-b).
+func firstOf(a, b float64) float64 {
+	if a == b {
+		return 1
+	}
+	return math.Expm1(-a) / math.Expm1(-b)
+}
+
+// atMost returns, of the changes of n instants, of which x are expected, how many
+// are among the latest z, and the chance that one more would push none out.
+func atMost(z int, x, n float64) (among, room float64) {
+	p := -math.Expm1(-x / n)
+	if n < float64(z) { // an instant brings one at most
+		return n * p, 1
+	}
+	if z > longList {
+		return atMostMany(float64(z), n*p, math.Sqrt(n*p*(1-p)))
+	}
+	odds := p / (1 - p)
+	if x > 700 || math.IsInf(odds, 1) { // beyond the smallest numbers; hardly anything is left to chance
+		return atMostMany(float64(z), n*p, 0)
+	}
+	term := math.Exp(-x) // the chance of k changes of n
+	for k := range z {
+		room += term
+		among += float64(k) * term
+		left := n - float64(k)
+		if left <= 0 || term == 0 {
+			break
+		}
+		term *= left / float64(k+1) * odds
+	}
+	room = min(1, room)
+	return among + float64(z)*(1-room), room
+}
+
+// longList is how many changes a list holds for their number to be taken for
+// normally distributed.
+const longList = 32
+
+// atMostMany is atMost where the number of changes is normal.
+func atMostMany(z, mean, deviation float64) (among, room float64) {
+	if deviation < 1e-9*z {
+		if mean < z {
+			return mean, 1
+		}
+		return z, 0
+	}
+	d := (mean - z) / deviation
+	over := math.Erfc(-d/math.Sqrt2) / 2
+	density := math.Exp(-d*d/2) / math.Sqrt(2*math.Pi)
+	// There is room while there are at most z-1: half way to z.
+	room = math.Erfc((mean-z+0.5)/deviation/math.Sqrt2) / 2
+	return mean - ((mean-z)*over + deviation*density), room
+}
