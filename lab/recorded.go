@@ -1,0 +1,273 @@
+package lab
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Recorded is what a log of outcomes tells of the past. The log knows of a
+// change only that it fell between two looks at its source, and of several in
+// between that there was at least one: so the history is a likely one and not
+// the truth, and what nobody saw is not in it. The other fields say how far it
+// can be trusted.
+type Recorded struct {
+	History *History // of all sources that were seen, also of those that did not change
+
+	From, To time.Time // the first poll began, the last ended
+	Polls    int       // that were made
+	Failed   int       // of those, that did not see their source
+	First    int       // of those, the first look at a source
+	Reread   int       // of those, the first look under another recipe: whether the source had changed is not known
+
+	Changes  int     // windows in which a source changed: at least so many changes happened
+	Happened float64 // changes that are thought to have happened in those windows, at a steady rate of each source
+	Dated    int     // changes that were put where their source dates them
+
+	Gap      time.Duration // between two looks at a source, the median
+	Width    time.Duration // of the windows that changes fell into, the median
+	WidthP90 time.Duration // the same, of nine in ten
+
+	Silence     time.Duration // the longest time in which nothing was polled
+	SilentSince time.Time     // its beginning
+
+	spans []recordedSpan // by page
+	looks []recordedLook // polls but for first looks, in the order of the log
+}
+
+// A recordedSpan is the time of which the log knows something of a source.
+type recordedSpan struct {
+	from, to int64 // nanoseconds since 1970
+	gone     bool  // no longer watched
+}
+
+// A recordedLook is a poll that a daemon made.
+type recordedLook struct {
+	at     int64 // when it ended
+	page   int32
+	failed bool
+}
+
+// A Reading says how a log of outcomes is read. The zero Reading will do.
+type Reading struct {
+	Place Placement // of changes within their windows
+	Seed  uint64    // of those that are placed by chance
+
+	// Gone, if set, reports whether a source is no longer watched. It then
+	// takes part in replays until its last poll, and not to the end.
+	Gone func(freshet.SourceID) bool
+}
+
+// FromOutcomes reads a log of outcomes, the oldest first, as a daemon has
+// written it. It keeps some twenty bytes of a poll and as many of a change.
+func FromOutcomes(outcomes iter.Seq2[freshet.Outcome, error], r Reading) (*Recorded, error) {
+	l := logReader{reading: r, recorded: &Recorded{}}
+	for o, err := range outcomes {
+		if err != nil {
+			return nil, err
+		}
+		if o.Source != "" { // that of a source which has been purged meanwhile
+			l.read(&o)
+		}
+	}
+	return l.end(), nil
+}
+
+// A logReader reads a log, outcome by outcome.
+type logReader struct {
+	reading  Reading
+	recorded *Recorded
+
+	found   gatherer
+	sources []sourceNotes // by number in found
+	looks   []recordedLook
+	widths  []float32 // seconds, of the window of each change in found
+	gaps    spanCounts
+	windows spanCounts
+}
+
+// sourceNotes is what is kept of a source while a log is read.
+type sourceNotes struct {
+	recordedSpan
+	seen  int64   // when the last poll began that saw it; 0 if none did
+	still float64 // seconds in windows without a change
+}
+
+// read takes in one outcome.
+func (l *logReader) read(o *freshet.Outcome) {
+	r := l.recorded
+	r.Polls++
+	if r.From.IsZero() || o.Began.Before(r.From) {
+		r.From = o.Began
+	}
+	if quiet := o.Began.Sub(r.To); !r.To.IsZero() && quiet > r.Silence {
+		r.Silence, r.SilentSince = quiet, r.To
+	}
+	if o.Ended.After(r.To) {
+		r.To = o.Ended
+	}
+	if !o.Result.Seen() {
+		r.Failed++
+		if page, known := l.found.known[string(o.Source)]; known {
+			l.look(page, o)
+		}
+		return
+	}
+	since, page := l.known(o)
+	switch {
+	case o.Result == freshet.First && since == 0:
+		r.First++
+	case o.Result == freshet.First:
+		r.Reread++
+		l.look(page, o)
+	default:
+		l.look(page, o)
+		l.window(page, since, o)
+	}
+	l.sources[page].seen = o.Began.UnixNano()
+}
+
+// known returns the number of the source of an outcome that saw it, and since
+// when it had not been seen; 0 if it never had.
+func (l *logReader) known(o *freshet.Outcome) (since int64, page int32) {
+	if !o.Since.IsZero() {
+		since = o.Since.UnixNano()
+	}
+	page, ok := l.found.known[string(o.Source)]
+	if !ok {
+		from := since
+		if from == 0 {
+			from = o.Began.UnixNano()
+		}
+		page = l.come(strings.Clone(string(o.Source)), from)
+	}
+	n := &l.sources[page]
+	if since == 0 && o.Result != freshet.First {
+		since = n.seen
+	}
+	n.to = max(n.to, o.Ended.UnixNano())
+	return since, page
+}
+
+// come gives a number to a source that the log knows something of from then on.
+func (l *logReader) come(id string, from int64) int32 {
+	if l.found.known == nil {
+		l.found.known = map[string]int32{}
+	}
+	page := int32(len(l.found.pages))
+	l.found.known[id] = page
+	l.found.pages = append(l.found.pages, freshet.SourceID(id))
+	l.sources = append(l.sources, sourceNotes{recordedSpan: recordedSpan{from: from, to: from}})
+	return page
+}
+
+// look notes a poll.
+func (l *logReader) look(page int32, o *freshet.Outcome) {
+	l.looks = append(l.looks, recordedLook{at: o.Ended.UnixNano(), page: page, failed: !o.Result.Seen()})
+}
+
+// window takes in the time between two looks at a source. Where a clock has
+// jumped back there is none.
+func (l *logReader) window(page int32, since int64, o *freshet.Outcome) {
+	ended := o.Ended.UnixNano()
+	if since == 0 || since >= ended {
+		since = ended - 1
+	} else {
+		l.gaps.add(max(1, o.Began.UnixNano()-since))
+	}
+	if o.Result != freshet.Changed {
+		l.sources[page].still += float64(ended-since) / 1e9
+		return
+	}
+	at, dated := l.reading.place(since, o)
+	if dated {
+		l.recorded.Dated++
+	}
+	l.windows.add(ended - since)
+	l.widths = append(l.widths, float32(float64(ended-since)/1e9))
+	l.found.page, l.found.times = append(l.found.page, page), append(l.found.times, at)
+}
+
+// end closes the books.
+func (l *logReader) end() *Recorded {
+	r := l.recorded
+	r.Changes = len(l.widths)
+	r.Gap = l.gaps.quantile(.5)
+	r.Width, r.WidthP90 = l.windows.quantile(.5), l.windows.quantile(.9)
+	r.Happened = l.happened()
+	r.History = l.found.history()
+	rank := make([]int32, len(l.found.pages)) // by number in found
+	r.spans = make([]recordedSpan, len(rank))
+	for n, id := range l.found.pages {
+		page, _ := slices.BinarySearch(r.History.pages, id)
+		rank[n] = int32(page)
+		r.spans[page] = l.sources[n].recordedSpan
+		r.spans[page].gone = l.reading.Gone != nil && l.reading.Gone(id)
+	}
+	for i := range l.looks {
+		l.looks[i].page = rank[l.looks[i].page]
+	}
+	r.looks = l.looks
+	return r
+}
+
+// happened returns how many changes are thought to have happened in the windows
+// of the changes, by source.
+func (l *logReader) happened() (sum float64) {
+	first := make([]int, len(l.sources)+1) // where each source's widths begin
+	for _, page := range l.found.page {
+		first[page+1]++
+	}
+	for i := range l.sources {
+		first[i+1] += first[i]
+	}
+	sorted, next := make([]float32, len(l.widths)), slices.Clone(first)
+	for c, page := range l.found.page {
+		sorted[next[page]] = l.widths[c]
+		next[page]++
+	}
+	for i, n := range l.sources {
+		sum += expectedChanges(sorted[first[i]:first[i+1]], n.still)
+	}
+	return sum
+}
+
+// instants are lengths of time that people count in.
+var instants = []time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+// Instant returns how finely time is best cut for a replay: about a tenth of
+// the usual gap between two looks at a source. With longer instants all sources
+// would be polled in each, and there would be nothing to choose; shorter ones
+// show nothing more, because the log does not know when within its window a
+// change happened.
+func (r *Recorded) Instant() time.Duration {
+	best := instants[0]
+	for _, d := range instants[1:] {
+		if d <= r.Gap/10 || r.To.Sub(r.From)/best >= mostInstants/2 {
+			best = d
+		}
+	}
+	return best
+}
+
+// Period returns the whole of the log, cut into instants; zero means Instant.
+func (r *Recorded) Period(instant time.Duration) Period {
+	if instant <= 0 {
+		instant = r.Instant()
+	}
+	p := Period{Start: aligned(r.From, instant), End: aligned(r.To, instant).Add(instant), Instant: instant}
+	if math.Abs(float64(r.To.Unix())) > farthest {
+		p.End = r.To // which Quantise refuses, in words
+	}
+	return p
+}
