@@ -16,6 +16,7 @@ const Default = "uniform"
 var Names = []string{
 	"uniform", "round-robin",
 	"wic", "cam",
+	"yardstick",
 	"cyclic",
 	"frequency", "freshness", "age",
 	"sample-greedy", "sample-proportional", "sample-adaptive", "sample-subset",
@@ -82,6 +83,8 @@ func build(name string, at Setting, o *options) freshet.Policy {
 			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,
 			Epoch: o.count("epoch", 0), Slip: o.count("slip", 0),
 		})
+	case "yardstick":
+		return NewYardstick(YardstickConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})
 	case "cyclic":
 		return NewCyclic(cyclicConfig(at, o))
 	case "frequency", "freshness", "age":
