@@ -53,7 +53,7 @@ func TestYardstickLearnsTheHour(t *testing.T) {
 		y.Observe(now, 0, o)
 	}
 	for hour, w := range worth {
-		if hour != 10 && !(w < worth[10]/5) {
+		if hour != 10 && !(w < worth[10]/3) {
 			t.Errorf("an hour is worth %v at %d, and %v at 10, when all changes are; want much less", w, hour, worth[10])
 		}
 	}
