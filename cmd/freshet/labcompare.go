@@ -19,6 +19,7 @@ type labCompare struct {
 	labSetting
 	policies  policiesFlag
 	budgets   numbersFlag
+	store     storeFlags
 	picture   pictureFlags
 	json, csv bool
 }
@@ -27,7 +28,7 @@ func (p *program) labCompare() *cobra.Command {
 	c := labCompare{program: p, budgets: budgets()}
 	var traces []string
 	cmd := &cobra.Command{
-		Use:   "compare --trace FILE... --policy POLICY... --budget POLLS...",
+		Use:   "compare {--trace FILE... --budget POLLS... | --from-store} --policy POLICY...",
 		Short: "Compare policies and budgets over traces, also with what was possible",
 		Long: `Replay every trace under every policy and budget, and hold the scores against
 each other and against the limit: the utility that the best of all schedules
@@ -40,13 +41,20 @@ without a flag.
 Policies: ` + strings.Join(policy.Names, ", ") + `.
 Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 
-` + estimateHelp + evidenceHelp,
+` + estimateHelp + evidenceHelp + fromStoreHelp,
 		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,cam --budget 1,2,4,8\n" +
 			"  freshet lab compare --policy uniform --policy wic --budget 2 --instant 5m --csv traces/*.csv.gz > scores.csv\n" +
-			"  freshet lab compare --trace feeds.csv --policy uniform,wic --estimate exact --budget 1,2,4 --html feeds.html",
+			"  freshet lab compare --trace feeds.csv --policy uniform,wic --estimate exact --budget 1,2,4 --html feeds.html\n" +
+			"  freshet lab compare --from-store --policy uniform,round-robin,frequency --days 14",
 		Args: takes(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			traces = append(traces, args...)
+			if c.json && c.csv {
+				return usagef("compare: --json and --csv are two forms of the same; take one")
+			}
+			if c.store.on {
+				return c.runRecorded(cmd, traces)
+			}
 			switch {
 			case len(traces) == 0:
 				return missing(cmd, "trace", "FILE")
@@ -54,16 +62,23 @@ Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 				return missing(cmd, "policy", "uniform,wic")
 			case len(c.budgets.list) == 0:
 				return missing(cmd, "budget", "1,2,4")
-			case c.json && c.csv:
-				return usagef("compare: --json and --csv are two forms of the same; take one")
 			}
-			return c.run(cmd.Context(), traces)
+			var opened []*labTrace
+			for _, file := range traces {
+				t, err := openTrace(file, &c.labPeriod, &c.labStakes)
+				if err != nil {
+					return err
+				}
+				opened = append(opened, t)
+			}
+			return c.run(cmd.Context(), opened)
 		},
 	}
 	flags := cmd.Flags()
 	tracesFlag(flags, &traces)
 	flags.Var(&c.policies, "policy", "what to poll next; can list several")
 	flags.Var(&c.budgets, "budget", "polls an instant; can list several, and be a fraction")
+	c.store.register(flags)
 	c.labSetting.register(flags)
 	flags.BoolVar(&c.limit, "limit", true, "hold scores against what was possible at all")
 	c.picture.register(flags)
@@ -80,13 +95,9 @@ type contest struct {
 }
 
 // run compares, and shows how it went.
-func (c *labCompare) run(ctx context.Context, traces []string) error {
+func (c *labCompare) run(ctx context.Context, traces []*labTrace) error {
 	var contests []*contest
-	for _, file := range traces {
-		t, err := openTrace(file, &c.labPeriod, &c.labStakes)
-		if err != nil {
-			return err
-		}
+	for _, t := range traces {
 		k := &contest{labTrace: t}
 		for range c.budgets.list {
 			k.trials = append(k.trials, make([]trial, len(c.policies)))
@@ -164,6 +175,9 @@ func (c *labCompare) compete(ctx context.Context, contests []*contest) error {
 // all returns the trials of all contests in order.
 func all(contests []*contest) (list []trial) {
 	for _, k := range contests {
+		if k.recorded != nil {
+			list = append(list, k.recorded.trial(k.labTrace))
+		}
 		for _, row := range k.trials {
 			list = append(list, row...)
 		}
@@ -176,14 +190,20 @@ var comparedHead = []string{"TRACE", "BUDGET", "POLICY", "RECALL", "UTILITY", "O
 
 // rows returns the figures of a contest, for people.
 func (k *contest) rows() (rows [][]string) {
+	add := func(r trial) {
+		of := ""
+		if r.trialLimit != nil {
+			of = fmt.Sprintf("%.1f%%", 100*r.OfLimit)
+		}
+		rows = append(rows, []string{k.name(), number(r.Budget), r.Policy, fmt.Sprintf("%.4f", r.Recall), fmt.Sprintf("%.4f", r.UtilityNormalized), of,
+			fmt.Sprintf("%.2f", r.MeanDelay), fmt.Sprintf("%.4f", r.Freshness), brief(r.AgeSeconds) + "s", fmt.Sprint(r.Polls)})
+	}
+	if k.recorded != nil {
+		add(k.recorded.trial(k.labTrace))
+	}
 	for b, row := range k.trials {
 		for _, r := range row {
-			of := ""
-			if r.trialLimit != nil {
-				of = fmt.Sprintf("%.1f%%", 100*r.OfLimit)
-			}
-			rows = append(rows, []string{k.name(), number(r.Budget), r.Policy, fmt.Sprintf("%.4f", r.Recall), fmt.Sprintf("%.4f", r.UtilityNormalized), of,
-				fmt.Sprintf("%.2f", r.MeanDelay), fmt.Sprintf("%.4f", r.Freshness), brief(r.AgeSeconds) + "s", fmt.Sprint(r.Polls)})
+			add(r)
 		}
 		if k.limits != nil {
 			rows = append(rows, []string{k.name(), number(row[0].Budget), "(limit)", "", k.limitText(b), "100.0%", "", "", "", ""})

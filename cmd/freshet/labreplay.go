@@ -14,6 +14,7 @@ import (
 type labReplay struct {
 	*program
 	labSetting
+	store   storeFlags
 	picture pictureFlags
 	json    bool
 }
@@ -24,18 +25,22 @@ func (p *program) labReplay() *cobra.Command {
 	var policies policiesFlag
 	budget := budgets()
 	cmd := &cobra.Command{
-		Use:   "replay --trace FILE --policy POLICY --budget POLLS",
+		Use:   "replay {--trace FILE --budget POLLS | --from-store} --policy POLICY",
 		Short: "Replay a trace under one policy, and score what it captured",
 		Long: `Let a policy poll its way through a trace and score what it captured.
 
 The budget is polls an instant. A fraction is a rate: what is left over is
 carried, up to one instant's worth and at least one poll.
 
-` + estimateHelp + evidenceHelp,
+` + estimateHelp + evidenceHelp + fromStoreHelp,
 		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
-			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html",
+			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html\n" +
+			"  freshet lab replay --from-store --policy frequency --days 14",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.store.on {
+				return r.runRecorded(cmd, traces, policies, budget.list)
+			}
 			trace, err := one(cmd, "trace", "FILE", traces)
 			if err != nil {
 				return err
@@ -48,13 +53,18 @@ carried, up to one instant's worth and at least one poll.
 			if err != nil {
 				return err
 			}
-			return r.run(cmd.Context(), trace, name, polls)
+			t, err := openTrace(trace, &r.labPeriod, &r.labStakes)
+			if err != nil {
+				return err
+			}
+			return r.run(cmd.Context(), t, name, polls)
 		},
 	}
 	flags := cmd.Flags()
 	tracesFlag(flags, &traces)
 	flags.Var(&policies, "policy", "what to poll next; with options after a colon (see freshet lab compare --help)")
 	flags.Var(&budget, "budget", "polls an instant; can be a fraction")
+	r.store.register(flags)
 	r.labSetting.register(flags)
 	flags.BoolVar(&r.limit, "limit", false, "hold the score against what was possible at all")
 	r.picture.register(flags)
@@ -63,11 +73,7 @@ carried, up to one instant's worth and at least one poll.
 }
 
 // run replays, and shows how it went.
-func (r *labReplay) run(ctx context.Context, file, policy string, budget float64) error {
-	t, err := openTrace(file, &r.labPeriod, &r.labStakes)
-	if err != nil {
-		return err
-	}
+func (r *labReplay) run(ctx context.Context, t *labTrace, policy string, budget float64) error {
 	bar := r.progress("replaying", t.grid.Instants)
 	begins, ends := bar.instants(t.grid.Instants)
 	o := lab.Options{Progress: begins}
@@ -94,10 +100,17 @@ func (r *labReplay) run(ctx context.Context, file, policy string, budget float64
 			return err
 		}
 	}
+	if t.recorded != nil {
+		result.Recorded = t.recorded.figures()
+		result.Recorded.Score = &t.recorded.score
+	}
 	if r.json {
 		return r.printJSON(result)
 	}
-	return r.report(result)
+	if err := r.report(result); err != nil || t.recorded == nil {
+		return err
+	}
+	return t.recorded.report(r.program, t.grid)
 }
 
 // report shows one trial to people.

@@ -40,7 +40,7 @@ func (c *captureCurve) look(page, instant int, changed bool) {
 	}
 	c.next[page] = to
 	for after := range to - from {
-		if !c.trace.stakes.Life.Lasts(instant-int(changes[to-1-after]), after) {
+		if !c.trace.life(page).Lasts(instant-int(changes[to-1-after]), after) {
 			return
 		}
 		c.found[(instant-1)/c.width]++

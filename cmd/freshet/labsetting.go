@@ -126,10 +126,11 @@ the newest item of a feed does: the middle of the instant of the latest change.
 
 // A labTrace is a trace with what is at stake, ready to be replayed.
 type labTrace struct {
-	file   string
-	grid   *lab.Grid
-	stakes lab.Stakes
-	weight float64 // of all changes
+	file     string
+	grid     *lab.Grid
+	stakes   lab.Stakes
+	weight   float64        // of all changes
+	recorded *recordedTrace // nil if it is from a file
 }
 
 // openTrace reads a trace.
@@ -142,10 +143,15 @@ func openTrace(file string, l *labPeriod, k *labStakes) (*labTrace, error) {
 	if t.stakes, err = k.on(g); err != nil {
 		return nil, err
 	}
-	for page := range g.Pages() {
-		t.weight += t.importance(page) * float64(len(g.Of(page)))
-	}
+	t.weigh()
 	return t, nil
+}
+
+// weigh adds up what all changes are worth.
+func (t *labTrace) weigh() {
+	for page := range t.grid.Pages() {
+		t.weight += t.importance(page) * float64(len(t.grid.Of(page)))
+	}
 }
 
 // name returns the trace's name for tables and pictures.
@@ -181,10 +187,16 @@ func share(a, b float64) float64 {
 }
 
 // importance returns the weight of a page.
-func (t *labTrace) importance(page int) float64 {
-	s := freshet.Source{}
+func (t *labTrace) importance(page int) float64 { return t.source(page).Importance() }
+
+// life returns how long changes of a page can be captured.
+func (t *labTrace) life(page int) freshet.Life { return t.source(page).Life }
+
+// source returns what is at stake with a page.
+func (t *labTrace) source(page int) freshet.Source {
+	s := freshet.Source{Life: t.stakes.Life, Urgency: t.stakes.Urgency}
 	if t.stakes.Adjust != nil {
 		t.stakes.Adjust(page, &s)
 	}
-	return s.Importance()
+	return s
 }

@@ -24,6 +24,8 @@ type trial struct {
 
 	lab.Score
 	*trialLimit // nil if it was not asked for
+
+	Recorded *recordedFigures `json:"recorded,omitempty"` // of a history that a daemon recorded
 }
 
 // A trialLimit holds a score against what was possible.
@@ -42,12 +44,19 @@ func (l *labSetting) try(ctx context.Context, t *labTrace, policy string, budget
 		Start: t.grid.Start.Format(time.RFC3339), End: t.grid.Time(t.grid.Instants).Format(time.RFC3339),
 		Instant: t.grid.Instant.Seconds(),
 	}
+	if t.recorded != nil {
+		t.recorded.name(&r)
+	}
 	p, err := l.policy(t, policy, budget)
 	if err != nil {
 		return r, err
 	}
 	o.Budget, o.Stakes, o.Evidence = budget, t.stakes, l.evidence.Evidence
-	r.Score, err = lab.Replay(ctx, t.grid, p, o)
+	replay := lab.Replay
+	if t.recorded != nil {
+		replay = t.recorded.Replay
+	}
+	r.Score, err = replay(ctx, t.grid, p, o)
 	return r, flagFault(err)
 }
 

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"math"
+
+	"freshet"
+	"freshet/lab"
+	"freshet/policy"
+)
+
+// ownStakes returns what captures are worth to those who named the sources,
+// where no flag says otherwise.
+func (l *labSetting) ownStakes(g *lab.Grid, known map[freshet.SourceID]freshet.Source, r *recordedTrace) (lab.Stakes, error) {
+	k, err := l.on(g)
+	if err != nil {
+		return k, err
+	}
+	weigh := k.Adjust // by a file of weights, if there is one
+	ratio := float64(g.Instant) / float64(instantOf(policy.Default))
+	urgencies := map[string]freshet.Urgency{}
+	sources := make([]freshet.Source, len(g.Pages()))
+	for page, id := range g.Pages() {
+		s := known[id]
+		s.ID, s.Paused = id, false
+		s.Life = scaledLife(s.Life, ratio)
+		text := s.Urgency.String()
+		if _, ok := urgencies[text]; !ok {
+			urgencies[text] = scaledUrgency(s.Urgency, ratio)
+		}
+		s.Urgency = urgencies[text]
+		if !r.ownLife {
+			s.Life = k.Life
+		}
+		if !r.ownUrgency {
+			s.Urgency = k.Urgency
+		}
+		if weigh != nil {
+			weigh(page, &s)
+		}
+		sources[page] = s
+	}
+	k.Adjust = func(page int, s *freshet.Source) { *s = sources[page] }
+	return k, nil
+}
+
+// scaledLife returns a life in instants that are so many times as long as those
+// that it was written for.
+func scaledLife(l freshet.Life, ratio float64) freshet.Life {
+	if l.Kind == freshet.LifeWindow {
+		l.N = int(math.Round(min(float64(l.N)/ratio, 1<<20)))
+	}
+	return l
+}
+
+// mostWorths bounds the table that stands for an urgency which has no formula
+// in other instants.
+const mostWorths = 4096
+
+// scaledUrgency does the same for an urgency.
+func scaledUrgency(u freshet.Urgency, ratio float64) freshet.Urgency {
+	switch u.Kind {
+	case freshet.UrgencyExp:
+		u.A = math.Pow(u.A, ratio)
+	case freshet.UrgencyWindow:
+		u.A = math.Floor(u.A / ratio)
+	case freshet.UrgencyChordal:
+		u.A /= ratio
+	case freshet.UrgencyPolyexp:
+		u.A *= ratio
+	case freshet.UrgencyPoly, freshet.UrgencyTable:
+		table := []float64{1}
+		for t := 1; t < mostWorths; t++ {
+			worth := u.At(int(math.Round(min(float64(t)*ratio, math.MaxInt32))))
+			if worth == 0 {
+				break
+			}
+			table = append(table, worth)
+		}
+		return freshet.Urgency{Kind: freshet.UrgencyTable, Table: table}
+	}
+	return u
+}
