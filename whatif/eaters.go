@@ -1,0 +1,81 @@
+package whatif
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// An Eater is a source with what it takes of the budget and what it brings.
+type Eater struct {
+	ID       freshet.SourceID
+	Gap      time.Duration // between polls
+	Spent    float64       // requests a second
+	Changes  float64       // a second, expected
+	Captured float64       // of those
+	Share    freshet.Range // of the changes that is captured
+	Delay    time.Duration // of a captured change, on average
+}
+
+// Eaters returns the sources that take the most of the present budget, the
+// greatest first, and no more than so many.
+func (m *Market) Eaters(most int) []Eater {
+	st := m.clear(m.terms.Budget, 0)
+	price := st.price
+	if st.part > 0.5 {
+		price = st.lower
+	}
+	spends := make([]struct{ spent, gap float64 }, len(m.prospects))
+	order := make([]int32, len(m.prospects))
+	for i := range m.prospects {
+		c := m.single(i, m.hosts)
+		gap := c.gap(price) * st.stretch
+		spends[i].spent, spends[i].gap, order[i] = c.toll/gap, gap, int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(spends[b].spent, spends[a].spent), cmp.Compare(m.prospects[a].ID, m.prospects[b].ID))
+	})
+	eaters := make([]Eater, min(most, len(order)))
+	for i := range eaters {
+		at := order[i]
+		c := m.single(int(at), m.hosts)
+		var own sum
+		own.count(&c, spends[at].gap)
+		p := own.point()
+		eaters[i] = Eater{
+			ID: m.prospects[at].ID, Gap: seconds(spends[at].gap), Spent: spends[at].spent,
+			Changes: p.Changes, Captured: p.Captured, Share: p.Share, Delay: p.Delay,
+		}
+	}
+	return eaters
+}
+
+// A Drop is what dropping some sources would mean for the others.
+type Drop struct {
+	Sources int     // dropped
+	Freed   float64 // requests a second that they take at present
+	Lost    float64 // changes a second that are captured of them at present
+	Before  Point   // of the others, as things are
+	After   Point   // of the others, with the whole budget
+}
+
+// Drop returns what dropping the chosen sources would mean.
+func (m *Market) Drop(c Choice) Drop {
+	kept := slices.DeleteFunc(slices.Clone(m.prospects), c.Has)
+	rest := newMarket(kept, m.terms, m.limit)
+	as := *rest // the others as they are: their hosts serve the dropped, too
+	as.classes, _ = as.classed(m.limit, m.hosts)
+	st := m.clear(m.terms.Budget, 0)
+	all, others := m.at(st), as.at(st)
+	d := Drop{
+		Sources: len(m.prospects) - len(kept),
+		Freed:   max(0, all.requests-others.requests),
+		Lost:    max(0, all.captured-others.captured),
+		Before:  others.point(),
+		After:   rest.Now(),
+	}
+	d.Before.Budget, d.Before.Price = d.Before.Spent, st.price
+	return d
+}

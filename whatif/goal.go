@@ -1,0 +1,81 @@
+package whatif
+
+import (
+	"math"
+	"time"
+)
+
+// A Goal is what somebody would like to have. Exactly one of Share and Delay
+// is set, or Share and Within.
+type Goal struct {
+	Share  float64       // of the changes that is to be captured
+	Within time.Duration // in this time; 0 means at all
+	Delay  time.Duration // on average, of a captured change
+}
+
+// misses returns by how much a stance misses a goal: no more than 0 if it is
+// reached.
+func (m *Market) misses(g Goal, st stance) float64 {
+	total := m.at(st)
+	switch {
+	case g.Delay > 0 && total.captured == 0:
+		return math.Inf(1)
+	case g.Delay > 0:
+		return total.delay/total.captured - g.Delay.Seconds()
+	case total.changes == 0:
+		return 0
+	case g.Within > 0:
+		return g.Share - m.capturedWithin(st, g.Within.Seconds())/total.changes
+	}
+	return g.Share - total.captured/total.changes
+}
+
+// Least returns what is expected of the least budget that reaches a goal. If
+// none within reach does, not even one of 256 times the present, it returns
+// the most that is looked at, and false.
+func (m *Market) Least(g Goal) (Point, bool) {
+	idle, top := m.edges()
+	missed := func(st stance) bool { return m.misses(g, st) > 0 }
+	if !missed(atLongest(1)) { // longer gaps than the longest would do
+		lo := -bisect(-math.Log(far), 0, 1e-3, func(x float64) bool { return missed(atLongest(math.Exp(-x))) })
+		return m.pointAt(idle/math.Exp(lo), atLongest(math.Exp(lo))), true
+	}
+	most := m.clear(m.terms.Budget*far, 0)
+	if missed(most) || most.price > top {
+		return m.pointAt(m.terms.Budget*far, most), false
+	}
+	at := func(x float64) stance { return stance{price: math.Exp(-x), lower: math.Exp(-x), stretch: 1} }
+	x := bisect(-math.Log(top), -math.Log(most.lower), 1e-3, func(x float64) bool { return missed(at(x)) })
+	p := m.pointAt(0, at(x))
+	p.Budget = p.Spent
+	return p, true
+}
+
+// bisect returns, to within so much, where a goal that is missed at lo and not
+// at hi is no longer missed.
+func bisect(lo, hi, within float64, missed func(float64) bool) float64 {
+	for hi-lo > within {
+		if mid := (lo + hi) / 2; missed(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// capturedWithin returns how many changes a second are captured within a time.
+func (m *Market) capturedWithin(st stance, within float64) (total float64) {
+	if math.IsInf(st.stretch, 1) {
+		return 0
+	}
+	for i := range m.classes {
+		c := &m.classes[i]
+		at := c.n * c.rate * c.within(c.gap(st.price)*st.stretch, within)
+		if st.part > 0 {
+			at += st.part * (c.n*c.rate*c.within(c.gap(st.lower)*st.stretch, within) - at)
+		}
+		total += at
+	}
+	return total
+}

@@ -1,0 +1,127 @@
+package whatif
+
+import (
+	"math"
+	"time"
+
+	"freshet"
+)
+
+// A Hold is what keeps a service level from being kept.
+type Hold string
+
+// What keeps levels from being kept.
+const (
+	NoHold   Hold = ""        // nothing: it is kept
+	ByBudget Hold = "budget"  // all levels together need more than there is
+	ByHost   Hold = "host"    // the levels at its host together need more than the host allows
+	ByMinGap Hold = "min_gap" // the source may not be polled so often
+	ByWorth  Hold = "worth"   // it could be kept, but polls of other sources are worth more
+)
+
+// A Pledge is a service level of a source and what it takes to keep it.
+type Pledge struct {
+	ID    freshet.SourceID
+	Level freshet.ServiceLevel
+
+	Gap   time.Duration // between polls, that would keep it; 0 if none does
+	Need  float64       // requests a second that this takes
+	Now   time.Duration // the gap at present
+	Share float64       // of the changes that is expected to be seen in time at present
+	Hold  Hold          // what keeps it from being kept
+}
+
+// Kept reports whether the level is expected to be kept.
+func (p Pledge) Kept() bool { return p.Hold == NoHold }
+
+// Pledges are the service levels of all sources, and whether they are kept.
+type Pledges struct {
+	All    []Pledge
+	Unmet  int     // how many are not expected to be kept
+	Need   float64 // requests a second that keeping all takes
+	Budget float64 // that there are
+}
+
+// Short reports whether the levels alone need more than the budget.
+func (p Pledges) Short() bool { return p.Need > p.Budget }
+
+// A level counts as kept if it is missed by less than this: what is expected is
+// not known any better.
+const leeway = 0.005
+
+// Levels returns what the service levels take and whether they are kept. The
+// gap at present is that of late, where it is known, and otherwise the one that
+// is expected of the present budget.
+func (m *Market) Levels() Pledges {
+	all := Pledges{Budget: m.terms.Budget}
+	var st stance
+	hosts := map[string]float64{} // polls a second that its levels need
+	var at []int
+	for i := range m.prospects {
+		p := &m.prospects[i]
+		if p.Level == (freshet.ServiceLevel{}) {
+			continue
+		}
+		if len(at) == 0 {
+			st = m.clear(m.terms.Budget, 0)
+		}
+		at = append(at, i)
+		pledge := m.pledge(i, st)
+		all.All = append(all.All, pledge)
+		all.Need += pledge.Need
+		if pledge.Gap > 0 {
+			hosts[p.Host] += 1 / pledge.Gap.Seconds()
+		}
+	}
+	for i := range all.All {
+		p := &all.All[i]
+		host := m.prospects[at[i]].Host
+		switch {
+		case p.Kept():
+			continue
+		case p.Gap == 0:
+			p.Hold = ByMinGap
+		case host != "" && hosts[host]*m.terms.HostGap.Seconds() > 1:
+			p.Hold = ByHost
+		case all.Short():
+			p.Hold = ByBudget
+		}
+		all.Unmet++
+	}
+	return all
+}
+
+// pledge returns what the level of a prospect takes.
+func (m *Market) pledge(i int, st stance) Pledge {
+	p := &m.prospects[i]
+	c := m.single(i, m.hosts)
+	now := p.Gap.Seconds()
+	if now == 0 {
+		now = c.gap(st.price) * st.stretch
+	}
+	within := p.Level.Within.Seconds()
+	pledge := Pledge{ID: p.ID, Level: p.Level, Now: seconds(now)}
+	if !math.IsInf(now, 1) {
+		pledge.Share = min(1, c.within(now, within))
+	}
+	if need := c.needed(p.Level.Share, within, m.terms.Longest.Seconds()); need > 0 {
+		pledge.Gap, pledge.Need = seconds(need), c.toll/need
+	}
+	if pledge.Share < p.Level.Share-leeway {
+		pledge.Hold = ByWorth
+	}
+	return pledge
+}
+
+// needed returns the greatest gap, up to the longest, at which a share of the
+// changes is seen within a time; 0 if there is none.
+func (c *class) needed(share, within, longest float64) float64 {
+	switch {
+	case c.within(longest, within) >= share:
+		return longest
+	case c.within(c.least, within) < share:
+		return 0
+	}
+	missed := func(x float64) bool { return c.within(math.Exp(-x), within) < share }
+	return math.Exp(-bisect(-math.Log(longest), -math.Log(c.least), 1e-9, missed))
+}

@@ -1,0 +1,422 @@
+package whatif_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"freshet"
+	"freshet/whatif"
+)
+
+const day = 24 * time.Hour
+
+// known returns a rate that is known well.
+func known(every time.Duration) freshet.Range {
+	r := 1 / every.Seconds()
+	return freshet.Range{Mean: r, Low: r, High: r}
+}
+
+// doubted returns a rate that may be off by a factor either way.
+func doubted(every time.Duration, factor float64) freshet.Range {
+	r := 1 / every.Seconds()
+	return freshet.Range{Mean: r, Low: r / factor, High: r * factor}
+}
+
+// gaps returns how often each source is polled.
+func gaps(m *whatif.Market) map[freshet.SourceID]float64 {
+	all := map[freshet.SourceID]float64{}
+	for _, e := range m.Eaters(math.MaxInt) {
+		all[e.ID] = e.Gap.Seconds()
+	}
+	return all
+}
+
+// near fails if got is not within a relative error of want.
+func near(t testing.TB, what string, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within*math.Abs(want)) {
+		t.Errorf("%s is %.6g, want %.6g (within %g)", what, got, want, within)
+	}
+}
+
+// gained is what polls of one source bring a second, by the definition: the
+// integral over the ages of what is captured at each, done with small steps.
+func gained(p whatif.Prospect, gap float64) float64 {
+	const steps = 1500
+	total := 0.0
+	for i := range steps {
+		age := (float64(i) + 0.5) * gap / steps
+		x := p.Rate.Mean * age
+		lasts := math.Exp(-x)
+		switch p.Life.Kind {
+		case freshet.LifeAppend:
+			lasts = 1
+		case freshet.LifeWindow:
+			lasts = 0
+			if age <= float64(p.Life.N+1) {
+				lasts = 1
+			}
+		case freshet.LifeLast:
+			term := math.Exp(-x)
+			lasts = 0
+			for z := range p.Life.N {
+				lasts += term
+				term *= x / float64(z+1)
+			}
+		}
+		worth := 1.0
+		switch p.Urgency.Kind {
+		case freshet.UrgencyUniform:
+			if p.Life.Kind == freshet.LifeAppend {
+				worth = math.Exp(-age / day.Seconds())
+			}
+		case freshet.UrgencyExp:
+			worth = math.Pow(p.Urgency.A, age)
+		case freshet.UrgencyPoly:
+			worth = math.Pow(1+age, -p.Urgency.A)
+		}
+		total += p.Rate.Mean * lasts * worth * gap / steps
+	}
+	return total * p.Weight / gap
+}
+
+// No way to spread the polls over three sources brings more than the price
+// does, whatever becomes of late changes.
+func TestPriceIsBest(t *testing.T) {
+	exp := freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999}
+	sets := map[string][]whatif.Prospect{
+		"overwrite": {
+			{ID: "a", Rate: known(10 * time.Minute), Weight: 1},
+			{ID: "b", Rate: known(2 * time.Hour), Weight: 3},
+			{ID: "c", Rate: known(time.Minute), Weight: 0.5},
+		},
+		"urgent": {
+			{ID: "a", Rate: known(10 * time.Minute), Weight: 1, Urgency: exp},
+			{ID: "b", Rate: known(2 * time.Hour), Weight: 3, Urgency: exp, Life: freshet.Life{Kind: freshet.LifeAppend}},
+			{ID: "c", Rate: known(time.Minute), Weight: 1, Life: freshet.Life{Kind: freshet.LifeLast, N: 5}},
+		},
+		"mixed": {
+			{ID: "a", Rate: known(10 * time.Minute), Weight: 1, Life: freshet.Life{Kind: freshet.LifeAppend}},
+			{ID: "b", Rate: known(2 * time.Hour), Weight: 30, Urgency: freshet.Urgency{Kind: freshet.UrgencyPoly, A: 0.3}},
+			{ID: "c", Rate: known(time.Minute), Weight: 1, Urgency: exp, Life: freshet.Life{Kind: freshet.LifeLast, N: 3}},
+		},
+	}
+	for name, set := range sets {
+		t.Run(name, func(t *testing.T) {
+			const budget = 1.0 / 120
+			m := whatif.New(set, whatif.Terms{Budget: budget})
+			chosen, spent := 0.0, 0.0
+			for _, p := range set {
+				gap := gaps(m)[p.ID]
+				chosen += gained(p, gap)
+				spent += 1 / gap
+			}
+			near(t, "the spending", spent, budget, 1e-4)
+			best := 0.0
+			const parts = 60
+			for i := 1; i < parts-1; i++ {
+				for j := 1; i+j < parts; j++ {
+					split := []int{i, j, parts - i - j}
+					total := 0.0
+					for k, p := range set {
+						total += gained(p, parts/(float64(split[k])*budget))
+					}
+					best = max(best, total)
+				}
+			}
+			if chosen < best*(1-1e-4) {
+				t.Errorf("the price brings %.6g, and some other spread %.6g", chosen, best)
+			}
+			if best < chosen*0.99 {
+				t.Errorf("the best of all spreads brings %.6g, far below the %.6g of the price: one of them is wrong", best, chosen)
+			}
+		})
+	}
+}
+
+// A seen is what became of the changes of a simulated source.
+type seen struct{ changes, captured, delay, within, fresh, stale, time float64 }
+
+// simulate polls a source that changes at random, at equal gaps.
+func simulate(r *rand.Rand, rate, gap float64, life freshet.Life, polls int) (s seen) {
+	next := r.ExpFloat64() / rate
+	for i := 1; i <= polls; i++ {
+		poll := float64(i) * gap
+		var since []float64
+		for ; next <= poll; next += r.ExpFloat64() / rate {
+			since = append(since, next)
+		}
+		s.changes += float64(len(since))
+		s.time += gap
+		if len(since) == 0 {
+			s.fresh += gap
+			continue
+		}
+		s.fresh += since[0] - (poll - gap)
+		s.stale += (poll - since[0]) * (poll - since[0]) / 2
+		for k, at := range since {
+			age, after := poll-at, len(since)-1-k
+			if !life.Lasts(int(age), after) {
+				continue
+			}
+			s.captured++
+			s.delay += age
+			if age <= 600 {
+				s.within++
+			}
+		}
+	}
+	return s
+}
+
+// What is predicted is what comes about, for every life.
+func TestPredictionComesTrue(t *testing.T) {
+	for _, life := range []string{"overwrite", "append", "window:900", "last:3"} {
+		t.Run(life, func(t *testing.T) {
+			l, err := freshet.ParseLife(life)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var set []whatif.Prospect
+			for i, every := range []time.Duration{5 * time.Minute, 20 * time.Minute, time.Hour, 3 * time.Hour} {
+				set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: known(every), Life: l})
+			}
+			m := whatif.New(set, whatif.Terms{Budget: 1.0 / 300})
+			want := m.Now()
+			var got seen
+			r := rand.New(rand.NewPCG(1, 2))
+			fresh, stale := 0.0, 0.0
+			for _, p := range set {
+				gap := gaps(m)[p.ID]
+				const span = 3e8 // seconds; enough for noise below a hundredth
+				s := simulate(r, p.Rate.Mean, gap, l, int(span/gap))
+				scale := 1 / s.time
+				got.changes += s.changes * scale
+				got.captured += s.captured * scale
+				got.delay += s.delay * scale
+				got.within += s.within * scale
+				fresh += s.fresh * scale / float64(len(set))
+				stale += s.stale * scale / float64(len(set))
+			}
+			near(t, "the share", got.captured/got.changes, want.Share.Mean, 0.01)
+			near(t, "the delay", got.delay/got.captured, want.Delay.Seconds(), 0.01)
+			near(t, "the share within ten minutes", got.within/got.changes, want.Within[1], 0.015)
+			near(t, "freshness", fresh, want.Freshness, 0.01)
+			near(t, "age", stale, want.Age.Seconds(), 0.015)
+		})
+	}
+}
+
+// draw returns prospects of every kind.
+func draw(rt *rapid.T) []whatif.Prospect {
+	lives := []freshet.Life{{}, {}, {Kind: freshet.LifeAppend}, {Kind: freshet.LifeWindow, N: 600}, {Kind: freshet.LifeLast, N: 4}}
+	urgencies := []freshet.Urgency{{}, {}, {Kind: freshet.UrgencyExp, A: 0.9995}, {Kind: freshet.UrgencyWindow, A: 300}, {Kind: freshet.UrgencyChordal, A: 4000}}
+	set := make([]whatif.Prospect, rapid.IntRange(1, 8).Draw(rt, "sources"))
+	for i := range set {
+		every := time.Duration(math.Exp(rapid.Float64Range(3, 15).Draw(rt, "every")) * float64(time.Second))
+		set[i] = whatif.Prospect{
+			ID: freshet.SourceID(fmt.Sprint(i)), Host: fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "host")),
+			Rate: doubted(every, math.Exp(rapid.Float64Range(0, 3).Draw(rt, "doubt"))),
+			Life: rapid.SampledFrom(lives).Draw(rt, "life"), Urgency: rapid.SampledFrom(urgencies).Draw(rt, "urgency"),
+			Weight: math.Exp(rapid.Float64Range(-2, 2).Draw(rt, "weight")), Cost: math.Exp(rapid.Float64Range(-1, 1).Draw(rt, "cost")),
+		}
+		if rapid.IntRange(0, 4).Draw(rt, "bounded") == 0 {
+			set[i].MinGap, set[i].MaxGap = time.Minute, 6*time.Hour
+		}
+	}
+	return set
+}
+
+// More budget never captures less nor makes a poll dearer, is spent as far as
+// there is use for it, and no number leaves its bounds.
+func TestMoreIsNeverLess(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		terms := whatif.Terms{Budget: math.Exp(rapid.Float64Range(-9, 1).Draw(rt, "budget"))}
+		if rapid.Bool().Draw(rt, "polite") {
+			terms.HostGap = 5 * time.Second
+		}
+		m := whatif.New(draw(rt), terms)
+		curve := m.Curve(32, 9)
+		for i, p := range curve {
+			if p.Spent > p.Budget*(1+1e-5) {
+				rt.Fatalf("%.6g are spent of a budget of %.6g", p.Spent, p.Budget)
+			}
+			if p.Price > 0 && p.Spent < p.Budget*(1-1e-5) {
+				rt.Fatalf("only %.6g are spent of a budget of %.6g although a poll is worth %.3g", p.Spent, p.Budget, p.Price)
+			}
+			s := p.Share
+			if !(0 <= s.Low && s.Low <= s.Mean && s.Mean <= s.High && s.High <= 1) {
+				rt.Fatalf("the share is %+v", s)
+			}
+			if !(p.Freshness >= 0 && p.Freshness <= 1) || p.Age < 0 || p.Delay < 0 {
+				rt.Fatalf("freshness %v, age %v, delay %v", p.Freshness, p.Age, p.Delay)
+			}
+			if i == 0 {
+				continue
+			}
+			before := curve[i-1]
+			if s.Mean < before.Share.Mean-1e-6 {
+				rt.Fatalf("a budget of %.6g captures %.9f, and the smaller %.6g captures %.9f", p.Budget, s.Mean, before.Budget, before.Share.Mean)
+			}
+			if p.Price > before.Price*(1+1e-9) {
+				rt.Fatalf("the price rises from %.6g to %.6g with the budget", before.Price, p.Price)
+			}
+			for h := range p.Within {
+				if p.Within[h] > s.Mean+1e-9 || h > 0 && p.Within[h] < p.Within[h-1]-1e-9 {
+					rt.Fatalf("the shares within times are %v, of %v in all", p.Within, s.Mean)
+				}
+			}
+		}
+	})
+}
+
+// Sources together are never polled more often than their host allows.
+func TestHostsAreKeptTo(t *testing.T) {
+	var set []whatif.Prospect
+	for i := range 8 {
+		host := "busy"
+		if i > 5 {
+			host = fmt.Sprint("own", i)
+		}
+		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Host: host, Rate: known(time.Duration(i+1) * time.Minute)})
+	}
+	m := whatif.New(set, whatif.Terms{Budget: 0.5, HostGap: 20 * time.Second})
+	busy, others := 0.0, 0.0
+	for _, e := range m.Eaters(math.MaxInt) {
+		if e.ID < "6" {
+			busy += e.Spent
+		} else {
+			others += e.Spent
+		}
+	}
+	near(t, "what the busy host gets", busy, 1.0/20, 1e-3)
+	near(t, "what all get", busy+others, m.Now().Spent, 1e-3)
+	if others > 2.0/20*(1+1e-6) {
+		t.Errorf("two hosts get %.4g polls a second, more than they allow", others)
+	}
+	// Within the host polls go as if it were a budget.
+	alone := whatif.New(set[:6], whatif.Terms{Budget: 1.0 / 20})
+	for id, gap := range gaps(alone) {
+		near(t, "the gap of "+string(id), gaps(m)[id], gap, 1e-3)
+	}
+}
+
+// A host with too many sources even for their longest gaps stretches them.
+func TestOverfullHost(t *testing.T) {
+	var set []whatif.Prospect
+	for i := range 10 {
+		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Host: "full", Rate: known(time.Hour), MaxGap: time.Minute})
+	}
+	m := whatif.New(set, whatif.Terms{Budget: 1, HostGap: 30 * time.Second})
+	for _, gap := range gaps(m) {
+		near(t, "the gap", gap, 300, 1e-6)
+	}
+}
+
+// Without enough even for the longest gaps, all of them are stretched.
+func TestTooSmallABudget(t *testing.T) {
+	set := []whatif.Prospect{
+		{ID: "a", Rate: known(time.Hour), MaxGap: time.Minute},
+		{ID: "b", Rate: known(time.Minute), MaxGap: 2 * time.Minute},
+	}
+	m := whatif.New(set, whatif.Terms{Budget: 0.0025})
+	near(t, "the spending", m.Now().Spent, 0.0025, 1e-9)
+	near(t, "the gap of a", gaps(m)["a"], 600, 1e-6)
+	near(t, "the gap of b", gaps(m)["b"], 1200, 1e-6)
+	if none := whatif.New(nil, whatif.Terms{}).Now(); none.Share.Mean != 1 || none.Spent != 0 {
+		t.Errorf("without sources the point is %+v", none)
+	}
+	if p := m.At(0); p.Share.Mean != 0 || p.Spent != 0 {
+		t.Errorf("without a budget the point is %+v", p)
+	}
+}
+
+// The interval holds the truth as often as it says, when rates are as doubtful
+// as they are said to be.
+func TestIntervalIsHonest(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const worlds, sources = 300, 40
+	held := 0
+	for range worlds {
+		var set []whatif.Prospect
+		truth := make([]float64, sources)
+		for i := range sources {
+			every := math.Exp(5 + 5*r.Float64())
+			spread := 0.2 + 0.5*r.Float64()
+			truth[i] = math.Exp(spread*r.NormFloat64()-spread*spread/2) / every
+			middle := math.Exp(-spread*spread/2) / every
+			set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: freshet.Range{
+				Mean: 1 / every, Low: middle * math.Exp(-1.6449*spread), High: middle * math.Exp(1.6449*spread),
+			}})
+		}
+		m := whatif.New(set, whatif.Terms{Budget: 1.0 / 60})
+		changes, captured, every := 0.0, 0.0, gaps(m)
+		for i, p := range set {
+			x := truth[i] * every[p.ID]
+			changes += truth[i]
+			captured += truth[i] * -math.Expm1(-x) / x
+		}
+		if s := m.Now().Share; s.Low <= captured/changes && captured/changes <= s.High {
+			held++
+		}
+	}
+	if share := float64(held) / worlds; share < 0.84 || share > 0.96 {
+		t.Errorf("the interval held the truth %.3f of the time, want about 0.9", share)
+	}
+}
+
+// crowd returns many prospects of many kinds.
+func crowd(n int) []whatif.Prospect {
+	r := rand.New(rand.NewPCG(3, 4))
+	set := make([]whatif.Prospect, n)
+	for i := range set {
+		every := time.Duration(math.Exp(5+10*r.Float64()) * float64(time.Second))
+		set[i] = whatif.Prospect{
+			ID: freshet.SourceID(fmt.Sprint(i)), Host: fmt.Sprint("h", r.IntN(n/10+1)),
+			Rate: doubted(every, 1.2+10*r.Float64()*r.Float64()), Weight: float64(1 + r.IntN(3)),
+		}
+		switch r.IntN(10) {
+		case 0:
+			set[i].Life.Kind = freshet.LifeAppend
+		case 1:
+			set[i].MaxGap = time.Duration(1+r.IntN(30)) * day
+		case 2:
+			set[i].Urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999}
+		}
+	}
+	return set
+}
+
+// Lumping alike sources together costs less than anybody could see.
+func TestLumpsAreClose(t *testing.T) {
+	set := crowd(20_000)
+	terms := whatif.Terms{Budget: 10, HostGap: time.Second}
+	exact, lumped := whatif.NewExact(set, terms), whatif.New(set, terms)
+	worst := 0.0
+	for _, budget := range []float64{0.1, 1, 10, 100} {
+		a, b := exact.At(budget), lumped.At(budget)
+		worst = max(worst, math.Abs(a.Share.Mean-b.Share.Mean))
+		near(t, fmt.Sprintf("the delay at %g", budget), b.Delay.Seconds(), a.Delay.Seconds(), 0.01)
+		near(t, fmt.Sprintf("the age at %g", budget), b.Age.Seconds(), a.Age.Seconds(), 0.01)
+		near(t, fmt.Sprintf("the width of the interval at %g", budget), b.Share.High-b.Share.Low, a.Share.High-a.Share.Low, 0.1)
+	}
+	t.Logf("lumping moves the share by at most %.6f", worst)
+	if worst > 0.002 {
+		t.Errorf("lumping moves the share by %.5f", worst)
+	}
+}
+
+func BenchmarkMillion(b *testing.B) {
+	set := crowd(1_000_000)
+	for b.Loop() {
+		m := whatif.New(set, whatif.Terms{Budget: 100, HostGap: time.Second})
+		if curve := m.Curve(32, 41); curve[40].Share.Mean <= curve[0].Share.Mean {
+			b.Fatal("the curve does not rise")
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package whatif
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Prospect is what is expected of a source that is polled.
+type Prospect struct {
+	ID   freshet.SourceID
+	Host string
+	Tags []string
+
+	Rate freshet.Range // changes a second
+
+	Life           freshet.Life
+	Urgency        freshet.Urgency
+	Weight, Cost   float64 // 0 means 1
+	MinGap, MaxGap time.Duration
+	Level          freshet.ServiceLevel
+
+	Requests float64       // that a poll takes, and the budget is charged; 0 means 1
+	Gap      time.Duration // between polls of late; 0 if not known
+}
+
+// ProspectOf returns the prospect of a source that changes at a rate.
+func ProspectOf(s freshet.Source, rate freshet.Range) Prospect {
+	return Prospect{
+		ID: s.ID, Host: s.Host(), Tags: s.Tags, Rate: rate,
+		Life: s.Life, Urgency: s.Urgency, Weight: s.Importance(), Cost: s.Price(),
+		MinGap: s.MinGap, MaxGap: s.MaxGap, Level: s.Level,
+	}
+}
+
+// Terms are what holds for all sources. The zero Terms have a budget of a
+// request a second.
+type Terms struct {
+	Budget float64 // requests a second that may be spent at present; 0 means 1
+
+	// HostGap is the least time between two polls of one host. Zero means
+	// that hosts set no limit.
+	HostGap time.Duration
+
+	// Instant is what lives and urgencies count in; 0 means a second.
+	Instant time.Duration
+
+	// Longest is after what time a source is polled again although it is not
+	// worth it, so that none is forgotten; 0 means 30 days.
+	Longest time.Duration
+
+	// Patience is the time in which a change that cannot be lost, and whose
+	// worth does not fall, is taken to lose most of its worth all the same:
+	// otherwise it would never be time to look. 0 means a day.
+	Patience time.Duration
+}
+
+func (t Terms) withDefaults() Terms {
+	t.Budget = cmp.Or(t.Budget, 1)
+	t.Instant = cmp.Or(t.Instant, time.Second)
+	t.Longest = cmp.Or(t.Longest, 30*24*time.Hour)
+	t.Patience = cmp.Or(t.Patience, 24*time.Hour)
+	return t
+}
+
+// shortest is the least time between two polls of a source, whatever it is
+// worth.
+const shortest = time.Second
+
+// A Choice names some of the sources.
+type Choice struct {
+	IDs   []freshet.SourceID
+	Tags  []string
+	Hosts []string
+}
+
+// ParseChoice reads names of sources: an ID, or "tag:T" or "host:H" for all
+// sources with that tag or of that host.
+func ParseChoice(names []string) (Choice, error) {
+	var c Choice
+	for _, name := range names {
+		kind, of, ok := strings.Cut(name, ":")
+		switch {
+		case ok && kind == "tag" && of != "":
+			c.Tags = append(c.Tags, of)
+		case ok && kind == "host" && of != "":
+			c.Hosts = append(c.Hosts, strings.ToLower(of))
+		case freshet.ValidSourceID(freshet.SourceID(name)):
+			c.IDs = append(c.IDs, freshet.SourceID(name))
+		default:
+			return c, &freshet.InvalidError{Field: "drop", Reason: "\"" + name + "\" is no source; write its id, tag:T or host:H"}
+		}
+	}
+	return c, nil
+}
+
+// Has reports whether a prospect is among the chosen.
+func (c Choice) Has(p Prospect) bool {
+	return slices.Contains(c.IDs, p.ID) || slices.Contains(c.Hosts, p.Host) ||
+		slices.ContainsFunc(p.Tags, func(tag string) bool { return slices.Contains(c.Tags, tag) })
+}

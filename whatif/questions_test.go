@@ -1,0 +1,170 @@
+package whatif_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"freshet"
+	"freshet/whatif"
+)
+
+// The least budget for a goal reaches it, and a slightly smaller one does not.
+func TestLeastIsLeast(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := whatif.New(draw(rt), whatif.Terms{Budget: math.Exp(rapid.Float64Range(-6, -1).Draw(rt, "budget"))})
+		share := rapid.Float64Range(0.05, 0.99).Draw(rt, "share")
+		p, ok := m.Least(whatif.Goal{Share: share})
+		if !ok {
+			if p.Share.Mean >= share {
+				rt.Fatalf("a share of %.3f is said to be out of reach, and %.3f is reached", share, p.Share.Mean)
+			}
+			return
+		}
+		if p.Share.Mean < share-1e-9 {
+			rt.Fatalf("the least budget for %.4f captures %.6f", share, p.Share.Mean)
+		}
+		if got := m.At(p.Budget).Share.Mean; got < share-1e-3 {
+			rt.Fatalf("asked for its budget, the market says %.6f and not %.4f", got, share)
+		}
+		if less := m.At(p.Budget * 0.98).Share.Mean; less >= share && !math.IsInf(p.Price, 1) {
+			rt.Fatalf("the least budget for %.4f is %.6g, but less captures %.6f", share, p.Budget, less)
+		}
+	})
+}
+
+func TestLeastOfOtherGoals(t *testing.T) {
+	set := []whatif.Prospect{{ID: "a", Rate: known(time.Hour)}, {ID: "b", Rate: doubted(4*time.Hour, 2)}}
+	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
+	p, ok := m.Least(whatif.Goal{Delay: 5 * time.Minute})
+	if !ok || p.Delay > 5*time.Minute || p.Delay < 299*time.Second {
+		t.Errorf("a delay of five minutes is met by %v (%v)", p.Delay, ok)
+	}
+	p, ok = m.Least(whatif.Goal{Share: 0.9, Within: 10 * time.Minute})
+	if !ok || math.Abs(p.Within[1]-0.9) > 0.001 {
+		t.Errorf("nine in ten within ten minutes are met by %v (%v)", p.Within[1], ok)
+	}
+	set[0].MinGap = 3 * time.Hour
+	if p, ok = whatif.New(set, whatif.Terms{}).Least(whatif.Goal{Share: 0.9}); ok {
+		t.Errorf("a source that may not be polled often enough is captured by %+v", p)
+	}
+	// One poll more a minute buys what the curve says.
+	more := m.At(1.0/600+1.0/60).Share.Mean - m.Now().Share.Mean
+	if got := m.Marginal(1.0 / 60); got != more || got <= 0 {
+		t.Errorf("one poll more a minute buys %v, want %v", got, more)
+	}
+}
+
+func TestEaters(t *testing.T) {
+	set := []whatif.Prospect{
+		{ID: "calm", Rate: known(100 * time.Hour), Host: "x.example", Tags: []string{"slow"}},
+		{ID: "busy", Rate: known(time.Minute), Host: "x.example"},
+		{ID: "redirected", Rate: known(time.Hour), Host: "y.example", Tags: []string{"slow", "new"}, Requests: 2},
+	}
+	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 30})
+	eaters := m.Eaters(2)
+	if len(eaters) != 2 || eaters[0].ID != "busy" || eaters[1].ID != "redirected" {
+		t.Fatalf("the eaters are %+v", eaters)
+	}
+	near(t, "what two requests a poll take", eaters[1].Spent, 2/eaters[1].Gap.Seconds(), 1e-6)
+	total := 0.0
+	for _, e := range m.Eaters(100) {
+		total += e.Spent
+	}
+	near(t, "what all take", total, 1.0/30, 1e-5)
+
+	d := m.Drop(whatif.Choice{IDs: []freshet.SourceID{"busy"}})
+	if d.Sources != 1 {
+		t.Errorf("%d sources were dropped", d.Sources)
+	}
+	near(t, "what is freed", d.Freed, eaters[0].Spent, 1e-4)
+	near(t, "what is lost", d.Lost, eaters[0].Captured, 1e-4)
+	near(t, "what the others take", d.Before.Spent+d.Freed, 1.0/30, 1e-5)
+	if d.After.Share.Mean <= d.Before.Share.Mean || d.After.Delay >= d.Before.Delay {
+		t.Errorf("the others gain nothing: %+v and then %+v", d.Before, d.After)
+	}
+	for names, want := range map[string]int{"tag:slow": 2, "host:X.example": 2, "tag:new": 1, "none": 0} {
+		c, err := whatif.ParseChoice([]string{names})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Drop(c).Sources; got != want {
+			t.Errorf("%s drops %d sources, want %d", names, got, want)
+		}
+	}
+}
+
+func TestParseChoice(t *testing.T) {
+	c, err := whatif.ParseChoice([]string{"news", "tag:a", "host:X.example:8080"})
+	want := whatif.Choice{IDs: []freshet.SourceID{"news"}, Tags: []string{"a"}, Hosts: []string{"x.example:8080"}}
+	if diff := cmp.Diff(want, c); err != nil || diff != "" {
+		t.Errorf("the choice is wrong (%v):\n%s", err, diff)
+	}
+	for _, bad := range []string{"", "tag:", "a b", "name:x"} {
+		if _, err := whatif.ParseChoice([]string{bad}); err == nil {
+			t.Errorf("%q is taken for a choice", bad)
+		} else if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
+			t.Errorf("%q is refused with %v", bad, err)
+		}
+	}
+}
+
+func level(share float64, within time.Duration) freshet.ServiceLevel {
+	return freshet.ServiceLevel{Share: share, Within: within}
+}
+
+func TestLevels(t *testing.T) {
+	append := freshet.Life{Kind: freshet.LifeAppend}
+	set := []whatif.Prospect{
+		{ID: "kept", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 11 * time.Minute},
+		{ID: "missed", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 20 * time.Minute},
+		{ID: "barred", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), MinGap: time.Hour},
+		{ID: "none", Rate: known(time.Hour)},
+	}
+	got := whatif.New(set, whatif.Terms{Budget: 1}).Levels()
+	if len(got.All) != 3 || got.Unmet != 2 || got.Short() {
+		t.Fatalf("the levels are %+v", got)
+	}
+	// In a log every change waits for the next poll: nine in ten within ten
+	// minutes take a poll every 100/9 minutes.
+	kept, missed, barred := got.All[0], got.All[1], got.All[2]
+	near(t, "the gap needed", kept.Gap.Seconds(), 600/0.9, 1e-6)
+	near(t, "the cost", kept.Need, 0.9/600, 1e-6)
+	near(t, "the share in time", missed.Share, 0.5, 1e-6)
+	if !kept.Kept() || missed.Hold != whatif.ByWorth || barred.Hold != whatif.ByMinGap || barred.Gap != 0 {
+		t.Errorf("kept %+v, missed %+v, barred %+v", kept, missed, barred)
+	}
+
+	short := whatif.New(set, whatif.Terms{Budget: 1.0 / 600}).Levels()
+	if !short.Short() || short.All[1].Hold != whatif.ByBudget {
+		t.Errorf("with too small a budget the levels are %+v", short)
+	}
+	for i := range set {
+		set[i].Host = "one.example"
+	}
+	slow := whatif.New(set, whatif.Terms{Budget: 1, HostGap: 8 * time.Minute}).Levels()
+	if slow.All[1].Hold != whatif.ByHost {
+		t.Errorf("with a slow host the levels are %+v", slow)
+	}
+}
+
+// The gap that a level is said to need keeps it, in the market's own words.
+func TestLevelGapKeepsIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		set := draw(rt)[:1]
+		set[0].MinGap, set[0].MaxGap, set[0].Host = 0, 0, ""
+		set[0].Level = level(rapid.Float64Range(0.1, 0.99).Draw(rt, "share"), time.Duration(rapid.IntRange(10, 1e6).Draw(rt, "within"))*time.Second)
+		p := whatif.New(set, whatif.Terms{}).Levels().All[0]
+		if p.Gap == 0 {
+			return
+		}
+		set[0].Gap = p.Gap
+		if again := whatif.New(set, whatif.Terms{}).Levels().All[0]; !again.Kept() || again.Share < set[0].Level.Share-1e-6 {
+			rt.Fatalf("at a gap of %v the share in time is %.6f, want %.6f", p.Gap, again.Share, set[0].Level.Share)
+		}
+	})
+}
