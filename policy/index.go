@@ -152,6 +152,17 @@ func (v Value) gain(x, tau float64) (gain, slope float64) {
 	return gain, slope
 }
 
+// urgency returns what a change of an age is worth if it can be captured.
+func (v *Value) urgency(age float64) float64 {
+	if v.form == summedForm {
+		return urgencyAt(v.ages.urgency, age)
+	}
+	if age == 0 { // however fast it falls
+		return 1
+	}
+	return math.Exp(-v.decay * age)
+}
+
 // step returns by which rate a closed form falls: the urgency falls, and changes
 // are replaced.
 func (v *Value) step(rate float64) float64 {
@@ -250,4 +261,29 @@ func atMostMany(z, mean, deviation float64) (among, room float64) {
 	// There is room while there are at most z-1: half way to z.
 	room = math.Erfc((mean-z+0.5)/deviation/math.Sqrt2) / 2
 	return mean - ((mean-z)*over + deviation*density), room
+}
+
+// Due returns how many instants after a poll the index comes to a price, when
+// changes come at a rate an instant: infinitely many where it never does. Of
+// two neighbouring instants it is the later one.
+func (v Value) Due(rate, price float64) float64 {
+	if !(rate > 0) {
+		return math.Inf(1)
+	}
+	reaches := func(tau float64) bool { return v.Index(rate*tau, tau) >= price }
+	high := 1.0
+	for !reaches(high) {
+		if high *= 2; high > mostAges {
+			return math.Inf(1)
+		}
+	}
+	low := high / 2 // not reached there, unless it is within the first instant
+	for high-low > max(1, high/1024) {
+		if mid := math.Floor((low + high) / 2); reaches(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
 }

@@ -15,7 +15,7 @@ const Default = "uniform"
 // Names lists the policies that New knows.
 var Names = []string{
 	"uniform", "round-robin",
-	"wic", "cam",
+	"wic", "price", "cam",
 	"yardstick",
 	"cyclic",
 	"frequency", "freshness", "age",
@@ -37,7 +37,7 @@ type Setting struct {
 	Instant time.Duration // how long an instant is; zero means each policy's own default
 	Polls   float64       // budget an instant; zero means to be found out
 
-	// Estimator says how likely sources are to change, to wic and cam. Nil
+	// Estimator says how likely sources are to change, to wic, price and cam. Nil
 	// means that all are taken for alike.
 	Estimator freshet.Estimator
 
@@ -78,6 +78,11 @@ func build(name string, at Setting, o *options) freshet.Policy {
 		return &RoundRobin{}
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})
+	case "price":
+		return NewPriced(PricedConfig{
+			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,
+			Horizon: o.count("horizon", 0), Patience: o.number("patience", 0),
+		})
 	case "cam":
 		return NewCAM(CAMConfig{
 			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,

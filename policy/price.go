@@ -1,0 +1,271 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// Priced polls the sources for which a poll now beats the best later one by
+// most, where every poll has the same price. WIC asks what has accrued; Priced
+// asks what is lost by waiting. It so waits for a peak that is to come, leaves
+// alone what will not be worth its price, and hurries where worth runs out.
+//
+// At a price each source is a problem of its own: when to poll it, so that what
+// its polls capture less what they cost is the most. Where it changes at a
+// steady rate the answer is a closed form (Olston and Pandey; Whittle).
+// Otherwise it is found by dynamic programming over what the estimator expects
+// in a time ahead, and what comes after that time is taken to be steady. The
+// price is the one at which all sources together want the polls that there are;
+// what is left of an instant goes to those that are nearest to being due.
+//
+// It is driven by events: a source is looked at when it is polled, when it comes
+// to be due or nearly so, and no oftener. Make one with NewPriced.
+type Priced struct {
+	conf    PricedConfig
+	grid    instants
+	reached int64 // the present instant
+
+	pages  []pricedPage // by slot
+	queue  dueQueue     // of those neither held nor in flight, by the instant of their next look
+	held   []freshet.Slot
+	line   []candidate // of the present instant, the most worth first
+	looked int         // how many have been looked at in the present instant
+
+	values []Value // of the pairs of life and urgency that there are
+	pairs  map[gainKey]int32
+	ahead  foresight
+
+	market market
+}
+
+// A pricedPage is what Priced keeps of a source.
+type pricedPage struct {
+	there, flying, paused bool
+	value                 int32   // which of the values
+	factor                float64 // weight over cost
+	since                 int64   // the instant at which it was last seen
+	turn                  int64   // the instant of its latest outcome: it is not polled twice in one
+	wake                  int64   // the instant of its next look
+}
+
+// A PricedConfig says how Priced sees time and where its chances come from. The
+// zero PricedConfig works.
+type PricedConfig struct {
+	Start     time.Time         // of the first instant; zero means when the first source is put
+	Instant   time.Duration     // how long an instant is; zero means a minute
+	Polls     float64           // budget an instant; zero means to be found out
+	Estimator freshet.Estimator // nil means that all sources are equally likely to change, always
+
+	// Horizon is how many instants ahead are looked at one by one; what is
+	// further away is looked at in steps that grow with the distance. It should
+	// be two periods of whatever is periodic. Zero means 128.
+	Horizon int
+
+	// Patience is that of ValueConfig.
+	Patience float64
+}
+
+// NewPriced returns a Priced.
+func NewPriced(c PricedConfig) *Priced {
+	c.Horizon = cmp.Or(c.Horizon, 128)
+	p := &Priced{conf: c, grid: newInstants(c.Start, c.Instant), pairs: map[gainKey]int32{}}
+	p.market.polls = c.Polls
+	return p
+}
+
+// Price returns what a poll has to capture, times weight and for its cost, to be
+// worth making. It is zero before the first choice.
+func (p *Priced) Price() float64 { return p.market.price }
+
+// Put implements [freshet.Policy]. A source that was never seen counts as seen
+// now.
+func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	p.grid.begin(now)
+	if p.conf.Estimator != nil {
+		p.conf.Estimator.Put(slot, s)
+	}
+	p.pages = grown(p.pages, slot)
+	page := &p.pages[slot]
+	if isNew := !page.there || int(slot) >= len(p.queue.ids) || p.queue.ids[slot] != s.ID; isNew {
+		*page = pricedPage{there: true, since: p.grid.at(now), turn: -1}
+		if !since.IsZero() {
+			page.since = p.instant(since)
+		}
+	}
+	p.queue.name(slot, s.ID)
+	page.value = p.valueOf(s.Life, s.Urgency)
+	page.factor, page.paused = s.Importance()/s.Price(), s.Paused
+	page.wake = 0 // to be looked at again
+	p.queue.drop(slot)
+	if !page.flying && !page.paused {
+		p.queue.set(slot, page.wake)
+	}
+}
+
+// instant is that of a time, which may lie before the start.
+func (p *Priced) instant(t time.Time) int64 {
+	if t.Before(p.grid.start) {
+		return -int64(p.grid.start.Sub(t) / p.grid.length)
+	}
+	return p.grid.at(t)
+}
+
+// valueOf returns which of the values is that of a life and an urgency.
+func (p *Priced) valueOf(life freshet.Life, u freshet.Urgency) int32 {
+	key := gainKey{life: life, kind: u.Kind, a: u.A, k: u.K}
+	if u.Kind == freshet.UrgencyTable {
+		key.table = u.String()
+	}
+	at, ok := p.pairs[key]
+	if !ok {
+		at = int32(len(p.values))
+		p.pairs[key] = at
+		p.values = append(p.values, NewValue(ValueConfig{Life: life, Urgency: u, Patience: p.conf.Patience}))
+	}
+	return at
+}
+
+// Remove implements [freshet.Policy].
+func (p *Priced) Remove(slot freshet.Slot) {
+	if int(slot) >= len(p.pages) || !p.pages[slot].there {
+		return
+	}
+	if p.conf.Estimator != nil {
+		p.conf.Estimator.Remove(slot)
+	}
+	p.pages[slot] = pricedPage{}
+	p.queue.drop(slot)
+}
+
+// Observe implements [freshet.Policy]. A failed poll leaves all that there was
+// to be had; whatever its result, the source has had its turn at this instant.
+func (p *Priced) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
+	if p.conf.Estimator != nil {
+		p.conf.Estimator.Observe(slot, o)
+	}
+	page := &p.pages[slot]
+	page.flying = false
+	page.turn = p.grid.at(now)
+	if o.Result.Seen() {
+		began := o.Began
+		if began.IsZero() {
+			began = now
+		}
+		page.since = max(page.since, p.instant(began))
+	}
+	if page.paused {
+		return
+	}
+	page.wake = page.turn + 1
+	if p.market.price > 0 && o.Result.Seen() {
+		page.wake = p.look(slot, page.turn).wake
+	}
+	p.queue.set(slot, page.wake)
+}
+
+// Choose implements [freshet.Policy].
+func (p *Priced) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
+	p.grid.begin(now)
+	if at := p.grid.at(now); at > p.reached || !p.market.open {
+		p.begin(at, n)
+	}
+	taken, kept, i := 0, 0, 0
+	for ; taken < n; i++ {
+		if i == len(p.line) && !p.gather(n) {
+			break
+		}
+		c := p.line[i]
+		page := &p.pages[c.slot]
+		switch {
+		case !page.wanted() || page.turn == p.reached: // polled, edited or removed since
+		case take(c.slot, c.worth):
+			taken++
+			page.flying = true
+			p.queue.drop(c.slot)
+		default:
+			p.line[kept] = c
+			kept++
+		}
+	}
+	p.line = p.line[:kept+copy(p.line[kept:], p.line[i:])]
+	p.market.taken += float64(taken)
+	return p.grid.time(p.reached + 1)
+}
+
+// wanted reports whether a poll of the page could be begun.
+func (p *pricedPage) wanted() bool { return p.there && !p.flying && !p.paused }
+
+// begin comes to an instant.
+func (p *Priced) begin(at int64, n int) {
+	for _, slot := range p.held {
+		if page := &p.pages[slot]; page.wanted() {
+			p.queue.set(slot, page.wake)
+		}
+	}
+	p.held, p.line, p.looked = p.held[:0], p.line[:0], 0
+	p.market.pass(at-p.reached, n)
+	p.reached = at
+	if p.market.due(at, int64(p.conf.Horizon)/8) {
+		p.clear()
+	}
+}
+
+// At an instant so many sources are looked at for each poll, at the least and at
+// the most. Any more are offered as they come, by when they were to be looked
+// at: then most of those that are worth something have been refused.
+const (
+	looksEach = 4
+	looksMin  = 16
+	looksMost = 64
+	looksCap  = 256
+)
+
+// gather puts into line the sources whose time for a look has come, or else the
+// next ones, and reports whether there were any.
+func (p *Priced) gather(n int) bool {
+	from := len(p.line)
+	most := max(looksCap, looksMost*n)
+	for more := max(looksMin, looksEach*n); ; {
+		slot, wake, ok := p.queue.first()
+		if !ok {
+			break
+		}
+		if wake > p.reached {
+			if more--; more < 0 {
+				break
+			}
+		}
+		p.queue.drop(slot)
+		p.held = append(p.held, slot)
+		page := &p.pages[slot]
+		if page.turn == p.reached {
+			continue
+		}
+		if p.looked >= most {
+			page.wake = max(page.wake, p.reached+1)
+			p.line = append(p.line, candidate{math.SmallestNonzeroFloat64, slot})
+			if len(p.line)-from >= most {
+				break
+			}
+			continue
+		}
+		p.looked++
+		v := p.look(slot, p.reached)
+		page.wake = v.wake
+		if v.gain > 0 {
+			p.line = append(p.line, candidate{v.advantage, slot})
+		}
+	}
+	found := p.line[from:]
+	slices.SortStableFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(p.queue.ids[a.slot], p.queue.ids[b.slot]))
+	})
+	for i := range found {
+		found[i].worth += p.market.price
+	}
+	return len(found) > 0
+}

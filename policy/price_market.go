@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"math"
+
+	"freshet"
+)
+
+// A market finds the price of a poll.
+type market struct {
+	open    bool
+	price   float64
+	polls   float64 // budget an instant; zero means to be found out
+	usual   float64 // polls an instant of late, if the budget is not known
+	taken   float64 // polls of the present instant
+	cleared int64   // the instant at which the price was found
+	turn    int     // which sources are asked next
+}
+
+// usualMemory is over how many instants the usual number of polls is taken.
+const usualMemory = 32
+
+// pass lets instants pass; n is what the first choice after them may take.
+func (m *market) pass(instants int64, n int) {
+	if m.usual == 0 {
+		m.usual = float64(n)
+	} else if instants > 0 {
+		keep := math.Pow(1-1.0/usualMemory, float64(instants))
+		m.usual = keep*m.usual + (1-keep)*m.taken/float64(instants)
+	}
+	m.taken = 0
+}
+
+// supply returns how many polls an instant there are.
+func (m *market) supply() float64 {
+	if m.polls > 0 {
+		return m.polls
+	}
+	return m.usual
+}
+
+// due reports whether the price is to be found anew.
+func (m *market) due(at, epoch int64) bool {
+	return !m.open || at-m.cleared >= max(1, epoch)
+}
+
+// asked is how many sources are asked what they would want at a price.
+const asked = 128
+
+// clear finds the price at which the sources want as many polls as there are.
+func (p *Priced) clear() {
+	m := &p.market
+	m.open, m.cleared = true, p.reached
+	slots, share := p.ask()
+	if len(slots) == 0 || m.supply() <= 0 {
+		return
+	}
+	demand := func(price float64) (sum float64) {
+		for _, slot := range slots {
+			sum += p.lookAt(slot, p.reached, price).polls
+		}
+		return sum / share
+	}
+	m.price = m.clearing(demand)
+}
+
+// ask returns the sources to be asked, others each time, and which share of all
+// they are.
+func (p *Priced) ask() (slots []freshet.Slot, share float64) {
+	n := len(p.pages)
+	step := max(1, n/asked)
+	p.market.turn = (p.market.turn + 1) % step
+	there, all := 0, 0
+	for i := p.market.turn; i < n; i += step {
+		all++
+		if page := &p.pages[i]; page.there && !page.paused {
+			there++
+			slots = append(slots, freshet.Slot(i))
+		}
+	}
+	if there == 0 {
+		return nil, 0
+	}
+	return slots, float64(all) / float64(n)
+}
+
+// clearing returns the price at which demand, which falls with the price, passes
+// the supply. It begins with the present price.
+func (m *market) clearing(demand func(price float64) float64) float64 {
+	price, reach := m.price, 1.15
+	if price <= 0 {
+		price, reach = 0.5, 4
+	}
+	supply := m.supply()
+	over := demand(price) > supply
+	low, high := price, price
+	for range 40 {
+		if over {
+			low, high = high, high*reach
+			if demand(high) <= supply {
+				break
+			}
+		} else {
+			low, high = low/reach, low
+			if low < leastPrice || demand(low) > supply {
+				break
+			}
+		}
+		reach *= reach
+	}
+	for high > low*1.02 {
+		mid := math.Sqrt(low * high)
+		if demand(mid) > supply {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// leastPrice is below which nobody could tell a price from none.
+const leastPrice = 1e-12
