@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// A LimitBook remembers limits, which can take long to work out, by what the
+// grid holds and what is at stake. It can be kept in a file. Several may use it
+// at once. The zero LimitBook is empty and ready for use.
+type LimitBook struct {
+	mutex sync.Mutex
+	known map[string]Limit
+	fresh bool // something was added since it was read
+}
+
+// OpenLimitBook reads a book from a file. One that does not exist is empty.
+func OpenLimitBook(path string) (*LimitBook, error) {
+	b := &LimitBook{}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return b, nil
+	case err != nil:
+		return nil, fmt.Errorf("opening limits: %w", err)
+	}
+	if err := json.Unmarshal(text, &b.known); err != nil {
+		return nil, fmt.Errorf("reading limits from %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Save writes the book to a file if it holds more than when it was read. The
+// file is replaced at once, so that nobody finds half of it.
+func (b *LimitBook) Save(path string) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if !b.fresh {
+		return nil
+	}
+	text, err := json.MarshalIndent(b.known, "", " ")
+	if err != nil {
+		return fmt.Errorf("writing limits: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("writing limits: %w", err)
+	}
+	defer os.Remove(f.Name()) // in vain if all went well
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("writing limits: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("writing limits: %w", err)
+	}
+	b.fresh = false
+	return nil
+}
+
+// Limit returns what [Grid.Limit] does, from memory if it can. Stakes that are
+// adjusted page by page are worked out each time.
+func (b *LimitBook) Limit(g *Grid, budget float64, k Stakes) (Limit, error) {
+	if k.Adjust != nil {
+		return g.Limit(budget, k)
+	}
+	key := g.fingerprint() + " " + strconv.FormatFloat(budget, 'g', -1, 64) + " " + k.Life.String() + " " + k.Urgency.String()
+	b.mutex.Lock()
+	known, ok := b.known[key]
+	b.mutex.Unlock()
+	if ok {
+		return known, nil
+	}
+	l, err := g.Limit(budget, k)
+	if err != nil {
+		return l, err
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.known == nil {
+		b.known = map[string]Limit{}
+	}
+	b.known[key], b.fresh = l, true
+	return l, nil
+}
+
+// fingerprint returns a short text that differs between grids on which limits
+// differ.
+func (g *Grid) fingerprint() string {
+	sum := sha256.New()
+	number := make([]byte, 8)
+	put := func(n int) { sum.Write(binary.LittleEndian.AppendUint64(number[:0], uint64(n))) }
+	put(g.Instants)
+	for _, first := range g.first {
+		put(first)
+	}
+	for _, j := range g.at {
+		put(int(j))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}

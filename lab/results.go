@@ -1,0 +1,144 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+
+	"freshet"
+	"freshet/estimate"
+	"freshet/policy"
+)
+
+// A Contender is a policy that takes part in a comparison, and what its polls
+// show it.
+type Contender struct {
+	Name     string   `json:"name"`   // in tables
+	Policy   string   `json:"policy"` // with its options
+	Evidence Evidence `json:"-"`
+
+	// Reseeded is the policy to run again with other seeds, to see how much of
+	// a score is luck; "" if nothing about it is drawn by chance.
+	Reseeded string `json:"-"`
+}
+
+// rivals are the policies that are compared where none are named, as far as
+// there are such policies. The first is the one that the others are held
+// against.
+var rivals = [...]string{
+	"auto", "uniform", "round-robin", "wic", "yardstick", "miniflux", "nutch", "stormcrawler", "cyclic", "frequency",
+}
+
+// Contenders returns who takes part under these names, which may have options;
+// all rivals without any.
+func Contenders(names ...string) ([]Contender, error) {
+	if len(names) == 0 {
+		for _, name := range rivals {
+			if slices.Contains(policy.Names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	var list []Contender
+	for _, name := range names {
+		if _, err := policy.New(name, policy.Setting{}); err != nil {
+			return nil, err
+		}
+		list = append(list, Contender{Name: name, Policy: name, Reseeded: reseeded(name)})
+	}
+	return list, nil
+}
+
+// reseeded returns a policy as it is run again with other seeds, or "". What
+// decides without chance is asked to decide a little at random where it can.
+func reseeded(name string) string {
+	base, options, _ := strings.Cut(name, ":")
+	if base == "fixed" || strings.HasPrefix(base, "sample-") {
+		return name
+	}
+	loose := name + ":jitter=0.01"
+	if options != "" {
+		loose = name + ",jitter=0.01"
+	}
+	if _, err := policy.New(loose, policy.Setting{}); err != nil {
+		return ""
+	}
+	return loose
+}
+
+// start returns a new policy for a replay, as all contenders have it: with
+// learnt chances, and intervals that fit the instant.
+func start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
+	return policy.New(name, policy.Setting{
+		Start: g.Start, Instant: g.Instant, Polls: budget,
+		Estimator: &estimate.Poisson{}, Scale: true, Seed: seed,
+	})
+}
+
+// A Result is one setting, and how everybody did in it.
+type Result struct {
+	Trace    string  `json:"trace"`
+	Instant  float64 `json:"instant_seconds"`
+	Start    string  `json:"start"`
+	End      string  `json:"end"`
+	Pages    int     `json:"pages"`
+	Changes  int     `json:"changes"`
+	Life     string  `json:"life"`
+	Urgency  string  `json:"urgency"`
+	Budget   float64 `json:"budget"`          // polls an instant
+	Share    float64 `json:"share,omitempty"` // that the budget was chosen for; 0 if it was given
+	Limit    float64 `json:"limit"`           // utility that was possible, of all changes
+	Exact    bool    `json:"limit_exact"`     // and not only an upper bound of it
+	Outcomes []Feat  `json:"results"`         // in the order of the contenders
+}
+
+// A Feat is what a contender did in one setting.
+type Feat struct {
+	Contender
+	Evidence string    `json:"evidence"`
+	Recall   float64   `json:"recall"`
+	Utility  float64   `json:"utility_normalized"`
+	OfLimit  float64   `json:"utility_of_limit"`
+	Reruns   []float64 `json:"reruns,omitempty"` // utility with other seeds
+}
+
+// Results are the settings of a comparison, in three parts.
+type Results struct {
+	Contenders []Contender `json:"-"`
+	Dated      []Contender `json:"-"` // who took part in the reference settings once more, with dates
+	Missing    []string    `json:"missing,omitempty"`
+
+	Reference []Result `json:"reference"`         // at the budgets of the recordings
+	Shares    []Result `json:"shares,omitempty"`  // at budgets that let the limit capture certain shares
+	Decayed   []Result `json:"decayed,omitempty"` // at the same budgets, where changes stay and lose their worth
+}
+
+// MeanOfLimit returns the mean over settings of what a contender had of the
+// limit.
+func MeanOfLimit(list []Result, contender string) float64 {
+	sum, n := 0.0, 0.0
+	for _, r := range list {
+		if f, ok := r.of(contender); ok {
+			sum, n = sum+f.OfLimit, n+1
+		}
+	}
+	return ratio(sum, n, 0)
+}
+
+// of returns what a contender did.
+func (r *Result) of(contender string) (Feat, bool) {
+	i := slices.IndexFunc(r.Outcomes, func(f Feat) bool { return f.Name == contender })
+	if i < 0 {
+		return Feat{}, false
+	}
+	return r.Outcomes[i], true
+}
+
+// At returns the settings whose budget was chosen for a share.
+func At(list []Result, share float64) (some []Result) {
+	for _, r := range list {
+		if r.Share == share {
+			some = append(some, r)
+		}
+	}
+	return some
+}

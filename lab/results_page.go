@@ -1,0 +1,247 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A page is results as Markdown.
+type page struct {
+	*Results
+	strings.Builder
+}
+
+// WritePage writes the results as a page of Markdown that says how it was made:
+// by which command, and with which picture beside it, if any.
+func (r *Results) WritePage(w io.Writer, command, picture string) error {
+	p := &page{Results: r}
+	p.preface(command, picture)
+	p.summary()
+	p.record()
+	p.reference()
+	for _, share := range Shares {
+		p.part(fmt.Sprintf("Budgets for %.0f%%", 100*share), "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", At(r.Shares, share))
+	}
+	for _, share := range Shares {
+		p.part(fmt.Sprintf("Budgets for %.0f%%, urgent", 100*share), "The same budgets, but changes stay (append) and lose a tenth of their worth every instant (exp:0.9). Utility of all changes, and in brackets its share of the limit, which is an upper bound here.", At(r.Decayed, share))
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// say writes a paragraph.
+func (p *page) say(format string, args ...any) { fmt.Fprintf(p, format+"\n\n", args...) }
+
+// table writes a table; columns from the left are words, the others figures.
+func (p *page) table(words int, head []string, rows [][]string) {
+	line := func(cells []string) { p.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	line(head)
+	marks := make([]string, len(head))
+	for i := range marks {
+		marks[i] = "---"
+		if i >= words {
+			marks[i] = "---:"
+		}
+	}
+	line(marks)
+	for _, row := range rows {
+		line(row)
+	}
+	p.WriteString("\n")
+}
+
+// preface says what the page is, and how it came about.
+func (p *page) preface(command, picture string) {
+	p.say("# Results")
+	p.say("What policies capture of recorded histories, beside what somebody could have captured who knew every change beforehand. Every number on this page was made by\n\n    %s", command)
+	p.say("A policy starts from nothing and learns as it goes, and sees only what a poller sees: whether a page differs from the last time. " +
+		"Time is cut into instants, and the budget is polls an instant. All pages count as seen when the period begins. " +
+		"`wic` asks the `poisson` estimator; `miniflux`, `nutch` and `stormcrawler` have their intervals fitted to the instant. " +
+		"The first column holds the recording, and **bold** is the best of a row.")
+	if len(p.Dated) > 0 {
+		p.say("The column *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified or a feed would.")
+	}
+	p.say("Many recordings were made by a scraper, and the time of a change is then when the scraper saw it: a rhythm by the minute may be the scraper's own.")
+	if len(p.Missing) > 0 {
+		p.say("Not there, and left out: %s.", strings.Join(p.Missing, ", "))
+	}
+	if picture != "" {
+		p.say("![mean share of the limit by policy and budget](%s)", picture)
+	}
+}
+
+// summary writes the means.
+func (p *page) summary() {
+	p.say("## Mean share of the limit")
+	head := []string{"policy", "reference"}
+	parts := [][]Result{p.Reference}
+	for i, list := range [][]Result{p.Shares, p.Decayed} {
+		for _, share := range Shares {
+			if some := At(list, share); len(some) > 0 {
+				head = append(head, fmt.Sprintf("%.0f%%%s", 100*share, []string{"", ", urgent"}[i]))
+				parts = append(parts, some)
+			}
+		}
+	}
+	var rows [][]string
+	for _, c := range append(p.Contenders[:len(p.Contenders):len(p.Contenders)], p.Dated...) {
+		row := []string{c.Name}
+		for _, list := range parts {
+			cell := ""
+			if _, ok := list[0].of(c.Name); ok {
+				cell = fmt.Sprintf("%.3f", MeanOfLimit(list, c.Name))
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	p.table(1, head, rows)
+	p.say("*Reference* are the budgets of the recordings, the others those at which the limit is so much of all changes; *urgent* is where late captures are worth less.")
+}
+
+// tie is how near to each other two have to be, as a share of the limit, for
+// neither to have won.
+const tie = 0.005
+
+// record says against whom the first contender won and lost.
+func (p *page) record() {
+	if len(p.Contenders) < 2 {
+		return
+	}
+	first, everything := p.Contenders[0].Name, [][]Result{p.Reference, p.Shares, p.Decayed}
+	p.say("## Wins and losses of %s", first)
+	p.say("Settings in which `%s` had more than, as much as (within %s of the limit) or less than each of the others.", first, percent(tie, 1))
+	var rows [][]string
+	var losses []string
+	for _, c := range p.Contenders[1:] {
+		row := []string{c.Name}
+		for _, list := range everything {
+			if len(list) == 0 {
+				continue
+			}
+			wins, ties, lost := 0, 0, 0
+			for _, r := range list {
+				ours, _ := r.of(first)
+				theirs, _ := r.of(c.Name)
+				switch d := ours.OfLimit - theirs.OfLimit; {
+				case math.Abs(d) <= tie:
+					ties++
+				case d > 0:
+					wins++
+				default:
+					lost++
+					losses = append(losses, fmt.Sprintf("%s at %s, %s and %s: %.3f, %s has %.3f", r.Trace, polls(r.Budget), r.Life, r.Urgency, ours.Utility, c.Name, theirs.Utility))
+				}
+			}
+			row = append(row, fmt.Sprintf("%d / %d / %d", wins, ties, lost))
+		}
+		rows = append(rows, row)
+	}
+	p.table(1, []string{"against", "reference", "shares", "urgent"}[:len(rows[0])], rows)
+	if len(losses) > 0 {
+		p.say("Lost:")
+		p.say("- %s", strings.Join(losses, "\n- "))
+	}
+}
+
+// reference writes the first part, and how much of it was luck.
+func (p *page) reference() {
+	p.part("Reference settings", "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", p.Reference)
+	var rows [][]string
+	for _, r := range p.Reference {
+		for _, f := range r.Outcomes {
+			if len(f.Reruns) == 0 {
+				continue
+			}
+			mean, deviation := spread(append([]float64{f.Utility}, f.Reruns...))
+			rows = append(rows, []string{r.Trace, f.Name, fmt.Sprintf("%.3f", f.Utility), fmt.Sprintf("%.3f", mean), fmt.Sprintf("%.4f", deviation)})
+		}
+	}
+	if len(rows) > 0 {
+		p.say("How much is luck: recall as above, and the mean and the standard deviation of it and %d runs in which scores are moved by about a hundredth at random.", reruns)
+		p.table(2, []string{"recording", "policy", "recall", "mean", "deviation"}, rows)
+	}
+}
+
+// spread returns the mean and the standard deviation of figures.
+func spread(list []float64) (mean, deviation float64) {
+	for _, x := range list {
+		mean += x / float64(len(list))
+	}
+	for _, x := range list {
+		deviation += (x - mean) * (x - mean) / float64(max(1, len(list)-1))
+	}
+	return mean, math.Sqrt(deviation)
+}
+
+// part writes a section with one table.
+func (p *page) part(title, about string, list []Result) {
+	if len(list) == 0 {
+		return
+	}
+	p.say("## %s", title)
+	p.say("%s", about)
+	head := []string{"recording", "instant, budget, period", "limit"}
+	for _, f := range list[0].Outcomes {
+		head = append(head, f.Name)
+	}
+	var rows [][]string
+	means := []string{"*mean share of the limit*", "", ""}
+	for _, r := range list {
+		rows = append(rows, r.cells())
+	}
+	for _, f := range list[0].Outcomes {
+		means = append(means, fmt.Sprintf("%.3f", MeanOfLimit(list, f.Name)))
+	}
+	p.table(2, head, append(rows, means))
+}
+
+// cells returns the row of a setting.
+func (r *Result) cells() []string {
+	limit := fmt.Sprintf("%.3f", r.Limit)
+	if !r.Exact {
+		limit = "≤ " + limit
+	}
+	row := []string{r.Trace, r.circumstances(), limit}
+	best := 0.0
+	for _, f := range r.Outcomes {
+		if f.Contender.Evidence == Bits {
+			best = max(best, f.Utility)
+		}
+	}
+	for _, f := range r.Outcomes {
+		cell := fmt.Sprintf("%.3f", f.Utility)
+		if f.Contender.Evidence == Bits && f.Utility == best {
+			cell = "**" + cell + "**"
+		}
+		row = append(row, fmt.Sprintf("%s (%s)", cell, percent(f.OfLimit, 0)))
+	}
+	return row
+}
+
+// circumstances says in which setting a result was had.
+func (r *Result) circumstances() string {
+	day := func(s string) string { return strings.TrimSuffix(s, "T00:00:00Z") }
+	return fmt.Sprintf("%s, %s, %s to %s", length(r.Instant), polls(r.Budget), day(r.Start), day(r.End))
+}
+
+// length writes seconds as hours, minutes or seconds, without what is zero.
+func length(seconds float64) string {
+	s := time.Duration(seconds * float64(time.Second)).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
+
+// polls writes a budget.
+func polls(budget float64) string { return strconv.FormatFloat(budget, 'g', -1, 64) }
+
+// percent writes a share with so many digits behind the point.
+func percent(x float64, digits int) string { return strconv.FormatFloat(100*x, 'f', digits, 64) + "%" }

@@ -1,0 +1,286 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"freshet"
+)
+
+// A Comparison says which contenders are to be held against each other, and on
+// what.
+type Comparison struct {
+	Traces     string        // folder of trace files
+	Contenders []Contender   // none means all rivals
+	Instant    time.Duration // for traces that are not known by name; zero means what suits each
+	Quick      bool          // only the reference settings, once
+	Limits     *LimitBook    // nil means to work all of them out
+
+	// Progress, if set, is told how much of the work has been done. Several may
+	// tell at once.
+	Progress func(done, all int)
+}
+
+// Shares are the shares of all changes that the limit captures at the budgets
+// that are compared.
+var Shares = [...]float64{0.3, 0.6, 0.9}
+
+// reruns is how many more times a policy is run where chance has a part.
+const reruns = 4
+
+// decayed are the stakes of the third part.
+func decayed() Stakes {
+	return Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}}
+}
+
+// Run replays everything. It uses all processors.
+func (c Comparison) Run(ctx context.Context) (*Results, error) {
+	if len(c.Contenders) == 0 {
+		var err error
+		if c.Contenders, err = Contenders(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Limits == nil {
+		c.Limits = &LimitBook{}
+	}
+	files, missing, err := c.recordings()
+	if err != nil {
+		return nil, err
+	}
+	r := &Results{Contenders: c.Contenders, Dated: dated(c.Contenders), Missing: missing}
+	bouts, err := c.prepare(ctx, r, files)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.replay(ctx, bouts); err != nil {
+		return nil, err
+	}
+	for _, b := range bouts {
+		*b.to = append(*b.to, b.result)
+	}
+	return r, nil
+}
+
+// dated returns those who know what to do with dates, as contenders of their
+// own.
+func dated(list []Contender) (dated []Contender) {
+	for _, c := range list {
+		if name, _, _ := strings.Cut(c.Policy, ":"); name == "auto" {
+			dated = append(dated, Contender{Name: c.Name + ", dated", Policy: c.Policy, Evidence: Dated, Reseeded: c.Reseeded})
+		}
+	}
+	return dated
+}
+
+// A recordingFile is a recording and where it is.
+type recordingFile struct {
+	Recording
+	path string
+}
+
+// recordings returns what the folder holds: what is known by name first, in its
+// order, and then the rest in the order of the names; and which of the known
+// ones it lacks.
+func (c Comparison) recordings() (files []recordingFile, missing []string, err error) {
+	entries, err := os.ReadDir(c.Traces)
+	if err != nil {
+		return nil, nil, fmt.Errorf("looking for traces: %w", err)
+	}
+	paths := map[string]string{}
+	var others []string
+	known := Recordings()
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), ".gz"), ".csv")
+		if !ok || e.IsDir() {
+			continue
+		}
+		if !slices.ContainsFunc(known, func(r Recording) bool { return r.Name == name }) && paths[name] == "" {
+			others = append(others, name)
+		}
+		paths[name] = filepath.Join(c.Traces, e.Name())
+	}
+	for _, r := range known {
+		if path, ok := paths[r.Name]; ok {
+			files = append(files, recordingFile{r, path})
+		} else {
+			missing = append(missing, r.Name)
+		}
+	}
+	for _, name := range others {
+		files = append(files, recordingFile{Recording{Name: name, Period: Period{Instant: c.Instant}}, paths[name]})
+	}
+	if len(files) == 0 {
+		return nil, nil, freshet.WithHint(fmt.Errorf("looking for traces: there are none in %s", c.Traces), "a trace is a file that ends in .csv or .csv.gz; freshet lab gen writes one")
+	}
+	return files, missing, nil
+}
+
+// A bout is one setting before it is replayed.
+type bout struct {
+	to         *[]Result // where the result belongs
+	grid       *Grid
+	stakes     Stakes
+	contenders []Contender
+	result     Result
+}
+
+// prepare reads the traces and works out budgets and limits.
+func (c Comparison) prepare(ctx context.Context, r *Results, files []recordingFile) ([]*bout, error) {
+	prepared := make([][]*bout, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range files {
+		group.Go(func() (err error) {
+			prepared[i], err = c.bouts(ctx, r, f)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(prepared...), nil
+}
+
+// bouts returns the settings of one recording.
+func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*bout, error) {
+	h, err := OpenHistory(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if f.Instant == 0 {
+		f.Instant = h.SuggestInstant()
+	}
+	g, err := h.Quantise(f.Period)
+	if err != nil {
+		return nil, fmt.Errorf("cutting %s into instants: %w", f.Name, err)
+	}
+	if f.Budget == 0 {
+		f.Budget = g.SuggestBudget()
+	}
+	var list []*bout
+	add := func(to *[]Result, budget, share float64, k Stakes, who []Contender) error {
+		b, err := c.bout(ctx, f.Name, g, budget, k, who)
+		if err == nil {
+			b.to, b.result.Share = to, share
+			list = append(list, b)
+		}
+		return err
+	}
+	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil || c.Quick {
+		return list, err
+	}
+	for _, share := range Shares {
+		budget, err := LeastBudget(share, func(budget float64) (float64, error) { return c.limit(ctx, g, budget) })
+		if err != nil {
+			return nil, err
+		}
+		if err := add(&r.Shares, budget, share, Stakes{}, c.Contenders); err != nil {
+			return nil, err
+		}
+		if err := add(&r.Decayed, budget, share, decayed(), c.Contenders); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// limit returns the share of all changes that a budget can capture, of such as
+// are overwritten.
+func (c Comparison) limit(ctx context.Context, g *Grid, budget float64) (float64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	l, err := c.Limits.Limit(g, budget, Stakes{})
+	return ratio(l.Value, float64(g.Changes()), 1), err
+}
+
+// bout returns a setting with its limit.
+func (c Comparison) bout(ctx context.Context, name string, g *Grid, budget float64, k Stakes, who []Contender) (*bout, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := c.Limits.Limit(g, budget, k)
+	if err != nil {
+		return nil, err
+	}
+	return &bout{grid: g, stakes: k, contenders: who, result: Result{
+		Trace: name, Instant: g.Instant.Seconds(),
+		Start: g.Start.Format(time.RFC3339), End: g.Time(g.Instants).Format(time.RFC3339),
+		Pages: len(g.pages), Changes: g.Changes(),
+		Life: k.Life.String(), Urgency: k.Urgency.String(), Budget: budget,
+		Limit: ratio(l.Value, float64(g.Changes()), 1), Exact: l.Exact,
+		Outcomes: make([]Feat, len(who)),
+	}}, nil
+}
+
+// replay lets every contender fight every bout.
+func (c Comparison) replay(ctx context.Context, bouts []*bout) error {
+	var done atomic.Int64
+	all := 0
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	tell := func() {
+		if n := done.Add(1); c.Progress != nil {
+			c.Progress(int(n), all)
+		}
+	}
+	for _, b := range bouts {
+		all += len(b.contenders)
+	}
+	for _, b := range bouts {
+		for i := range b.contenders {
+			group.Go(func() error {
+				defer tell()
+				again := 0
+				if b.result.Share == 0 && !c.Quick {
+					again = reruns
+				}
+				return b.fight(ctx, i, again)
+			})
+		}
+	}
+	return group.Wait()
+}
+
+// fight replays one contender, and again with other seeds if chance has a part.
+func (b *bout) fight(ctx context.Context, i, again int) error {
+	who := b.contenders[i]
+	run := func(name string, seed uint64) (Score, error) {
+		p, err := start(name, b.grid, b.result.Budget, seed)
+		if err != nil {
+			return Score{}, err
+		}
+		s, err := Replay(ctx, b.grid, p, Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence})
+		if err != nil {
+			return s, fmt.Errorf("%s on %s: %w", who.Name, b.result.Trace, err)
+		}
+		return s, nil
+	}
+	s, err := run(who.Policy, 1)
+	if err != nil {
+		return err
+	}
+	f := Feat{Contender: who, Evidence: who.Evidence.String(), Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: ratio(s.UtilityNormalized, b.result.Limit, 1)}
+	for n := range again {
+		if who.Reseeded == "" {
+			break
+		}
+		s, err := run(who.Reseeded, uint64(n)+2)
+		if err != nil {
+			return err
+		}
+		f.Reruns = append(f.Reruns, s.UtilityNormalized)
+	}
+	b.result.Outcomes[i] = f
+	return nil
+}
