@@ -14,7 +14,7 @@ import (
 // Spent returns how many polls were made within the period of a grid, but for
 // first looks: in a replay every source counts as seen when it comes.
 func (r *Recorded) Spent(g *Grid) (polls int) {
-	for _, l := range r.looks {
+	for l := range r.looks.all() {
 		if j := g.instantOf(l.at); j >= 1 && j <= g.Instants {
 			polls++
 		}
@@ -63,7 +63,7 @@ func (g *Grid) instantOf(ns int64) int { return g.InstantOf(time.Unix(0, ns)) }
 // all that was recorded, because only what it found was.
 func (r *Recorded) Own(g *Grid, k Stakes, m Measures) Score {
 	s := NewScorer(g, k, m)
-	for _, l := range r.looks {
+	for l := range r.looks.all() {
 		if j := g.instantOf(l.at); !l.failed && j >= 1 && j <= g.Instants {
 			s.Poll(int(l.page), j)
 		}
