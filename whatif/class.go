@@ -71,6 +71,9 @@ func (c *class) gap(price float64) float64 {
 	case price <= c.atLeast:
 		return c.least
 	}
+	// Where waiting longer changes nothing, the index stays as it is for all
+	// longer gaps. A price ever so little lower finds the shortest of them.
+	price *= 1 - 1e-8
 	excess := func(x float64) float64 { return math.Log(price / c.index(math.Exp(x))) }
 	from, to := crossing(excess, math.Log(c.least), math.Log(c.most), math.Log(price/c.atLeast), math.Log(price/c.atMost), 1e-9)
 	return math.Exp((from + to) / 2)
@@ -82,7 +85,7 @@ func (c *class) gap(price float64) float64 {
 // rule keeps an end from standing still, and where f has no end the range is
 // halved.
 func crossing(f func(float64) float64, lo, hi, above, below, within float64) (from, to float64) {
-	for last, tries := 0, 0; tries < 200 && hi-lo > 1e-13*(1+math.Abs(lo)); tries++ {
+	for last, tries := 0, 0; tries < 200 && hi-lo > 1e-11*(1+math.Abs(lo)); tries++ {
 		x := (lo + hi) / 2
 		if !math.IsInf(above, 0) && !math.IsInf(below, 0) && tries%8 < 7 {
 			x = lo + (hi-lo)*above/(above-below)

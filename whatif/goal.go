@@ -37,23 +37,38 @@ func (m *Market) Least(g Goal) (Point, bool) {
 	idle, top := m.edges()
 	missed := func(st stance) bool { return m.misses(g, st) > 0 }
 	if !missed(atLongest(1)) { // longer gaps than the longest would do
-		lo := -bisect(-math.Log(far), 0, 1e-3, func(x float64) bool { return missed(atLongest(math.Exp(-x))) })
-		return m.pointAt(idle/math.Exp(lo), atLongest(math.Exp(lo))), true
+		_, x := bisect(-math.Log(far), 0, 1e-3, func(x float64) bool { return missed(atLongest(math.Exp(-x))) })
+		return m.pointAt(idle*math.Exp(x), atLongest(math.Exp(-x))), true
 	}
 	most := m.clear(m.terms.Budget*far, 0)
 	if missed(most) || most.price > top {
 		return m.pointAt(m.terms.Budget*far, most), false
 	}
 	at := func(x float64) stance { return stance{price: math.Exp(-x), lower: math.Exp(-x), stretch: 1} }
-	x := bisect(-math.Log(top), -math.Log(most.lower), 1e-3, func(x float64) bool { return missed(at(x)) })
-	p := m.pointAt(0, at(x))
+	lo, hi := -math.Log(top), -math.Log(most.lower)
+	for hi-lo > 1e-11 && m.wants(math.Exp(-hi)) > 1.002*m.wants(math.Exp(-lo)) {
+		if mid := (lo + hi) / 2; missed(at(mid)) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	st := at(hi)
+	if hi-lo <= 1e-11 { // demand jumps here, and a part of the jump will do
+		between := func(part float64) stance {
+			return stance{price: math.Exp(-lo), lower: math.Exp(-hi), part: part, stretch: 1}
+		}
+		_, part := bisect(0, 1, 1e-3, func(part float64) bool { return missed(between(part)) })
+		st = between(part)
+	}
+	p := m.pointAt(0, st)
 	p.Budget = p.Spent
 	return p, true
 }
 
-// bisect returns, to within so much, where a goal that is missed at lo and not
-// at hi is no longer missed.
-func bisect(lo, hi, within float64, missed func(float64) bool) float64 {
+// bisect narrows down, to within so much, where a goal that is missed at lo and
+// not at hi is no longer missed. It still is at from, and at to it is not.
+func bisect(lo, hi, within float64, missed func(float64) bool) (from, to float64) {
 	for hi-lo > within {
 		if mid := (lo + hi) / 2; missed(mid) {
 			lo = mid
@@ -61,7 +76,7 @@ func bisect(lo, hi, within float64, missed func(float64) bool) float64 {
 			hi = mid
 		}
 	}
-	return hi
+	return lo, hi
 }
 
 // capturedWithin returns how many changes a second are captured within a time.

@@ -123,5 +123,6 @@ func (c *class) needed(share, within, longest float64) float64 {
 		return 0
 	}
 	missed := func(x float64) bool { return c.within(math.Exp(-x), within) < share }
-	return math.Exp(-bisect(-math.Log(longest), -math.Log(c.least), 1e-9, missed))
+	_, x := bisect(-math.Log(longest), -math.Log(c.least), 1e-9, missed)
+	return math.Exp(-x)
 }

@@ -43,6 +43,12 @@ func mannerOf(l freshet.Life, u freshet.Urgency, t Terms) manner {
 		m.within = (u.A + 1) * instant
 	default:
 		m.urgency, m.free = u, true
+		switch u.Kind {
+		case freshet.UrgencyChordal:
+			m.within = u.A * instant
+		case freshet.UrgencyTable:
+			m.within = float64(len(u.Table)) * instant
+		}
 	}
 	return m
 }
@@ -125,10 +131,10 @@ func (m *manner) waited(rate, age float64) float64 {
 // gain returns what a poll so long after the last brings: the integral of the
 // rate times lasts times worth.
 func (m *manner) gain(rate, gap float64) float64 {
+	gap = min(gap, m.within)
 	if m.free {
 		return m.integrated(rate, gap)
 	}
-	gap = min(gap, m.within)
 	if m.decay == 0 {
 		return rate * m.captured(rate, gap)
 	}
@@ -155,6 +161,9 @@ func (m *manner) gain(rate, gap float64) float64 {
 func (m *manner) index(rate, gap float64) float64 {
 	if m.free || m.life == freshet.LifeLast {
 		gain := m.gain(rate, gap)
+		if gap > m.within {
+			return gain
+		}
 		if i := gain - gap*rate*m.lasts(rate, gap)*m.worth(gap); i > noise*gain {
 			return i
 		}
