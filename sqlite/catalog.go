@@ -106,16 +106,16 @@ func (b *batch) putSource(key int64, src freshet.Source) error {
 		return err
 	}
 	_, err = b.exec(`INSERT INTO sources (key, id, url, recipe, name, tags, weight, paused, min_gap, max_gap,
-		keep_age, keep_versions, keep_bytes, origin, created, life, urgency, cost, removed)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+		keep_age, keep_versions, keep_bytes, origin, created, life, urgency, cost, level, removed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
 		ON CONFLICT (key) DO UPDATE SET url = excluded.url, recipe = excluded.recipe, name = excluded.name,
 		tags = excluded.tags, weight = excluded.weight, paused = excluded.paused, min_gap = excluded.min_gap,
 		max_gap = excluded.max_gap, keep_age = excluded.keep_age, keep_versions = excluded.keep_versions,
 		keep_bytes = excluded.keep_bytes, origin = excluded.origin, created = excluded.created,
-		life = excluded.life, urgency = excluded.urgency, cost = excluded.cost, removed = 0`,
+		life = excluded.life, urgency = excluded.urgency, cost = excluded.cost, level = excluded.level, removed = 0`,
 		key, string(src.ID), src.URL, src.Recipe.Key(), src.Name, string(tags), src.Weight, src.Paused,
 		int64(src.MinGap), int64(src.MaxGap), int64(src.Keep.Age), int64(src.Keep.Versions), src.Keep.Bytes,
-		string(src.Origin), momentOf(src.Created).value(), src.Life.String(), src.Urgency.String(), src.Cost)
+		string(src.Origin), momentOf(src.Created).value(), src.Life.String(), src.Urgency.String(), src.Cost, src.Level.String())
 	return err
 }
 

@@ -49,7 +49,7 @@ func TestMigratesForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if old.Weight != 2 || old.Name != "Old" || old.Life != (freshet.Life{}) || !old.Urgency.Equal(freshet.Urgency{}) {
+	if old.Weight != 2 || old.Name != "Old" || old.Life != (freshet.Life{}) || !old.Urgency.Equal(freshet.Urgency{}) || old.Level != (freshet.ServiceLevel{}) {
 		t.Errorf("the old source comes back as %+v", old.Source)
 	}
 }

@@ -14,7 +14,7 @@ import (
 const sourcePage = 500
 
 const selectWatched = `SELECT s.id, s.url, s.recipe, s.name, s.tags, s.weight, s.paused, s.min_gap, s.max_gap,
-	s.keep_age, s.keep_versions, s.keep_bytes, s.origin, s.created, s.life, s.urgency, s.cost,
+	s.keep_age, s.keep_versions, s.keep_bytes, s.origin, s.created, s.life, s.urgency, s.cost, s.level,
 	t.head_recipe, t.etag, t.last_modified, t.changes, t.changed_at, ` + versionColumns + `
 	FROM sources s JOIN standings t ON t.source = s.key
 	LEFT JOIN versions v ON v.source = s.key AND v.number = t.head ` + versionJoins + `
@@ -65,12 +65,12 @@ func (s *Store) watched(ctx context.Context, query string, args ...any) ([]fresh
 	var found []freshet.Watched
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.Watched
-		var recipe, tags, life, urgency string
+		var recipe, tags, life, urgency, level string
 		var created, changedAt moment
 		src, st := &w.Source, freshet.Standing{}
 		v, err := scanVersion(func(dst ...any) error {
 			return scan(append([]any{&src.ID, &src.URL, &recipe, &src.Name, &tags, &src.Weight, &src.Paused, &src.MinGap, &src.MaxGap,
-				&src.Keep.Age, &src.Keep.Versions, &src.Keep.Bytes, &src.Origin, &created, &life, &urgency, &src.Cost,
+				&src.Keep.Age, &src.Keep.Versions, &src.Keep.Bytes, &src.Origin, &created, &life, &urgency, &src.Cost, &level,
 				&st.Recipe, &st.Validators.ETag, &st.Validators.LastModified, &st.Changes, &changedAt}, dst...)...)
 		})
 		if err != nil {
@@ -86,6 +86,9 @@ func (s *Store) watched(ctx context.Context, query string, args ...any) ([]fresh
 			return err
 		}
 		if src.Urgency, err = freshet.ParseUrgency(urgency); err != nil {
+			return err
+		}
+		if src.Level, err = freshet.ParseServiceLevel(level); err != nil {
 			return err
 		}
 		src.Created, st.ChangedAt = created.time(), changedAt.time()

@@ -16,6 +16,7 @@ var catalogTests = []test{
 			Recipe: freshet.Recipe{Kind: freshet.HTML, CSS: "main > p"}, Weight: 2.5, Paused: true,
 			Life: freshet.Life{Kind: freshet.LifeLast, N: 3}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}, Cost: 4,
 			MinGap: time.Minute, MaxGap: time.Hour, Keep: freshet.Keep{Age: time.Hour, Versions: 7, Bytes: 1 << 40},
+			Level:  freshet.ServiceLevel{Share: 0.995, Within: 90 * time.Second},
 			Origin: freshet.FromFile, Created: noon,
 		}
 		same(b, "the source as added", b.addSource(want), want)
@@ -59,6 +60,7 @@ var catalogTests = []test{
 	{"an update replaces the source", func(b *bench) {
 		s := b.add("a")
 		s.Name, s.Paused, s.URL, s.Tags = "new", true, "https://new.example/", []string{"x"}
+		s.Level = freshet.ServiceLevel{Share: 0.9, Within: time.Hour}
 		b.ok("update", b.UpdateSource(b.Context(), s))
 		same(b, "the source", b.watched("a").Source, s)
 		b.is("update of nothing", b.UpdateSource(b.Context(), freshet.Source{ID: "none", URL: "https://x.example/"}), freshet.ErrNotFound)
