@@ -20,6 +20,7 @@ type Config struct {
 	Fetcher freshet.Fetcher
 	Policy  freshet.Policy
 	Limits  sched.Limits
+	Levels  []freshet.TagLevel // wanted of all sources with a tag
 
 	// Read turns a response into text; nil means content.Extract.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
@@ -51,6 +52,7 @@ type Daemon struct {
 	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
 	fatal   chan error
 	gauges  gauges
+	levels  levelWatch
 
 	mu     sync.Mutex
 	limits sched.Limits
@@ -69,7 +71,7 @@ func New(cfg Config) *Daemon {
 	if cfg.Grace == 0 {
 		cfg.Grace = 10 * time.Second
 	}
-	return &Daemon{
+	d := &Daemon{
 		cfg:     cfg,
 		inbox:   newInbox(),
 		heads:   newHeads(),
@@ -77,6 +79,8 @@ func New(cfg Config) *Daemon {
 		started: make(chan struct{}),
 		limits:  cfg.Limits,
 	}
+	d.SetLevels(cfg.Levels)
+	return d
 }
 
 // ErrNotRunning means that there is no daemon at work to ask for a poll.
@@ -104,6 +108,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer untidy()
 	var tidying sync.WaitGroup
 	tidying.Go(func() { d.keepHouse(tidy) })
+	tidying.Go(func() { d.watchLevels(tidy) })
 	err := sched.Run(hard, s, &world{Daemon: d, stop: ctx.Done()})
 	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
 	d.flying.Wait()
@@ -131,6 +136,7 @@ func (d *Daemon) load(ctx context.Context, s *sched.Scheduler) error {
 			return err
 		}
 		d.heads.set(w)
+		d.levels.notice(w.Source)
 		if since, ok := before[w.ID]; ok {
 			w.Standing.Seen = since
 		}

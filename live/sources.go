@@ -43,6 +43,7 @@ func (d *Daemon) put(ctx context.Context, id freshet.SourceID) error {
 	if !d.heads.has(id) {
 		d.heads.set(w)
 	}
+	d.levels.notice(w.Source)
 	d.inbox.post(sched.Event{Put: &w})
 	return nil
 }

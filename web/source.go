@@ -22,6 +22,7 @@ type Source struct {
 	Paused    bool             `json:"paused"`
 	MinGap    Duration         `json:"min_gap,omitzero"`
 	MaxGap    Duration         `json:"max_gap,omitzero"`
+	Level     string           `json:"level,omitempty" doc:"How soon changes are wanted, if somebody said so, such as 90% within 10m"`
 	Keep      Keep             `json:"keep"`
 	Origin    freshet.Origin   `json:"origin" enum:"api,file" doc:"Where the source was named"`
 	CreatedAt time.Time        `json:"created_at"`
@@ -78,6 +79,7 @@ type NewSource struct {
 	Paused  bool             `json:"paused,omitempty"`
 	MinGap  Duration         `json:"min_gap,omitzero" doc:"Never poll sooner than this after the last poll"`
 	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, as far as budget and host allow"`
+	Level   string           `json:"level,omitempty" doc:"How soon changes are wanted, such as 90% within 10m: a share of them, within a time"`
 	Keep    Keep             `json:"keep,omitzero"`
 }
 
@@ -95,6 +97,7 @@ type SourceEdit struct {
 	Paused  *bool       `json:"paused,omitempty"`
 	MinGap  *Duration   `json:"min_gap,omitempty"`
 	MaxGap  *Duration   `json:"max_gap,omitempty"`
+	Level   *string     `json:"level,omitempty"`
 	Keep    *KeepEdit   `json:"keep,omitempty"`
 }
 
@@ -134,7 +137,7 @@ func sourceOf(w freshet.Watched) Source {
 	n := newSourceOf(w.Source)
 	s := Source{
 		ID: w.ID, URL: n.URL, Name: n.Name, Tags: n.Tags, Select: n.Select,
-		Weight: w.Importance(), Life: w.Life.String(), Urgency: w.Urgency.String(), Cost: w.Price(), Paused: n.Paused, MinGap: n.MinGap, MaxGap: n.MaxGap, Keep: n.Keep,
+		Weight: w.Importance(), Life: w.Life.String(), Urgency: w.Urgency.String(), Cost: w.Price(), Paused: n.Paused, MinGap: n.MinGap, MaxGap: n.MaxGap, Level: n.Level, Keep: n.Keep,
 		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w.Standing),
 	}
 	if s.Tags == nil {
@@ -161,7 +164,8 @@ func newSourceOf(s freshet.Source) NewSource {
 		ID: s.ID, URL: s.URL, Name: s.Name, Tags: s.Tags,
 		Select: Select{CSS: s.Recipe.CSS, JSONPath: s.Recipe.JSONPath, Kind: s.Recipe.Kind},
 		Weight: s.Weight, Life: s.Life.String(), Urgency: s.Urgency.String(), Cost: s.Cost, Paused: s.Paused, MinGap: Duration(s.MinGap), MaxGap: Duration(s.MaxGap),
-		Keep: Keep{Age: Duration(s.Keep.Age), Versions: s.Keep.Versions, Bytes: s.Keep.Bytes},
+		Level: s.Level.String(),
+		Keep:  Keep{Age: Duration(s.Keep.Age), Versions: s.Keep.Versions, Bytes: s.Keep.Bytes},
 	}
 }
 

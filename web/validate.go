@@ -48,6 +48,9 @@ func (a *api) admit(n NewSource) (freshet.Source, error) {
 	if s.Urgency, err = freshet.ParseUrgency(cmp.Or(n.Urgency, s.Urgency.String())); err != nil {
 		return s, err
 	}
+	if s.Level, err = freshet.ParseServiceLevel(n.Level); err != nil {
+		return s, err
+	}
 	switch {
 	case math.IsNaN(s.Cost) || s.Cost < 0 || s.Cost > 1e6:
 		return s, wrong("cost", "is not between 0 and a million")

@@ -30,6 +30,7 @@ the same selectors is refused with exit code 5.`,
 		Example: "  freshet add https://example.com/\n" +
 			"  freshet add https://shop.example/list --name prices --css '#prices' --tag shop --poll\n" +
 			"  freshet add https://api.example/v1/status --jsonpath '$.components[*].state' --max-gap 5m\n" +
+			"  freshet add https://example.com/feed.xml --level '90% within 10m'\n" +
 			"  freshet add - --tag imported < urls.txt",
 		Args: takes(1, -1),
 	}

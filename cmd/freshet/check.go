@@ -105,8 +105,11 @@ func (s settings) effective() yaml.MapSlice {
 		last := &doc[len(doc)-1]
 		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: key, Value: value})
 	}
+	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.webhooks, showWebhook)})
+	if len(s.levels) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.levels, showLevel)})
+	}
 	return append(doc,
-		yaml.MapItem{Key: "webhooks", Value: each(s.webhooks, showWebhook)},
 		yaml.MapItem{Key: "sources", Value: each(s.sources, showSource)})
 }
 
@@ -128,6 +131,7 @@ func showSource(s freshet.Source) yaml.MapSlice {
 		{Key: "weight", Value: s.Weight}, {Key: "life", Value: strings.TrimPrefix(s.Life.String(), "overwrite")},
 		{Key: "urgency", Value: strings.TrimPrefix(s.Urgency.String(), "uniform")}, {Key: "cost", Value: s.Cost}, {Key: "paused", Value: s.Paused},
 		{Key: "min_gap", Value: formatDuration(s.MinGap)}, {Key: "max_gap", Value: formatDuration(s.MaxGap)},
+		{Key: "level", Value: s.Level.String()},
 		{Key: "keep", Value: present(yaml.MapSlice{
 			{Key: "age", Value: formatDuration(s.Keep.Age)}, {Key: "versions", Value: s.Keep.Versions}, {Key: "bytes", Value: formatSize(s.Keep.Bytes)},
 		})},

@@ -52,6 +52,7 @@ func readDocument(file string, text []byte, s *settings, env func(string) string
 		}
 		d.mapping(doc.Body, "", slices.Concat(d.optionFields(s), []field{
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
+			{"levels", func(v ast.Node, path string) { d.each(v, path, d.level(s)) }},
 			{"sources", func(v ast.Node, path string) { d.each(v, path, d.source) }},
 		}))
 	}

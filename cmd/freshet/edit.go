@@ -21,7 +21,8 @@ set before, and --tag replaces all tags. With another selector the next capture
 begins anew: it is a version, but no change.`,
 		Example: "  freshet edit news --name 'Front page' --weight 5\n" +
 			"  freshet edit news --css '' --tag daily --tag press\n" +
-			"  freshet edit news --min-gap 10m --max-gap 0",
+			"  freshet edit news --min-gap 10m --max-gap 0\n" +
+			"  freshet edit news --level '95% within 1h'",
 		Args: takes(1, 1),
 	}
 	f.register(cmd.Flags())

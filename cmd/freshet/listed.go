@@ -96,6 +96,10 @@ func (l *listedSource) fields(d *document) []field {
 		}),
 		l.span("min_gap", d, &l.MinGap),
 		l.span("max_gap", d, &l.MaxGap),
+		l.field("level", d, func(text string) (err error) {
+			l.Level, err = freshet.ParseServiceLevel(text)
+			return reason(err)
+		}),
 		{"keep", func(v ast.Node, path string) {
 			d.mapping(v, path, []field{
 				l.span("age", d, &l.Keep.Age),

@@ -71,6 +71,7 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 			Fetcher: fetch.New(cfg.fetch),
 			Policy:  cfg.policy,
 			Limits:  cfg.limits,
+			Levels:  cfg.levels,
 			Recall:  recall(cfg.settings.policy),
 			Read:    reader.Read,
 			Keep:    cfg.keep,

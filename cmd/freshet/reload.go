@@ -74,6 +74,7 @@ func (s *serving) reload(ctx context.Context) error {
 		return err
 	}
 	s.node.daemon.SetLimits(to.limits)
+	s.node.daemon.SetLevels(to.levels)
 	s.level.Set(levelOf(to.logLevel))
 	if later := s.now.needRestart(to); len(later) > 0 {
 		s.log.Warn("some settings have changed that only a restart takes on", "settings", later)

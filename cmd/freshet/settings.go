@@ -35,6 +35,7 @@ type settings struct {
 	names     []string // that the API is called by, besides addresses
 
 	webhooks []webhook
+	levels   []freshet.TagLevel
 	sources  []freshet.Source
 }
 

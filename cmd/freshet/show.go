@@ -69,6 +69,7 @@ func (p *program) printSource(s web.Source) error {
 	}
 	line("min gap", time.Duration(s.MinGap).String())
 	line("max gap", time.Duration(s.MaxGap).String())
+	line("level", s.Level)
 	line("keep", keepInWords(s.Keep))
 	line("origin", string(s.Origin))
 	line("added", at(s.CreatedAt))

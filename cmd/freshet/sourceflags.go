@@ -27,6 +27,7 @@ type sourceFlags struct {
 	weight        float64
 	life, urgency string
 	cost          float64
+	level         string
 
 	minGap, maxGap, keepAge lengthFlag
 	keepVersions            int
@@ -44,6 +45,7 @@ func (f *sourceFlags) register(set *pflag.FlagSet) {
 	set.Float64Var(&f.cost, "cost", 0, "of a poll, next to other sources; 1 is normal")
 	set.Var(&f.minGap, "min-gap", "never poll sooner than this after the last poll")
 	set.Var(&f.maxGap, "max-gap", "poll at least this often, as far as budget and host allow")
+	set.StringVar(&f.level, "level", "", "how soon changes are wanted, such as '90% within 10m'; freshet budget shows its cost")
 	set.Var(&f.keepAge, "keep-age", "drop versions superseded longer ago than this")
 	set.IntVar(&f.keepVersions, "keep-versions", 0, "keep at most so many versions")
 	set.Var(&f.keepBytes, "keep-bytes", "keep at most so many stored bytes")
@@ -65,6 +67,7 @@ func (f *sourceFlags) fields() map[string]any {
 	put(fields, "cost", f.cost)
 	put(fields, "min-gap", f.minGap.String())
 	put(fields, "max-gap", f.maxGap.String())
+	put(fields, "level", f.level)
 	put(sel, "css", f.recipe.CSS)
 	put(sel, "jsonpath", f.recipe.JSONPath)
 	put(sel, "kind", strings.TrimPrefix(f.kind, "auto"))

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"freshet"
+)
+
+// level returns a reader of one item of the list of service levels by tag.
+func (d *document) level(s *settings) func(ast.Node, string) {
+	return func(n ast.Node, path string) {
+		var t freshet.TagLevel
+		before := len(d.problems)
+		d.mapping(n, path, []field{
+			d.word("tag", &t.Tag),
+			{"level", func(v ast.Node, path string) {
+				text, ok := d.scalar(v, path)
+				if !ok {
+					return
+				}
+				var err error
+				if t.Level, err = freshet.ParseServiceLevel(text); err != nil {
+					d.report(d.resolve(v), path, "%v", reason(err))
+				}
+			}},
+		})
+		switch {
+		case len(d.problems) > before:
+		case t.Tag == "":
+			d.report(n, path, "does not say for which tag it is")
+		case t.Level == freshet.ServiceLevel{}:
+			d.report(n, path, "says nothing of how soon changes are wanted; write level: 90%% within 10m")
+		default:
+			s.levels = append(s.levels, t)
+		}
+	}
+}
+
+func showLevel(t freshet.TagLevel) yaml.MapSlice {
+	return yaml.MapSlice{{Key: "tag", Value: t.Tag}, {Key: "level", Value: t.Level.String()}}
+}

@@ -1,0 +1,114 @@
+package live
+
+import (
+	"context"
+	"math"
+
+	"freshet"
+	"freshet/whatif"
+)
+
+// Prospects returns what is expected of every source that is polled, with the
+// service level that holds for it. How often each changes is taken from what is
+// on record of its polls, and for a source with few polls more from the others.
+func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
+	levels := d.levels.tags()
+	var all []whatif.Prospect
+	var sights []sight
+	for w, err := range d.cfg.Store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Paused {
+			continue
+		}
+		p := whatif.ProspectOf(w.Source, freshet.Range{})
+		p.Level = freshet.LevelOf(w.Source, levels)
+		p.Requests = float64(max(1, w.Standing.Requests))
+		all = append(all, p)
+		sights = append(sights, sightOf(w))
+	}
+	typical := pooled(sights)
+	for i, s := range sights {
+		all[i].Rate = s.rate(typical)
+	}
+	return all, nil
+}
+
+// Terms returns the terms that the present limits set.
+func (d *Daemon) Terms() whatif.Terms {
+	l := d.Limits()
+	t := whatif.Terms{HostGap: l.Hosts.Delay}
+	if l.Budget.Polls > 0 && l.Budget.Per > 0 {
+		t.Budget = l.Budget.PerSecond()
+	}
+	return t
+}
+
+// A sight is what polls of a source have seen of it, in the large: how many
+// there were after the first, how far apart they were on average, and how many
+// of them found a change.
+type sight struct{ polls, gap, changed float64 }
+
+func sightOf(w freshet.Watched) sight {
+	st := w.Standing
+	span := st.Seen.Sub(w.Created).Seconds()
+	if st.Polls < 2 || span <= 0 {
+		return sight{}
+	}
+	n := float64(st.Polls - 1)
+	return sight{polls: n, gap: span / n, changed: min(n, float64(st.Changes))}
+}
+
+// logRate returns the logarithm of the rate of changes that a sight speaks for,
+// and how far that can be off. A poll sees one change at most, so the rate is
+// higher than that of the changes seen (Cho and Garcia-Molina).
+func (s sight) logRate() (middle, sd float64) {
+	q := (s.changed + 0.5) / (s.polls + 1)
+	expected := -math.Log1p(-q) // between two polls
+	return math.Log(expected / s.gap), math.Sqrt(q/((1-q)*(s.polls+1))) / expected
+}
+
+// A typicalRate is how the logarithms of the rates of sources are spread.
+type typicalRate struct{ middle, sd float64 }
+
+// leastTypical is how alike sources are held to be at most: nine times in ten
+// within a factor of five.
+const leastTypical = 1
+
+// pooled returns what is typical of the sources that were seen. Without any,
+// once a day is as good a guess as there is, and not a good one.
+func pooled(sights []sight) typicalRate {
+	weight, sum, squares := 0.0, 0.0, 0.0
+	for _, s := range sights {
+		if s.polls == 0 {
+			continue
+		}
+		middle, sd := s.logRate()
+		w := 1 / (sd*sd + leastTypical)
+		weight += w
+		sum += w * middle
+		squares += w * middle * middle
+	}
+	const day = 24 * 3600
+	if weight == 0 {
+		return typicalRate{-math.Log(day), 2}
+	}
+	mean := sum / weight
+	return typicalRate{mean, math.Sqrt(max(leastTypical, squares/weight-mean*mean))}
+}
+
+// rate returns how often the source changes, from what was seen of it and from
+// what is typical, each as far as it is known.
+func (s sight) rate(typical typicalRate) freshet.Range {
+	middle, sd := typical.middle, typical.sd
+	if s.polls > 0 {
+		own, ownSD := s.logRate()
+		a, b := 1/(ownSD*ownSD), 1/(sd*sd)
+		middle, sd = (a*own+b*middle)/(a+b), 1/math.Sqrt(a+b)
+	}
+	const nine = 1.6449 // standard deviations either way hold nine in ten
+	return freshet.Range{
+		Mean: math.Exp(middle + sd*sd/2), Low: math.Exp(middle - nine*sd), High: math.Exp(middle + nine*sd),
+	}
+}
