@@ -43,6 +43,7 @@ type Recorded struct {
 type recordedSpan struct {
 	from, to int64 // nanoseconds since 1970
 	gone     bool  // no longer watched
+	dates    bool  // it dates its changes, more often than not
 }
 
 // A Reading says how a log of outcomes is read. The zero Reading will do.
@@ -88,6 +89,7 @@ type sourceNotes struct {
 	recordedSpan
 	seen  int64   // when the last poll began that saw it; 0 if none did
 	still float64 // seconds in windows without a change
+	dated int     // changes that it dates, less those that it does not
 }
 
 // read takes in one outcome.
@@ -179,6 +181,9 @@ func (l *logReader) window(page int32, since int64, o *freshet.Outcome) {
 	at, dated := l.reading.place(since, o)
 	if dated {
 		l.recorded.Dated++
+		l.sources[page].dated++
+	} else {
+		l.sources[page].dated--
 	}
 	l.windows.add(ended - since)
 	l.widths = append(l.widths, float32(float64(ended-since)/1e9))
@@ -199,6 +204,7 @@ func (l *logReader) end() *Recorded {
 		page, _ := slices.BinarySearch(r.History.pages, id)
 		rank[n] = int32(page)
 		r.spans[page] = l.sources[n].recordedSpan
+		r.spans[page].dates = l.sources[n].dated > 0
 		r.spans[page].gone = l.reading.Gone != nil && l.reading.Gone(id)
 	}
 	l.looks.rename(rank)

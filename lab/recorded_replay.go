@@ -73,13 +73,14 @@ func (r *Recorded) Own(g *Grid, k Stakes, m Measures) Score {
 
 // Replay lets a policy poll its way through a grid that the history was laid
 // on, as the function Replay does, with sources that come when they were first
-// seen and go when they were no longer watched.
+// seen and go when they were no longer watched. If the evidence is Dated, those
+// sources show dates that do so in the log, and the others none.
 func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
 	if !(o.Budget > 0) || g.Instants == 0 {
 		return Replay(ctx, g, p, o)
 	}
 	s := sched.New(p, unhindered(o.Budget, g))
-	w := &peopledWorld{gridWorld: gridWorld{grid: g, options: &o, scorer: NewScorer(g, o.Stakes, o.Measures), instant: 1}}
+	w := &peopledWorld{gridWorld: gridWorld{grid: g, options: &o, scorer: NewScorer(g, o.Stakes, o.Measures), instant: 1}, spans: r.spans}
 	for page, id := range g.pages {
 		comes, goes := r.came(g, page), r.left(g, page)
 		source := freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
@@ -114,7 +115,20 @@ type gridEdit struct {
 // A peopledWorld is a gridWorld in which sources come and go.
 type peopledWorld struct {
 	gridWorld
-	edits []gridEdit // in order
+	spans []recordedSpan // by page
+	edits []gridEdit     // in order
+}
+
+// Begin implements [sched.World].
+func (w *peopledWorld) Begin(ctx context.Context, p freshet.Poll) {
+	w.gridWorld.Begin(ctx, p)
+	ended := &w.ends[len(w.ends)-1]
+	if ended.Modified.IsZero() {
+		return
+	}
+	if page, ok := w.grid.Page(ended.Source); ok && !w.spans[page].dates {
+		ended.Modified = time.Time{}
+	}
 }
 
 // Wait implements [sched.World].

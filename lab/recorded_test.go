@@ -344,6 +344,33 @@ func TestRecordedReplay(t *testing.T) {
 	}
 }
 
+// Where polls show dates, those sources do that dated their changes in the log.
+func TestRecordedDates(t *testing.T) {
+	dated := found("dated", 0, 30, freshet.Changed)
+	dated.Modified = after(12)
+	r := read(t, lab.Reading{}, found("dated", -1, 0, freshet.First), found("mute", -1, 0, freshet.First), dated, found("mute", 0, 30, freshet.Changed))
+	g, err := r.History.Quantise(r.Period(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		evidence lab.Evidence
+		dated    bool
+	}{{lab.Dated, true}, {lab.Bits, false}} {
+		w := &witness{}
+		if _, err := r.Replay(t.Context(), g, w, lab.Options{Budget: 2, Evidence: tt.evidence}); err != nil {
+			t.Fatal(err)
+		}
+		shown := map[freshet.SourceID]bool{}
+		for _, o := range w.outcomes {
+			shown[o.Source] = shown[o.Source] || !o.Modified.IsZero()
+		}
+		if diff := cmp.Diff(map[freshet.SourceID]bool{"dated": tt.dated, "mute": false}, shown); diff != "" {
+			t.Errorf("%v: dates were shown by others (-want +got):\n%s", tt.evidence, diff)
+		}
+	}
+}
+
 // Without sources that come and go it is the plain replay.
 func TestRecordedReplayIsReplay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -25,6 +25,7 @@ func TestKnown(t *testing.T) {
 			Tags: []string{"even", "odd"}[i%2 : i%2+1], Weight: float64(i % 3), Cost: 2, MinGap: time.Minute, MaxGap: time.Hour, Paused: i%5 == 0,
 			Life:    freshet.Life{Kind: freshet.LifeLast, N: 1 + i%4},
 			Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5},
+			Level:   freshet.ServiceLevel{Share: 0.9, Within: time.Hour},
 		}
 		added, err := s.AddSource(t.Context(), src)
 		if err != nil {

@@ -39,9 +39,10 @@ With --from-store the history is the one that a daemon has recorded in the data
 directory, which may be at work meanwhile. Each source keeps its own site, life,
 urgency, weight and bounds, unless a flag says otherwise; the budget is by default
 what was really spent, and an instant a tenth of the usual time between two polls
-of a source. The log knows of a change only the two polls that it fell between,
-and of several in between only one. What no poll saw is not in it, so the policy
-that made the log is favoured.
+of a source. Those sources show dates that do so in the log (--evidence bits: none).
+The log knows of a change only the two polls that it fell between, and of several in
+between only one. What no poll saw is not in it, so the policy that made the log is
+favoured.
 `
 
 // A placementFlag says where in its window a change is put.
@@ -97,6 +98,9 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 		l.instant = r.Instant()
 	} else if l.instant <= 0 {
 		return nil, usagef("--instant: it takes a length of time above 0")
+	}
+	if !cmd.Flags().Changed("evidence") {
+		l.evidence.Evidence = lab.Dated // of the sources that have dates
 	}
 	period := r.Period(l.instant)
 	if !l.start.IsZero() {
