@@ -61,9 +61,9 @@ func (p *page) preface(command, picture string) {
 	p.say("A policy starts from nothing and learns as it goes, and sees only what a poller sees: whether a page differs from the last time. " +
 		"Time is cut into instants, and the budget is polls an instant. All pages count as seen when the period begins. " +
 		"`wic` asks the `poisson` estimator; `miniflux`, `nutch` and `stormcrawler` have their intervals fitted to the instant. " +
-		"The first column holds the recording, and **bold** is the best of a row.")
+		"**Bold** is the best of a row.")
 	if len(p.Dated) > 0 {
-		p.say("The column *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified or a feed would.")
+		p.say("A column marked *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified or a feed would.")
 	}
 	p.say("Many recordings were made by a scraper, and the time of a change is then when the scraper saw it: a rhythm by the minute may be the scraper's own.")
 	if len(p.Missing) > 0 {
@@ -107,6 +107,9 @@ func (p *page) summary() {
 // neither to have won.
 const tie = 0.005
 
+// mostLosses is how many are told one by one.
+const mostLosses = 40
+
 // record says against whom the first contender won and lost.
 func (p *page) record() {
 	if len(p.Contenders) < 2 {
@@ -134,7 +137,7 @@ func (p *page) record() {
 					wins++
 				default:
 					lost++
-					losses = append(losses, fmt.Sprintf("%s at %s, %s and %s: %.3f, %s has %.3f", r.Trace, polls(r.Budget), r.Life, r.Urgency, ours.Utility, c.Name, theirs.Utility))
+					losses = append(losses, fmt.Sprintf("%s, budget %s, %s and %s: %.3f, and %s has %.3f", r.Trace, polls(r.Budget), r.Life, r.Urgency, ours.Utility, c.Name, theirs.Utility))
 				}
 			}
 			row = append(row, fmt.Sprintf("%d / %d / %d", wins, ties, lost))
@@ -142,6 +145,10 @@ func (p *page) record() {
 		rows = append(rows, row)
 	}
 	p.table(1, []string{"against", "reference", "shares", "urgent"}[:len(rows[0])], rows)
+	if len(losses) > mostLosses {
+		left := len(losses) - mostLosses
+		losses = append(losses[:mostLosses], fmt.Sprintf("and %d more, as the tables show", left))
+	}
 	if len(losses) > 0 {
 		p.say("Lost:")
 		p.say("- %s", strings.Join(losses, "\n- "))
@@ -162,7 +169,7 @@ func (p *page) reference() {
 		}
 	}
 	if len(rows) > 0 {
-		p.say("How much is luck: recall as above, and the mean and the standard deviation of it and %d runs in which scores are moved by about a hundredth at random.", reruns)
+		p.say("How much is luck: recall as above, and the mean and the standard deviation of it and %d runs with other seeds. A policy that draws nothing by chance has what it ranks by moved by about a hundredth in these.", reruns)
 		p.table(2, []string{"recording", "policy", "recall", "mean", "deviation"}, rows)
 	}
 }

@@ -132,6 +132,9 @@ type bout struct {
 	stakes     Stakes
 	contenders []Contender
 	result     Result
+
+	twin   *bout // with the same polls by those who do not mind the stakes
+	second bool  // it is the twin
 }
 
 // prepare reads the traces and works out budgets and limits.
@@ -190,6 +193,8 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if err := add(&r.Decayed, budget, share, decayed(), c.Contenders); err != nil {
 			return nil, err
 		}
+		first, second := list[len(list)-2], list[len(list)-1]
+		first.twin, second.second = second, true
 	}
 	return list, nil
 }
@@ -225,42 +230,60 @@ func (c Comparison) bout(ctx context.Context, name string, g *Grid, budget float
 
 // replay lets every contender fight every bout.
 func (c Comparison) replay(ctx context.Context, bouts []*bout) error {
+	var fights []func(context.Context) error
+	for _, b := range bouts {
+		for i, who := range b.contenders {
+			if b.second && Indifferent(who.Policy) {
+				continue // the twin sees to it
+			}
+			again := 0
+			if b.result.Share == 0 && !c.Quick && who.Reseeded != "" {
+				again = reruns
+			}
+			fights = append(fights, func(ctx context.Context) error { return b.fight(ctx, i, again) })
+		}
+	}
 	var done atomic.Int64
-	all := 0
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	tell := func() {
-		if n := done.Add(1); c.Progress != nil {
-			c.Progress(int(n), all)
-		}
-	}
-	for _, b := range bouts {
-		all += len(b.contenders)
-	}
-	for _, b := range bouts {
-		for i := range b.contenders {
-			group.Go(func() error {
-				defer tell()
-				again := 0
-				if b.result.Share == 0 && !c.Quick {
-					again = reruns
-				}
-				return b.fight(ctx, i, again)
-			})
-		}
+	for _, fight := range fights {
+		group.Go(func() error {
+			err := fight(ctx)
+			if n := done.Add(1); c.Progress != nil {
+				c.Progress(int(n), len(fights))
+			}
+			return err
+		})
 	}
 	return group.Wait()
 }
 
-// fight replays one contender, and again with other seeds if chance has a part.
+// Indifferent reports whether a policy polls the same whatever captures are
+// worth, so that one replay can be scored in several ways.
+func Indifferent(name string) bool {
+	base, _, _ := strings.Cut(name, ":")
+	switch base {
+	case "uniform", "round-robin", "yardstick", "cyclic", "frequency", "fixed", "miniflux", "nutch", "stormcrawler":
+		return true
+	}
+	return false
+}
+
+// fight replays one contender, and again with other seeds.
 func (b *bout) fight(ctx context.Context, i, again int) error {
 	who := b.contenders[i]
+	o := Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence}
+	var twin *Scorer
+	if b.twin != nil && Indifferent(who.Policy) {
+		twin = NewScorer(b.grid, b.twin.stakes, Measures{})
+		o.Look = func(page, instant int, _ bool) { twin.Poll(page, instant) }
+	}
 	run := func(name string, seed uint64) (Score, error) {
 		p, err := start(name, b.grid, b.result.Budget, seed)
 		if err != nil {
 			return Score{}, err
 		}
-		s, err := Replay(ctx, b.grid, p, Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence})
+		s, err := Replay(ctx, b.grid, p, o)
 		if err != nil {
 			return s, fmt.Errorf("%s on %s: %w", who.Name, b.result.Trace, err)
 		}
@@ -270,17 +293,26 @@ func (b *bout) fight(ctx context.Context, i, again int) error {
 	if err != nil {
 		return err
 	}
-	f := Feat{Contender: who, Evidence: who.Evidence.String(), Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: ratio(s.UtilityNormalized, b.result.Limit, 1)}
+	b.note(i, s)
+	if twin != nil {
+		b.twin.note(i, twin.Score())
+	}
 	for n := range again {
-		if who.Reseeded == "" {
-			break
-		}
 		s, err := run(who.Reseeded, uint64(n)+2)
 		if err != nil {
 			return err
 		}
+		f := &b.result.Outcomes[i]
 		f.Reruns = append(f.Reruns, s.UtilityNormalized)
 	}
-	b.result.Outcomes[i] = f
 	return nil
+}
+
+// note writes down how a contender did.
+func (b *bout) note(i int, s Score) {
+	who := b.contenders[i]
+	b.result.Outcomes[i] = Feat{
+		Contender: who, Evidence: who.Evidence.String(),
+		Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: ratio(s.UtilityNormalized, b.result.Limit, 1),
+	}
 }

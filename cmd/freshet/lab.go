@@ -37,7 +37,7 @@ as one. All pages of the trace take part, and count as seen when it begins.`,
 			return freshet.WithHint(wrong, "freshet lab --help lists the verbs")
 		},
 	}
-	cmd.AddCommand(p.labReplay(), p.labCompare(), p.labLimit(), p.labGen(), p.labExport(), p.labPaper())
+	cmd.AddCommand(p.labReplay(), p.labCompare(), p.labLimit(), p.labGen(), p.labExport(), p.labPaper(), p.labResults())
 	return cmd
 }
 

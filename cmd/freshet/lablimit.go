@@ -127,52 +127,13 @@ func (l *labLimit) at(ctx context.Context, t *labTrace, budget float64) (ceiling
 }
 
 // reaching returns the limit of the least budget at which it is a share of all.
-// One poll a page and instant captures everything, so there always is one.
 func (l *labLimit) reaching(ctx context.Context, t *labTrace, wanted float64) (ceiling, error) {
-	var best ceiling
-	enough := func(budget float64) (bool, error) {
+	found := map[float64]ceiling{}
+	budget, err := lab.LeastBudget(wanted, func(budget float64) (float64, error) {
 		c, err := l.at(ctx, t, budget)
-		// A limit is a sum of many; what it lacks by rounding it does not lack.
-		fits := c.Normalized >= wanted-1e-9
-		if fits {
-			best = c
-			best.Share = wanted
-		}
-		return fits, err
-	}
-	low, high := 0, 1 // polls an instant that do not suffice, and that may
-	for {
-		fits, err := enough(float64(high))
-		if err != nil {
-			return best, err
-		}
-		if fits {
-			break
-		}
-		low, high = high, 2*high
-	}
-	if high == 1 {
-		err := narrow(0, 100, func(n int) (bool, error) { return enough(float64(n) / 100) })
-		return best, err
-	}
-	err := narrow(low, high, func(n int) (bool, error) { return enough(float64(n)) })
-	return best, err
-}
-
-// narrow halves the distance between what does not suffice and what does until
-// there is nothing in between.
-func narrow(low, high int, enough func(int) (bool, error)) error {
-	for high-low > 1 {
-		middle := (low + high) / 2
-		fits, err := enough(middle)
-		switch {
-		case err != nil:
-			return err
-		case fits:
-			high = middle
-		default:
-			low = middle
-		}
-	}
-	return nil
+		c.Share = wanted
+		found[budget] = c
+		return c.Normalized, err
+	})
+	return found[budget], err
 }

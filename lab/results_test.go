@@ -1,0 +1,160 @@
+package lab_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet"
+	"freshet/lab"
+	"freshet/policy"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// fewTraces writes two small traces into a folder.
+func fewTraces(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, g := range map[string]lab.Generation{
+		"chance.csv":         {Kind: "poisson", Pages: 12, Length: 48 * time.Hour, Seed: 3},
+		"quakes-2021.csv.gz": {Kind: "bursty", Pages: 8, Start: time.Date(2021, 6, 10, 0, 0, 0, 0, time.UTC), Length: 35 * 24 * time.Hour, Seed: 4},
+	} {
+		if err := generate(t, g).WriteFile(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("no trace"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func contenders(t *testing.T, names ...string) []lab.Contender {
+	t.Helper()
+	list, err := lab.Contenders(names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// The page is made from the folder and the policies alone.
+func TestPageOfResults(t *testing.T) {
+	r, err := lab.Comparison{Traces: fewTraces(t), Contenders: contenders(t, "yardstick", "uniform", "wic", "fixed:every=1h")}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := r.WritePage(&page, "freshet lab results --traces DIR", "results.svg"); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "results.md")
+	if *update {
+		if err := os.WriteFile(golden, page.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), page.String()); diff != "" {
+		t.Errorf("the page has changed; go test ./lab -update writes it anew (-want +got):\n%s", diff)
+	}
+}
+
+// What a comparison says of a setting is what a replay and a limit say.
+func TestResultsAreThoseOfReplays(t *testing.T) {
+	dir := fewTraces(t)
+	r, err := lab.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "wic"), Instant: time.Hour}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := lab.OpenHistory(filepath.Join(dir, "chance.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := h.Quantise(lab.Period{Instant: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	urgency, err := freshet.ParseUrgency("exp:0.9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: urgency}
+	for _, part := range []struct {
+		list   []lab.Result
+		stakes lab.Stakes
+	}{{r.Reference, lab.Stakes{}}, {r.Shares, lab.Stakes{}}, {r.Decayed, late}} {
+		for _, x := range part.list {
+			if x.Trace != "chance" {
+				continue
+			}
+			score, err := lab.Replay(t.Context(), g, &policy.Uniform{}, lab.Options{Budget: x.Budget, Stakes: part.stakes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit, err := g.Limit(x.Budget, part.stakes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := limit.Value / float64(g.Changes())
+			if got := x.Outcomes[0]; got.Utility != score.UtilityNormalized || got.OfLimit != score.UtilityNormalized/most || x.Limit != most {
+				t.Errorf("%s at %v: %v of %v, and a replay has %v of %v", x.Urgency, x.Budget, got.Utility, x.Limit, score.UtilityNormalized, most)
+			}
+		}
+	}
+	if len(r.Shares) != 6 || len(r.Decayed) != 6 || len(r.Missing) != len(lab.Recordings())-1 {
+		t.Errorf("%d and %d settings, %d recordings missing", len(r.Shares), len(r.Decayed), len(r.Missing))
+	}
+}
+
+// Policies that are replayed once for several stakes poll the same under all.
+func TestWhoDoesNotMindTheStakes(t *testing.T) {
+	g, err := generate(t, lab.Generation{Kind: "bursty", Pages: 15, Length: 24 * time.Hour}).Quantise(lab.Period{Instant: 5 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range policy.Names {
+		if !lab.Indifferent(name) {
+			continue
+		}
+		var looks [2][]look
+		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5}}} {
+			p, err := policy.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			note := func(page, instant int, _ bool) { looks[i] = append(looks[i], look{page, instant}) }
+			if _, err := lab.Replay(t.Context(), g, p, lab.Options{Budget: 1, Stakes: k, Look: note}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(looks[0], looks[1], cmp.AllowUnexported(look{})); diff != "" {
+			t.Errorf("%s polls otherwise where changes stay and are urgent:\n%s", name, diff)
+		}
+	}
+}
+
+func TestComparisonStopsAndComplains(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := (lab.Comparison{Traces: fewTraces(t)}).Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a comparison that was stopped says %v", err)
+	}
+	if _, err := (lab.Comparison{Traces: t.TempDir()}).Run(t.Context()); err == nil || freshet.HintOf(err) == "" {
+		t.Errorf("an empty folder gives %v, want an error with a hint", err)
+	}
+	if _, err := lab.Contenders("unifrom"); err == nil {
+		t.Error("a policy that there is not takes part")
+	}
+}
