@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,18 +111,23 @@ func (l *labResults) run(ctx context.Context) (err error) {
 // compare runs the comparison, and shows how far it has come. What was worked
 // out of limits is kept also if it is stopped.
 func (l *labResults) compare(ctx context.Context) (*lab.Results, error) {
+	fmt.Fprintln(l.err, "reading traces and working out limits")
 	const steps = 1000
 	bar := l.progress("comparing", steps)
 	defer bar.done()
-	var shown atomic.Int64
-	fmt.Fprintln(l.err, "reading traces and working out limits")
-	began := time.Now()
+	var mutex sync.Mutex
+	shown := 0
 	l.comparison.Progress = func(done, all int) {
-		reached := int64(done * steps / all)
-		if before := shown.Swap(max(shown.Load(), reached)); reached > before {
-			bar.add(int(reached - before))
+		mutex.Lock()
+		defer mutex.Unlock()
+		reached := done * steps / all
+		if tenth := steps / 10; bar.bar == nil && reached/tenth > shown/tenth && done < all {
+			fmt.Fprintf(l.err, "%d of %d replays\n", done, all) // for those who look at a log
 		}
+		bar.add(max(0, reached-shown))
+		shown = max(shown, reached)
 	}
+	began := time.Now()
 	results, err := l.comparison.Run(ctx)
 	if l.cache != "" {
 		if err := l.comparison.Limits.Save(l.cache); err != nil {
