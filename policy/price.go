@@ -31,6 +31,7 @@ type Priced struct {
 
 	pages  []pricedPage // by slot
 	queue  dueQueue     // of those neither held nor in flight, by the instant of their next look
+	spare  dueQueue     // of the same, by what the last look showed, the best first
 	held   []freshet.Slot
 	line   []candidate // of the present instant, the most worth first
 	looked int         // how many have been looked at in the present instant
@@ -39,7 +40,7 @@ type Priced struct {
 	pairs  map[gainKey]int32
 	ahead  foresight
 
-	market market
+	market priceMarket
 }
 
 // A pricedPage is what Priced keeps of a source.
@@ -50,6 +51,7 @@ type pricedPage struct {
 	since                 int64   // the instant at which it was last seen
 	turn                  int64   // the instant of its latest outcome: it is not polled twice in one
 	wake                  int64   // the instant of its next look
+	rank                  int64   // of what the last look showed
 }
 
 // A PricedConfig says how Priced sees time and where its chances come from. The
@@ -97,13 +99,26 @@ func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since t
 		}
 	}
 	p.queue.name(slot, s.ID)
+	p.spare.name(slot, s.ID)
 	page.value = p.valueOf(s.Life, s.Urgency)
 	page.factor, page.paused = s.Importance()/s.Price(), s.Paused
-	page.wake = 0 // to be looked at again
-	p.queue.drop(slot)
-	if !page.flying && !page.paused {
-		p.queue.set(slot, page.wake)
+	page.wake, page.rank = 0, 0 // to be looked at again
+	p.withdraw(slot)
+	if page.wanted() {
+		p.wait(slot)
 	}
+}
+
+// wait puts a source into the queues.
+func (p *Priced) wait(slot freshet.Slot) {
+	p.queue.set(slot, p.pages[slot].wake)
+	p.spare.set(slot, p.pages[slot].rank)
+}
+
+// withdraw takes a source out of the queues.
+func (p *Priced) withdraw(slot freshet.Slot) {
+	p.queue.drop(slot)
+	p.spare.drop(slot)
 }
 
 // instant is that of a time, which may lie before the start.
@@ -138,7 +153,7 @@ func (p *Priced) Remove(slot freshet.Slot) {
 		p.conf.Estimator.Remove(slot)
 	}
 	p.pages[slot] = pricedPage{}
-	p.queue.drop(slot)
+	p.withdraw(slot)
 }
 
 // Observe implements [freshet.Policy]. A failed poll leaves all that there was
@@ -161,10 +176,24 @@ func (p *Priced) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 		return
 	}
 	page.wake = page.turn + 1
-	if p.market.price > 0 && o.Result.Seen() {
-		page.wake = p.look(slot, page.turn).wake
+	if p.market.open && o.Result.Seen() {
+		p.note(slot, p.look(slot, page.turn))
 	}
-	p.queue.set(slot, page.wake)
+	p.wait(slot)
+}
+
+// note keeps what a look has shown.
+func (p *Priced) note(slot freshet.Slot, v view) {
+	p.pages[slot].wake, p.pages[slot].rank = v.wake, descending(v.advantage)
+}
+
+// descending returns a number that is the smaller, the greater x is.
+func descending(x float64) int64 {
+	bits := int64(math.Float64bits(-x))
+	if bits < 0 {
+		bits ^= math.MaxInt64
+	}
+	return bits
 }
 
 // Choose implements [freshet.Policy].
@@ -185,7 +214,7 @@ func (p *Priced) Choose(now time.Time, n int, take func(freshet.Slot, float64) b
 		case take(c.slot, c.worth):
 			taken++
 			page.flying = true
-			p.queue.drop(c.slot)
+			p.withdraw(c.slot)
 		default:
 			p.line[kept] = c
 			kept++
@@ -203,7 +232,7 @@ func (p *pricedPage) wanted() bool { return p.there && !p.flying && !p.paused }
 func (p *Priced) begin(at int64, n int) {
 	for _, slot := range p.held {
 		if page := &p.pages[slot]; page.wanted() {
-			p.queue.set(slot, page.wake)
+			p.wait(slot)
 		}
 	}
 	p.held, p.line, p.looked = p.held[:0], p.line[:0], 0
@@ -224,41 +253,25 @@ const (
 	looksCap  = 256
 )
 
-// gather puts into line the sources whose time for a look has come, or else the
-// next ones, and reports whether there were any.
+// gather puts into line the sources whose time for a look has come, and those
+// that the last look showed to be the best of all others, and reports whether
+// there were any. What a source is worth falls between looks if it does not rise
+// to be due, so those that were worth little then are worth little now.
 func (p *Priced) gather(n int) bool {
 	from := len(p.line)
-	most := max(looksCap, looksMost*n)
-	for more := max(looksMin, looksEach*n); ; {
+	for {
 		slot, wake, ok := p.queue.first()
+		if !ok || wake > p.reached || len(p.line)-from >= max(looksCap, looksMost*n) {
+			break
+		}
+		p.admit(slot, n)
+	}
+	for more := max(looksMin, looksEach*n); more > 0 || len(p.line) == from; more-- {
+		slot, _, ok := p.spare.first()
 		if !ok {
 			break
 		}
-		if wake > p.reached {
-			if more--; more < 0 {
-				break
-			}
-		}
-		p.queue.drop(slot)
-		p.held = append(p.held, slot)
-		page := &p.pages[slot]
-		if page.turn == p.reached {
-			continue
-		}
-		if p.looked >= most {
-			page.wake = max(page.wake, p.reached+1)
-			p.line = append(p.line, candidate{math.SmallestNonzeroFloat64, slot})
-			if len(p.line)-from >= most {
-				break
-			}
-			continue
-		}
-		p.looked++
-		v := p.look(slot, p.reached)
-		page.wake = v.wake
-		if v.gain > 0 {
-			p.line = append(p.line, candidate{v.advantage, slot})
-		}
+		p.admit(slot, n)
 	}
 	found := p.line[from:]
 	slices.SortStableFunc(found, func(a, b candidate) int {
@@ -268,4 +281,26 @@ func (p *Priced) gather(n int) bool {
 		found[i].worth += p.market.price
 	}
 	return len(found) > 0
+}
+
+// admit takes a source out of the queues and puts it into line, if there is
+// anything to gain.
+func (p *Priced) admit(slot freshet.Slot, n int) {
+	p.withdraw(slot)
+	p.held = append(p.held, slot)
+	page := &p.pages[slot]
+	if page.turn == p.reached {
+		return
+	}
+	if p.looked >= max(looksCap, looksMost*n) {
+		page.wake = max(page.wake, p.reached+1)
+		p.line = append(p.line, candidate{-p.market.price, slot})
+		return
+	}
+	p.looked++
+	v := p.look(slot, p.reached)
+	p.note(slot, v)
+	if v.gain > 0 {
+		p.line = append(p.line, candidate{v.advantage, slot})
+	}
 }

@@ -72,35 +72,57 @@ func (f *foresight) solve(v *Value, factor, price float64, s steadyPlan) view {
 	} else {
 		f.tabulate(v)
 	}
+	upto := last // a poll after an earlier one is best no later than after a later one
 	for a := last; a >= f.now; a-- {
-		f.best[a], f.next[a] = f.after(a, a+1, factor, price, end(a))
+		f.best[a], f.next[a] = f.after(a, a+1, upto, factor, price, end(a))
+		if f.next[a] > 0 {
+			upto = f.next[a]
+		}
 	}
-	if f.now == 0 { // seen at this very instant
-		return f.view(0, math.Inf(-1), f.best[0], f.next[0])
+	later, due := f.best[0], f.next[0]
+	gain := 0.0 // if it was seen at this very instant
+	if f.now > 0 {
+		later, due = f.after(0, f.now+1, max(upto, min(f.now+1, last)), factor, price, end(0))
+		gain = factor * f.gain(0, f.now)
 	}
-	later, due := f.after(0, f.now+1, factor, price, end(0))
-	gain := factor * f.gain(0, f.now)
-	return f.view(gain, gain-price+f.best[f.now], later, due)
+	w := view{gain: gain, advantage: gain - price + f.best[f.now] - later}
+	w.wake = max(f.ends[f.nearer(due, factor, price, later, w.advantage)], f.ends[f.now]+1)
+	w.polls = f.polls(due, w.advantage >= 0)
+	return w
 }
 
-// view puts together what a look shows, when polling now is worth so much and
-// polling at the end of the cell due, or never, so much.
-func (f *foresight) view(gain, now, later float64, due int) view {
-	w := view{gain: gain, advantage: now - later, wake: f.ends[len(f.ends)-1]}
-	at := f.ends[f.now]
-	if due > 0 {
-		w.wake = f.ends[due]
+// nearer returns the cell at the end of which the advantage of a poll will have
+// come half way to nothing, if there is none until then; the last, if it does
+// not; and the present one, if it has.
+func (f *foresight) nearer(due int, factor, price, later, advantage float64) int {
+	if advantage >= 0 {
+		return f.now
 	}
-	w.wake = at + max(1, int64(wakeShare*float64(w.wake-at)))
-	path, polls := due, 0
-	if now >= later {
-		path, polls = f.next[f.now], 1
+	gain := f.gain(0, f.now)
+	for b := f.now + 1; b < len(f.ends); b++ {
+		if len(f.gains) > 0 {
+			gain = f.gains[b]
+		} else {
+			gain = f.keep[b]*gain + f.own[b]
+		}
+		if b == due || factor*gain-price+f.best[b]-later >= advantage/2 {
+			return b
+		}
 	}
-	for ; path > 0; path = f.next[path] {
-		polls++
+	return len(f.ends) - 1
+}
+
+// polls returns how many polls an instant the best plan has, of which the first
+// is now, or else at the end of cell due.
+func (f *foresight) polls(due int, now bool) float64 {
+	n := 0
+	if now {
+		n, due = 1, f.next[f.now]
 	}
-	w.polls = float64(polls) / float64(f.ends[len(f.ends)-1]-at)
-	return w
+	for ; due > 0; due = f.next[due] {
+		n++
+	}
+	return float64(n) / float64(max(1, f.ends[len(f.ends)-1]-f.ends[f.now]))
 }
 
 // resized returns s with a length of n; what it holds does not matter.
@@ -136,14 +158,14 @@ func (f *foresight) lengthen(v *Value) {
 	}
 }
 
-// after returns the most that is gained by polls from the end of cell from on,
-// when the one before was at the end of cell a, and the first of them; none is
-// worth otherwise.
-func (f *foresight) after(a, from int, factor, price, otherwise float64) (most float64, first int) {
+// after returns the most that is gained by polls of which the first is at the end
+// of a cell between from and upto, when the one before was at the end of cell a,
+// and that first one; none is worth otherwise.
+func (f *foresight) after(a, from, upto int, factor, price, otherwise float64) (most float64, first int) {
 	most = otherwise
 	if len(f.gains) > 0 {
 		row := f.gains[a*len(f.ends):]
-		for b := from; b < len(f.ends); b++ {
+		for b := from; b <= upto; b++ {
 			if x := factor*row[b] - price + f.best[b]; x > most {
 				most, first = x, b
 			}
@@ -151,7 +173,7 @@ func (f *foresight) after(a, from int, factor, price, otherwise float64) (most f
 		return most, first
 	}
 	gain := f.gain(a, from-1)
-	own, keep, best := f.own, f.keep[:len(f.own)], f.best[:len(f.own)]
+	own, keep, best := f.own[:upto+1], f.keep[:upto+1], f.best[:upto+1]
 	for b := from; b < len(own); b++ {
 		gain = keep[b]*gain + own[b]
 		if x := factor*gain - price + best[b]; x > most {

@@ -14,9 +14,10 @@ type view struct {
 	polls     float64 // that it wants an instant
 }
 
-// wakeShare is after how much of the time until it is due a source is looked at
-// again, because the price and what is expected of it may change.
-const wakeShare = 0.8
+// wakeShare is after how much of the time until it is due a steady source is
+// looked at again: what it is worth has grown by then, and the price and what is
+// expected of it may have changed.
+const wakeShare = 0.5
 
 // look looks at a source at an instant, at the present price.
 func (p *Priced) look(slot freshet.Slot, at int64) view {
@@ -28,14 +29,20 @@ func (p *Priced) lookAt(slot freshet.Slot, at int64, price float64) view {
 	page := &p.pages[slot]
 	v := &p.values[page.value]
 	rate, steady := p.rate(slot, at)
-	s := steadyState(v, rate, page.factor, price)
 	if steady {
+		s := steadyState(v, rate, page.factor, price)
 		return s.view(v, page, at, int64(p.conf.Horizon))
 	}
-	p.ahead.lay(page.since, at, int64(p.conf.Horizon), s.gap, func(from, to int64) float64 {
-		return p.conf.Estimator.Expect(slot, p.grid.time(from), p.grid.time(to))
-	})
+	h := int64(p.conf.Horizon)
+	s := steadyState(v, p.expect(slot, at+h, at+2*h)/float64(h), page.factor, price)
+	p.ahead.lay(page.since, at, max(0, min(h, p.market.end-at)), s.gap, func(from, to int64) float64 { return p.expect(slot, from, to) })
 	return p.ahead.solve(v, page.factor, price, s)
+}
+
+// expect returns how many changes of a source are expected between the ends of
+// two instants.
+func (p *Priced) expect(slot freshet.Slot, from, to int64) float64 {
+	return p.conf.Estimator.Expect(slot, p.grid.time(from), p.grid.time(to))
 }
 
 // rate returns how many changes of a source are expected an instant, over the
@@ -46,9 +53,9 @@ func (p *Priced) rate(slot freshet.Slot, at int64) (rate float64, steady bool) {
 		return evenChance, true
 	}
 	h := int64(p.conf.Horizon)
-	rate = p.conf.Estimator.Expect(slot, p.grid.time(at), p.grid.time(at+h)) / float64(h)
+	rate = p.expect(slot, at, at+h) / float64(h)
 	as := func(from, to int64) bool {
-		x := p.conf.Estimator.Expect(slot, p.grid.time(from), p.grid.time(to))
+		x := p.expect(slot, from, to)
 		return math.Abs(x-rate*float64(to-from)) <= 1e-9*max(x, rate)
 	}
 	// Parts of unequal length, so that changes that are counted in whole
@@ -101,7 +108,7 @@ func (s *steadyPlan) view(v *Value, page *pricedPage, at, horizon int64) view {
 	switch {
 	case math.IsInf(s.gap, 1):
 		w.advantage = w.gain - s.price
-		w.wake = at + max(1, horizon/2)
+		w.wake = at + max(1, min(horizon, at-page.since)/2)
 		return w
 	case age >= s.gap:
 		w.advantage = s.yield - page.factor*slope

@@ -6,8 +6,8 @@ import (
 	"freshet"
 )
 
-// A market finds the price of a poll.
-type market struct {
+// A priceMarket finds the price of a poll.
+type priceMarket struct {
 	open    bool
 	price   float64
 	polls   float64 // budget an instant; zero means to be found out
@@ -15,13 +15,14 @@ type market struct {
 	taken   float64 // polls of the present instant
 	cleared int64   // the instant at which the price was found
 	turn    int     // which sources are asked next
+	end     int64   // the instant up to which anything is expected of anybody, as far as was looked
 }
 
 // usualMemory is over how many instants the usual number of polls is taken.
 const usualMemory = 32
 
 // pass lets instants pass; n is what the first choice after them may take.
-func (m *market) pass(instants int64, n int) {
+func (m *priceMarket) pass(instants int64, n int) {
 	if m.usual == 0 {
 		m.usual = float64(n)
 	} else if instants > 0 {
@@ -32,7 +33,7 @@ func (m *market) pass(instants int64, n int) {
 }
 
 // supply returns how many polls an instant there are.
-func (m *market) supply() float64 {
+func (m *priceMarket) supply() float64 {
 	if m.polls > 0 {
 		return m.polls
 	}
@@ -40,7 +41,7 @@ func (m *market) supply() float64 {
 }
 
 // due reports whether the price is to be found anew.
-func (m *market) due(at, epoch int64) bool {
+func (m *priceMarket) due(at, epoch int64) bool {
 	return !m.open || at-m.cleared >= max(1, epoch)
 }
 
@@ -55,6 +56,7 @@ func (p *Priced) clear() {
 	if len(slots) == 0 || m.supply() <= 0 {
 		return
 	}
+	m.end = p.ending(slots)
 	demand := func(price float64) (sum float64) {
 		for _, slot := range slots {
 			sum += p.lookAt(slot, p.reached, price).polls
@@ -62,6 +64,26 @@ func (p *Priced) clear() {
 		return sum / share
 	}
 	m.price = m.clearing(demand)
+}
+
+// ending returns the instant after which nothing more is expected of any of the
+// slots, if there is one within the horizon. Where all ends, as what is known of
+// a history does, there is nothing to wait for: else polls would be put off until
+// then, when there is no contest for them any more.
+func (p *Priced) ending(slots []freshet.Slot) int64 {
+	if p.conf.Estimator == nil {
+		return never
+	}
+	end, far := p.reached, p.reached+int64(p.conf.Horizon)
+	for _, slot := range slots {
+		if p.expect(slot, far-1, far) > 0 {
+			return never
+		}
+		for end < far && p.expect(slot, end, far) > 0 {
+			end++
+		}
+	}
+	return end
 }
 
 // ask returns the sources to be asked, others each time, and which share of all
@@ -86,7 +108,7 @@ func (p *Priced) ask() (slots []freshet.Slot, share float64) {
 
 // clearing returns the price at which demand, which falls with the price, passes
 // the supply. It begins with the present price.
-func (m *market) clearing(demand func(price float64) float64) float64 {
+func (m *priceMarket) clearing(demand func(price float64) float64) float64 {
 	price, reach := m.price, 1.15
 	if price <= 0 {
 		price, reach = 0.5, 4
