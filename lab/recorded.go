@@ -27,6 +27,7 @@ type Recorded struct {
 	Changes  int     // windows in which a source changed: at least so many changes happened
 	Happened float64 // changes that are thought to have happened in those windows, at a steady rate of each source
 	Dated    int     // changes that were put where their source dates them
+	Filled   int     // changes that nobody saw and that were put in, see Reading
 
 	Gap      time.Duration // between two looks at a source, the median
 	Width    time.Duration // of the windows that changes fell into, the median
@@ -50,6 +51,12 @@ type recordedSpan struct {
 type Reading struct {
 	Place Placement // of changes within their windows
 	Seed  uint64    // of those that are placed by chance
+
+	// Fill puts in also the changes that are thought to have happened unseen,
+	// beside one that was seen. How many, and where in the window, is drawn by
+	// chance, at the likeliest steady rate of the source. The history is then
+	// one of those that could have left this log.
+	Fill bool
 
 	// Gone, if set, reports whether a source is no longer watched. It then
 	// takes part in replays until its last poll, and not to the end.
@@ -80,6 +87,7 @@ type logReader struct {
 	sources []sourceNotes // by number in found
 	looks   lookList
 	widths  []float32 // seconds, of the window of each change in found
+	hiding  []window  // likewise, the window itself, if it is to be filled
 	gaps    spanCounts
 	windows spanCounts
 }
@@ -187,6 +195,9 @@ func (l *logReader) window(page int32, since int64, o *freshet.Outcome) {
 	}
 	l.windows.add(ended - since)
 	l.widths = append(l.widths, float32(float64(ended-since)/1e9))
+	if l.reading.Fill {
+		l.hiding = append(l.hiding, window{since, ended, dated})
+	}
 	l.found.page, l.found.times = append(l.found.page, page), append(l.found.times, at)
 }
 
@@ -196,7 +207,11 @@ func (l *logReader) end() *Recorded {
 	r.Changes = len(l.widths)
 	r.Gap = l.gaps.quantile(.5)
 	r.Width, r.WidthP90 = l.windows.quantile(.5), l.windows.quantile(.9)
-	r.Happened = l.happened()
+	rates, happened := l.rates()
+	r.Happened = happened
+	if l.reading.Fill {
+		r.Filled = l.fill(rates)
+	}
 	r.History = l.found.history()
 	rank := make([]int32, len(l.found.pages)) // by number in found
 	r.spans = make([]recordedSpan, len(rank))
@@ -212,9 +227,9 @@ func (l *logReader) end() *Recorded {
 	return r
 }
 
-// happened returns how many changes are thought to have happened in the windows
-// of the changes, by source.
-func (l *logReader) happened() (sum float64) {
+// rates returns the likeliest rate of change of each source, a second, and how
+// many changes are thought to have happened in the windows of the changes.
+func (l *logReader) rates() (rates []float64, happened float64) {
 	first := make([]int, len(l.sources)+1) // where each source's widths begin
 	for _, page := range l.found.page {
 		first[page+1]++
@@ -227,10 +242,15 @@ func (l *logReader) happened() (sum float64) {
 		sorted[next[page]] = l.widths[c]
 		next[page]++
 	}
+	rates = make([]float64, len(l.sources))
 	for i, n := range l.sources {
-		sum += expectedChanges(sorted[first[i]:first[i+1]], n.still)
+		windows := sorted[first[i]:first[i+1]]
+		rates[i] = likeliestRate(windows, n.still)
+		for _, w := range windows {
+			happened += ifAny(rates[i] * float64(w))
+		}
 	}
-	return sum
+	return rates, happened
 }
 
 // instants are lengths of time that people count in.

@@ -5,28 +5,6 @@ import (
 	"time"
 )
 
-// expectedChanges returns how many changes are expected to have happened in
-// windows that each saw at least one, of so many seconds, when so many seconds
-// passed in windows without any: changes come at a steady rate, and the rate is
-// the likeliest one. Half a window without a change is added to what was seen,
-// which keeps the rate in bounds where every look found something, and takes
-// most of its bias away elsewhere (Cho, Garcia-Molina).
-func expectedChanges(windows []float32, still float64) (sum float64) {
-	if len(windows) == 0 {
-		return 0
-	}
-	total := 0.0
-	for _, w := range windows {
-		total += float64(w)
-	}
-	still += total / float64(len(windows)) / 2
-	rate := likeliestRate(windows, total, still)
-	for _, w := range windows {
-		sum += ifAny(rate * float64(w))
-	}
-	return sum
-}
-
 // ifAny returns how many events are expected, when it would be x and there was
 // at least one.
 func ifAny(x float64) float64 {
@@ -36,11 +14,24 @@ func ifAny(x float64) float64 {
 	return x / -math.Expm1(-x)
 }
 
-// likeliestRate solves for the rate at which the windows with a change pull as
-// hard upwards as the time without one pulls down: the sum of w/(e^(rate w)-1)
-// is still. The sum falls and is convex, and the rate to begin with is too low,
-// so that every step of Newton's goes up and none too far.
-func likeliestRate(windows []float32, total, still float64) float64 {
+// likeliestRate returns the rate of changes a second at which it is likeliest
+// that some windows, of so many seconds, each saw at least one, and that none
+// came in so many seconds of others. Half a window without a change is added to
+// what was seen, which keeps the rate in bounds where every look found something,
+// and takes most of its bias away elsewhere (Cho, Garcia-Molina).
+//
+// At that rate the sum of w/(e^(rate w)-1) over the windows is as large as the
+// time without a change. The sum falls and is convex, and the rate to begin with
+// is too low, so that every step of Newton's goes up and none too far.
+func likeliestRate(windows []float32, still float64) float64 {
+	if len(windows) == 0 {
+		return 0
+	}
+	total := 0.0
+	for _, w := range windows {
+		total += float64(w)
+	}
+	still += total / float64(len(windows)) / 2
 	rate := float64(len(windows)) / (still + total/2)
 	for range 100 {
 		excess, slope := -still, 0.0

@@ -263,6 +263,48 @@ func TestHappened(t *testing.T) {
 	}
 }
 
+// A history that is filled up has as many changes as are thought to have
+// happened, all of them in windows where one was seen, and so the same polls
+// would have left the same log.
+func TestFill(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log []freshet.Outcome
+		for _, id := range []freshet.SourceID{"a", "b"} {
+			since := 0.0
+			for _, g := range rapid.SliceOfN(rapid.Float64Range(1, 10), 1, 200).Draw(t, "gaps of "+string(id)) {
+				o := found(id, since, since+g, rapid.SampledFrom([]freshet.Result{freshet.Changed, freshet.Unchanged}).Draw(t, "result"))
+				if rapid.Bool().Draw(t, "dated") {
+					o.Modified = after(since + g/2)
+				}
+				log = append(log, o)
+				since += g
+			}
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		plain, r := read(t, lab.Reading{Seed: seed}, log...), read(t, lab.Reading{Seed: seed, Fill: true}, log...)
+		if r.History.Changes() != plain.Changes+r.Filled || r.Happened != plain.Happened {
+			t.Fatalf("%d changes were seen and %d put in, which makes %d", plain.Changes, r.Filled, r.History.Changes())
+		}
+		if spread := 5 + 5*math.Sqrt(r.Happened); math.Abs(float64(r.History.Changes())-r.Happened) > spread {
+			t.Fatalf("the history has %d changes, and %v are thought to have happened", r.History.Changes(), r.Happened)
+		}
+		for _, o := range log {
+			n, latest := 0, -1.0
+			for _, at := range changesOf(r.History, o.Source) {
+				if at > o.Since.Sub(start).Minutes() && at < o.Ended.Sub(start).Minutes() {
+					n, latest = n+1, at
+				}
+			}
+			if (n > 0) != (o.Result == freshet.Changed) {
+				t.Fatalf("%d changes of %s in a window that is %v", n, o.Source, o.Result)
+			}
+			if dated := o.Modified.Sub(start).Minutes(); n > 0 && !o.Modified.IsZero() && math.Abs(latest-dated) > 1e-6 {
+				t.Fatalf("the latest change of %s is at minute %v, and it says itself %v", o.Source, latest, dated)
+			}
+		}
+	})
+}
+
 // Where every look finds a change there is no telling how many there were, and
 // the answer stays within reason.
 func TestHappenedAlways(t *testing.T) {
