@@ -69,39 +69,33 @@ func (s sight) logRate() (middle, sd float64) {
 	return math.Log(expected / s.gap), math.Sqrt(q/((1-q)*(s.polls+1))) / expected
 }
 
-// A typicalRate is how the logarithms of the rates of sources are spread.
-type typicalRate struct{ middle, sd float64 }
+// alike is how alike sources are held to be, as a standard deviation of the
+// logarithms of their rates: nine times in ten within a factor of seven.
+const alike = 1.2
 
-// leastTypical is how alike sources are held to be at most: nine times in ten
-// within a factor of five.
-const leastTypical = 1
-
-// pooled returns what is typical of the sources that were seen. Without any,
-// once a day is as good a guess as there is, and not a good one.
-func pooled(sights []sight) typicalRate {
-	weight, sum, squares := 0.0, 0.0, 0.0
+// pooled returns the logarithm of the rate that is typical of the sources that
+// were seen. Without any, once a day is as good a guess as there is.
+func pooled(sights []sight) float64 {
+	weight, sum := 0.0, 0.0
 	for _, s := range sights {
 		if s.polls == 0 {
 			continue
 		}
 		middle, sd := s.logRate()
-		w := 1 / (sd*sd + leastTypical)
+		w := 1 / (sd*sd + alike*alike)
 		weight += w
 		sum += w * middle
-		squares += w * middle * middle
 	}
-	const day = 24 * 3600
 	if weight == 0 {
-		return typicalRate{-math.Log(day), 2}
+		return -math.Log(24 * 3600)
 	}
-	mean := sum / weight
-	return typicalRate{mean, math.Sqrt(max(leastTypical, squares/weight-mean*mean))}
+	return sum / weight
 }
 
 // rate returns how often the source changes, from what was seen of it and from
 // what is typical, each as far as it is known.
-func (s sight) rate(typical typicalRate) freshet.Range {
-	middle, sd := typical.middle, typical.sd
+func (s sight) rate(typical float64) freshet.Range {
+	middle, sd := typical, alike
 	if s.polls > 0 {
 		own, ownSD := s.logRate()
 		a, b := 1/(ownSD*ownSD), 1/(sd*sd)

@@ -79,6 +79,7 @@ func New(cfg Config) http.Handler {
 	a.routeVersions(h)
 	a.routeOutcomes(h)
 	a.routeChanges(h)
+	a.routeBudget(h)
 	a.routeStatus(h, mux)
 	return a.guard(routed(mux))
 }

@@ -124,6 +124,9 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 	if b := m.Daemon.Limits().Budget; b.Per > 0 {
 		tell(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
 	}
+	levels := m.Daemon.Levels()
+	tell(gauge("freshet_level_sources", "Sources with a service level."), float64(levels.Set))
+	tell(gauge("freshet_level_unmet", "Of those, that are not expected to be seen as soon as wanted."), float64(levels.Unmet))
 	if m.Size != nil {
 		if size, err := m.Size(); err == nil {
 			tell(gauge("freshet_store_bytes", "Bytes that the store takes on disk."), float64(size))
