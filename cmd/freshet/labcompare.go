@@ -25,7 +25,7 @@ type labCompare struct {
 }
 
 func (p *program) labCompare() *cobra.Command {
-	c := labCompare{program: p, budgets: budgets()}
+	c := labCompare{program: p, budgets: budgets(), store: storeFlags{hidden: true}}
 	var traces []string
 	cmd := &cobra.Command{
 		Use:   "compare {--trace FILE... --budget POLLS... | --from-store} --policy POLICY...",

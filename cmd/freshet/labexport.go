@@ -23,9 +23,10 @@ func (p *program) labExport() *cobra.Command {
 print it or write it to a file; one that ends in .gz is compressed. The daemon may
 be at work meanwhile.
 
-A page is called by the host and the id of its source. Each change stands once,
-where its source dates it or else somewhere between the two polls that it fell
-between. What a trace has no room for is left out: sources that did not change,
+A page is called by the host and the id of its source. Each recorded change stands
+once, where its source dates it or else somewhere between the two polls that it
+fell between; with --hidden those are put in beside it, by chance, that are thought
+to have hidden there. What a trace has no room for is left out: sources that did not change,
 when sources came and went, and what their changes are worth.`,
 		Example: "  freshet lab export --from-store --out mine.csv.gz\n  freshet lab export --from-store --days 30 --place late",
 		Args:    takes(0, 0),

@@ -17,20 +17,17 @@ import (
 // A storeFlags says whether the daemon's own history takes the place of a
 // trace, and how it is read.
 type storeFlags struct {
-	on    bool
-	days  float64
-	place placementFlag
+	on     bool
+	days   float64
+	place  placementFlag
+	hidden bool
 }
 
 func (f *storeFlags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.on, "from-store", false, "take the history that a daemon has recorded in the data directory, in the place of a trace")
-	f.registerReading(set)
-}
-
-// registerReading adds the flags that say how the log is read.
-func (f *storeFlags) registerReading(set *pflag.FlagSet) {
 	set.Float64Var(&f.days, "days", 0, "only the last so many days of what was recorded (default: all)")
 	set.Var(&f.place, "place", "where a recorded change is put between the two polls that it fell between, unless its source dates it: spread (by chance), early or late")
+	set.BoolVar(&f.hidden, "hidden", f.hidden, "put in, by chance, also the changes that are thought to have hidden between two polls beside a recorded one")
 }
 
 // fromStoreHelp is for the verbs that can replay what was recorded.
@@ -41,8 +38,9 @@ urgency, weight and bounds, unless a flag says otherwise; the budget is by defau
 what was really spent, and an instant a tenth of the usual time between two polls
 of a source. Those sources show dates that do so in the log (--evidence bits: none).
 The log knows of a change only the two polls that it fell between, and of several in
-between only one. What no poll saw is not in it, so the policy that made the log is
-favoured.
+between only one. The others are put in by chance, as many as a steady rate of each
+source makes likely. With --hidden=false they are left out; changes that nobody saw
+then do not exist, and the policy that made the log is favoured.
 `
 
 // A placementFlag says where in its window a change is put.
@@ -61,6 +59,7 @@ func (f *placementFlag) Set(v string) (err error) {
 type recordedTrace struct {
 	*lab.Recorded
 	place  lab.Placement
+	hidden bool      // changes that nobody saw were put in
 	budget float64   // polls an instant that were spent
 	score  lab.Score // of the polls that were really made
 	chosen bool      // the instant was: nobody named one
@@ -93,7 +92,7 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordedTrace{Recorded: kept.Recorded, place: f.place.Placement, chosen: !cmd.Flags().Changed("instant")}
+	r := &recordedTrace{Recorded: kept.Recorded, place: f.place.Placement, hidden: f.hidden, chosen: !cmd.Flags().Changed("instant")}
 	if r.chosen {
 		l.instant = r.Instant()
 	} else if l.instant <= 0 {
@@ -165,7 +164,7 @@ func (p *program) readStore(ctx context.Context, dir string, f *storeFlags, seed
 	}
 	bar := p.progress("reading", int(log.last-log.first))
 	kept.Recorded, err = lab.FromOutcomes(log.outcomes(ctx, bar), lab.Reading{
-		Place: f.place.Placement, Seed: seed, Gone: func(id freshet.SourceID) bool { return gone[id] },
+		Place: f.place.Placement, Fill: f.hidden, Seed: seed, Gone: func(id freshet.SourceID) bool { return gone[id] },
 	})
 	bar.done()
 	if err != nil {

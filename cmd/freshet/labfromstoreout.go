@@ -27,6 +27,7 @@ type recordedFigures struct {
 
 	Changes  int     `json:"changes_recorded"`  // at least so many happened
 	Happened float64 `json:"changes_estimated"` // about so many did
+	Filled   int     `json:"changes_filled"`    // so many were put in that nobody saw
 	Dated    int     `json:"changes_dated"`
 	Place    string  `json:"place"` // of the others
 
@@ -45,7 +46,7 @@ func (r *recordedTrace) figures() *recordedFigures {
 		From: r.From.Format(time.RFC3339), To: r.To.Format(time.RFC3339),
 		Polls: r.Polls, Failed: r.Failed, First: r.First, Reread: r.Reread, Budget: r.budget,
 		Sources: len(r.History.Pages()), Came: r.came, Left: r.left,
-		Changes: r.Changes, Happened: r.Happened, Dated: r.Dated, Place: r.place.String(),
+		Changes: r.Changes, Happened: r.Happened, Filled: r.Filled, Dated: r.Dated, Place: r.place.String(),
 		Gap: r.Gap.Seconds(), Width: r.Width.Seconds(), WidthP90: r.WidthP90.Seconds(), Silence: r.Silence.Seconds(),
 	}
 	if r.Silence > 0 {
@@ -90,9 +91,9 @@ func (r *recordedTrace) report(p *program, g *lab.Grid) error {
 	b.WriteString("\n")
 	x := r.score
 	say("recorded", "%s, %d of them first looks, %d failed; %s an instant", counted(r.Polls, "poll"), r.First, r.Failed, short(r.budget))
-	say("changes", "at least %d recorded, about %.0f happened", r.Changes, r.Happened)
+	say("changes", "at least %d recorded, about %.0f happened; %d were put in that nobody saw", r.Changes, r.Happened, r.Filled)
 	say("placed", "%s", r.placed())
-	say("daemon", "captured %d; %.2f instants late in the mean, freshness %.4f, age %s", x.Captured, x.MeanDelay, x.Freshness, brief(x.AgeSeconds)+"s")
+	say("daemon", "captured %d (%.4f); %.2f instants late in the mean, freshness %.4f, age %s", x.Captured, x.Recall, x.MeanDelay, x.Freshness, brief(x.AgeSeconds)+"s")
 	if r.came+r.left > 0 {
 		say("sources", "%d came after the beginning, %d left before the end", r.came, r.left)
 	}
@@ -105,15 +106,22 @@ func (r *recordedTrace) report(p *program, g *lab.Grid) error {
 	if r.Silence > 20*r.Gap && r.Silence > r.To.Sub(r.From)/20 {
 		say("silence", "nothing was polled for %s from %s on; a replay goes on polling", roughly(r.Silence), r.SilentSince.Format(time.RFC3339))
 	}
-	fmt.Fprintf(&b, "\n%s\n", paint.dim(recordedCaveat))
+	fmt.Fprintf(&b, "\n%s\n", paint.dim(r.caveat()))
 	_, err := fmt.Fprint(p.out, b.String())
 	return err
 }
 
-// recordedCaveat is what a replay of a log cannot show.
-const recordedCaveat = `The log holds only what its own polls found. Changes that nobody saw do not exist
-here, so the policy that made the log is favoured; and a change that its source
-does not date may have happened anywhere between two polls (see --place).`
+// caveat says what a replay of a log cannot show.
+func (r *recordedTrace) caveat() string {
+	const undated = "A\nchange that its source does not date may have happened anywhere between two polls\n(see --place)."
+	if r.hidden {
+		return `The log holds only what its own polls found. What else hides between two of them is
+put in by chance, as if each source changed at a steady rate: where changes come in
+bursts there were more of them, or fewer (--hidden=false leaves them out). ` + undated
+	}
+	return `The log holds only what its own polls found. Changes that nobody saw do not exist
+here, so the policy that made the log is favoured (--hidden puts them in). ` + undated
+}
 
 // placed says where changes were put.
 func (r *recordedTrace) placed() string {

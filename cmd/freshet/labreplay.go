@@ -20,7 +20,7 @@ type labReplay struct {
 }
 
 func (p *program) labReplay() *cobra.Command {
-	r := labReplay{program: p}
+	r := labReplay{program: p, store: storeFlags{hidden: true}}
 	var traces []string
 	var policies policiesFlag
 	budget := budgets()
