@@ -14,7 +14,7 @@ const Default = "uniform"
 
 // Names lists the policies that New knows.
 var Names = []string{
-	"uniform", "round-robin",
+	"auto", "uniform", "round-robin",
 	"wic", "price", "cam",
 	"yardstick",
 	"cyclic",
@@ -35,6 +35,7 @@ func Learns(name string) bool {
 type Setting struct {
 	Start   time.Time     // of the first instant; zero means when the first source is put
 	Instant time.Duration // how long an instant is; zero means each policy's own default
+	Tick    time.Duration // by which auto learns and decides; zero means an instant
 	Polls   float64       // budget an instant; zero means to be found out
 
 	// Estimator says how likely sources are to change, to wic, price and cam. Nil
@@ -76,6 +77,8 @@ func build(name string, at Setting, o *options) freshet.Policy {
 		return &Uniform{}
 	case "round-robin":
 		return &RoundRobin{}
+	case "auto":
+		return NewAuto(AutoConfig{Start: at.Start, Instant: at.Instant, Tick: at.Tick, Polls: at.Polls})
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})
 	case "price":

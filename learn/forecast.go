@@ -1,0 +1,200 @@
+package learn
+
+import (
+	"math"
+	"time"
+
+	"freshet"
+)
+
+// A moment is how things stand with a site at some moment: where its clock
+// stands, and the sums of its courses since the oldest tick remembered.
+type moment struct {
+	clock          float64
+	plain, bent, a float64
+	prior          float64 // mean rate of a source of which nothing is known
+}
+
+// oldest returns the oldest tick whose activity is remembered.
+func (l *Learner) oldest() int64 { return l.open - span + 1 }
+
+// look works out how things stand at x, which is not before the tick under way,
+// for all sites. Ticks that no outcome has reached are gone through with what
+// the profiles say of them. It changes nothing that is learnt.
+func (l *Learner) look(x float64) {
+	l.runCourse()
+	ahead := l.ahead(x)
+	for _, s := range l.sites {
+		l.observeSite(s)
+		s.at(l, x, ahead)
+		s.now.prior = l.priorOf(s).mean(&l.grid)
+	}
+}
+
+// ahead returns the phases of the ticks after the one under way up to x, at most
+// those of one window.
+func (l *Learner) ahead(x float64) []phase {
+	tick := int64(math.Floor(x))
+	var phases []phase
+	for t := l.open + 1; t <= tick && t <= l.open+window; t++ {
+		phases = append(phases, l.clock.phase(t))
+	}
+	return phases
+}
+
+// runCourse works out the course of the activity of all sources.
+func (l *Learner) runCourse() {
+	l.course.total = 0
+	for t := l.oldest(); t <= l.open; t++ {
+		l.course.run(t, l.active.ratio(t, 1, worldActivityGrip))
+	}
+}
+
+// observeSite works out the courses of a site.
+func (l *Learner) observeSite(s *site) {
+	if s.pulse == nil {
+		return
+	}
+	s.plain.total, s.bent.total, s.a.total = 0, 0, 0
+	for t := l.oldest(); t <= l.open; t++ {
+		pace := float64(s.pulse.pace[place(t)])
+		world := float64(l.course.value[place(t)])
+		s.plain.run(t, pace)
+		s.bent.run(t, pace*world)
+		s.a.run(t, pace*s.ratio(t, world, siteActivityGrip))
+	}
+}
+
+// at works out how things stand at x.
+func (s *site) at(l *Learner, x float64, ahead []phase) {
+	within := min(1, x-float64(l.open)) // of the tick under way
+	rest := 0.0                         // of what comes after it
+	for i, ph := range ahead {
+		width := min(1, x-float64(l.open+1+int64(i)))
+		rest += width * s.profile.at(&l.clock.shape, ph)
+	}
+	if beyond := x - float64(l.open+1) - float64(len(ahead)); beyond > 0 {
+		rest += beyond
+	}
+	s.now.clock = s.upto + within*s.pace + rest
+	if s.pulse != nil {
+		i := place(l.open)
+		s.now.plain = float64(s.plain.sum[i]) + within*float64(s.plain.value[i]) + rest
+		s.now.bent = float64(s.bent.sum[i]) + within*float64(s.bent.value[i]) + rest
+		s.now.a = float64(s.a.sum[i]) + within*float64(s.a.value[i]) + rest
+	}
+}
+
+// describe returns the features of the stretch from the last poll of a source
+// until x, for which look or observeSite has been called, and the mass of it.
+func (l *Learner) describe(slot freshet.Slot, x float64, f *vector) (mass float64) {
+	p := &l.pages[slot]
+	s := p.site
+	last := min(p.last, x)
+	tick := int64(math.Floor(last))
+	plain := max(s.now.clock-p.upto, tiny)
+	*f = vector{always: 1}
+	recent := tick > l.open-span && tick <= l.open
+	switch {
+	case s.pulse != nil && recent:
+		bent := s.now.bent - s.bent.upto(last, tick)
+		f[everywhere] = logRatio(bent, s.now.plain-s.plain.upto(last, tick))
+		f[onSite] = logRatio(s.now.a-s.a.upto(last, tick), bent)
+	case s.pulse != nil && tick <= l.open: // what is before the oldest tick is as expected
+		before := plain - s.now.plain
+		f[everywhere] = logRatio(before+s.now.bent, plain)
+		f[onSite] = logRatio(before+s.now.a, before+s.now.bent)
+	case s.pulse == nil && recent:
+		since := x - last
+		f[everywhere] = logRatio(l.course.total+max(0, x-float64(l.open+1))-l.course.upto(last, tick), since+max(0, float64(l.open+1)-x))
+	}
+	f[profileOfSite] = logRatio(plain, x-last)
+	mass = plain
+	if own := l.own[slot]; own != nil {
+		mass = l.ownMass(p, own, x)
+		f[profileOfPage] = logRatio(mass, plain)
+	}
+	return mass
+}
+
+// tiny stands for no time at all where one has to divide by it.
+const tiny = 1e-9
+
+func logRatio(a, b float64) float64 {
+	if !(a > tiny) || !(b > tiny) {
+		return 0
+	}
+	return math.Log(a / b)
+}
+
+// ownMass returns the time since the last poll on a source's own clock.
+func (l *Learner) ownMass(p *page, own *profile, x float64) float64 {
+	mass := p.mass
+	from := max(p.last, float64(l.open))
+	for t := int64(math.Floor(from)); float64(t) < x && t <= l.open+window; t++ {
+		width := min(x, float64(t+1)) - max(from, float64(t))
+		ph, pace := l.phaseOf(t), p.site.pace
+		if t > l.open {
+			ph = l.clock.phase(t)
+			pace = p.site.profile.at(&l.clock.shape, ph)
+		}
+		mass += width * pace * own.at(&l.ownShape, ph)
+	}
+	return max(mass, tiny)
+}
+
+// Expected sets dst[slot], for every slot up to len(dst), to how many changes
+// are expected since the source was last seen, at now; to 0 where there is no
+// source or it is not to be polled, and to infinity where it has never been
+// seen. Gaps is set to how long ago that was, in ticks.
+//
+// The number is what the mean rate leads to, not the chance of a change made up
+// for by its logarithm: it keeps growing with time for sources of which little
+// is known, and that is all the exploration there has to be. No source falls
+// below a small share of what it would get if all got the same.
+func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
+	x := l.moment(now)
+	l.look(x)
+	least := floor * l.fair()
+	var f vector
+	for slot := range dst {
+		dst[slot], gaps[slot] = 0, 0
+		if slot >= len(l.pages) {
+			continue
+		}
+		p := &l.pages[slot]
+		switch {
+		case p.site == nil || p.kind&paused != 0:
+			continue
+		case p.kind&unseen != 0:
+			dst[slot] = math.Inf(1)
+			continue
+		}
+		gap := x - p.last
+		if gap <= 0 {
+			continue
+		}
+		mass := l.describe(freshet.Slot(slot), x, &f)
+		rate := float64(p.rate)
+		if rate == 0 {
+			rate = p.site.now.prior
+		}
+		dst[slot] = max(rate*mass*math.Exp(l.fix.log(&f)), least*gap)
+		gaps[slot] = gap
+	}
+}
+
+// floor is the share of an even turn that no source falls below.
+const floor = 0.02
+
+// moment returns now in ticks, but not before the tick under way: outcomes have
+// been later than that.
+func (l *Learner) moment(now time.Time) float64 {
+	x := l.clock.at(now)
+	if l.began {
+		x = max(x, float64(l.open))
+	} else {
+		l.open = int64(math.Floor(x))
+	}
+	return x
+}

@@ -1,0 +1,242 @@
+package learn
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Config says how a Learner divides time. The zero Config works.
+type Config struct {
+	Start time.Time     // where a tick begins; zero means 1970
+	Tick  time.Duration // zero means a minute
+
+	// Polls is the budget a tick, for as long as too few polls have been seen
+	// to tell. Zero means one.
+	Polls float64
+
+	// Memory is the time after which what a tally counts is worth half. Zero
+	// means a week.
+	Memory time.Duration
+}
+
+// A Learner learns when sources change. Like a policy it is plain state: it
+// reads no clock, does no I/O, and gives the same answers to the same calls.
+// Make one with New.
+type Learner struct {
+	config Config
+	clock  clock
+	grid   grid
+
+	pages  []page     // by slot
+	minds  []mind     // by slot
+	own    []*profile // by slot; nil while sources are seen too seldom to have one
+	counts []count    // by slot
+	seen   int        // how many pages there are that are polled
+
+	sites    []*site
+	hosts    map[string]*site
+	families []*pool
+	tags     map[string]*pool // families by their tags
+	all      pool
+	common   *profile // of all sources
+
+	open     int64             // the tick that is under way
+	began    bool              // a tick is under way at all
+	pace     float64           // polls a tick, of late
+	polls    float64           // in the tick under way
+	world    [memories]float64 // logarithm of how well memories have predicted of late
+	active   activity          // of all sources
+	course   course            // of that activity; scratch
+	fix      correction
+	upto     freshet.Cursor // the last outcome learnt from
+	sweep    int            // the next slot whose posterior goes into the priors
+	ownShape shape          // of the profiles that sources have for themselves; zero while they have none
+	scale    tallyScale
+
+	reliability Reliability
+	phases      [window]phase // of the last ticks
+}
+
+// window is how many ticks back a poll says when something changed.
+const window = 512
+
+// A page is what forecasts need of a source; it is kept small because a
+// decision looks at all of them.
+type page struct {
+	last float64 // when it was last seen, in ticks
+	upto float64 // where the site's clock stood then
+	mass float64 // on the page's own clock since then, up to the tick under way
+	site *site   // nil where there is no source
+	rate float32 // a tick; 0 while nothing has been seen of it
+	kind pageKind
+}
+
+// A pageKind says how far a source counts.
+type pageKind uint8
+
+const (
+	paused pageKind = 1 << iota // known, but not to be polled
+	unseen                      // never polled
+)
+
+// A site is the sources of one host.
+type site struct {
+	pool
+	family  *pool
+	profile *profile
+	dirty   bool // the profile has to be settled
+
+	pace float64 // of the site's clock in the tick under way
+	upto float64 // where the clock stood when that tick began
+
+	// Activity is told apart only where there are several pages.
+	*pulse
+	now moment // scratch: what a forecast at some moment needs
+}
+
+// A pulse is the activity of a site.
+type pulse struct {
+	activity
+	pace           [span]float32 // of the site's clock in each tick
+	plain, bent, a course        // scratch: that clock; times the activity of all; times that of the site
+}
+
+// New returns a Learner that knows nothing.
+func New(c Config) *Learner {
+	c.Tick = cmp.Or(c.Tick, time.Minute)
+	c.Polls = cmp.Or(c.Polls, 1)
+	c.Memory = cmp.Or(c.Memory, 7*24*time.Hour)
+	l := &Learner{
+		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(),
+		hosts: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
+		pace: c.Polls, fix: newCorrection(),
+	}
+	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
+	return l
+}
+
+// Tick returns how long a tick is.
+func (l *Learner) Tick() time.Duration { return l.config.Tick }
+
+// Put adds a source, or tells of an edit to one. Since is when it was last
+// seen, zero if never.
+func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	for int(slot) >= len(l.pages) {
+		l.pages, l.minds = append(l.pages, page{}), append(l.minds, mind{})
+		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
+	}
+	p := &l.pages[slot]
+	if p.site != nil {
+		l.leave(slot)
+	} else {
+		l.minds[slot], l.own[slot], l.counts[slot] = mind{}, nil, count{}
+		p.kind = unseen
+		p.last = l.clock.at(now)
+		if !since.IsZero() {
+			p.kind, p.last = 0, l.clock.at(since)
+		}
+	}
+	l.counts[slot].life = s.Life
+	p.kind &^= paused
+	if s.Paused {
+		p.kind |= paused
+	}
+	l.join(slot, s)
+}
+
+// join puts a source among those of its site.
+func (l *Learner) join(slot freshet.Slot, s freshet.Source) {
+	p := &l.pages[slot]
+	l.all.pages++
+	if !l.began { // until the first poll the prior follows the number of sources
+		l.all.prior = newPrior(&l.grid, 2*float64(l.all.pages)/l.pace)
+	}
+	p.site = l.siteOf(s)
+	if p.site.pages++; p.site.pages == 2 {
+		p.site.pulse = &pulse{}
+	}
+	if p.kind&paused == 0 {
+		l.seen++
+	}
+	p.upto = p.site.clock(p.last, l.open)
+}
+
+// siteOf returns the site of a source, which may be new.
+func (l *Learner) siteOf(s freshet.Source) *site {
+	host := s.Host()
+	at := l.hosts[host]
+	if at == nil {
+		at = &site{profile: newProfile(), pace: 1, upto: float64(l.open)}
+		l.hosts[host] = at
+		l.sites = append(l.sites, at)
+	}
+	if at.family == nil {
+		at.family = l.familyOf(s)
+	}
+	return at
+}
+
+// familyOf returns the pool of the sources that share all tags with one; nil if
+// it has none.
+func (l *Learner) familyOf(s freshet.Source) *pool {
+	if len(s.Tags) == 0 {
+		return nil
+	}
+	key := strings.Join(s.Tags, "\x00")
+	f := l.tags[key]
+	if f == nil {
+		f = &pool{}
+		l.tags[key] = f
+		l.families = append(l.families, f)
+	}
+	return f
+}
+
+// leave takes a source from its site.
+func (l *Learner) leave(slot freshet.Slot) {
+	p := &l.pages[slot]
+	if p.kind&paused == 0 {
+		l.seen--
+	}
+	l.all.pages--
+	p.site.pages--
+	p.site = nil
+}
+
+// Remove forgets a source. What it taught about others stays.
+func (l *Learner) Remove(slot freshet.Slot) {
+	if int(slot) < len(l.pages) && l.pages[slot].site != nil {
+		l.leave(slot)
+		l.own[slot] = nil
+	}
+}
+
+// fair returns the share of a poll that each source gets in a tick if all get
+// the same.
+func (l *Learner) fair() float64 { return l.pace / float64(max(1, l.seen)) }
+
+// priorOf returns what is thought of the rate of an unknown source of a site.
+func (l *Learner) priorOf(s *site) *spread {
+	switch {
+	case s.pages > 1 && s.prior[0] > 0:
+		return &s.prior
+	case s.family != nil && s.family.prior[0] > 0:
+		return &s.family.prior
+	}
+	return &l.all.prior
+}
+
+// know returns the rate of a source, in changes a tick. Until something has been
+// seen of it, it is that of its like.
+func (l *Learner) know(slot freshet.Slot) float64 {
+	if rate := l.pages[slot].rate; rate > 0 {
+		return float64(rate)
+	}
+	return l.priorOf(l.pages[slot].site).mean(&l.grid)
+}
+
+// revisit returns how long it takes, in seconds, to poll every source once.
+func (l *Learner) revisit() float64 { return l.clock.seconds() / l.fair() }

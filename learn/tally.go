@@ -1,0 +1,74 @@
+package learn
+
+import (
+	"math"
+
+	"freshet"
+)
+
+// A count is the tally of one source while it is kept. What is new weighs more
+// than what is old by a factor that grows with time, so that what is old need
+// not be touched to fade.
+type count struct {
+	life                                                               freshet.Life
+	polls, captured, happened, variance, delay, watched, stale, oldAge float32
+}
+
+// A tallyScale says how much a count weighs at a moment.
+type tallyScale struct {
+	half float64 // ticks in which the weight doubles
+	from float64 // the moment at which it was 1
+	set  bool
+}
+
+// at returns the weight at x.
+func (s *tallyScale) at(x float64) float64 {
+	if !s.set {
+		s.from, s.set = x, true
+	}
+	return math.Exp2((x - s.from) / s.half)
+}
+
+// add counts a poll that saw a source after so many seconds, when so many
+// changes were expected, give or take a relative error.
+func (c *count) add(weight, seconds, expected, doubt float64, changed bool) {
+	c.polls += float32(weight)
+	c.watched += float32(weight * seconds)
+	if !changed {
+		return
+	}
+	y := max(expected, 1e-6)
+	some := -math.Expm1(-y)
+	n := y / some
+	spread := (y+y*y)/some - n*n
+	// The derivative of n by y: how a wrong rate shows.
+	slope := (some - y*math.Exp(-y)) / (some * some)
+	alone := 1/y - math.Exp(-y)/some // of the stretch: from its beginning to the first, from the last to its end
+	c.happened += float32(weight * n)
+	c.variance += float32(weight * (spread + slope*slope*y*y*doubt*doubt))
+	switch c.life.Kind {
+	case freshet.LifeAppend:
+		c.captured += float32(weight * n)
+		c.delay += float32(weight * n * seconds / 2)
+	case freshet.LifeLast:
+		caught := min(n, float64(c.life.N))
+		c.captured += float32(weight * caught)
+		c.delay += float32(weight * caught * min(alone*seconds*(caught+1)/2, seconds/2))
+	default:
+		c.captured += float32(weight)
+		c.delay += float32(weight * alone * seconds)
+	}
+	c.stale += float32(weight * (1 - alone) * seconds)
+	c.oldAge += float32(weight * seconds * seconds * (0.5 - 1/y + some/(y*y)) / some)
+}
+
+// doubt returns the relative error of what is expected of a source.
+func (l *Learner) doubt(m *mind, p *page) float64 {
+	q := m.of[long].weigh(l.priorOf(p.site))
+	mean := q.mean(&l.grid)
+	square := 0.0
+	for i, w := range q {
+		square += w * l.grid[i] * l.grid[i]
+	}
+	return math.Sqrt(max(0, square/(mean*mean)-1))
+}
