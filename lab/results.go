@@ -76,19 +76,19 @@ func start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, e
 
 // A Result is one setting, and how everybody did in it.
 type Result struct {
-	Trace    string  `json:"trace"`
-	Instant  float64 `json:"instant_seconds"`
-	Start    string  `json:"start"`
-	End      string  `json:"end"`
-	Pages    int     `json:"pages"`
-	Changes  int     `json:"changes"`
-	Life     string  `json:"life"`
-	Urgency  string  `json:"urgency"`
-	Budget   float64 `json:"budget"`          // polls an instant
-	Share    float64 `json:"share,omitempty"` // that the budget was chosen for; 0 if it was given
-	Limit    float64 `json:"limit"`           // utility that was possible, of all changes
-	Exact    bool    `json:"limit_exact"`     // and not only an upper bound of it
-	Outcomes []Feat  `json:"results"`         // in the order of the contenders
+	Trace   string  `json:"trace"`
+	Instant float64 `json:"instant_seconds"`
+	Start   string  `json:"start"`
+	End     string  `json:"end"`
+	Pages   int     `json:"pages"`
+	Changes int     `json:"changes"`
+	Life    string  `json:"life"`
+	Urgency string  `json:"urgency"`
+	Budget  float64 `json:"budget"`          // polls an instant
+	Share   float64 `json:"share,omitempty"` // that the budget was chosen for; 0 if it was given
+	Limit   float64 `json:"limit"`           // utility that was possible, of all changes
+	Exact   bool    `json:"limit_exact"`     // and not only an upper bound of it
+	Feats   []Feat  `json:"results"`         // in the order of the contenders
 }
 
 // A Feat is what a contender did in one setting.
@@ -126,15 +126,15 @@ func MeanOfLimit(list []Result, contender string) float64 {
 
 // of returns what a contender did.
 func (r *Result) of(contender string) (Feat, bool) {
-	i := slices.IndexFunc(r.Outcomes, func(f Feat) bool { return f.Name == contender })
+	i := slices.IndexFunc(r.Feats, func(f Feat) bool { return f.Name == contender })
 	if i < 0 {
 		return Feat{}, false
 	}
-	return r.Outcomes[i], true
+	return r.Feats[i], true
 }
 
-// At returns the settings whose budget was chosen for a share.
-func At(list []Result, share float64) (some []Result) {
+// AtShare returns the settings whose budget was chosen for a share.
+func AtShare(list []Result, share float64) (some []Result) {
 	for _, r := range list {
 		if r.Share == share {
 			some = append(some, r)

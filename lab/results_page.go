@@ -24,10 +24,10 @@ func (r *Results) WritePage(w io.Writer, command, picture string) error {
 	p.record()
 	p.reference()
 	for _, share := range Shares {
-		p.part(fmt.Sprintf("Budgets for %.0f%%", 100*share), "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", At(r.Shares, share))
+		p.part(fmt.Sprintf("Budgets for %.0f%%", 100*share), "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", AtShare(r.Shares, share))
 	}
 	for _, share := range Shares {
-		p.part(fmt.Sprintf("Budgets for %.0f%%, urgent", 100*share), "The same budgets, but changes stay (append) and lose a tenth of their worth every instant (exp:0.9). Utility of all changes, and in brackets its share of the limit, which is an upper bound here.", At(r.Decayed, share))
+		p.part(fmt.Sprintf("Budgets for %.0f%%, urgent", 100*share), "The same budgets, but changes stay (append) and lose a tenth of their worth every instant (exp:0.9). Utility of all changes, and in brackets its share of the limit, which is an upper bound here.", AtShare(r.Decayed, share))
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -81,7 +81,7 @@ func (p *page) summary() {
 	parts := [][]Result{p.Reference}
 	for i, list := range [][]Result{p.Shares, p.Decayed} {
 		for _, share := range Shares {
-			if some := At(list, share); len(some) > 0 {
+			if some := AtShare(list, share); len(some) > 0 {
 				head = append(head, fmt.Sprintf("%.0f%%%s", 100*share, []string{"", ", urgent"}[i]))
 				parts = append(parts, some)
 			}
@@ -160,7 +160,7 @@ func (p *page) reference() {
 	p.part("Reference settings", "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", p.Reference)
 	var rows [][]string
 	for _, r := range p.Reference {
-		for _, f := range r.Outcomes {
+		for _, f := range r.Feats {
 			if len(f.Reruns) == 0 {
 				continue
 			}
@@ -193,7 +193,7 @@ func (p *page) part(title, about string, list []Result) {
 	p.say("## %s", title)
 	p.say("%s", about)
 	head := []string{"recording", "instant, budget, period", "limit"}
-	for _, f := range list[0].Outcomes {
+	for _, f := range list[0].Feats {
 		head = append(head, f.Name)
 	}
 	var rows [][]string
@@ -201,7 +201,7 @@ func (p *page) part(title, about string, list []Result) {
 	for _, r := range list {
 		rows = append(rows, r.cells())
 	}
-	for _, f := range list[0].Outcomes {
+	for _, f := range list[0].Feats {
 		means = append(means, fmt.Sprintf("%.3f", MeanOfLimit(list, f.Name)))
 	}
 	p.table(2, head, append(rows, means))
@@ -215,12 +215,12 @@ func (r *Result) cells() []string {
 	}
 	row := []string{r.Trace, r.circumstances(), limit}
 	best := 0.0
-	for _, f := range r.Outcomes {
+	for _, f := range r.Feats {
 		if f.Contender.Evidence == Bits {
 			best = max(best, f.Utility)
 		}
 	}
-	for _, f := range r.Outcomes {
+	for _, f := range r.Feats {
 		cell := fmt.Sprintf("%.3f", f.Utility)
 		if f.Contender.Evidence == Bits && f.Utility == best {
 			cell = "**" + cell + "**"

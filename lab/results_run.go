@@ -224,7 +224,7 @@ func (c Comparison) bout(ctx context.Context, name string, g *Grid, budget float
 		Pages: len(g.pages), Changes: g.Changes(),
 		Life: k.Life.String(), Urgency: k.Urgency.String(), Budget: budget,
 		Limit: ratio(l.Value, float64(g.Changes()), 1), Exact: l.Exact,
-		Outcomes: make([]Feat, len(who)),
+		Feats: make([]Feat, len(who)),
 	}}, nil
 }
 
@@ -302,7 +302,7 @@ func (b *bout) fight(ctx context.Context, i, again int) error {
 		if err != nil {
 			return err
 		}
-		f := &b.result.Outcomes[i]
+		f := &b.result.Feats[i]
 		f.Reruns = append(f.Reruns, s.UtilityNormalized)
 	}
 	return nil
@@ -311,7 +311,7 @@ func (b *bout) fight(ctx context.Context, i, again int) error {
 // note writes down how a contender did.
 func (b *bout) note(i int, s Score) {
 	who := b.contenders[i]
-	b.result.Outcomes[i] = Feat{
+	b.result.Feats[i] = Feat{
 		Contender: who, Evidence: who.Evidence.String(),
 		Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: ratio(s.UtilityNormalized, b.result.Limit, 1),
 	}

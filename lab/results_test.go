@@ -108,7 +108,7 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 				t.Fatal(err)
 			}
 			most := limit.Value / float64(g.Changes())
-			if got := x.Outcomes[0]; got.Utility != score.UtilityNormalized || got.OfLimit != score.UtilityNormalized/most || x.Limit != most {
+			if got := x.Feats[0]; got.Utility != score.UtilityNormalized || got.OfLimit != score.UtilityNormalized/most || x.Limit != most {
 				t.Errorf("%s at %v: %v of %v, and a replay has %v of %v", x.Urgency, x.Budget, got.Utility, x.Limit, score.UtilityNormalized, most)
 			}
 		}

@@ -202,7 +202,7 @@ func resultsPicture(r *lab.Results) picture {
 		for _, c := range r.Contenders {
 			line := plot.Line{Name: c.Name}
 			for _, share := range lab.Shares {
-				line.Points = append(line.Points, [2]float64{share, lab.MeanOfLimit(lab.At(part.list, share), c.Name)})
+				line.Points = append(line.Points, [2]float64{share, lab.MeanOfLimit(lab.AtShare(part.list, share), c.Name)})
 			}
 			chart.Lines = append(chart.Lines, line)
 		}
