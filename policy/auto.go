@@ -141,6 +141,58 @@ func (a *Auto) value(now time.Time) {
 // the least that was polled for. It is 0 while that is not known.
 func (a *Auto) Price() float64 { return a.margin.price }
 
+// Outlook returns what is thought of a source at now, and when it is expected to
+// be polled.
+func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
+	out := a.learner.Outlook(now, slot)
+	out.Price = a.margin.price
+	if int(slot) >= len(a.kind) || int(slot) >= len(a.rank.factor) {
+		return out
+	}
+	factor := math.Abs(a.rank.factor[slot])
+	if out.Since.IsZero() {
+		out.Worth, out.Due = firstLook*factor, now
+		return out
+	}
+	v := a.values[a.kind[slot]]
+	worthAt := func(d time.Duration) float64 { // d from now, at the rate of now
+		gap := now.Add(d).Sub(out.Since)
+		if gap <= 0 {
+			return 0
+		}
+		return factor * v.Index(out.Expected+out.Rate.Mean*d.Seconds(), max(1, float64(gap)/float64(a.every)))
+	}
+	out.Worth = worthAt(0)
+	if out.Price > 0 && factor > 0 {
+		out.Due = dueAt(now, a.grid.length, func(d time.Duration) bool { return worthAt(d) >= out.Price })
+	}
+	return out
+}
+
+// dueAt returns the first moment from now on, to the tick, at which something is
+// reached; zero if not within a year.
+func dueAt(now time.Time, tick time.Duration, reached func(time.Duration) bool) time.Time {
+	if reached(0) {
+		return now
+	}
+	const year = 366 * 24 * time.Hour
+	low, high := time.Duration(0), tick
+	for !reached(high) {
+		low, high = high, 2*high
+		if high > year {
+			return time.Time{}
+		}
+	}
+	for high-low > tick {
+		if mid := (low + high) / 2; reached(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return now.Add(high)
+}
+
 // A margin finds the price at which the budget is just spent.
 type margin struct {
 	least float64 // polled for since the last ranking

@@ -1,0 +1,108 @@
+package learn
+
+import (
+	"math"
+	"time"
+
+	"freshet"
+)
+
+// Outlook returns what is thought of a source at now. It says nothing of worth
+// and price, which are the policy's affair.
+func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
+	out := freshet.Outlook{At: now}
+	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+		return out
+	}
+	x := l.moment(now)
+	p := &l.pages[slot]
+	s := p.site
+	l.runCourse()
+	l.observeSite(s)
+	s.at(l, x, l.ahead(x))
+	out.Tally = l.Tally(slot)
+	var f vector
+	bend := l.bend(slot, x)
+	out.Rate = l.rates(slot, bend/l.clock.seconds())
+	if p.kind&unseen != 0 {
+		out.Chance = 1 // that a poll brings something new
+		return out
+	}
+	out.Since = l.clock.time(p.last)
+	if x <= p.last {
+		return out
+	}
+	mass := l.describe(slot, x, &f)
+	out.Expected = l.know(slot) * mass * math.Exp(l.fix.log(&f))
+	m := l.minds[slot] // a copy: to look is not to learn
+	m.redraw((x-p.last)*l.fair(), l.priorOf(s))
+	_, chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
+	out.Chance = -math.Expm1(-l.fix.expect(&f, chance))
+	return out
+}
+
+// bend returns how much faster than its mean rate a source is expected to change
+// at x, by the time of day and the like.
+func (l *Learner) bend(slot freshet.Slot, x float64) float64 {
+	p := &l.pages[slot]
+	ph := l.clock.phase(int64(math.Floor(x)))
+	site := p.site.profile.at(&l.clock.shape, ph)
+	log := l.fix.weight[always] + (1+l.fix.weight[profileOfSite])*math.Log(site)
+	if own := l.own[slot]; own != nil {
+		log += (1 + l.fix.weight[profileOfPage]) * math.Log(own.at(&l.ownShape, ph))
+	}
+	return math.Exp(min(mostCorrected, max(-mostCorrected, log)))
+}
+
+// rates returns the rate of a source times a factor, with the range in which it
+// lies nine times in ten by all memories together.
+func (l *Learner) rates(slot freshet.Slot, factor float64) freshet.Range {
+	p, m := &l.pages[slot], &l.minds[slot]
+	prior := l.priorOf(p.site)
+	var mixed spread
+	for k, w := range m.weights(&l.world) {
+		q := m.of[k].weigh(prior)
+		for i := range mixed {
+			mixed[i] += w * q[i]
+		}
+	}
+	return freshet.Range{
+		Mean: l.know(slot) * factor,
+		Low:  l.quantile(&mixed, 0.05) * factor,
+		High: l.quantile(&mixed, 0.95) * factor,
+	}
+}
+
+// quantile returns the rate below which the share of a spread lies. A point of
+// the grid stands for the rates around it.
+func (l *Learner) quantile(q *spread, share float64) float64 {
+	step := math.Log(l.grid[1] / l.grid[0])
+	below := 0.0
+	for i, w := range q {
+		if below+w >= share || i == points-1 {
+			within := 0.5
+			if w > 0 {
+				within = min(1, max(0, (share-below)/w))
+			}
+			return l.grid[i] * math.Exp(step*(within-0.5))
+		}
+		below += w
+	}
+	return l.grid[points-1]
+}
+
+// Tally returns what became of the changes of a source. What is long past counts
+// for less.
+func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
+	if int(slot) >= len(l.counts) {
+		return freshet.Tally{}
+	}
+	c := &l.counts[slot]
+	return freshet.Tally{
+		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance),
+		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge),
+	}.Scale(1 / l.scale.at(float64(l.open)))
+}
+
+// Upto returns the last outcome that was learnt from.
+func (l *Learner) Upto() freshet.Cursor { return l.upto }
