@@ -34,6 +34,10 @@ type Event struct {
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
 	Limits  *Limits          // the operator changed the limits
+
+	// Call is run in the loop, between two things that happen: somebody wants
+	// to look at the scheduler or its policy while neither changes.
+	Call func(now time.Time, s *Scheduler)
 }
 
 // Run lets s poll in w until ctx is done, the world ends, or w fails.
@@ -62,6 +66,8 @@ func Run(ctx context.Context, s *Scheduler, w World) error {
 			s.Ask(ev.Ask)
 		case ev.Limits != nil:
 			s.SetLimits(now, *ev.Limits)
+		case ev.Call != nil:
+			ev.Call(now, s)
 		}
 	}
 }

@@ -207,6 +207,15 @@ func (s *Scheduler) release(slot freshet.Slot) {
 	s.free = append(s.free, slot)
 }
 
+// Slot returns the slot under which the policy knows a source.
+func (s *Scheduler) Slot(id freshet.SourceID) (freshet.Slot, bool) {
+	slot, ok := s.slots[id]
+	if !ok || s.entries[slot].gone {
+		return 0, false
+	}
+	return slot, true
+}
+
 // Ask wants a source polled as soon as the budget and its host allow, ahead of
 // the policy's choices.
 func (s *Scheduler) Ask(id freshet.SourceID) {
