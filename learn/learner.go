@@ -88,6 +88,7 @@ type site struct {
 	family  *pool
 	profile *profile
 	dirty   bool // the profile has to be settled
+	kept    bool // scratch: saved already
 
 	pace float64 // of the site's clock in the tick under way
 	upto float64 // where the clock stood when that tick began

@@ -1,0 +1,289 @@
+package learn
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"freshet"
+)
+
+// stateVersion tells states apart whose layout or meaning differs. One of
+// another version is no use: what was learnt is then learnt anew from the log.
+const stateVersion = 1
+
+// ErrForeignState means that a saved state is damaged, or of a Learner that is
+// set otherwise, and that the log has to be gone through again.
+var ErrForeignState = errors.New("not a state of this learner")
+
+// Save shows all that was learnt, in parts: first what is known of all sources
+// together, with the slot -1, then what is known of each. Restored in a Learner
+// that is set the same and was told of the same sources in the same order, they
+// make it the same to the bit. A memory is only good until the next one is
+// shown.
+func (l *Learner) Save(show func(slot freshet.Slot, memory []byte) error) error {
+	w := &codec{writing: true}
+	l.encode(w)
+	if err := show(-1, w.data); err != nil {
+		return err
+	}
+	for _, s := range l.sites {
+		s.kept = false
+	}
+	for slot := range l.pages {
+		p := &l.pages[slot]
+		if p.site == nil {
+			continue
+		}
+		w.data = w.data[:0]
+		// What is known of a site is kept with the first of its sources.
+		l.encodeSource(w, freshet.Slot(slot), !p.site.kept)
+		p.site.kept = true
+		if err := show(freshet.Slot(slot), w.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restore takes over a part of what Save showed. The sources must have been put.
+// After an error the Learner is of no use.
+func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
+	r := &codec{data: memory}
+	switch {
+	case slot < 0:
+		l.encode(r)
+	case int(slot) < len(l.pages) && l.pages[slot].site != nil:
+		l.encodeSource(r, slot, false)
+	default:
+		return fmt.Errorf("there is no source in slot %d: %w", slot, ErrForeignState)
+	}
+	if r.bad || len(r.data) > 0 {
+		return ErrForeignState
+	}
+	return nil
+}
+
+// encode writes or reads what is known of all sources together.
+func (l *Learner) encode(c *codec) {
+	c.expect(stateVersion)
+	c.expect(l.clock.start)
+	c.expect(l.clock.length)
+	c.expect(points)
+	c.int(&l.open)
+	c.flag(&l.began)
+	c.float(&l.pace)
+	c.float(&l.polls)
+	c.floats(l.world[:])
+	c.activity(&l.active)
+	c.floats(l.fix.weight[:])
+	for i := range l.fix.doubt {
+		c.floats(l.fix.doubt[i][:])
+	}
+	upto, sweep := int64(l.upto), int64(l.sweep)
+	c.int(&upto)
+	c.int(&sweep)
+	l.upto, l.sweep = freshet.Cursor(upto), int(sweep)
+	for i := range l.ownShape {
+		n := int64(l.ownShape[i])
+		c.int(&n)
+		l.ownShape[i] = int(n)
+	}
+	c.float(&l.scale.from)
+	c.flag(&l.scale.set)
+	for i := range l.reliability {
+		bin := &l.reliability[i]
+		c.float(&bin.Polls)
+		c.float(&bin.Chance)
+		c.float(&bin.Found)
+	}
+	c.profile(l.common)
+	c.pool(&l.all)
+	l.encodeFamilies(c)
+	if !c.writing && !c.bad {
+		for t := l.open - window + 1; t <= l.open; t++ {
+			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
+		}
+		l.sweep = min(l.sweep, len(l.pages))
+	}
+}
+
+// encodeFamilies writes or reads what is known of sources with the same tags.
+func (l *Learner) encodeFamilies(c *codec) {
+	n := int64(len(l.families))
+	c.int(&n)
+	if c.writing {
+		for key, f := range l.tags {
+			c.text(&key)
+			c.pool(f)
+		}
+		return
+	}
+	for range n {
+		var key string
+		var f pool
+		c.text(&key)
+		c.pool(&f)
+		if c.bad {
+			return
+		}
+		if known := l.tags[key]; known != nil {
+			*known = f
+		}
+	}
+}
+
+// encodeSource writes or reads what is known of one source, and perhaps of its
+// site.
+func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
+	p, m := &l.pages[slot], &l.minds[slot]
+	c.float(&p.last)
+	c.float(&p.upto)
+	c.float(&p.mass)
+	c.float32(&p.rate)
+	isUnseen := p.kind&unseen != 0
+	c.flag(&isUnseen)
+	if p.kind &^= unseen; isUnseen {
+		p.kind |= unseen
+	}
+	for k := range m.of {
+		c.float32s(m.of[k][:])
+	}
+	c.float32s(m.mix[:])
+	c.float32s(m.rate[:])
+	n := &l.counts[slot]
+	for _, x := range []*float32{&n.polls, &n.captured, &n.happened, &n.variance, &n.delay, &n.watched, &n.stale, &n.oldAge} {
+		c.float32(x)
+	}
+	has := l.own[slot] != nil
+	c.flag(&has)
+	if has && !c.bad {
+		if l.own[slot] == nil {
+			l.own[slot] = newProfile()
+		}
+		c.profile(l.own[slot])
+	}
+	c.flag(&withSite)
+	if withSite && !c.bad {
+		p.site.encode(c)
+	}
+}
+
+// encode writes or reads what is known of a site.
+func (s *site) encode(c *codec) {
+	c.pool(&s.pool)
+	c.profile(s.profile)
+	c.flag(&s.dirty)
+	c.float(&s.pace)
+	c.float(&s.upto)
+	has := s.pulse != nil
+	c.flag(&has)
+	if !has || c.bad {
+		return
+	}
+	if s.pulse == nil {
+		s.pulse = &pulse{}
+	}
+	c.activity(&s.pulse.activity)
+	c.float32s(s.pulse.pace[:])
+}
+
+// A codec writes values, or reads the same values in the same order.
+type codec struct {
+	writing bool
+	data    []byte
+	bad     bool // there was less, or other, to read than expected
+}
+
+// word writes or reads 64 bits.
+func (c *codec) word(x uint64) uint64 {
+	switch {
+	case c.writing:
+		c.data = binary.LittleEndian.AppendUint64(c.data, x)
+	case c.bad || len(c.data) < 8:
+		c.bad = true
+	default:
+		x = binary.LittleEndian.Uint64(c.data)
+		c.data = c.data[8:]
+	}
+	return x
+}
+
+// half writes or reads 32 bits.
+func (c *codec) half(x uint32) uint32 {
+	switch {
+	case c.writing:
+		c.data = binary.LittleEndian.AppendUint32(c.data, x)
+	case c.bad || len(c.data) < 4:
+		c.bad = true
+	default:
+		x = binary.LittleEndian.Uint32(c.data)
+		c.data = c.data[4:]
+	}
+	return x
+}
+
+func (c *codec) int(x *int64)       { *x = int64(c.word(uint64(*x))) }
+func (c *codec) float(x *float64)   { *x = math.Float64frombits(c.word(math.Float64bits(*x))) }
+func (c *codec) float32(x *float32) { *x = math.Float32frombits(c.half(math.Float32bits(*x))) }
+
+func (c *codec) flag(x *bool) {
+	n := uint32(0)
+	if *x {
+		n = 1
+	}
+	*x = c.half(n) != 0
+}
+
+// expect writes a number, or reads one that has to be the same.
+func (c *codec) expect(n int64) {
+	if got := int64(c.word(uint64(n))); got != n {
+		c.bad = true
+	}
+}
+
+func (c *codec) floats(xs []float64) {
+	for i := range xs {
+		c.float(&xs[i])
+	}
+}
+
+func (c *codec) float32s(xs []float32) {
+	for i := range xs {
+		c.float32(&xs[i])
+	}
+}
+
+// mostText bounds what is read as a text.
+const mostText = 1 << 16
+
+func (c *codec) text(s *string) {
+	n := c.half(uint32(len(*s)))
+	switch {
+	case c.writing:
+		c.data = append(c.data, *s...)
+	case c.bad || n > mostText || int(n) > len(c.data):
+		c.bad = true
+	default:
+		*s = string(c.data[:n])
+		c.data = c.data[n:]
+	}
+}
+
+func (c *codec) profile(p *profile) {
+	c.float32s(p.seen[:])
+	c.float32s(p.due[:])
+	c.float32s(p.factor[:])
+}
+
+func (c *codec) activity(a *activity) {
+	c.float32s(a.seen[:])
+	c.float32s(a.due[:])
+}
+
+// pool leaves out how many sources there are, which is known from the sources.
+func (c *codec) pool(p *pool) {
+	c.floats(p.prior[:])
+	c.floats(p.sum[:])
+}
