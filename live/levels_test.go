@@ -71,7 +71,7 @@ func TestProspects(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := synth.New(synth.Config{Start: time.Now(), Now: time.Now, Pages: []synth.Page{
 			{ID: "busy", Host: "x", Schedule: synth.Poisson{Mean: time.Minute}},
-			{ID: "calm", Host: "y", Schedule: synth.Poisson{Mean: time.Hour}},
+			{ID: "calm", Host: "y", Schedule: synth.Poisson{Mean: 20 * time.Minute}},
 			{ID: "dead", Host: "y"},
 			{ID: "paused", Host: "z"},
 		}})
@@ -89,7 +89,7 @@ func TestProspects(t *testing.T) {
 		for _, p := range all {
 			rates[p.ID] = p.Rate
 		}
-		for id, every := range map[freshet.SourceID]time.Duration{"busy": time.Minute, "calm": time.Hour} {
+		for id, every := range map[freshet.SourceID]time.Duration{"busy": time.Minute, "calm": 20 * time.Minute} {
 			if r, truth := rates[id], 1/every.Seconds(); r.Low > truth || r.High < truth {
 				t.Errorf("%s is thought to change %+v times a second, and does %v", id, r, truth)
 			}

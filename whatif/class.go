@@ -198,18 +198,24 @@ func (s *sum) add(o *sum, n float64) {
 }
 
 // share returns the share of changes that is captured. Its bounds are of the
-// rates that may be otherwise, each for itself, and are laid on the scale of
-// log-odds, where they stay between nothing and all.
+// rates that may be otherwise, each for itself. What is missed, or what is
+// captured if that is less, is taken to be log-normal, which is as lopsided as
+// rates are.
 func (s *sum) share() freshet.Range {
 	if s.changes <= 0 {
 		return freshet.Range{Mean: 1, Low: 1, High: 1}
 	}
 	r := min(1, s.captured/s.changes)
-	variance := s.doubtCaptured - 2*r*s.doubtBoth + r*r*s.doubtChanges
+	variance := (s.doubtCaptured - 2*r*s.doubtBoth + r*r*s.doubtChanges) / (s.changes * s.changes)
 	if r <= 0 || r >= 1 || variance <= 0 {
 		return freshet.Range{Mean: r, Low: r, High: r}
 	}
-	odds, sd := math.Log(r/(1-r)), math.Sqrt(variance)/s.changes/(r*(1-r))
-	at := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-	return freshet.Range{Mean: r, Low: at(odds - nine*sd), High: at(odds + nine*sd)}
+	lesser := min(r, 1-r)
+	wide := math.Sqrt(math.Log1p(variance / (lesser * lesser)))
+	middle := lesser * math.Exp(-wide*wide/2)
+	low, high := min(lesser, middle*math.Exp(-nine*wide)), max(lesser, min(1, middle*math.Exp(nine*wide)))
+	if r > 0.5 {
+		low, high = 1-high, 1-low
+	}
+	return freshet.Range{Mean: r, Low: low, High: high}
 }

@@ -90,7 +90,7 @@ func (c *client) answers(ctx context.Context, instance string) bool {
 
 // here returns a client of an API over the data directory in this process.
 func here(ctx context.Context, s settings, polls bool) (*client, error) {
-	n, err := openNode(ctx, nodeConfig{settings: s, policy: never{}, unbound: true, grace: impatience})
+	n, err := openNode(ctx, nodeConfig{settings: s, policy: never{}, unbound: polls, grace: impatience})
 	if err != nil {
 		return nil, err
 	}

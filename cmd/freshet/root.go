@@ -39,6 +39,7 @@ func (p *program) verbs() []*cobra.Command {
 		in(history, p.diff()),
 		in(history, p.cat()),
 		in(history, p.logVerb()),
+		in(trials, p.budget()),
 		in(trials, p.plan()),
 		in(trials, p.lab()),
 		in(upkeep, p.check()),

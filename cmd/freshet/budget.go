@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/web"
+)
+
+// A budgeting is one run of the verb "budget".
+type budgeting struct {
+	*program
+	share  string
+	delay  lengthFlag
+	drop   []string
+	eaters int
+	levels bool
+	plot   string
+	json   bool
+}
+
+const budgetHelp = `Show what the budget brings, from the sources' own history, and what another
+would: the share of changes captured and how late, against the polls a day, with
+where you stand. Nine times in ten the truth is expected within the shaded band.
+
+With --share, --delay or both: the least budget that captures that share, that
+has that mean delay, or that captures that share within that time. With --eaters:
+which sources take the most, and what they bring. With --drop: what dropping
+sources would free, and bring for the others. With --levels: what each service
+level takes, what keeps it from being kept, and the max_gap that would keep it.
+
+Sources are taken to change at random, each at the rate learned from its polls,
+and polls to go where they are worth most. A source with a rhythm that the
+policy has learned is captured better than this says.`
+
+func (p *program) budget() *cobra.Command {
+	b := budgeting{program: p}
+	cmd := &cobra.Command{
+		Use:   "budget",
+		Short: "Show what the budget brings, and what another would",
+		Long:  budgetHelp,
+		Example: "  freshet budget\n" +
+			"  freshet budget --share 95%\n" +
+			"  freshet budget --share 90% --delay 10m\n" +
+			"  freshet budget --eaters 20 --drop tag:archive --drop host:slow.example\n" +
+			"  freshet budget --levels\n" +
+			"  freshet budget --plot budget.svg",
+		Args: takes(0, 0),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&b.share, "share", "", "what would it cost to capture this share, such as 95%?")
+	flags.Var(&b.delay, "delay", "what would this mean delay cost; with --share: that share within this time?")
+	flags.StringArrayVar(&b.drop, "drop", nil, "what if this were dropped: an id, tag:T or host:H; can be repeated")
+	flags.IntVar(&b.eaters, "eaters", 0, "list so many sources that take the most of the budget")
+	flags.BoolVar(&b.levels, "levels", false, "list the service levels and what each takes")
+	flags.StringVar(&b.plot, "plot", "", "draw the curve into this SVG file")
+	jsonFlag(cmd, &b.json)
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, _ []string) error { return b.run(ctx, c) })
+}
+
+// run asks, and shows the answer.
+func (b *budgeting) run(ctx context.Context, c *client) error {
+	var answer web.Budget
+	if err := c.get(ctx, "/budget", b.query(), &answer); err != nil {
+		return err
+	}
+	if b.plot != "" {
+		if err := (&pictureFlags{svg: b.plot}).write(budgetPicture(answer)); err != nil {
+			return err
+		}
+	}
+	if b.json {
+		return b.printJSON(answer)
+	}
+	return b.show(answer)
+}
+
+// query returns what is asked for, in the words of the API.
+func (b *budgeting) query() url.Values {
+	q := url.Values{"points": {strconv.Itoa(sketchWidth)}}
+	if b.share != "" {
+		q.Set("share", b.share)
+	}
+	if b.delay > 0 {
+		q.Set("delay", time.Duration(b.delay).String())
+	}
+	for _, name := range b.drop {
+		q.Add("drop", name)
+	}
+	if b.eaters > 0 {
+		q.Set("eaters", strconv.Itoa(b.eaters))
+	}
+	if b.levels {
+		q.Set("levels", "true")
+	}
+	return q
+}
