@@ -64,7 +64,8 @@ type Reading struct {
 }
 
 // FromOutcomes reads a log of outcomes, the oldest first, as a daemon has
-// written it. Of a poll it keeps twelve bytes, and of a change sixteen more.
+// written it. Of a poll it keeps twelve bytes, and of a change sixteen more, or forty
+// where windows are filled.
 func FromOutcomes(outcomes iter.Seq2[freshet.Outcome, error], r Reading) (*Recorded, error) {
 	l := logReader{reading: r, recorded: &Recorded{}}
 	for o, err := range outcomes {
