@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"freshet"
 )
@@ -114,9 +116,9 @@ func (l *Learner) encodeFamilies(c *codec) {
 	n := int64(len(l.families))
 	c.int(&n)
 	if c.writing {
-		for key, f := range l.tags {
+		for _, key := range slices.Sorted(maps.Keys(l.tags)) {
 			c.text(&key)
-			c.pool(f)
+			c.pool(l.tags[key])
 		}
 		return
 	}
