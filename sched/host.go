@@ -8,6 +8,7 @@ type host struct {
 	flying    int
 	touched   time.Time // when a poll of it last began or ended
 	notBefore time.Time // it asked us to stay away, or failed too often
+	away      time.Time // of that, what it asked for
 	failures  int       // polls running
 }
 
@@ -19,4 +20,9 @@ func (h *host) open(now time.Time, p Politeness) bool {
 		(h.flying == 0 || p.Delay == 0) &&
 		!h.notBefore.After(now) &&
 		(h.touched.IsZero() || !h.touched.Add(p.Delay).After(now))
+}
+
+// stayAway leaves the host alone until a moment, as it asked.
+func (h *host) stayAway(until time.Time) {
+	h.notBefore, h.away = later(h.notBefore, until), later(h.away, until)
 }

@@ -35,7 +35,7 @@ func (s *Scheduler) learn(now time.Time, e *entry, o freshet.Outcome) {
 		e.requests = o.Requests
 	}
 	if until := earlier(o.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
-		e.host.notBefore = later(e.host.notBefore, until)
+		e.host.stayAway(until)
 		s.alarms.set(until)
 	}
 	if o.Result.Seen() {

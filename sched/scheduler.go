@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"iter"
 	"time"
 
 	"freshet"
@@ -138,7 +139,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	if !known {
 		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
-			e.host.notBefore = later(e.host.notBefore, until)
+			e.host.stayAway(until)
 			s.alarms.set(until)
 		}
 	}
@@ -214,6 +215,18 @@ func (s *Scheduler) Slot(id freshet.SourceID) (freshet.Slot, bool) {
 		return 0, false
 	}
 	return slot, true
+}
+
+// All yields every source with its slot, in no order that means anything.
+func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
+	return func(yield func(freshet.Slot, freshet.Source) bool) {
+		for slot := range s.entries {
+			e := &s.entries[slot]
+			if e.used && !e.gone && !yield(freshet.Slot(slot), e.source) {
+				return
+			}
+		}
+	}
 }
 
 // Ask wants a source polled as soon as the budget and its host allow, ahead of

@@ -1,0 +1,215 @@
+package sched
+
+import (
+	"fmt"
+	"time"
+
+	"freshet"
+)
+
+// A Hold is what keeps the next poll of a source back at some moment. Where
+// several things do, it is the one that lasts longest.
+type Hold struct {
+	Kind     HoldKind
+	Until    time.Time // when that ends; zero if time alone does not end it
+	Failures int       // running, of the source or its host, if they are why
+
+	Asked    bool      // somebody wants the source polled
+	Deadline time.Time // when the source's MaxGap runs out; zero if it has none
+}
+
+// A HoldKind is a kind of Hold.
+type HoldKind uint8
+
+// The kinds of hold. Those of the source and of its host come before those that
+// all sources share.
+const (
+	NoHold       HoldKind = iota
+	HoldUnderWay          // a poll of it is being made
+	HoldPaused            // the operator wants none
+	HoldBackoff           // it failed
+	HoldMinGap            // its own bound
+	HoldHostBusy          // as many polls of its host as may be are being made
+	HoldHostWait          // politeness: the delay between two polls of its host
+	HoldHostAway          // its host asked to be left alone
+	HoldHostDown          // its host failed several polls running
+	HoldWorkers           // as many polls as may be are being made
+	HoldBudget            // spent for the moment
+)
+
+var holdKinds = [...]string{
+	"none", "under_way", "paused", "backoff", "min_gap",
+	"host_busy", "host_delay", "host_away", "host_failing", "workers", "budget",
+}
+
+// String returns the kind in a word, for programs.
+func (k HoldKind) String() string {
+	if int(k) >= len(holdKinds) {
+		return fmt.Sprintf("unknown(%d)", k)
+	}
+	return holdKinds[k]
+}
+
+// String says for people what the hold is, without its end.
+func (h Hold) String() string {
+	switch h.Kind {
+	case HoldUnderWay:
+		return "a poll of it is under way"
+	case HoldPaused:
+		return "it is paused"
+	case HoldBackoff:
+		return "it is left alone after " + failedPolls(h.Failures)
+	case HoldMinGap:
+		return "its min_gap has not passed"
+	case HoldHostBusy:
+		return "another poll of its host is under way"
+	case HoldHostWait:
+		return "its host was polled a moment ago and is owed a delay"
+	case HoldHostAway:
+		return "its host asked to be left alone"
+	case HoldHostDown:
+		return "its host is left alone after " + failedPolls(h.Failures)
+	case HoldWorkers:
+		return "as many polls as may be are under way"
+	case HoldBudget:
+		return "the budget is spent for the moment"
+	}
+	return "nothing holds it back"
+}
+
+func failedPolls(n int) string {
+	if n == 1 {
+		return "a failed poll"
+	}
+	return fmt.Sprintf("%d failed polls", n)
+}
+
+// Hold returns what keeps the next poll of a source back at now, and whether
+// there is such a source. It changes nothing.
+func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
+	slot, ok := s.Slot(id)
+	if !ok {
+		return Hold{}, false
+	}
+	e := &s.entries[slot]
+	h := s.holdOf(now, e)
+	h.Asked, h.Deadline = e.asked, e.due()
+	return h, true
+}
+
+func (s *Scheduler) holdOf(now time.Time, e *entry) Hold {
+	switch {
+	case e.busy:
+		return Hold{Kind: HoldUnderWay}
+	case e.source.Paused && !e.asked:
+		return Hold{Kind: HoldPaused}
+	}
+	h := longest(now, append(e.holds(), e.host.holds(s.limits.Hosts)...))
+	if h.Kind == NoHold {
+		h = s.shared(now, e)
+	}
+	return h
+}
+
+// longest returns the hold that lasts longest after now.
+func longest(now time.Time, holds []Hold) (h Hold) {
+	for _, other := range holds {
+		if other.Until.After(now) && other.Until.After(h.Until) {
+			h = other
+		}
+	}
+	for _, other := range holds {
+		if h.Kind == NoHold && other.Until.IsZero() {
+			h = other
+		}
+	}
+	return h
+}
+
+// holds returns what holds back the source itself, past or not.
+func (e *entry) holds() (holds []Hold) {
+	if !e.asked && !e.notBefore.IsZero() {
+		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore, Failures: e.failures})
+	}
+	if e.source.MinGap > 0 && !e.begun.IsZero() {
+		holds = append(holds, Hold{Kind: HoldMinGap, Until: e.begun.Add(e.source.MinGap)})
+	}
+	return holds
+}
+
+// holds returns what holds back all sources of a host, past or not.
+func (h *host) holds(p Politeness) (holds []Hold) {
+	if h.flying >= p.Concurrency || h.flying > 0 && p.Delay > 0 {
+		holds = append(holds, Hold{Kind: HoldHostBusy})
+	}
+	switch {
+	case h.notBefore.IsZero():
+	case h.away.Before(h.notBefore):
+		holds = append(holds, Hold{Kind: HoldHostDown, Until: h.notBefore, Failures: h.failures})
+	default:
+		holds = append(holds, Hold{Kind: HoldHostAway, Until: h.notBefore})
+	}
+	if p.Delay > 0 && !h.touched.IsZero() {
+		holds = append(holds, Hold{Kind: HoldHostWait, Until: h.touched.Add(p.Delay)})
+	}
+	return holds
+}
+
+// shared returns what holds back all sources.
+func (s *Scheduler) shared(now time.Time, e *entry) Hold {
+	if s.flying >= s.limits.Workers {
+		return Hold{Kind: HoldWorkers}
+	}
+	p := s.purse // a copy: to look is not to spend
+	if !s.started {
+		p = newPurse(s.limits.Budget, now)
+	}
+	p.fill(now)
+	full, opens := s.ceiling.full(now, e.requests)
+	switch {
+	case full && opens.IsZero():
+		return Hold{Kind: HoldBudget}
+	case p.whole() <= 0:
+		return Hold{Kind: HoldBudget, Until: later(p.next(), opens)}
+	case full:
+		return Hold{Kind: HoldBudget, Until: opens}
+	}
+	return Hold{}
+}
+
+// full reports whether there is no room at now for a poll of so many requests,
+// and when there will be; zero if that takes a poll under way to end.
+func (c *ceiling) full(now time.Time, requests int) (bool, time.Time) {
+	counted, next := c.counted, c.past
+	forget := func() {
+		counted -= c.landed[next].requests
+		next++
+	}
+	room := func() bool {
+		used := c.flying + counted
+		return used == 0 || used+requests <= c.most
+	}
+	for next < len(c.landed) && !c.landed[next].ended.Add(c.per).After(now) {
+		forget()
+	}
+	if room() {
+		return false, time.Time{}
+	}
+	for next < len(c.landed) {
+		opens := c.landed[next].ended.Add(c.per)
+		if forget(); room() {
+			return true, opens
+		}
+	}
+	return true, time.Time{}
+}
+
+// Spent returns how many requests of the present stretch of the budget are
+// spent at now, those of polls under way included, of how many.
+func (s *Scheduler) Spent(now time.Time) (used, most int) {
+	if !s.started {
+		return 0, newCeiling(s.limits.Budget).most
+	}
+	s.ceiling.forget(now)
+	return s.ceiling.used(), s.ceiling.most
+}
