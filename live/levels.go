@@ -59,20 +59,23 @@ func (d *Daemon) Levels() LevelStatus {
 	return d.levels.now
 }
 
-// watchLevels works out every minute whether the service levels are kept.
+// watchLevels works out every minute whether the service levels are kept, or
+// less often where that takes long.
 func (d *Daemon) watchLevels(ctx context.Context) {
-	for {
+	for wait := time.Minute; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Minute):
+		case <-time.After(wait):
 		}
 		if !d.levels.any.Load() {
 			continue
 		}
+		began := time.Now()
 		if err := d.weighLevels(ctx); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Error("work out whether service levels are kept", "err", err)
 		}
+		wait = max(time.Minute, 20*time.Since(began))
 	}
 }
 

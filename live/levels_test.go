@@ -10,6 +10,7 @@ import (
 
 	"freshet"
 	"freshet/live"
+	"freshet/policy"
 	"freshet/sched"
 	"freshet/synth"
 )
@@ -66,9 +67,20 @@ func TestLevelAlarm(t *testing.T) {
 	})
 }
 
-// What is expected of sources follows what polls have seen of them.
+// What is expected of sources follows what polls have seen of them, whether the
+// policy learns or not.
 func TestProspects(t *testing.T) {
+	for _, name := range []string{"round-robin", "auto"} {
+		t.Run(name, func(t *testing.T) { expectedOfSources(t, name) })
+	}
+}
+
+func expectedOfSources(t *testing.T, name string) {
 	inBubble(t, func(t *testing.T, dir string) {
+		p, err := policy.New(name, policy.Setting{Instant: time.Second, Polls: 0.05, Start: start})
+		if err != nil {
+			t.Fatal(err)
+		}
 		w := synth.New(synth.Config{Start: time.Now(), Now: time.Now, Pages: []synth.Page{
 			{ID: "busy", Host: "x", Schedule: synth.Poisson{Mean: time.Minute}},
 			{ID: "calm", Host: "y", Schedule: synth.Poisson{Mean: 20 * time.Minute}},
@@ -77,7 +89,7 @@ func TestProspects(t *testing.T) {
 		}})
 		list := w.Sources()
 		list[3].Paused = true
-		b := begin(t, dir, live.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 3, Per: time.Minute}}}, list...)
+		b := begin(t, dir, live.Config{Fetcher: w, Policy: p, Limits: sched.Limits{Budget: sched.Budget{Polls: 3, Per: time.Minute}}}, list...)
 		defer b.stop()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()

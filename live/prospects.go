@@ -3,14 +3,23 @@ package live
 import (
 	"context"
 	"math"
+	"slices"
+	"time"
 
 	"freshet"
+	"freshet/sched"
 	"freshet/whatif"
 )
 
+// An outlooker is a policy that can say what it thinks of a source.
+type outlooker interface {
+	Outlook(now time.Time, slot freshet.Slot) freshet.Outlook
+}
+
 // Prospects returns what is expected of every source that is polled, with the
-// service level that holds for it. How often each changes is taken from what is
-// on record of its polls, and for a source with few polls more from the others.
+// service level that holds for it. How often each changes is what the policy has
+// learned. If it does not learn, or is not at work, it is taken from what is on
+// record of polls, and for a source with few of them more from the others.
 func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 	levels := d.levels.tags()
 	var all []whatif.Prospect
@@ -32,7 +41,76 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 	for i, s := range sights {
 		all[i].Rate = s.rate(typical)
 	}
+	if policy, ok := d.cfg.Policy.(outlooker); ok && d.running.Load() {
+		return all, d.askOutlooks(ctx, policy, all)
+	}
 	return all, nil
+}
+
+// askAtOnce is how many sources are asked after in one go. In the meantime the
+// loop can do nothing else.
+const askAtOnce = 500
+
+// askOutlooks completes prospects by what the policy has learned.
+func (d *Daemon) askOutlooks(ctx context.Context, policy outlooker, all []whatif.Prospect) error {
+	for part := range slices.Chunk(all, askAtOnce) {
+		outlooks := make([]freshet.Outlook, len(part))
+		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+			for i := range part {
+				if slot, ok := s.Slot(part[i].ID); ok {
+					outlooks[i] = policy.Outlook(now, slot)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for i, o := range outlooks {
+			learned(&part[i], o)
+		}
+	}
+	return nil
+}
+
+// inLoop has the loop run a function while nothing else happens, and returns
+// when it has.
+func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Scheduler)) error {
+	done := make(chan struct{})
+	d.inbox.post(sched.Event{Call: func(now time.Time, s *sched.Scheduler) {
+		defer close(done)
+		f(now, s)
+	}})
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
+	defer cancel()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// longEnough is how long a source has to have been watched for its mean rate to
+// be the mean over its rhythm.
+const longEnough = 24 * time.Hour
+
+// learned completes a prospect by what is thought of its source. What is thought
+// of the moment bends with the time of day; over a longer time it does not.
+func learned(p *whatif.Prospect, o freshet.Outlook) {
+	if !(o.Rate.Mean > 0) {
+		return
+	}
+	p.Rate = o.Rate
+	if o.Watched >= longEnough.Seconds() && o.Happened > 0 {
+		unbend := o.Happened / o.Watched / o.Rate.Mean
+		p.Rate = freshet.Range{Mean: o.Rate.Mean * unbend, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
+	}
+	// A policy that goes by a price polls as is expected here, and at once so
+	// when the budget changes. How another one polls can only be seen.
+	const few = 3 // polls do not tell how far apart they are
+	if o.Price == 0 && o.Polls >= few {
+		p.Gap = time.Duration(o.Watched / o.Polls * float64(time.Second))
+	}
 }
 
 // Terms returns the terms that the present limits set.
