@@ -76,7 +76,7 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 func dated(list []Contender) (dated []Contender) {
 	for _, c := range list {
 		if name, _, _ := strings.Cut(c.Policy, ":"); name == "auto" {
-			dated = append(dated, Contender{Name: c.Name + ", dated", Policy: c.Policy, Evidence: Dated, Reseeded: c.Reseeded})
+			dated = append(dated, Contender{Name: c.Name + ", dated", Policy: c.Policy, Evidence: Dated})
 		}
 	}
 	return dated
