@@ -11,6 +11,7 @@ import (
 
 	"freshet"
 	"freshet/content"
+	"freshet/learn"
 	"freshet/sched"
 )
 
@@ -24,6 +25,10 @@ type Config struct {
 
 	// Read turns a response into text; nil means content.Extract.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+
+	// Learner is what the policy learns with, or what learns beside it from its
+	// polls. Nil means that nothing is learnt, and that there are no numbers.
+	Learner *learn.Learner
 
 	// Recall is how many of the last outcomes the policy is told of again at the
 	// start. A policy that does not learn needs none.
@@ -53,6 +58,7 @@ type Daemon struct {
 	fatal   chan error
 	gauges  gauges
 	levels  levelWatch
+	overall overall
 
 	mu     sync.Mutex
 	limits sched.Limits

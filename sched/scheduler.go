@@ -217,6 +217,9 @@ func (s *Scheduler) Slot(id freshet.SourceID) (freshet.Slot, bool) {
 	return slot, true
 }
 
+// Slots returns a number that is above every slot in use.
+func (s *Scheduler) Slots() int { return len(s.entries) }
+
 // All yields every source with its slot, in no order that means anything.
 func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
 	return func(yield func(freshet.Slot, freshet.Source) bool) {

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// A Why explains the next poll of a source.
+type Why struct {
+	Source  freshet.Source
+	Outlook freshet.Outlook // only At and Since if the policy says nothing of what it thinks
+	Hold    sched.Hold      // at that moment
+	Trouble string          // why nothing can be captured at all, if nothing can
+
+	Next  time.Time     // when the poll is expected; zero if that cannot be told
+	Cause freshet.Cause // who is expected to want it then
+}
+
+// Why explains when a source will be polled next, and what it waits for.
+func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
+	source, err := d.cfg.Store.Source(ctx, id)
+	if err != nil {
+		return Why{}, err
+	}
+	if !d.running.Load() {
+		return Why{}, notRunning()
+	}
+	var w Why
+	var known bool
+	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+		slot, ok := s.Slot(id)
+		if !ok {
+			return
+		}
+		known = true
+		w.Hold, _ = s.Hold(now, id)
+		w.Outlook.At = now
+		if policy, ok := d.cfg.Policy.(outlooker); ok {
+			w.Outlook = policy.Outlook(now, slot)
+		}
+	})
+	if err != nil {
+		return Why{}, fmt.Errorf("look at source %s: %w", id, err)
+	}
+	if !known { // removed, or added a moment ago
+		return Why{}, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
+	}
+	w.Source, w.Trouble = source.Source, d.Status().Trouble
+	if w.Outlook.Since.IsZero() {
+		w.Outlook.Since = source.Standing.Seen
+	}
+	w.foresee()
+	return w, nil
+}
+
+// notRunning says that there is nobody to explain anything.
+func notRunning() error {
+	return freshet.WithHint(ErrNotRunning, "only a daemon at work knows what it will do next; start it with freshet serve")
+}
+
+// foresee says when the poll is expected, and who will want it.
+func (w *Why) foresee() {
+	now := w.Outlook.At
+	w.Next, w.Cause = w.Outlook.Due, freshet.ByPolicy
+	switch deadline := w.Hold.Deadline; {
+	case w.Hold.Kind == sched.HoldUnderWay:
+		w.Next = now
+		return
+	case w.Hold.Asked:
+		w.Next, w.Cause = now, freshet.ByHand
+	case w.Hold.Kind == sched.HoldPaused:
+		w.Next = time.Time{}
+		return
+	case !deadline.IsZero() && (w.Next.IsZero() || deadline.Before(w.Next)):
+		w.Next, w.Cause = deadline, freshet.ByBound
+	}
+	if w.Next.IsZero() {
+		return
+	}
+	for _, at := range []time.Time{now, w.Hold.Until} {
+		if at.After(w.Next) {
+			w.Next = at
+		}
+	}
+}
