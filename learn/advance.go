@@ -12,9 +12,7 @@ func (l *Learner) advance(x float64) {
 	tick := int64(math.Floor(x))
 	switch {
 	case !l.began:
-		l.began = true
-		l.jump(tick)
-		l.reshape()
+		l.begin(tick)
 	case tick-l.open > longestGap || tick < l.open-window:
 		l.jump(tick)
 	}
@@ -22,6 +20,21 @@ func (l *Learner) advance(x float64) {
 		l.close()
 		l.enter(l.open + 1)
 	}
+}
+
+// begin enters the first tick. Forecasts made before it leave no trace.
+func (l *Learner) begin(tick int64) {
+	l.began, l.open = true, tick
+	for _, s := range l.sites {
+		s.upto = 0
+	}
+	l.jump(tick)
+	for slot := range l.pages {
+		if p := &l.pages[slot]; p.site != nil {
+			p.upto, p.mass = p.site.clock(p.last, tick), 0
+		}
+	}
+	l.reshape()
 }
 
 // jump begins anew at a tick, far from the one under way or before it: a long

@@ -119,6 +119,9 @@ func New(c Config) *Learner {
 	return l
 }
 
+// Forget makes the Learner as new: it knows nothing, and no source.
+func (l *Learner) Forget() { *l = *New(l.config) }
+
 // Tick returns how long a tick is.
 func (l *Learner) Tick() time.Duration { return l.config.Tick }
 

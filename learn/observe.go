@@ -7,9 +7,12 @@ import (
 )
 
 // Observe learns from the outcome of a poll. Outcomes come in the order of the
-// log.
+// log; one that was learnt from already is passed over.
 func (l *Learner) Observe(slot freshet.Slot, o freshet.Outcome) {
 	if o.Cursor > 0 {
+		if o.Cursor <= l.upto {
+			return
+		}
 		l.upto = o.Cursor
 	}
 	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
