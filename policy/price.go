@@ -50,6 +50,7 @@ type pricedPage struct {
 	factor                float64 // weight over cost
 	since                 int64   // the instant at which it was last seen
 	turn                  int64   // the instant of its latest outcome: it is not polled twice in one
+	met                   int64   // the instant at which it was last put into line
 	wake                  int64   // the instant of its next look
 	rank                  int64   // of what the last look showed
 }
@@ -93,7 +94,7 @@ func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since t
 	p.pages = grown(p.pages, slot)
 	page := &p.pages[slot]
 	if isNew := !page.there || int(slot) >= len(p.queue.ids) || p.queue.ids[slot] != s.ID; isNew {
-		*page = pricedPage{there: true, since: p.grid.at(now), turn: -1}
+		*page = pricedPage{there: true, since: p.grid.at(now), turn: -1, met: -1}
 		if !since.IsZero() {
 			page.since = p.instant(since)
 		}
@@ -154,6 +155,7 @@ func (p *Priced) Remove(slot freshet.Slot) {
 	}
 	p.pages[slot] = pricedPage{}
 	p.withdraw(slot)
+	p.line = slices.DeleteFunc(p.line, func(c candidate) bool { return c.slot == slot })
 }
 
 // Observe implements [freshet.Policy]. A failed poll leaves all that there was
@@ -170,7 +172,7 @@ func (p *Priced) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 		if began.IsZero() {
 			began = now
 		}
-		page.since = max(page.since, p.instant(began))
+		page.since = max(page.since, min(p.instant(began), page.turn))
 	}
 	if page.paused {
 		return
@@ -289,9 +291,10 @@ func (p *Priced) admit(slot freshet.Slot, n int) {
 	p.withdraw(slot)
 	p.held = append(p.held, slot)
 	page := &p.pages[slot]
-	if page.turn == p.reached {
+	if page.turn == p.reached || page.met == p.reached {
 		return
 	}
+	page.met = p.reached
 	if p.looked >= max(looksCap, looksMost*n) {
 		page.wake = max(page.wake, p.reached+1)
 		p.line = append(p.line, candidate{-p.market.price, slot})

@@ -109,28 +109,25 @@ func (p *Priced) ask() (slots []freshet.Slot, share float64) {
 // clearing returns the price at which demand, which falls with the price, passes
 // the supply. It begins with the present price.
 func (m *priceMarket) clearing(demand func(price float64) float64) float64 {
-	price, reach := m.price, 1.15
-	if price <= 0 {
-		price, reach = 0.5, 4
+	low, reach := m.price, 1.15
+	if low < leastPrice {
+		low, reach = 0.5, 4
 	}
-	supply := m.supply()
-	over := demand(price) > supply
-	low, high := price, price
-	for range 40 {
-		if over {
+	high, supply := low, m.supply()
+	if demand(low) > supply {
+		for high *= reach; demand(high) > supply; reach *= reach {
 			low, high = high, high*reach
-			if demand(high) <= supply {
-				break
-			}
-		} else {
-			low, high = low/reach, low
-			if low < leastPrice || demand(low) > supply {
-				break
-			}
 		}
-		reach *= reach
+	} else {
+		for low /= reach; demand(max(low, leastPrice)) <= supply; reach *= reach {
+			if low < leastPrice {
+				return leastPrice
+			}
+			low, high = low/reach, low
+		}
+		low = max(low, leastPrice)
 	}
-	for high > low*1.02 {
+	for high > low*priceStep {
 		mid := math.Sqrt(low * high)
 		if demand(mid) > supply {
 			low = mid
@@ -141,5 +138,7 @@ func (m *priceMarket) clearing(demand func(price float64) float64) float64 {
 	return high
 }
 
-// leastPrice is below which nobody could tell a price from none.
-const leastPrice = 1e-12
+const (
+	leastPrice = 1e-12 // below which nobody could tell a price from none
+	priceStep  = 1.02  // how exactly a price is found
+)
