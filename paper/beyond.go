@@ -34,6 +34,7 @@ func beyondWith(make policyMaker) []Experiment {
 		{"question 4", 2, shapesFigure},
 		{"question 5", 25, distancesFigure},
 		{"question 6", 10, productsFigure},
+		{"question 7", 120, priceFigure},
 	}
 	var experiments []Experiment
 	for _, e := range list {

@@ -45,6 +45,7 @@ var sureOfBeyond = []string{
 	"Where messages are spread evenly", "What does the assumption cost", "Does a plan from the history",
 	"How near is WIC", "What is the knowledge worth", "Does it pay to learn at all", "Does WIC stay ahead",
 	"Which of today's products", "Does a policy that knows the budget", "Do they use the budget",
+	"Where late is worth less", "Is any simpler rule better", "What does WIC lose",
 }
 
 // TestBeyond runs every experiment beyond the papers at small size.
@@ -104,6 +105,9 @@ func TestBeyondSeesThroughLabels(t *testing.T) {
 	}
 	if f := runBeyond(t, swap("wic", "miniflux"), "question 5"); verdict(t, f, "How near is WIC") || verdict(t, f, "Does WIC stay ahead") {
 		t.Error("polls of another policy pass for those of WIC")
+	}
+	if f := runBeyond(t, swap("price", "uniform"), "question 7"); verdict(t, f, "Where late is worth less") || verdict(t, f, "Is any simpler rule better") {
+		t.Error("uniform polls pass for those at a price")
 	}
 	f, err := paper.Groupings(t.Context(), beyondQuick, func(name string, c policy.SamplingConfig) freshet.Policy {
 		if name == "directory" {
