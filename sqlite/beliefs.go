@@ -7,24 +7,16 @@ import (
 	"freshet"
 )
 
-// SaveBeliefs implements [freshet.BeliefStore]. Beliefs of sources that are no
-// longer known are passed over.
+// SaveBeliefs implements [freshet.BeliefStore]. A belief without a source is one
+// about all sources together; beliefs about sources that are no longer known are
+// passed over.
 func (s *Store) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
 	for len(beliefs) > 0 {
 		part := beliefs[:min(len(beliefs), beliefPage)]
 		beliefs = beliefs[len(part):]
 		err := s.write(ctx, "saving beliefs", func(b *batch) error {
 			for _, belief := range part {
-				e := b.store.entries[belief.Source]
-				if staged, ok := b.staged[belief.Source]; ok {
-					e = staged
-				}
-				if e == nil {
-					continue
-				}
-				_, err := b.exec("INSERT OR REPLACE INTO beliefs (estimator, source, upto, memory) VALUES (?, ?, ?, ?)",
-					belief.Estimator, e.key, int64(belief.Upto), blob(belief.Memory))
-				if err != nil {
+				if err := b.saveBelief(belief); err != nil {
 					return err
 				}
 			}
@@ -41,23 +33,44 @@ func (s *Store) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error
 // not wait for all of them.
 const beliefPage = 1000
 
-// Beliefs implements [freshet.BeliefStore]. It yields those about watched
-// sources, in the order of their IDs.
+func (b *batch) saveBelief(f freshet.Belief) error {
+	if f.Source == "" {
+		_, err := b.exec("INSERT OR REPLACE INTO common_beliefs (estimator, upto, memory) VALUES (?, ?, ?)",
+			f.Estimator, int64(f.Upto), blob(f.Memory))
+		return err
+	}
+	e := b.store.entries[f.Source]
+	if staged, ok := b.staged[f.Source]; ok {
+		e = staged
+	}
+	if e == nil {
+		return nil
+	}
+	_, err := b.exec("INSERT OR REPLACE INTO beliefs (estimator, source, upto, memory) VALUES (?, ?, ?, ?)",
+		f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
+	return err
+}
+
+// Beliefs implements [freshet.BeliefStore]. It yields the one about all sources
+// together first, then those about watched sources, in the order of their IDs.
 func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet.Belief, error] {
 	return func(yield func(freshet.Belief, error) bool) {
+		common, err := s.readBeliefs(ctx, estimator, "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", estimator)
+		if err != nil {
+			yield(freshet.Belief{}, err)
+			return
+		}
+		for _, f := range common {
+			if !yield(f, nil) {
+				return
+			}
+		}
 		last := freshet.SourceID("")
 		for {
-			var page []freshet.Belief
-			err := eachRow(ctx, s.reader, `SELECT s.id, f.upto, f.memory FROM sources s CROSS JOIN beliefs f ON f.source = s.key AND f.estimator = ?
-				WHERE s.id > ? AND s.removed = 0 ORDER BY s.id LIMIT ?`, []any{estimator, last, beliefPage},
-				func(scan func(...any) error) error {
-					f := freshet.Belief{Estimator: estimator}
-					err := scan(&f.Source, &f.Upto, &f.Memory)
-					page = append(page, f)
-					return err
-				})
+			page, err := s.readBeliefs(ctx, estimator, `SELECT s.id, f.upto, f.memory FROM sources s CROSS JOIN beliefs f ON f.source = s.key AND f.estimator = ?
+				WHERE s.id > ? AND s.removed = 0 ORDER BY s.id LIMIT ?`, estimator, last, beliefPage)
 			if err != nil {
-				yield(freshet.Belief{}, fault(s.path, "reading beliefs", err))
+				yield(freshet.Belief{}, err)
 				return
 			}
 			for _, f := range page {
@@ -71,4 +84,15 @@ func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet
 			last = page[len(page)-1].Source
 		}
 	}
+}
+
+// readBeliefs reads what an estimator thinks, as a query selects it.
+func (s *Store) readBeliefs(ctx context.Context, estimator, query string, args ...any) (page []freshet.Belief, err error) {
+	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		f := freshet.Belief{Estimator: estimator}
+		err := scan(&f.Source, &f.Upto, &f.Memory)
+		page = append(page, f)
+		return err
+	})
+	return page, fault(s.path, "reading beliefs", err)
 }

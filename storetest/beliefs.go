@@ -30,6 +30,17 @@ var beliefTests = []test{
 		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{one, two})
 		same(b, "the beliefs of nobody", b.beliefs("z"), nil)
 	}},
+	{"a belief about all sources together comes first", func(b *bench) {
+		b.add("a")
+		common := freshet.Belief{Estimator: "x", Upto: 5, Memory: []byte("\x02")}
+		one := freshet.Belief{Source: "a", Estimator: "x", Upto: 5, Memory: []byte("m")}
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{one, common, {Estimator: "y", Upto: 9}}))
+		b.reopen()
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{common, one})
+		common.Upto, common.Memory = 6, []byte("newer")
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{common}))
+		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{common, one})
+	}},
 	{"beliefs about sources that are gone are passed over", func(b *bench) {
 		b.add("a")
 		known := freshet.Belief{Source: "a", Estimator: "x", Memory: []byte("m")}
