@@ -20,6 +20,7 @@ type Budget struct {
 	Budget  string        `json:"budget" doc:"At present"`
 	Sources int           `json:"sources" doc:"That are polled"`
 	Now     BudgetPoint   `json:"now" doc:"What is expected of the present budget"`
+	SoFar   *SoFar        `json:"so_far,omitempty" doc:"What became of changes of late, as far as polls can tell; absent while nothing was learnt"`
 	Curve   []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
 	OneMore float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
 	Goal    *BudgetGoal   `json:"goal,omitempty" doc:"What the share or the delay that was asked for costs"`
@@ -45,6 +46,14 @@ type BudgetPoint struct {
 	Within        []Within `json:"within" nullable:"false" doc:"Shares of all changes that are captured in a time"`
 	Freshness     float64  `json:"freshness" doc:"Share of time in which a copy is up to date, over the sources"`
 	Age           Duration `json:"age" doc:"For which a copy has been out of date, on average over time and sources"`
+}
+
+// SoFar is what became of the changes of all sources of late.
+type SoFar struct {
+	Share     Estimate `json:"share" doc:"Of the changes that was captured"`
+	Delay     Duration `json:"delay" doc:"Of a captured change, on average"`
+	Freshness float64  `json:"freshness" doc:"Share of time in which a copy was up to date"`
+	Age       Duration `json:"age" doc:"For which a copy had been out of date, on average"`
 }
 
 // A Within is the share of changes that is captured in a time.
@@ -135,6 +144,10 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[Budget], 
 	}
 	m := whatif.New(prospects, a.Daemon.Terms())
 	b := Budget{Budget: a.Daemon.Status().Budget, Sources: m.Sources(), Now: pointOf(m.Now()), OneMore: m.Marginal(1.0 / 60)}
+	if n, err := a.Daemon.Overall(ctx); err == nil && n.All.Happened > 0 { // without a learner there is nothing to tell
+		t := n.All.Tally
+		b.SoFar = &SoFar{Share: estimateOf(t.Share()), Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
+	}
 	for _, p := range m.Curve(in.Span, in.Points) {
 		b.Curve = append(b.Curve, pointOf(p))
 	}

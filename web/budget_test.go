@@ -2,12 +2,17 @@ package web_test
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"freshet"
+	"freshet/fetch"
+	"freshet/learn"
+	"freshet/live"
+	"freshet/policy"
 	"freshet/sched"
 	"freshet/web"
 )
@@ -60,6 +65,32 @@ func TestBudget(t *testing.T) {
 	}
 	if len(b.Eaters) != 2 || b.Eaters[0].ID != "busy" || b.Goal != nil || b.Drop != nil || b.Levels != nil {
 		t.Errorf("beyond the curve there is %+v, %+v, %+v, %+v", b.Eaters, b.Goal, b.Drop, b.Levels)
+	}
+}
+
+// What became of changes of late is told once something was learnt.
+func TestBudgetSoFar(t *testing.T) {
+	learner := learn.New(learn.Config{Tick: time.Second})
+	var daemon *live.Daemon
+	r := newRig(t, func(c *web.Config) {
+		daemon = live.New(live.Config{
+			Store: c.Store, Policy: &policy.Taught{Policy: idle{}, Learner: learner}, Learner: learner,
+			Fetcher: fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+			Limits:  sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}},
+		})
+		c.Daemon = daemon
+	})
+	r.daemon = daemon
+	r.run()
+	r.put("/page", "text/plain", "one")
+	r.add("page", "/page")
+	r.poll("page")
+	r.put("/page", "text/plain", "two")
+	r.poll("page")
+	var b web.Budget
+	r.do("GET", "/api/v1/budget?points=1", nil).is(200).into(&b)
+	if b.SoFar == nil || b.SoFar.Share.Mean <= 0 || b.SoFar.Share.Mean > 1 {
+		t.Errorf("after a change was captured, what was captured so far is %+v", b.SoFar)
 	}
 }
 

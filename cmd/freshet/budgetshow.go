@@ -21,6 +21,9 @@ func (b *budgeting) show(a web.Budget) error {
 	}
 	say("budget %s, %s polls a day, for %s with about %s changes a day",
 		a.Budget, rough(a.Now.PollsPerDay), counted(a.Sources, "source"), rough(a.Now.ChangesPerDay))
+	if s := a.SoFar; s != nil {
+		say("of late:  %s of changes captured (%s to %s), %s late on average", percent(s.Share.Mean), percent(s.Share.Low), percent(s.Share.High), late(s.Delay))
+	}
 	say("%s", paint.bold("expected: "+pointInWords(a.Now)))
 	if a.Now.SpentPerDay < 0.99*a.Now.PollsPerDay {
 		say("there is use for %s polls a day only", rough(a.Now.SpentPerDay))
