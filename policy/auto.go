@@ -15,13 +15,17 @@ import (
 // [Value]) says what it is worth to see them now rather than later, by its
 // weight and for its cost; the sources of the highest worth are polled.
 //
-// There is no exploration apart from that. What is expected of a source of which
-// little is known grows with the time since it was seen, by the mean of all that
-// its rate could be, and the rates that would make a poll worthwhile weigh in
-// that mean by their size. Pages of a large site that nobody has seen are like
-// the others of it: the first few that are polled are a sample, and if they have
-// changed, the others are worth more at once. As a page's own outcomes come in,
-// they take the place of the sample.
+// The index is right for rates that are known. They are not: where the worth of
+// changes decays, the index of a source that seems slow stays below the price for
+// ever, right or wrong. So part of the worth is what is expected to be found,
+// however old. It grows with the time since a source was seen, by the mean of all
+// that its rate could be, and the rates that would make a poll worthwhile weigh
+// in that mean by their size. That is all the exploration there is.
+//
+// Pages of a large site of which nothing is known are like the others of it: the
+// first few that are polled are a sample, and if they have changed, the others
+// are worth more at once. As a page's own outcomes come in, they take the place
+// of the sample.
 //
 // Make one with NewAuto.
 type Auto struct {
@@ -34,7 +38,9 @@ type Auto struct {
 	kinds  map[gainKey]int32
 	kind   []int32   // by slot: which of values
 	worth  []float64 // by slot
-	gaps   []float64 // scratch
+	gaps   []float64 // scratch: since each was last seen, in ticks
+	wait   []float64 // by slot: changes expected since then
+	usual  usual
 	rank   ranking
 	margin margin
 }
@@ -68,7 +74,8 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 	a.grid.begin(now)
 	a.learner.Put(now, slot, s, since)
 	for int(slot) >= len(a.kind) {
-		a.kind, a.worth, a.gaps = append(a.kind, 0), append(a.worth, 0), append(a.gaps, 0)
+		a.kind, a.worth = append(a.kind, 0), append(a.worth, 0)
+		a.gaps, a.wait = append(a.gaps, 0), append(a.wait, 0)
 	}
 	key := gainKeyOf(s.Life, s.Urgency)
 	kind, ok := a.kinds[key]
@@ -108,11 +115,12 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		a.rank.end()
 	}
 	a.rank.offer(a.worth, n, func(slot freshet.Slot, worth float64) bool {
-		took := take(slot, worth)
-		if took {
-			a.margin.sold(worth)
+		if !take(slot, worth) {
+			return false
 		}
-		return took
+		a.margin.sold(worth)
+		a.usual.add(worth/a.rank.factor[slot], a.wait[slot])
+		return true
 	})
 	return a.grid.time(a.reached + 1)
 }
@@ -124,17 +132,46 @@ const firstLook = 1e9
 // value works out what a poll of each source is worth at now.
 func (a *Auto) value(now time.Time) {
 	a.margin.close()
-	a.learner.Expected(now, a.worth, a.gaps)
+	a.learner.Expected(now, a.wait, a.gaps)
 	instants := float64(a.grid.length) / float64(a.every)
-	for slot, expected := range a.worth {
-		switch {
-		case expected == 0:
-		case math.IsInf(expected, 1):
-			a.worth[slot] = firstLook
-		default:
-			a.worth[slot] = a.values[a.kind[slot]].Index(expected, max(1, a.gaps[slot]*instants))
-		}
+	for slot, expected := range a.wait {
+		a.worth[slot] = a.of(slot, expected, a.gaps[slot]*instants)
 	}
+}
+
+// of returns what a poll of a source is worth for its weight and cost, when so
+// many changes are expected of it after so many instants.
+func (a *Auto) of(slot int, expected, gap float64) float64 {
+	switch {
+	case expected == 0:
+		return 0
+	case math.IsInf(expected, 1):
+		return firstLook
+	}
+	return a.values[a.kind[slot]].Index(expected, max(1, gap)) + explore*a.usual.worth*expected
+}
+
+// explore is how much of what polls are worth goes by what they are expected to
+// find alone, next to the index.
+const explore = 0.5
+
+// usual is what an expected change has been worth of late.
+type usual struct {
+	worth float64
+}
+
+// add takes in a poll that was made.
+func (u *usual) add(worth, expected float64) {
+	const grip = 0.98
+	if worth >= firstLook || !(expected > 0) {
+		return
+	}
+	// Of this worth some is for exploration, and does not count.
+	each := max(0, worth/expected-explore*u.worth)
+	if u.worth == 0 {
+		u.worth = each
+	}
+	u.worth = grip*u.worth + (1-grip)*each
 }
 
 // Price returns what a poll has been worth of late at the margin of the budget:
@@ -154,13 +191,12 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		out.Worth, out.Due = firstLook*factor, now
 		return out
 	}
-	v := a.values[a.kind[slot]]
 	worthAt := func(d time.Duration) float64 { // d from now, at the rate of now
 		gap := now.Add(d).Sub(out.Since)
 		if gap <= 0 {
 			return 0
 		}
-		return factor * v.Index(out.Expected+out.Rate.Mean*d.Seconds(), max(1, float64(gap)/float64(a.every)))
+		return factor * a.of(int(slot), out.Expected+out.Rate.Mean*d.Seconds(), float64(gap)/float64(a.every))
 	}
 	out.Worth = worthAt(0)
 	if out.Price > 0 && factor > 0 {
