@@ -30,30 +30,35 @@ func (m *Market) misses(g Goal, st stance) float64 {
 	return g.Share - total.captured/total.changes
 }
 
-// Least returns what is expected of the least budget that reaches a goal. If
-// none within reach does, not even one of 256 times the present, it returns
-// the most that is looked at, and false.
+// Least returns what is expected of the least budget from which on a goal is
+// reached. If it is not reached even by 256 times the present, it returns that,
+// and false.
 func (m *Market) Least(g Goal) (Point, bool) {
 	idle, top := m.edges()
 	missed := func(st stance) bool { return m.misses(g, st) > 0 }
-	if !missed(atLongest(1)) { // longer gaps than the longest would do
+	if g.Delay == 0 && !missed(atLongest(1)) { // longer gaps than the longest would do
 		_, x := bisect(-math.Log(far), 0, 1e-3, func(x float64) bool { return missed(atLongest(math.Exp(-x))) })
 		return m.pointAt(idle*math.Exp(x), atLongest(math.Exp(-x))), true
 	}
 	most := m.clear(m.terms.Budget*far, 0)
 	if missed(most) || most.price > top {
-		return m.pointAt(m.terms.Budget*far, most), false
+		return m.pointAt(m.terms.Budget*far, most), !missed(most)
 	}
-	at := func(x float64) stance { return stance{price: math.Exp(-x), lower: math.Exp(-x), stretch: 1} }
 	lo, hi := -math.Log(top), -math.Log(most.lower)
+	if g.Delay > 0 {
+		lo, hi = m.turn(g, lo, hi)
+	}
+	if lo == hi { // it is always reached
+		return m.pointAt(idle, atLongest(1)), true
+	}
 	for hi-lo > 1e-11 && m.wants(math.Exp(-hi)) > 1.002*m.wants(math.Exp(-lo)) {
-		if mid := (lo + hi) / 2; missed(at(mid)) {
+		if mid := (lo + hi) / 2; missed(atPrice(mid)) {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	st := at(hi)
+	st := atPrice(hi)
 	if hi-lo <= 1e-11 { // demand jumps here, and a part of the jump will do
 		between := func(part float64) stance {
 			return stance{price: math.Exp(-lo), lower: math.Exp(-hi), part: part, stretch: 1}
@@ -64,6 +69,26 @@ func (m *Market) Least(g Goal) (Point, bool) {
 	p := m.pointAt(0, st)
 	p.Budget = p.Spent
 	return p, true
+}
+
+// atPrice is the stance at a price, given as the negative of its logarithm.
+func atPrice(x float64) stance {
+	return stance{price: math.Exp(-x), lower: math.Exp(-x), stretch: 1}
+}
+
+// turn returns where, on the way down from hi, a mean delay is first missed. It
+// need not grow all the way: with next to no polls only the last of many changes
+// is ever captured, and that one was not long ago.
+func (m *Market) turn(g Goal, lo, hi float64) (from, to float64) {
+	const steps = 64
+	step := (hi - lo) / steps
+	for range steps {
+		if m.misses(g, atPrice(hi-step)) > 0 {
+			return hi - step, hi
+		}
+		hi -= step
+	}
+	return lo, lo
 }
 
 // bisect narrows down, to within so much, where a goal that is missed at lo and

@@ -401,7 +401,7 @@ func crowd(n int) []whatif.Prospect {
 
 // Lumping alike sources together costs less than anybody could see.
 func TestLumpsAreClose(t *testing.T) {
-	set := crowd(20_000)
+	set := crowd(12_000)
 	terms := whatif.Terms{Budget: 10, HostGap: time.Second}
 	exact, lumped := whatif.NewExact(set, terms), whatif.New(set, terms)
 	worst := 0.0

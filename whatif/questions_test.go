@@ -3,6 +3,7 @@ package whatif_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,6 +49,18 @@ func TestLeastOfOtherGoals(t *testing.T) {
 	if !ok || math.Abs(p.Within[1]-0.9) > 0.001 {
 		t.Errorf("nine in ten within ten minutes are met by %v (%v)", p.Within[1], ok)
 	}
+	// Of a source that changes every minute the last change is always recent:
+	// a mean delay can be short although next to nothing is captured.
+	fast := []whatif.Prospect{{ID: "fast", Rate: known(time.Minute)}, {ID: "slow", Rate: known(6 * time.Hour), Weight: 100}}
+	m = whatif.New(fast, whatif.Terms{Budget: 1.0 / 60})
+	p, ok = m.Least(whatif.Goal{Delay: 10 * time.Minute})
+	for _, factor := range []float64{1, 1.5, 4, 20} {
+		if d := m.At(p.Budget * factor).Delay; !ok || d > 10*time.Minute+time.Second {
+			t.Errorf("with %g times the budget for ten minutes the delay is %v (%v)", factor, d, ok)
+		}
+	}
+	m = whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
+	set = slices.Clone(set)
 	set[0].MinGap = 3 * time.Hour
 	if p, ok = whatif.New(set, whatif.Terms{}).Least(whatif.Goal{Share: 0.9}); ok {
 		t.Errorf("a source that may not be polled often enough is captured by %+v", p)
