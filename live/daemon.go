@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,16 @@ type Config struct {
 	Learner *learn.Learner
 
 	// Recall is how many of the last outcomes the policy is told of again at the
-	// start. A policy that does not learn needs none.
+	// start. A policy that does not learn needs none, nor one that learns with
+	// the Learner.
 	Recall int
+
+	// Relearn is how many of the last outcomes the Learner goes through at a
+	// start where nothing of what it had learnt can be taken up. 0 means
+	// 2,000,000.
+	Relearn int
+
+	SaveEvery time.Duration // between two times that what was learnt is saved; 0 means 5 minutes
 
 	Keep  freshet.Keep  // bounds on all history together
 	Logs  time.Duration // how long outcomes are kept; 0 means for ever
@@ -49,6 +58,7 @@ type Daemon struct {
 	inbox  inbox
 	heads  heads
 	asks   asks
+	order  order
 	flying sync.WaitGroup
 
 	running atomic.Bool
@@ -59,6 +69,7 @@ type Daemon struct {
 	gauges  gauges
 	levels  levelWatch
 	overall overall
+	notes   notes
 
 	mu     sync.Mutex
 	limits sched.Limits
@@ -74,9 +85,9 @@ func New(cfg Config) *Daemon {
 			return content.Extract(r, resp)
 		}
 	}
-	if cfg.Grace == 0 {
-		cfg.Grace = 10 * time.Second
-	}
+	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
+	cfg.Relearn = cmp.Or(cfg.Relearn, 2_000_000)
+	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, 5*time.Minute)
 	d := &Daemon{
 		cfg:     cfg,
 		inbox:   newInbox(),
@@ -95,9 +106,9 @@ var ErrNotRunning = errors.New("no polls are being made")
 // Run watches until ctx is done, then lets the polls under way finish. It
 // returns nil when it was asked to stop, and otherwise why it could not go on.
 func (d *Daemon) Run(ctx context.Context) error {
-	s := sched.New(d.cfg.Policy, d.Limits())
 	d.inbox.clear()
-	if err := d.load(ctx, s); err != nil {
+	s, err := d.load(ctx)
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -115,12 +126,14 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var tidying sync.WaitGroup
 	tidying.Go(func() { d.keepHouse(tidy) })
 	tidying.Go(func() { d.watchLevels(tidy) })
-	err := sched.Run(hard, s, &world{Daemon: d, stop: ctx.Done()})
+	tidying.Go(func() { d.keepNotes(tidy) })
+	err = sched.Run(hard, s, &world{Daemon: d, stop: ctx.Done()})
 	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
 	d.flying.Wait()
 	grace.Stop()
 	untidy()
 	tidying.Wait()
+	d.note(context.WithoutCancel(ctx), d.snapIfWorth(s))
 	if errors.Is(err, errStopped) {
 		return nil
 	}
@@ -129,69 +142,6 @@ func (d *Daemon) Run(ctx context.Context) error {
 
 // Started is closed when Run has loaded the sources and begins to poll.
 func (d *Daemon) Started() <-chan struct{} { return d.started }
-
-// load tells the scheduler of all sources and of what was polled of late.
-func (d *Daemon) load(ctx context.Context, s *sched.Scheduler) error {
-	now, n := time.Now(), 0
-	before, from, err := d.recallFrom(ctx)
-	if err != nil {
-		return err
-	}
-	for w, err := range d.cfg.Store.Sources(ctx) {
-		if err != nil {
-			return err
-		}
-		d.heads.set(w)
-		d.levels.notice(w.Source)
-		if since, ok := before[w.ID]; ok {
-			w.Standing.Seen = since
-		}
-		s.Put(now, w)
-		n++
-	}
-	if err := d.outcomes(ctx, from, func(o freshet.Outcome) { s.Recall(o) }); err != nil {
-		return err
-	}
-	d.gauges.sources.Store(int64(n))
-	// A poll that began this long ago has ended, or died with its process.
-	const longestPoll = 5 * time.Minute
-	attempts, err := d.cfg.Store.Attempts(ctx, now.Add(-d.Limits().Budget.Per-longestPoll))
-	if err != nil {
-		return err
-	}
-	s.Resume(now, attempts)
-	return nil
-}
-
-// recallFrom returns the place in the log from which the policy is told again
-// what was found, and when each source in what follows had last been seen before.
-func (d *Daemon) recallFrom(ctx context.Context) (map[freshet.SourceID]time.Time, freshet.Cursor, error) {
-	end, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, Limit: 1})
-	if err != nil || len(end) == 0 {
-		return nil, 0, err
-	}
-	before, from := map[freshet.SourceID]time.Time{}, max(0, end[0].Cursor-freshet.Cursor(d.cfg.Recall))
-	err = d.outcomes(ctx, from, func(o freshet.Outcome) {
-		if _, ok := before[o.Source]; !ok {
-			before[o.Source] = o.Since
-		}
-	})
-	return before, from, err
-}
-
-// outcomes shows all outcomes after a place, the oldest first.
-func (d *Daemon) outcomes(ctx context.Context, after freshet.Cursor, show func(freshet.Outcome)) error {
-	for {
-		page, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{After: after, Limit: 1000})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, o := range page {
-			show(o)
-			after = o.Cursor
-		}
-	}
-}
 
 // keepHouse prunes from time to time.
 func (d *Daemon) keepHouse(ctx context.Context) {

@@ -34,14 +34,16 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
 	if ctx.Err() != nil && rec.Outcome.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
+	turn := d.order.begin()
 	stored, change, err := d.commit(ctx, rec)
 	if err != nil {
+		d.order.end(turn, nil, d.tell)
 		d.unrecorded(ctx, p, rec.Outcome, err)
 		return
 	}
 	h.committed(rec, stored)
 	d.report(p, stored, change)
-	d.tell(stored)
+	d.order.end(turn, &stored, d.tell)
 }
 
 // commit puts a finished poll on record. If the store refuses what was captured

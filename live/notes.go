@@ -1,0 +1,147 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"time"
+
+	"freshet"
+	"freshet/learn"
+	"freshet/sched"
+)
+
+// notes are what the learner has come to think, kept in the store as beliefs so
+// that a start need not go through the whole log.
+//
+// They are written beside the polls, a piece at a time, and a crash may come
+// between two pieces. Therefore there are two copies, of which the older one is
+// written over, and a copy counts from the moment at which its last piece is
+// written: what is known of all sources together.
+type notes struct {
+	upto freshet.Cursor // place in the log of those last taken; only for the loop
+	next int            // the copy to write over; only for who writes
+}
+
+// noteCopies are the estimators under which the copies are saved.
+var noteCopies = [2]string{"learn", "learn-2"}
+
+// notePiece is how many beliefs are written at once.
+const notePiece = 1000
+
+// A snapshot is what a learner thought at a place in the log.
+type snapshot struct {
+	upto   freshet.Cursor
+	ids    []freshet.SourceID
+	ends   []int  // of each memory, in data
+	data   []byte // memories, one after the other
+	common []byte // memory of all sources together
+}
+
+// snap takes a snapshot. It must be called from within the loop.
+func snap(l *learn.Learner, s *sched.Scheduler) (*snapshot, error) {
+	ids := make([]freshet.SourceID, s.Slots())
+	for slot, source := range s.All() {
+		ids[slot] = source.ID
+	}
+	shot := &snapshot{upto: l.Upto(), ids: make([]freshet.SourceID, 0, len(ids)), ends: make([]int, 0, len(ids))}
+	err := l.Save(func(slot freshet.Slot, memory []byte) error {
+		switch {
+		case slot < 0:
+			shot.common = bytes.Clone(memory)
+		case int(slot) < len(ids) && ids[slot] != "":
+			shot.ids = append(shot.ids, ids[slot])
+			shot.data = append(shot.data, memory...)
+			shot.ends = append(shot.ends, len(shot.data))
+		}
+		return nil
+	})
+	return shot, err
+}
+
+// write puts a snapshot in the place of a copy.
+func (s *snapshot) write(ctx context.Context, store freshet.BeliefStore, name string) error {
+	from := 0
+	for i := 0; i < len(s.ids); i += notePiece {
+		var piece []freshet.Belief
+		for k := i; k < min(i+notePiece, len(s.ids)); k++ {
+			piece = append(piece, freshet.Belief{Source: s.ids[k], Estimator: name, Upto: s.upto, Memory: sealed(s.data[from:s.ends[k]])})
+			from = s.ends[k]
+		}
+		if err := store.SaveBeliefs(ctx, piece); err != nil {
+			return err
+		}
+	}
+	return store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: s.upto, Memory: sealed(s.common)}})
+}
+
+// sealed adds to a memory what shows whether it was damaged.
+func sealed(memory []byte) []byte {
+	return binary.LittleEndian.AppendUint32(bytes.Clone(memory), crc32.ChecksumIEEE(memory))
+}
+
+var errBrokenSeal = errors.New("it is damaged")
+
+// unsealed returns what was sealed, unless it was damaged.
+func unsealed(b []byte) ([]byte, error) {
+	if n := len(b) - 4; n >= 0 && crc32.ChecksumIEEE(b[:n]) == binary.LittleEndian.Uint32(b[n:]) {
+		return b[:n], nil
+	}
+	return nil, errBrokenSeal
+}
+
+// keepNotes saves now and then what was learnt.
+func (d *Daemon) keepNotes(ctx context.Context) {
+	for d.cfg.Learner != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(d.cfg.SaveEvery):
+		}
+		var shot *snapshot
+		if d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { shot = d.snapIfWorth(s) }) == nil {
+			d.note(ctx, shot)
+		}
+	}
+}
+
+// notesWorth is how many beliefs can be written in the time in which one outcome
+// is read and learnt from.
+const notesWorth = 4
+
+// snapIfWorth takes a snapshot if enough was learnt since the last one. Until
+// then it takes less to go through the log again than to write all sources.
+func (d *Daemon) snapIfWorth(s *sched.Scheduler) *snapshot {
+	l := d.cfg.Learner
+	if l == nil || int64(l.Upto()-d.notes.upto) <= int64(s.Slots()/notesWorth) {
+		return nil
+	}
+	began := time.Now()
+	shot, err := snap(l, s)
+	if err != nil {
+		d.cfg.Log.Error("take down what was learnt", "err", err)
+		return nil
+	}
+	d.notes.upto = shot.upto
+	d.cfg.Log.Debug("took down what was learnt", "upto", shot.upto, "sources", len(shot.ids), "bytes", len(shot.data), "took", time.Since(began))
+	return shot
+}
+
+// note writes a snapshot, if there is one. If it cannot be written, the next one
+// may.
+func (d *Daemon) note(ctx context.Context, shot *snapshot) {
+	if shot == nil {
+		return
+	}
+	began := time.Now()
+	if err := shot.write(ctx, d.cfg.Store, noteCopies[d.notes.next]); err != nil {
+		if ctx.Err() == nil {
+			d.cfg.Log.Error("save what was learnt", "err", err)
+		}
+		return
+	}
+	d.notes.next = 1 - d.notes.next
+	d.cfg.Log.Debug("saved what was learnt", "upto", shot.upto, "sources", len(shot.ids), "took", time.Since(began))
+}
