@@ -10,7 +10,7 @@ import (
 )
 
 // Default is the policy that is used where none is named.
-const Default = "uniform"
+const Default = "auto"
 
 // Names lists the policies that New knows.
 var Names = []string{

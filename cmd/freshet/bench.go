@@ -63,7 +63,7 @@ func (p *program) openRig(ctx context.Context, plan benchPlan) (_ *benchRig, err
 	s := p.defaults()
 	s.data, s.fetch.Allow = r.data, []netip.Prefix{loopback}
 	s.limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.workers}, Workers: plan.workers, Budget: closed}
-	if r.node, err = openNode(ctx, nodeConfig{settings: s}); err != nil {
+	if r.node, err = openNode(ctx, nodeConfig{settings: s, tick: time.Second}); err != nil {
 		return nil, err
 	}
 	return r, r.fill(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,10 @@ import (
 	"freshet/content"
 	"freshet/estimate"
 	"freshet/fetch"
+	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
+	"freshet/sched"
 	"freshet/sqlite"
 )
 
@@ -25,13 +28,15 @@ type node struct {
 	store  *sqlite.Store
 	reader *content.Reader
 	daemon *live.Daemon
+	tick   time.Duration // by which it learns; zero if it does not
 }
 
 // A nodeConfig says how a node differs from what the settings say.
 type nodeConfig struct {
 	settings
 	log     *slog.Logger
-	policy  freshet.Policy        // nil means the one that the settings name
+	policy  freshet.Policy        // that learns nothing; nil means the one that the settings name
+	tick    time.Duration         // by which is learnt; zero means by the sources and the budget
 	observe func(freshet.Outcome) // may be nil
 	unbound bool                  // poll no source because its MaxGap has passed
 	grace   time.Duration         // for polls under way at the end; 0 means that of package live
@@ -40,17 +45,6 @@ type nodeConfig struct {
 // openNode opens the store in the data directory and puts a daemon over it,
 // which does nothing until it is run. The node must be closed.
 func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
-	if cfg.policy == nil {
-		chosen, err := policy.New(cfg.settings.policy, policy.Setting{
-			Instant:   instantOf(cfg.settings.policy),
-			Polls:     cfg.limits.Budget.PerSecond() * instantOf(cfg.settings.policy).Seconds(),
-			Estimator: &estimate.Poisson{},
-		})
-		if err != nil {
-			return nil, err
-		}
-		cfg.policy = chosen
-	}
 	reader, err := newReader()
 	if err != nil {
 		return nil, fmt.Errorf("find the program itself: %w", err)
@@ -59,28 +53,99 @@ func openNode(ctx context.Context, cfg nodeConfig) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	var watched freshet.Store = store
-	if cfg.unbound {
-		watched = unboundStore{store}
+	n := &node{store: store, reader: reader}
+	if err := n.watch(ctx, cfg); err != nil {
+		return nil, errors.Join(err, n.close())
 	}
-	return &node{
-		store:  store,
-		reader: reader,
-		daemon: live.New(live.Config{
-			Store:   watched,
-			Fetcher: fetch.New(cfg.fetch),
-			Policy:  cfg.policy,
-			Limits:  cfg.limits,
-			Levels:  cfg.levels,
-			Recall:  recall(cfg.settings.policy),
-			Read:    reader.Read,
-			Keep:    cfg.keep,
-			Logs:    cfg.logs,
-			Log:     cfg.log,
-			Observe: cfg.observe,
-			Grace:   cfg.grace,
-		}),
-	}, nil
+	return n, nil
+}
+
+// watch puts a daemon over the store.
+func (n *node) watch(ctx context.Context, cfg nodeConfig) error {
+	var learner *learn.Learner
+	if cfg.policy == nil {
+		sources, err := countSources(ctx, n.store)
+		if err != nil {
+			return err
+		}
+		n.tick = cmp.Or(cfg.tick, tickFor(max(sources, len(cfg.sources)), cfg.limits.Budget))
+		if cfg.policy, learner, err = newPolicy(cfg.settings, n.tick); err != nil {
+			return err
+		}
+	}
+	var watched freshet.Store = n.store
+	if cfg.unbound {
+		watched = unboundStore{n.store}
+	}
+	n.daemon = live.New(live.Config{
+		Store:   watched,
+		Fetcher: fetch.New(cfg.fetch),
+		Policy:  cfg.policy,
+		Learner: learner,
+		Limits:  cfg.limits,
+		Levels:  cfg.levels,
+		Recall:  recall(cfg.settings.policy),
+		Read:    n.reader.Read,
+		Keep:    cfg.keep,
+		Logs:    cfg.logs,
+		Log:     cfg.log,
+		Observe: cfg.observe,
+		Grace:   cfg.grace,
+	})
+	return nil
+}
+
+// newPolicy returns the policy that the settings name and what learns from its
+// polls: the policy's own learner, or one beside it.
+func newPolicy(s settings, tick time.Duration) (freshet.Policy, *learn.Learner, error) {
+	instant := instantOf(s.policy)
+	chosen, err := policy.New(s.policy, policy.Setting{
+		Instant:   instant,
+		Tick:      tick,
+		Polls:     s.limits.Budget.PerSecond() * instant.Seconds(),
+		Estimator: &estimate.Poisson{},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if auto, ok := chosen.(*policy.Auto); ok {
+		return auto, auto.Learner(), nil
+	}
+	learner := learn.New(learn.Config{Tick: tick, Polls: s.limits.Budget.PerSecond() * tick.Seconds()})
+	return &policy.Taught{Policy: chosen, Learner: learner}, learner, nil
+}
+
+// ticks are the lengths of time by which the daemon learns.
+var ticks = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
+}
+
+// turnTicks is how many ticks, about, the budget takes for a turn through all
+// sources: enough to tell what came early in it from what came late.
+const turnTicks = 16
+
+// tickFor returns the tick for so many sources under a budget.
+func tickFor(sources int, b sched.Budget) time.Duration {
+	turn := float64(sources) / b.PerSecond() // in seconds
+	tick := ticks[0]
+	for _, t := range ticks {
+		if t.Seconds() <= turn/turnTicks {
+			tick = t
+		}
+	}
+	return tick
+}
+
+// countSources returns how many sources a store has.
+func countSources(ctx context.Context, store freshet.Store) (n int, err error) {
+	for _, err := range store.Sources(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // instantOf returns how finely a policy divides time in the daemon. One that
@@ -94,8 +159,9 @@ func instantOf(name string) time.Duration {
 
 // recall returns how much of the log a policy is told of again at the start:
 // enough to know every source again, and not so much that a start takes long.
+// What auto learns is kept and taken up by the daemon.
 func recall(name string) int {
-	if !policy.Learns(name) {
+	if name == "auto" || !policy.Learns(name) {
 		return 0
 	}
 	return 200_000
