@@ -72,6 +72,10 @@ func (g *Group) add(tally freshet.Tally, expected float64, paused bool) {
 	g.Sources++
 }
 
+// ErrNoNumbers means that nobody learns from polls, so that nothing can be said
+// of what they miss.
+var ErrNoNumbers = errors.New("there are no numbers, because nothing is learnt from polls")
+
 // overall keeps what was last said of all sources.
 type overall struct {
 	mu   sync.Mutex
@@ -100,7 +104,7 @@ func (d *Daemon) Overall(ctx context.Context) (Numbers, error) {
 func (d *Daemon) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	switch {
 	case d.cfg.Learner == nil:
-		return Numbers{}, freshet.WithHint(fmt.Errorf("there are no numbers: %w", errNothingLearnt), "run the daemon with the policy auto")
+		return Numbers{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	case !d.running.Load():
 		return Numbers{}, notRunning()
 	}
@@ -113,8 +117,6 @@ func (d *Daemon) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	n.sum(q, counts)
 	return n, nil
 }
-
-var errNothingLearnt = errors.New("nothing is learnt from polls")
 
 // A counted is what the numbers of a source come from, copied while the loop
 // waits. All that takes longer is done after that.

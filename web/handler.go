@@ -80,6 +80,8 @@ func New(cfg Config) http.Handler {
 	a.routeOutcomes(h)
 	a.routeChanges(h)
 	a.routeBudget(h)
+	a.routeWhy(h)
+	a.routeNumbers(h)
 	a.routeStatus(h, mux)
 	return a.guard(routed(mux))
 }

@@ -62,6 +62,8 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, freshet.ErrConflict):
 		return http.StatusConflict
+	case errors.Is(err, live.ErrNoNumbers):
+		return http.StatusNotImplemented
 	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, live.ErrNotRunning),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable

@@ -52,6 +52,11 @@ type page struct {
 }
 
 func newRig(t testing.TB, change ...func(*web.Config)) *rig {
+	return newRigWith(t, func(*live.Config) {}, change...)
+}
+
+// newRigWith returns a rig whose daemon differs from the usual one.
+func newRigWith(t testing.TB, differ func(*live.Config), change ...func(*web.Config)) *rig {
 	r := &rig{t: t, pages: map[string]page{}, stop: make(chan struct{})}
 	r.origin = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.origin.Close)
@@ -63,10 +68,12 @@ func newRig(t testing.TB, change ...func(*web.Config)) *rig {
 	t.Cleanup(func() { store.Close() })
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	metrics := web.NewMetrics()
-	r.daemon = live.New(live.Config{
+	watching := live.Config{
 		Store: store, Fetcher: fetch.New(limits), Policy: idle{}, Observe: metrics.Outcome,
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
-	})
+	}
+	differ(&watching)
+	r.daemon = live.New(watching)
 	cfg := web.Config{
 		Store: store, Daemon: r.daemon, Check: limits.CheckURL, Metrics: metrics, Version: "test", Stop: r.stop,
 	}

@@ -31,6 +31,7 @@ type Status struct {
 	LastChange freshet.Cursor `json:"last_change" doc:"End of the change log"`
 	StoreBytes int64          `json:"store_bytes,omitempty" doc:"That the store takes on disk"`
 	Levels     *Levels        `json:"levels,omitempty" doc:"How things stand with the service levels, if there are any; worked out every minute"`
+	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, a few seconds ago; missing if nothing is learnt from polls"`
 	Sinks      []Sink         `json:"sinks,omitempty"`
 }
 
@@ -77,6 +78,7 @@ const landing = `<!doctype html>
 <li><a href="/api/v1/sources">Sources</a></li>
 <li><a href="/api/v1/changes">Changes</a>, and the same <a href="/api/v1/changes/stream">as a stream</a></li>
 <li><a href="/api/v1/outcomes">Polls</a></li>
+<li><a href="/api/v1/numbers">How well sources are captured</a></li>
 <li><a href="/api/v1/budget">What the budget brings</a>, and what another would</li>
 <li><a href="/api/v1/status">Status</a>, <a href="/readyz">readiness</a> and <a href="/metrics">metrics</a></li>
 <li><a href="/openapi.json">The API, described for programs</a></li>
@@ -120,6 +122,7 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[Status], erro
 	if l := a.Daemon.Levels(); l.Set > 0 {
 		s.Levels = &Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
 	}
+	s.Numbers = a.statusNumbers(ctx)
 	var err error
 	if s.LastChange, err = a.Store.LastChange(ctx); err != nil {
 		return nil, fmt.Errorf("end of the change log: %w", err)

@@ -1,0 +1,233 @@
+package web_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"freshet/live"
+	"freshet/policy"
+	"freshet/web"
+)
+
+// Every kind of explanation, in words.
+func TestWhyWords(t *testing.T) {
+	at := time.Date(2026, 3, 1, 10, 33, 0, 0, time.UTC)
+	outlook := func(change func(*web.Outlook)) *web.Outlook {
+		o := &web.Outlook{
+			RatePerDay: web.Estimate{Mean: 3.1, Low: 2, High: 5.04}, Expected: 0.13, Chance: 0.12, LostPerDay: 0.37,
+			Worth: 0.051, Price: 0.09, Due: at.Add(9 * time.Minute),
+		}
+		change(o)
+		return o
+	}
+	held := func(kind, reason string, wait time.Duration) func(*web.Why) {
+		return func(w *web.Why) {
+			w.Hold = web.Hold{Kind: kind, Reason: reason}
+			if wait > 0 {
+				w.Hold.Until = at.Add(wait)
+			}
+		}
+	}
+	enough := outlook(func(o *web.Outlook) { o.Worth, o.Due = 0.2, at })
+	tests := []struct {
+		name   string
+		change []func(*web.Why)
+	}{
+		{"it is not worth it yet", nil},
+		{"it is worth it", []func(*web.Why){func(w *web.Why) { w.Outlook = enough }}},
+		{"it is worth it and the budget is spent", []func(*web.Why){held("budget", "the budget is spent for the moment", 3*time.Second), func(w *web.Why) { w.Outlook = enough }}},
+		{"it is not worth it and the budget is spent", []func(*web.Why){held("budget", "the budget is spent for the moment", 3*time.Second)}},
+		{"it is worth it and there are no workers", []func(*web.Why){held("workers", "as many polls as may be are under way", 0), func(w *web.Why) { w.Outlook = enough }}},
+		{"it will not be worth it", []func(*web.Why){func(w *web.Why) { w.Outlook.Due = time.Time{} }}},
+		{"no price yet", []func(*web.Why){func(w *web.Why) { w.Outlook.Price, w.Outlook.Due = 0, time.Time{} }}},
+		{"another policy", []func(*web.Why){func(w *web.Why) { w.Outlook.Price, w.Outlook.Worth, w.Outlook.Due = 0, 0, time.Time{} }}},
+		{"nothing is learnt", []func(*web.Why){func(w *web.Why) { w.Outlook = nil }}},
+		{"never seen", []func(*web.Why){func(w *web.Why) { w.LastSeen, w.Outlook.Due = time.Time{}, at }}},
+		{"a log", []func(*web.Why){func(w *web.Why) { w.Outlook.LostPerDay, w.Outlook.DelayedPerDay = 0, 0.13 }}},
+		{"the delay of its host ends before it is due", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second)}},
+		{"the delay of its host", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *web.Why) { w.Outlook = enough }}},
+		{"another poll of its host", []func(*web.Why){held("host_busy", "another poll of its host is under way", 0), func(w *web.Why) { w.Outlook = enough }}},
+		{"its host asked", []func(*web.Why){held("host_away", "its host asked to be left alone", 20*time.Hour)}},
+		{"its host fails", []func(*web.Why){held("host_failing", "its host is left alone after 3 failed polls", 40*time.Second), func(w *web.Why) { w.Outlook = enough }}},
+		{"it fails", []func(*web.Why){held("backoff", "it is left alone after 4 failed polls", 3*time.Hour)}},
+		{"its min_gap", []func(*web.Why){held("min_gap", "its min_gap has not passed", 20*time.Minute)}},
+		{"paused", []func(*web.Why){held("paused", "it is paused", 0), func(w *web.Why) { w.Outlook.Due = time.Time{} }}},
+		{"under way", []func(*web.Why){held("under_way", "a poll of it is under way", 0)}},
+		{"asked for", []func(*web.Why){func(w *web.Why) { w.Asked, w.Cause = true, "hand" }}},
+		{"asked for and held back", []func(*web.Why){held("budget", "the budget is spent for the moment", 90*time.Second), func(w *web.Why) { w.Asked, w.Cause = true, "hand" }}},
+		{"its max_gap comes first", []func(*web.Why){func(w *web.Why) {
+			w.MaxGap, w.Cause, w.Deadline, w.Next = web.Duration(20*time.Minute), "bound", at.Add(6*time.Minute), at.Add(6*time.Minute)
+		}}},
+		{"only its max_gap is known", []func(*web.Why){func(w *web.Why) {
+			w.Outlook, w.MaxGap, w.Cause, w.Deadline, w.Next = nil, web.Duration(48*time.Hour), "bound", at.Add(30*time.Hour), at.Add(30*time.Hour)
+		}}},
+		{"its max_gap has run out", []func(*web.Why){held("budget", "the budget is spent for the moment", time.Second), func(w *web.Why) {
+			w.MaxGap, w.Cause, w.Deadline, w.Next = web.Duration(20*time.Minute), "bound", at.Add(-time.Minute), at
+		}}},
+		{"the disk is full", []func(*web.Why){held("under_way", "a poll of it is under way", 0), func(w *web.Why) { w.Trouble = "storage cannot be written" }}},
+		{"a busy source", []func(*web.Why){func(w *web.Why) {
+			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), web.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.999
+		}}},
+		{"a quiet source", []func(*web.Why){func(w *web.Why) {
+			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), web.Estimate{Mean: 0.004, Low: 0.00001, High: 0.01}, 0.003
+			w.Outlook.LostPerDay = 0.00002
+		}}},
+	}
+	var b strings.Builder
+	for _, tt := range tests {
+		w := web.Why{
+			ID: "news", URL: "https://news.example/", Name: "The News", At: at, LastSeen: at.Add(-14 * time.Minute),
+			Outlook: outlook(func(*web.Outlook) {}), Hold: web.Hold{Kind: "none", Reason: "nothing holds it back"},
+			Next: at.Add(9 * time.Minute), Cause: "policy",
+		}
+		for _, change := range tt.change {
+			change(&w)
+		}
+		fmt.Fprintf(&b, "# %s\n%s\n\n", tt.name, w.Words(time.UTC))
+	}
+	const file = "testdata/why.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("it is said otherwise than in %s (-want +got):\n%s", file, diff)
+	}
+}
+
+// A learning rig polls with the policy auto, which learns.
+func learningRig(t *testing.T) *rig {
+	auto := policy.NewAuto(policy.AutoConfig{Instant: time.Second})
+	return newRigWith(t, func(c *live.Config) { c.Policy, c.Learner = auto, auto.Learner() })
+}
+
+func TestWhy(t *testing.T) {
+	r := learningRig(t)
+	r.put("/a", "text/plain", "one")
+	r.do("GET", "/api/v1/sources/a/why", nil).is(404)
+	r.do("POST", "/api/v1/sources", map[string]any{"id": "a", "url": r.origin.URL + "/a", "paused": true, "min_gap": "1h", "max_gap": "2h"}).is(201)
+	if got := r.do("GET", "/api/v1/sources/a/why", nil).is(503); !strings.Contains(string(got.Body), "freshet serve") {
+		t.Errorf("without a daemon at work the answer is %s", got.Body)
+	}
+	r.run()
+	var w web.Why
+	r.do("GET", "/api/v1/sources/a/why", nil).is(200).into(&w)
+	if w.Hold.Kind != "paused" || !w.Next.IsZero() || !w.LastSeen.IsZero() || w.Outlook == nil || w.Outlook.RatePerDay.Mean <= 0 {
+		t.Errorf("a paused source that was never seen is told as %+v with %+v", w, w.Outlook)
+	}
+	if !strings.HasPrefix(w.Sentence, r.origin.URL+"/a has never been seen. Sources like it change about ") {
+		t.Errorf("it is said that %q", w.Sentence)
+	}
+	if o := r.poll("a"); o.Result != "first" {
+		t.Fatalf("the first poll found %+v", o)
+	}
+	r.do("PATCH", "/api/v1/sources/a", map[string]any{"paused": false}).is(200)
+	w = web.Why{}
+	r.do("GET", "/api/v1/sources/a/why", nil).is(200).into(&w)
+	wait := w.Hold.Until.Sub(w.LastSeen).Round(time.Minute)
+	if w.Hold.Kind != "min_gap" || wait != time.Hour || w.LastSeen.IsZero() || time.Duration(w.MaxGap) != 2*time.Hour {
+		t.Errorf("after its first poll the source is told as %+v", w)
+	}
+	if w.Deadline.Sub(w.Hold.Until).Round(time.Minute) != time.Hour || w.Next.IsZero() || w.Next.Before(w.Hold.Until) || w.Next.After(w.Deadline) {
+		t.Errorf("the next poll is expected at %v, want it between %v and %v", w.Next, w.Hold.Until, w.Deadline)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	r := learningRig(t).run()
+	for _, name := range []string{"a", "b"} {
+		r.put("/"+name, "text/plain", "one")
+		r.do("POST", "/api/v1/sources", map[string]any{"id": name, "url": r.origin.URL + "/" + name, "tags": []string{"both", name}, "min_gap": "1ms"}).is(201)
+		r.poll(name)
+	}
+	for n := range 5 {
+		r.put("/a", "text/plain", fmt.Sprint("version ", n))
+		r.poll("a")
+		r.poll("b")
+	}
+	var n web.Numbers
+	r.do("GET", "/api/v1/numbers", nil).is(200).into(&n)
+	// The policy polls, too, so there may be more.
+	if n.All.Sources != 2 || n.All.Captured < 4.9 || n.All.Captured > 5.1 || n.All.Happened < n.All.Captured || n.All.Polls < 9.9 {
+		t.Errorf("after five changes of one of two sources the numbers are %+v", n.All)
+	}
+	if s := n.All.Share; !(0 < s.Low && s.Low <= s.Mean && s.Mean <= s.High && s.High <= 1) || n.All.Missed.Low > n.All.Missed.High {
+		t.Errorf("the share is %+v and %+v are missed", s, n.All.Missed)
+	}
+	polls := 0.0
+	for _, bin := range n.Calibration.Bins {
+		polls += bin.Polls
+		if bin.Said < bin.From || bin.Said > bin.To {
+			t.Errorf("polls said to find a change with a chance of %v to %v were said %v", bin.From, bin.To, bin.Said)
+		}
+	}
+	if polls < 10 {
+		t.Errorf("%v polls were counted, want all that came after the first of each source", polls)
+	}
+
+	by := func(query string) (names []string) {
+		var n web.Numbers
+		r.do("GET", "/api/v1/numbers?"+query, nil).is(200).into(&n)
+		for _, g := range n.Groups {
+			names = append(names, g.Name)
+		}
+		if n.LeftOff > 0 {
+			names = append(names, fmt.Sprint(n.LeftOff, " more"))
+		}
+		return names
+	}
+	host := strings.TrimPrefix(r.origin.URL, "http://")
+	for query, want := range map[string][]string{
+		"by=source":                {"a", "b"},
+		"by=source&limit=1":        {"a", "1 more"},
+		"by=host":                  {host},
+		"by=source&tag=b":          {"b"},
+		"by=source&host=" + host:   {"a", "b"},
+		"by=source&host=elsewhere": nil,
+	} {
+		if got := by(query); !cmp.Equal(got, want) {
+			t.Errorf("%s gives %v, want %v", query, got, want)
+		}
+	}
+	if got := by("by=tag"); len(got) != 3 || got[2] != "b" {
+		t.Errorf("by tag there are %v, want that of the source that never changed last", got)
+	}
+	r.do("GET", "/api/v1/numbers?by=moon", nil).is(422)
+
+	var st web.Status
+	r.do("GET", "/api/v1/status", nil).is(200).into(&st)
+	if st.Numbers == nil || st.Numbers.Share.Mean <= 0 || st.Numbers.Share.High > 1 {
+		t.Errorf("the status has the numbers %+v", st.Numbers)
+	}
+	metrics := string(r.do("GET", "/metrics", nil).is(200).Body)
+	for _, want := range []string{
+		`freshet_captured_share{bound="low"} 0`, `freshet_captured_share{bound="mean"} `, "\nfreshet_expected_delay_seconds ", "\nfreshet_freshness_ratio ",
+		"\nfreshet_age_seconds ", `freshet_calibration_polls{said="0.9"} `, `freshet_calibration_chance{said="0.0"} `, `freshet_calibration_found{said="0.3"} `,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics have no %s", strings.TrimSpace(want))
+		}
+	}
+}
+
+func TestNoNumbers(t *testing.T) {
+	r := newRig(t).run()
+	if got := r.do("GET", "/api/v1/numbers", nil).is(501); !strings.Contains(string(got.Body), "policy auto") {
+		t.Errorf("where nothing is learnt the answer is %s", got.Body)
+	}
+	var st web.Status
+	r.do("GET", "/api/v1/status", nil).is(200).into(&st)
+	if st.Numbers != nil || strings.Contains(string(r.do("GET", "/metrics", nil).is(200).Body), "freshet_captured_share") {
+		t.Errorf("where nothing is learnt there are numbers: %+v", st.Numbers)
+	}
+}
