@@ -170,7 +170,7 @@ func (m *mind) forget(turns float64) {
 func (m *mind) foresee(g *grid, prior *spread, mass float64, world *[memories]float64) (chances [memories]float64, mixed float64) {
 	var stays spread
 	for i, rate := range g {
-		stays[i] = math.Exp(-rate * mass)
+		stays[i] = exp(-rate * mass)
 	}
 	weights := m.weights(world)
 	for k := range m.of {

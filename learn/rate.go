@@ -76,7 +76,7 @@ func (l *likelihood) weigh(prior *spread) (q spread) {
 	for i, x := range l {
 		w := prior[i]
 		if x != 0 {
-			w *= math.Exp(float64(x))
+			w *= exp(float64(x))
 		}
 		q[i] = w
 		sum += w

@@ -1,0 +1,4 @@
+package learn
+
+// Exp is exp.
+var Exp = exp
