@@ -291,7 +291,7 @@ func (p *Priced) admit(slot freshet.Slot, n int) {
 	p.withdraw(slot)
 	p.held = append(p.held, slot)
 	page := &p.pages[slot]
-	if page.turn == p.reached || page.met == p.reached {
+	if page.met == p.reached {
 		return
 	}
 	page.met = p.reached

@@ -86,7 +86,7 @@ func (f *foresight) solve(v *Value, factor, price float64, s steadyPlan) view {
 		gain = factor * f.gain(0, f.now)
 	}
 	w := view{gain: gain, advantage: gain - price + f.best[f.now] - later}
-	w.wake = max(f.ends[f.nearer(due, factor, price, later, w.advantage)], f.ends[f.now]+1)
+	w.wake = max(f.ends[f.nearer(factor, price, later, w.advantage)], f.ends[f.now]+1)
 	w.polls = f.polls(due, w.advantage >= 0)
 	return w
 }
@@ -94,7 +94,7 @@ func (f *foresight) solve(v *Value, factor, price float64, s steadyPlan) view {
 // nearer returns the cell at the end of which the advantage of a poll will have
 // come half way to nothing, if there is none until then; the last, if it does
 // not; and the present one, if it has.
-func (f *foresight) nearer(due int, factor, price, later, advantage float64) int {
+func (f *foresight) nearer(factor, price, later, advantage float64) int {
 	if advantage >= 0 {
 		return f.now
 	}
@@ -105,7 +105,7 @@ func (f *foresight) nearer(due int, factor, price, later, advantage float64) int
 		} else {
 			gain = f.keep[b]*gain + f.own[b]
 		}
-		if b == due || factor*gain-price+f.best[b]-later >= advantage/2 {
+		if factor*gain-price+f.best[b]-later >= advantage/2 {
 			return b
 		}
 	}

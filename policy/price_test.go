@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -178,6 +179,27 @@ func TestPricedWaitsForAPeak(t *testing.T) {
 	theirs, _ := w.utility(w.run(w.wic()))
 	if best := w.optimum(); !agrees(ours, best, 1e-9) || ours < theirs {
 		t.Errorf("captured %v, and WIC %v, of %v", ours, theirs, best)
+	}
+}
+
+// Of many sources only some are looked at in an instant, and yet none is missed
+// whose worth has risen since its last look, be it below the price: here there
+// are polls over for such.
+func TestPricedSeesWhatRises(t *testing.T) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	pi := make(pis, 120)
+	for i := range pi {
+		peak, minute := 0.1+0.3*draw.Float64(), draw.IntN(60)
+		for j := range 180 {
+			z := float64((j+90-minute)%60-30) / 1.5
+			pi[i] = append(pi[i], 0.002+peak*math.Exp(-z*z/2))
+		}
+	}
+	w := newWicWorld(pi, nil, 4, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5})
+	ours, _ := w.utility(w.run(policy.NewPriced(policy.PricedConfig{Start: noon, Estimator: pi, Polls: 4})))
+	theirs, _ := w.utility(w.run(w.wic()))
+	if ours < 1.01*theirs {
+		t.Errorf("captured %v, and WIC %v", ours, theirs)
 	}
 }
 
