@@ -57,7 +57,7 @@ func TestShareBounds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		captured := rapid.Float64Range(0, 1e6).Draw(rt, "captured")
 		tally := freshet.Tally{
-			Captured: captured, Happened: captured + rapid.Float64Range(0, 1e6).Draw(rt, "missed"),
+			Captured: captured, Happened: captured + rapid.Float64Range(1e-6, 1e6).Draw(rt, "missed"),
 			Variance: math.Exp(rapid.Float64Range(-10, 20).Draw(rt, "variance")),
 		}
 		s := tally.Share()
