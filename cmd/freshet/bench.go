@@ -42,7 +42,8 @@ type benchRig struct {
 type benchPlan struct {
 	sources, hosts, workers int
 	changed                 float64 // share of requests that find a new version
-	dir                     string  // where the data goes; "" means the system's place for such things
+	policy                  string
+	dir                     string // where the data goes; "" means the system's place for such things
 }
 
 // openRig starts a server and puts a daemon over its pages, which does nothing
@@ -61,7 +62,7 @@ func (p *program) openRig(ctx context.Context, plan benchPlan) (_ *benchRig, err
 		return nil, fmt.Errorf("make a place to work: %w", err)
 	}
 	s := p.defaults()
-	s.data, s.fetch.Allow = r.data, []netip.Prefix{loopback}
+	s.data, s.policy, s.fetch.Allow = r.data, plan.policy, []netip.Prefix{loopback}
 	s.limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.workers}, Workers: plan.workers, Budget: closed}
 	if r.node, err = openNode(ctx, nodeConfig{settings: s, tick: time.Second}); err != nil {
 		return nil, err

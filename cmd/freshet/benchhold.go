@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/policy"
 	"freshet/sched"
 )
 
@@ -45,6 +46,9 @@ shorter the stretch (30000/m loses less than 500/s).`,
 			if b.budget, err = sched.ParseBudget(rate); err != nil {
 				return wrongFlag("rate", reason(err))
 			}
+			if err := wrongFlag("policy", setPolicy(new(settings), b.plan.policy)); err != nil {
+				return err
+			}
 			return b.run(cmd.Context())
 		},
 	}
@@ -54,6 +58,7 @@ shorter the stretch (30000/m loses less than 500/s).`,
 	flags.IntVar(&b.plan.workers, "concurrency", 64, "polls at once")
 	flags.Float64Var(&b.plan.changed, "changed", 0.1, "share of polls that find a new version")
 	flags.StringVar(&rate, "rate", "500/s", "polls to make")
+	flags.StringVar(&b.plan.policy, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
 	flags.Var((*lengthFlag)(&b.length), "for", "how long")
 	flags.Var((*lengthFlag)(&b.every), "every", "time between two reports")
 	flags.StringVar(&b.plan.dir, "dir", "", "where to keep the data meanwhile")
@@ -99,7 +104,7 @@ func (b *holdBench) run(ctx context.Context) (err error) {
 func (b *holdBench) hold(ctx context.Context, rig *benchRig) error {
 	rig.spend(b.budget)
 	if !b.json {
-		fmt.Fprintf(b.out, "%d sources, %s, for %s; a share of %g changed\n", b.plan.sources, rate(b.budget), formatDuration(b.length), b.plan.changed)
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; a share of %g changed\n", b.plan.sources, rate(b.budget), formatDuration(b.length), b.plan.policy, b.plan.changed)
 		fmt.Fprintln(b.out, " TIME  POLLS/S  BEHIND  FAILED  CAPTURED  MOST LATE  UNDER WAY       RSS  GOROUTINES     STORE  CPU")
 	}
 	m := holdMeter{rig: rig, budget: b.budget, began: time.Now(), cpu: cpuTime()}

@@ -30,7 +30,7 @@ type pollBench struct {
 }
 
 func (p *program) benchPoll() *cobra.Command {
-	b := pollBench{program: p, length: 10 * time.Second}
+	b := pollBench{program: p, length: 10 * time.Second, plan: benchPlan{policy: "uniform"}}
 	cmd := &cobra.Command{
 		Use:   "poll",
 		Short: "Measure polls a second and the CPU time of a poll, beside a bare loop",
@@ -41,7 +41,10 @@ that have changed at every poll (200).
 Beside the daemon a bare net/http loop with the same concurrency asks the same
 server: it does nothing with a 304, and hashes the body of a 200 with SHA-256.
 The two take turns, so that whatever else goes on in the machine hits both; the
-median of the rounds is reported.`,
+median of the rounds is reported.
+
+The policy is uniform, because auto looks at a page no more than once a second;
+what learning from a poll costs is counted all the same.`,
 		Example: "  freshet bench poll\n  freshet bench poll --sources 10000 --concurrency 16 --for 5s --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
