@@ -26,8 +26,8 @@ import (
 // For overwrite and append with uniform or exponential urgency, bounded by a
 // window or not, both are closed forms, and for last:Z with uniform urgency they
 // are sums of Z terms at most. For all other pairs they are sums over a few ages,
-// as many as tau has binary digits, with an error of about a thousandth. Nothing
-// is allocated. Make one with NewValue, once for all sources that are alike in
+// as many as tau has binary digits, with an error of about a thousandth, and of a
+// hundredth for last:Z. Nothing is allocated. Make one with NewValue, once for all sources that are alike in
 // life and urgency.
 type Value struct {
 	form  valueForm

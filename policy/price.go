@@ -257,8 +257,8 @@ const (
 
 // gather puts into line the sources whose time for a look has come, and those
 // that the last look showed to be the best of all others, and reports whether
-// there were any. What a source is worth falls between looks if it does not rise
-// to be due, so those that were worth little then are worth little now.
+// there were any. A source is looked at again before its worth has risen by
+// much, so those that were worth little then are worth little now.
 func (p *Priced) gather(n int) bool {
 	from := len(p.line)
 	for {
