@@ -71,14 +71,17 @@ func (t Tally) Share() Range {
 	// What is uncertain is how many were missed: log-normal, so that it stays
 	// above zero and has the mean and the variance that are thought.
 	missed := max(0, t.Happened-t.Captured)
-	if missed == 0 {
+	switch {
+	case missed == 0:
 		return Range{Mean: 1, Low: 1, High: 1}
+	case t.Captured == 0:
+		return Range{}
 	}
 	const z = 1.6449 // of the normal distribution, for nine in ten
 	spread := math.Sqrt(math.Log1p(t.Variance / (missed * missed)))
-	middle := missed * math.Exp(-spread*spread/2)
-	of := func(missed float64) float64 { return t.Captured / (t.Captured + missed) }
-	return Range{Mean: of(missed), Low: of(middle * math.Exp(z*spread)), High: of(middle * math.Exp(-z*spread))}
+	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
+	middle := -spread * spread / 2
+	return Range{Mean: of(1), Low: min(of(1), of(math.Exp(middle+z*spread))), High: max(of(1), of(math.Exp(middle-z*spread)))}
 }
 
 // MeanDelay returns the expected time between a change and its capture.

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"freshet"
@@ -43,6 +44,8 @@ type Auto struct {
 	usual  usual
 	rank   ranking
 	margin margin
+	jitter float64
+	draw   *rand.Rand
 }
 
 // An AutoConfig says how Auto sees time. The zero AutoConfig works.
@@ -51,6 +54,11 @@ type AutoConfig struct {
 	Instant time.Duration // by which lives and urgencies count; zero means a minute
 	Tick    time.Duration // by which is learnt and decided; zero means an instant
 	Polls   float64       // budget an instant, until it shows; zero means one
+
+	// Jitter blurs what polls are worth by this share, by chance: runs that
+	// differ in the seed alone then show what is luck in a result.
+	Jitter float64
+	Seed   uint64
 }
 
 // NewAuto returns an Auto that has learnt nothing.
@@ -63,6 +71,8 @@ func NewAuto(c AutoConfig) *Auto {
 		every:   c.Instant,
 		kinds:   map[gainKey]int32{},
 		reached: -1,
+		jitter:  c.Jitter,
+		draw:    rand.New(rand.NewPCG(c.Seed, 1)),
 	}
 }
 
@@ -136,6 +146,9 @@ func (a *Auto) value(now time.Time) {
 	instants := float64(a.grid.length) / float64(a.every)
 	for slot, expected := range a.wait {
 		a.worth[slot] = a.of(slot, expected, a.gaps[slot]*instants)
+		if a.jitter > 0 {
+			a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
+		}
 	}
 }
 

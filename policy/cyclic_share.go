@@ -83,6 +83,8 @@ type pollBid struct {
 
 	polls int     // that it has
 	gain  float64 // of one more
+
+	least, most int // polls that it is known to get while prices are tried
 }
 
 // saves returns what the n-th poll is worth.
@@ -93,13 +95,14 @@ func (b *pollBid) saves(n int) float64 {
 	return (b.misses(n-1) - b.misses(n)) * b.page.value
 }
 
-// worth returns how many polls are worth a price each.
+// worth returns how many polls are worth a price each, if that is known to lie
+// between the least and the most.
 func (b *pollBid) worth(price float64) int {
 	if b.history.Pages == nil {
-		return sort.Search(b.period, func(n int) bool { return b.saves(n+1) < price })
+		return b.least + sort.Search(b.most-b.least, func(n int) bool { return b.saves(b.least+n+1) < price })
 	}
-	n := 0
-	for n < b.period && b.saves(n+1) >= price {
+	n := b.least
+	for n < b.most && b.saves(n+1) >= price {
 		n++
 	}
 	return n
@@ -169,17 +172,27 @@ func (a *pollAuction) sell(polls float64, settle func(*pollBid)) {
 func (a *pollAuction) open(polls float64) (given float64) {
 	low, high := 0.0, 0.0
 	for _, b := range a.bids {
+		b.least, b.most = 0, b.period
 		high = max(high, 2*b.saves(1))
 	}
 	for range 40 {
 		mid := (low + high) / 2
-		if a.demand(mid) > polls {
-			low = mid
-		} else {
+		dear := a.demand(mid) <= polls
+		for _, b := range a.bids { // a lower price brings no fewer, and a higher one no more
+			if dear {
+				b.least = b.polls
+			} else {
+				b.most = b.polls
+			}
+		}
+		if dear {
 			high = mid
+		} else {
+			low = mid
 		}
 	}
 	for _, b := range a.bids {
+		b.polls = 0
 		if high > 0 { // otherwise no poll is worth anything
 			b.polls = b.worth(high)
 		}
@@ -193,7 +206,8 @@ func (a *pollAuction) open(polls float64) (given float64) {
 // demand returns how many polls an instant are worth a price.
 func (a *pollAuction) demand(price float64) (polls float64) {
 	for _, b := range a.bids {
-		polls += float64(b.worth(price)) / float64(b.period)
+		b.polls = b.worth(price)
+		polls += float64(b.polls) / float64(b.period)
 	}
 	return polls
 }

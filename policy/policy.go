@@ -78,7 +78,7 @@ func build(name string, at Setting, o *options) freshet.Policy {
 	case "round-robin":
 		return &RoundRobin{}
 	case "auto":
-		return NewAuto(AutoConfig{Start: at.Start, Instant: at.Instant, Tick: at.Tick, Polls: at.Polls})
+		return NewAuto(AutoConfig{Start: at.Start, Instant: at.Instant, Tick: at.Tick, Polls: at.Polls, Jitter: o.number("jitter", 0), Seed: at.Seed})
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})
 	case "price":
