@@ -24,7 +24,7 @@ func (l *Learner) advance(x float64) {
 
 // begin enters the first tick. Forecasts made before it leave no trace.
 func (l *Learner) begin(tick int64) {
-	l.began, l.open = true, tick
+	l.began, l.open, l.scale.from = true, tick, float64(tick)
 	for _, s := range l.sites {
 		s.upto = 0
 	}
@@ -41,6 +41,7 @@ func (l *Learner) begin(tick int64) {
 // silence, or a clock that was set back.
 func (l *Learner) jump(tick int64) {
 	skipped := float64(max(0, tick-l.open))
+	l.scale.from += float64(min(0, tick-l.open)) // what was counted before counts as it did
 	for slot := range l.pages {
 		if p := &l.pages[slot]; p.site != nil {
 			p.mass += max(0, float64(tick)-max(p.last, float64(l.open)))
@@ -58,6 +59,7 @@ func (l *Learner) jump(tick int64) {
 		l.phases[int(uint64(t)%window)] = l.clock.phase(t)
 	}
 	l.enter(tick)
+	l.fade()
 }
 
 // close ends the tick under way.
@@ -76,6 +78,7 @@ func (l *Learner) close() {
 	}
 	l.pace += (l.polls - l.pace) / paceMemory
 	l.polls = 0
+	l.fade()
 	l.renewPriors()
 }
 

@@ -137,10 +137,10 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.leave(slot)
 	} else {
 		l.minds[slot], l.own[slot], l.counts[slot] = mind{}, nil, count{}
-		p.kind = unseen
-		p.last = l.clock.at(now)
+		*p = page{kind: unseen, last: l.clock.at(now)}
 		if !since.IsZero() {
-			p.kind, p.last = 0, l.clock.at(since)
+			p.kind = 0
+			p.last = min(p.last, l.clock.at(since)) // a clock may have been wrong, but nothing is seen ahead of its time
 		}
 	}
 	l.counts[slot].life = s.Life

@@ -93,7 +93,6 @@ func (l *Learner) encode(c *codec) {
 		l.ownShape[i] = int(n)
 	}
 	c.float(&l.scale.from)
-	c.flag(&l.scale.set)
 	for i := range l.reliability {
 		bin := &l.reliability[i]
 		c.float(&bin.Polls)
@@ -154,8 +153,7 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	}
 	c.float32s(m.mix[:])
 	c.float32s(m.rate[:])
-	n := &l.counts[slot]
-	for _, x := range []*float32{&n.polls, &n.captured, &n.happened, &n.variance, &n.delay, &n.watched, &n.stale, &n.oldAge} {
+	for _, x := range l.counts[slot].all() {
 		c.float32(x)
 	}
 	has := l.own[slot] != nil

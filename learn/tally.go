@@ -18,15 +18,34 @@ type count struct {
 type tallyScale struct {
 	half float64 // ticks in which the weight doubles
 	from float64 // the moment at which it was 1
-	set  bool
 }
 
 // at returns the weight at x.
-func (s *tallyScale) at(x float64) float64 {
-	if !s.set {
-		s.from, s.set = x, true
+func (s *tallyScale) at(x float64) float64 { return math.Exp2((x - s.from) / s.half) }
+
+// doublings is how often the weight doubles before everything is weighed anew:
+// a square of seconds has to fit in a count beside it.
+const doublings = 32
+
+// fade makes what is counted smaller, once the weight of what is new has grown
+// so much that it would not fit in a count before long.
+func (l *Learner) fade() {
+	n := math.Floor((float64(l.open) - l.scale.from) / l.scale.half / doublings)
+	if n < 1 {
+		return
 	}
-	return math.Exp2((x - s.from) / s.half)
+	l.scale.from += n * doublings * l.scale.half
+	by := float32(math.Exp2(-n * doublings))
+	for i := range l.counts {
+		for _, x := range l.counts[i].all() {
+			*x *= by
+		}
+	}
+}
+
+// all returns everything that is counted.
+func (c *count) all() [8]*float32 {
+	return [...]*float32{&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge}
 }
 
 // add counts a poll that saw a source after so many seconds, when so many
