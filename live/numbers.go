@@ -103,10 +103,10 @@ func (d *Daemon) Overall(ctx context.Context) (Numbers, error) {
 // Numbers returns how well sources are captured.
 func (d *Daemon) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	switch {
-	case d.cfg.Learner == nil:
-		return Numbers{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	case !d.running.Load():
 		return Numbers{}, notRunning()
+	case d.cfg.Learner == nil:
+		return Numbers{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	}
 	var n Numbers
 	var counts []counted

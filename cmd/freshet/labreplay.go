@@ -16,6 +16,8 @@ type labReplay struct {
 	labSetting
 	store   storeFlags
 	picture pictureFlags
+	honest  bool   // hold what is said of polls against the truth
+	plot    string // file for a picture of that
 	json    bool
 }
 
@@ -32,9 +34,10 @@ func (p *program) labReplay() *cobra.Command {
 The budget is polls an instant. A fraction is a rate: what is left over is
 carried, up to one instant's worth and at least one poll.
 
-` + estimateHelp + evidenceHelp + fromStoreHelp,
+` + estimateHelp + evidenceHelp + calibrationHelp + fromStoreHelp,
 		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
 			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html\n" +
+			"  freshet lab replay --trace feeds.csv --policy auto --budget 8 --calibration --plot calibration.svg\n" +
 			"  freshet lab replay --from-store --policy frequency --days 14",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,6 +70,8 @@ carried, up to one instant's worth and at least one poll.
 	r.store.register(flags)
 	r.labSetting.register(flags)
 	flags.BoolVar(&r.limit, "limit", false, "hold the score against what was possible at all")
+	flags.BoolVar(&r.honest, "calibration", false, "hold the chances and the share captured that a learner says against the truth")
+	flags.StringVar(&r.plot, "plot", "", "draw the calibration into this SVG file")
 	r.picture.register(flags)
 	jsonFlag(cmd, &r.json)
 	return cmd
@@ -81,6 +86,11 @@ func (r *labReplay) run(ctx context.Context, t *labTrace, policy string, budget 
 	if r.picture.wanted() {
 		curve = newCaptureCurve(t)
 		o.Look = curve.look
+	}
+	var held *calibration
+	if r.honest || r.plot != "" {
+		held = newCalibration(t, budget)
+		r.follow, o.Look = held.follow, both(o.Look, held.look)
 	}
 	result, err := r.try(ctx, t, policy, budget, o)
 	ends()
@@ -100,6 +110,14 @@ func (r *labReplay) run(ctx context.Context, t *labTrace, policy string, budget 
 			return err
 		}
 	}
+	if held != nil {
+		result.Calibration = held.figures(result.Score)
+		if r.plot != "" {
+			if err := result.Calibration.draw(r.plot, fmt.Sprintf("%s on %s: chances said and found", result.Policy, t.name())); err != nil {
+				return err
+			}
+		}
+	}
 	if t.recorded != nil {
 		result.Recorded = t.recorded.figures()
 		result.Recorded.Score = &t.recorded.score
@@ -107,10 +125,29 @@ func (r *labReplay) run(ctx context.Context, t *labTrace, policy string, budget 
 	if r.json {
 		return r.printJSON(result)
 	}
-	if err := r.report(result); err != nil || t.recorded == nil {
+	if err := r.report(result); err != nil {
 		return err
 	}
+	if result.Calibration != nil {
+		if err := result.Calibration.report(r.program); err != nil {
+			return err
+		}
+	}
+	if t.recorded == nil {
+		return nil
+	}
 	return t.recorded.report(r.program, t.grid)
+}
+
+// both shows polls to two, of which the first may be nil.
+func both(a, b func(page, instant int, changed bool)) func(page, instant int, changed bool) {
+	if a == nil {
+		return b
+	}
+	return func(page, instant int, changed bool) {
+		a(page, instant, changed)
+		b(page, instant, changed)
+	}
 }
 
 // report shows one trial to people.

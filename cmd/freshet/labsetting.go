@@ -97,6 +97,8 @@ type labSetting struct {
 	seed     uint64
 	scale    bool
 	limit    bool
+
+	follow func(freshet.Policy) freshet.Policy // looks over a policy's shoulder; may be nil
 }
 
 func (l *labSetting) register(set *pflag.FlagSet) {
@@ -175,6 +177,9 @@ func (l *labSetting) policy(t *labTrace, name string, budget float64) (freshet.P
 	p, err := policy.New(name, policy.Setting{
 		Start: g.Start, Instant: g.Instant, Polls: budget, Estimator: e, Scale: l.scale, Seed: l.seed,
 	})
+	if err == nil && l.follow != nil {
+		p = l.follow(p)
+	}
 	return p, flagFault(err)
 }
 

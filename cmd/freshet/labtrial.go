@@ -25,6 +25,8 @@ type trial struct {
 	lab.Score
 	*trialLimit // nil if it was not asked for
 
+	Calibration *calibrationFigures `json:"calibration,omitempty"` // nil if it was not asked for
+
 	Recorded *recordedFigures `json:"recorded,omitempty"` // of a history that a daemon recorded
 }
 

@@ -31,11 +31,15 @@ by its id, its name or its URL.`,
 		if asJSON {
 			return p.printJSON(s)
 		}
-		return p.printSource(s)
+		next, err := c.nextInWords(ctx, s.ID, time.Now())
+		if err != nil {
+			return err
+		}
+		return p.printSource(s, next)
 	}), 1)
 }
 
-func (p *program) printSource(s web.Source) error {
+func (p *program) printSource(s web.Source, next string) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	line := func(name, value string) {
 		if value != "" && value != "0s" && value != "0" {
@@ -83,6 +87,7 @@ func (p *program) printSource(s web.Source) error {
 	if !st.NotBefore.IsZero() {
 		line("not before", st.NotBefore.Local().Format(time.DateTime))
 	}
+	line("next poll", next)
 	line("polls", fmt.Sprint(st.Polls))
 	line("version", fmt.Sprint(st.Version))
 	line("changes", fmt.Sprint(st.Changes))

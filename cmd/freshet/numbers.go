@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"freshet/web"
+)
+
+// A numbering is one run of the verb "numbers".
+type numbering struct {
+	*program
+	by, tag, host string
+	limit         int
+	calibration   bool
+	json          bool
+}
+
+const numbersHelp = `Show how well sources are captured: the share of their changes that polls have
+seen, how late, and how fresh the copies are. With --by also for each tag, host
+or source, those first that missed most.
+
+A poll shows that a source has changed since it was last seen, but neither how
+often nor when, so all of this is estimated. Nine times in ten the truth is
+expected within the range that is given. What is a week old counts half. With
+--calibration: how far the chances said of polls came true.`
+
+func (p *program) numbers() *cobra.Command {
+	n := numbering{program: p}
+	cmd := &cobra.Command{
+		Use:   "numbers",
+		Short: "Show how well sources are captured, and what was missed",
+		Long:  numbersHelp,
+		Example: "  freshet numbers\n" +
+			"  freshet numbers --by tag\n" +
+			"  freshet numbers --by source --host example.com --limit 20\n" +
+			"  freshet numbers --calibration --json",
+		Args: takes(0, 0),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&n.by, "by", "", "also show each tag, host or source")
+	flags.StringVar(&n.tag, "tag", "", "only sources with this tag")
+	flags.StringVar(&n.host, "host", "", "only sources of this host")
+	flags.IntVar(&n.limit, "limit", 100, "show at most so many tags, hosts or sources")
+	flags.BoolVar(&n.calibration, "calibration", false, "show how far the chances said of polls came true")
+	jsonFlag(cmd, &n.json)
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, _ []string) error { return n.run(ctx, c) })
+}
+
+// run asks, and shows the answer.
+func (n *numbering) run(ctx context.Context, c *client) error {
+	q := url.Values{"limit": {strconv.Itoa(n.limit)}}
+	for name, value := range map[string]string{"by": n.by, "tag": n.tag, "host": n.host} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	var answer web.Numbers
+	if err := c.get(ctx, "/numbers", q, &answer); err != nil {
+		return err
+	}
+	if n.json {
+		return n.printJSON(answer)
+	}
+	return n.show(answer)
+}
+
+// show prints an answer for people.
+func (n *numbering) show(a web.Numbers) error {
+	paint := palette(n.colours(n.out))
+	say := func(format string, args ...any) { fmt.Fprintf(n.out, format+"\n", args...) }
+	if a.All.Sources == 0 {
+		say("no source is polled; add one with freshet add URL")
+		return nil
+	}
+	say("%s", paint.bold(capturedInWords(a.All)))
+	say("%s", missedInWords(a.All))
+	say("copies were up to date %s of the time, and out of date for %s on average", percent(a.All.Freshness), late(a.All.Age))
+	say("%s; about %s changes wait to be seen", sourcesInWords(a.All), rough(a.All.Waiting))
+	price := ""
+	if a.Price > 0 {
+		price = ", and a poll has to be worth " + rough(a.Price)
+	}
+	say("the budget is %s, of which %s is spent%s", a.Budget, percent(a.BudgetUsed), price)
+	if len(a.Calibration.Bins) > 0 {
+		say("the chances said of polls were off by %.1f points on average", 100*a.Calibration.Gap)
+	}
+	if err := n.showGroups(a, paint); err != nil {
+		return err
+	}
+	return n.showCalibration(a.Calibration, paint)
+}
+
+// capturedInWords says what was captured.
+func capturedInWords(c web.Captured) string {
+	if c.Happened < 0.5 {
+		return "no change has been seen yet"
+	}
+	return fmt.Sprintf("%s of changes captured (%s to %s), %s late on average",
+		percent(c.Share.Mean), percent(c.Share.Low), percent(c.Share.High), late(c.Delay))
+}
+
+// missedInWords says what was missed.
+func missedInWords(c web.Captured) string {
+	whole := func(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
+	if c.Missed.High < 0.5 {
+		return "as far as can be told none came and went unseen"
+	}
+	return fmt.Sprintf("about %s of %s changes, between %s and %s, came and went unseen",
+		whole(c.Missed.Mean), whole(c.Happened), whole(c.Missed.Low), whole(c.Missed.High))
+}
+
+// sourcesInWords says how many sources that is about.
+func sourcesInWords(c web.Captured) string {
+	words := counted(c.Sources, "source")
+	if c.Unseen > 0 {
+		words += fmt.Sprintf(", of which %d not seen yet", c.Unseen)
+	}
+	return fmt.Sprintf("%s, seen by %s polls of late", words, rough(c.Polls))
+}
+
+func (n *numbering) showGroups(a web.Numbers, paint palette) error {
+	if len(a.Groups) == 0 {
+		return nil
+	}
+	fmt.Fprintln(n.out)
+	head := map[string]string{"tag": "TAG", "host": "HOST", "source": "SOURCE"}[n.by]
+	t := table{head: []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "POLLS", "WAITING"}}
+	for _, g := range a.Groups {
+		name := plain(harmless(g.Name))
+		if name.text == "" {
+			name = cell{"(no tag)", paint.dim}
+		}
+		captured, between := percent(g.Share.Mean), percent(g.Share.Low)+" to "+percent(g.Share.High)
+		if g.Happened == 0 {
+			captured, between = "-", "-"
+		}
+		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(rough(math.Round(10*g.Missed.Mean)/10)),
+			plain(late(g.Delay)), plain(percent(g.Freshness)), plain(late(g.Age)), plain(rough(g.Polls)), plain(rough(g.Waiting)))
+	}
+	if err := t.write(n.out, paint); err != nil {
+		return err
+	}
+	if a.LeftOff > 0 {
+		fmt.Fprintf(n.out, "and %d more that missed less; --limit shows them\n", a.LeftOff)
+	}
+	return nil
+}
+
+func (n *numbering) showCalibration(c web.Calibration, paint palette) error {
+	if !n.calibration {
+		return nil
+	}
+	fmt.Fprintln(n.out)
+	return calibrationTable(c).write(n.out, paint)
+}
+
+// calibrationTable lines up what was said of polls and what they found.
+func calibrationTable(c web.Calibration) *table {
+	t := &table{head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
+	for _, bin := range c.Bins {
+		t.add(plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), plain(number(bin.Polls)),
+			plain(fmt.Sprintf("%.1f%%", 100*bin.Said)), plain(fmt.Sprintf("%.1f%%", 100*bin.Found)),
+			plain(fmt.Sprintf("%+.1f", 100*(bin.Found-bin.Said))))
+	}
+	return t
+}
