@@ -102,8 +102,7 @@ func learned(p *whatif.Prospect, o freshet.Outlook) {
 	}
 	p.Rate = o.Rate
 	if o.Watched >= longEnough.Seconds() && o.Happened > 0 {
-		unbend := o.Happened / o.Watched / o.Rate.Mean
-		p.Rate = freshet.Range{Mean: o.Rate.Mean * unbend, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
+		p.Rate = overTime(o)
 	}
 	// A policy that goes by a price polls as is expected here, and at once so
 	// when the budget changes. How another one polls can only be seen.
@@ -111,6 +110,20 @@ func learned(p *whatif.Prospect, o freshet.Outlook) {
 	if o.Price == 0 && o.Polls >= few {
 		p.Gap = time.Duration(o.Watched / o.Polls * float64(time.Second))
 	}
+}
+
+// overTime returns how often a source has changed, on average over its rhythm.
+// At least as often as was seen; and, if it changes at random, as much more often
+// as chance then hides from polls. If it is regular, nothing is hidden. Polls do
+// not tell which, and what they tell lies between the two.
+func overTime(o freshet.Outlook) freshet.Range {
+	random := o.Happened / o.Watched
+	unbend := random / o.Rate.Mean
+	r := freshet.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
+	if seen := o.Captured / o.Watched; seen > 0 && seen < random {
+		r.Mean, r.Low = math.Sqrt(seen*random), min(r.Low, seen)
+	}
+	return r
 }
 
 // Terms returns the terms that the present limits set.

@@ -72,3 +72,35 @@ func (b *bench) captured(t *testing.T) freshet.Cursor {
 	}
 	return last
 }
+
+// A source that changes every hour is found changed by nearly every poll. At
+// random it would change more often than is seen, and nobody can tell: what is
+// expected leaves room for both.
+func TestRegularSources(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		cfg := synth.Config{Start: start, Now: time.Now}
+		for i := range 3 {
+			cfg.Pages = append(cfg.Pages, synth.Page{ID: freshet.SourceID(fmt.Sprint("p", i)), Host: fmt.Sprint("h", i), Schedule: synth.Regular{Every: time.Hour}})
+		}
+		w := synth.New(cfg)
+		p, err := policy.New("auto", policy.Setting{Instant: time.Second, Tick: time.Minute, Polls: 2.7 / 3600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := begin(t, dir, live.Config{Fetcher: w, Policy: p, Limits: sched.Limits{Budget: sched.Budget{Polls: 2.7, Per: time.Hour}}}, w.Sources()...)
+		defer b.stop()
+		time.Sleep(60 * time.Hour)
+		synctest.Wait()
+		all, err := b.Prospects(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const truth = 1.0 / 3600
+		for _, p := range all {
+			t.Logf("%s changes %.2f times an hour (%.2f to %.2f)", p.ID, p.Rate.Mean/truth, p.Rate.Low/truth, p.Rate.High/truth)
+			if p.Rate.Low > truth || p.Rate.High < truth || p.Rate.Mean > 2.5*truth {
+				t.Errorf("%s changes every hour, and is thought to do so %.2f times an hour (%.2f to %.2f)", p.ID, p.Rate.Mean/truth, p.Rate.Low/truth, p.Rate.High/truth)
+			}
+		}
+	})
+}
