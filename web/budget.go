@@ -32,7 +32,7 @@ type Budget struct {
 // An Estimate is a number and how far it can be trusted.
 type Estimate struct {
 	Mean float64 `json:"mean"`
-	Low  float64 `json:"low" doc:"Nine times in ten it is expected above this"`
+	Low  float64 `json:"low" doc:"Nine times in ten it is expected above this, if sources change at random"`
 	High float64 `json:"high" doc:"and below this"`
 }
 
@@ -115,7 +115,7 @@ func (a *api) routeBudget(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "get-budget", Method: http.MethodGet, Path: "/api/v1/budget", Tags: []string{"program"},
 		Summary:     "Show what the budget brings and what another would",
-		Description: "Sources are taken to change at random at the rates learned from their polls, and polls to go where they are worth most. A source with a rhythm that the policy has learned is captured better than this says.",
+		Description: "Sources are taken to change at random at the rates learned from their polls, and polls to go where they are worth most. Sources with a rhythm that the policy has learned are captured better than this says, and sources that change in bursts worse.",
 	}, a.getBudget)
 }
 

@@ -10,9 +10,10 @@
 // the budget. Doubt about a rate is carried through: a source is taken to be a
 // few sources of different rates, of which nobody knows which it is.
 //
-// A source that keeps to a rhythm can be captured better than one that changes
-// at random, if the policy has learned the rhythm. So what is said here is
-// rather too low than too high.
+// Sources do not change at random. One that keeps to a rhythm can be captured
+// better than is said here, if the policy has learned the rhythm; one that
+// changes in bursts is captured worse. Neither is in the bounds, which are of the
+// rates alone. docs/budget.md has figures.
 //
 // It is plain arithmetic: no clock, no chance, the same answers to the same
 // questions.

@@ -25,7 +25,7 @@ type budgeting struct {
 
 const budgetHelp = `Show what the budget brings, from the sources' own history, and what another
 would: the share of changes captured and how late, against the polls a day, with
-where you stand. Nine times in ten the truth is expected within the shaded band.
+where you stand. The shaded band is for what is not known of the sources' rates.
 
 With --share, --delay or both: the least budget that captures that share, that
 has that mean delay, or that captures that share within that time. With --eaters:
@@ -34,8 +34,9 @@ sources would free, and bring for the others. With --levels: what each service
 level takes, what keeps it from being kept, and the max_gap that would keep it.
 
 Sources are taken to change at random, each at the rate learned from its polls,
-and polls to go where they are worth most. A source with a rhythm that the
-policy has learned is captured better than this says.`
+and polls to go where they are worth most. Sources with a rhythm that the policy
+has learned are captured better than this says, and sources that change in bursts
+worse: what comes and goes between two polls leaves no trace.`
 
 func (p *program) budget() *cobra.Command {
 	b := budgeting{program: p}
