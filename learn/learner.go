@@ -66,12 +66,13 @@ const window = 512
 // A page is what forecasts need of a source; it is kept small because a
 // decision looks at all of them.
 type page struct {
-	last float64 // when it was last seen, in ticks
-	upto float64 // where the site's clock stood then
-	mass float64 // on the page's own clock since then, up to the tick under way
-	site *site   // nil where there is no source
-	rate float32 // a tick; 0 while nothing has been seen of it
-	kind pageKind
+	last  float64 // when it was last seen, in ticks
+	upto  float64 // where the site's clock stood then
+	mass  float64 // on the page's own clock since then, up to the tick under way
+	site  *site   // nil where there is no source
+	rate  float32 // a tick; 0 while nothing has been seen of it
+	trust float32 // in the dates that it gives
+	kind  pageKind
 }
 
 // A pageKind says how far a source counts.

@@ -38,7 +38,6 @@ func (l *Learner) Observe(slot freshet.Slot, o freshet.Outcome) {
 func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
 	p, m := &l.pages[slot], &l.minds[slot]
 	s := p.site
-	changed := o.Result == freshet.Changed
 	if p.rate == 0 {
 		m.recall(&l.grid, l.priorOf(s))
 		p.rate = float32(m.mean(&l.world))
@@ -51,68 +50,87 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
 	l.observeSite(s)
 	s.at(l, max(x, float64(l.open)), nil)
 	var f vector
-	mass := l.describe(slot, x, &f)
+	see := sighting{at: x, mass: l.describe(slot, x, &f), changed: o.Result == freshet.Changed}
+	l.date(slot, o, &see)
 
 	turns := (x - p.last) * l.fair()
 	m.redraw(turns, l.priorOf(s))
-	chances, chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
+	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
-	l.reliability.add(-math.Expm1(-expected), changed)
-	l.counts[slot].add(l.scale.at(x), (x-p.last)*l.clock.seconds(), expected, l.doubt(m, p), changed)
-	l.fix.learn(&f, expected, changed)
-	l.attribute(slot, x, mass, changed)
-	m.forget(turns)
-	m.see(&l.grid, mass, changed, &chances, &l.world)
+	l.reliability.add(-math.Expm1(-expected), see.changed)
+	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), expected, l.doubt(m, p), &see)
+	l.fix.learn(&f, expected, see.changed)
+	l.attribute(slot, &see)
+	m.see(&l.grid, l.priorOf(s), &see, turns, &l.world)
 	m.recall(&l.grid, l.priorOf(s))
 	p.rate = float32(m.mean(&l.world))
 }
 
 // attribute says when what a poll saw is likely to have happened: changes go to
-// the ticks since the last poll by how likely each was to have one.
-func (l *Learner) attribute(slot freshet.Slot, x, mass float64, changed bool) {
+// the ticks since the last poll by how likely each was to have one, or to the
+// one they are dated. What is known to have been quiet counts as such.
+func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
 	p := &l.pages[slot]
 	s, own, rate := p.site, l.own[slot], float64(p.rate)
-	count := 0.0
-	if changed {
-		count = expectedIfAny(rate * mass)
-	}
-	var weights [window]float64
 	first := max(int64(math.Floor(p.last)), l.open-window+1)
-	sum := 0.0
-	for t := first; t <= l.open && float64(t) < x; t++ {
-		width := min(x, float64(t+1)) - max(p.last, float64(t))
-		w := width * l.activityAt(s, t)
-		if own != nil {
-			w *= own.at(&l.ownShape, l.phaseOf(t))
-		}
-		weights[t-first] = w
-		sum += w
-	}
-	if !(sum > 0) {
-		return
-	}
-	for t := first; t <= l.open && float64(t) < x; t++ {
+	var seen [window]float64
+	l.place(slot, see, first, &seen)
+	for t := first; t <= l.open && float64(t) < see.at; t++ {
 		ph := l.phaseOf(t)
-		width := min(x, float64(t+1)) - max(p.last, float64(t))
-		seen := count * weights[t-first] / sum
+		width := min(see.at, float64(t+1)) - max(p.last, float64(t))
+		n := seen[t-first]
 		due := rate * width * l.paceAt(s, t, ph)
 		relative := 1.0
 		if own != nil {
 			relative = own.at(&l.ownShape, ph)
-			own.addPlain(&l.ownShape, ph, seen, due)
+			own.addPlain(&l.ownShape, ph, n, due)
 		}
-		s.profile.add(&l.clock.shape, ph, seen, due*relative)
-		l.common.add(&l.clock.shape, ph, seen, due*relative)
+		s.profile.add(&l.clock.shape, ph, n, due*relative)
+		l.common.add(&l.clock.shape, ph, n, due*relative)
 		if t > l.open-span {
-			l.active.add(t, seen, due)
+			l.active.add(t, n, due)
 			if s.pulse != nil {
-				s.add(t, seen, due)
+				s.add(t, n, due)
 			}
 		}
 	}
 	s.dirty = true
 	if own != nil {
 		own.settle(&l.ownShape, nil, ownGrip)
+	}
+}
+
+// place says how many of the changes that a poll saw fell into each tick from
+// the first one on.
+func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, seen *[window]float64) {
+	p := &l.pages[slot]
+	switch {
+	case !see.changed:
+		return
+	case see.dated: // before it, as much as was expected
+		for t := first; t < see.tick; t++ {
+			seen[t-first] = float64(p.rate) * l.massOf(slot, t)
+		}
+		seen[see.tick-first] = 1
+		return
+	}
+	own, sum := l.own[slot], 0.0
+	for t := first; t <= l.open && float64(t) < see.at; t++ {
+		width := min(see.at, float64(t+1)) - max(p.last, float64(t))
+		w := width * l.activityAt(p.site, t)
+		if own != nil {
+			w *= own.at(&l.ownShape, l.phaseOf(t))
+		}
+		seen[t-first] = w
+		sum += w
+	}
+	if !(sum > 0) {
+		clear(seen[:])
+		return
+	}
+	count := expectedIfAny(float64(p.rate)*see.mass) / sum
+	for t := first; t <= l.open && float64(t) < see.at; t++ {
+		seen[t-first] *= count
 	}
 }
 
@@ -155,19 +173,9 @@ func (m *mind) redraw(turns float64, prior *spread) {
 	m.of[switching].relax(&q, prior, math.Exp(-switches*turns))
 }
 
-// forget lets the other memories fade, partly by the poll and partly by the
-// time.
-func (m *mind) forget(turns float64) {
-	for k, keep := range keeps {
-		if keep > 0 {
-			m.of[k].forget(math.Pow(keep, 1-byTime+byTime*turns))
-		}
-	}
-}
-
-// foresee returns what each memory takes the chance of a change in a mass to be,
-// and all of them together.
-func (m *mind) foresee(g *grid, prior *spread, mass float64, world *[memories]float64) (chances [memories]float64, mixed float64) {
+// foresee returns what all memories together take the chance of a change in a
+// mass to be.
+func (m *mind) foresee(g *grid, prior *spread, mass float64, world *[memories]float64) (chance float64) {
 	var stays spread
 	for i, rate := range g {
 		stays[i] = exp(-rate * mass)
@@ -179,31 +187,35 @@ func (m *mind) foresee(g *grid, prior *spread, mass float64, world *[memories]fl
 		for i, w := range q {
 			same += w * stays[i]
 		}
-		chances[k] = min(1-1e-9, max(1e-9, 1-same))
-		mixed += weights[k] * chances[k]
+		chance += weights[k] * bounded(1-same)
 	}
-	return chances, mixed
+	return chance
 }
 
-// see takes in what a poll saw.
-func (m *mind) see(g *grid, mass float64, changed bool, chances *[memories]float64, world *[memories]float64) {
-	var fit spread
+// bounded keeps a chance off 0 and 1.
+func bounded(chance float64) float64 { return min(1-1e-9, max(1e-9, chance)) }
+
+// see takes in what a poll saw, after so many turns.
+func (m *mind) see(g *grid, prior *spread, saw *sighting, turns float64, world *[memories]float64) {
+	var fit, likely spread
 	for i, rate := range g {
-		fit[i] = -rate * mass
-		if changed {
-			fit[i] = math.Log(-math.Expm1(-rate * mass))
-		}
+		fit[i] = saw.fit(rate)
+		likely[i] = exp(fit[i])
 	}
 	top := math.Inf(-1)
 	for k := range m.of {
-		right := chances[k]
-		if !changed {
-			right = 1 - right
+		q := m.of[k].weigh(prior)
+		right := 0.0
+		for i, w := range q {
+			right += w * likely[i]
 		}
-		score := math.Log(right)
+		score := math.Log(bounded(right))
 		m.mix[k] = float32(pageGrip*float64(m.mix[k]) + score)
 		world[k] += worldStep * score
 		top = max(top, world[k])
+		if keep := keeps[k]; keep > 0 {
+			m.of[k].forget(math.Pow(keep, 1-byTime+byTime*turns))
+		}
 		m.of[k].admit(&fit)
 	}
 	for k := range world {

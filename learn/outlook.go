@@ -36,7 +36,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	out.Expected = l.know(slot) * mass * math.Exp(l.fix.log(&f))
 	m := l.minds[slot] // a copy: to look is not to learn
 	m.redraw((x-p.last)*l.fair(), l.priorOf(s))
-	_, chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
+	chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
 	out.Chance = -math.Expm1(-l.fix.expect(&f, chance))
 	return out
 }

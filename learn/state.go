@@ -143,6 +143,7 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	c.float(&p.upto)
 	c.float(&p.mass)
 	c.float32(&p.rate)
+	c.float32(&p.trust)
 	isUnseen := p.kind&unseen != 0
 	c.flag(&isUnseen)
 	if p.kind &^= unseen; isUnseen {

@@ -48,37 +48,44 @@ func (c *count) all() [8]*float32 {
 	return [...]*float32{&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge}
 }
 
-// add counts a poll that saw a source after so many seconds, when so many
-// changes were expected, give or take a relative error.
-func (c *count) add(weight, seconds, expected, doubt float64, changed bool) {
+// add counts a poll. Last is when the source had been seen before, and seconds
+// how long a tick is; so many changes were expected, give or take a relative
+// error.
+func (c *count) add(weight, last, seconds, expected, doubt float64, see *sighting) {
+	length := (see.at - last) * seconds
 	c.polls += float32(weight)
-	c.watched += float32(weight * seconds)
-	if !changed {
+	c.watched += float32(weight * length)
+	if !see.changed {
 		return
 	}
 	y := max(expected, 1e-6)
 	some := -math.Expm1(-y)
 	n := y / some
 	spread := (y+y*y)/some - n*n
-	// The derivative of n by y: how a wrong rate shows.
-	slope := (some - y*math.Exp(-y)) / (some * some)
-	alone := 1/y - math.Exp(-y)/some // of the stretch: from its beginning to the first, from the last to its end
+	slope := (some - y*math.Exp(-y)) / (some * some) // of n by y: how a wrong rate shows
+	alone := 1/y - math.Exp(-y)/some                 // of the time: before the first change, and after the last
+	delay := alone * length
+	if see.dated {
+		before := y * see.hidden(1) / see.mass
+		n, spread, slope = 1+before, before, before/y
+		delay = max(0, see.at-float64(see.tick)-0.5) * seconds
+	}
 	c.happened += float32(weight * n)
 	c.variance += float32(weight * (spread + slope*slope*y*y*doubt*doubt))
 	switch c.life.Kind {
 	case freshet.LifeAppend:
 		c.captured += float32(weight * n)
-		c.delay += float32(weight * n * seconds / 2)
+		c.delay += float32(weight * (delay + (n-1)*(length+delay)/2))
 	case freshet.LifeLast:
 		caught := min(n, float64(c.life.N))
 		c.captured += float32(weight * caught)
-		c.delay += float32(weight * caught * min(alone*seconds*(caught+1)/2, seconds/2))
+		c.delay += float32(weight * (delay + (caught-1)*min(length, delay*(caught+2))/2))
 	default:
 		c.captured += float32(weight)
-		c.delay += float32(weight * alone * seconds)
+		c.delay += float32(weight * delay)
 	}
-	c.stale += float32(weight * (1 - alone) * seconds)
-	c.oldAge += float32(weight * seconds * seconds * (0.5 - 1/y + some/(y*y)) / some)
+	c.stale += float32(weight * (1 - alone) * length)
+	c.oldAge += float32(weight * length * length * (0.5 - 1/y + some/(y*y)) / some)
 }
 
 // doubt returns the relative error of what is expected of a source.

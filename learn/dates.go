@@ -1,0 +1,83 @@
+package learn
+
+import (
+	"math"
+
+	"freshet"
+)
+
+// A sighting is what one poll saw of the time since the last one.
+type sighting struct {
+	at      float64 // in ticks
+	mass    float64 // of the time since the last poll
+	changed bool
+
+	// Where the source says when it last changed, and can be believed: the
+	// tick of that, the mass of that tick, and the mass of the time after it, in
+	// which nothing changed. Of what came before it nothing is known.
+	dated         bool
+	tick          int64
+	moment, after float64
+}
+
+// Dates are believed for as long as they agree with what polls see; trust is
+// kept between 0 and 1.
+const (
+	firstTrust = 0.6
+	believed   = 0.5
+	trustGrip  = 0.8
+)
+
+// date looks at when a source says it last changed. A date agrees with a poll
+// that saw a change if it falls into the time since the last poll, and with one
+// that saw none if it does not.
+func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) {
+	if o.Modified.IsZero() {
+		return
+	}
+	p := &l.pages[slot]
+	said := l.clock.at(o.Modified)
+	tick := int64(math.Floor(said))
+	inside := said > p.last && said <= see.at
+	trusted := p.trust >= believed
+	agrees := float32(0)
+	if inside == see.changed {
+		agrees = 1
+	}
+	p.trust = trustGrip*p.trust + (1-trustGrip)*agrees
+	if !see.changed || !inside || !trusted || p.trust < believed || tick <= l.open-window {
+		return
+	}
+	see.dated, see.tick = true, tick
+	see.moment = l.massOf(slot, tick)
+	for t := tick + 1; t <= l.open && float64(t) < see.at; t++ {
+		see.after += min(1, see.at-float64(t)) * l.massOf(slot, t)
+	}
+}
+
+// massOf returns the mass of one of the last ticks for a source.
+func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
+	ph := l.phaseOf(tick)
+	mass := l.paceAt(l.pages[slot].site, tick, ph)
+	if own := l.own[slot]; own != nil {
+		mass *= own.at(&l.ownShape, ph)
+	}
+	return mass
+}
+
+// fit returns the logarithm of how likely a rate makes what was seen.
+func (s *sighting) fit(rate float64) float64 {
+	switch {
+	case s.dated:
+		return math.Log(-math.Expm1(-rate*s.moment)) - rate*s.after
+	case s.changed:
+		return math.Log(-math.Expm1(-rate * s.mass))
+	}
+	return -rate * s.mass
+}
+
+// hidden returns how many changes a rate leads to expect before the last one,
+// where it is dated.
+func (s *sighting) hidden(rate float64) float64 {
+	return rate * max(0, s.mass-s.moment-s.after)
+}
