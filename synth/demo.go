@@ -11,8 +11,8 @@ import (
 // worth learning.
 func Demo(seed uint64, start time.Time) *Web {
 	var pages []Page
-	for _, site := range []func() []Page{newsSite, statusSite, shopSite, feedSite, apiSite, airSite, blogSite, atticSite} {
-		pages = append(pages, site()...)
+	for _, site := range [][]Page{newsSite(), statusSite(), shopSite(seed), feedSite(), apiSite(), airSite(), blogSite(), atticSite()} {
+		pages = append(pages, site...)
 	}
 	return New(Config{Seed: seed, Start: start, Pages: pages})
 }
@@ -36,56 +36,57 @@ func site(host string, form Form, pages ...Page) []Page {
 func newsSite() []Page {
 	main := freshet.Recipe{CSS: "main"}
 	return site("news", News,
-		Page{ID: "front", Name: "The Daily Ferry", Schedule: Cycle{Mean: 8 * second, Day: 80 * second, Depth: 1}, ETag: true, Gzip: true},
-		Page{ID: "world", Name: "World", Schedule: Poisson{20 * second}, ETag: true, LastModified: true},
-		Page{ID: "sport", Name: "Sport, minute by minute", Schedule: Burst{Quiet: 45 * second, Count: 6, Gap: 3 * second}, Gzip: true},
-		Page{ID: "local", Name: "Local", Schedule: Poisson{50 * second}, LastModified: true},
-		Page{ID: "culture", Name: "Culture", Schedule: Poisson{150 * second}, Noise: Hidden},
-		Page{ID: "ticker", Name: "Ticker", Schedule: Poisson{12 * second}, Noise: Visible, Recipe: main},
+		Page{ID: "front", Name: "The Daily Ferry", Schedule: Cycle{Mean: 16 * second, Day: 80 * second, Depth: 1}, ETag: true, Gzip: true},
+		Page{ID: "world", Name: "World", Schedule: Poisson{40 * second}, ETag: true, LastModified: true},
+		Page{ID: "sport", Name: "Sport, minute by minute", Schedule: Burst{Quiet: 150 * second, Count: 8, Gap: 8 * second}, Gzip: true},
+		Page{ID: "local", Name: "Local", Schedule: Poisson{600 * second}, LastModified: true},
+		Page{ID: "culture", Name: "Culture", Schedule: Poisson{900 * second}, Noise: Hidden},
+		Page{ID: "ticker", Name: "Ticker", Schedule: Poisson{18 * second}, Noise: Visible, Recipe: main},
 	)
 }
 
 func statusSite() []Page {
 	return site("status", Status,
-		Page{ID: "login", Name: "Login status", Schedule: Burst{Quiet: 90 * second, Count: 4, Gap: 5 * second}, ETag: true},
-		Page{ID: "mail", Name: "Mail status", Schedule: Burst{Quiet: 120 * second, Count: 5, Gap: 4 * second}},
-		Page{ID: "search", Name: "Search status", Schedule: Poisson{200 * second}, ETag: true},
-		Page{ID: "storage", Name: "Storage status", Schedule: Poisson{300 * second}, LastModified: true},
-		Page{ID: "network", Name: "Network status", Schedule: Burst{Quiet: 60 * second, Count: 3, Gap: 8 * second}, Noise: Hidden},
+		Page{ID: "login", Name: "Login status", Schedule: Burst{Quiet: 500 * second, Count: 6, Gap: 10 * second}, ETag: true},
+		Page{ID: "mail", Name: "Mail status", Schedule: Burst{Quiet: 600 * second, Count: 6, Gap: 10 * second}},
+		Page{ID: "search", Name: "Search status", Schedule: Poisson{900 * second}, ETag: true},
+		Page{ID: "storage", Name: "Storage status", Schedule: Poisson{1200 * second}, LastModified: true},
+		Page{ID: "network", Name: "Network status", Schedule: Burst{Quiet: 500 * second, Count: 5, Gap: 12 * second}, Noise: Hidden},
 	)
 }
 
-func shopSite() []Page {
+func shopSite(seed uint64) []Page {
+	restocked := Together{Schedule: Poisson{90 * second}, Seed: seed, Late: 2 * second}
 	busy := Trouble{Status: 429, From: 25 * second, For: 6 * second, Every: 55 * second, RetryAfter: 8 * second}
 	return site("shop", Prices,
-		Page{ID: "tickets", Name: "Tickets", Schedule: Poisson{15 * second}, ETag: true, Trouble: busy},
-		Page{ID: "flights", Name: "Flights", Schedule: Regular{Every: 10 * second}, Gzip: true},
-		Page{ID: "books", Name: "Books", Schedule: Poisson{100 * second}, ETag: true},
-		Page{ID: "coffee", Name: "Coffee", Schedule: Regular{Every: 60 * second, Offset: 17 * second}},
-		Page{ID: "tools", Name: "Tools", Schedule: Poisson{240 * second}, LastModified: true},
-		Page{ID: "sale", Name: "Sale", Schedule: Cycle{Mean: 15 * second, Day: 120 * second, Depth: 1}, ETag: true},
+		Page{ID: "tickets", Name: "Tickets", Schedule: restocked, ETag: true, Trouble: busy},
+		Page{ID: "flights", Name: "Flights", Schedule: Regular{Every: 20 * second}, Gzip: true},
+		Page{ID: "books", Name: "Books", Schedule: restocked, ETag: true},
+		Page{ID: "coffee", Name: "Coffee", Schedule: restocked},
+		Page{ID: "tools", Name: "Tools", Schedule: restocked, LastModified: true},
+		Page{ID: "sale", Name: "Sale", Schedule: restocked, ETag: true},
 	)
 }
 
 func feedSite() []Page {
 	return site("feeds", RSS,
-		Page{ID: "headlines", Name: "Headlines", Schedule: Poisson{10 * second}, ETag: true, LastModified: true, Gzip: true},
-		Page{ID: "science", Name: "Science", Schedule: Poisson{70 * second}, ETag: true},
-		Page{ID: "jobs", Name: "Jobs", Schedule: Cycle{Mean: 25 * second, Day: 60 * second, Depth: 0.9}},
-		Page{ID: "releases", Name: "Releases", Form: Atom, Schedule: Burst{Quiet: 100 * second, Count: 4, Gap: 6 * second}, ETag: true},
-		Page{ID: "weather", Name: "Weather warnings", Form: Atom, Schedule: Regular{Every: 30 * second, Offset: 11 * second}, LastModified: true},
-		Page{ID: "notes", Name: "Notes", Form: Atom, Schedule: Poisson{180 * second}},
+		Page{ID: "headlines", Name: "Headlines", Schedule: Poisson{16 * second}, ETag: true, LastModified: true, Gzip: true},
+		Page{ID: "science", Name: "Science", Schedule: Poisson{700 * second}, ETag: true},
+		Page{ID: "jobs", Name: "Jobs", Schedule: Poisson{600 * second}},
+		Page{ID: "releases", Name: "Releases", Form: Atom, Schedule: Burst{Quiet: 500 * second, Count: 5, Gap: 12 * second}, ETag: true},
+		Page{ID: "weather", Name: "Weather warnings", Form: Atom, Schedule: Regular{Every: 240 * second, Offset: 11 * second}, LastModified: true},
+		Page{ID: "notes", Name: "Notes", Form: Atom, Schedule: Poisson{700 * second}},
 	)
 }
 
 func apiSite() []Page {
 	rows := freshet.Recipe{JSONPath: "$.readings[*]"}
 	return site("api", API,
-		Page{ID: "queue", Name: "Queue", Schedule: Poisson{6 * second}, ETag: true},
+		Page{ID: "queue", Name: "Queue", Schedule: Poisson{14 * second}, ETag: true},
 		Page{ID: "rates", Name: "Exchange rates", Schedule: Regular{Every: 15 * second, Offset: 4 * second}, Gzip: true},
-		Page{ID: "tides", Name: "Tides", Schedule: Regular{Every: 40 * second}, ETag: true},
-		Page{ID: "grid", Name: "Power grid", Schedule: Poisson{25 * second}, Noise: Visible, Recipe: rows},
-		Page{ID: "inventory", Name: "Inventory", Schedule: Poisson{400 * second}, LastModified: true},
+		Page{ID: "tides", Name: "Tides", Schedule: Regular{Every: 300 * second}, ETag: true},
+		Page{ID: "grid", Name: "Power grid", Schedule: Poisson{800 * second}, Noise: Visible, Recipe: rows},
+		Page{ID: "inventory", Name: "Inventory", Schedule: Poisson{800 * second}, LastModified: true},
 	)
 }
 
@@ -97,16 +98,16 @@ func airSite() []Page {
 		Page{ID: "north", Name: "NORTHFIELD", Schedule: at(5*second, 35*second), ETag: true},
 		Page{ID: "south", Name: "SOUTHFIELD", Schedule: at(20 * second)},
 		Page{ID: "east", Name: "EASTFIELD", Schedule: at(0, 15*second, 30*second, 45*second), ETag: true},
-		Page{ID: "west", Name: "WESTFIELD", Schedule: at(50*second, 55*second)},
+		Page{ID: "west", Name: "WESTFIELD", Schedule: at(50 * second)},
 		Page{ID: "island", Name: "ISLAND STRIP", Schedule: Clockwork{Turn: 2 * time.Minute, Marks: []time.Duration{70 * second}, Late: 4 * second}},
 	)
 }
 
 func blogSite() []Page {
 	return site("blog", News,
-		Page{ID: "beekeeper", Name: "A beekeeper's year", Schedule: Poisson{120 * second}, ETag: true, Gzip: true},
-		Page{ID: "clocks", Name: "Clocks and cogs", Schedule: Poisson{220 * second}, Noise: Hidden},
-		Page{ID: "recipes", Name: "Soup of the day", Form: RSS, Schedule: Poisson{90 * second}},
+		Page{ID: "beekeeper", Name: "A beekeeper's year", Schedule: Poisson{900 * second}, ETag: true, Gzip: true},
+		Page{ID: "clocks", Name: "Clocks and cogs", Schedule: Poisson{1500 * second}, Noise: Hidden},
+		Page{ID: "recipes", Name: "Soup of the day", Form: RSS, Schedule: Poisson{700 * second}},
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"freshet"
 	"freshet/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,5 +111,30 @@ func TestLatenessIsBounded(t *testing.T) {
 	}
 	if len(different) < 30 {
 		t.Errorf("only %d different delays in an hour", len(different))
+	}
+}
+
+func TestTogetherPagesChangeTogether(t *testing.T) {
+	const late = 2 * time.Second
+	page := func(id freshet.SourceID, seed uint64) synth.Page {
+		return synth.Page{ID: id, Schedule: synth.Together{Schedule: synth.Poisson{Mean: time.Minute}, Seed: seed, Late: late}}
+	}
+	w := synth.New(synth.Config{Start: start, Pages: []synth.Page{page("a", 1), page("b", 1), page("c", 2)}})
+	at := func(id freshet.SourceID) []time.Time { return w.Changes(id, start, start.Add(time.Hour)) }
+	a, b, c := at("a"), at("b"), at("c")
+	if len(a) < 30 || len(a) != len(b) {
+		t.Fatalf("two pages of one site changed %d and %d times in an hour, want as often, and often", len(a), len(b))
+	}
+	apart := 0
+	for i := range a {
+		if d := a[i].Sub(b[i]).Abs(); d >= late {
+			t.Errorf("change %d of both came %v apart, want less than %v", i, d, late)
+		}
+		if i < len(c) && a[i].Sub(c[i]).Abs() >= late {
+			apart++
+		}
+	}
+	if apart == 0 {
+		t.Error("a page of another site changed together with them")
 	}
 }

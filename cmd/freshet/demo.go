@@ -26,6 +26,7 @@ type demo struct {
 	seed   uint64
 	json   bool
 	plain  bool
+	chart  string // file for a picture of the course; "" means none
 
 	started time.Time // when the verb began
 	web     *synth.Web
@@ -37,7 +38,7 @@ type demo struct {
 const demoAge = time.Minute
 
 // demoLength is how long the demo runs if nobody can interrupt it by hand.
-const demoLength = time.Minute
+const demoLength = 3 * time.Minute
 
 func (p *program) demo() *cobra.Command {
 	d := demo{program: p, settings: p.defaults()}
@@ -52,12 +53,14 @@ needed.
 
 Because the truth is known here, the view says what no daemon can say of the
 real Web: which changes were missed. Beside the policy stands a rival that spends
-the same budget on every page alike.
+the same budget on every page alike. Some pages change every few seconds and some
+hardly ever, some in bursts, by the clock, or all of a site together. At first
+both capture about the same; as the policy learns which is which, it pulls away.
 
 Before the clock starts every page is looked at once, so that there is something
-to compare with. On a terminal the demo goes on until Ctrl-C, otherwise for a
-minute.`,
-		Example: "  freshet demo\n  freshet demo --for 2m --budget 60/m\n  freshet demo --for 30s --json | tail -1",
+to compare with. On a terminal the demo goes on until Ctrl-C, otherwise for three
+minutes. With --plot the course of both is drawn to an SVG file at the end.`,
+		Example: "  freshet demo\n  freshet demo --for 10m --plot demo.svg\n  freshet demo --for 30s --json | tail -1",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.started = time.Now()
@@ -70,10 +73,11 @@ minute.`,
 	}
 	flags := cmd.Flags()
 	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+formatDuration(demoLength)+")")
-	flags.StringVar(&budget, "budget", "30/m", "requests to spend, such as 30/m or 2/s")
+	flags.StringVar(&budget, "budget", "40/m", "requests to spend, such as 40/m or 2/s")
 	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
 	flags.Uint64Var(&d.seed, "seed", 1, "of the web: the same seed gives the same changes")
 	flags.BoolVar(&d.plain, "plain", false, "write lines instead of redrawing the terminal")
+	flags.StringVar(&d.chart, "plot", "", "draw what both captured over time to this SVG file")
 	jsonFlag(cmd, &d.json)
 	return cmd
 }
@@ -103,7 +107,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.node, err = openNode(ctx, nodeConfig{settings: d.inHaste()}); err != nil {
+	if d.node, err = openNode(ctx, nodeConfig{settings: d.inHaste(), tick: tickFor(len(d.web.Pages()), d.limits.Budget)}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.node.close()) }()
@@ -186,6 +190,11 @@ func (d *demo) finish(ctx context.Context, stage *demoStage, view *demoView) err
 	scene, err := stage.look(ctx, time.Now())
 	if err != nil {
 		return err
+	}
+	if d.chart != "" {
+		if err := stage.writeChart(d.chart, scene.At.Sub(stage.began)); err != nil {
+			return err
+		}
 	}
 	return view.finish(scene)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,7 +71,11 @@ func TestDemoCounts(t *testing.T) {
 
 func TestDemoPlainEndsWithASummary(t *testing.T) {
 	t.Parallel()
-	out, _ := runDemo(t, "--for", "1s", "--policy", "round-robin")
+	chart := filepath.Join(t.TempDir(), "course.svg")
+	out, _ := runDemo(t, "--for", "1s", "--policy", "round-robin", "--plot", chart)
+	if svg, err := os.ReadFile(chart); err != nil || !bytes.Contains(svg, []byte("uniform rival")) {
+		t.Errorf("the picture shows no rival (%v):\n%s", err, svg)
+	}
 	for _, want := range []string{"40 pages on 8 hosts", "still to be seen", "(uniform rival with the same budget)", "as the web counted"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out)
@@ -90,6 +95,13 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 		Rival:   demoScore{Changes: 90, Captured: 60, Missed: 0, Pending: 30, Recall: 1, MeanDelay: 1},
 		Manners: demoManners{Busiest: 30, Closest: 2},
 	}
+	for i := range 40 { // both sides over more than three minutes
+		earlier := scene
+		earlier.Clock = 5 * float64(i)
+		earlier.Score.Captured, earlier.Score.Missed = i*i/40, i*(40-i)/40
+		earlier.Rival.Captured, earlier.Rival.Missed = i, i
+		stage.course.add(earlier)
+	}
 	for range demoRecent {
 		scene.Recent = append(scene.Recent, demoChange{At: start, Source: "news-front", Late: 3, Summary: strings.Repeat("ä long summary ", 20)})
 	}
@@ -107,9 +119,27 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 		}
 	}
 	whole := strings.Join(stage.picture(scene, 100, 40, false), "\n")
-	for _, want := range []string{"30 captured", "40 missed", "20 still to be seen", "43%", "100%", "1:01", "the two should be close"} {
+	for _, want := range []string{"30 captured", "40 missed", "20 still to be seen", "43%", "100%", "1:01", "the two should be close", "in the last minute", "▅▅▅▅"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("the picture does not say %q:\n%s", want, whole)
 		}
+	}
+}
+
+func TestDemoCourseIsToldByTheMinute(t *testing.T) {
+	var c demoCourse
+	for i := range 37 { // one change every five seconds; the policy captures all from the second minute on
+		captured := max(0, i-12)
+		c.add(demoScene{Clock: 5 * float64(i), Score: demoScore{Captured: captured, Missed: i - captured}, Rival: demoScore{Captured: 0, Missed: i}})
+	}
+	want := "captured minute by minute:\n" +
+		"  minute       1:00  2:00  3:00\n" +
+		"  auto           0%  100%  100%\n" +
+		"  rival          0%    0%    0%\n"
+	if got := c.minutes("auto"); got != want {
+		t.Errorf("the course is told as\n%s\nwant\n%s", got, want)
+	}
+	if policy, rival, ok := c.lately(18); !ok || policy != 0.5 || rival != 0 {
+		t.Errorf("after a minute and a half %g and %g were captured in the last minute (%v), want a half and nothing", policy, rival, ok)
 	}
 }

@@ -29,6 +29,7 @@ type demoStage struct {
 	outcomes freshet.Cursor // read so far
 	changes  freshet.Cursor // read so far
 	captures []synth.Capture
+	course   demoCourse
 	now      demoScene // as of the last look
 }
 
@@ -46,6 +47,11 @@ type demoScene struct {
 
 	Score demoScore `json:"score"` // of the policy
 	Rival demoScore `json:"uniform_rival"`
+
+	// Of late is the share that each captured of what was decided in the last
+	// minute; absent if nothing was.
+	OfLate      *float64 `json:"recall_last_minute,omitempty"`
+	RivalOfLate *float64 `json:"uniform_rival_recall_last_minute,omitempty"`
 
 	// FirstChange is how long after the start of the verb the first change was
 	// captured; zero if none was yet.
@@ -111,6 +117,10 @@ func (s *demoStage) look(ctx context.Context, now time.Time) (demoScene, error) 
 	next.Recent = next.Recent[:min(len(next.Recent), demoRecent)]
 	next.Score = scoreOf(s.web.Tally(s.captures, s.began, now))
 	next.Rival = scoreOf(s.web.UniformRival(s.every, s.began, now))
+	s.course.add(next)
+	if p, r, ok := s.course.lately(len(s.course.marks) - 1); ok {
+		next.OfLate, next.RivalOfLate = &p, &r
+	}
 	s.now = next
 	return next, nil
 }

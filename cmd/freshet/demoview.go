@@ -128,9 +128,13 @@ func (v *demoView) drawLines(s demoScene) error {
 
 // scoreLine says in one line how things stand.
 func scoreLine(s demoScene) string {
-	return fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d to be seen; recall %s, uniform rival %s",
+	line := fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d to be seen; recall %s, uniform rival %s",
 		stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
 		s.Score.Captured, s.Score.Missed, s.Score.Pending, s.Score.recall(), s.Rival.recall())
+	if s.OfLate != nil && s.Clock > demoLate {
+		line += fmt.Sprintf("; in the last minute %.0f%% and %.0f%%", 100**s.OfLate, 100**s.RivalOfLate)
+	}
+	return line
 }
 
 // finish shows how the demo ended.
@@ -157,6 +161,7 @@ func (t *demoStage) summary(s demoScene) string {
 	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d still to be seen\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
 	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (policy %s)\n", s.Score.recall(), s.Score.MeanDelay, s.Policy)
 	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (uniform rival with the same budget)\n", s.Rival.recall(), s.Rival.MeanDelay)
+	b.WriteString(t.course.minutes(s.Policy))
 	if s.FirstChange > 0 {
 		fmt.Fprintf(&b, "first change captured %.1fs after the start\n", s.FirstChange)
 	}
