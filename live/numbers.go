@@ -108,89 +108,124 @@ func (d *Daemon) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	case d.cfg.Learner == nil:
 		return Numbers{}, freshet.WithHint(ErrNoNumbers, "run the daemon with the policy auto")
 	}
-	var n Numbers
-	var counts []counted
-	err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) { n, counts = d.count(now, s, q) })
+	n, expected, err := d.glance(ctx)
 	if err != nil {
-		return Numbers{}, fmt.Errorf("look at the sources: %w", err)
+		return n, err
 	}
-	n.sum(q, counts)
+	groups := grouping{query: q, all: &n.All, byName: map[string]*Group{}}
+	for from := 0; from < len(expected); from += countAtOnce {
+		part := make([]counted, 0, min(countAtOnce, len(expected)-from))
+		err := d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { part = d.count(s, part, from) })
+		if err != nil {
+			return Numbers{}, fmt.Errorf("look at the sources: %w", err)
+		}
+		for _, c := range part {
+			groups.add(c, expected[c.slot])
+		}
+	}
+	n.Groups = groups.list()
 	return n, nil
+}
+
+// countAtOnce is how many sources are looked at in one go. In the meantime the
+// loop can do nothing else.
+const countAtOnce = 20_000
+
+// glance returns what is known of all sources at once, and by slot how many
+// changes of each are expected since it was last seen.
+func (d *Daemon) glance(ctx context.Context) (n Numbers, expected []float64, err error) {
+	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+		n.At, n.Reliability = now, d.cfg.Learner.Reliability()
+		n.Used, n.Most = s.Spent(now)
+		expected = make([]float64, s.Slots())
+		d.cfg.Learner.Expected(now, expected, make([]float64, len(expected)))
+		if policy, ok := d.cfg.Policy.(outlooker); ok && len(expected) > 0 {
+			n.Price = policy.Outlook(now, 0).Price // which is the same for all
+		}
+	})
+	if err != nil {
+		return Numbers{}, nil, fmt.Errorf("look at the sources: %w", err)
+	}
+	return n, expected, nil
 }
 
 // A counted is what the numbers of a source come from, copied while the loop
 // waits. All that takes longer is done after that.
 type counted struct {
-	id       freshet.SourceID
-	url      string
-	tags     []string
-	paused   bool
-	expected float64
-	tally    freshet.Tally
+	slot   freshet.Slot
+	id     freshet.SourceID
+	url    string
+	tags   []string
+	paused bool
+	tally  freshet.Tally
 }
 
-// count runs within the loop. Without groups and filters it adds up at once.
-func (d *Daemon) count(now time.Time, s *sched.Scheduler, q NumbersQuery) (n Numbers, counts []counted) {
-	n.At, n.Reliability = now, d.cfg.Learner.Reliability()
-	n.Used, n.Most = s.Spent(now)
-	expected := make([]float64, s.Slots())
-	d.cfg.Learner.Expected(now, expected, make([]float64, len(expected)))
-	if q != (NumbersQuery{}) {
-		counts = make([]counted, 0, len(expected))
-	}
-	for slot, source := range s.All() {
-		tally := d.cfg.Learner.Tally(slot)
-		if counts == nil {
-			n.All.add(tally, expected[slot], source.Paused)
-			continue
+// count copies as many sources as part has room for. It runs within the loop.
+func (d *Daemon) count(s *sched.Scheduler, part []counted, from int) []counted {
+	for slot := freshet.Slot(from); int(slot) < from+cap(part); slot++ {
+		if source, ok := s.Source(slot); ok {
+			part = append(part, counted{
+				slot: slot, id: source.ID, url: source.URL, tags: source.Tags, paused: source.Paused, tally: d.cfg.Learner.Tally(slot),
+			})
 		}
-		counts = append(counts, counted{
-			id: source.ID, url: source.URL, tags: source.Tags, paused: source.Paused, expected: expected[slot], tally: tally,
-		})
 	}
-	for slot := range s.All() {
-		if policy, ok := d.cfg.Policy.(outlooker); ok {
-			n.Price = policy.Outlook(now, slot).Price // which is the same for all
-		}
-		break
-	}
-	return n, counts
+	return part
 }
 
-// sum adds up what was counted.
-func (n *Numbers) sum(q NumbersQuery, counts []counted) {
-	groups := map[string]*Group{}
-	for _, c := range counts {
-		host := ""
-		if q.Host != "" || q.By == ByHost {
-			host = freshet.Source{URL: c.url}.Host()
+// A grouping adds up what was counted.
+type grouping struct {
+	query  NumbersQuery
+	all    *Group
+	byName map[string]*Group
+	single []Group // of a source each
+}
+
+// add counts a source, if it was asked for.
+func (g *grouping) add(c counted, expected float64) {
+	q, host := g.query, ""
+	if q.Host != "" || q.By == ByHost {
+		host = freshet.Source{URL: c.url}.Host()
+	}
+	if q.Tag != "" && !slices.Contains(c.tags, q.Tag) || q.Host != "" && host != q.Host {
+		return
+	}
+	g.all.add(c.tally, expected, c.paused)
+	switch q.By {
+	case BySource:
+		one := Group{Name: string(c.id)}
+		one.add(c.tally, expected, c.paused)
+		g.single = append(g.single, one)
+	case ByHost:
+		g.under(host).add(c.tally, expected, c.paused)
+	case ByTag:
+		for _, tag := range c.tags {
+			g.under(tag).add(c.tally, expected, c.paused)
 		}
-		if q.Tag != "" && !slices.Contains(c.tags, q.Tag) || q.Host != "" && host != q.Host {
-			continue
-		}
-		n.All.add(c.tally, c.expected, c.paused)
-		var names []string
-		switch q.By {
-		case ByTag:
-			if names = c.tags; len(names) == 0 {
-				names = []string{""}
-			}
-		case ByHost:
-			names = []string{host}
-		case BySource:
-			names = []string{string(c.id)}
-		}
-		for _, name := range names {
-			if groups[name] == nil {
-				groups[name] = &Group{Name: name}
-			}
-			groups[name].add(c.tally, c.expected, c.paused)
+		if len(c.tags) == 0 {
+			g.under("").add(c.tally, expected, c.paused)
 		}
 	}
-	for _, g := range groups {
-		n.Groups = append(n.Groups, *g)
+}
+
+// under returns the group of a name, which may be new.
+func (g *grouping) under(name string) *Group {
+	if g.byName[name] == nil {
+		g.byName[name] = &Group{Name: name}
 	}
-	slices.SortFunc(n.Groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Missed(), a.Missed()), cmp.Compare(a.Name, b.Name))
+	return g.byName[name]
+}
+
+// list returns the groups; those that missed most come first.
+func (g *grouping) list() []Group {
+	groups := g.single
+	for _, one := range g.byName {
+		groups = append(groups, *one)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		if by := cmp.Compare(b.Missed(), a.Missed()); by != 0 {
+			return by
+		}
+		return cmp.Compare(a.Name, b.Name)
 	})
+	return groups
 }

@@ -220,6 +220,14 @@ func (s *Scheduler) Slot(id freshet.SourceID) (freshet.Slot, bool) {
 // Slots returns a number that is above every slot in use.
 func (s *Scheduler) Slots() int { return len(s.entries) }
 
+// Source returns the source in a slot, and whether there is one.
+func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
+	if slot < 0 || int(slot) >= len(s.entries) || !s.entries[slot].used || s.entries[slot].gone {
+		return freshet.Source{}, false
+	}
+	return s.entries[slot].source, true
+}
+
 // All yields every source with its slot, in no order that means anything.
 func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
 	return func(yield func(freshet.Slot, freshet.Source) bool) {
