@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -21,7 +22,9 @@ const (
 	// as Last-Modified or the newest item of a feed does, also where the poll
 	// finds nothing new. A grid knows only the instant of a change, so the
 	// middle of that instant is what is shown. A page that has not changed
-	// since the grid began shows no date.
+	// since the grid began shows when it did before that, if the history
+	// reaches back so far, and the look at instant 0, which shows every page,
+	// shows that date too.
 	Dated
 )
 
@@ -46,10 +49,14 @@ func ParseEvidence(s string) (Evidence, error) {
 }
 
 // dateOf returns the date that a page shows when so many of its changes have
-// happened: the middle of the instant of the latest, or zero if there is none.
+// happened: the middle of the instant of the latest. Before the first it is that
+// of the last one before the grid began, or zero if there was none.
 func (g *Grid) dateOf(page, happened int) time.Time {
 	if happened == 0 {
-		return time.Time{}
+		if g.before == nil || g.before[page] == math.MinInt64 {
+			return time.Time{}
+		}
+		return time.Unix(0, g.before[page]).UTC()
 	}
 	return g.Time(int(g.Of(page)[happened-1])).Add(-g.Instant / 2)
 }

@@ -28,6 +28,8 @@ type Grid struct {
 	pages []freshet.SourceID // in byte order
 	first []int              // where each page's changes begin; one more than pages
 	at    []int32            // instants, ascending and distinct within a page
+
+	before []int64 // by page: its last change before Start, in nanoseconds since 1970; nil if none is known
 }
 
 // mostInstants bounds a grid: prices and delays are kept by the instant.
@@ -57,16 +59,21 @@ func (h *History) Quantise(p Period) (*Grid, error) {
 	g := &Grid{Start: p.Start, Instant: p.Instant, Instants: int(n), pages: h.pages, first: make([]int, 1, len(h.pages)+1)}
 	from, to := p.Start.UnixNano(), p.End.UnixNano()
 	for i := range h.pages {
-		last := int32(0)
+		last, before := int32(0), int64(math.MinInt64)
 		for _, t := range h.of(i) {
-			if t < from || t >= to {
+			if t < from {
+				before = t
 				continue
+			}
+			if t >= to {
+				break
 			}
 			if j := int32((t-from)/int64(p.Instant)) + 1; j > last {
 				g.at, last = append(g.at, j), j
 			}
 		}
 		g.first = append(g.first, len(g.at))
+		g.before = append(g.before, before)
 	}
 	g.at = slices.Clip(g.at)
 	return g, nil

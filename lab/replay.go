@@ -47,6 +47,13 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	for page := range g.pages {
 		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Start}})
 	}
+	if o.Evidence == Dated {
+		for page, id := range g.pages {
+			if date := g.dateOf(page, 0); !date.IsZero() {
+				s.Recall(freshet.Outcome{Source: id, Began: g.Start, Ended: g.Start, Result: freshet.First, Version: 1, Modified: date})
+			}
+		}
+	}
 	w := &gridWorld{grid: g, options: &o, scorer: scorer, instant: 1}
 	if o.Progress != nil {
 		o.Progress(1)

@@ -55,6 +55,23 @@ func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) {
 	}
 }
 
+// first begins with a source that was first seen at x. If it says when it had
+// last changed before that, it is known that it did then and not since.
+func (l *Learner) first(slot freshet.Slot, x float64, o freshet.Outcome) {
+	p, m := &l.pages[slot], &l.minds[slot]
+	if quiet := x - l.clock.at(o.Modified); !o.Modified.IsZero() && quiet > 1 {
+		var fit spread
+		for i, rate := range l.grid {
+			fit[i] = math.Log(-math.Expm1(-rate)) - rate*quiet
+		}
+		for k := range m.of {
+			m.of[k].admit(&fit)
+		}
+	}
+	m.recall(&l.grid, l.priorOf(p.site))
+	p.rate = float32(m.mean(&l.world))
+}
+
 // massOf returns the mass of one of the last ticks for a source.
 func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
 	ph := l.phaseOf(tick)
@@ -76,8 +93,7 @@ func (s *sighting) fit(rate float64) float64 {
 	return -rate * s.mass
 }
 
-// hidden returns how many changes a rate leads to expect before the last one,
-// where it is dated.
-func (s *sighting) hidden(rate float64) float64 {
-	return rate * max(0, s.mass-s.moment-s.after)
+// hidden returns the share of the mass before the last change, where it is dated.
+func (s *sighting) hidden() float64 {
+	return max(0, s.mass-s.moment-s.after) / s.mass
 }

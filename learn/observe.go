@@ -18,15 +18,22 @@ func (l *Learner) Observe(slot freshet.Slot, o freshet.Outcome) {
 	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
 		return
 	}
-	l.advance(l.clock.at(o.Ended))
-	l.polls++
+	ended := l.clock.at(o.Ended)
+	l.advance(ended)
+	if o.Result != freshet.First { // the budget is not spent on first looks for long
+		l.polls++
+	}
 	if !o.Result.Seen() {
 		return
 	}
 	p := &l.pages[slot]
-	x := max(l.clock.at(o.Began), float64(l.open-window+1))
+	// A poll during which the clock was set back began later than it ended.
+	x := max(min(l.clock.at(o.Began), ended), float64(l.open-window+1))
 	if p.kind&unseen == 0 && o.Result != freshet.First && x > p.last {
 		l.learn(slot, x, o)
+	}
+	if p.rate == 0 {
+		l.first(slot, x, o)
 	}
 	p.kind &^= unseen
 	p.last = x
@@ -39,8 +46,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
 	p, m := &l.pages[slot], &l.minds[slot]
 	s := p.site
 	if p.rate == 0 {
-		m.recall(&l.grid, l.priorOf(s))
-		p.rate = float32(m.mean(&l.world))
+		l.first(slot, p.last, o)
 	}
 	if l.own[slot] == nil && l.ownShape[byHour] > 0 {
 		l.own[slot] = newProfile()
@@ -107,10 +113,7 @@ func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, seen *[wi
 	switch {
 	case !see.changed:
 		return
-	case see.dated: // before it, as much as was expected
-		for t := first; t < see.tick; t++ {
-			seen[t-first] = float64(p.rate) * l.massOf(slot, t)
-		}
+	case see.dated: // what else there was is not known, and not made up
 		seen[see.tick-first] = 1
 		return
 	}
@@ -195,12 +198,16 @@ func (m *mind) foresee(g *grid, prior *spread, mass float64, world *[memories]fl
 // bounded keeps a chance off 0 and 1.
 func bounded(chance float64) float64 { return min(1-1e-9, max(1e-9, chance)) }
 
-// see takes in what a poll saw, after so many turns.
+// see takes in what a poll saw, after so many turns. Memories are held to
+// whether there was a change, which is what they are for, and not to its date.
 func (m *mind) see(g *grid, prior *spread, saw *sighting, turns float64, world *[memories]float64) {
 	var fit, likely spread
 	for i, rate := range g {
 		fit[i] = saw.fit(rate)
-		likely[i] = exp(fit[i])
+		likely[i] = exp(-rate * saw.mass)
+		if saw.changed {
+			likely[i] = 1 - likely[i]
+		}
 	}
 	top := math.Inf(-1)
 	for k := range m.of {

@@ -49,7 +49,9 @@ func (p *profile) addPlain(s *shape, ph phase, seen, due float64) {
 }
 
 // settle works the factors out anew. What the parent thinks (nil: that all bins
-// are alike) counts for as many changes as strength says.
+// are alike) counts for as many changes as strength says. A profile is about
+// when, not how much: what was due is first brought to the level of what was
+// seen, or an error of the rate would bend the profile and the profile the rate.
 func (p *profile) settle(s *shape, parent *profile, strength float64) {
 	for c, n := range s {
 		if n == 0 {
@@ -57,13 +59,20 @@ func (p *profile) settle(s *shape, parent *profile, strength float64) {
 		}
 		from := first[c]
 		seen, due, factor := p.seen[from:from+n], p.due[from:from+n], p.factor[from:from+n]
-		sum := 0.0
-		for i := range factor {
-			prior := 1.0
-			if parent != nil {
-				prior = float64(parent.factor[from+i])
+		prior := func(i int) float64 {
+			if parent == nil {
+				return 1
 			}
-			x := (strength*prior + around(seen, i)) / (strength + around(due, i))
+			return float64(parent.factor[from+i])
+		}
+		found, awaited := 1.0, 1.0
+		for i := range factor {
+			found += float64(seen[i])
+			awaited += float64(due[i]) * prior(i)
+		}
+		level, sum := found/awaited, 0.0
+		for i := range factor {
+			x := (strength*prior(i) + around(seen, i)) / (strength + level*around(due, i))
 			factor[i] = float32(x)
 			sum += x
 		}

@@ -66,7 +66,7 @@ func (c *count) add(weight, last, seconds, expected, doubt float64, see *sightin
 	alone := 1/y - math.Exp(-y)/some                 // of the time: before the first change, and after the last
 	delay := alone * length
 	if see.dated {
-		before := y * see.hidden(1) / see.mass
+		before := y * see.hidden()
 		n, spread, slope = 1+before, before, before/y
 		delay = max(0, see.at-float64(see.tick)-0.5) * seconds
 	}
