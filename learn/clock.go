@@ -27,9 +27,10 @@ func newClock(start time.Time, length time.Duration) clock {
 	return c
 }
 
-// at returns a moment in ticks.
+// at returns a moment in ticks. Those more than some three hundred years from
+// the start are taken to be no further than that.
 func (c clock) at(t time.Time) float64 {
-	d := t.UnixNano() - c.start
+	d := int64(t.Sub(time.Unix(0, c.start)))
 	whole := d / c.length
 	return float64(whole) + float64(d-whole*c.length)/float64(c.length)
 }
