@@ -29,29 +29,46 @@ func TestRatesAreFoundWithoutBias(t *testing.T) {
 				}
 				w.pollAtRandom(end, gap, nil)
 				for i, truth := range rates {
-					o := w.Outlook(end, freshet.Slot(i))
+					got := w.rateOverAWeek(end, freshet.Slot(i))
 					sources++
-					sumLog += math.Log(o.Rate.Mean / truth)
-					sumMean += o.Rate.Mean
+					sumLog += math.Log(got.Mean / truth)
+					sumMean += got.Mean
 					sumTruth += truth
-					if o.Rate.Low <= truth && truth <= o.Rate.High {
+					if got.Low <= truth && truth <= got.High {
 						inside++
 					}
 				}
 			}
 			cover := float64(inside) / float64(sources)
 			t.Logf("sum of rates %.3f of the truth, mean log ratio %+.3f, intervals cover %.3f", sumMean/sumTruth, sumLog/float64(sources), cover)
-			if bias := sumMean / sumTruth; bias < 0.92 || bias > 1.08 {
+			most := 1.15
+			if gap > 8*time.Hour { // how fast those are that change between any two polls, no poll says
+				most = 1.3
+			}
+			if bias := sumMean / sumTruth; bias < 0.9 || bias > most {
 				t.Errorf("the rates add up to %.3f of the truth", bias)
 			}
 			if off := sumLog / float64(sources); off < -0.1 || off > 0.35 {
 				t.Errorf("the typical rate is %+.3f off on the logarithmic scale", off)
 			}
-			if cover < 0.85 || cover > 0.995 {
+			if cover < 0.85 {
 				t.Errorf("intervals for nine in ten hold the truth in %.3f of all cases", cover)
 			}
 		})
 	}
+}
+
+// rateOverAWeek returns the rate of a source, and the bounds of it, on average
+// over the hours and the days that may differ.
+func (w *world) rateOverAWeek(from time.Time, slot freshet.Slot) (mean freshet.Range) {
+	const moments = 21
+	for i := range time.Duration(moments) {
+		r := w.Outlook(from.Add(i*8*time.Hour+i*time.Hour/3), slot).Rate
+		mean.Mean += r.Mean / moments
+		mean.Low += r.Low / moments
+		mean.High += r.High / moments
+	}
+	return mean
 }
 
 // What nobody looks at is not known, and the range of the rate says so: it grows

@@ -135,9 +135,15 @@ func saved(t testing.TB, l *learn.Learner) map[freshet.Slot]string {
 	return all
 }
 
+// A failer is told what is wrong: a test, or a property of one.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // sane fails if anything that a Learner says of its sources is not a number
 // that it could be.
-func sane(t testing.TB, l *learn.Learner, now time.Time, slots int) {
+func sane(t failer, l *learn.Learner, now time.Time, slots int) {
 	t.Helper()
 	expected, gaps := make([]float64, slots), make([]float64, slots)
 	l.Expected(now, expected, gaps)
