@@ -17,9 +17,10 @@ var (
 )
 
 // TestCrash kills a daemon with SIGKILL at random moments while it watches a
-// live synthetic web, and then holds it to what it promises: nothing that was
-// acknowledged is lost or altered, every change is told at least once under a
-// stable id, and neither the budget nor the politeness is overdrawn. The outside
+// live synthetic web, and now and then stops it gently, and then holds it to what
+// it promises: nothing that was acknowledged is lost or altered, every change is
+// told at least once under a stable id, neither the budget nor the politeness is
+// overdrawn, and what was learnt is what the log teaches. The outside
 // truth is the web's own log of requests, a receiver of webhooks and a client of
 // the change stream, all of which outlive the daemon.
 func TestCrash(t *testing.T) {
@@ -37,6 +38,10 @@ func TestCrash(t *testing.T) {
 		}
 		rig.meet(t, d)
 		<-time.After(time.Duration(chance.Int64N(int64(2 * time.Second))))
+		if kill%3 == 1 {
+			d.stop(t)
+			continue
+		}
 		if chance.Float64() < 0.2 {
 			d.freeze(t)
 			rig.frozen++
@@ -57,7 +62,7 @@ func (r *crashRig) print(t *testing.T, c *crashChecks) {
 	slices.Sort(r.recoveries)
 	n := len(r.recoveries)
 	closest, host := r.closest()
-	t.Logf("kills            %d (%d after SIGSTOP, %d before it was ready)", r.kills, r.frozen, r.unready)
+	t.Logf("kills            %d (%d after SIGSTOP, %d before it was ready), and %d gentle stops", r.kills, r.frozen, r.unready, r.stops)
 	t.Logf("recovery         %v median, %v longest, from start to ready", r.recoveries[n/2].Round(time.Millisecond), r.recoveries[n-1].Round(time.Millisecond))
 	t.Logf("versions         %d, of %d of the %d sources; %d of them seen over the API before a kill", c.versions, c.pages, len(r.web.Pages()), len(r.acks.seen()))
 	t.Logf("changes          %d", c.changes)

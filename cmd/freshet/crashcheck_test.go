@@ -58,6 +58,7 @@ func (r *crashRig) check(t *testing.T) *crashChecks {
 	c.checkTold(t, changes)
 	c.checkAcknowledged(t)
 	c.checkManners(t)
+	c.checkLearnt(t)
 	if c.changes == 0 {
 		t.Error("no change was captured, so nothing was shown")
 	}

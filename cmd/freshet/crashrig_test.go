@@ -44,6 +44,7 @@ type crashRig struct {
 	acks   *ackWitness
 
 	kills, frozen, unready int
+	stops                  int // gentle
 	recoveries             []time.Duration
 	deaths                 []time.Time
 }
