@@ -41,6 +41,8 @@ type Auto struct {
 	worth  []float64 // by slot
 	gaps   []float64 // scratch: since each was last seen, in ticks
 	wait   []float64 // by slot: changes expected since then
+	failed []int64   // by slot: when its last poll failed, in nanoseconds since 1970; 0 if it did not
+	common float64   // changes a tick of a source, by what was last expected of all
 	usual  usual
 	rank   ranking
 	margin margin
@@ -86,6 +88,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 	for int(slot) >= len(a.kind) {
 		a.kind, a.worth = append(a.kind, 0), append(a.worth, 0)
 		a.gaps, a.wait = append(a.gaps, 0), append(a.wait, 0)
+		a.failed = append(a.failed, 0)
 	}
 	key := gainKeyOf(s.Life, s.Urgency)
 	kind, ok := a.kinds[key]
@@ -103,6 +106,9 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 func (a *Auto) Remove(slot freshet.Slot) {
 	a.learner.Remove(slot)
 	a.rank.remove(slot)
+	if int(slot) < len(a.failed) {
+		a.failed[slot] = 0
+	}
 }
 
 // Observe implements [freshet.Policy].
@@ -111,12 +117,20 @@ func (a *Auto) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	a.rank.land(slot)
 	if int(slot) < len(a.worth) {
 		a.worth[slot] = 0 // it has had its turn at this instant
+		a.failed[slot] = 0
+		if !o.Result.Seen() {
+			a.failed[slot] = o.Ended.UnixNano()
+		}
 	}
 }
 
 // Choose implements [freshet.Policy].
 func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
 	a.grid.begin(now)
+	if behind := a.grid.start.Sub(now); behind > 0 { // the clock was ahead when the count began
+		a.grid.start = a.grid.start.Add(-behind.Truncate(a.grid.length) - a.grid.length)
+		a.reached = -1
+	}
 	if at := a.grid.at(now); at != a.reached {
 		a.reached = at
 		a.value(now)
@@ -144,12 +158,38 @@ func (a *Auto) value(now time.Time) {
 	a.margin.close()
 	a.learner.Expected(now, a.wait, a.gaps)
 	instants := float64(a.grid.length) / float64(a.every)
-	for slot, expected := range a.wait {
-		a.worth[slot] = a.of(slot, expected, a.gaps[slot]*instants)
+	changes, ticks := 0.0, 0.0
+	for slot, gap := range a.gaps {
+		if gap > 0 {
+			changes, ticks = changes+a.wait[slot], ticks+gap
+		}
+		if a.failed[slot] != 0 {
+			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
+		}
+		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
 		if a.jitter > 0 {
 			a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
 		}
 	}
+	if ticks > 0 {
+		a.common = changes / ticks
+	}
+}
+
+// retry returns what counts of what is expected of a source, and of the ticks
+// since it was seen, when its last poll failed: only what came after that. A poll
+// that failed was its turn, or sources that are down would have every turn. One
+// that has never been seen is taken to be like all.
+func (a *Auto) retry(now time.Time, slot int, expected, gap float64) (float64, float64) {
+	a.failed[slot] = min(a.failed[slot], now.UnixNano()) // the clock may have been set back
+	since := float64(now.UnixNano()-a.failed[slot]) / float64(a.grid.length)
+	if math.IsInf(expected, 1) {
+		return since * cmp.Or(a.common, 1), since
+	}
+	if since >= gap {
+		return expected, gap
+	}
+	return expected * since / gap, since
 }
 
 // of returns what a poll of a source is worth for its weight and cost, when so
@@ -200,16 +240,23 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		return out
 	}
 	factor := math.Abs(a.rank.factor[slot])
-	if out.Since.IsZero() {
+	if out.Since.IsZero() && a.failed[slot] == 0 {
 		out.Worth, out.Due = firstLook*factor, now
 		return out
 	}
 	worthAt := func(d time.Duration) float64 { // d from now, at the rate of now
-		gap := now.Add(d).Sub(out.Since)
+		expected, gap := math.Inf(1), 0.0
+		if !out.Since.IsZero() {
+			expected = out.Expected + out.Rate.Mean*d.Seconds()
+			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.grid.length)
+		}
+		if a.failed[slot] != 0 {
+			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
+		}
 		if gap <= 0 {
 			return 0
 		}
-		return factor * a.of(int(slot), out.Expected+out.Rate.Mean*d.Seconds(), float64(gap)/float64(a.every))
+		return factor * a.of(int(slot), expected, gap*float64(a.grid.length)/float64(a.every))
 	}
 	out.Worth = worthAt(0)
 	if out.Price > 0 && factor > 0 {
