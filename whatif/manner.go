@@ -128,10 +128,18 @@ func (m *manner) waited(rate, age float64) float64 {
 	return second(rate*age) / (rate * rate)
 }
 
+// end returns the age after which nothing is gained any more.
+func (m *manner) end() float64 {
+	if m.life == freshet.LifeWindow {
+		return min(m.within, m.window)
+	}
+	return m.within
+}
+
 // gain returns what a poll so long after the last brings: the integral of the
 // rate times lasts times worth.
 func (m *manner) gain(rate, gap float64) float64 {
-	gap = min(gap, m.within)
+	gap = min(gap, m.end())
 	if m.free {
 		return m.integrated(rate, gap)
 	}
@@ -139,10 +147,8 @@ func (m *manner) gain(rate, gap float64) float64 {
 		return rate * m.captured(rate, gap)
 	}
 	switch m.life {
-	case freshet.LifeAppend:
+	case freshet.LifeAppend, freshet.LifeWindow:
 		return rate * -math.Expm1(-m.decay*gap) / m.decay
-	case freshet.LifeWindow:
-		return rate * -math.Expm1(-m.decay*min(gap, m.window)) / m.decay
 	case freshet.LifeLast:
 		sum, all := 0.0, rate+m.decay
 		part := 1.0
@@ -161,7 +167,7 @@ func (m *manner) gain(rate, gap float64) float64 {
 func (m *manner) index(rate, gap float64) float64 {
 	if m.free || m.life == freshet.LifeLast {
 		gain := m.gain(rate, gap)
-		if gap > m.within {
+		if gap > m.end() {
 			return gain
 		}
 		if i := gain - gap*rate*m.lasts(rate, gap)*m.worth(gap); i > noise*gain {
@@ -170,16 +176,13 @@ func (m *manner) index(rate, gap float64) float64 {
 		return 0
 	}
 	// Closed forms, exact where the terms above all but cancel.
-	all, end := m.decay, m.within
-	switch m.life {
-	case freshet.LifeOverwrite:
+	all := m.decay
+	if m.life == freshet.LifeOverwrite {
 		all += rate
-	case freshet.LifeWindow:
-		end = min(end, m.window)
 	}
 	switch {
-	case gap > end:
-		return m.gain(rate, end)
+	case gap > m.end():
+		return m.gain(rate, gap)
 	case all == 0:
 		return 0 // nothing is lost by waiting
 	}

@@ -17,7 +17,15 @@ import (
 // The least budget for a goal reaches it, and a slightly smaller one does not.
 func TestLeastIsLeast(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := whatif.New(draw(rt), whatif.Terms{Budget: math.Exp(rapid.Float64Range(-6, -1).Draw(rt, "budget"))})
+		set := draw(rt)
+		for i := range set {
+			// Where late changes are worth nothing, one share can be had in
+			// several ways that are worth the same and cost differently.
+			if k := set[i].Urgency.Kind; k != freshet.UrgencyUniform && k != freshet.UrgencyExp {
+				set[i].Urgency = freshet.Urgency{}
+			}
+		}
+		m := whatif.New(set, whatif.Terms{Budget: math.Exp(rapid.Float64Range(-6, -1).Draw(rt, "budget"))})
 		share := rapid.Float64Range(0.05, 0.99).Draw(rt, "share")
 		p, ok := m.Least(whatif.Goal{Share: share})
 		if !ok {
