@@ -251,6 +251,14 @@ func (c *codec) floats(xs []float64) {
 }
 
 func (c *codec) float32s(xs []float32) {
+	if c.writing { // most of a state, so all at once
+		n := len(c.data)
+		c.data = slices.Grow(c.data, 4*len(xs))[:n+4*len(xs)]
+		for i, x := range xs {
+			binary.LittleEndian.PutUint32(c.data[n+4*i:], math.Float32bits(x))
+		}
+		return
+	}
 	for i := range xs {
 		c.float32(&xs[i])
 	}

@@ -33,11 +33,17 @@ const notePiece = 1000
 
 // A snapshot is what a learner thought at a place in the log.
 type snapshot struct {
-	upto   freshet.Cursor
-	ids    []freshet.SourceID
-	ends   []int  // of each memory, in data
-	data   []byte // memories, one after the other
-	common []byte // memory of all sources together
+	upto    freshet.Cursor
+	pieces  []piece
+	common  []byte // memory of all sources together
+	sources int
+}
+
+// A piece is what was thought of some sources.
+type piece struct {
+	ids  []freshet.SourceID
+	ends []int  // of each memory, in data
+	data []byte // memories, one after the other
 }
 
 // snap takes a snapshot. It must be called from within the loop.
@@ -46,31 +52,40 @@ func snap(l *learn.Learner, s *sched.Scheduler) (*snapshot, error) {
 	for slot, source := range s.All() {
 		ids[slot] = source.ID
 	}
-	shot := &snapshot{upto: l.Upto(), ids: make([]freshet.SourceID, 0, len(ids)), ends: make([]int, 0, len(ids))}
+	shot := &snapshot{upto: l.Upto()}
 	err := l.Save(func(slot freshet.Slot, memory []byte) error {
 		switch {
 		case slot < 0:
 			shot.common = bytes.Clone(memory)
 		case int(slot) < len(ids) && ids[slot] != "":
-			shot.ids = append(shot.ids, ids[slot])
-			shot.data = append(shot.data, memory...)
-			shot.ends = append(shot.ends, len(shot.data))
+			shot.add(ids[slot], memory)
 		}
 		return nil
 	})
 	return shot, err
 }
 
+func (s *snapshot) add(id freshet.SourceID, memory []byte) {
+	if s.sources%notePiece == 0 {
+		s.pieces = append(s.pieces, piece{})
+	}
+	s.sources++
+	p := &s.pieces[len(s.pieces)-1]
+	p.ids = append(p.ids, id)
+	p.data = append(p.data, memory...)
+	p.ends = append(p.ends, len(p.data))
+}
+
 // write puts a snapshot in the place of a copy.
 func (s *snapshot) write(ctx context.Context, store freshet.BeliefStore, name string) error {
-	from := 0
-	for i := 0; i < len(s.ids); i += notePiece {
-		var piece []freshet.Belief
-		for k := i; k < min(i+notePiece, len(s.ids)); k++ {
-			piece = append(piece, freshet.Belief{Source: s.ids[k], Estimator: name, Upto: s.upto, Memory: sealed(s.data[from:s.ends[k]])})
-			from = s.ends[k]
+	for _, p := range s.pieces {
+		var beliefs []freshet.Belief
+		from := 0
+		for i, id := range p.ids {
+			beliefs = append(beliefs, freshet.Belief{Source: id, Estimator: name, Upto: s.upto, Memory: sealed(p.data[from:p.ends[i]])})
+			from = p.ends[i]
 		}
-		if err := store.SaveBeliefs(ctx, piece); err != nil {
+		if err := store.SaveBeliefs(ctx, beliefs); err != nil {
 			return err
 		}
 	}
@@ -109,7 +124,7 @@ func (d *Daemon) keepNotes(ctx context.Context) {
 
 // notesWorth is how many beliefs can be written in the time in which one outcome
 // is read and learnt from.
-const notesWorth = 4
+const notesWorth = 2
 
 // snapIfWorth takes a snapshot if enough was learnt since the last one. Until
 // then it takes less to go through the log again than to write all sources.
@@ -125,7 +140,7 @@ func (d *Daemon) snapIfWorth(s *sched.Scheduler) *snapshot {
 		return nil
 	}
 	d.notes.upto = shot.upto
-	d.cfg.Log.Debug("took down what was learnt", "upto", shot.upto, "sources", len(shot.ids), "bytes", len(shot.data), "took", time.Since(began))
+	d.cfg.Log.Debug("took down what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
 	return shot
 }
 
@@ -143,5 +158,5 @@ func (d *Daemon) note(ctx context.Context, shot *snapshot) {
 		return
 	}
 	d.notes.next = 1 - d.notes.next
-	d.cfg.Log.Debug("saved what was learnt", "upto", shot.upto, "sources", len(shot.ids), "took", time.Since(began))
+	d.cfg.Log.Debug("saved what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
 }
