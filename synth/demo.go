@@ -17,7 +17,9 @@ func Demo(seed uint64, start time.Time) *Web {
 	return New(Config{Seed: seed, Start: start, Pages: pages})
 }
 
-const second = time.Second
+// A beat is the unit of the demo's time: short, so that a few minutes have in
+// them what takes a poller days on the real Web.
+const beat = time.Second / 2
 
 // site puts pages on a host, under its name.
 func site(host string, form Form, pages ...Page) []Page {
@@ -36,31 +38,31 @@ func site(host string, form Form, pages ...Page) []Page {
 func newsSite() []Page {
 	main := freshet.Recipe{CSS: "main"}
 	return site("news", News,
-		Page{ID: "front", Name: "The Daily Ferry", Schedule: Cycle{Mean: 16 * second, Day: 80 * second, Depth: 1}, ETag: true, Gzip: true},
-		Page{ID: "world", Name: "World", Schedule: Poisson{40 * second}, ETag: true, LastModified: true},
-		Page{ID: "sport", Name: "Sport, minute by minute", Schedule: Burst{Quiet: 150 * second, Count: 8, Gap: 8 * second}, Gzip: true},
-		Page{ID: "local", Name: "Local", Schedule: Poisson{600 * second}, LastModified: true},
-		Page{ID: "culture", Name: "Culture", Schedule: Poisson{900 * second}, Noise: Hidden},
-		Page{ID: "ticker", Name: "Ticker", Schedule: Poisson{18 * second}, Noise: Visible, Recipe: main},
+		Page{ID: "front", Name: "The Daily Ferry", Schedule: Cycle{Mean: 16 * beat, Day: 80 * beat, Depth: 1}, ETag: true, Gzip: true},
+		Page{ID: "world", Name: "World", Schedule: Poisson{40 * beat}, ETag: true, LastModified: true},
+		Page{ID: "sport", Name: "Sport, minute by minute", Schedule: Burst{Quiet: 150 * beat, Count: 8, Gap: 8 * beat}, Gzip: true},
+		Page{ID: "local", Name: "Local", Schedule: Poisson{600 * beat}, LastModified: true},
+		Page{ID: "culture", Name: "Culture", Schedule: Poisson{900 * beat}, Noise: Hidden},
+		Page{ID: "ticker", Name: "Ticker", Schedule: Poisson{18 * beat}, Noise: Visible, Recipe: main},
 	)
 }
 
 func statusSite() []Page {
 	return site("status", Status,
-		Page{ID: "login", Name: "Login status", Schedule: Burst{Quiet: 500 * second, Count: 6, Gap: 10 * second}, ETag: true},
-		Page{ID: "mail", Name: "Mail status", Schedule: Burst{Quiet: 600 * second, Count: 6, Gap: 10 * second}},
-		Page{ID: "search", Name: "Search status", Schedule: Poisson{900 * second}, ETag: true},
-		Page{ID: "storage", Name: "Storage status", Schedule: Poisson{1200 * second}, LastModified: true},
-		Page{ID: "network", Name: "Network status", Schedule: Burst{Quiet: 500 * second, Count: 5, Gap: 12 * second}, Noise: Hidden},
+		Page{ID: "login", Name: "Login status", Schedule: Burst{Quiet: 500 * beat, Count: 6, Gap: 10 * beat}, ETag: true},
+		Page{ID: "mail", Name: "Mail status", Schedule: Burst{Quiet: 600 * beat, Count: 6, Gap: 10 * beat}},
+		Page{ID: "search", Name: "Search status", Schedule: Poisson{900 * beat}, ETag: true},
+		Page{ID: "storage", Name: "Storage status", Schedule: Poisson{1200 * beat}, LastModified: true},
+		Page{ID: "network", Name: "Network status", Schedule: Burst{Quiet: 500 * beat, Count: 5, Gap: 12 * beat}, Noise: Hidden},
 	)
 }
 
 func shopSite(seed uint64) []Page {
-	restocked := Together{Schedule: Poisson{90 * second}, Seed: seed, Late: 2 * second}
-	busy := Trouble{Status: 429, From: 25 * second, For: 6 * second, Every: 55 * second, RetryAfter: 8 * second}
+	restocked := Together{Schedule: Poisson{90 * beat}, Seed: seed, Late: 2 * beat}
+	busy := Trouble{Status: 429, From: 25 * beat, For: 6 * beat, Every: 55 * beat, RetryAfter: 8 * beat}
 	return site("shop", Prices,
 		Page{ID: "tickets", Name: "Tickets", Schedule: restocked, ETag: true, Trouble: busy},
-		Page{ID: "flights", Name: "Flights", Schedule: Regular{Every: 20 * second}, Gzip: true},
+		Page{ID: "flights", Name: "Flights", Schedule: Regular{Every: 20 * beat}, Gzip: true},
 		Page{ID: "books", Name: "Books", Schedule: restocked, ETag: true},
 		Page{ID: "coffee", Name: "Coffee", Schedule: restocked},
 		Page{ID: "tools", Name: "Tools", Schedule: restocked, LastModified: true},
@@ -70,44 +72,44 @@ func shopSite(seed uint64) []Page {
 
 func feedSite() []Page {
 	return site("feeds", RSS,
-		Page{ID: "headlines", Name: "Headlines", Schedule: Poisson{16 * second}, ETag: true, LastModified: true, Gzip: true},
-		Page{ID: "science", Name: "Science", Schedule: Poisson{700 * second}, ETag: true},
-		Page{ID: "jobs", Name: "Jobs", Schedule: Poisson{600 * second}},
-		Page{ID: "releases", Name: "Releases", Form: Atom, Schedule: Burst{Quiet: 500 * second, Count: 5, Gap: 12 * second}, ETag: true},
-		Page{ID: "weather", Name: "Weather warnings", Form: Atom, Schedule: Regular{Every: 240 * second, Offset: 11 * second}, LastModified: true},
-		Page{ID: "notes", Name: "Notes", Form: Atom, Schedule: Poisson{700 * second}},
+		Page{ID: "headlines", Name: "Headlines", Schedule: Poisson{16 * beat}, ETag: true, LastModified: true, Gzip: true},
+		Page{ID: "science", Name: "Science", Schedule: Poisson{700 * beat}, ETag: true},
+		Page{ID: "jobs", Name: "Jobs", Schedule: Poisson{600 * beat}},
+		Page{ID: "releases", Name: "Releases", Form: Atom, Schedule: Burst{Quiet: 500 * beat, Count: 5, Gap: 12 * beat}, ETag: true},
+		Page{ID: "weather", Name: "Weather warnings", Form: Atom, Schedule: Regular{Every: 240 * beat, Offset: 11 * beat}, LastModified: true},
+		Page{ID: "notes", Name: "Notes", Form: Atom, Schedule: Poisson{700 * beat}},
 	)
 }
 
 func apiSite() []Page {
 	rows := freshet.Recipe{JSONPath: "$.readings[*]"}
 	return site("api", API,
-		Page{ID: "queue", Name: "Queue", Schedule: Poisson{14 * second}, ETag: true},
-		Page{ID: "rates", Name: "Exchange rates", Schedule: Regular{Every: 15 * second, Offset: 4 * second}, Gzip: true},
-		Page{ID: "tides", Name: "Tides", Schedule: Regular{Every: 300 * second}, ETag: true},
-		Page{ID: "grid", Name: "Power grid", Schedule: Poisson{800 * second}, Noise: Visible, Recipe: rows},
-		Page{ID: "inventory", Name: "Inventory", Schedule: Poisson{800 * second}, LastModified: true},
+		Page{ID: "queue", Name: "Queue", Schedule: Poisson{14 * beat}, ETag: true},
+		Page{ID: "rates", Name: "Exchange rates", Schedule: Regular{Every: 15 * beat, Offset: 4 * beat}, Gzip: true},
+		Page{ID: "tides", Name: "Tides", Schedule: Regular{Every: 300 * beat}, ETag: true},
+		Page{ID: "grid", Name: "Power grid", Schedule: Poisson{800 * beat}, Noise: Visible, Recipe: rows},
+		Page{ID: "inventory", Name: "Inventory", Schedule: Poisson{800 * beat}, LastModified: true},
 	)
 }
 
 func airSite() []Page {
 	at := func(marks ...time.Duration) Clockwork {
-		return Clockwork{Marks: marks, Late: 2 * second}
+		return Clockwork{Turn: 60 * beat, Marks: marks, Late: 2 * beat}
 	}
 	return site("air", Bulletin,
-		Page{ID: "north", Name: "NORTHFIELD", Schedule: at(5*second, 35*second), ETag: true},
-		Page{ID: "south", Name: "SOUTHFIELD", Schedule: at(20 * second)},
-		Page{ID: "east", Name: "EASTFIELD", Schedule: at(0, 15*second, 30*second, 45*second), ETag: true},
-		Page{ID: "west", Name: "WESTFIELD", Schedule: at(50 * second)},
-		Page{ID: "island", Name: "ISLAND STRIP", Schedule: Clockwork{Turn: 2 * time.Minute, Marks: []time.Duration{70 * second}, Late: 4 * second}},
+		Page{ID: "north", Name: "NORTHFIELD", Schedule: at(5*beat, 35*beat), ETag: true},
+		Page{ID: "south", Name: "SOUTHFIELD", Schedule: at(20 * beat)},
+		Page{ID: "east", Name: "EASTFIELD", Schedule: at(0, 15*beat, 30*beat, 45*beat), ETag: true},
+		Page{ID: "west", Name: "WESTFIELD", Schedule: at(50 * beat)},
+		Page{ID: "island", Name: "ISLAND STRIP", Schedule: Clockwork{Turn: 120 * beat, Marks: []time.Duration{70 * beat}, Late: 4 * beat}},
 	)
 }
 
 func blogSite() []Page {
 	return site("blog", News,
-		Page{ID: "beekeeper", Name: "A beekeeper's year", Schedule: Poisson{900 * second}, ETag: true, Gzip: true},
-		Page{ID: "clocks", Name: "Clocks and cogs", Schedule: Poisson{1500 * second}, Noise: Hidden},
-		Page{ID: "recipes", Name: "Soup of the day", Form: RSS, Schedule: Poisson{700 * second}},
+		Page{ID: "beekeeper", Name: "A beekeeper's year", Schedule: Poisson{900 * beat}, ETag: true, Gzip: true},
+		Page{ID: "clocks", Name: "Clocks and cogs", Schedule: Poisson{1500 * beat}, Noise: Hidden},
+		Page{ID: "recipes", Name: "Soup of the day", Form: RSS, Schedule: Poisson{700 * beat}},
 	)
 }
 
@@ -115,7 +117,7 @@ func atticSite() []Page {
 	return site("attic", News,
 		Page{ID: "imprint", Name: "Imprint", Schedule: Never{}, ETag: true},
 		Page{ID: "terms", Name: "Terms", Schedule: Never{}, Noise: Hidden},
-		Page{ID: "campaign", Name: "Campaign", Schedule: Until{Poisson{20 * second}, 90 * second}, Trouble: Trouble{Status: 410, From: 100 * second}},
-		Page{ID: "moving", Name: "Moving house", Schedule: Poisson{40 * second}, ETag: true, Trouble: Trouble{Status: 404, From: 40 * second, For: 30 * second}},
+		Page{ID: "campaign", Name: "Campaign", Schedule: Until{Poisson{20 * beat}, 90 * beat}, Trouble: Trouble{Status: 410, From: 100 * beat}},
+		Page{ID: "moving", Name: "Moving house", Schedule: Poisson{40 * beat}, ETag: true, Trouble: Trouble{Status: 404, From: 40 * beat, For: 30 * beat}},
 	)
 }
