@@ -57,20 +57,25 @@ func (l *Learner) bend(slot freshet.Slot, x float64) float64 {
 // rates returns the rate of a source times a factor, with the range in which it
 // lies nine times in ten by all memories together.
 func (l *Learner) rates(slot freshet.Slot, factor float64) freshet.Range {
-	p, m := &l.pages[slot], &l.minds[slot]
-	prior := l.priorOf(p.site)
-	var mixed spread
+	mixed := l.thought(slot)
+	return freshet.Range{
+		Mean: l.know(slot) * factor,
+		Low:  l.quantile(&mixed, 0.05) * factor,
+		High: l.quantile(&mixed, 0.95) * factor,
+	}
+}
+
+// thought returns what is thought of the rate of a source by all memories
+// together.
+func (l *Learner) thought(slot freshet.Slot) (mixed spread) {
+	m, prior := &l.minds[slot], l.priorOf(l.pages[slot].site)
 	for k, w := range m.weights(&l.world) {
 		q := m.of[k].weigh(prior)
 		for i := range mixed {
 			mixed[i] += w * q[i]
 		}
 	}
-	return freshet.Range{
-		Mean: l.know(slot) * factor,
-		Low:  l.quantile(&mixed, 0.05) * factor,
-		High: l.quantile(&mixed, 0.95) * factor,
-	}
+	return mixed
 }
 
 // quantile returns the rate below which the share of a spread lies. A point of
@@ -98,10 +103,17 @@ func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
 		return freshet.Tally{}
 	}
 	c := &l.counts[slot]
-	return freshet.Tally{
+	t := freshet.Tally{
 		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge),
 	}.Scale(1 / l.scale.at(float64(l.open)))
+	if missed := t.Happened - t.Captured; missed > 0 && l.pages[slot].site != nil {
+		// A rate that is wrong is wrong at every poll, in the same direction.
+		q := l.thought(slot)
+		off := missed * q.doubt(&l.grid)
+		t.Variance += off * off
+	}
+	return t
 }
 
 // Upto returns the last outcome that was learnt from.

@@ -91,10 +91,14 @@ func (c *count) add(weight, last, seconds, expected, doubt float64, see *sightin
 // doubt returns the relative error of what is expected of a source.
 func (l *Learner) doubt(m *mind, p *page) float64 {
 	q := m.of[long].weigh(l.priorOf(p.site))
-	mean := q.mean(&l.grid)
-	square := 0.0
+	return q.doubt(&l.grid)
+}
+
+// doubt returns the standard deviation of a rate, as a share of its mean.
+func (q *spread) doubt(g *grid) float64 {
+	mean, square := q.mean(g), 0.0
 	for i, w := range q {
-		square += w * l.grid[i] * l.grid[i]
+		square += w * g[i] * g[i]
 	}
 	return math.Sqrt(max(0, square/(mean*mean)-1))
 }
