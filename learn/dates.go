@@ -12,6 +12,10 @@ type sighting struct {
 	mass    float64 // of the time since the last poll
 	changed bool
 
+	// Exposure is the mass by which the rate is judged: where it is known that
+	// much was going on, a change says less about the source.
+	exposure float64
+
 	// Where the source says when it last changed, and can be believed: the
 	// tick of that, the mass of that tick, and the mass of the time after it, in
 	// which nothing changed. Of what came before it nothing is known.
@@ -30,10 +34,11 @@ const (
 
 // date looks at when a source says it last changed. A date agrees with a poll
 // that saw a change if it falls into the time since the last poll, and with one
-// that saw none if it does not.
-func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) {
+// that saw none if it does not. It reports whether the source dates its changes
+// and is believed.
+func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) bool {
 	if o.Modified.IsZero() {
-		return
+		return false
 	}
 	p := &l.pages[slot]
 	said := l.clock.at(o.Modified)
@@ -45,14 +50,18 @@ func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) {
 		agrees = 1
 	}
 	p.trust = trustGrip*p.trust + (1-trustGrip)*agrees
-	if !see.changed || !inside || !trusted || p.trust < believed || tick <= l.open-window {
-		return
+	if !trusted || p.trust < believed {
+		return false
+	}
+	if !see.changed || !inside || tick <= l.open-window {
+		return true
 	}
 	see.dated, see.tick = true, tick
 	see.moment = l.massOf(slot, tick)
 	for t := tick + 1; t <= l.open && float64(t) < see.at; t++ {
 		see.after += min(1, see.at-float64(t)) * l.massOf(slot, t)
 	}
+	return true
 }
 
 // first begins with a source that was first seen at x. If it says when it had
@@ -88,9 +97,9 @@ func (s *sighting) fit(rate float64) float64 {
 	case s.dated:
 		return math.Log(-math.Expm1(-rate*s.moment)) - rate*s.after
 	case s.changed:
-		return math.Log(-math.Expm1(-rate * s.mass))
+		return math.Log(-math.Expm1(-rate * s.exposure))
 	}
-	return -rate * s.mass
+	return -rate * s.exposure
 }
 
 // hidden returns the share of the mass before the last change, where it is dated.

@@ -57,7 +57,10 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
 	s.at(l, max(x, float64(l.open)), nil)
 	var f vector
 	see := sighting{at: x, mass: l.describe(slot, x, &f), changed: o.Result == freshet.Changed}
-	l.date(slot, o, &see)
+	see.exposure = see.mass * math.Exp(l.fix.log(&f))
+	if l.date(slot, o, &see) {
+		see.exposure = see.mass // dates say more than what others did
+	}
 
 	turns := (x - p.last) * l.fair()
 	m.redraw(turns, l.priorOf(s))
