@@ -86,10 +86,12 @@ func (l *Learner) encode(c *codec) {
 	upto, sweep := int64(l.upto), int64(l.sweep)
 	c.int(&upto)
 	c.int(&sweep)
+	c.bad = c.bad || sweep < 0
 	l.upto, l.sweep = freshet.Cursor(upto), int(sweep)
 	for i := range l.ownShape {
 		n := int64(l.ownShape[i])
 		c.int(&n)
+		c.bad = c.bad || n != 0 && n != int64(l.clock.shape[i])
 		l.ownShape[i] = int(n)
 	}
 	c.float(&l.scale.from)
@@ -151,6 +153,7 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	}
 	for k := range m.of {
 		c.float32s(m.of[k][:])
+		c.bad = c.bad || slices.Max(m.of[k][:]) != 0 // as the best is
 	}
 	c.float32s(m.mix[:])
 	c.float32s(m.rate[:])
@@ -225,9 +228,16 @@ func (c *codec) half(x uint32) uint32 {
 	return x
 }
 
-func (c *codec) int(x *int64)       { *x = int64(c.word(uint64(*x))) }
-func (c *codec) float(x *float64)   { *x = math.Float64frombits(c.word(math.Float64bits(*x))) }
-func (c *codec) float32(x *float32) { *x = math.Float32frombits(c.half(math.Float32bits(*x))) }
+func (c *codec) int(x *int64) { *x = int64(c.word(uint64(*x))) }
+func (c *codec) float(x *float64) {
+	*x = math.Float64frombits(c.word(math.Float64bits(*x)))
+	c.bad = c.bad || math.IsNaN(*x)
+}
+
+func (c *codec) float32(x *float32) {
+	*x = math.Float32frombits(c.half(math.Float32bits(*x)))
+	c.bad = c.bad || *x != *x
+}
 
 func (c *codec) flag(x *bool) {
 	n := uint32(0)
