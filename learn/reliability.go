@@ -10,7 +10,7 @@ type Reliability [10]struct {
 
 // add counts a poll.
 func (r *Reliability) add(chance float64, found bool) {
-	bin := &r[min(len(r)-1, int(chance*float64(len(r))))]
+	bin := &r[max(0, min(len(r)-1, int(chance*float64(len(r)))))]
 	bin.Polls++
 	bin.Chance += chance
 	if found {
