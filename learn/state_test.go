@@ -197,9 +197,12 @@ func TestForeignStates(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	w := busyWorld(6, time.Minute, 60)
 	for slot, memory := range saved(f, w.Learner) {
+		if slot > 0 {
+			continue // like the first
+		}
 		f.Add(int32(slot), []byte(memory), uint32(0), byte(0))
-		for at := uint32(0); at < uint32(len(memory)); at += 61 {
-			f.Add(int32(slot), []byte(memory), at, byte(0xff))
+		for at := uint32(0); at < uint32(len(memory)); at += 17 {
+			f.Add(int32(slot), []byte(memory), at, byte(0x40))
 		}
 	}
 	f.Fuzz(func(t *testing.T, slot int32, memory []byte, at uint32, flip byte) {
@@ -210,7 +213,7 @@ func FuzzRestore(f *testing.F) {
 		if l.Restore(freshet.Slot(slot), memory) != nil {
 			return
 		}
-		for _, o := range w.log[:30] {
+		for _, o := range w.log[:20] {
 			o.Cursor = 0
 			l.Observe(o.slot, o.Outcome)
 		}
