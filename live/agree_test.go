@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/content"
 	"freshet/estimate"
 	"freshet/lab"
 	"freshet/live"
@@ -102,6 +103,13 @@ func pollsInLab(t *testing.T, name string, start time.Time) (looks []look) {
 			if resp.RetryAfter > 0 {
 				o.NotBefore = o.Ended.Add(resp.RetryAfter)
 			}
+		}
+		if o.Result.Captured() { // what the page says of itself is read only then
+			reading, err := content.Extract(p.Source.Recipe, resp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Modified = reading.Modified
 		}
 	}
 	s := sched.New(p, limits)
