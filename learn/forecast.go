@@ -184,6 +184,10 @@ func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
 	}
 }
 
+// Turn returns in how many ticks every source can be polled once, by the polls of
+// late.
+func (l *Learner) Turn() float64 { return 1 / l.fair() }
+
 // floor is the share of an even turn that no source falls below.
 const floor = 0.02
 

@@ -168,16 +168,23 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		if !take(slot, worth) {
 			return false
 		}
-		a.margin.sold(worth)
-		a.usual.add(worth/a.rank.factor[slot], a.wait[slot])
+		if expected := a.wait[slot]; !math.IsInf(expected, 1) { // out of turn, it says nothing of what others are worth
+			a.margin.sold(worth)
+			a.usual.add(worth/a.rank.factor[slot], expected)
+		}
 		return true
 	})
 	return a.grid.time(a.reached + 1)
 }
 
-// firstLook is the worth of a source that has never been seen: more than that
-// of any that has.
-const firstLook = 1e9
+// outOfTurn is what a poll is worth, whatever its source weighs and costs, if it
+// comes before all others: that of a source that has never been seen, or of one
+// that has waited so long that it would starve.
+const outOfTurn = 1e9
+
+// longestWait is how many times as long as if all were treated alike a source
+// waits at most, however little it is worth next to others.
+const longestWait = 100
 
 // value works out what a poll of each source is worth at now.
 func (a *Auto) value(now time.Time) {
@@ -185,15 +192,21 @@ func (a *Auto) value(now time.Time) {
 	a.margin.close()
 	a.learner.Expected(now, a.wait, a.gaps)
 	instants := float64(a.learner.Tick()) / float64(a.every)
+	starves := longestWait * a.learner.Turn()
 	changes, ticks := 0.0, 0.0
 	for slot, gap := range a.gaps {
 		if gap > 0 {
 			changes, ticks = changes+a.wait[slot], ticks+gap
 		}
 		if a.failed[slot] != 0 {
+			a.failed[slot] = min(a.failed[slot], now.UnixNano()) // the clock may have been set back
 			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
+		if a.gaps[slot] > starves && a.rank.factor[slot] != 0 {
+			a.worth[slot] += outOfTurn / math.Abs(a.rank.factor[slot])
+			a.wait[slot] = math.Inf(1)
+		}
 		if a.jitter > 0 {
 			a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
 		}
@@ -208,8 +221,7 @@ func (a *Auto) value(now time.Time) {
 // that failed was its turn, or sources that are down would have every turn. One
 // that has never been seen is taken to be like all.
 func (a *Auto) retry(now time.Time, slot int, expected, gap float64) (float64, float64) {
-	a.failed[slot] = min(a.failed[slot], now.UnixNano()) // the clock may have been set back
-	since := float64(now.UnixNano()-a.failed[slot]) / float64(a.grid.length)
+	since := float64(max(0, now.UnixNano()-a.failed[slot])) / float64(a.learner.Tick())
 	if math.IsInf(expected, 1) {
 		return since * cmp.Or(a.common, 1), since
 	}
@@ -226,7 +238,11 @@ func (a *Auto) of(slot int, expected, gap float64) float64 {
 	case expected == 0:
 		return 0
 	case math.IsInf(expected, 1):
-		return firstLook
+		factor := math.Abs(a.rank.factor[slot])
+		if factor == 0 {
+			return 0
+		}
+		return outOfTurn/factor + 100 // of equals the one that weighs more
 	}
 	return a.values[a.kind[slot]].Index(expected, max(1, gap)) + explore*a.usual.worth*expected
 }
@@ -243,7 +259,7 @@ type usual struct {
 // add takes in a poll that was made.
 func (u *usual) add(worth, expected float64) {
 	const grip = 0.98
-	if worth >= firstLook || !(expected > 0) {
+	if !(expected > 0) {
 		return
 	}
 	// Of this worth some is for exploration, and does not count.
@@ -268,14 +284,14 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	}
 	factor := math.Abs(a.rank.factor[slot])
 	if out.Since.IsZero() && a.failed[slot] == 0 {
-		out.Worth, out.Due = firstLook*factor, now
+		out.Worth, out.Due = factor*a.of(int(slot), math.Inf(1), 0), now
 		return out
 	}
 	worthAt := func(d time.Duration) float64 { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
 			expected = out.Expected + out.Rate.Mean*d.Seconds()
-			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.grid.length)
+			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
 		}
 		if a.failed[slot] != 0 {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
@@ -283,7 +299,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		if gap <= 0 {
 			return 0
 		}
-		return factor * a.of(int(slot), expected, gap*float64(a.grid.length)/float64(a.every))
+		return factor * a.of(int(slot), expected, gap*float64(a.learner.Tick())/float64(a.every))
 	}
 	out.Worth = worthAt(0)
 	if out.Price > 0 && factor > 0 {
@@ -325,7 +341,7 @@ type margin struct {
 
 // sold notes the worth of a poll that was made.
 func (m *margin) sold(worth float64) {
-	if worth < firstLook && (!m.any || worth < m.least) {
+	if !m.any || worth < m.least {
 		m.least, m.any = worth, true
 	}
 }
