@@ -100,7 +100,7 @@ func TestAutoUnderSkew(t *testing.T) {
 }
 
 // Weights and costs at their extremes: what weighs a million times as much gets
-// the most polls, and what weighs nothing to speak of is still polled.
+// nearly all, and yet nobody waits for more than a hundred turns.
 func TestAutoWithExtremeWeights(t *testing.T) {
 	for _, tt := range []struct {
 		what   string
@@ -111,25 +111,43 @@ func TestAutoWithExtremeWeights(t *testing.T) {
 		{"a cost of a million", freshet.Source{Cost: 1e6}},
 		{"a cost of a millionth", freshet.Source{Cost: 1e-6}},
 	} {
-		t.Run(tt.what, func(t *testing.T) {
-			const pages, budget, ticks = 20, 2.0, 3000
-			r := newAutoRun(time.Minute, ticks, budget)
-			extreme := r.add(tt.source, 0.05)
-			for range pages - 1 {
-				r.add(freshet.Source{}, 0.05)
-			}
-			r.run(t, nil)
-			sound(t, r.auto, r.trace.End, pages)
-			if got := r.polls(extreme); got > ticks {
-				t.Errorf("it was polled %d times in %d ticks", got, ticks)
-			}
-			for _, s := range r.trace.Sources[1:] {
-				if got := r.polls(s.ID); got < ticks/50/pages {
-					t.Errorf("%s was polled %d times in %d ticks beside it", s.ID, got, ticks)
+		for _, urgency := range []freshet.Urgency{{}, {Kind: freshet.UrgencyExp, A: 0.9}} {
+			t.Run(tt.what+", "+urgency.String(), func(t *testing.T) {
+				const pages, budget, ticks = 12, 1.0, 3000
+				r := newAutoRun(time.Minute, ticks, budget)
+				tt.source.Urgency = urgency
+				extreme := r.add(tt.source, 0.05)
+				for range pages - 1 {
+					r.add(freshet.Source{Urgency: urgency}, 0.05)
 				}
-			}
-			t.Logf("polled %d times, and another %d times", r.polls(extreme), r.polls("s0001"))
-		})
+				r.run(t, nil)
+				sound(t, r.auto, r.trace.End, pages)
+				wait, of := r.longestWait()
+				t.Logf("polled %d times, and another %d times; %s waited for %.0f ticks", r.polls(extreme), r.polls("s0001"), of, wait)
+				if most := 100*pages/budget + 3*pages; wait > most {
+					t.Errorf("%s was not polled for %.0f ticks, want no longer than %.0f", of, wait, most)
+				}
+				if heavy := r.polls(extreme) > r.polls("s0001"); heavy != (tt.source.Importance() > tt.source.Price()) {
+					t.Errorf("it was polled %d times, and another %d times", r.polls(extreme), r.polls("s0001"))
+				}
+			})
+		}
+	}
+}
+
+// First looks are out of turn, and say nothing of what polls are worth.
+func TestAutoPricesNoFirstLooks(t *testing.T) {
+	for _, weight := range []float64{1e-3, 0.5, 1, 1e3} {
+		const pages, budget = 40, 2.0
+		r := newAutoRun(time.Minute, 30, budget)
+		r.unseen = true
+		for range pages {
+			r.add(freshet.Source{Weight: weight}, 0.05)
+		}
+		r.run(t, nil)
+		if price := r.auto.Price() / weight; !(price > 0) || price > 3 {
+			t.Errorf("where all weigh %v the price of a poll is that of %v changes", weight, price)
+		}
 	}
 }
 
