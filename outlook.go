@@ -36,7 +36,8 @@ type Tally struct {
 	Polls    float64 // that saw the source
 	Captured float64 // changes that a poll has seen
 	Happened float64 // changes that are thought to have happened, seen or not
-	Variance float64 // of what is thought to have happened
+	Variance float64 // of what is thought to have happened, by chance
+	Doubt    float64 // how far off it may be because rates are: errors that do not average out
 
 	Delay   float64 // seconds between changes and their capture, expected, summed over the captured
 	Watched float64 // seconds of the source's life
@@ -48,7 +49,7 @@ type Tally struct {
 func (t Tally) Add(o Tally) Tally {
 	return Tally{
 		Polls: t.Polls + o.Polls, Captured: t.Captured + o.Captured,
-		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance,
+		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt,
 		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age,
 	}
 }
@@ -57,7 +58,7 @@ func (t Tally) Add(o Tally) Tally {
 func (t Tally) Scale(f float64) Tally {
 	return Tally{
 		Polls: t.Polls * f, Captured: t.Captured * f,
-		Happened: t.Happened * f, Variance: t.Variance * f,
+		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f,
 		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f,
 	}
 }
@@ -78,11 +79,16 @@ func (t Tally) Share() Range {
 		return Range{}
 	}
 	const z = 1.6449 // of the normal distribution, for nine in ten
-	spread := math.Sqrt(math.Log1p(t.Variance / (missed * missed)))
+	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt)/(missed*missed)) + modelError*modelError)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
 	return Range{Mean: of(1), Low: min(of(1), of(math.Exp(middle+z*spread))), High: max(of(1), of(math.Exp(middle-z*spread)))}
 }
+
+// modelError is how far off, on the scale of the logarithm, the number of missed
+// changes may be because sources do not change at random: regular ones hide
+// fewer changes between two polls, and those that change in bursts hide more.
+const modelError = 0.4
 
 // MeanDelay returns the expected time between a change and its capture.
 func (t Tally) MeanDelay() time.Duration {

@@ -103,17 +103,10 @@ func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
 		return freshet.Tally{}
 	}
 	c := &l.counts[slot]
-	t := freshet.Tally{
-		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance),
+	return freshet.Tally{
+		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge),
 	}.Scale(1 / l.scale.at(float64(l.open)))
-	if missed := t.Happened - t.Captured; missed > 0 && l.pages[slot].site != nil {
-		// A rate that is wrong is wrong at every poll, in the same direction.
-		q := l.thought(slot)
-		off := missed * q.doubt(&l.grid)
-		t.Variance += off * off
-	}
-	return t
 }
 
 // Upto returns the last outcome that was learnt from.

@@ -12,6 +12,10 @@ import (
 type count struct {
 	life                                                               freshet.Life
 	polls, captured, happened, variance, delay, watched, stale, oldAge float32
+
+	// How far off happened would be if the rate were: that is one error for all
+	// polls of a source, and does not average out.
+	off float32
 }
 
 // A tallyScale says how much a count weighs at a moment.
@@ -44,34 +48,39 @@ func (l *Learner) fade() {
 }
 
 // all returns everything that is counted.
-func (c *count) all() [8]*float32 {
-	return [...]*float32{&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge}
+func (c *count) all() [9]*float32 {
+	return [...]*float32{&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off}
 }
 
 // add counts a poll. Last is when the source had been seen before, and seconds
-// how long a tick is; so many changes were expected, give or take a relative
-// error.
-func (c *count) add(weight, last, seconds, expected, doubt float64, see *sighting) {
-	length := (see.at - last) * seconds
+// how long a tick is. The rate may be off by a factor of e^doubt.
+//
+// Changes that fall into the same tick count as one: what is closer together
+// nobody could tell apart.
+func (c *count) add(weight, last, seconds, rate, doubt float64, see *sighting) {
+	ticks := see.at - last
+	length := ticks * seconds
 	c.polls += float32(weight)
 	c.watched += float32(weight * length)
 	if !see.changed {
 		return
 	}
-	y := max(expected, 1e-6)
+	y := max(rate*see.exposure, 1e-6)
 	some := -math.Expm1(-y)
-	n := y / some
-	spread := (y+y*y)/some - n*n
-	slope := (some - y*math.Exp(-y)) / (some * some) // of n by y: how a wrong rate shows
-	alone := 1/y - math.Exp(-y)/some                 // of the time: before the first change, and after the last
+	n := toldApart(y, ticks)
+	spread := max(0, (y+y*y)/some-(y/some)*(y/some))
+	off := (toldApart(y*math.Exp(doubt), ticks) - toldApart(y*math.Exp(-doubt), ticks)) / 2
+	alone := 1/y - math.Exp(-y)/some // of the time: before the first change, and after the last
 	delay := alone * length
 	if see.dated {
-		before := y * see.hidden()
-		n, spread, slope = 1+before, before, before/y
+		before := see.hidden()
+		n, spread = 1+y*before, y*before
+		off = y * before * math.Sinh(doubt)
 		delay = max(0, see.at-float64(see.tick)-0.5) * seconds
 	}
 	c.happened += float32(weight * n)
-	c.variance += float32(weight * (spread + slope*slope*y*y*doubt*doubt))
+	c.variance += float32(weight * min(spread, n*n))
+	c.off += float32(weight * off)
 	switch c.life.Kind {
 	case freshet.LifeAppend:
 		c.captured += float32(weight * n)
@@ -88,17 +97,24 @@ func (c *count) add(weight, last, seconds, expected, doubt float64, see *sightin
 	c.oldAge += float32(weight * length * length * (0.5 - 1/y + some/(y*y)) / some)
 }
 
-// doubt returns the relative error of what is expected of a source.
-func (l *Learner) doubt(m *mind, p *page) float64 {
-	q := m.of[long].weigh(l.priorOf(p.site))
-	return q.doubt(&l.grid)
+// toldApart returns how many changes are expected where y are, in so many ticks,
+// once it is known that there was one; those in one tick count as one.
+func toldApart(y, ticks float64) float64 {
+	ticks = max(1, ticks)
+	return max(1, ticks*math.Expm1(-y/ticks)/math.Expm1(-y))
 }
 
-// doubt returns the standard deviation of a rate, as a share of its mean.
-func (q *spread) doubt(g *grid) float64 {
-	mean, square := q.mean(g), 0.0
-	for i, w := range q {
-		square += w * g[i] * g[i]
+// doubt returns how far off the rate of a source may be, on the scale of its
+// logarithm.
+func (l *Learner) doubt(m *mind, prior *spread) float64 {
+	mean, square := 0.0, 0.0
+	for k, w := range m.weights(&l.world) {
+		q := m.of[k].weigh(prior)
+		for i, p := range q {
+			x := math.Log(l.grid[i])
+			mean += w * p * x
+			square += w * p * x * x
+		}
 	}
-	return math.Sqrt(max(0, square/(mean*mean)-1))
+	return math.Sqrt(max(0, square-mean*mean))
 }
