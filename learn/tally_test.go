@@ -61,7 +61,7 @@ func TestTalliesAreHonest(t *testing.T) {
 				}
 			}
 			return at
-		}, 0.15, 0.25},
+		}, 0.2, 0.25},
 		// That a burst between two polls was more than one change, no poll shows.
 		{"in bursts", func(w *world, end time.Time) (at []time.Time) {
 			for _, t := range w.poisson(monday, end, 1/(24*time.Hour).Seconds()) {
@@ -102,6 +102,9 @@ func TestTalliesAreHonest(t *testing.T) {
 			near("number of captured changes", sum.Captured, real.captured, 0.01*real.captured)
 			near("time watched", sum.Watched, real.watched, 0.01*real.watched)
 			near("share captured", share.Mean, truth, tt.share)
+			if tt.share < 0.5 && (truth < share.Low || truth > share.High) {
+				t.Errorf("the share captured is said to be between %.3f and %.3f, and is %.3f", share.Low, share.High, truth)
+			}
 			near("mean delay", sum.MeanDelay().Seconds(), want.MeanDelay().Seconds(), tt.rest*want.MeanDelay().Seconds())
 			near("freshness", sum.Freshness(), want.Freshness(), 0.3*tt.rest)
 			near("mean age", sum.MeanAge().Seconds(), want.MeanAge().Seconds(), 1.5*tt.rest*want.MeanAge().Seconds())
