@@ -41,6 +41,15 @@ type gainKey struct {
 	table string
 }
 
+// gainKeyOf tells pairs of life and urgency apart.
+func gainKeyOf(life freshet.Life, u freshet.Urgency) gainKey {
+	key := gainKey{life: life, kind: u.Kind, a: u.A, k: u.K}
+	if u.Kind == freshet.UrgencyTable {
+		key.table = u.String()
+	}
+	return key
+}
+
 // A gainGroup is the slots that share a kernel.
 type gainGroup struct {
 	simple bool
@@ -105,10 +114,7 @@ func (g *Gains) Remove(slot freshet.Slot) {
 
 // groupOf returns the group of a kernel, which it makes if need be.
 func (g *Gains) groupOf(life freshet.Life, u freshet.Urgency) int32 {
-	key := gainKey{life: life, kind: u.Kind, a: u.A, k: u.K}
-	if u.Kind == freshet.UrgencyTable {
-		key.table = u.String()
-	}
+	key := gainKeyOf(life, u)
 	at, ok := g.index[key]
 	if !ok {
 		if g.index == nil {

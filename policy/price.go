@@ -132,10 +132,7 @@ func (p *Priced) instant(t time.Time) int64 {
 
 // valueOf returns which of the values is that of a life and an urgency.
 func (p *Priced) valueOf(life freshet.Life, u freshet.Urgency) int32 {
-	key := gainKey{life: life, kind: u.Kind, a: u.A, k: u.K}
-	if u.Kind == freshet.UrgencyTable {
-		key.table = u.String()
-	}
+	key := gainKeyOf(life, u)
 	at, ok := p.pairs[key]
 	if !ok {
 		at = int32(len(p.values))

@@ -1,0 +1,100 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+// outOfTurn is what a poll is worth, whatever its source weighs and costs, if it
+// comes before all others: that of a source that has never been seen, or of one
+// that has waited so long that it would starve.
+const outOfTurn = 1e9
+
+// longestWait is how many times as long as if all were treated alike a source
+// waits at most, however little it is worth next to others.
+const longestWait = 100
+
+// value works out what a poll of each source is worth at now.
+func (a *Auto) value(now time.Time) {
+	a.settle()
+	a.margin.close()
+	a.learner.Expected(now, a.wait, a.gaps)
+	instants := float64(a.learner.Tick()) / float64(a.every)
+	starves := longestWait * a.learner.Turn()
+	changes, ticks := 0.0, 0.0
+	for slot, gap := range a.gaps {
+		if gap > 0 {
+			changes, ticks = changes+a.wait[slot], ticks+gap
+		}
+		if a.failed[slot] != 0 {
+			a.failed[slot] = min(a.failed[slot], now.UnixNano()) // the clock may have been set back
+			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
+		}
+		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
+		if a.gaps[slot] > starves && a.rank.factor[slot] != 0 {
+			a.worth[slot] += outOfTurn / math.Abs(a.rank.factor[slot])
+			a.wait[slot] = math.Inf(1)
+		}
+		if a.jitter > 0 {
+			a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
+		}
+	}
+	if ticks > 0 {
+		a.common = changes / ticks
+	}
+}
+
+// retry returns what counts of what is expected of a source, and of the ticks
+// since it was seen, when its last poll failed: only what came after that. A poll
+// that failed was its turn, or sources that are down would have every turn. One
+// that has never been seen is taken to be like all.
+func (a *Auto) retry(now time.Time, slot int, expected, gap float64) (float64, float64) {
+	since := float64(max(0, now.UnixNano()-a.failed[slot])) / float64(a.learner.Tick())
+	if math.IsInf(expected, 1) {
+		return since * cmp.Or(a.common, 1), since
+	}
+	if since >= gap {
+		return expected, gap
+	}
+	return expected * since / gap, since
+}
+
+// of returns what a poll of a source is worth for its weight and cost, when so
+// many changes are expected of it after so many instants.
+func (a *Auto) of(slot int, expected, gap float64) float64 {
+	switch {
+	case expected == 0:
+		return 0
+	case math.IsInf(expected, 1):
+		factor := math.Abs(a.rank.factor[slot])
+		if factor == 0 {
+			return 0
+		}
+		return outOfTurn/factor + 100 // of equals the one that weighs more
+	}
+	return a.values[a.kind[slot]].Index(expected, max(1, gap)) + explore*a.usual.worth*expected
+}
+
+// explore is how much of what polls are worth goes by what they are expected to
+// find alone, next to the index.
+const explore = 0.5
+
+// usual is what an expected change has been worth of late.
+type usual struct {
+	worth float64
+}
+
+// add takes in a poll that was made.
+func (u *usual) add(worth, expected float64) {
+	const grip = 0.98
+	if !(expected > 0) {
+		return
+	}
+	// Of this worth some is for exploration, and does not count.
+	each := max(0, worth/expected-explore*u.worth)
+	if u.worth == 0 {
+		u.worth = each
+	}
+	u.worth = grip*u.worth + (1-grip)*each
+}
