@@ -20,13 +20,14 @@ var floors = map[string]int{
 	"sched":       1,
 	"estimate":    1,
 	"learn":       1,
-	"whatif":      1,
+	"crossing":    1,
 	"fetch":       1,
 	"content":     1,
 	"sqlite":      1,
 	"storetest":   1,
 	"synth":       1,
 	"plot":        1,
+	"whatif":      2,
 	"policy":      2,
 	"lab":         3,
 	"live":        3,
@@ -38,7 +39,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "estimate", "learn", "whatif", "lab", "plot", "paper"}
+var clockless = []string{".", "sched", "policy", "estimate", "learn", "crossing", "whatif", "lab", "plot", "paper"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

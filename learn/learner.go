@@ -112,7 +112,7 @@ func New(c Config) *Learner {
 	c.Polls = cmp.Or(c.Polls, 1)
 	c.Memory = cmp.Or(c.Memory, 7*24*time.Hour)
 	l := &Learner{
-		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(),
+		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
 		hosts: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
 		pace: c.Polls, fix: newCorrection(),
 	}
@@ -135,6 +135,7 @@ func (l *Learner) SetTick(tick time.Duration, polls float64) {
 	was := l.clock
 	l.config.Tick, l.config.Polls, l.pace = tick, polls, polls
 	l.clock = newClock(l.config.Start, tick)
+	l.grid = newGrid(l.clock)
 	l.scale.half = l.config.Memory.Seconds() / tick.Seconds()
 	l.open = 0
 	l.all.prior = newPrior(&l.grid, 2*float64(max(1, l.all.pages))/l.pace)

@@ -5,16 +5,19 @@ import "math"
 // points is how many rates are told apart.
 const points = 24
 
-// The rates, in changes a tick, lie evenly on a logarithmic scale.
+// The rates lie evenly on a logarithmic scale. The slowest is a change in so many
+// ticks, or in so long a time if that is more.
 const (
-	slowest = 1e-5
-	fastest = 3
+	slowTicks   = 1e5
+	slowSeconds = 60 * 24 * 60 * 60
+	fastest     = 3 // a tick
 )
 
-// A grid is the rates that are told apart.
+// A grid is the rates that are told apart, in changes a tick.
 type grid [points]float64
 
-func newGrid() (g grid) {
+func newGrid(c clock) (g grid) {
+	slowest := 1 / max(slowTicks, slowSeconds/c.seconds())
 	for i := range g {
 		g[i] = slowest * math.Pow(fastest/slowest, float64(i)/(points-1))
 	}

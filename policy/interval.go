@@ -63,16 +63,16 @@ func ClopperPearsonInterval(x, n int, alpha float64) Interval {
 	tail := (1 - alpha) / 2
 	i := Interval{0, 1}
 	if x > 0 {
-		i.Low = crossing(func(p float64) bool { return 1-binomialBelow(x, n, p) < tail })
+		i.Low = bisect(func(p float64) bool { return 1-binomialBelow(x, n, p) < tail })
 	}
 	if x < n {
-		i.High = crossing(func(p float64) bool { return binomialBelow(x+1, n, p) > tail })
+		i.High = bisect(func(p float64) bool { return binomialBelow(x+1, n, p) > tail })
 	}
 	return i
 }
 
-// crossing returns where in [0, 1] below turns from true to false.
-func crossing(below func(p float64) bool) float64 {
+// bisect returns where in [0, 1] below turns from true to false.
+func bisect(below func(p float64) bool) float64 {
 	lo, hi := 0.0, 1.0
 	for range 60 {
 		if mid := (lo + hi) / 2; below(mid) {

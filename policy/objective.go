@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"math"
+
+	"freshet/crossing"
+)
 
 // An Objective is what polls of sources that change at random, each at its own
 // rate, are to achieve together. Rates and frequencies are in one unit of time;
@@ -200,40 +204,9 @@ func clearing(guess, within, budget float64, demand func(price float64) float64)
 		below = excess(hi)
 	}
 	if above > 0 && below < 0 {
-		lo, hi = falsePosition(excess, lo, hi, above, below, within)
+		lo, hi = crossing.Of(excess, lo, hi, above, below, within)
 	}
 	return math.Exp(lo), math.Exp(hi)
-}
-
-// falsePosition narrows the range in which f, which falls, passes 0, given its
-// values at both ends; to a point where f is within so much of 0. In logarithms
-// demand is all but straight, so it takes few steps; the Illinois rule keeps one
-// end from standing still, and where f has no end the range is halved.
-func falsePosition(f func(float64) float64, lo, hi, above, below, within float64) (float64, float64) {
-	for last, tries := 0, 0; tries < 200 && hi-lo > 1e-15*math.Abs(lo); tries++ {
-		x := (lo + hi) / 2
-		if !math.IsInf(above, 0) && !math.IsInf(below, 0) && tries%8 < 7 {
-			x = lo + (hi-lo)*above/(above-below)
-		}
-		y := f(x)
-		switch {
-		case math.Abs(y) <= within:
-			return x, x
-		case y > 0:
-			lo, above = x, y
-			if last > 0 {
-				below /= 2
-			}
-			last = 1
-		default:
-			hi, below = x, y
-			if last < 0 {
-				above /= 2
-			}
-			last = -1
-		}
-	}
-	return lo, hi
 }
 
 // ExpectedFreshness returns the share of time in which a source that changes

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/crossing"
 )
 
 // A class is sources that are alike, or all but alike.
@@ -75,40 +76,8 @@ func (c *class) gap(price float64) float64 {
 	// longer gaps. A price ever so little lower finds the shortest of them.
 	price *= 1 - 1e-8
 	excess := func(x float64) float64 { return math.Log(price / c.index(math.Exp(x))) }
-	from, to := crossing(excess, math.Log(c.least), math.Log(c.most), math.Log(price/c.atLeast), math.Log(price/c.atMost), 1e-9)
+	from, to := crossing.Of(excess, math.Log(c.least), math.Log(c.most), math.Log(price/c.atLeast), math.Log(price/c.atMost), 1e-9)
 	return math.Exp((from + to) / 2)
-}
-
-// crossing narrows the range in which f, which falls, passes 0, given its values
-// at both ends, until f is within so much of it. In logarithms everything here
-// is all but straight, so that the false position takes few steps; the Illinois
-// rule keeps an end from standing still, and where f has no end the range is
-// halved.
-func crossing(f func(float64) float64, lo, hi, above, below, within float64) (from, to float64) {
-	for last, tries := 0, 0; tries < 200 && hi-lo > 1e-11*(1+math.Abs(lo)); tries++ {
-		x := (lo + hi) / 2
-		if !math.IsInf(above, 0) && !math.IsInf(below, 0) && tries%8 < 7 {
-			x = lo + (hi-lo)*above/(above-below)
-		}
-		y := f(x)
-		switch {
-		case math.Abs(y) <= within:
-			return x, x
-		case y > 0:
-			lo, above = x, y
-			if last > 0 {
-				below /= 2
-			}
-			last = 1
-		default:
-			hi, below = x, y
-			if last < 0 {
-				above /= 2
-			}
-			last = -1
-		}
-	}
-	return lo, hi
 }
 
 // within returns the expected share of a source's changes that is captured
