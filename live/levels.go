@@ -119,7 +119,7 @@ func (s LevelStatus) hint() string {
 	if s.Need > s.Budget {
 		return "the levels alone need more than the budget; freshet budget --levels shows what each takes"
 	}
-	return "the budget would do; freshet budget --levels shows the max_gap that keeps each"
+	return "freshet budget --levels shows what holds each back"
 }
 
 func perDay(perSecond float64) int64 { return int64(perSecond*(24*time.Hour).Seconds() + 0.5) }

@@ -104,7 +104,7 @@ type Pledge struct {
 	ID         freshet.SourceID `json:"id"`
 	Level      string           `json:"level"`
 	Kept       bool             `json:"kept" doc:"It is expected to be kept"`
-	Hold       whatif.Hold      `json:"hold,omitempty" enum:"budget,host,min_gap,worth" doc:"What keeps it from being kept: all levels need more than the budget, those of its host more than the host allows, its min_gap, or that polls of other sources are worth more"`
+	Hold       whatif.Hold      `json:"hold,omitempty" enum:"budget,host,min_gap,rate,worth" doc:"What keeps it from being kept: all levels need more than the budget, those of its host more than the host allows, its min_gap, that it may change too often for any poller, or that polls of other sources are worth more"`
 	Share      float64          `json:"share" doc:"Of its changes that is expected in time, as things are"`
 	Gap        Duration         `json:"gap" doc:"Between polls, as things are"`
 	NeedGap    Duration         `json:"need_gap,omitzero" doc:"That would keep it; set as max_gap, it does"`

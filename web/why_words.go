@@ -44,6 +44,8 @@ func (w Why) sayChance() string {
 		return ""
 	case w.LastSeen.IsZero():
 		return fmt.Sprintf("Sources like it change %s.", oftenWords(o.RatePerDay))
+	case o.Captured.Polls == 0: // a first look tells nothing of it
+		return fmt.Sprintf("How often it changes has not shown yet; sources like it do %s. The chance that it has changed since is %s.", oftenWords(o.RatePerDay), chance(o.Chance))
 	}
 	return fmt.Sprintf("It changes %s; the chance that it has changed since is %s.", oftenWords(o.RatePerDay), chance(o.Chance))
 }
@@ -69,6 +71,8 @@ func (w Why) sayWorth(zone *time.Location) string {
 	switch {
 	case o == nil || w.still() || w.Asked:
 		return ""
+	case w.LastSeen.IsZero() && o.Due.After(w.At): // it was tried, and failed
+		return fmt.Sprintf("A first look was tried and failed; the next is due %s.", w.moment(o.Due, zone))
 	case w.LastSeen.IsZero():
 		return "A first look comes before all that has been seen."
 	case o.Worth == 0 && o.Price == 0:
@@ -118,7 +122,7 @@ func (w Why) sayHold(zone *time.Location) string {
 	switch until := w.Hold.Until; {
 	case until.IsZero():
 		return fmt.Sprintf("But %s; it has to wait for that to end.", reason)
-	case w.Outlook != nil && w.Outlook.Due.After(until) && !w.wanted():
+	case w.Next.After(until) && !w.wanted():
 		return fmt.Sprintf("Besides, %s until %s.", reason, w.clock(until, zone))
 	default:
 		return fmt.Sprintf("But %s, so that it has to wait until %s (%s).", reason, w.clock(until, zone), ahead(until.Sub(w.At)))

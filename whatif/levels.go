@@ -16,6 +16,7 @@ const (
 	ByBudget Hold = "budget"  // all levels together need more than there is
 	ByHost   Hold = "host"    // the levels at its host together need more than the host allows
 	ByMinGap Hold = "min_gap" // the source may not be polled so often
+	ByRate   Hold = "rate"    // it changes, or may change, too often for any poller
 	ByWorth  Hold = "worth"   // it could be kept, but polls of other sources are worth more
 )
 
@@ -79,8 +80,10 @@ func (m *Market) Levels() Pledges {
 		switch {
 		case p.Kept():
 			continue
-		case p.Gap == 0:
+		case p.Gap == 0 && m.prospects[at[i]].MinGap > shortest:
 			p.Hold = ByMinGap
+		case p.Gap == 0:
+			p.Hold = ByRate
 		case host != "" && hosts[host]*m.terms.HostGap.Seconds() > 1:
 			p.Hold = ByHost
 		case all.Short():

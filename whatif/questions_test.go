@@ -145,9 +145,10 @@ func TestLevels(t *testing.T) {
 		{ID: "missed", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 20 * time.Minute},
 		{ID: "barred", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), MinGap: time.Hour},
 		{ID: "none", Rate: known(time.Hour)},
+		{ID: "fast", Rate: known(time.Second), Level: level(0.9, 10*time.Minute)},
 	}
 	got := whatif.New(set, whatif.Terms{Budget: 1}).Levels()
-	if len(got.All) != 3 || got.Unmet != 2 || got.Short() {
+	if len(got.All) != 4 || got.Unmet != 3 || got.Short() {
 		t.Fatalf("the levels are %+v", got)
 	}
 	// In a log every change waits for the next poll: nine in ten within ten
@@ -158,6 +159,9 @@ func TestLevels(t *testing.T) {
 	near(t, "the share in time", missed.Share, 0.5, 1e-6)
 	if !kept.Kept() || missed.Hold != whatif.ByWorth || barred.Hold != whatif.ByMinGap || barred.Gap != 0 {
 		t.Errorf("kept %+v, missed %+v, barred %+v", kept, missed, barred)
+	}
+	if fast := got.All[3]; fast.Hold != whatif.ByRate || fast.Gap != 0 {
+		t.Errorf("a page that changes every second is %+v, want it too fast for its level", fast)
 	}
 
 	short := whatif.New(set, whatif.Terms{Budget: 1.0 / 600}).Levels()

@@ -25,6 +25,9 @@ func (b *budgeting) show(a web.Budget) error {
 		say("of late:  %s of changes captured (%s to %s), %s late on average", percent(s.Share.Mean), percent(s.Share.Low), percent(s.Share.High), late(s.Delay))
 	}
 	say("%s", paint.bold("expected: "+pointInWords(a.Now)))
+	if share := a.Now.Share; share.High > 3*share.Low {
+		say("little has been seen of the sources yet: these figures will change")
+	}
 	if a.Now.SpentPerDay < 0.99*a.Now.PollsPerDay {
 		say("there is use for %s polls a day only", rough(a.Now.SpentPerDay))
 	}
@@ -100,6 +103,7 @@ var holds = map[whatif.Hold]string{
 	whatif.ByBudget: "the levels need more than the budget",
 	whatif.ByHost:   "its host may not be polled so often (hosts.delay)",
 	whatif.ByMinGap: "its min_gap",
+	whatif.ByRate:   "it may change too often to be kept",
 	whatif.ByWorth:  "polls of others are worth more; set max_gap",
 }
 

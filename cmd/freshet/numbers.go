@@ -80,8 +80,10 @@ func (n *numbering) show(a web.Numbers) error {
 	}
 	say("%s", paint.bold(capturedInWords(a.All)))
 	say("%s", missedInWords(a.All))
-	say("copies were up to date %s of the time, and out of date for %s on average", percent(a.All.Freshness), late(a.All.Age))
-	say("%s; about %s changes wait to be seen", sourcesInWords(a.All), rough(a.All.Waiting))
+	if a.All.Polls > 0 {
+		say("copies were up to date %s of the time, and out of date for %s on average", percent(a.All.Freshness), late(a.All.Age))
+	}
+	say("%s; about %s changes wait to be seen", sourcesInWords(a.All), few(a.All.Waiting))
 	price := ""
 	if a.Price > 0 {
 		price = ", and a poll has to be worth " + rough(a.Price)
@@ -108,6 +110,9 @@ func capturedInWords(c web.Captured) string {
 // missedInWords says what was missed.
 func missedInWords(c web.Captured) string {
 	whole := func(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
+	if c.Polls == 0 {
+		return "no source has been polled again since its first look"
+	}
 	if c.Missed.High < 0.5 {
 		return "as far as can be told none came and went unseen"
 	}
@@ -121,7 +126,15 @@ func sourcesInWords(c web.Captured) string {
 	if c.Unseen > 0 {
 		words += fmt.Sprintf(", of which %d not seen yet", c.Unseen)
 	}
-	return fmt.Sprintf("%s, seen by %s polls of late", words, rough(c.Polls))
+	return fmt.Sprintf("%s, seen by %s polls of late", words, few(c.Polls))
+}
+
+// few writes an estimated number of things for people: nobody knows hundredths.
+func few(n float64) string {
+	if n < 9.95 {
+		return rough(math.Round(10*n) / 10)
+	}
+	return rough(math.Round(n))
 }
 
 func (n *numbering) showGroups(a web.Numbers, paint palette) error {
@@ -140,8 +153,12 @@ func (n *numbering) showGroups(a web.Numbers, paint palette) error {
 		if g.Happened == 0 {
 			captured, between = "-", "-"
 		}
-		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(rough(math.Round(10*g.Missed.Mean)/10)),
-			plain(late(g.Delay)), plain(percent(g.Freshness)), plain(late(g.Age)), plain(rough(g.Polls)), plain(rough(g.Waiting)))
+		fresh := percent(g.Freshness)
+		if g.Polls == 0 {
+			fresh = "-"
+		}
+		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(few(g.Missed.Mean)),
+			plain(late(g.Delay)), plain(fresh), plain(late(g.Age)), plain(few(g.Polls)), plain(few(g.Waiting)))
 	}
 	if err := t.write(n.out, paint); err != nil {
 		return err
@@ -157,6 +174,10 @@ func (n *numbering) showCalibration(c web.Calibration, paint palette) error {
 		return nil
 	}
 	fmt.Fprintln(n.out)
+	if len(c.Bins) == 0 {
+		fmt.Fprintln(n.out, "no chance that was said of a poll has been put to the test yet")
+		return nil
+	}
 	return calibrationTable(c).write(n.out, paint)
 }
 
