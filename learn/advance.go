@@ -51,7 +51,7 @@ func (l *Learner) jump(tick int64) {
 	for _, s := range l.sites {
 		s.upto += skipped
 		if s.pulse != nil {
-			*s.pulse = pulse{}
+			s.pulse = newPulse()
 		}
 	}
 	l.active = activity{}

@@ -57,7 +57,7 @@ func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) bool
 		return true
 	}
 	see.dated, see.tick = true, tick
-	see.moment = l.massOf(slot, tick)
+	see.moment = max(tiny, l.massOf(slot, tick))
 	for t := tick + 1; t <= l.open && float64(t) < see.at; t++ {
 		see.after += min(1, see.at-float64(t)) * l.massOf(slot, t)
 	}

@@ -86,6 +86,8 @@ const (
 // A site is the sources of one host.
 type site struct {
 	pool
+	host    string
+	place   int // among the sites
 	family  *pool
 	profile *profile
 	dirty   bool // the profile has to be settled
@@ -104,6 +106,16 @@ type pulse struct {
 	activity
 	pace           [span]float32 // of the site's clock in each tick
 	plain, bent, a course        // scratch: that clock; times the activity of all; times that of the site
+}
+
+// newPulse returns the activity of a site of which nothing is known: its clock
+// has run evenly.
+func newPulse() *pulse {
+	p := &pulse{}
+	for i := range p.pace {
+		p.pace[i] = 1
+	}
+	return p
 }
 
 // New returns a Learner that knows nothing.
@@ -158,39 +170,48 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
 	}
 	p := &l.pages[slot]
-	if p.site != nil {
-		l.leave(slot)
-	} else {
+	if p.site == nil {
 		l.minds[slot], l.own[slot], l.counts[slot] = mind{}, nil, count{}
-		*p = page{kind: unseen, last: l.clock.at(now)}
+		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
 			p.kind = 0
 			p.last = min(p.last, l.clock.at(since)) // a clock may have been wrong, but nothing is seen ahead of its time
 		}
+		l.all.pages++
+		l.seen++
 	}
 	l.counts[slot].life = s.Life
-	p.kind &^= paused
-	if s.Paused {
-		p.kind |= paused
-	}
-	l.join(slot, s)
-}
-
-// join puts a source among those of its site.
-func (l *Learner) join(slot freshet.Slot, s freshet.Source) {
-	p := &l.pages[slot]
-	l.all.pages++
+	l.pause(p, s.Paused)
+	l.move(p, s)
 	if !l.began { // until the first poll the prior follows the number of sources
 		l.all.prior = newPrior(&l.grid, 2*float64(l.all.pages)/l.pace)
 	}
-	p.site = l.siteOf(s)
-	if p.site.pages++; p.site.pages == 2 {
-		p.site.pulse = &pulse{}
-	}
-	if p.kind&paused == 0 {
+}
+
+// pause says whether a source is to be polled.
+func (l *Learner) pause(p *page, yes bool) {
+	switch {
+	case yes && p.kind&paused == 0:
+		p.kind |= paused
+		l.seen--
+	case !yes && p.kind&paused != 0:
+		p.kind &^= paused
 		l.seen++
 	}
-	p.upto = p.site.clock(p.last, l.open)
+}
+
+// move puts a source among those of its site, if it is not there already.
+func (l *Learner) move(p *page, s freshet.Source) {
+	to := l.siteOf(s)
+	if p.site == to {
+		return
+	}
+	l.leave(p)
+	p.site = to
+	if to.pages++; to.pages == 2 {
+		to.pulse = newPulse()
+	}
+	p.upto = to.clock(p.last, l.open)
 }
 
 // siteOf returns the site of a source, which may be new.
@@ -198,7 +219,7 @@ func (l *Learner) siteOf(s freshet.Source) *site {
 	host := s.Host()
 	at := l.hosts[host]
 	if at == nil {
-		at = &site{profile: newProfile(), pace: 1, upto: float64(l.open)}
+		at = &site{host: host, place: len(l.sites), profile: newProfile(), pace: 1, upto: float64(l.open)}
 		l.hosts[host] = at
 		l.sites = append(l.sites, at)
 	}
@@ -224,23 +245,32 @@ func (l *Learner) familyOf(s freshet.Source) *pool {
 	return f
 }
 
-// leave takes a source from its site.
-func (l *Learner) leave(slot freshet.Slot) {
-	p := &l.pages[slot]
-	if p.kind&paused == 0 {
-		l.seen--
+// leave takes a source from its site. One that has no more is forgotten.
+func (l *Learner) leave(p *page) {
+	from := p.site
+	if from == nil {
+		return
 	}
-	l.all.pages--
-	p.site.pages--
 	p.site = nil
+	if from.pages--; from.pages > 0 {
+		return
+	}
+	delete(l.hosts, from.host)
+	last := l.sites[len(l.sites)-1]
+	l.sites[from.place], last.place = last, from.place
+	l.sites = l.sites[:len(l.sites)-1]
 }
 
 // Remove forgets a source. What it taught about others stays.
 func (l *Learner) Remove(slot freshet.Slot) {
-	if int(slot) < len(l.pages) && l.pages[slot].site != nil {
-		l.leave(slot)
-		l.own[slot] = nil
+	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+		return
 	}
+	p := &l.pages[slot]
+	l.pause(p, true)
+	l.leave(p)
+	l.all.pages--
+	l.own[slot] = nil
 }
 
 // fair returns the share of a poll that each source gets in a tick if all get

@@ -187,7 +187,7 @@ func (s *site) encode(c *codec) {
 		return
 	}
 	if s.pulse == nil {
-		s.pulse = &pulse{}
+		s.pulse = newPulse()
 	}
 	c.activity(&s.pulse.activity)
 	c.float32s(s.pulse.pace[:])
