@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ func BenchmarkAuto(b *testing.B) {
 func benchmarkAuto(b *testing.B, n, perHost int) {
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	polls := n / 1000
+	before := heap()
 	a := policy.NewAuto(policy.AutoConfig{Start: start, Instant: time.Minute, Polls: float64(polls)})
 	since := make([]time.Time, n)
 	for i := range n {
@@ -50,6 +52,7 @@ func benchmarkAuto(b *testing.B, n, perHost int) {
 	for range 20 {
 		tick()
 	}
+	held := heap() - before
 	b.ResetTimer()
 	for b.Loop() {
 		tick()
@@ -57,4 +60,14 @@ func benchmarkAuto(b *testing.B, n, perHost int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/source")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(polls), "µs/poll")
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/tick")
+	b.ReportMetric(float64(held)/float64(n), "B/source")
+	runtime.KeepAlive(a)
+}
+
+// heap returns how much memory is held.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
