@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -135,8 +136,11 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[Budget], 
 		return nil, err
 	}
 	choice, err := whatif.ParseChoice(in.Drop)
-	if err != nil {
-		return nil, err
+	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
+		return nil, invalid("query."+e.Field, e.Reason, in.Drop)
+	}
+	if math.IsNaN(in.Span) { // which is neither below the least nor above the most
+		return nil, invalid("query.span", "expected a number", "NaN")
 	}
 	prospects, err := a.Daemon.Prospects(ctx)
 	if err != nil {
@@ -170,14 +174,14 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[Budget], 
 func (in *budgetInput) goal() (g whatif.Goal, err error) {
 	delay, err := ParseDuration(in.Delay)
 	if err != nil {
-		return g, wrong("delay", "%v", err)
+		return g, invalid("query.delay", err.Error(), in.Delay)
 	}
 	if in.Share == "" {
 		return whatif.Goal{Delay: time.Duration(delay)}, nil
 	}
 	g.Within = time.Duration(delay)
 	if g.Share, err = parseShare(in.Share); err != nil {
-		return g, wrong("share", "%v", err)
+		return g, invalid("query.share", err.Error(), in.Share)
 	}
 	return g, nil
 }

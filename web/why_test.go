@@ -19,7 +19,7 @@ func TestWhyWords(t *testing.T) {
 	at := time.Date(2026, 3, 1, 10, 33, 0, 0, time.UTC)
 	outlook := func(change func(*web.Outlook)) *web.Outlook {
 		o := &web.Outlook{
-			RatePerDay: web.Estimate{Mean: 3.1, Low: 2, High: 5.04}, Expected: 0.13, Chance: 0.12, LostPerDay: 0.37,
+			RatePerDay: web.Estimate{Mean: 3.1, Low: 2, High: 5.04}, Expected: 0.03, Chance: 0.12, LostPerDay: 0.37,
 			Worth: 0.051, Price: 0.09, Due: at.Add(9 * time.Minute), Captured: web.Captured{Polls: 12},
 		}
 		change(o)
@@ -50,6 +50,8 @@ func TestWhyWords(t *testing.T) {
 		{"never seen", []func(*web.Why){func(w *web.Why) { w.LastSeen, w.Outlook.Due = time.Time{}, at }}},
 		{"never seen and down", []func(*web.Why){held("backoff", "it is left alone after 2 failed polls", time.Minute), func(w *web.Why) { w.LastSeen = time.Time{} }}},
 		{"seen once", []func(*web.Why){func(w *web.Why) { w.Outlook.Captured.Polls = 0 }}},
+		{"much is going on", []func(*web.Why){func(w *web.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.4, 0.33 }}},
+		{"little is going on", []func(*web.Why){func(w *web.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.004, 0.004 }}},
 		{"a log", []func(*web.Why){func(w *web.Why) { w.Outlook.LostPerDay, w.Outlook.DelayedPerDay = 0, 0.13 }}},
 		{"the delay of its host ends before it is due", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second)}},
 		{"the delay of its host", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *web.Why) { w.Outlook = enough }}},
@@ -77,11 +79,12 @@ func TestWhyWords(t *testing.T) {
 		}}},
 		{"the disk is full", []func(*web.Why){held("under_way", "a poll of it is under way", 0), func(w *web.Why) { w.Trouble = "storage cannot be written" }}},
 		{"a busy source", []func(*web.Why){func(w *web.Why) {
-			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), web.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.999
+			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), web.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
+			w.Outlook.Expected = 0.42
 		}}},
 		{"a quiet source", []func(*web.Why){func(w *web.Why) {
 			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), web.Estimate{Mean: 0.004, Low: 0.00001, High: 0.01}, 0.003
-			w.Outlook.LostPerDay = 0.00002
+			w.Outlook.LostPerDay, w.Outlook.Expected = 0.00002, 0.007
 		}}},
 	}
 	var b strings.Builder

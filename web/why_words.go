@@ -47,7 +47,21 @@ func (w Why) sayChance() string {
 	case o.Captured.Polls == 0: // a first look tells nothing of it
 		return fmt.Sprintf("How often it changes has not shown yet; sources like it do %s. The chance that it has changed since is %s.", oftenWords(o.RatePerDay), chance(o.Chance))
 	}
-	return fmt.Sprintf("It changes %s; the chance that it has changed since is %s.", oftenWords(o.RatePerDay), chance(o.Chance))
+	return fmt.Sprintf("It changes %s; %sthe chance that it has changed since is %s.", oftenWords(o.RatePerDay), w.going(), chance(o.Chance))
+}
+
+// going says whether much more or much less is going on, there and elsewhere,
+// than the rate alone would have it.
+func (w Why) going() string {
+	const much = 3
+	usual := w.Outlook.RatePerDay.Mean * w.At.Sub(w.LastSeen).Hours() / 24
+	switch {
+	case w.Outlook.Expected > much*usual:
+		return "more than usual is going on, and "
+	case w.Outlook.Expected < usual/much:
+		return "less than usual is going on, and "
+	}
+	return ""
 }
 
 // sayWaiting says what waiting costs.
@@ -122,10 +136,12 @@ func (w Why) sayHold(zone *time.Location) string {
 	switch until := w.Hold.Until; {
 	case until.IsZero():
 		return fmt.Sprintf("But %s; it has to wait for that to end.", reason)
-	case w.Next.After(until) && !w.wanted():
-		return fmt.Sprintf("Besides, %s until %s.", reason, w.clock(until, zone))
-	default:
+	case w.wanted() || !w.Next.After(until):
 		return fmt.Sprintf("But %s, so that it has to wait until %s (%s).", reason, w.clock(until, zone), ahead(until.Sub(w.At)))
+	case w.Outlook == nil || w.Outlook.Due.IsZero(): // it may be wanted before its max_gap runs out
+		return fmt.Sprintf("It cannot be polled before %s (%s): %s.", w.clock(until, zone), ahead(until.Sub(w.At)), reason)
+	default:
+		return fmt.Sprintf("Besides, %s until %s.", reason, w.clock(until, zone))
 	}
 }
 
@@ -237,7 +253,7 @@ func perUnit(perDay float64) (float64, string) {
 	}{
 		{"a second", 1.0 / 86400}, {"a minute", 1.0 / 1440}, {"an hour", 1.0 / 24}, {"a day", 1}, {"a week", 7}, {"a month", 30.44},
 	} {
-		if x := perDay * unit.days; x >= 0.95 {
+		if x := perDay * unit.days; x >= 0.995 {
 			return x, unit.name
 		}
 	}

@@ -22,7 +22,7 @@ func (b *budgeting) show(a web.Budget) error {
 	say("budget %s, %s polls a day, for %s with about %s changes a day",
 		a.Budget, rough(a.Now.PollsPerDay), counted(a.Sources, "source"), rough(a.Now.ChangesPerDay))
 	if s := a.SoFar; s != nil {
-		say("of late:  %s of changes captured (%s to %s), %s late on average", percent(s.Share.Mean), percent(s.Share.Low), percent(s.Share.High), late(s.Delay))
+		say("of late:  %s of changes captured (%s), %s late on average", percent(s.Share.Mean), bounds(s.Share), late(s.Delay))
 	}
 	say("%s", paint.bold("expected: "+pointInWords(a.Now)))
 	if share := a.Now.Share; share.High > 3*share.Low {
@@ -47,7 +47,7 @@ func (b *budgeting) show(a web.Budget) error {
 
 // pointInWords says what a budget brings.
 func pointInWords(p web.BudgetPoint) string {
-	words := fmt.Sprintf("%s of changes captured (%s to %s), %s late on average", percent(p.Share.Mean), percent(p.Share.Low), percent(p.Share.High), late(p.Delay))
+	words := fmt.Sprintf("%s of changes captured (%s), %s late on average", percent(p.Share.Mean), bounds(p.Share), late(p.Delay))
 	for _, w := range p.Within {
 		if d := time.Duration(w.Time); d == 10*time.Minute || d == time.Hour {
 			words += fmt.Sprintf(", %s within %s", percent(w.Share), formatDuration(d))
@@ -146,6 +146,12 @@ func percent(share float64) string {
 	default:
 		return strconv.FormatFloat(p, 'f', 0, 64) + "%"
 	}
+}
+
+// bounds writes the range of a share: by whole percents, since it is no finer.
+func bounds(share web.Estimate) string {
+	whole := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + "%" }
+	return whole(share.Low) + " to " + whole(share.High)
 }
 
 // rough writes a number for people, with three digits that count.

@@ -74,7 +74,12 @@ func (n *numbering) run(ctx context.Context, c *client) error {
 func (n *numbering) show(a web.Numbers) error {
 	paint := palette(n.colours(n.out))
 	say := func(format string, args ...any) { fmt.Fprintf(n.out, format+"\n", args...) }
-	if a.All.Sources == 0 {
+	switch {
+	case a.All.Sources > 0:
+	case n.tag != "" || n.host != "":
+		say("no source that is polled has this tag or host")
+		return nil
+	default:
 		say("no source is polled; add one with freshet add URL")
 		return nil
 	}
@@ -103,8 +108,7 @@ func capturedInWords(c web.Captured) string {
 	if c.Happened < 0.5 {
 		return "no change has been seen yet"
 	}
-	return fmt.Sprintf("%s of changes captured (%s to %s), %s late on average",
-		percent(c.Share.Mean), percent(c.Share.Low), percent(c.Share.High), late(c.Delay))
+	return fmt.Sprintf("%s of changes captured (%s), %s late on average", percent(c.Share.Mean), bounds(c.Share), late(c.Delay))
 }
 
 // missedInWords says what was missed.
@@ -149,7 +153,7 @@ func (n *numbering) showGroups(a web.Numbers, paint palette) error {
 		if name.text == "" {
 			name = cell{"(no tag)", paint.dim}
 		}
-		captured, between := percent(g.Share.Mean), percent(g.Share.Low)+" to "+percent(g.Share.High)
+		captured, between := percent(g.Share.Mean), bounds(g.Share)
 		if g.Happened == 0 {
 			captured, between = "-", "-"
 		}
