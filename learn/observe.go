@@ -67,7 +67,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
 	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
 	l.reliability.add(-math.Expm1(-expected), see.changed)
-	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(m, l.priorOf(s)), &see)
+	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
 	l.fix.learn(&f, expected, see.changed)
 	l.attribute(slot, &see)
 	m.see(&l.grid, l.priorOf(s), &see, turns, &l.world)

@@ -106,15 +106,12 @@ func toldApart(y, ticks float64) float64 {
 
 // doubt returns how far off the rate of a source may be, on the scale of its
 // logarithm.
-func (l *Learner) doubt(m *mind, prior *spread) float64 {
+func (l *Learner) doubt(slot freshet.Slot) float64 {
 	mean, square := 0.0, 0.0
-	for k, w := range m.weights(&l.world) {
-		q := m.of[k].weigh(prior)
-		for i, p := range q {
-			x := math.Log(l.grid[i])
-			mean += w * p * x
-			square += w * p * x * x
-		}
+	for i, w := range l.thought(slot) {
+		x := math.Log(l.grid[i])
+		mean += w * x
+		square += w * x * x
 	}
 	return math.Sqrt(max(0, square-mean*mean))
 }
