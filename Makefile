@@ -60,9 +60,14 @@ storage: ## compare stored bytes with git and zstd on the series in the folder F
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
 	$(GO) test -run TestSeries -count=1 -v ./sqlite
 
+.PHONY: results
+results: build ## make docs/results.md from the recordings in the folder FRESHET_TRACES
+	@test -n "$$FRESHET_TRACES" || { echo "set FRESHET_TRACES to a folder of recordings"; exit 2; }
+	$(BIN) lab results --traces "$$FRESHET_TRACES" --out docs/results.md --plot docs/results.svg --cache bin/limits.json
+
 .PHONY: golden
 golden: ## accept what the code says now as the golden files; read the diff afterwards
-	$(GO) test ./web ./content ./deliver ./synth -update
+	$(GO) test ./web ./content ./deliver ./synth ./lab -update
 
 .PHONY: clean
 clean: ## remove what was built
