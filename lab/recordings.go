@@ -1,8 +1,12 @@
 package lab
 
 import (
+	"fmt"
+	"hash/fnv"
 	"math"
 	"time"
+
+	"freshet"
 )
 
 // A Recording is a history of change that was recorded in public, and the
@@ -11,18 +15,14 @@ type Recording struct {
 	Name string
 	Period
 	Budget float64 // polls an instant
+	Half   bool    // only one half of the pages, by chance
 }
 
 // Recordings returns the settings of recordings that are known by name. Each
 // period is one without large gaps, each instant is no finer than the recording,
 // and each budget makes a choice necessary.
 func Recordings() []Recording {
-	from := func(name string, instant time.Duration, budget float64, start, end time.Time) Recording {
-		return Recording{Name: name, Period: Period{Start: start, End: end, Instant: instant}, Budget: budget}
-	}
-	date := func(year, month, day int) time.Time {
-		return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	}
+	from, date := recording, midnight
 	return []Recording{
 		from("quakes-2021", time.Hour, 10, date(2021, 6, 11), date(2021, 7, 10)),
 		from("mise-versions", time.Hour, 5, date(2025, 12, 16), date(2026, 8, 22)),
@@ -39,6 +39,61 @@ func Recordings() []Recording {
 		from("covid-italy", 2*time.Hour, 1, date(2021, 1, 1), date(2022, 1, 1)),
 		from("simonw-scrapes", 15*time.Minute, 1, date(2023, 1, 1), date(2024, 1, 1)),
 	}
+}
+
+// HeldOut returns other settings of the same recordings, on which nothing about
+// any policy was chosen: other periods where a recording has any, and otherwise a
+// half of the pages. (The other half, and yet other periods, are what auto's
+// constants were chosen on.)
+func HeldOut() []Recording {
+	from, date := recording, midnight
+	half := func(r Recording) Recording {
+		r.Half = true
+		return r
+	}
+	return []Recording{
+		half(from("quakes-2021", time.Hour, 5, date(2021, 6, 11), date(2021, 7, 10))),
+		half(from("mise-versions", time.Hour, 2.5, date(2025, 12, 16), date(2026, 8, 22))),
+		half(from("ebay-palm", time.Minute, 1, date(2003, 1, 1), date(2003, 1, 8))),
+		half(from("news-de-a", time.Hour, 10, date(2025, 3, 2), date(2025, 4, 30))),
+		from("metar-us", time.Minute, 4, date(2025, 9, 25), date(2025, 10, 2)),
+		from("rss-a", 10*time.Minute, 6, date(2023, 10, 15), date(2023, 11, 5)),
+		from("outages-fpl-counties", 10*time.Minute, 5, date(2022, 7, 1), date(2022, 7, 21)),
+		from("telegram-web", 6*time.Hour, 100, date(2025, 1, 1), date(2025, 7, 1)),
+		from("scoop-main", 12*time.Hour, 20, date(2021, 1, 1), date(2022, 1, 1)),
+		from("ota-contrib", 12*time.Hour, 10, date(2025, 1, 1), date(2026, 8, 1)),
+		half(from("parking-a", 5*time.Minute, 20, date(2021, 6, 1), date(2021, 6, 29))),
+		from("cloud-ipranges", 6*time.Hour, 1, date(2020, 1, 1), date(2021, 1, 1)),
+		from("covid-italy", 2*time.Hour, 1, date(2022, 1, 1), date(2023, 1, 1)),
+		from("simonw-scrapes", 15*time.Minute, 1, date(2021, 1, 1), date(2022, 1, 1)),
+	}
+}
+
+func recording(name string, instant time.Duration, budget float64, start, end time.Time) Recording {
+	return Recording{Name: name, Period: Period{Start: start, End: end, Instant: instant}, Budget: budget}
+}
+
+func midnight(year, month, day int) time.Time {
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+}
+
+// grid cuts a history as the recording says.
+func (r Recording) grid(h *History) (*Grid, error) {
+	if r.Half {
+		h = h.Select(secondHalf)
+	}
+	g, err := h.Quantise(r.Period)
+	if err != nil {
+		return nil, fmt.Errorf("cutting %s into instants: %w", r.Name, err)
+	}
+	return g, nil
+}
+
+// secondHalf reports whether a page is of the half of the pages that is held out.
+func secondHalf(id freshet.SourceID) bool {
+	sum := fnv.New32a()
+	sum.Write([]byte(id))
+	return sum.Sum32()>>7%2 == 1
 }
 
 // roundInstants are the instants to choose from where nobody says how finely a

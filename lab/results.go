@@ -85,6 +85,7 @@ type Result struct {
 	Life    string  `json:"life"`
 	Urgency string  `json:"urgency"`
 	Budget  float64 `json:"budget"`          // polls an instant
+	Half    bool    `json:"half,omitempty"`  // only one half of the pages
 	Share   float64 `json:"share,omitempty"` // that the budget was chosen for; 0 if it was given
 	Limit   float64 `json:"limit"`           // utility that was possible, of all changes
 	Exact   bool    `json:"limit_exact"`     // and not only an upper bound of it
@@ -101,7 +102,7 @@ type Feat struct {
 	Reruns   []float64 `json:"reruns,omitempty"` // utility with other seeds
 }
 
-// Results are the settings of a comparison, in three parts.
+// Results are the settings of a comparison, in parts.
 type Results struct {
 	Contenders []Contender `json:"-"`
 	Dated      []Contender `json:"-"` // who took part in the reference settings once more, with dates
@@ -110,6 +111,9 @@ type Results struct {
 	Reference []Result `json:"reference"`         // at the budgets of the recordings
 	Shares    []Result `json:"shares,omitempty"`  // at budgets that let the limit capture certain shares
 	Decayed   []Result `json:"decayed,omitempty"` // at the same budgets, where changes stay and lose their worth
+
+	HeldOut        []Result `json:"held_out,omitempty"`         // other settings of the recordings
+	HeldOutDecayed []Result `json:"held_out_decayed,omitempty"` // likewise, where changes stay and lose their worth
 }
 
 // MeanOfLimit returns the mean over settings of what a contender had of the

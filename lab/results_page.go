@@ -29,6 +29,8 @@ func (r *Results) WritePage(w io.Writer, command, picture string) error {
 	for _, share := range Shares {
 		p.part(fmt.Sprintf("Budgets for %.0f%%, urgent", 100*share), "The same budgets, but changes stay (append) and lose a tenth of their worth every instant (exp:0.9). Utility of all changes, and in brackets its share of the limit, which is an upper bound here.", AtShare(r.Decayed, share))
 	}
+	p.part("Held out", "Other periods of the recordings, which nobody had looked at while policies were made, or, where there are none, the half of the pages on which no constant was chosen (though it is part of the reference settings), at a budget in proportion. Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", r.HeldOut)
+	p.part("Held out, urgent", "The same, but changes stay (append) and lose a tenth of their worth every instant (exp:0.9). Utility of all changes, and in brackets its share of the limit, which is an upper bound here.", r.HeldOutDecayed)
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -87,6 +89,12 @@ func (p *page) summary() {
 			}
 		}
 	}
+	for i, list := range [][]Result{p.HeldOut, p.HeldOutDecayed} {
+		if len(list) > 0 {
+			head = append(head, "held out"+[]string{"", ", urgent"}[i])
+			parts = append(parts, list)
+		}
+	}
 	var rows [][]string
 	for _, c := range append(p.Contenders[:len(p.Contenders):len(p.Contenders)], p.Dated...) {
 		row := []string{c.Name}
@@ -100,7 +108,7 @@ func (p *page) summary() {
 		rows = append(rows, row)
 	}
 	p.table(1, head, rows)
-	p.say("*Reference* are the budgets of the recordings, the others those at which the limit is so much of all changes; *urgent* is where late captures are worth less.")
+	p.say("*Reference* are the budgets of the recordings, the others those at which the limit is so much of all changes; *urgent* is where late captures are worth less. *Held out* are settings on which nothing was chosen: see the end of the page.")
 }
 
 // tie is how near to each other two have to be, as a share of the limit, for
@@ -115,7 +123,7 @@ func (p *page) record() {
 	if len(p.Contenders) < 2 {
 		return
 	}
-	first, everything := p.Contenders[0].Name, [][]Result{p.Reference, p.Shares, p.Decayed}
+	first, everything := p.Contenders[0].Name, [][]Result{p.Reference, p.Shares, p.Decayed, p.HeldOut, p.HeldOutDecayed}
 	p.say("## Wins and losses of %s", first)
 	p.say("Settings in which `%s` had more than, as much as (within %s of the limit) or less than each of the others.", first, percent(tie, 1))
 	var rows [][]string
@@ -144,7 +152,7 @@ func (p *page) record() {
 		}
 		rows = append(rows, row)
 	}
-	p.table(1, []string{"against", "reference", "shares", "urgent"}[:len(rows[0])], rows)
+	p.table(1, []string{"against", "reference", "shares", "urgent", "held out", "held out, urgent"}[:len(rows[0])], rows)
 	if len(losses) > mostLosses {
 		left := len(losses) - mostLosses
 		losses = append(losses[:mostLosses], fmt.Sprintf("and %d more, as the tables show", left))
@@ -233,7 +241,11 @@ func (r *Result) cells() []string {
 // circumstances says in which setting a result was had.
 func (r *Result) circumstances() string {
 	day := func(s string) string { return strings.TrimSuffix(s, "T00:00:00Z") }
-	return fmt.Sprintf("%s, %s, %s to %s", length(r.Instant), polls(r.Budget), day(r.Start), day(r.End))
+	half := ""
+	if r.Half {
+		half = ", half of the pages"
+	}
+	return fmt.Sprintf("%s, %s, %s to %s%s", length(r.Instant), polls(r.Budget), day(r.Start), day(r.End), half)
 }
 
 // length writes seconds as hours, minutes or seconds, without what is zero.

@@ -133,6 +133,7 @@ type bout struct {
 	contenders []Contender
 	result     Result
 
+	reruns bool  // with other seeds as well
 	twin   *bout // with the same polls by those who do not mind the stakes
 	second bool  // it is the twin
 }
@@ -163,24 +164,32 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 	if f.Instant == 0 {
 		f.Instant = h.SuggestInstant()
 	}
-	g, err := h.Quantise(f.Period)
+	g, err := f.grid(h)
 	if err != nil {
-		return nil, fmt.Errorf("cutting %s into instants: %w", f.Name, err)
+		return nil, err
 	}
 	if f.Budget == 0 {
 		f.Budget = g.SuggestBudget()
 	}
 	var list []*bout
 	add := func(to *[]Result, budget, share float64, k Stakes, who []Contender) error {
-		b, err := c.bout(ctx, f.Name, g, budget, k, who)
+		b, err := c.bout(ctx, f.Recording, g, budget, k, who)
 		if err == nil {
 			b.to, b.result.Share = to, share
 			list = append(list, b)
 		}
 		return err
 	}
-	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil || c.Quick {
-		return list, err
+	pair := func() { // two bouts that differ in their stakes alone
+		first, second := list[len(list)-2], list[len(list)-1]
+		first.twin, second.second = second, true
+	}
+	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil {
+		return nil, err
+	}
+	list[0].reruns = true
+	if c.Quick {
+		return list, nil
 	}
 	for _, share := range Shares {
 		budget, err := LeastBudget(share, func(budget float64) (float64, error) { return c.limit(ctx, g, budget) })
@@ -193,8 +202,23 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if err := add(&r.Decayed, budget, share, decayed(), c.Contenders); err != nil {
 			return nil, err
 		}
-		first, second := list[len(list)-2], list[len(list)-1]
-		first.twin, second.second = second, true
+		pair()
+	}
+	for _, held := range HeldOut() {
+		if held.Name != f.Name {
+			continue
+		}
+		f.Recording = held
+		if g, err = f.grid(h); err != nil {
+			return nil, err
+		}
+		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil {
+			return nil, err
+		}
+		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(), slices.Concat(c.Contenders, r.Dated)); err != nil {
+			return nil, err
+		}
+		pair()
 	}
 	return list, nil
 }
@@ -210,7 +234,7 @@ func (c Comparison) limit(ctx context.Context, g *Grid, budget float64) (float64
 }
 
 // bout returns a setting with its limit.
-func (c Comparison) bout(ctx context.Context, name string, g *Grid, budget float64, k Stakes, who []Contender) (*bout, error) {
+func (c Comparison) bout(ctx context.Context, of Recording, g *Grid, budget float64, k Stakes, who []Contender) (*bout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -219,7 +243,7 @@ func (c Comparison) bout(ctx context.Context, name string, g *Grid, budget float
 		return nil, err
 	}
 	return &bout{grid: g, stakes: k, contenders: who, result: Result{
-		Trace: name, Instant: g.Instant.Seconds(),
+		Trace: of.Name, Half: of.Half, Instant: g.Instant.Seconds(),
 		Start: g.Start.Format(time.RFC3339), End: g.Time(g.Instants).Format(time.RFC3339),
 		Pages: len(g.pages), Changes: g.Changes(),
 		Life: k.Life.String(), Urgency: k.Urgency.String(), Budget: budget,
@@ -237,7 +261,7 @@ func (c Comparison) replay(ctx context.Context, bouts []*bout) error {
 				continue // the twin sees to it
 			}
 			again := 0
-			if b.result.Share == 0 && !c.Quick && who.Reseeded != "" {
+			if b.reruns && !c.Quick && who.Reseeded != "" {
 				again = reruns
 			}
 			fights = append(fights, func(ctx context.Context) error { return b.fight(ctx, i, again) })
