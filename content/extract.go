@@ -26,8 +26,8 @@ type Reading struct {
 	Title string       // of the page or feed, if it has one
 	Kind  freshet.Kind // how it was read; never Auto
 
-	// Modified is the date of the newest item of a feed, zero if there is
-	// none. It is what the source says, which may lie in the future.
+	// Modified is the date of the newest item of a feed or of the page on a
+	// sitemap that changed last, zero if there is none. It is what the source says, which may lie in the future.
 	Modified time.Time
 }
 
@@ -66,6 +66,7 @@ func Extract(r freshet.Recipe, resp freshet.Response) (Reading, error) {
 		rd, err = readFeed(body, dateOf(resp))
 	default:
 		rd.Text = plainText(body)
+		rd.Modified = newestOnSitemap(body, dateOf(resp))
 	}
 	if err != nil {
 		return Reading{}, err
