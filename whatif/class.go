@@ -167,9 +167,9 @@ func (s *sum) add(o *sum, n float64) {
 }
 
 // share returns the share of changes that is captured. Its bounds are of the
-// rates that may be otherwise, each for itself. What is missed, or what is
-// captured if that is less, is taken to be log-normal, which is as lopsided as
-// rates are.
+// rates that may be otherwise, each for itself. The odds of being captured are
+// taken to be log-normal, which is as lopsided as rates are, and the same seen
+// from what is captured and from what is missed.
 func (s *sum) share() freshet.Range {
 	if s.changes <= 0 {
 		return freshet.Range{Mean: 1, Low: 1, High: 1}
@@ -179,12 +179,9 @@ func (s *sum) share() freshet.Range {
 	if r <= 0 || r >= 1 || variance <= 0 {
 		return freshet.Range{Mean: r, Low: r, High: r}
 	}
-	lesser := min(r, 1-r)
-	wide := math.Sqrt(math.Log1p(variance / (lesser * lesser)))
-	middle := lesser * math.Exp(-wide*wide/2)
-	low, high := min(lesser, middle*math.Exp(-nine*wide)), max(lesser, min(1, middle*math.Exp(nine*wide)))
-	if r > 0.5 {
-		low, high = 1-high, 1-low
-	}
+	wide := math.Sqrt(math.Log1p(variance / (r * r * (1 - r) * (1 - r))))
+	middle := math.Log(r/(1-r)) - (0.5-r)*wide*wide // so that the mean is about r
+	share := func(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
+	low, high := min(r, share(middle-nine*wide)), max(r, share(middle+nine*wide))
 	return freshet.Range{Mean: r, Low: low, High: high}
 }

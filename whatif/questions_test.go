@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -192,4 +193,24 @@ func TestLevelGapKeepsIt(t *testing.T) {
 			rt.Fatalf("at a gap of %v the share in time is %.6f, want %.6f", p.Gap, again.Share, set[0].Level.Share)
 		}
 	})
+}
+
+// The bounds of the share follow the budget without jumps, also where half of
+// the changes are captured.
+func TestBoundsAreSmooth(t *testing.T) {
+	var set []whatif.Prospect
+	for i := range 20 {
+		rate := 1.0 / (60 * float64(i+1))
+		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint("s", i)), Rate: freshet.Range{Mean: rate, Low: rate / 20, High: 3 * rate}})
+	}
+	curve := whatif.New(set, whatif.Terms{Budget: 0.1}).Curve(32, 201)
+	for i, p := range curve[1:] {
+		before, now := curve[i].Share, p.Share
+		if now.Low > now.Mean || now.Mean > now.High {
+			t.Errorf("the share is %+v, want the mean within its bounds", now)
+		}
+		if math.Abs(now.Low-before.Low) > 0.04 || math.Abs(now.High-before.High) > 0.04 {
+			t.Errorf("the share goes from %+v to %+v with 3%% more polls", before, now)
+		}
+	}
 }
