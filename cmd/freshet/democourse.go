@@ -138,7 +138,7 @@ func (t *demoStage) writeChart(file string, length time.Duration) error {
 		Y:     plot.Linear("captured", 0, 1),
 		Lines: []plot.Line{{Name: t.policy, Points: policy}, {Name: "uniform rival", Points: rival}},
 	}
-	if err := os.WriteFile(file, []byte(chart.SVG()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(chart.SVG()), 0o644); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
 	return nil

@@ -103,7 +103,7 @@ func (f *calibrationFigures) chart(title string) plot.Chart {
 		found.Points = append(found.Points, [2]float64{bin.Said, bin.Found})
 		most = max(most, bin.Polls)
 	}
-	polls := plot.Line{Name: "polls, of the most", Dashed: true}
+	polls := plot.Line{Name: "polls (most = 1)", Dashed: true}
 	for _, bin := range f.Bins {
 		polls.Points = append(polls.Points, [2]float64{bin.Said, bin.Polls / most})
 	}

@@ -89,14 +89,18 @@ func writeTrials(w io.Writer, trials []trial) error {
 
 // draw draws one chart a trace: bars for one budget, lines over several.
 func (c *labCompare) draw(contests []*contest) picture {
+	first := contests[0].trials[0][0]
 	p := picture{
 		title: "Policies compared",
 		about: fmt.Sprintf("Life %s, urgency %s, instants of %s, estimate %s, seed %d. Utility is normalised by the weight of all changes; with uniform urgency it is the share of changes captured.",
-			c.life, c.urgency.Urgency, formatDuration(c.instant), c.estimate, c.seed),
+			first.Life, first.Urgency, formatDuration(contests[0].grid.Instant), c.estimate, c.seed),
 		head: comparedHead, words: 3,
 	}
 	for _, k := range contests {
 		p.rows = append(p.rows, k.rows()...)
+		if k.recorded != nil {
+			p.about += " " + k.recorded.caveat()
+		}
 		if len(c.budgets.list) == 1 {
 			p.charts = append(p.charts, k.bars())
 		} else {

@@ -82,6 +82,9 @@ func replayPicture(t *labTrace, r trial, c *captureCurve) picture {
 			{"freshness", fmt.Sprintf("%.4f", r.Freshness)}, {"age, seconds", brief(r.AgeSeconds)},
 		},
 	}
+	if t.recorded != nil {
+		p.about += " " + t.recorded.caveat()
+	}
 	p.charts = append(p.charts, plot.Chart{
 		Title: fmt.Sprintf("%s on %s: captured over time", r.Policy, t.name()),
 		X:     times(t.grid.Start, t.grid.Instant, t.grid.Instants), Y: plot.Linear("changes", 0, float64(max(1, r.Changes))),
