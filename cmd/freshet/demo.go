@@ -191,10 +191,8 @@ func (d *demo) finish(ctx context.Context, stage *demoStage, view *demoView) err
 	if err != nil {
 		return err
 	}
-	if d.chart != "" {
-		if err := stage.writeChart(d.chart, scene.At.Sub(stage.began)); err != nil {
-			return err
-		}
+	if err := view.finish(scene); err != nil || d.chart == "" {
+		return err
 	}
-	return view.finish(scene)
+	return stage.writeChart(d.chart, scene.At.Sub(stage.began))
 }

@@ -46,7 +46,8 @@ func (t *demoStage) picture(s demoScene, width, height int, paint palette) []str
 		strips = append(strips, strip{label(""), {line, paint.dim}})
 	}
 	strips = append(strips, t.course.strips(t.policy, width, paint)...)
-	strips = append(strips, strip{}, strip{label("manners"), plain(t.mannersLine(s.Manners))}, strip{label(""), {"as the web counted", paint.dim}}, strip{})
+	traffic, closest := t.mannersInWords(s.Manners)
+	strips = append(strips, strip{}, strip{label("manners"), plain(traffic)}, strip{label(""), plain(closest), {", as the web counted", paint.dim}}, strip{})
 	if s.FirstChange > 0 {
 		strips = append(strips, strip{label("captured"), {fmt.Sprintf("the first change %.1fs after the start", s.FirstChange), paint.dim}})
 	} else {

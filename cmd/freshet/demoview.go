@@ -165,17 +165,18 @@ func (t *demoStage) summary(s demoScene) string {
 	if s.FirstChange > 0 {
 		fmt.Fprintf(&b, "first change captured %.1fs after the start\n", s.FirstChange)
 	}
-	fmt.Fprintln(&b, "as the web counted: "+t.mannersLine(s.Manners))
+	traffic, closest := t.mannersInWords(s.Manners)
+	fmt.Fprintf(&b, "as the web counted: %s, %s\n", traffic, closest)
 	return b.String()
 }
 
-// mannersLine says whether budget and politeness were kept.
-func (t *demoStage) mannersLine(m demoManners) string {
-	closest := "no host asked twice"
-	if m.Closest > 0 {
-		closest = fmt.Sprintf("closest two to one host %.1fs apart (%.1fs owed)", m.Closest, t.delay.Seconds())
+// mannersInWords says whether budget and politeness were kept.
+func (t *demoStage) mannersInWords(m demoManners) (traffic, closest string) {
+	traffic = fmt.Sprintf("at most %s in a minute, %d during a Retry-After", counted(m.Busiest, "request"), m.Unwelcome)
+	if m.Closest == 0 {
+		return traffic, "no host asked twice"
 	}
-	return fmt.Sprintf("at most %s in a minute, %s, %d during a Retry-After", counted(m.Busiest, "request"), closest, m.Unwelcome)
+	return traffic, fmt.Sprintf("closest two to one host %.1fs apart (%.1fs owed)", m.Closest, t.delay.Seconds())
 }
 
 // sameColours says what to expect of a policy that learns nothing.
