@@ -3,8 +3,8 @@ package learn
 import "math"
 
 // longestGap is how many ticks without an outcome are gone through one by one.
-// After a longer one, nothing that was going on before it is still going on.
-const longestGap = 4096
+// After a longer one, nothing that was going on before it is remembered anyway.
+const longestGap = span
 
 // advance lets ticks pass up to the moment x. Only outcomes drive it, so that
 // the log of outcomes alone decides what a Learner thinks.
