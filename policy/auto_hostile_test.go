@@ -124,8 +124,15 @@ func TestAutoWithExtremeWeights(t *testing.T) {
 				sound(t, r.auto, r.trace.End, pages)
 				wait, of := r.longestWait()
 				t.Logf("polled %d times, and another %d times; %s waited for %.0f ticks", r.polls(extreme), r.polls("s0001"), of, wait)
-				if most := 100*pages/budget + 3*pages; wait > most {
+				most := 100*pages/budget + 3*pages
+				if wait > most {
 					t.Errorf("%s was not polled for %.0f ticks, want no longer than %.0f", of, wait, most)
+				}
+				for slot := range freshet.Slot(pages) {
+					o := r.auto.Outlook(r.trace.End, slot)
+					if ahead := o.Due.Sub(r.trace.End).Minutes(); o.Due.IsZero() || ahead > most {
+						t.Errorf("the source in slot %d is due at %v, %.0f ticks ahead, want no more than %.0f", slot, o.Due, ahead, most)
+					}
 				}
 				if heavy := r.polls(extreme) > r.polls("s0001"); heavy != (tt.source.Importance() > tt.source.Price()) {
 					t.Errorf("it was polled %d times, and another %d times", r.polls(extreme), r.polls("s0001"))

@@ -20,7 +20,8 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		out.Worth, out.Due = factor*a.of(int(slot), math.Inf(1), 0), now
 		return out
 	}
-	worthAt := func(d time.Duration) float64 { // d from now, at the rate of now
+	starves := longestWait * a.learner.Turn()
+	worthAt := func(d time.Duration) (worth float64, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
 			expected = out.Expected + out.Rate.Mean*d.Seconds()
@@ -30,13 +31,16 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
 		}
 		if gap <= 0 {
-			return 0
+			return 0, false
 		}
-		return factor * a.of(int(slot), expected, gap*float64(a.learner.Tick())/float64(a.every))
+		return factor * a.of(int(slot), expected, gap*float64(a.learner.Tick())/float64(a.every)), gap > starves
 	}
-	out.Worth = worthAt(0)
+	out.Worth, _ = worthAt(0)
 	if out.Price > 0 && factor > 0 {
-		out.Due = dueAt(now, a.grid.length, func(d time.Duration) bool { return worthAt(d) >= out.Price })
+		out.Due = dueAt(now, a.grid.length, func(d time.Duration) bool {
+			worth, starved := worthAt(d)
+			return worth >= out.Price || starved
+		})
 	}
 	return out
 }
