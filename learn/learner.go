@@ -18,7 +18,7 @@ type Config struct {
 	Polls float64
 
 	// Memory is the time after which what a tally counts is worth half. Zero
-	// means a week.
+	// means 30 days.
 	Memory time.Duration
 }
 
@@ -122,7 +122,7 @@ func newPulse() *pulse {
 func New(c Config) *Learner {
 	c.Tick = cmp.Or(c.Tick, time.Minute)
 	c.Polls = cmp.Or(c.Polls, 1)
-	c.Memory = cmp.Or(c.Memory, 7*24*time.Hour)
+	c.Memory = cmp.Or(c.Memory, 30*24*time.Hour)
 	l := &Learner{
 		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
 		hosts: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),

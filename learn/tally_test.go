@@ -227,9 +227,9 @@ func TestTalliesLastForYears(t *testing.T) {
 			years = y
 			sane(t, w.Learner, at.Add(2*time.Hour), 2)
 			tally := w.Tally(0)
-			// A poll a day that counts for half after a week: a good ten.
-			if tally.Polls < 9 || tally.Polls > 12 || math.Abs(tally.Watched/day.Seconds()/tally.Polls-1) > 0.01 {
-				t.Fatalf("after %d years there are %.2f polls in the tally, over %.2f days, want ten", y, tally.Polls, tally.Watched/day.Seconds())
+			// A poll a day that counts for half after 30 days: a good forty.
+			if tally.Polls < 40 || tally.Polls > 46 || math.Abs(tally.Watched/day.Seconds()/tally.Polls-1) > 0.01 {
+				t.Fatalf("after %d years there are %.2f polls in the tally, over %.2f days, want forty", y, tally.Polls, tally.Watched/day.Seconds())
 			}
 		}
 	}

@@ -90,9 +90,12 @@ func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Sche
 	}
 }
 
-// longEnough is how long a source has to have been watched for its mean rate to
-// be the mean over its rhythm.
-const longEnough = 24 * time.Hour
+// For its mean rate to be the mean over its rhythm, a source has to have been
+// watched for so long, and to have changed so often.
+const (
+	longEnough  = 24 * time.Hour
+	oftenEnough = 3
+)
 
 // learned completes a prospect by what is thought of its source. What is thought
 // of the moment bends with the time of day; over a longer time it does not.
@@ -101,7 +104,7 @@ func learned(p *whatif.Prospect, o freshet.Outlook) {
 		return
 	}
 	p.Rate = o.Rate
-	if o.Watched >= longEnough.Seconds() && o.Happened > 0 {
+	if o.Watched >= longEnough.Seconds() && o.Happened >= oftenEnough {
 		p.Rate = overTime(o)
 	}
 	// A policy that goes by a price polls as is expected here, and at once so

@@ -49,7 +49,8 @@ type Terms struct {
 	Instant time.Duration
 
 	// Longest is after what time a source is polled again although it is not
-	// worth it, so that none is forgotten; 0 means 30 days.
+	// worth it, so that none is forgotten; 0 means 30 days, or 50 times as long
+	// as it takes to poll all once if that is more.
 	Longest time.Duration
 
 	// Patience is the time in which a change that cannot be lost, and whose
@@ -58,10 +59,13 @@ type Terms struct {
 	Patience time.Duration
 }
 
-func (t Terms) withDefaults() Terms {
+// withDefaults fills in what is not said, for so many sources.
+func (t Terms) withDefaults(sources int) Terms {
 	t.Budget = cmp.Or(t.Budget, 1)
 	t.Instant = cmp.Or(t.Instant, time.Second)
-	t.Longest = cmp.Or(t.Longest, 30*24*time.Hour)
+	const century = 100 * 365 * 24 * time.Hour
+	turns := min(50*float64(sources)/t.Budget, century.Seconds())
+	t.Longest = cmp.Or(t.Longest, max(30*24*time.Hour, time.Duration(turns*float64(time.Second))))
 	t.Patience = cmp.Or(t.Patience, 24*time.Hour)
 	return t
 }

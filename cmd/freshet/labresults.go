@@ -35,9 +35,10 @@ func (p *program) labResults() *cobra.Command {
 		Short: "Make the page of results: all policies on all recordings of a folder",
 		Long: `Replay every trace of a folder under every policy, and write a page with tables:
 what each captured, what it had of the limit, and where the first policy won and
-lost. There are three parts: a reference budget for each trace; the budgets at
-which the limit captures 30%, 60% and 90% of the changes; and those budgets again
-where changes stay and late captures are worth less (append and exp:0.9).
+lost. There are four parts: a reference budget for each trace; the budgets at
+which the limit captures 30%, 60% and 90% of the changes; those budgets again
+where changes stay and late captures are worth less (append and exp:0.9); and
+other periods or pages of known recordings, on which no policy was made.
 
 Recordings that are known by name have an instant, a budget and a period of their
 own. Other traces are taken whole, in instants that suit their length, with as

@@ -105,14 +105,14 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labPeriod.register(set)
 	l.labStakes.register(set)
 	l.estimate.Spec = estimate.Spec{Name: "poisson"}
-	set.Var(&l.estimate, "estimate", "who tells wic and cam how likely changes are: "+strings.Join(estimate.Names, ", "))
+	set.Var(&l.estimate, "estimate", "who tells wic, price and cam how likely changes are: "+strings.Join(estimate.Names, ", "))
 	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page has changed), or dated (also when it last did)")
 	set.Uint64Var(&l.seed, "seed", 1, "of what is drawn by chance; the same seed gives the same result")
 	set.BoolVar(&l.scale, "scale", false, "fit the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
 }
 
 // estimateHelp is for the verbs that replay.
-const estimateHelp = `The policies wic and cam ask an estimator how likely changes are. Of these
+const estimateHelp = `The policies wic, price and cam ask an estimator how likely changes are. Of these
 "poisson", the default, learns from the outcomes of polls alone, as a daemon
 must. The others are for experiments: "exact" reads the trace itself,
 "noisy:FPN,SIGMA" reads it with the share FPN of the changes misplaced and each
@@ -123,7 +123,8 @@ spread over SIGMA instants, and "constant:P" takes all pages for alike.
 const evidenceHelp = `
 A poll shows whether the page has changed since it was last seen: bits. With
 --evidence dated it also shows when the page last changed, as Last-Modified or
-the newest item of a feed does: the middle of the instant of the latest change.
+the newest item of a feed does: the middle of the instant of the latest change, or
+the date of the last one before the start if the trace reaches back so far.
 `
 
 // A labTrace is a trace with what is at stake, ready to be replayed.
