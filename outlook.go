@@ -79,16 +79,24 @@ func (t Tally) Share() Range {
 		return Range{}
 	}
 	const z = 1.6449 // of the normal distribution, for nine in ten
-	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt)/(missed*missed)) + modelError*modelError)
+	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt)/(missed*missed)) + modelError(t)*modelError(t))
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
 	return Range{Mean: of(1), Low: min(of(1), of(math.Exp(middle+z*spread))), High: max(of(1), of(math.Exp(middle-z*spread)))}
 }
 
-// modelError is how far off, on the scale of the logarithm, the number of missed
-// changes may be because sources do not change at random: regular ones hide
-// fewer changes between two polls, and those that change in bursts hide more.
-const modelError = 0.4
+// modelError returns how far off, on the scale of the logarithm, the number of
+// missed changes may be because sources do not change at random: regular ones
+// hide fewer changes between two polls, and those that change in bursts hide
+// more. Where nearly every poll finds a change, nothing but the model says how
+// many there were.
+func modelError(t Tally) float64 {
+	found := 0.0
+	if t.Polls > 0 {
+		found = min(1, t.Captured/t.Polls)
+	}
+	return 0.4 + 1.5*found*found*found*found
+}
 
 // MeanDelay returns the expected time between a change and its capture.
 func (t Tally) MeanDelay() time.Duration {

@@ -118,13 +118,16 @@ func learned(p *whatif.Prospect, o freshet.Outlook) {
 // overTime returns how often a source has changed, on average over its rhythm.
 // At least as often as was seen; and, if it changes at random, as much more often
 // as chance then hides from polls. If it is regular, nothing is hidden. Polls do
-// not tell which, and what they tell lies between the two.
+// not tell which, and what they tell lies between the two: the nearer to what was
+// seen, the more of the polls found a change, since then nothing but the model
+// speaks for more.
 func overTime(o freshet.Outlook) freshet.Range {
 	random := o.Happened / o.Watched
 	unbend := random / o.Rate.Mean
 	r := freshet.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
 	if seen := o.Captured / o.Watched; seen > 0 && seen < random {
-		r.Mean, r.Low = math.Sqrt(seen*random), min(r.Low, seen)
+		found := min(1, o.Captured/o.Polls)
+		r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
 	}
 	return r
 }
