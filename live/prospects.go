@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/policy"
 	"freshet/sched"
 	"freshet/whatif"
 )
@@ -41,8 +42,8 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 	for i, s := range sights {
 		all[i].Rate = s.rate(typical)
 	}
-	if policy, ok := d.cfg.Policy.(outlooker); ok && d.running.Load() {
-		return all, d.askOutlooks(ctx, policy, all)
+	if from, ok := d.cfg.Policy.(outlooker); ok && d.running.Load() {
+		return all, d.askOutlooks(ctx, from, all)
 	}
 	return all, nil
 }
@@ -52,13 +53,13 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 const askAtOnce = 500
 
 // askOutlooks completes prospects by what the policy has learned.
-func (d *Daemon) askOutlooks(ctx context.Context, policy outlooker, all []whatif.Prospect) error {
+func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, all []whatif.Prospect) error {
 	for part := range slices.Chunk(all, askAtOnce) {
 		outlooks := make([]freshet.Outlook, len(part))
 		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
 			for i := range part {
 				if slot, ok := s.Slot(part[i].ID); ok {
-					outlooks[i] = policy.Outlook(now, slot)
+					outlooks[i] = from.Outlook(now, slot)
 				}
 			}
 		})
@@ -136,6 +137,9 @@ func overTime(o freshet.Outlook) freshet.Range {
 func (d *Daemon) Terms() whatif.Terms {
 	l := d.Limits()
 	t := whatif.Terms{HostGap: l.Hosts.Delay}
+	if _, ok := d.cfg.Policy.(*policy.Auto); ok {
+		t.Curiosity = policy.Curiosity
+	}
 	if l.Budget.Polls > 0 && l.Budget.Per > 0 {
 		t.Budget = l.Budget.PerSecond()
 	}

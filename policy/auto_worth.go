@@ -80,6 +80,11 @@ func (a *Auto) of(slot int, expected, gap float64) float64 {
 // find alone, next to the index.
 const explore = 0.5
 
+// Curiosity is at how many times the changes that are expected of a source polled
+// on average Auto polls any source, however little its index: when exploration
+// alone is worth as much as both are to the others.
+const Curiosity = (1 + explore) / explore
+
 // usual is what an expected change has been worth of late.
 type usual struct {
 	worth float64

@@ -31,6 +31,9 @@ func (t Terms) bounds(p *Prospect) (least, most float64) {
 	if p.MaxGap > 0 {
 		most = min(most, p.MaxGap.Seconds())
 	}
+	if p.Rate.Mean > 0 {
+		most = min(most, t.expected/p.Rate.Mean)
+	}
 	return least, max(least, most)
 }
 

@@ -32,7 +32,7 @@ func New(prospects []Prospect, t Terms) *Market {
 }
 
 func newMarket(prospects []Prospect, t Terms, limit int) *Market {
-	m := &Market{terms: t.withDefaults(len(prospects)), prospects: prospects, limit: limit}
+	m := &Market{terms: t.withDefaults(prospects), prospects: prospects, limit: limit}
 	m.manners = m.mannersOf()
 	var of []int32
 	m.classes, of = m.classed(m.limit, nil)

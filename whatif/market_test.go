@@ -427,3 +427,25 @@ func BenchmarkMillion(b *testing.B) {
 		}
 	}
 }
+
+// A curious poller sees also those again that its prices would leave alone.
+func TestCuriosity(t *testing.T) {
+	set := []whatif.Prospect{{ID: "slow", Rate: known(day)}}
+	for i := range 20 {
+		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint("fast", i)), Rate: known(time.Hour)})
+	}
+	hurry, err := freshet.ParseUrgency("exp:0.999")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range set {
+		set[i].Urgency = hurry
+	}
+	terms := whatif.Terms{Budget: 1.0 / 300}
+	if gap := gaps(whatif.New(set, terms))["slow"]; gap < 29*day.Seconds() {
+		t.Errorf("a source that is not worth it is polled every %v s, want once in 30 days", gap)
+	}
+	terms.Curiosity = 3
+	changes := 20.0/3600 + 1/day.Seconds()
+	near(t, "the gap of a source that is not worth it", gaps(whatif.New(set, terms))["slow"], 3*changes*300*day.Seconds(), 0.01)
+}

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -53,20 +54,35 @@ type Terms struct {
 	// as it takes to poll all once if that is more.
 	Longest time.Duration
 
+	// Curiosity is at how many times the changes that are expected of a source
+	// polled on average any source is polled, worth it or not, because what is
+	// thought of it may be wrong; 0 means that this is no reason to poll.
+	Curiosity float64
+
 	// Patience is the time in which a change that cannot be lost, and whose
 	// worth does not fall, is taken to lose most of its worth all the same:
 	// otherwise it would never be time to look. 0 means a day.
 	Patience time.Duration
+
+	expected float64 // changes at which a source is polled out of curiosity; +Inf if never
 }
 
-// withDefaults fills in what is not said, for so many sources.
-func (t Terms) withDefaults(sources int) Terms {
+// withDefaults fills in what is not said, for these prospects.
+func (t Terms) withDefaults(prospects []Prospect) Terms {
 	t.Budget = cmp.Or(t.Budget, 1)
 	t.Instant = cmp.Or(t.Instant, time.Second)
 	const century = 100 * 365 * 24 * time.Hour
-	turns := min(50*float64(sources)/t.Budget, century.Seconds())
+	turns := min(50*float64(len(prospects))/t.Budget, century.Seconds())
 	t.Longest = cmp.Or(t.Longest, max(30*24*time.Hour, time.Duration(turns*float64(time.Second))))
 	t.Patience = cmp.Or(t.Patience, 24*time.Hour)
+	t.expected = math.Inf(1)
+	if t.Curiosity > 0 {
+		changes := 0.0
+		for i := range prospects {
+			changes += prospects[i].Rate.Mean
+		}
+		t.expected = t.Curiosity * changes / t.Budget
+	}
 	return t
 }
 
