@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -97,13 +96,7 @@ func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Opti
 		}
 	}
 	slices.SortStableFunc(w.edits, func(a, b gridEdit) int { return cmp.Compare(a.instant, b.instant) })
-	if o.Progress != nil {
-		o.Progress(1)
-	}
-	if err := sched.Run(ctx, s, w); err != nil {
-		return Score{}, fmt.Errorf("replaying: %w", err)
-	}
-	return w.scorer.Score(), nil
+	return w.play(ctx, s, w)
 }
 
 // A gridEdit is a source that comes or goes, before the polls of an instant.

@@ -55,13 +55,19 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 		}
 	}
 	w := &gridWorld{grid: g, options: &o, scorer: scorer, instant: 1}
-	if o.Progress != nil {
-		o.Progress(1)
+	return w.play(ctx, s, w)
+}
+
+// play lets a scheduler poll its way through the grid, in a world that is this
+// one or has it at its heart.
+func (w *gridWorld) play(ctx context.Context, s *sched.Scheduler, in sched.World) (Score, error) {
+	if w.options.Progress != nil {
+		w.options.Progress(w.instant)
 	}
-	if err := sched.Run(ctx, s, w); err != nil {
+	if err := sched.Run(ctx, s, in); err != nil {
 		return Score{}, fmt.Errorf("replaying: %w", err)
 	}
-	return scorer.Score(), nil
+	return w.scorer.Score(), nil
 }
 
 // unhindered returns limits of which only the budget binds, and that only by

@@ -195,10 +195,17 @@ func (c *ceiling) begin(requests int) { c.flying += requests }
 
 func (c *ceiling) end(now time.Time, reserved, made int) {
 	c.flying -= reserved
-	if made > 0 {
-		c.landed = append(c.landed, spent{now, made})
-		c.counted += made
+	if made <= 0 {
+		return
 	}
+	c.counted += made
+	// In a replay all polls of an instant end at once: one entry for them keeps
+	// the list as short as there are instants.
+	if last := len(c.landed) - 1; last >= c.past && c.landed[last].ended.Equal(now) {
+		c.landed[last].requests += made
+		return
+	}
+	c.landed = append(c.landed, spent{now, made})
 }
 
 // sort restores the order of ends after they were told in another order.
