@@ -95,22 +95,6 @@ type Outcome struct {
 	Err     string  // the same in words
 }
 
-// A Failure is a class of failed poll, as dotted words from the general to the
-// particular, such as "timeout.header" or "too_large.decoded". Operators count
-// by it and clients branch on it, so classes are added but never renamed.
-type Failure string
-
-// Is reports whether f is class or belongs to it.
-func (f Failure) Is(class Failure) bool {
-	return f == class || len(f) > len(class) && f[:len(class)] == class && f[len(class)] == '.'
-}
-
-// Failures that no response can cause; package fetch has the others.
-const (
-	FailExtract  Failure = "extract"  // the response could not be read as its recipe says
-	FailInternal Failure = "internal" // a fault of ours, such as a full disk
-)
-
 // An Attempt is a poll that was begun: what must be remembered through a crash
 // so that the budget and the politeness hold across it.
 type Attempt struct {

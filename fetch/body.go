@@ -113,7 +113,7 @@ func (b *bodyReader) readCoded(wire *wireReader, code coding) ([]byte, *freshet.
 	}
 	// A decoder may be content before the body is at its end.
 	if n, err := wire.Read(wire.probe[:]); n > 0 {
-		return nil, fail(FailDecode, "there is more in the body than its %s coding holds", code)
+		return nil, fail(freshet.FailDecode, "there is more in the body than its %s coding holds", code)
 	} else if err != io.EOF {
 		return nil, b.wireFailure(wire, err)
 	}
@@ -160,15 +160,15 @@ func (b *bodyReader) overLimit(from io.Reader, wire *wireReader, size int64) *fr
 	}
 	switch {
 	case size > b.limits.DecodedBytes:
-		return fail(FailLargeDecoded, "the body decodes to more than %d bytes", b.limits.DecodedBytes)
+		return fail(freshet.FailLargeDecoded, "the body decodes to more than %d bytes", b.limits.DecodedBytes)
 	case size > ratioFloor && size/b.limits.Ratio > wire.n:
-		return fail(FailLargeDecoded, "the body decodes to more than %d times its size", b.limits.Ratio)
+		return fail(freshet.FailLargeDecoded, "the body decodes to more than %d times its size", b.limits.Ratio)
 	}
 	return nil
 }
 
 func (b *bodyReader) tooLargeWire() *freshet.FetchError {
-	return hinted(fail(FailLargeWire, "the body is larger than %d bytes", b.limits.WireBytes),
+	return hinted(fail(freshet.FailLargeWire, "the body is larger than %d bytes", b.limits.WireBytes),
 		"watch a smaller page, or a feed of it")
 }
 
@@ -179,9 +179,9 @@ func (b *bodyReader) codeFailure(wire *wireReader, code coding, err error) *fres
 		return b.wireFailure(wire, wire.err)
 	}
 	if code == identity {
-		return fail(FailDecode, "decoding the body: %w", bare(err))
+		return fail(freshet.FailDecode, "decoding the body: %w", bare(err))
 	}
-	return fail(FailDecode, "decoding the body as %s: %w", code, bare(err))
+	return fail(freshet.FailDecode, "decoding the body as %s: %w", code, bare(err))
 }
 
 // wireFailure tells why a body did not come whole.
@@ -190,9 +190,9 @@ func (b *bodyReader) wireFailure(wire *wireReader, err error) *freshet.FetchErro
 	case wire.err == errWireLimit:
 		return b.tooLargeWire()
 	case err == nil:
-		return fail(FailProtocol, "the body is longer than announced")
+		return fail(freshet.FailProtocol, "the body is longer than announced")
 	case brokenOff(err):
-		return fail(FailTruncated, "the body broke off after %d bytes: %w", wire.n, bare(err))
+		return fail(freshet.FailTruncated, "the body broke off after %d bytes: %w", wire.n, bare(err))
 	}
-	return fail(FailProtocol, "reading the body: %w", bare(err))
+	return fail(freshet.FailProtocol, "reading the body: %w", bare(err))
 }

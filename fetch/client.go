@@ -77,7 +77,7 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request) (res
 		res.Status = hr.StatusCode
 		c.discard(hr, w)
 		if most := c.egress.config.Redirects; hops >= most {
-			return res, fail(FailRedirectLimit, "more than %d redirects", max(most, 0))
+			return res, fail(freshet.FailRedirectLimit, "more than %d redirects", max(most, 0))
 		}
 		if at, e = guard.next(at, hr.Header); e == nil {
 			res.URL = at.String()
@@ -135,24 +135,24 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 	}
 	switch {
 	case location == "":
-		return from, fail(FailNoLocation, "a redirect to nowhere")
+		return from, fail(freshet.FailNoLocation, "a redirect to nowhere")
 	case len(location) > g.urlBytes:
-		return from, fail(FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
+		return from, fail(freshet.FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
 	case strings.Contains(location, `\`):
-		return from, fail(FailBadLocation, "a redirect to %.200q: a backslash has no place in a URL", location)
+		return from, fail(freshet.FailBadLocation, "a redirect to %.200q: a backslash has no place in a URL", location)
 	}
 	u, err := from.url().Parse(location)
 	if err != nil {
-		return from, fail(FailBadLocation, "a redirect to %.200q, which is not a URL", location)
+		return from, fail(freshet.FailBadLocation, "a redirect to %.200q, which is not a URL", location)
 	}
 	to, e := g.parse(u.String())
 	switch {
-	case e != nil && e.Class == FailBlockedURL:
-		return from, hinted(fail(FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
+	case e != nil && e.Class == freshet.FailBlockedURL:
+		return from, hinted(fail(freshet.FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
 	case e != nil:
 		return from, hinted(fail(e.Class, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
 	case from.scheme == "https" && to.scheme == "http":
-		return from, fail(FailDowngrade, "a redirect from https to %s", to)
+		return from, fail(freshet.FailDowngrade, "a redirect from https to %s", to)
 	}
 	return to, nil
 }
@@ -206,29 +206,28 @@ func refusal(hr *http.Response, now time.Time) (retry time.Duration, e *freshet.
 // statusFailure returns what a status other than 200 and an expected 304
 // stands for; nil if it brings a page.
 func statusFailure(status int, retry time.Duration) *freshet.FetchError {
-	class := func(f freshet.Failure) freshet.Failure { return freshet.Failure(fmt.Sprintf("%s.%d", f, status)) }
 	said := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusNotModified:
-		return fail(FailUnasked304, "%s to a request that had no condition", said)
+		return fail(freshet.FailUnasked304, "%s to a request that had no condition", said)
 	case status == http.StatusNoContent, status == http.StatusResetContent:
-		return fail(FailNoContent, "%s: that is not an empty page", said)
+		return fail(freshet.FailNoContent, "%s: that is not an empty page", said)
 	case status == http.StatusPartialContent:
-		return fail(FailPartial, "%s: the whole was asked for", said)
+		return fail(freshet.FailPartial, "%s: the whole was asked for", said)
 	case status >= 200 && status < 300:
 		return nil
 	case status == http.StatusGone:
-		return hinted(fail(FailGone, "%s", said), "the page will not come back; consider removing the source")
+		return hinted(fail(freshet.FailGone, "%s", said), "the page will not come back; consider removing the source")
 	case (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && retry > 0:
-		return fail(FailRetryAfter, "%s: come back in %v", said, retry)
+		return fail(freshet.FailRetryAfter, "%s: come back in %v", said, retry)
 	case status == http.StatusTooManyRequests, status >= 500 && status < 600:
-		return fail(class(FailServerError), "%s", said)
+		return fail(freshet.FailServerError.WithStatus(status), "%s", said)
 	case status < 200 || status >= 600:
-		return fail(FailProtocol, "%s, which is not a final status", said)
+		return fail(freshet.FailProtocol, "%s, which is not a final status", said)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return hinted(fail(class(FailHTTP), "%s", said), "the page is not open to everybody; check it in a private browser window")
+		return hinted(fail(freshet.FailHTTP.WithStatus(status), "%s", said), "the page is not open to everybody; check it in a private browser window")
 	}
-	return fail(class(FailHTTP), "%s", said)
+	return fail(freshet.FailHTTP.WithStatus(status), "%s", said)
 }
 
 // discard closes a body that is of no interest. A small one is read first, so

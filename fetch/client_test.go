@@ -231,7 +231,7 @@ func TestWholeOrNothing(t *testing.T) {
 func TestExactLimits(t *testing.T) {
 	config := fetch.Config{WireBytes: 1000, DecodedBytes: 5000}
 	for _, chunked := range []bool{false, true} {
-		for size, class := range map[int]freshet.Failure{999: "", 1000: "", 1001: fetch.FailLargeWire} {
+		for size, class := range map[int]freshet.Failure{999: "", 1000: "", 1001: freshet.FailLargeWire} {
 			url := web(t, func(w http.ResponseWriter, _ *http.Request) {
 				if chunked {
 					w.(http.Flusher).Flush()
@@ -273,11 +273,11 @@ func TestRedirectLocations(t *testing.T) {
 		"/ü":                            "/%C3%BC",
 		"/\xfc?\xfc":                    "/%FC?%FC",
 		"//" + url[7:] + "x":            "/x",
-		"http://user@" + url[7:]:        string(fetch.FailBadLocation),
-		"/" + strings.Repeat("a", 8192): string(fetch.FailBadLocation),
-		"mailto:a@b.example":            string(fetch.FailBlockedScheme),
-		"http://intranet/":              string(fetch.FailBlockedEgress),
-		"http://93.184.215.14:22/":      string(fetch.FailBlockedPort),
+		"http://user@" + url[7:]:        string(freshet.FailBadLocation),
+		"/" + strings.Repeat("a", 8192): string(freshet.FailBadLocation),
+		"mailto:a@b.example":            string(freshet.FailBlockedScheme),
+		"http://intranet/":              string(freshet.FailBlockedEgress),
+		"http://93.184.215.14:22/":      string(freshet.FailBlockedPort),
 	} {
 		location = given
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: url})

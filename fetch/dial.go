@@ -64,11 +64,11 @@ func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fail(FailBlockedURL, "no host and port in %q", address)
+		return nil, fail(freshet.FailBlockedURL, "no host and port in %q", address)
 	}
 	port, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return nil, fail(FailBlockedPort, "no such port: %q", portText)
+		return nil, fail(freshet.FailBlockedPort, "no such port: %q", portText)
 	}
 	addrs, err := d.addrs(ctx, host)
 	if err != nil {
@@ -105,9 +105,9 @@ func dialFailure(err error, address string, limit time.Duration) error {
 		return e
 	}
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		return fail(FailTimeoutDial, "%s took no connection within %v", address, limit)
+		return fail(freshet.FailTimeoutDial, "%s took no connection within %v", address, limit)
 	}
-	e := fail(FailConnect, "connecting to %s: %w", address, bare(err))
+	e := fail(freshet.FailConnect, "connecting to %s: %w", address, bare(err))
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return hinted(e, "nothing listens there; check the host and the port")
 	}
@@ -130,11 +130,11 @@ func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs, err := d.resolve(within, host)
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
-		return nil, fail(FailDNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
+		return nil, fail(freshet.FailDNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
 	case err != nil:
 		return nil, lookupFailure(host, err)
 	case len(addrs) == 0:
-		return nil, fail(FailDNS, "looking up %s: the name has no address", host)
+		return nil, fail(freshet.FailDNS, "looking up %s: the name has no address", host)
 	}
 	// One forbidden answer spoils them all: a name that points both outside
 	// and inside is an attempt to get inside.
@@ -149,9 +149,9 @@ func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
 // lookupFailure tells why a name has no address.
 func lookupFailure(host string, err error) error {
 	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
-		return hinted(fail(FailDNS, "looking up %s: no such host", host), "check the spelling of the host")
+		return hinted(fail(freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host")
 	}
-	return fail(FailDNS, "looking up %s: %w", host, err)
+	return fail(freshet.FailDNS, "looking up %s: %w", host, err)
 }
 
 // loopbacks returns the loopback addresses that are open. The name is not
@@ -161,7 +161,7 @@ func (d *dialer) loopbacks(host string) ([]netip.Addr, error) {
 	e := d.judgeAddr(addrs[0])
 	addrs = slices.DeleteFunc(addrs, func(a netip.Addr) bool { return d.judgeAddr(a) != nil })
 	if len(addrs) == 0 {
-		return nil, hinted(fail(FailBlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
+		return nil, hinted(fail(freshet.FailBlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
 	}
 	return addrs, nil
 }
@@ -185,7 +185,7 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 	if err := secure.HandshakeContext(within); err != nil {
 		conn.Close()
 		if within.Err() != nil && ctx.Err() == nil {
-			return nil, fail(FailTimeoutTLS, "%s did not end the TLS handshake within %v", address, d.tlsTimeout)
+			return nil, fail(freshet.FailTimeoutTLS, "%s did not end the TLS handshake within %v", address, d.tlsTimeout)
 		}
 		return nil, tlsFailure(address, err)
 	}
@@ -194,7 +194,7 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 
 // tlsFailure tells why there is no trust, and what can be done about it.
 func tlsFailure(address string, err error) error {
-	e := fail(FailTLS, "shaking hands with %s: %w", address, bare(err))
+	e := fail(freshet.FailTLS, "shaking hands with %s: %w", address, bare(err))
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return hinted(e, "the server does not speak TLS on that port; is it an http:// address?")
 	}
@@ -208,7 +208,7 @@ func tlsFailure(address string, err error) error {
 		return hinted(e, "the certificate has expired, or this machine's clock is wrong")
 	}
 	if errors.Is(err, io.EOF) {
-		return fail(FailTLS, "%s hung up during the TLS handshake", address)
+		return fail(freshet.FailTLS, "%s hung up during the TLS handshake", address)
 	}
 	return e
 }

@@ -113,7 +113,7 @@ func (e *Egress) roundTrip(ctx context.Context, w *watch, req *http.Request) (*h
 	if hr.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the bare connection, which no deadline ends.
 		hr.Body.Close()
-		return nil, fail(FailProtocol, "the server switches to a protocol that nobody asked for")
+		return nil, fail(freshet.FailProtocol, "the server switches to a protocol that nobody asked for")
 	}
 	return hr, nil
 }
@@ -128,15 +128,15 @@ func (e *Egress) headerFailure(ctx context.Context, err error) *freshet.FetchErr
 	}
 	text := err.Error()
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		return fail(FailTimeoutHeader, "no response header within %v", e.config.HeaderTimeout)
+		return fail(freshet.FailTimeoutHeader, "no response header within %v", e.config.HeaderTimeout)
 	}
 	switch {
 	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"):
-		return fail(FailLargeHeader, "the response header is larger than %d bytes", e.config.HeaderBytes)
+		return fail(freshet.FailLargeHeader, "the response header is larger than %d bytes", e.config.HeaderBytes)
 	case brokenOff(err):
-		return fail(FailProtocol, "the server hung up without an answer: %w", bare(err))
+		return fail(freshet.FailProtocol, "the server hung up without an answer: %w", bare(err))
 	}
-	return fail(FailProtocol, "reading the response header: %w", bare(err))
+	return fail(freshet.FailProtocol, "reading the response header: %w", bare(err))
 }
 
 // givenUp returns why a fetch was ended from our side, if it was.
@@ -149,9 +149,9 @@ func givenUp(ctx context.Context) *freshet.FetchError {
 		return f
 	}
 	if errors.Is(cause, context.DeadlineExceeded) {
-		return fail(FailTimeoutTotal, "the caller's time is over: %w", cause)
+		return fail(freshet.FailTimeoutTotal, "the caller's time is over: %w", cause)
 	}
-	return fail(FailCanceled, "given up: %w", cause)
+	return fail(freshet.FailCanceled, "given up: %w", cause)
 }
 
 // brokenOff reports whether err is the other side hanging up.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet"
 	"freshet/fetch"
 )
 
@@ -52,7 +53,7 @@ func TestEgressIsGuarded(t *testing.T) {
 		if err == nil {
 			res.Body.Close()
 		}
-		wantClass(t, err, fetch.FailBlocked)
+		wantClass(t, err, freshet.FailBlocked)
 	}
 	if arrived.count() > 0 {
 		t.Error("a connection arrived at loopback")
@@ -98,7 +99,7 @@ func TestEgressSwitch(t *testing.T) {
 	if err == nil {
 		res.Body.Close()
 	}
-	wantClass(t, err, fetch.FailProtocol)
+	wantClass(t, err, freshet.FailProtocol)
 }
 
 // TestTrusted talks to a server on loopback, and follows it nowhere.

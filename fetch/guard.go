@@ -38,7 +38,7 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 	}
 	a := to.Addr().Unmap()
 	if slices.ContainsFunc(g.self, func(own netip.AddrPort) bool { return reaches(own, a, to.Port()) }) {
-		return hinted(fail(FailBlockedEgress, "%s is this program itself", to),
+		return hinted(fail(freshet.FailBlockedEgress, "%s is this program itself", to),
 			"watch the pages that Freshet watches, not Freshet")
 	}
 	return g.judgePort(a, to.Port())
@@ -47,20 +47,20 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 // judgeAddr returns why an address is refused whatever the port, or nil.
 func (g guard) judgeAddr(addr netip.Addr) *freshet.FetchError {
 	if addr.Zone() != "" {
-		return fail(FailBlockedEgress, "%s has a zone", addr)
+		return fail(freshet.FailBlockedEgress, "%s has a zone", addr)
 	}
 	a := addr.Unmap()
 	if isMetadata(a) {
-		return hinted(fail(FailBlockedEgress, "%s is a cloud's metadata service", addr),
+		return hinted(fail(freshet.FailBlockedEgress, "%s is a cloud's metadata service", addr),
 			"metadata services are never fetched from, whatever is allowed")
 	}
 	if b, is := reservation(a); is && !g.allowed(a) {
-		return hinted(fail(FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
+		return hinted(fail(freshet.FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
 			"if it is to be watched, allow it with --allow-cidr %s", opening(a, b))
 	}
 	for _, inner := range wrapped(a) {
 		if e := g.judgeAddr(inner); e != nil {
-			return hinted(fail(FailBlockedEgress, "%s leads to an address that is refused: %w", addr, e), "%s", e.Hint)
+			return hinted(fail(freshet.FailBlockedEgress, "%s leads to an address that is refused: %w", addr, e), "%s", e.Hint)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (g guard) judgePort(a netip.Addr, port uint16) *freshet.FetchError {
 	if g.allowed(a) || slices.Contains(g.ports, port) {
 		return nil
 	}
-	return hinted(fail(FailBlockedPort, "port %d is not one that web servers listen on", port),
+	return hinted(fail(freshet.FailBlockedPort, "port %d is not one that web servers listen on", port),
 		"only the ports %v are open; allow the address with --allow-cidr to reach all of its ports", g.ports)
 }
 
@@ -107,7 +107,7 @@ func (g guard) allowsNetwork() bool {
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fail(FailBlockedEgress, "no address in %q", address)
+		return fail(freshet.FailBlockedEgress, "no address in %q", address)
 	}
 	if e := g.judge(to); e != nil {
 		return e

@@ -34,42 +34,42 @@ func TestSlowServers(t *testing.T) {
 		class freshet.Failure
 		after time.Duration
 	}{
-		{"nobody answers", "http://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, fetch.FailTimeoutHeader, 15 * time.Second},
-		{"the handshake stalls", "https://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, fetch.FailTimeoutTLS, 10 * time.Second},
+		{"nobody answers", "http://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, freshet.FailTimeoutHeader, 15 * time.Second},
+		{"the handshake stalls", "https://page.example/", func(conn net.Conn) { io.Copy(io.Discard, conn) }, freshet.FailTimeoutTLS, 10 * time.Second},
 		{"header lines drip", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header)
 			drip(conn, 300*time.Millisecond, "X-A: b\r\n")
-		}, fetch.FailTimeoutHeader, 15 * time.Second},
+		}, freshet.FailTimeoutHeader, 15 * time.Second},
 		{"interim responses drip", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			drip(conn, time.Second, "HTTP/1.1 103 Early Hints\r\n\r\n")
-		}, fetch.FailTimeoutHeader, 15 * time.Second},
+		}, freshet.FailTimeoutHeader, 15 * time.Second},
 		{"the body stands still", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header+"Content-Length: 100\r\n\r\nhalf")
 			io.Copy(io.Discard, conn)
-		}, fetch.FailTimeoutIdle, 15 * time.Second},
+		}, freshet.FailTimeoutIdle, 15 * time.Second},
 		{"the body drips", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header+"\r\n")
 			drip(conn, time.Second, "x")
-		}, fetch.FailTimeoutRate, 30 * time.Second},
+		}, freshet.FailTimeoutRate, 30 * time.Second},
 		{"the body is steady for an hour", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, header+"\r\n")
 			drip(conn, time.Second, fmt.Sprintf("%02048d", 0))
-		}, fetch.FailTimeoutTotal, 60 * time.Second},
+		}, freshet.FailTimeoutTotal, 60 * time.Second},
 		{"the page is a stream of events", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
 			drip(conn, 500*time.Millisecond, fmt.Sprintf("data: %01000d\n\n", 0))
-		}, fetch.FailTimeoutTotal, 60 * time.Second},
+		}, freshet.FailTimeoutTotal, 60 * time.Second},
 		{"an error page stands still", "http://page.example/", func(conn net.Conn) {
 			hear(conn)
 			io.WriteString(conn, "HTTP/1.1 404 Not Found\r\nContent-Length: 100\r\n\r\nhalf")
 			io.Copy(io.Discard, conn)
-		}, fetch.FailHTTP, 15 * time.Second},
+		}, freshet.FailHTTP, 15 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestSlowResolver(t *testing.T) {
 		}})
 		began := time.Now()
 		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, fetch.FailDNS)
+		wantClass(t, err, freshet.FailDNS)
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("it ended after %v, want 5s", took)
 		}
@@ -132,7 +132,7 @@ func TestRedirectsShareTheTotal(t *testing.T) {
 		defer client.CloseIdle()
 		began := time.Now()
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, fetch.FailTimeoutTotal)
+		wantClass(t, err, freshet.FailTimeoutTotal)
 		if took := time.Since(began); took != 20*time.Second {
 			t.Errorf("it ended after %v, want 20s", took)
 		}
@@ -149,12 +149,12 @@ func TestCallerGivesUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		_, err := client.Fetch(ctx, freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, fetch.FailCanceled)
+		wantClass(t, err, freshet.FailCanceled)
 
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = client.Fetch(ctx, freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, fetch.FailTimeoutTotal)
+		wantClass(t, err, freshet.FailTimeoutTotal)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestProtocolSwitch(t *testing.T) {
 		}))
 		began := time.Now()
 		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-		wantClass(t, err, fetch.FailProtocol)
+		wantClass(t, err, freshet.FailProtocol)
 		<-hungUp
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the connection was closed only after %v", took)

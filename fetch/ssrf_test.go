@@ -164,7 +164,7 @@ func TestForbiddenBeforeAPacket(t *testing.T) {
 			if !ok {
 				t.Fatalf("fetching %s (%s) is not refused: %v", c.URL, c.Reason, err)
 			}
-			if !failure.Class.Is(fetch.FailBlocked) && failure.Class != fetch.FailDNS {
+			if !failure.Class.Is(freshet.FailBlocked) && failure.Class != freshet.FailDNS {
 				t.Errorf("fetching %s (%s) fails as %s, not as blocked: %v", c.URL, c.Reason, failure.Class, err)
 			}
 		})
@@ -246,7 +246,7 @@ func TestNamesThatTurn(t *testing.T) {
 		t.Fatalf("%s is not admitted: %v", raw, err)
 	}
 	_, err := fetch.New(config).Fetch(t.Context(), freshet.Request{URL: raw})
-	wantClass(t, err, fetch.FailBlockedEgress)
+	wantClass(t, err, freshet.FailBlockedEgress)
 	if hint := freshet.HintOf(err); !strings.Contains(hint, "--allow-cidr 127.0.0.0/8") {
 		t.Errorf("the hint does not say how to allow it: %q", hint)
 	}
@@ -263,7 +263,7 @@ func TestOwnListener(t *testing.T) {
 		for _, host := range []string{"127.0.0.1", "localhost"} {
 			client := fetch.New(fetch.Config{Allow: loopback, Self: []netip.AddrPort{self}})
 			_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://" + net.JoinHostPort(host, strconv.Itoa(int(own.Port()))) + "/"})
-			wantClass(t, err, fetch.FailBlockedEgress)
+			wantClass(t, err, freshet.FailBlockedEgress)
 		}
 	}
 	if arrived.count() > 0 {
@@ -302,7 +302,7 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Setenv("http_proxy", "http://"+arrived.addr)
 	client := fetch.New(fetch.Config{Resolver: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }})
 	_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
-	wantClass(t, err, fetch.FailDNS)
+	wantClass(t, err, freshet.FailDNS)
 	if arrived.count() > 0 {
 		t.Error("the request went to the proxy")
 	}

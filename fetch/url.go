@@ -77,7 +77,7 @@ func (g guard) parse(raw string) (target, *freshet.FetchError) {
 	}
 	t := target{scheme: scheme, rest: rest}
 	if path, _, _ := strings.Cut(rest, "?"); !validEscapes(path) {
-		return target{}, fail(FailBlockedURL, "a %% in the path must be followed by two hexadecimal digits")
+		return target{}, fail(freshet.FailBlockedURL, "a %% in the path must be followed by two hexadecimal digits")
 	}
 	host, port, e := parseAuthority(authority)
 	if e != nil {
@@ -100,15 +100,15 @@ func (g guard) parse(raw string) (target, *freshet.FetchError) {
 func checkText(raw string, limit int) *freshet.FetchError {
 	switch {
 	case raw == "":
-		return fail(FailBlockedURL, "there is no URL")
+		return fail(freshet.FailBlockedURL, "there is no URL")
 	case len(raw) > limit:
-		return fail(FailBlockedURL, "longer than %d bytes", limit)
+		return fail(freshet.FailBlockedURL, "longer than %d bytes", limit)
 	case !utf8.ValidString(raw):
-		return fail(FailBlockedURL, "not UTF-8")
+		return fail(freshet.FailBlockedURL, "not UTF-8")
 	case strings.Contains(raw, `\`):
-		return fail(FailBlockedURL, "a backslash has no place in a URL")
+		return fail(freshet.FailBlockedURL, "a backslash has no place in a URL")
 	case strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return fail(FailBlockedURL, "a space or control character has no place in a URL")
+		return fail(freshet.FailBlockedURL, "a space or control character has no place in a URL")
 	}
 	return nil
 }
@@ -118,28 +118,28 @@ func badScheme(raw string) *freshet.FetchError {
 	scheme = strings.ToLower(scheme)
 	switch {
 	case ok && (scheme == "http" || scheme == "https"):
-		return fail(FailBlockedURL, "%s: must be followed by // and a host", scheme)
+		return fail(freshet.FailBlockedURL, "%s: must be followed by // and a host", scheme)
 	case !ok || strings.ContainsAny(scheme, "./[") || scheme == "localhost":
-		return hinted(fail(FailBlockedScheme, "not an absolute URL"), "begin it with https:// or http://")
+		return hinted(fail(freshet.FailBlockedScheme, "not an absolute URL"), "begin it with https:// or http://")
 	}
-	return hinted(fail(FailBlockedScheme, "%q is not a scheme that can be watched", scheme), "only http and https URLs can be watched")
+	return hinted(fail(freshet.FailBlockedScheme, "%q is not a scheme that can be watched", scheme), "only http and https URLs can be watched")
 }
 
 // parseAuthority takes host and port apart; a port that is not given is zero.
 func parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) {
 	switch {
 	case s == "":
-		return "", 0, fail(FailBlockedURL, "there is no host")
+		return "", 0, fail(freshet.FailBlockedURL, "there is no host")
 	case strings.Contains(s, "@"):
-		return "", 0, hinted(fail(FailBlockedURL, "a user name or password has no place in a URL"), "remove what stands before the @")
+		return "", 0, hinted(fail(freshet.FailBlockedURL, "a user name or password has no place in a URL"), "remove what stands before the @")
 	case strings.Contains(s, "%"):
-		return "", 0, fail(FailBlockedURL, "a host must be written without %% escapes and zones")
+		return "", 0, fail(freshet.FailBlockedURL, "a host must be written without %% escapes and zones")
 	}
 	host, portText, hasPort := strings.Cut(s, ":")
 	if s[0] == '[' {
 		end := strings.LastIndexByte(s, ']')
 		if end < 0 || end+1 < len(s) && s[end+1] != ':' {
-			return "", 0, fail(FailBlockedURL, "the brackets around the address do not match")
+			return "", 0, fail(freshet.FailBlockedURL, "the brackets around the address do not match")
 		}
 		host, hasPort = s[:end+1], end+1 < len(s)
 		portText = strings.TrimPrefix(s[end+1:], ":")
@@ -147,7 +147,7 @@ func parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) 
 	if hasPort && portText != "" {
 		n, err := strconv.ParseUint(portText, 10, 16)
 		if err != nil || n == 0 || portText[0] == '+' {
-			return "", 0, fail(FailBlockedURL, "no such port: %q", portText)
+			return "", 0, fail(freshet.FailBlockedURL, "no such port: %q", portText)
 		}
 		port = uint16(n)
 	}
@@ -159,18 +159,18 @@ func parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) 
 // brackets, or a name in lower-case ASCII without a dot at the end.
 func normalHost(s string) (string, *freshet.FetchError) {
 	if s == "" {
-		return "", fail(FailBlockedURL, "there is no host")
+		return "", fail(freshet.FailBlockedURL, "there is no host")
 	}
 	if s[0] == '[' {
 		a, err := netip.ParseAddr(s[1 : len(s)-1])
 		if err != nil || !a.Is6() {
-			return "", fail(FailBlockedURL, "%s is not an IPv6 address", s)
+			return "", fail(freshet.FailBlockedURL, "%s is not an IPv6 address", s)
 		}
 		return a.String(), nil
 	}
 	name, err := asciiName(s)
 	if err != nil {
-		return "", fail(FailBlockedURL, "the host %q is not a valid name", s)
+		return "", fail(freshet.FailBlockedURL, "the host %q is not a valid name", s)
 	}
 	trimmed := strings.TrimSuffix(name, ".")
 	disguised := name != strings.ToLower(s)
@@ -178,14 +178,14 @@ func normalHost(s string) (string, *freshet.FetchError) {
 	case endsInNumber(trimmed):
 		a, err := netip.ParseAddr(name)
 		if err != nil || disguised {
-			return "", hinted(fail(FailBlockedURL, "the host %q looks like an IPv4 address but is not written as one", s),
+			return "", hinted(fail(freshet.FailBlockedURL, "the host %q looks like an IPv4 address but is not written as one", s),
 				"write an IPv4 address as four decimal numbers without leading zeros")
 		}
 		return a.String(), nil
 	case disguised && isLocalhost(trimmed):
-		return "", fail(FailBlockedURL, "the host %q is localhost in disguise", s)
+		return "", fail(freshet.FailBlockedURL, "the host %q is localhost in disguise", s)
 	case !validLabels(trimmed):
-		return "", fail(FailBlockedURL, "the host %q is not a valid name", s)
+		return "", fail(freshet.FailBlockedURL, "the host %q is not a valid name", s)
 	}
 	return trimmed, nil
 }
@@ -249,16 +249,16 @@ func (g guard) judgeHost(host string, port uint16) *freshet.FetchError {
 	internal := !strings.Contains(host, ".") || slices.ContainsFunc(inward, func(end string) bool { return strings.HasSuffix(host, end) })
 	switch {
 	case slices.Contains(metadataNames, host):
-		return hinted(fail(FailBlockedEgress, "%s is a cloud's metadata service", host),
+		return hinted(fail(freshet.FailBlockedEgress, "%s is a cloud's metadata service", host),
 			"metadata services are never fetched from, whatever is allowed")
 	case isLocalhost(host):
 		if !g.allowsLoopback() {
-			return hinted(fail(FailBlockedEgress, "%s is this machine", host),
+			return hinted(fail(freshet.FailBlockedEgress, "%s is this machine", host),
 				"if it is to be watched, allow it with --allow-cidr %s", reserved[0].prefix)
 		}
 		return nil
 	case internal && !g.allowsNetwork():
-		return hinted(fail(FailBlockedEgress, "%s is not a public name", host),
+		return hinted(fail(freshet.FailBlockedEgress, "%s is not a public name", host),
 			"if it is to be watched, allow its network with --allow-cidr")
 	case len(g.allow) > 0 || slices.Contains(g.ports, port):
 		return nil // what it resolves to decides

@@ -131,7 +131,7 @@ func TestSentAsWritten(t *testing.T) {
 	} {
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: base + rest})
 		if want == "" {
-			wantClass(t, err, fetch.FailBlockedURL)
+			wantClass(t, err, freshet.FailBlockedURL)
 			continue
 		}
 		if err != nil || string(res.Body) != want {

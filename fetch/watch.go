@@ -63,7 +63,7 @@ func (w *watch) wroteHeaders() { w.sent.Add(1) }
 
 func (w *watch) gotConn(httptrace.GotConnInfo) {
 	if w.sent.Load() >= w.granted.Load() {
-		w.stop(fail(FailProtocol, "the server drops every request"))
+		w.stop(fail(freshet.FailProtocol, "the server drops every request"))
 	}
 }
 
@@ -112,18 +112,18 @@ func (w *watch) verdict(now time.Time) *freshet.FetchError {
 	defer w.mu.Unlock()
 	l := w.limits
 	if now.Sub(w.began) >= l.Total {
-		return fail(FailTimeoutTotal, "not done within %v", l.Total)
+		return fail(freshet.FailTimeoutTotal, "not done within %v", l.Total)
 	}
 	if w.body != nil {
 		came := w.wire.Load()
 		if came != w.idle.wire {
 			w.idle = mark{now, came}
 		} else if now.Sub(w.idle.at) >= l.BodyIdle {
-			return fail(FailTimeoutIdle, "the body stood still for %v after %d bytes", l.BodyIdle, came)
+			return fail(freshet.FailTimeoutIdle, "the body stood still for %v after %d bytes", l.BodyIdle, came)
 		}
 		if over := now.Sub(w.rate.at); over >= l.RateWindow {
 			if float64(came-w.rate.wire) < float64(l.MinRate)*over.Seconds() {
-				return fail(FailTimeoutRate, "the body came at less than %d bytes a second", l.MinRate)
+				return fail(freshet.FailTimeoutRate, "the body came at less than %d bytes a second", l.MinRate)
 			}
 			w.rate = mark{now, came}
 		}

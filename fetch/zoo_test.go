@@ -326,7 +326,7 @@ func trusting(s *httptest.Server) fetch.Config {
 
 // TestHeaderLimit takes a header of nearly the limit and refuses one beyond it.
 func TestHeaderLimit(t *testing.T) {
-	for size, class := range map[int]freshet.Failure{250 << 10: "", 260 << 10: fetch.FailLargeHeader} {
+	for size, class := range map[int]freshet.Failure{250 << 10: "", 260 << 10: freshet.FailLargeHeader} {
 		a := page(200, "page", "X-Long", strings.Repeat("x", size))(t)
 		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
 		if class != "" {
@@ -348,9 +348,9 @@ func TestNobodyThere(t *testing.T) {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}})
 	for url, class := range map[string]freshet.Failure{
-		"http://" + l.Addr().String() + "/": fetch.FailConnect,
-		"http://nowhere.example/":           fetch.FailDNS,
-		"http://empty.example/":             fetch.FailDNS,
+		"http://" + l.Addr().String() + "/": freshet.FailConnect,
+		"http://nowhere.example/":           freshet.FailDNS,
+		"http://empty.example/":             freshet.FailDNS,
 	} {
 		res, err := client.Fetch(t.Context(), freshet.Request{URL: url})
 		wantClass(t, err, class)

@@ -215,7 +215,7 @@ func TestHTTP2(t *testing.T) {
 
 // TestHTTP2Length announces a length and sends another.
 func TestHTTP2Length(t *testing.T) {
-	for body, class := range map[string]freshet.Failure{"half": fetch.FailTruncated, "twice as much": fetch.FailProtocol} {
+	for body, class := range map[string]freshet.Failure{"half": freshet.FailTruncated, "twice as much": freshet.FailProtocol} {
 		a := h2(func(s *h2Talk) {
 			s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.stream, EndHeaders: true, BlockFragment: s.block(":status", "200", "content-length", "8")})
 			s.WriteData(s.stream, true, []byte(body))
@@ -238,7 +238,7 @@ func TestTLSHints(t *testing.T) {
 	} {
 		a := zoo[name](t)
 		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
-		wantClass(t, err, fetch.FailTLS)
+		wantClass(t, err, freshet.FailTLS)
 		if got := freshet.HintOf(err); !strings.Contains(got, hint) {
 			t.Errorf("%s: the hint for %q is %q, want it to say %q", name, err, got, hint)
 		}

@@ -54,12 +54,12 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// failGone is what package fetch says of a source that will not come back.
-const failGone freshet.Failure = "gone"
-
-// hostFailures are the classes of failure, as package fetch says them, that
-// speak of the host rather than of the one source.
-var hostFailures = [...]freshet.Failure{"dns", "connect", "tls", "timeout", "protocol", "server_error", "retry_after"}
+// hostFailures are the classes of failure that speak of the host rather than
+// of the one source.
+var hostFailures = [...]freshet.Failure{
+	freshet.FailDNS, freshet.FailConnect, freshet.FailTLS, freshet.FailTimeout,
+	freshet.FailProtocol, freshet.FailServerError, freshet.FailRetryAfter,
+}
 
 // hostPatience is how many failures running a host is granted before all of
 // its sources are left alone for a while.
@@ -67,7 +67,7 @@ const hostPatience = 3
 
 // source returns how long to leave a source alone after its nth failure running.
 func (b Backoff) source(id freshet.SourceID, n int, f freshet.Failure) time.Duration {
-	if f.Is(failGone) {
+	if f.Is(freshet.FailGone) {
 		return b.Gone
 	}
 	return b.spread(string(id), n, double(b.Start, n-1, b.Most))

@@ -17,17 +17,17 @@ import (
 func (w *Web) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return freshet.Response{}, &freshet.FetchError{Class: "url", Err: fmt.Errorf("reading the address: %w", err)}
+		return freshet.Response{}, &freshet.FetchError{Class: freshet.FailBlockedURL, Err: fmt.Errorf("reading the address: %w", err)}
 	}
 	name, ours := strings.CutSuffix(u.Host, domain)
 	host := slices.Index(w.hosts, name)
 	if !ours || host < 0 {
-		return freshet.Response{}, &freshet.FetchError{Class: "dns", Err: fmt.Errorf("no host %s in this web", u.Host)}
+		return freshet.Response{}, &freshet.FetchError{Class: freshet.FailDNS, Err: fmt.Errorf("no host %s in this web", u.Host)}
 	}
 	a := w.ask(host, u.Path, r.Validators)
 	if err := pause(ctx, w.latency); err != nil {
 		return freshet.Response{URL: r.URL, Requests: 1}, &freshet.FetchError{
-			Class: "timeout.total", Err: fmt.Errorf("waiting for the answer: %w", err),
+			Class: freshet.FailTimeoutTotal, Err: fmt.Errorf("waiting for the answer: %w", err),
 		}
 	}
 	return w.response(r, a)
@@ -80,16 +80,18 @@ func (w *Web) response(r freshet.Request, a answer) (freshet.Response, error) {
 	return resp, nil
 }
 
-// classOf returns the class of a refusal in the words of package fetch.
+// classOf returns the class of a refusal: the one that package fetch gives to
+// the same answer.
 func classOf(a answer) freshet.Failure {
+	busy := a.status == http.StatusTooManyRequests
 	switch {
-	case a.retryAfter > 0 && (a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable):
-		return "retry_after"
+	case a.retryAfter > 0 && (busy || a.status == http.StatusServiceUnavailable):
+		return freshet.FailRetryAfter
 	case a.status == http.StatusGone:
-		return "gone"
-	case a.status >= 500:
-		return "server_error"
+		return freshet.FailGone
+	case busy, a.status >= 500:
+		return freshet.FailServerError.WithStatus(a.status)
 	default:
-		return freshet.Failure(fmt.Sprintf("http.%d", a.status))
+		return freshet.FailHTTP.WithStatus(a.status)
 	}
 }

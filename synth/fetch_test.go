@@ -3,12 +3,15 @@ package synth_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"freshet"
+	"freshet/fetch"
 	"freshet/synth"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,11 +67,11 @@ func TestFetchFailures(t *testing.T) {
 		{w.URL("a"), "http.404", 1},
 		{w.URL("b"), "gone", 1},
 		{w.URL("c"), "retry_after", 1},
-		{w.URL("d"), "server_error", 1},
+		{w.URL("d"), "server_error.503", 1},
 		{"http://host.example.com/e", "http.404", 1},
 		{"http://nowhere.example.com/a", "dns", 0},
 		{"http://host.example.org/a", "dns", 0},
-		{"http://%zz/", "url", 0},
+		{"http://%zz/", "blocked.url", 0},
 	}
 	for _, tt := range tests {
 		resp, err := w.Fetch(noWait, freshet.Request{URL: tt.url})
@@ -78,6 +81,35 @@ func TestFetchFailures(t *testing.T) {
 		}
 		if tt.class == "retry_after" && resp.RetryAfter != 9*time.Second {
 			t.Errorf("%s asks to retry after %v, want 9s", tt.url, resp.RetryAfter)
+		}
+	}
+}
+
+// A poll of the web in process fails in the same class as a poll of it over
+// HTTP by the daemon's own fetcher.
+func TestFetchFailsAsOverHTTP(t *testing.T) {
+	var pages []synth.Page
+	for _, status := range []int{400, 401, 403, 404, 410, 429, 500, 502, 503, 599} {
+		for _, retry := range []time.Duration{0, 9 * time.Second} {
+			id := freshet.SourceID(fmt.Sprintf("s%d-%d", status, retry/time.Second))
+			pages = append(pages, synth.Page{ID: id, Trouble: synth.Trouble{Status: status, RetryAfter: retry}})
+		}
+	}
+	w, _, base := serve(t, pages...)
+	client := fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	class := func(f freshet.Fetcher, url string) (freshet.Failure, time.Duration) {
+		resp, err := f.Fetch(t.Context(), freshet.Request{URL: url})
+		failure, ok := errors.AsType[*freshet.FetchError](err)
+		if !ok {
+			t.Fatalf("fetching %s ends with %v", url, err)
+		}
+		return failure.Class, resp.RetryAfter
+	}
+	for _, p := range pages {
+		inside, wait := class(w, w.URL(p.ID))
+		outside, waitOutside := class(client, base+"/"+string(p.ID))
+		if inside != outside || wait != waitOutside {
+			t.Errorf("%s fails as %s, after which to wait %v; over HTTP it is %s and %v", p.ID, inside, wait, outside, waitOutside)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"freshet"
 	"freshet/content"
 	"freshet/deliver"
-	"freshet/fetch"
 	"freshet/sched"
 )
 
@@ -190,7 +189,7 @@ func (w *watching) observe(o freshet.Outcome) {
 	case o.Result == freshet.Failed:
 		w.failed.Add(1)
 		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(o.Err))
-		if o.Failure.Is(fetch.FailBlockedEgress) {
+		if o.Failure.Is(freshet.FailBlockedEgress) {
 			w.say("hint: allow private addresses with --allow-cidr, such as --allow-cidr 127.0.0.0/8")
 		}
 	}
