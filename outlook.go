@@ -1,9 +1,6 @@
 package freshet
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // A Range is an estimate and how far it can be trusted: nine times in ten the
 // truth is expected to lie between Low and High.
@@ -61,41 +58,6 @@ func (t Tally) Scale(f float64) Tally {
 		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f,
 		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f,
 	}
-}
-
-// Share returns the estimated share of changes that were captured. Without any
-// change there was nothing to miss.
-func (t Tally) Share() Range {
-	if t.Happened <= 0 {
-		return Range{Mean: 1, Low: 1, High: 1}
-	}
-	// What is uncertain is how many were missed: log-normal, so that it stays
-	// above zero and has the mean and the variance that are thought.
-	missed := max(0, t.Happened-t.Captured)
-	switch {
-	case missed == 0:
-		return Range{Mean: 1, Low: 1, High: 1}
-	case t.Captured == 0:
-		return Range{}
-	}
-	const z = 1.6449 // of the normal distribution, for nine in ten
-	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt)/(missed*missed)) + modelError(t)*modelError(t))
-	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
-	middle := -spread * spread / 2
-	return Range{Mean: of(1), Low: min(of(1), of(math.Exp(middle+z*spread))), High: max(of(1), of(math.Exp(middle-z*spread)))}
-}
-
-// modelError returns how far off, on the scale of the logarithm, the number of
-// missed changes may be because sources do not change at random: regular ones
-// hide fewer changes between two polls, and those that change in bursts hide
-// more. Where nearly every poll finds a change, nothing but the model says how
-// many there were.
-func modelError(t Tally) float64 {
-	found := 0.0
-	if t.Polls > 0 {
-		found = min(1, t.Captured/t.Polls)
-	}
-	return 0.4 + 1.5*found*found*found*found
 }
 
 // MeanDelay returns the expected time between a change and its capture.

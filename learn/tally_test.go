@@ -88,7 +88,7 @@ func TestTalliesAreHonest(t *testing.T) {
 			}
 			real := w.truthOf()
 			want := freshet.Tally{Captured: real.captured, Happened: real.happened, Delay: real.delay, Watched: real.watched, Stale: real.stale, Age: real.age}
-			share, truth := sum.Share(), want.Share().Mean
+			share, truth := learn.Share(sum), learn.Share(want).Mean
 			t.Logf("share captured %.3f (%.3f to %.3f), in truth %.3f; delay %v, in truth %v; freshness %.3f, in truth %.3f; age %v, in truth %v",
 				share.Mean, share.Low, share.High, truth, sum.MeanDelay().Round(time.Second), want.MeanDelay().Round(time.Second),
 				sum.Freshness(), want.Freshness(), sum.MeanAge().Round(time.Second), want.MeanAge().Round(time.Second))
@@ -125,7 +125,7 @@ func TestSharesCover(t *testing.T) {
 		}
 		w.pollAtRandom(end, 150*time.Minute, nil)
 		for slot := range freshet.Slot(pages) {
-			share := w.Tally(slot).Share()
+			share := learn.Share(w.Tally(slot))
 			seen := 0.0
 			for _, o := range w.log {
 				if o.slot == slot && o.Result == freshet.Changed {
@@ -196,7 +196,7 @@ func TestTalliesHeedLives(t *testing.T) {
 	sane(t, w.Learner, end, len(lives))
 	var shares []float64
 	for slot := range lives {
-		shares = append(shares, w.Tally(freshet.Slot(slot)).Share().Mean)
+		shares = append(shares, learn.Share(w.Tally(freshet.Slot(slot))).Mean)
 	}
 	t.Logf("shares %.3f of %v", shares, lives)
 	for i := 1; i < len(shares); i++ {

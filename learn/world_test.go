@@ -155,7 +155,7 @@ func sane(t failer, l *learn.Learner, now time.Time, slots int) {
 			t.Fatalf("slot %d was seen %v ticks ago", slot, x)
 		}
 		o := l.Outlook(now, freshet.Slot(slot))
-		share := o.Share()
+		share := learn.Share(o.Tally)
 		for what, x := range map[string]float64{
 			"rate": o.Rate.Mean, "lowest rate": o.Rate.Low, "highest rate": o.Rate.High,
 			"expected": o.Expected, "chance": o.Chance,

@@ -2,11 +2,11 @@ package live
 
 import (
 	"context"
-	"math"
 	"slices"
 	"time"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/policy"
 	"freshet/sched"
 	"freshet/whatif"
@@ -19,12 +19,12 @@ type outlooker interface {
 
 // Prospects returns what is expected of every source that is polled, with the
 // service level that holds for it. How often each changes is what the policy has
-// learned. If it does not learn, or is not at work, it is taken from what is on
-// record of polls, and for a source with few of them more from the others.
+// learned. If the policy does not learn, or the daemon does not run, it is what
+// the store says of the sources' polls.
 func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 	levels := d.levels.tags()
 	var all []whatif.Prospect
-	var sights []sight
+	var standings learn.Standings
 	for w, err := range d.cfg.Store.Sources(ctx) {
 		if err != nil {
 			return nil, err
@@ -36,11 +36,10 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		p.Level = freshet.LevelOf(w.Source, levels)
 		p.Requests = float64(max(1, w.Standing.Requests))
 		all = append(all, p)
-		sights = append(sights, sightOf(w))
+		standings.Add(w)
 	}
-	typical := pooled(sights)
-	for i, s := range sights {
-		all[i].Rate = s.rate(typical)
+	for i, rate := range standings.Rates() {
+		all[i].Rate = rate
 	}
 	if from, ok := d.cfg.Policy.(outlooker); ok && d.running.Load() {
 		return all, d.askOutlooks(ctx, from, all)
@@ -91,46 +90,18 @@ func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Sche
 	}
 }
 
-// For its mean rate to be the mean over its rhythm, a source has to have been
-// watched for so long, and to have changed so often.
-const (
-	longEnough  = 24 * time.Hour
-	oftenEnough = 3
-)
-
-// learned completes a prospect by what is thought of its source. What is thought
-// of the moment bends with the time of day; over a longer time it does not.
+// learned completes a prospect by what the policy has learned of its source.
 func learned(p *whatif.Prospect, o freshet.Outlook) {
 	if !(o.Rate.Mean > 0) {
 		return
 	}
-	p.Rate = o.Rate
-	if o.Watched >= longEnough.Seconds() && o.Happened >= oftenEnough {
-		p.Rate = overTime(o)
-	}
-	// A policy that goes by a price polls as is expected here, and at once so
-	// when the budget changes. How another one polls can only be seen.
+	p.Rate = learn.LongRun(o)
+	// A policy with a price polls as whatif expects, and follows a new budget at
+	// once. How another policy polls can only be seen.
 	const few = 3 // polls do not tell how far apart they are
 	if o.Price == 0 && o.Polls >= few {
 		p.Gap = time.Duration(o.Watched / o.Polls * float64(time.Second))
 	}
-}
-
-// overTime returns how often a source has changed, on average over its rhythm.
-// At least as often as was seen; and, if it changes at random, as much more often
-// as chance then hides from polls. If it is regular, nothing is hidden. Polls do
-// not tell which, and what they tell lies between the two: the nearer to what was
-// seen, the more of the polls found a change, since then nothing but the model
-// speaks for more.
-func overTime(o freshet.Outlook) freshet.Range {
-	random := o.Happened / o.Watched
-	unbend := random / o.Rate.Mean
-	r := freshet.Range{Mean: random, Low: o.Rate.Low * unbend, High: o.Rate.High * unbend}
-	if seen := o.Captured / o.Watched; seen > 0 && seen < random {
-		found := min(1, o.Captured/o.Polls)
-		r.Mean, r.Low = math.Pow(seen, found)*math.Pow(random, 1-found), min(r.Low, seen)
-	}
-	return r
 }
 
 // Terms returns the terms that the present limits set.
@@ -144,66 +115,4 @@ func (d *Daemon) Terms() whatif.Terms {
 		t.Budget = l.Budget.PerSecond()
 	}
 	return t
-}
-
-// A sight is what polls of a source have seen of it, in the large: how many
-// there were after the first, how far apart they were on average, and how many
-// of them found a change.
-type sight struct{ polls, gap, changed float64 }
-
-func sightOf(w freshet.Watched) sight {
-	st := w.Standing
-	span := st.Seen.Sub(w.Created).Seconds()
-	if st.Polls < 2 || span <= 0 {
-		return sight{}
-	}
-	n := float64(st.Polls - 1)
-	return sight{polls: n, gap: span / n, changed: min(n, float64(st.Changes))}
-}
-
-// logRate returns the logarithm of the rate of changes that a sight speaks for,
-// and how far that can be off. A poll sees one change at most, so the rate is
-// higher than that of the changes seen (Cho and Garcia-Molina).
-func (s sight) logRate() (middle, sd float64) {
-	q := (s.changed + 0.5) / (s.polls + 1)
-	expected := -math.Log1p(-q) // between two polls
-	return math.Log(expected / s.gap), math.Sqrt(q/((1-q)*(s.polls+1))) / expected
-}
-
-// alike is how alike sources are held to be, as a standard deviation of the
-// logarithms of their rates: nine times in ten within a factor of seven.
-const alike = 1.2
-
-// pooled returns the logarithm of the rate that is typical of the sources that
-// were seen. Without any, once a day is as good a guess as there is.
-func pooled(sights []sight) float64 {
-	weight, sum := 0.0, 0.0
-	for _, s := range sights {
-		if s.polls == 0 {
-			continue
-		}
-		middle, sd := s.logRate()
-		w := 1 / (sd*sd + alike*alike)
-		weight += w
-		sum += w * middle
-	}
-	if weight == 0 {
-		return -math.Log(24 * 3600)
-	}
-	return sum / weight
-}
-
-// rate returns how often the source changes, from what was seen of it and from
-// what is typical, each as far as it is known.
-func (s sight) rate(typical float64) freshet.Range {
-	middle, sd := typical, alike
-	if s.polls > 0 {
-		own, ownSD := s.logRate()
-		a, b := 1/(ownSD*ownSD), 1/(sd*sd)
-		middle, sd = (a*own+b*middle)/(a+b), 1/math.Sqrt(a+b)
-	}
-	const nine = 1.6449 // standard deviations either way hold nine in ten
-	return freshet.Range{
-		Mean: math.Exp(middle + sd*sd/2), Low: math.Exp(middle - nine*sd), High: math.Exp(middle + nine*sd),
-	}
 }

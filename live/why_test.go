@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
@@ -154,7 +155,7 @@ func TestNumbersAreHonest(t *testing.T) {
 		for _, s := range w.Sources() {
 			happened += len(w.Changes(s.ID, start, time.Now()))
 		}
-		share, truth := n.All.Share(), float64(len(changes))/float64(happened)
+		share, truth := learn.Share(n.All.Tally), float64(len(changes))/float64(happened)
 		t.Logf("%d of %d changes were captured, %.3f; the numbers say %.3f, between %.3f and %.3f; chances are off by %.3f",
 			len(changes), happened, truth, share.Mean, share.Low, share.High, n.Reliability.Gap())
 		if math.Abs(truth-share.Mean) > 0.15 || share.Low > share.Mean || share.High < share.Mean {
@@ -170,8 +171,8 @@ func TestNumbersAreHonest(t *testing.T) {
 			t.Errorf("%.1f changes wait, %d of %d requests are spent, the price is %v", n.All.Waiting, n.Used, n.Most, n.Price)
 		}
 		again, err := b.Overall(t.Context())
-		if err != nil || again.All.Share() != share {
-			t.Errorf("in short the share is %+v (%v), want %+v", again.All.Share(), err, share)
+		if err != nil || learn.Share(again.All.Tally) != share {
+			t.Errorf("in short the share is %+v (%v), want %+v", learn.Share(again.All.Tally), err, share)
 		}
 	})
 }

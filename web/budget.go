@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/whatif"
 )
 
@@ -150,7 +151,7 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[Budget], 
 	b := Budget{Budget: a.Daemon.Status().Budget, Sources: m.Sources(), Now: pointOf(m.Now()), OneMore: m.Marginal(1.0 / 60)}
 	if n, err := a.Daemon.Overall(ctx); err == nil && n.All.Happened > 0 { // without a learner there is nothing to tell
 		t := n.All.Tally
-		b.SoFar = &SoFar{Share: estimateOf(t.Share()), Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
+		b.SoFar = &SoFar{Share: estimateOf(learn.Share(t)), Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
 	}
 	for _, p := range m.Curve(in.Span, in.Points) {
 		b.Curve = append(b.Curve, pointOf(p))

@@ -105,7 +105,7 @@ func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[Numbers
 }
 
 func capturedOf(g live.Group) Captured {
-	share := g.Share()
+	share := learn.Share(g.Tally)
 	return Captured{
 		Name: g.Name, Sources: g.Sources, Unseen: g.Unseen, Polls: g.Polls, Captured: g.Captured, Happened: g.Happened,
 		Missed: missedOf(g.Tally, share), Share: Estimate{share.Mean, share.Low, share.High},
@@ -158,7 +158,7 @@ func (m *moment) collectNumbers(ctx context.Context, tell func(desc *prometheus.
 	if err != nil {
 		return
 	}
-	share := n.All.Share()
+	share := learn.Share(n.All.Tally)
 	captured := gauge("freshet_captured_share", "Estimated share of changes that is captured: the mean, and the bounds between which it lies nine times in ten.", "bound")
 	for bound, value := range map[string]float64{"mean": share.Mean, "low": share.Low, "high": share.High} {
 		tell(captured, value, bound)

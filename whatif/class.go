@@ -7,6 +7,7 @@ import (
 
 	"freshet"
 	"freshet/crossing"
+	"freshet/learn"
 )
 
 // A class is sources that are alike, or all but alike.
@@ -185,6 +186,6 @@ func (s *sum) share() freshet.Range {
 	wide := math.Sqrt(math.Log1p(variance / (r * r * (1 - r) * (1 - r))))
 	middle := math.Log(r/(1-r)) - (0.5-r)*wide*wide // so that the mean is about r
 	share := func(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
-	low, high := min(r, share(middle-nine*wide)), max(r, share(middle+nine*wide))
+	low, high := min(r, share(middle-learn.NineInTen*wide)), max(r, share(middle+learn.NineInTen*wide))
 	return freshet.Range{Mean: r, Low: low, High: high}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"freshet"
+	"freshet/learn"
 )
 
 // A guess is one of the rates that a source may have.
@@ -16,19 +17,16 @@ var (
 	hermiteChance = [...]float64{0.011257411327720691, 0.22207592200561266, 8.0 / 15, 0.22207592200561266, 0.011257411327720691}
 )
 
-// nine is how many standard deviations either way hold nine in ten.
-const nine = 1.6448536269514722
-
 // spread returns how wide a rate's distribution is on the scale of logarithms,
 // taken to be log-normal between its bounds. What cannot be a range has none.
 func spread(r freshet.Range) float64 {
 	if !(r.Low > 0) || !(r.High > r.Low) {
 		if r.High > r.Mean && r.Mean > 0 {
-			return min(mostSpread, math.Log(r.High/r.Mean)/nine)
+			return min(mostSpread, math.Log(r.High/r.Mean)/learn.NineInTen)
 		}
 		return 0
 	}
-	return min(mostSpread, math.Log(r.High/r.Low)/(2*nine))
+	return min(mostSpread, math.Log(r.High/r.Low)/(2*learn.NineInTen))
 }
 
 // mostSpread bounds how little is thought to be known: nine times in ten a

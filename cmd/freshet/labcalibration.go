@@ -65,7 +65,7 @@ func (c *calibration) figures(s lab.Score) *calibrationFigures {
 			}
 		}
 	}
-	said := all.Share()
+	said := learn.Share(all)
 	return &calibrationFigures{
 		Calibration: web.CalibrationOf(c.learner.Reliability()),
 		Share:       web.Estimate{Mean: said.Mean, Low: said.Low, High: said.High},
