@@ -69,7 +69,7 @@ func reseeded(name string) string {
 // learnt chances, and intervals that fit the instant.
 func start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
 	return policy.New(name, policy.Setting{
-		Start: g.Start, Instant: g.Instant, Polls: budget,
+		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.pages),
 		Estimator: &estimate.Poisson{}, Scale: true, Seed: seed,
 	})
 }

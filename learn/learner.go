@@ -138,30 +138,6 @@ func (l *Learner) Forget() { *l = *New(l.config) }
 // Tick returns how long a tick is.
 func (l *Learner) Tick() time.Duration { return l.config.Tick }
 
-// SetTick changes how long a tick is, and how many polls are expected in one, for
-// as long as nothing has been learnt.
-func (l *Learner) SetTick(tick time.Duration, polls float64) {
-	if l.began || tick == l.config.Tick {
-		return
-	}
-	was := l.clock
-	l.config.Tick, l.config.Polls, l.pace = tick, polls, polls
-	l.clock = newClock(l.config.Start, tick)
-	l.grid = newGrid(l.clock)
-	l.scale.half = l.config.Memory.Seconds() / tick.Seconds()
-	l.open = 0
-	l.all.prior = newPrior(&l.grid, 2*float64(max(1, l.all.pages))/l.pace)
-	for _, s := range l.sites {
-		s.upto = 0
-	}
-	for slot := range l.pages {
-		if p := &l.pages[slot]; p.site != nil {
-			p.last = l.clock.at(was.time(p.last))
-			p.upto = p.site.clock(p.last, l.open)
-		}
-	}
-}
-
 // Put adds a source, or tells of an edit to one. Since is when it was last
 // seen, zero if never.
 func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {

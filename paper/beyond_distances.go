@@ -90,7 +90,7 @@ func (w workload) run(ctx context.Context, make policyMaker, name string, budget
 	if err != nil {
 		return lab.Score{}, err
 	}
-	p, err := make(base, policy.Setting{Start: w.grid.Start, Instant: w.grid.Instant, Polls: budget, Estimator: e, Scale: true, Seed: seed})
+	p, err := make(base, policy.Setting{Start: w.grid.Start, Instant: w.grid.Instant, Polls: budget, Sources: len(w.grid.Pages()), Estimator: e, Scale: true, Seed: seed})
 	if err != nil {
 		return lab.Score{}, err
 	}

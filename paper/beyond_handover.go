@@ -70,7 +70,7 @@ func (w webOfSites) samples() int {
 
 // run crawls with a handover after so many cycles.
 func (r *relay) run(ctx context.Context, after int) (webCrawl, error) {
-	at := policy.Setting{Start: r.grid.Start, Instant: r.grid.Instant, Polls: float64(r.downloads), Seed: r.web.Seed}
+	at := policy.Setting{Start: r.grid.Start, Instant: r.grid.Instant, Polls: float64(r.downloads), Sources: len(r.grid.Pages()), Seed: r.web.Seed}
 	sampling, err := r.make(fmt.Sprintf("sample-greedy:samples=%d,downloads=%d", r.web.samples(), r.downloads), at)
 	if err != nil {
 		return webCrawl{}, err

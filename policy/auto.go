@@ -31,10 +31,8 @@ import (
 // Make one with NewAuto.
 type Auto struct {
 	learner *learn.Learner
-	polls   float64 // budget an instant, where the tick is to be found; otherwise 0
-	sources int
-	grid    instants
-	reached int64         // the instant for which sources are ranked
+	grid    instants      // at which sources are ranked anew
+	reached int64         // the one for which they are
 	every   time.Duration // how long an instant is by which lives and urgencies count
 
 	values []Value
@@ -56,7 +54,8 @@ type Auto struct {
 type AutoConfig struct {
 	Start   time.Time     // of the first instant; zero means when the first source is put
 	Instant time.Duration // by which lives and urgencies count; zero means a minute
-	Tick    time.Duration // by which is learnt and decided; zero means an instant, and longer ones for learning where sources are many for the budget
+	Tick    time.Duration // by which Auto learns; zero means an instant
+	Rank    time.Duration // how often sources are ranked anew; zero means every tick
 	Polls   float64       // budget an instant, until it shows; zero means one
 
 	// Jitter blurs what polls are worth by this share, by chance: runs that
@@ -68,14 +67,11 @@ type AutoConfig struct {
 // NewAuto returns an Auto that has learnt nothing.
 func NewAuto(c AutoConfig) *Auto {
 	c.Instant = cmp.Or(c.Instant, time.Minute)
-	polls := 0.0
-	if c.Tick == 0 {
-		c.Tick, polls = c.Instant, c.Polls
-	}
+	c.Tick = cmp.Or(c.Tick, c.Instant)
+	c.Rank = cmp.Or(c.Rank, c.Tick)
 	return &Auto{
-		polls:   polls,
 		learner: learn.New(learn.Config{Start: c.Start, Tick: c.Tick, Polls: c.Polls * float64(c.Tick) / float64(c.Instant)}),
-		grid:    newInstants(c.Start, c.Tick),
+		grid:    newInstants(c.Start, c.Rank),
 		every:   c.Instant,
 		kinds:   map[gainKey]int32{},
 		reached: -1,
@@ -104,9 +100,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 		a.values = append(a.values, NewValue(ValueConfig{Life: s.Life, Urgency: s.Urgency}))
 	}
 	a.kind[slot] = kind
-	if a.rank.put(slot, s) {
-		a.sources++
-	}
+	a.rank.put(slot, s)
 	a.reached = -1
 }
 
@@ -119,26 +113,8 @@ func (a *Auto) Remove(slot freshet.Slot) {
 	}
 }
 
-// turnTicks is at most how many ticks a learner that finds its own goes through
-// while all sources are polled once: about as many as it looks back.
-const turnTicks = 384
-
-// settle finds how long a tick has to be, before anything is learnt.
-func (a *Auto) settle() {
-	if a.polls == 0 {
-		return
-	}
-	times := 1
-	for float64(a.sources)/a.polls > turnTicks*float64(times) {
-		times *= 2
-	}
-	a.learner.SetTick(time.Duration(times)*a.every, a.polls*float64(times))
-	a.polls = 0
-}
-
 // Observe implements [freshet.Policy].
 func (a *Auto) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
-	a.settle()
 	a.learner.Observe(slot, o)
 	a.rank.land(slot)
 	if int(slot) < len(a.worth) {

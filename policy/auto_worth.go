@@ -17,7 +17,6 @@ const longestWait = 100
 
 // value works out what a poll of each source is worth at now.
 func (a *Auto) value(now time.Time) {
-	a.settle()
 	a.margin.close()
 	a.learner.Expected(now, a.wait, a.gaps)
 	instants := float64(a.learner.Tick()) / float64(a.every)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,12 +32,17 @@ func Learns(name string) bool {
 }
 
 // A Setting is what a policy may want to know of the place where it works. The
-// zero Setting will do for all of them.
+// zero Setting will do for all of them. [InDaemon] returns that of the daemon.
 type Setting struct {
 	Start   time.Time     // of the first instant; zero means when the first source is put
 	Instant time.Duration // how long an instant is; zero means each policy's own default
-	Tick    time.Duration // by which auto learns and decides; zero means an instant
 	Polls   float64       // budget an instant; zero means to be found out
+	Sources int           // about how many there are; zero means not known
+
+	// Tick is how finely the learner sees time. Zero means what [learn.TickFor]
+	// says, and then auto ranks the sources at every instant; otherwise it does
+	// so at every tick.
+	Tick time.Duration
 
 	// Estimator says how likely sources are to change, to wic, price and cam. Nil
 	// means that all are taken for alike.
@@ -78,7 +84,10 @@ func build(name string, at Setting, o *options) freshet.Policy {
 	case "round-robin":
 		return &RoundRobin{}
 	case "auto":
-		return NewAuto(AutoConfig{Start: at.Start, Instant: at.Instant, Tick: at.Tick, Polls: at.Polls, Jitter: o.number("jitter", 0), Seed: at.Seed})
+		return NewAuto(AutoConfig{
+			Start: at.Start, Instant: at.Instant, Tick: at.tick(), Rank: cmp.Or(at.Tick, at.Instant), Polls: at.Polls,
+			Jitter: o.number("jitter", 0), Seed: at.Seed,
+		})
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})
 	case "price":

@@ -64,7 +64,7 @@ func (p *program) openRig(ctx context.Context, plan benchPlan) (_ *benchRig, err
 	s := p.defaults()
 	s.data, s.policy, s.fetch.Allow = r.data, plan.policy, []netip.Prefix{loopback}
 	s.limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.workers}, Workers: plan.workers, Budget: closed}
-	if r.node, err = openNode(ctx, nodeConfig{settings: s, tick: time.Second}); err != nil {
+	if r.node, err = openNode(ctx, nodeConfig{settings: s, budget: sched.Budget{Polls: float64(plan.sources), Per: time.Minute}, expect: plan.sources}); err != nil {
 		return nil, err
 	}
 	return r, r.fill(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"freshet"
 	"freshet/live"
+	"freshet/policy"
 	"freshet/sched"
 )
 
@@ -61,8 +62,7 @@ func (c *crashChecks) checkLearnt(t *testing.T) {
 // learnt returns what a daemon thinks that starts on a store and stops before
 // its first poll. It is set as those of the campaign were.
 func (c *crashChecks) learnt(t *testing.T, store freshet.Store) (bits []byte) {
-	s := settings{policy: "auto", limits: sched.Limits{Budget: crashBudget}}
-	chosen, learner, err := newPolicy(s, tickFor(len(c.web.Pages()), crashBudget))
+	chosen, learner, err := policy.Wire("auto", policy.InDaemon("auto", crashBudget, len(c.web.Pages())))
 	if err != nil {
 		t.Fatal(err)
 	}

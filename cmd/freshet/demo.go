@@ -107,7 +107,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.node, err = openNode(ctx, nodeConfig{settings: d.inHaste(), tick: tickFor(len(d.web.Pages()), d.limits.Budget)}); err != nil {
+	if d.node, err = openNode(ctx, nodeConfig{settings: d.inHaste(), budget: d.limits.Budget, expect: len(d.web.Pages())}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.node.close()) }()

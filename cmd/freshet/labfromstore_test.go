@@ -127,7 +127,7 @@ func fillStore(t *testing.T, polls int) (dir string, end time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anHour := freshet.Life{Kind: freshet.LifeWindow, N: int(time.Hour / instantOf(policy.Default))}
+	anHour := freshet.Life{Kind: freshet.LifeWindow, N: int(time.Hour / policy.InstantOf(policy.Default))}
 	began := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i, id := range []freshet.SourceID{"a", "b"} {
 		src := freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Weight: float64(i + 1), Life: anHour}

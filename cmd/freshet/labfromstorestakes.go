@@ -16,7 +16,7 @@ func (l *labSetting) ownStakes(g *lab.Grid, known map[freshet.SourceID]freshet.S
 		return k, err
 	}
 	weigh := k.Adjust // by a file of weights, if there is one
-	ratio := float64(g.Instant) / float64(instantOf(policy.Default))
+	ratio := float64(g.Instant) / float64(policy.InstantOf(policy.Default))
 	urgencies := map[string]freshet.Urgency{}
 	sources := make([]freshet.Source, len(g.Pages()))
 	for page, id := range g.Pages() {

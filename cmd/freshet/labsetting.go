@@ -176,7 +176,7 @@ func (l *labSetting) policy(t *labTrace, name string, budget float64) (freshet.P
 		return nil, flagFault(err)
 	}
 	p, err := policy.New(name, policy.Setting{
-		Start: g.Start, Instant: g.Instant, Polls: budget, Estimator: e, Scale: l.scale, Seed: l.seed,
+		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: e, Scale: l.scale, Seed: l.seed,
 	})
 	if err == nil && l.follow != nil {
 		p = l.follow(p)

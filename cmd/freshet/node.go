@@ -8,12 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"freshet"
 	"freshet/content"
-	"freshet/estimate"
 	"freshet/fetch"
 	"freshet/learn"
 	"freshet/live"
@@ -36,7 +34,8 @@ type nodeConfig struct {
 	settings
 	log     *slog.Logger
 	policy  freshet.Policy        // that learns nothing; nil means the one that the settings name
-	tick    time.Duration         // by which is learnt; zero means by the sources and the budget
+	budget  sched.Budget          // that the policy is made for; zero means that of the settings
+	expect  int                   // sources that it is made for, if more than there are yet
 	observe func(freshet.Outcome) // may be nil
 	unbound bool                  // poll no source because its MaxGap has passed
 	grace   time.Duration         // for polls under way at the end; 0 means that of package live
@@ -68,8 +67,9 @@ func (n *node) watch(ctx context.Context, cfg nodeConfig) error {
 		if err != nil {
 			return err
 		}
-		n.tick = cmp.Or(cfg.tick, tickFor(max(sources, len(cfg.sources)), cfg.limits.Budget))
-		if cfg.policy, learner, err = newPolicy(cfg.settings, n.tick); err != nil {
+		at := policy.InDaemon(cfg.settings.policy, cmp.Or(cfg.budget, cfg.limits.Budget), max(sources, len(cfg.sources), cfg.expect))
+		n.tick = at.Tick
+		if cfg.policy, learner, err = wire(cfg.settings.policy, at); err != nil {
 			return err
 		}
 	}
@@ -95,46 +95,14 @@ func (n *node) watch(ctx context.Context, cfg nodeConfig) error {
 	return nil
 }
 
-// newPolicy returns the policy that the settings name and what learns from its
-// polls: the policy's own learner, or one beside it.
-func newPolicy(s settings, tick time.Duration) (freshet.Policy, *learn.Learner, error) {
-	instant := instantOf(s.policy)
-	chosen, err := policy.New(s.policy, policy.Setting{
-		Instant:   instant,
-		Tick:      tick,
-		Polls:     s.limits.Budget.PerSecond() * instant.Seconds(),
-		Estimator: &estimate.Poisson{},
-	})
-	if err != nil {
-		return nil, nil, err
+// wire returns a policy and the learner that follows its polls, which is told
+// of them by the policy.
+func wire(name string, at policy.Setting) (freshet.Policy, *learn.Learner, error) {
+	chosen, learner, err := policy.Wire(name, at)
+	if _, itself := chosen.(*policy.Auto); err != nil || itself {
+		return chosen, learner, err
 	}
-	if auto, ok := chosen.(*policy.Auto); ok {
-		return auto, auto.Learner(), nil
-	}
-	learner := learn.New(learn.Config{Tick: tick, Polls: s.limits.Budget.PerSecond() * tick.Seconds()})
 	return &policy.Taught{Policy: chosen, Learner: learner}, learner, nil
-}
-
-// ticks are the lengths of time by which the daemon learns.
-var ticks = []time.Duration{
-	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
-}
-
-// turnTicks is how many ticks, about, the budget takes for a turn through all
-// sources: enough to tell what came early in it from what came late.
-const turnTicks = 16
-
-// tickFor returns the tick for so many sources under a budget.
-func tickFor(sources int, b sched.Budget) time.Duration {
-	turn := float64(sources) / b.PerSecond() // in seconds
-	tick := ticks[0]
-	for _, t := range ticks {
-		if t.Seconds() <= turn/turnTicks {
-			tick = t
-		}
-	}
-	return tick
 }
 
 // countSources returns how many sources a store has.
@@ -146,15 +114,6 @@ func countSources(ctx context.Context, store freshet.Store) (n int, err error) {
 		n++
 	}
 	return n, nil
-}
-
-// instantOf returns how finely a policy divides time in the daemon. One that
-// plans whole weeks does so in minutes.
-func instantOf(name string) time.Duration {
-	if strings.HasPrefix(name, "cyclic") {
-		return time.Minute
-	}
-	return time.Second
 }
 
 // recall returns how much of the log a policy is told of again at the start:
