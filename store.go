@@ -2,6 +2,8 @@ package freshet
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"iter"
 	"time"
 )
@@ -150,11 +152,13 @@ type ChangeQuery struct {
 // reader advances over the log, owing a delivery for each change it wants,
 // and settles each debt when the delivery has been accepted.
 type Outbox interface {
-	// Place returns how far a reader has read; zero if it is new.
+	// Place returns how far a reader has read, or ErrNotFound if it has not
+	// begun: it has never advanced.
 	Place(ctx context.Context, reader string) (Cursor, error)
 
 	// Advance moves a reader's place and records the deliveries it now owes,
-	// in one step. Moving back is allowed and owes again.
+	// in one step. The first Advance begins the reader, wherever it goes, to
+	// zero too. Moving back is allowed and owes again.
 	Advance(ctx context.Context, reader string, to Cursor, owed []Cursor) error
 
 	// Debts returns up to limit debts of a reader that are due, the longest
@@ -170,6 +174,23 @@ type Outbox interface {
 
 	// Owed counts a reader's open debts and those given up.
 	Owed(ctx context.Context, reader string) (open, dead int, err error)
+
+	// Retire records that an endpoint of a reader wants no more deliveries, and
+	// gives up all debts of the reader with err as the reason, in one step.
+	Retire(ctx context.Context, reader string, endpoint EndpointID, err string) error
+
+	// Retired reports whether an endpoint of a reader wants no more deliveries.
+	Retired(ctx context.Context, reader string, endpoint EndpointID) (bool, error)
+}
+
+// An EndpointID names where a reader sends its deliveries. It is a digest,
+// because a URL can hold a secret that must not be kept.
+type EndpointID string
+
+// EndpointAt returns the name of the endpoint with a URL.
+func EndpointAt(url string) EndpointID {
+	sum := sha256.Sum256([]byte(url))
+	return EndpointID(hex.EncodeToString(sum[:16]))
 }
 
 // A Debt is a delivery that a reader owes.

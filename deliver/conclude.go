@@ -3,7 +3,6 @@ package deliver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"freshet"
@@ -73,26 +72,13 @@ func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) err
 func (r *round) giveUp(ctx context.Context) error {
 	r.cfg.Log.Error("the endpoint is gone; nothing more is delivered to it",
 		"hint", "remove the webhook from the configuration, or give it another URL")
-	err := r.persist(ctx, "stop", func() error { return r.cfg.Store.Advance(ctx, r.gone(), r.at+1, nil) })
+	err := r.persist(ctx, "stop", func() error {
+		return r.cfg.Store.Retire(ctx, r.cfg.Name, r.endpoint(), errGone.Error())
+	})
 	if err != nil {
 		return err
 	}
-	for {
-		debts, _, err := r.cfg.Store.Debts(ctx, r.cfg.Name, distant(time.Now()), readLimit)
-		if err != nil {
-			return fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
-		}
-		if len(debts) == 0 {
-			return errGone
-		}
-		for _, d := range debts {
-			d.Due, d.Err = time.Time{}, errGone.Error()
-			err := r.persist(ctx, "stop", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })
-			if err != nil {
-				return err
-			}
-		}
-	}
+	return errGone
 }
 
 // report tells of an attempt.

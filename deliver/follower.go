@@ -3,8 +3,6 @@ package deliver
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -74,9 +72,7 @@ func NewFollower(ctx context.Context, cfg FollowerConfig) (*Follower, error) {
 	return f, err
 }
 
-// place returns where the sink goes on. Where a new sink begins is kept as the
-// place of another reader, because the place of a sink that has been sent
-// nothing is zero, and so is that of one that was never heard of.
+// place returns where the sink goes on, and begins a sink that is new.
 func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 	defer func() {
 		if err != nil {
@@ -84,39 +80,31 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 		}
 	}()
 	at, err = f.cfg.Store.Place(ctx, f.cfg.Name)
-	if err != nil || at > 0 {
+	if !errors.Is(err, freshet.ErrNotFound) {
 		return at, err
 	}
-	beginning := f.cfg.Name + " beginning"
-	begun, err := f.cfg.Store.Place(ctx, beginning)
-	if err != nil || begun > 0 {
-		return begun - 1, err
-	}
+	at, err = 0, nil
 	if !f.cfg.History {
 		if at, err = f.cfg.Store.LastChange(ctx); err != nil {
 			return 0, err
 		}
 	}
-	return at, f.cfg.Store.Advance(ctx, beginning, at+1, nil)
+	return at, f.cfg.Store.Advance(ctx, f.cfg.Name, at, nil)
 }
 
-// gone is the reader whose place says that the endpoint wants nothing more. It
-// is named by a digest, because the URL of an endpoint can hold a secret.
-func (f *Follower) gone() string {
-	sum := sha256.Sum256([]byte(f.cfg.Endpoint))
-	return f.cfg.Name + " gone " + hex.EncodeToString(sum[:16])
-}
+// endpoint is the name under which the store knows where the sink sends to.
+func (f *Follower) endpoint() freshet.EndpointID { return freshet.EndpointAt(f.cfg.Endpoint) }
 
 // Run delivers until ctx is done. It returns nil when it was asked to stop or
 // the endpoint wants no more deliveries, and otherwise why it could not go on.
 // Attempts under way when ctx is done are cut off and made again by the next
 // Run.
 func (f *Follower) Run(ctx context.Context) error {
-	gone, err := f.cfg.Store.Place(ctx, f.gone())
+	gone, err := f.cfg.Store.Retired(ctx, f.cfg.Name, f.endpoint())
 	if err != nil {
 		return fmt.Errorf("look whether sink %s is gone: %w", f.cfg.Name, err)
 	}
-	if gone > 0 {
+	if gone {
 		f.cfg.Log.Warn("the endpoint has said that it is gone; nothing is delivered until it is another")
 		return nil
 	}

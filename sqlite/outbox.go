@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"freshet"
@@ -14,7 +15,7 @@ func (s *Store) Place(ctx context.Context, reader string) (freshet.Cursor, error
 	var place freshet.Cursor
 	err := s.reader.QueryRowContext(ctx, "SELECT place FROM places WHERE reader = ?", reader).Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
+		return 0, fmt.Errorf("place of %s: %w", reader, freshet.ErrNotFound)
 	}
 	return place, fault(s.path, "reading the place of "+reader, err)
 }
@@ -99,4 +100,22 @@ func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) err
 func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", reader).Scan(&open, &dead)
 	return open, dead, fault(s.path, "counting the debts of "+reader, err)
+}
+
+// Retire implements [freshet.Outbox].
+func (s *Store) Retire(ctx context.Context, reader string, endpoint freshet.EndpointID, err string) error {
+	return s.write(ctx, "retiring an endpoint of "+reader, func(b *batch) error {
+		_, failed := b.exec("INSERT OR IGNORE INTO retired (reader, endpoint) VALUES (?, ?)", reader, string(endpoint))
+		if failed != nil {
+			return failed
+		}
+		_, failed = b.exec("UPDATE debts SET due = NULL, err = ? WHERE reader = ? AND due IS NOT NULL", err, reader)
+		return failed
+	})
+}
+
+// Retired implements [freshet.Outbox].
+func (s *Store) Retired(ctx context.Context, reader string, endpoint freshet.EndpointID) (retired bool, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM retired WHERE reader = ? AND endpoint = ?)", reader, string(endpoint)).Scan(&retired)
+	return retired, fault(s.path, "looking for an endpoint of "+reader, err)
 }

@@ -37,10 +37,9 @@ func owed(due []freshet.Debt) (changes []freshet.Change) {
 }
 
 var outboxTests = []test{
-	{"a new reader is at the beginning and owes nothing", func(b *bench) {
-		place, err := b.Place(b.Context(), "r")
-		b.ok("place", err)
-		same(b, "the place", place, freshet.Cursor(0))
+	{"a reader that has not begun has no place and owes nothing", func(b *bench) {
+		_, err := b.Place(b.Context(), "r")
+		b.is("the place", err, freshet.ErrNotFound)
 		due, next := b.debts(noon, 10)
 		if len(due) != 0 || !next.IsZero() {
 			b.Errorf("it owes %v, next %v", due, next)
@@ -69,6 +68,15 @@ var outboxTests = []test{
 		open, dead, err := b.Owed(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{5, 0})
+	}},
+	{"a reader begins with its first advance, at zero too", func(b *bench) {
+		b.ok("advance", b.Advance(b.Context(), "r", 0, nil))
+		b.reopen()
+		place, err := b.Place(b.Context(), "r")
+		b.ok("place", err)
+		same(b, "the place", place, freshet.Cursor(0))
+		_, err = b.Place(b.Context(), "other")
+		b.is("the place of another", err, freshet.ErrNotFound)
 	}},
 	{"a reader may advance without owing", func(b *bench) {
 		b.ok("advance", b.Advance(b.Context(), "r", 17, nil))
@@ -122,5 +130,81 @@ var outboxTests = []test{
 		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, cursors(changes[:3])))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes)
+		for _, d := range due[:3] {
+			if d.Attempts != 0 || d.Err != "" {
+				b.Errorf("a debt that is owed again remembers what became of the first: %+v", d)
+			}
+		}
+	}},
+	{"each reader settles and puts off its own debts", func(b *bench) {
+		changes := owes(b)
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[4].Cursor, cursors(changes)))
+		b.ok("settle", b.Settle(b.Context(), "other", changes[0].Cursor))
+		b.ok("postpone", b.Postpone(b.Context(), "other", freshet.Debt{Change: changes[1], Attempts: 1, Due: minute(90)}))
+		due, next := b.debts(minute(60), 100)
+		same(b, "the debts of the first", owed(due), changes)
+		same(b, "the next after them", next, time.Time{})
+		open, dead, err := b.Owed(b.Context(), "other")
+		b.ok("owed", err)
+		same(b, "the counts of the other", [2]int{open, dead}, [2]int{4, 0})
+	}},
+	{"to put off a debt that has been settled owes nothing", func(b *bench) {
+		changes := owes(b)
+		b.ok("settle", b.Settle(b.Context(), "r", cursors(changes)...))
+		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 1, Due: minute(1)}))
+		open, dead, err := b.Owed(b.Context(), "r")
+		b.ok("owed", err)
+		same(b, "the counts", [2]int{open, dead}, [2]int{0, 0})
+	}},
+	{"a purge takes what is owed of a source with it", func(b *bench) {
+		changes := owes(b)
+		b.add("b")
+		other := b.history("b", 2)
+		b.ok("advance", b.Advance(b.Context(), "r", other[0].Cursor, cursors(other)))
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		due, _ := b.debts(minute(60), 100)
+		same(b, "the debts", owed(due), other)
+		b.ok("owe what was purged", b.Advance(b.Context(), "r", other[0].Cursor, cursors(changes)))
+		due, _ = b.debts(minute(60), 100)
+		same(b, "the debts", owed(due), other)
+	}},
+	{"a retired endpoint gives up what its reader owes", func(b *bench) {
+		changes := owes(b)
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, cursors(changes[:1])))
+		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "at last"}))
+		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[1], Attempts: 2, Due: minute(1e6)}))
+		one, two := freshet.EndpointAt("https://one.example/"), freshet.EndpointAt("https://two.example/")
+		for range 2 { // the second time changes nothing
+			b.ok("retire", b.Retire(b.Context(), "r", one, "gone"))
+		}
+		b.reopen()
+		for _, tt := range []struct {
+			reader   string
+			endpoint freshet.EndpointID
+			want     bool
+		}{{"r", one, true}, {"r", two, false}, {"other", one, false}} {
+			got, err := b.Retired(b.Context(), tt.reader, tt.endpoint)
+			b.ok("retired", err)
+			same(b, "whether the endpoint of "+tt.reader+" is retired", got, tt.want)
+		}
+		if due, next := b.debts(minute(1e7), 100); len(due) != 0 || !next.IsZero() {
+			b.Errorf("the reader still owes %v, next %v", due, next)
+		}
+		counts := map[string][2]int{"r": {0, 5}, "other": {1, 0}}
+		for reader, want := range counts {
+			open, dead, err := b.Owed(b.Context(), reader)
+			b.ok("owed", err)
+			same(b, "the counts of "+reader, [2]int{open, dead}, want)
+		}
+		place, err := b.Place(b.Context(), "r")
+		b.ok("place", err)
+		same(b, "the place", place, changes[4].Cursor)
+	}},
+	{"what is owed to a retired reader anew is open", func(b *bench) {
+		changes := owes(b)
+		b.ok("retire", b.Retire(b.Context(), "r", "e", "gone"))
+		b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, cursors(changes[3:])))
+		due, _ := b.debts(minute(60), 100)
+		same(b, "the debts", owed(due), changes[3:])
 	}},
 }

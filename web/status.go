@@ -147,7 +147,7 @@ func (a *api) sinks(ctx context.Context) ([]Sink, error) {
 	for _, name := range a.Sinks() {
 		s := Sink{Name: name}
 		var err error
-		if s.Place, err = a.Store.Place(ctx, name); err != nil {
+		if s.Place, err = a.Store.Place(ctx, name); err != nil && !errors.Is(err, freshet.ErrNotFound) {
 			return nil, fmt.Errorf("place of sink %s: %w", name, err)
 		}
 		if s.Open, s.Dead, err = a.Store.Owed(ctx, name); err != nil {
