@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"storetest":   1,
 	"synth":       1,
 	"plot":        1,
+	"persist":     1,
 	"whatif":      2,
 	"policy":      2,
 	"lab":         3,

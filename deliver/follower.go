@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/persist"
 )
 
 // FollowerConfig says what a Follower does. Name, Store and Send are needed.
@@ -145,22 +146,13 @@ func (f *Follower) source(ctx context.Context, id freshet.SourceID) (freshet.Sou
 // persist writes to the store, again and again for as long as the store cannot
 // write and ctx is not done. A store that has given up ends the run.
 func (f *Follower) persist(ctx context.Context, what string, write func() error) error {
-	const first, most = 250 * time.Millisecond, 5 * time.Second
-	for wait := first; ; wait = min(2*wait, most) {
-		err := write()
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) {
-			return fmt.Errorf("%s of sink %s: %w", what, f.cfg.Name, err)
-		}
-		if wait == first {
+	err := persist.Write(ctx, write, func(times int, err error) {
+		if times == 1 {
 			f.cfg.Log.Error("the store cannot be written; deliveries wait until it can", "doing", what, "err", err, "hint", freshet.HintOf(err))
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s of sink %s: %w", what, f.cfg.Name, err)
 	}
+	return nil
 }
