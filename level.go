@@ -31,9 +31,9 @@ func ParseServiceLevel(s string) (ServiceLevel, error) {
 	if err != nil || !(percent > 0) || percent >= 100 {
 		return bad("needs a share above 0% and below 100%")
 	}
-	d, err := time.ParseDuration(strings.TrimSpace(within))
+	d, err := ParseDuration(within)
 	if err != nil || d < time.Second {
-		return bad("needs a time of a second or more, such as 30s, 10m or 6h")
+		return bad("needs a time of a second or more, such as 30s, 10m, 6h or 1d")
 	}
 	return ServiceLevel{Share: percent / 100, Within: d}, nil
 }
@@ -53,12 +53,5 @@ func (l ServiceLevel) String() string {
 			break
 		}
 	}
-	within := l.Within.String()
-	if strings.HasSuffix(within, "m0s") {
-		within = strings.TrimSuffix(within, "0s")
-	}
-	if strings.HasSuffix(within, "h0m") {
-		within = strings.TrimSuffix(within, "0m")
-	}
-	return percent + "% within " + within
+	return percent + "% within " + FormatHours(l.Within)
 }

@@ -18,6 +18,8 @@ func TestParseServiceLevel(t *testing.T) {
 		"99.5% within 1h30m":        {Share: 0.995, Within: 90 * time.Minute},
 		"50 within 1s":              {Share: 0.5, Within: time.Second},
 		" 7%  within  24h ":         {Share: 0.07, Within: 24 * time.Hour},
+		"90% within 1d":             {Share: 0.9, Within: 24 * time.Hour},
+		"90% within 1w2d":           {Share: 0.9, Within: 9 * 24 * time.Hour},
 		"0.001% within 2562047h47m": {Share: 0.00001, Within: 2562047*time.Hour + 47*time.Minute},
 	} {
 		got, err := freshet.ParseServiceLevel(text)
@@ -37,7 +39,7 @@ func TestParseServiceLevel(t *testing.T) {
 }
 
 func TestServiceLevelIsWrittenAsItIsRead(t *testing.T) {
-	for _, text := range []string{"", "90% within 10m", "99.5% within 1h", "33.3% within 1m30s", "29% within 36h"} {
+	for _, text := range []string{"", "90% within 10m", "99.5% within 1h", "33.3% within 1m30s", "29% within 36h", "90% within 168h"} {
 		l, err := freshet.ParseServiceLevel(text)
 		if err != nil || l.String() != text {
 			t.Errorf("%q is written as %q (%v)", text, l, err)

@@ -76,9 +76,9 @@ func (o *options) number(key string, otherwise float64) float64 {
 }
 
 func (o *options) length(key string) time.Duration {
-	return read(o, key, "a length of time such as 90s or 1h", func(s string) (time.Duration, bool) {
-		d, err := time.ParseDuration(s)
-		return d, err == nil && d >= 0
+	return read(o, key, "a length of time such as 90s, 1h or 1d", func(s string) (time.Duration, bool) {
+		d, err := freshet.ParseDuration(s)
+		return d, err == nil
 	}, 0)
 }
 

@@ -40,44 +40,19 @@ func ParseBudget(s string) (Budget, error) {
 	if !(n > 0) || n > 1e6 {
 		return bad("is not between 0 and a million polls")
 	}
-	d, err := parsePer(strings.TrimSpace(per))
+	d, err := freshet.ParsePer(strings.TrimSpace(per))
 	if err != nil {
 		return bad("does not name a time after the slash")
 	}
-	if d < time.Second || d > 366*24*time.Hour {
+	if d < time.Second || d > 366*freshet.Day {
 		return bad("is per a time that is not between a second and a year")
 	}
 	return Budget{Polls: n, Per: d}, nil
 }
 
-func parsePer(s string) (time.Duration, error) {
-	switch s {
-	case "s", "sec", "second":
-		return time.Second, nil
-	case "m", "min", "minute":
-		return time.Minute, nil
-	case "h", "hour":
-		return time.Hour, nil
-	case "d", "day":
-		return 24 * time.Hour, nil
-	}
-	return time.ParseDuration(s)
-}
-
 // String returns the budget as ParseBudget reads it.
 func (b Budget) String() string {
-	per := b.Per.String()
-	switch b.Per {
-	case time.Second:
-		per = "s"
-	case time.Minute:
-		per = "m"
-	case time.Hour:
-		per = "h"
-	case 24 * time.Hour:
-		per = "d"
-	}
-	return strconv.FormatFloat(b.Polls, 'g', -1, 64) + "/" + per
+	return strconv.FormatFloat(b.Polls, 'g', -1, 64) + "/" + freshet.FormatPer(b.Per)
 }
 
 // PerSecond returns the budget as a rate.

@@ -173,7 +173,7 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[Budget], 
 
 // goal returns what was asked for.
 func (in *budgetInput) goal() (g whatif.Goal, err error) {
-	delay, err := ParseDuration(in.Delay)
+	delay, err := parseDuration(in.Delay)
 	if err != nil {
 		return g, invalid("query.delay", err.Error(), in.Delay)
 	}

@@ -39,7 +39,7 @@ func (a *api) untilStop(ctx context.Context) (context.Context, context.CancelFun
 
 // waitOf reads a wait parameter. More than the most means the most.
 func waitOf(s string, most time.Duration) (time.Duration, error) {
-	d, err := ParseDuration(s)
+	d, err := parseDuration(s)
 	if err != nil {
 		return 0, invalid("query.wait", err.Error(), s)
 	}

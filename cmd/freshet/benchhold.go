@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/policy"
 	"freshet/sched"
 )
@@ -104,7 +105,7 @@ func (b *holdBench) run(ctx context.Context) (err error) {
 func (b *holdBench) hold(ctx context.Context, rig *benchRig) error {
 	rig.spend(b.budget)
 	if !b.json {
-		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; a share of %g changed\n", b.plan.sources, rate(b.budget), formatDuration(b.length), b.plan.policy, b.plan.changed)
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; a share of %g changed\n", b.plan.sources, rate(b.budget), freshet.FormatDuration(b.length), b.plan.policy, b.plan.changed)
 		fmt.Fprintln(b.out, " TIME  POLLS/S  BEHIND  FAILED  CAPTURED  MOST LATE  UNDER WAY       RSS  GOROUTINES     STORE  CPU")
 	}
 	m := holdMeter{rig: rig, budget: b.budget, began: time.Now(), cpu: cpuTime()}

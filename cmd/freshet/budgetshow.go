@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"freshet"
 	"freshet/web"
 	"freshet/whatif"
 )
@@ -50,7 +51,7 @@ func pointInWords(p web.BudgetPoint) string {
 	words := fmt.Sprintf("%s of changes captured (%s), %s late on average", percent(p.Share.Mean), bounds(p.Share), late(p.Delay))
 	for _, w := range p.Within {
 		if d := time.Duration(w.Time); d == 10*time.Minute || d == time.Hour {
-			words += fmt.Sprintf(", %s within %s", percent(w.Share), formatDuration(d))
+			words += fmt.Sprintf(", %s within %s", percent(w.Share), freshet.FormatDuration(d))
 		}
 	}
 	return words
@@ -58,7 +59,7 @@ func pointInWords(p web.BudgetPoint) string {
 
 // goalInWords says what a goal costs.
 func goalInWords(g web.BudgetGoal, a web.Budget) string {
-	delay := formatDuration(time.Duration(g.Delay))
+	delay := freshet.FormatDuration(time.Duration(g.Delay))
 	want := percent(g.Share) + " of changes captured"
 	switch {
 	case g.Share == 0:
@@ -190,9 +191,9 @@ func late(d web.Duration) string {
 	case t < time.Minute:
 		return t.Round(100 * time.Millisecond).String()
 	case t < time.Hour:
-		return formatDuration(t.Round(time.Second))
+		return freshet.FormatDuration(t.Round(time.Second))
 	case t < 2*day:
-		return formatDuration(t.Round(time.Minute))
+		return freshet.FormatDuration(t.Round(time.Minute))
 	}
 	return rough(float64(t)/float64(day)) + "d"
 }

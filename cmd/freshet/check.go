@@ -130,10 +130,10 @@ func showSource(s freshet.Source) yaml.MapSlice {
 		})},
 		{Key: "weight", Value: s.Weight}, {Key: "life", Value: strings.TrimPrefix(s.Life.String(), "overwrite")},
 		{Key: "urgency", Value: strings.TrimPrefix(s.Urgency.String(), "uniform")}, {Key: "cost", Value: s.Cost}, {Key: "paused", Value: s.Paused},
-		{Key: "min_gap", Value: formatDuration(s.MinGap)}, {Key: "max_gap", Value: formatDuration(s.MaxGap)},
+		{Key: "min_gap", Value: freshet.FormatDuration(s.MinGap)}, {Key: "max_gap", Value: freshet.FormatDuration(s.MaxGap)},
 		{Key: "level", Value: s.Level.String()},
 		{Key: "keep", Value: present(yaml.MapSlice{
-			{Key: "age", Value: formatDuration(s.Keep.Age)}, {Key: "versions", Value: s.Keep.Versions}, {Key: "bytes", Value: formatSize(s.Keep.Bytes)},
+			{Key: "age", Value: freshet.FormatDuration(s.Keep.Age)}, {Key: "versions", Value: s.Keep.Versions}, {Key: "bytes", Value: freshet.FormatSize(s.Keep.Bytes)},
 		})},
 	})
 }

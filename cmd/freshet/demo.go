@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"freshet"
 	"freshet/policy"
 	"freshet/sched"
 	"freshet/synth"
@@ -72,7 +73,7 @@ minutes. With --plot the course of both is drawn to an SVG file at the end.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+formatDuration(demoLength)+")")
+	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+freshet.FormatDuration(demoLength)+")")
 	flags.StringVar(&budget, "budget", "80/m", "requests to spend, such as 80/m or 2/s")
 	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
 	flags.Uint64Var(&d.seed, "seed", 1, "of the web: the same seed gives the same changes")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"freshet"
 )
 
 // fetchOptions bound what one poll may take. A zero leaves the default of
@@ -28,11 +30,11 @@ var fetchOptions = []option{
 }
 
 func fetchTime(key string, at func(*settings) *time.Duration) option {
-	return option{key: "fetch." + key, set: length(at), show: func(s settings) any { return formatDuration(*at(&s)) }}
+	return option{key: "fetch." + key, set: length(at), show: func(s settings) any { return freshet.FormatDuration(*at(&s)) }}
 }
 
 func fetchSize(key string, at func(*settings) *int64) option {
-	return option{key: "fetch." + key, set: size(at), show: func(s settings) any { return formatSize(*at(&s)) }}
+	return option{key: "fetch." + key, set: size(at), show: func(s settings) any { return freshet.FormatSize(*at(&s)) }}
 }
 
 func setPorts(s *settings, v string) error {

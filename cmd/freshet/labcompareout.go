@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"freshet"
 	"freshet/plot"
 )
 
@@ -93,7 +94,7 @@ func (c *labCompare) draw(contests []*contest) picture {
 	p := picture{
 		title: "Policies compared",
 		about: fmt.Sprintf("Life %s, urgency %s, instants of %s, estimate %s, seed %d. Utility is normalised by the weight of all changes; with uniform urgency it is the share of changes captured.",
-			first.Life, first.Urgency, formatDuration(contests[0].grid.Instant), c.estimate, c.seed),
+			first.Life, first.Urgency, freshet.FormatDuration(contests[0].grid.Instant), c.estimate, c.seed),
 		head: comparedHead, words: 3,
 	}
 	for _, k := range contests {

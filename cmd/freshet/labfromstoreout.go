@@ -98,7 +98,7 @@ func (r *recordedTrace) report(p *program, g *lab.Grid) error {
 		say("sources", "%d came after the beginning, %d left before the end", r.came, r.left)
 	}
 	if r.chosen {
-		say("instant", "%s, about a tenth of the usual time between two polls of a source, %s", formatDuration(g.Instant), roughly(r.Gap))
+		say("instant", "%s, about a tenth of the usual time between two polls of a source, %s", freshet.FormatDuration(g.Instant), roughly(r.Gap))
 	}
 	if r.Reread > 0 {
 		say("recipes", "%s changed: what a source did meanwhile is not known", counted(r.Reread, "recipe"))
@@ -152,7 +152,7 @@ func roughly(d time.Duration) string {
 			break
 		}
 	}
-	return formatDuration(d.Round(unit))
+	return freshet.FormatDuration(d.Round(unit))
 }
 
 // short writes a number in four digits or so.

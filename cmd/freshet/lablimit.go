@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/lab"
 )
 
@@ -106,7 +107,7 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 	for _, c := range found {
 		rows.add(plain(number(c.Budget)), plain(brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
 	}
-	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", t.name(), counted(len(t.grid.Pages()), "page"), t.grid.Changes(), t.grid.Instants, formatDuration(l.instant), l.life, l.urgency.Urgency)
+	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", t.name(), counted(len(t.grid.Pages()), "page"), t.grid.Changes(), t.grid.Instants, freshet.FormatDuration(l.instant), l.life, l.urgency.Urgency)
 	return rows.write(l.out, palette(l.colours(l.out)))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/lab"
 )
 
@@ -158,7 +159,7 @@ func (r *labReplay) report(x trial) error {
 		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}
 	say("trace", "%s", harmless(x.Trace))
-	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, formatDuration(r.instant))
+	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, freshet.FormatDuration(r.instant))
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
 	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, anInstant(x.Budget), x.Estimate, x.Evidence, x.Seed)

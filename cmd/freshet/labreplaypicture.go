@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"freshet"
 	"freshet/plot"
 )
 
@@ -73,7 +74,7 @@ func replayPicture(t *labTrace, r trial, c *captureCurve) picture {
 	p := picture{
 		title: fmt.Sprintf("%s on %s: recall %.3f", r.Policy, t.name(), r.Recall),
 		about: fmt.Sprintf("%s of %s, %s to %s; life %s, urgency %s, estimate %s, seed %d.",
-			anInstant(r.Budget), formatDuration(t.grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
+			anInstant(r.Budget), freshet.FormatDuration(t.grid.Instant), r.Start, r.End, r.Life, r.Urgency, r.Estimate, r.Seed),
 		head: []string{"FIGURE", "VALUE"}, words: 1,
 		rows: [][]string{
 			{"changes", number(float64(r.Changes))}, {"captured", number(float64(r.Captured))}, {"captured at once", number(float64(r.ZeroDelay))},
@@ -112,7 +113,7 @@ func delayChart(t *labTrace, r trial) plot.Chart {
 			later.Height += float64(n)
 		}
 	}
-	x := plot.Linear("delay, in instants of "+formatDuration(t.grid.Instant), 0, end)
+	x := plot.Linear("delay, in instants of "+freshet.FormatDuration(t.grid.Instant), 0, end)
 	if later.Height > 0 {
 		columns, x.To = append(columns, later), later.To
 		x.Ticks = slices.DeleteFunc(x.Ticks, func(k plot.Tick) bool { return k.At >= end })

@@ -137,7 +137,7 @@ func (l *labResults) compare(ctx context.Context) (*lab.Results, error) {
 	}
 	if err == nil {
 		bar.done()
-		fmt.Fprintf(l.err, "compared %s on %s in %s\n", counted(len(results.Contenders), "contender"), counted(len(results.Reference), "trace"), formatDuration(time.Since(began).Round(time.Second)))
+		fmt.Fprintf(l.err, "compared %s on %s in %s\n", counted(len(results.Contenders), "contender"), counted(len(results.Reference), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
 	}
 	return results, err
 }
@@ -165,7 +165,7 @@ func (l *labResults) render(w io.Writer, results *lab.Results) error {
 		command += " --policies " + l.policies.String()
 	}
 	if l.comparison.Instant > 0 {
-		command += " --instant " + formatDuration(l.comparison.Instant)
+		command += " --instant " + freshet.FormatDuration(l.comparison.Instant)
 	}
 	picture := l.plot
 	if l.page != "" && l.plot != "" {

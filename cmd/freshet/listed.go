@@ -109,7 +109,7 @@ func (l *listedSource) fields(d *document) []field {
 					}
 					return nil
 				}),
-				l.field("bytes", d, func(text string) (err error) { l.Keep.Bytes, err = parseSize(text); return err }),
+				l.field("bytes", d, func(text string) (err error) { l.Keep.Bytes, err = freshet.ParseSize(text); return err }),
 			})
 		}},
 	}
@@ -128,7 +128,7 @@ func (l *listedSource) field(name string, d *document, set func(text string) err
 }
 
 func (l *listedSource) span(name string, d *document, to *time.Duration) field {
-	return l.field(name, d, func(text string) (err error) { *to, err = parseDuration(text); return err })
+	return l.field(name, d, func(text string) (err error) { *to, err = freshet.ParseDuration(text); return err })
 }
 
 // within returns the field under the name that it has inside of a section.
@@ -152,7 +152,7 @@ func (d *document) admit(s *settings) {
 			continue
 		}
 		if l.MaxGap > 0 && l.MinGap > l.MaxGap {
-			d.report(d.resolve(l.at["min_gap"]), l.path+".min_gap", "%s is more than max_gap, %s", formatDuration(l.MinGap), formatDuration(l.MaxGap))
+			d.report(d.resolve(l.at["min_gap"]), l.path+".min_gap", "%s is more than max_gap, %s", freshet.FormatDuration(l.MinGap), freshet.FormatDuration(l.MaxGap))
 		}
 		if other, twice := ids[l.ID]; twice && l.ID != "" {
 			d.report(d.resolve(l.at["id"]), l.path+".id", "%q is the id of the source in line %d already", l.ID, other.line())

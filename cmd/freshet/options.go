@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"freshet"
 	"freshet/policy"
 	"freshet/sched"
 )
@@ -43,7 +44,7 @@ var options = named(slices.Concat([]option{
 	{key: "policy", flag: "policy", arg: "NAME", help: "what to poll next: " + strings.Join(policy.Names, " or ") + "; default " + policy.Default,
 		set: setPolicy, show: func(s settings) any { return s.policy }},
 	{key: "hosts.delay", flag: "host-delay", arg: "TIME", help: "time between two polls of one host; default 1s", live: true,
-		set: length(func(s *settings) *time.Duration { return &s.limits.Hosts.Delay }), show: func(s settings) any { return formatDuration(s.limits.Hosts.Delay) }},
+		set: length(func(s *settings) *time.Duration { return &s.limits.Hosts.Delay }), show: func(s settings) any { return freshet.FormatDuration(s.limits.Hosts.Delay) }},
 	{key: "hosts.concurrency", help: "polls of one host at once, where there is no delay", live: true,
 		set: count(func(s *settings) *int { return &s.limits.Hosts.Concurrency }, 1), show: func(s settings) any { return s.limits.Hosts.Concurrency }},
 	{key: "workers", help: "polls at once in all", live: true,
@@ -55,13 +56,13 @@ var options = named(slices.Concat([]option{
 	{key: "log.format", flag: "log-format", arg: "FORM", help: "form of the log: text or json; default text",
 		set: oneOf(func(s *settings) *string { return &s.logForm }, "text", "json"), show: func(s settings) any { return s.logForm }},
 	{key: "keep.age", help: "drop versions superseded longer ago than this",
-		set: length(func(s *settings) *time.Duration { return &s.keep.Age }), show: func(s settings) any { return formatDuration(s.keep.Age) }},
+		set: length(func(s *settings) *time.Duration { return &s.keep.Age }), show: func(s settings) any { return freshet.FormatDuration(s.keep.Age) }},
 	{key: "keep.versions", help: "versions of all sources together",
 		set: count(func(s *settings) *int { return &s.keep.Versions }, 0), show: func(s settings) any { return s.keep.Versions }},
 	{key: "keep.bytes", help: "stored bytes of all sources together",
-		set: size(func(s *settings) *int64 { return &s.keep.Bytes }), show: func(s settings) any { return formatSize(s.keep.Bytes) }},
+		set: size(func(s *settings) *int64 { return &s.keep.Bytes }), show: func(s settings) any { return freshet.FormatSize(s.keep.Bytes) }},
 	{key: "keep.logs", help: "how long outcomes of polls are kept",
-		set: length(func(s *settings) *time.Duration { return &s.logs }), show: func(s settings) any { return formatDuration(s.logs) }},
+		set: length(func(s *settings) *time.Duration { return &s.logs }), show: func(s settings) any { return freshet.FormatDuration(s.logs) }},
 }, fetchOptions))
 
 // named fills in the names of the variables: after the flag if there is one,
@@ -130,7 +131,7 @@ func oneOf(at func(*settings) *string, known ...string) func(*settings, string) 
 
 func length(at func(*settings) *time.Duration) func(*settings, string) error {
 	return func(s *settings, v string) (err error) {
-		d, err := parseDuration(v)
+		d, err := freshet.ParseDuration(v)
 		if err == nil {
 			*at(s) = d
 		}
@@ -140,7 +141,7 @@ func length(at func(*settings) *time.Duration) func(*settings, string) error {
 
 func size(at func(*settings) *int64) func(*settings, string) error {
 	return func(s *settings, v string) error {
-		n, err := parseSize(v)
+		n, err := freshet.ParseSize(v)
 		if err == nil {
 			*at(s) = n
 		}

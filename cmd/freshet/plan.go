@@ -104,7 +104,7 @@ func (l *planning) run(file string) error {
 		return usagef("--method: there is no method %q; there are %s%s", l.method, strings.Join(methods(), ", "), didYouMean(l.method, methods()))
 	}
 	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
-		return usagef("--period: %s is not a whole number of instants of %s", formatDuration(l.period), formatDuration(l.instant))
+		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.instant))
 	}
 	g, err := l.grid(file)
 	if err != nil {
@@ -158,13 +158,13 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	if c.Page != "" {
 		what = "page " + harmless(c.Page)
 	}
-	fmt.Fprintf(l.out, "%s of %s, from %s: %s a period of %s\n", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), formatDuration(l.period))
+	fmt.Fprintf(l.out, "%s of %s, from %s: %s a period of %s\n", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), freshet.FormatDuration(l.period))
 	fmt.Fprintf(l.out, "%s: of %s %d missed, recall %.4f, mean delay %.2f instants\n", c.Method, counted(c.Changes, "change"), c.Misses, c.Recall, c.MeanDelay)
 	t := table{head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
 	for _, b := range c.Offsets {
 		// A poll comes at the end of its instant.
 		end := time.Duration(b+1) * l.instant
-		t.add(plain(fmt.Sprint(b)), plain(g.Start.Add(end).Format("2006-01-02 15:04:05")), plain("+"+formatDuration(end)))
+		t.add(plain(fmt.Sprint(b)), plain(g.Start.Add(end).Format("2006-01-02 15:04:05")), plain("+"+freshet.FormatDuration(end)))
 	}
 	return t.write(l.out, palette(l.colours(l.out)))
 }

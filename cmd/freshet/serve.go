@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/web"
 )
 
@@ -147,7 +148,7 @@ func (s *serving) announce(where address) error {
 		s.log.Warn("other verbs will need --server to find this daemon", "err", err)
 	}
 	s.log.Info("at work", "address", where.url, "data", s.now.data, "budget", s.now.limits.Budget.String(),
-		"policy", s.now.policy, "tick", formatDuration(s.node.tick), "sources", s.node.daemon.Status().Sources)
+		"policy", s.now.policy, "tick", freshet.FormatDuration(s.node.tick), "sources", s.node.daemon.Status().Sources)
 	_, err := fmt.Fprintf(s.out, "freshet: listening on %s\n", where.url)
 	return err
 }

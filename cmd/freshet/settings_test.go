@@ -4,75 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
-
-func TestParseDuration(t *testing.T) {
-	tests := []struct {
-		text string
-		want time.Duration // negative: refused
-	}{
-		{"30s", 30 * time.Second},
-		{"1h30m", 90 * time.Minute},
-		{"30d", 30 * day},
-		{"2w", 14 * day},
-		{"1w1d1h", 8*day + time.Hour},
-		{"0.5d", 12 * time.Hour},
-		{"0", 0},
-		{"0d", -1},
-		{"", -1},
-		{"d", -1},
-		{"-1h", -1},
-		{"-1d", -1},
-		{"1d-2h", -1},
-		{"5", -1},
-		{"1e300d", -1},
-		{"NaNd", -1},
-	}
-	for _, tt := range tests {
-		got, err := parseDuration(tt.text)
-		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
-			t.Errorf("parseDuration(%q) = %v, %v; want %v", tt.text, got, err, tt.want)
-		}
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	tests := []struct {
-		text string
-		want int64 // negative: refused
-	}{
-		{"10GB", 10e9}, {"512 MiB", 512 << 20}, {"64k", 64e3}, {"64Ki", 64 << 10}, {"4096", 4096}, {"1.5mb", 1.5e6}, {"0", 0}, {"7b", 7},
-		{"", -1}, {"GB", -1}, {"10 XB", -1}, {"-1", -1}, {"9e99", -1}, {"99999999999TB", -1},
-	}
-	for _, tt := range tests {
-		got, err := parseSize(tt.text)
-		if (err != nil) != (tt.want < 0) || err == nil && got != tt.want {
-			t.Errorf("parseSize(%q) = %v, %v; want %v", tt.text, got, err, tt.want)
-		}
-	}
-}
-
-// What is printed of settings must be read as the same settings.
-func TestUnitsComeBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := time.Duration(rapid.Int64Range(0, int64(3650*day)).Draw(t, "duration"))
-		if rapid.Bool().Draw(t, "whole") {
-			d = d.Truncate(time.Hour)
-		}
-		if got, err := parseDuration(formatDuration(d)); err != nil || got != d {
-			t.Errorf("%v is written %q and read as %v, %v", d, formatDuration(d), got, err)
-		}
-		n := rapid.Int64Range(0, 1<<50).Draw(t, "size")
-		if rapid.Bool().Draw(t, "round") {
-			n = n >> 20 << 20
-		}
-		if got, err := parseSize(formatSize(n)); err != nil || got != n {
-			t.Errorf("%d is written %q and read as %v, %v", n, formatSize(n), got, err)
-		}
-	})
-}
 
 func TestAgo(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -101,13 +101,13 @@ func (p *program) printSource(s web.Source, next string) error {
 func keepInWords(k web.Keep) string {
 	var bounds []string
 	if k.Age > 0 {
-		bounds = append(bounds, formatDuration(time.Duration(k.Age)))
+		bounds = append(bounds, freshet.FormatDuration(time.Duration(k.Age)))
 	}
 	if k.Versions > 0 {
 		bounds = append(bounds, counted(k.Versions, "version"))
 	}
 	if k.Bytes > 0 {
-		bounds = append(bounds, formatSize(k.Bytes))
+		bounds = append(bounds, freshet.FormatSize(k.Bytes))
 	}
 	return strings.Join(bounds, ", ")
 }

@@ -99,14 +99,14 @@ func (f *sourceFlags) tidyTags() []string {
 type lengthFlag time.Duration
 
 // String returns the length as it would be written.
-func (f *lengthFlag) String() string { return formatDuration(time.Duration(*f)) }
+func (f *lengthFlag) String() string { return freshet.FormatDuration(time.Duration(*f)) }
 
 // Type returns what the flag takes, for its help.
 func (f *lengthFlag) Type() string { return "TIME" }
 
 // Set reads a length of time.
 func (f *lengthFlag) Set(v string) error {
-	d, err := parseDuration(v)
+	d, err := freshet.ParseDuration(v)
 	*f = lengthFlag(d)
 	return err
 }
@@ -115,14 +115,14 @@ func (f *lengthFlag) Set(v string) error {
 type sizeFlag int64
 
 // String returns the size as it would be written.
-func (f *sizeFlag) String() string { return formatSize(int64(*f)) }
+func (f *sizeFlag) String() string { return freshet.FormatSize(int64(*f)) }
 
 // Type returns what the flag takes, for its help.
 func (f *sizeFlag) Type() string { return "SIZE" }
 
 // Set reads a size.
 func (f *sizeFlag) Set(v string) error {
-	n, err := parseSize(v)
+	n, err := freshet.ParseSize(v)
 	*f = sizeFlag(n)
 	return err
 }

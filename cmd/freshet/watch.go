@@ -253,7 +253,7 @@ func counted(n int, thing string) string {
 func rate(b sched.Budget) string {
 	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", day: "a day"}[b.Per]
 	if per == "" {
-		per = "every " + formatDuration(b.Per)
+		per = "every " + freshet.FormatDuration(b.Per)
 	}
 	polls := "polls"
 	if b.Polls == 1 {
