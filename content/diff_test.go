@@ -3,6 +3,8 @@ package content_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -30,6 +32,7 @@ func applied(t interface{ Errorf(string, ...any) }, d content.Delta, old []byte)
 		if made != h.NewStart-1 {
 			t.Errorf("a hunk starts at new line %d, want %d", h.NewStart, made+1)
 		}
+		fromOld, fromNew := at, made
 		for _, l := range h.Lines {
 			text := l.Text + "\n"
 			if l.Unended {
@@ -57,6 +60,9 @@ func applied(t interface{ Errorf(string, ...any) }, d content.Delta, old []byte)
 			case content.Remove:
 				removed++
 			}
+		}
+		if at-fromOld != h.OldLines || made-fromNew != h.NewLines {
+			t.Errorf("a hunk has %d old and %d new lines, and says %d and %d", at-fromOld, made-fromNew, h.OldLines, h.NewLines)
 		}
 	}
 	for ; at < len(lines); at++ {
@@ -90,6 +96,65 @@ func TestDiffApplies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkDiff(t, text.Draw(t, "old"), text.Draw(t, "new"))
 	})
+}
+
+// Edits of a long text that are far apart make several hunks, and each must
+// know how far those before it have shifted the new text.
+func TestDiffOfDistantEdits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var old, new bytes.Buffer
+		for i := range 200 {
+			line := fmt.Sprintf("line %d\n", i)
+			old.WriteString(line)
+			switch rapid.IntRange(0, 40).Draw(t, "edit") {
+			case 0: // removed
+			case 1:
+				new.WriteString("inserted\n" + line)
+			case 2:
+				new.WriteString("replaced\n")
+			default:
+				new.WriteString(line)
+			}
+		}
+		checkDiff(t, old.Bytes(), new.Bytes())
+	})
+}
+
+func TestHunks(t *testing.T) {
+	numbered := func(from, to int) (s string) {
+		for i := from; i <= to; i++ {
+			s += fmt.Sprintf("%d\n", i)
+		}
+		return s
+	}
+	tests := []struct {
+		name, old, new string
+		want           []string // the headers of the hunks
+	}{
+		{"from nothing", "", "a\nb\n", []string{"-0,0 +1,2"}},
+		{"to nothing", "a\nb\n", "", []string{"-1,2 +0,0"}},
+		{"the one line", "a\n", "b\n", []string{"-1 +1"}},
+		{"at the front", numbered(1, 20), "0\n" + numbered(1, 20), []string{"-1,3 +1,4"}},
+		{"at the end", numbered(1, 20), numbered(1, 20) + "21\n", []string{"-18,3 +18,4"}},
+		{"lines added, then one replaced", numbered(1, 40), "x\ny\n" + numbered(1, 29) + "z\n" + numbered(31, 40), []string{"-1,3 +1,5", "-27,7 +29,7"}},
+		{"lines removed, then one added", numbered(1, 40), numbered(4, 30) + "x\n" + numbered(31, 40), []string{"-1,6 +1,3", "-28,6 +25,7"}},
+		{"three hunks", numbered(1, 60), "x\n" + numbered(1, 29) + numbered(31, 58) + "y\n" + numbered(59, 60), []string{"-1,3 +1,4", "-27,7 +28,6", "-56,5 +56,6"}},
+		{"two edits that share their context", numbered(1, 20), numbered(1, 5) + numbered(7, 12) + numbered(14, 20), []string{"-3,14 +3,12"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for line := range strings.Lines(content.Diff([]byte(tt.old), []byte(tt.new)).Unified("a", "b")) {
+				if header, ok := strings.CutPrefix(line, "@@ "); ok {
+					got = append(got, strings.TrimSuffix(header, " @@\n"))
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("the hunks are %q, want %q", got, tt.want)
+			}
+			checkDiff(t, []byte(tt.old), []byte(tt.new))
+		})
+	}
 }
 
 func TestMarks(t *testing.T) {

@@ -351,6 +351,64 @@ func (s *spy) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool
 	return s.Policy.Choose(now, n, take)
 }
 
+// A host is left alone only after failures running: whatever it answers in
+// between starts the count anew.
+func TestHostThatAnswersNowAndThen(t *testing.T) {
+	l := generous()
+	l.Backoff = sched.Backoff{Start: time.Nanosecond, Host: time.Hour}
+	w := newWorld(l)
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) {
+		if len(w.polls)%3 != 0 {
+			o.Result, o.Failure = freshet.Failed, freshet.FailConnect
+		}
+	}
+	for i := range 20 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+	}
+	w.run(10*time.Second - time.Nanosecond)
+	if len(w.polls) != 100 {
+		t.Errorf("%d polls in 10 s of a host that answers every third time, want all 100 of the budget", len(w.polls))
+	}
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, freshet.FailConnect }
+	w.run(10 * time.Second)
+	if n := len(w.polls) - 100; n != 2 {
+		t.Errorf("%d more polls when it answers no more, want 2: the last before failed too", n)
+	}
+}
+
+// The instants pay for redirects, long before the stretch of the budget is
+// spent: a poll costs what it took, and not what was set aside for it.
+func TestInstantsPayForRedirects(t *testing.T) {
+	tests := []struct {
+		name  string
+		knows int   // requests that the source is known to take
+		takes []int // requests that its polls take
+		want  []time.Duration
+	}{
+		{"one each", 1, []int{1, 1, 1, 1}, seconds(0, 1, 2, 3)},
+		{"redirects that nobody expected", 1, []int{3, 3, 3, 3}, seconds(0, 3, 6, 9)},
+		{"redirects that were expected", 3, []int{3, 3, 3, 3}, seconds(0, 3, 6, 9)},
+		{"redirects that are there no more", 3, []int{1, 1, 1, 1}, seconds(0, 1, 2, 3)},
+		{"now more, now less", 1, []int{1, 4, 1, 2}, seconds(0, 1, 5, 6)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := generous()
+			l.Budget = sched.Budget{Polls: 60, Per: time.Minute}
+			w := newWorld(l)
+			w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = tt.takes[min(len(w.polls), len(tt.takes))-1] }
+			w.s.Put(w.now, freshet.Watched{
+				Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
+				Standing: freshet.Standing{Requests: tt.knows},
+			})
+			w.run(20 * time.Second)
+			if got := w.times("a"); !slices.Equal(got[:4], tt.want) {
+				t.Errorf("polled at %v, want %v", got[:4], tt.want)
+			}
+		})
+	}
+}
+
 // A redirect is a request. A source that takes three is charged three.
 func TestRedirectsAreCharged(t *testing.T) {
 	l := generous()

@@ -26,14 +26,45 @@ var changeTests = []test{
 		b.ok("changes", err)
 		same(b, "the change as stored", log, []freshet.Change{want})
 	}},
+	{"a change that does not say since when happened after its source was last seen", func(b *bench) {
+		b.add("a")
+		b.commit(saw("a", noon, freshet.First, "one"))
+		for i, text := range []string{"two", "three"} {
+			last := minute(10*i + 3)
+			b.commit(saw("a", last, freshet.Unchanged, ""))
+			b.commit(failed("a", last.Add(time.Minute), freshet.FailDNS))
+			r := saw("a", last.Add(2*time.Minute), freshet.Changed, text)
+			r.Outcome.Modified = last.Add(time.Minute)
+			_, c := b.commit(r)
+			if !c.After.Equal(last) || !c.Before.Equal(r.Outcome.Ended) || !c.Modified.Equal(r.Outcome.Modified) {
+				b.Errorf("the change to %s happened after %v and by %v (at %v, it says), want after %v and by %v",
+					text, c.After, c.Before, c.Modified, last, r.Outcome.Ended)
+			}
+			b.reopen()
+			log, err := b.Changes(b.Context(), freshet.ChangeQuery{After: c.Cursor - 1})
+			b.ok("changes", err)
+			same(b, "the change as stored", log, []freshet.Change{c})
+		}
+	}},
 	{"what a source says of itself counts only if it can be true", func(b *bench) {
 		b.add("a")
 		b.commit(saw("a", noon, freshet.First, "one"))
-		for i, modified := range []time.Time{minute(-1), minute(100)} {
-			r := saw("a", minute(i+1), freshet.Changed, modified.String())
-			r.Outcome.Since, r.Outcome.Modified = minute(i), modified
-			if _, c := b.commit(r); !c.Modified.IsZero() {
-				b.Errorf("the change between %v and %v is said to have happened at %v", c.After, c.Before, c.Modified)
+		tests := []struct {
+			after time.Duration // since the source was last seen, a minute before it was seen changed
+			can   bool
+		}{
+			{-time.Hour, false}, {0, false}, {time.Nanosecond, true}, {30 * time.Second, true},
+			{61 * time.Second, true}, {61*time.Second + time.Nanosecond, false}, {time.Hour, false},
+		}
+		for i, tt := range tests {
+			r := saw("a", minute(i+1), freshet.Changed, tt.after.String())
+			r.Outcome.Since, r.Outcome.Modified = minute(i), minute(i).Add(tt.after)
+			var want time.Time
+			if tt.can {
+				want = r.Outcome.Modified
+			}
+			if _, c := b.commit(r); !c.Modified.Equal(want) {
+				b.Errorf("the change between %v and %v is said to have happened at %v, want %v", c.After, c.Before, c.Modified, want)
 			}
 		}
 	}},
