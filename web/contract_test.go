@@ -117,3 +117,8 @@ func TestContract(t *testing.T) {
 		t.Errorf("the history of a removed source is %s", got.Body)
 	}
 }
+
+// What the API says of itself, which clients are generated from.
+func TestDescription(t *testing.T) {
+	golden(t, "openapi", newRig(t).do("GET", "/openapi.json", nil).is(200).Body)
+}
