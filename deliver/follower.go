@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"freshet/client"
+
 	"freshet"
 	"freshet/persist"
 )
@@ -20,7 +22,7 @@ type FollowerConfig struct {
 
 	// Send makes one attempt at a delivery, as [Webhook.Send] does. It is
 	// called from several goroutines at once.
-	Send func(context.Context, Event) error
+	Send func(context.Context, client.Event) error
 
 	// Only changes of one of these sources, or of a source with one of these
 	// tags, are delivered. Both empty means all.

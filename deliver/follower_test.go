@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet"
+	"freshet/client"
 	"freshet/deliver"
 )
 
@@ -131,7 +132,7 @@ func TestFollowerSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(deliver.Event) error { return errDown })
+		r.answers(func(client.Event) error { return errDown })
 		var told []deliver.Delivery
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
@@ -175,7 +176,7 @@ func TestFollowerRefusalHoldsUpNobody(t *testing.T) {
 		defer r.close()
 		stop := r.follow(nil)
 		poison := r.capture(page)
-		r.answers(func(e deliver.Event) error {
+		r.answers(func(e client.Event) error {
 			if e.ID == poison.ID() {
 				return &deliver.Refusal{Status: 400}
 			}
@@ -205,7 +206,7 @@ func TestFollowerOutage(t *testing.T) {
 		flying, most := 0, 0
 		var mu sync.Mutex
 		down := true
-		send := func(ctx context.Context, e deliver.Event) error {
+		send := func(ctx context.Context, e client.Event) error {
 			mu.Lock()
 			flying++
 			if r.failures() > 10 { // the first few may overlap
@@ -218,7 +219,7 @@ func TestFollowerOutage(t *testing.T) {
 			flying--
 			return r.Send(ctx, e)
 		}
-		r.answers(func(deliver.Event) error {
+		r.answers(func(client.Event) error {
 			if down {
 				return errDown
 			}
@@ -269,7 +270,7 @@ func TestFollowerRetryAfter(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		first := true
-		r.answers(func(deliver.Event) error {
+		r.answers(func(client.Event) error {
 			if first {
 				first = false
 				return &deliver.Refusal{Status: 429, RetryAfter: 3 * time.Hour}
@@ -299,7 +300,7 @@ func TestFollowerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(deliver.Event) error { return &deliver.Refusal{Status: 410} })
+		r.answers(func(client.Event) error { return &deliver.Refusal{Status: 410} })
 		at := func(endpoint string) func(*deliver.FollowerConfig) {
 			return func(c *deliver.FollowerConfig) { c.Endpoint, c.Workers = endpoint, 1 }
 		}
@@ -316,7 +317,7 @@ func TestFollowerGone(t *testing.T) {
 		if err != nil || dead < 1 {
 			t.Errorf("%d deliveries given up (%v), want those that were owed", dead, err)
 		}
-		r.answers(func(deliver.Event) error { return nil })
+		r.answers(func(client.Event) error { return nil })
 		stop := r.follow(at("http://one.example/"))
 		r.capture(page)
 		synctest.Wait()
@@ -343,7 +344,7 @@ func TestFollowerRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(deliver.Event) error { return errDown })
+		r.answers(func(client.Event) error { return errDown })
 		stop := r.follow(nil)
 		r.capture(page)
 		time.Sleep(time.Minute) // two attempts: at 0 and about 5 s
@@ -352,7 +353,7 @@ func TestFollowerRestart(t *testing.T) {
 		}
 		r.close()
 		r.open()
-		r.answers(func(deliver.Event) error { return nil })
+		r.answers(func(client.Event) error { return nil })
 		stop = r.follow(nil)
 		synctest.Wait()
 		if got := len(r.sendings()); got != 2 {
@@ -420,7 +421,7 @@ func TestFollowerWaitsForStore(t *testing.T) {
 		}
 		// Full again between the delivery and its settling: the delivery is
 		// settled later, and not made again.
-		r.answers(func(deliver.Event) error { full.setFull(true); return nil })
+		r.answers(func(client.Event) error { full.setFull(true); return nil })
 		full.setFull(false)
 		time.Sleep(time.Minute)
 		full.setFull(false)
@@ -444,7 +445,7 @@ func TestFollowerPassesPurgedChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.capture("other")
-		r.answers(func(deliver.Event) error { return errDown })
+		r.answers(func(client.Event) error { return errDown })
 		stop := r.follow(nil)
 		r.capture("other")
 		synctest.Wait() // one change is owed
@@ -455,7 +456,7 @@ func TestFollowerPassesPurgedChanges(t *testing.T) {
 		if err := r.store.RemoveSource(t.Context(), "other", true); err != nil {
 			t.Fatal(err)
 		}
-		r.answers(func(deliver.Event) error { return nil })
+		r.answers(func(client.Event) error { return nil })
 		stop = r.follow(nil)
 		time.Sleep(time.Hour) // never ends if the follower runs in circles
 		c := r.capture(page)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/client"
 	"freshet/deliver"
 	"freshet/sqlite"
 )
@@ -20,21 +21,21 @@ type rig struct {
 	seen  int // versions of the page captured so far
 
 	mu     sync.Mutex
-	answer func(deliver.Event) error
+	answer func(client.Event) error
 	sent   []sending
 }
 
 // A sending is one attempt, as the sink saw it.
 type sending struct {
 	at    time.Time
-	event deliver.Event
+	event client.Event
 	err   error
 }
 
 const page freshet.SourceID = "page"
 
 func newRig(t testing.TB) *rig {
-	r := &rig{t: t, dir: t.TempDir(), answer: func(deliver.Event) error { return nil }}
+	r := &rig{t: t, dir: t.TempDir(), answer: func(client.Event) error { return nil }}
 	r.open()
 	_, err := r.store.AddSource(t.Context(), freshet.Source{ID: page, URL: "http://page.example/", Name: "Page", Tags: []string{"news"}})
 	if err != nil {
@@ -79,7 +80,7 @@ func (r *rig) capture(id freshet.SourceID) freshet.Change {
 }
 
 // Send is the sink.
-func (r *rig) Send(_ context.Context, e deliver.Event) error {
+func (r *rig) Send(_ context.Context, e client.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := r.answer(e)
@@ -88,7 +89,7 @@ func (r *rig) Send(_ context.Context, e deliver.Event) error {
 }
 
 // answers makes the sink answer otherwise from now on.
-func (r *rig) answers(answer func(deliver.Event) error) {
+func (r *rig) answers(answer func(client.Event) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/client"
+
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet"
@@ -120,7 +122,7 @@ func (r *Refusal) Gone() bool { return r.Status == http.StatusGone }
 
 // Send posts an event. It returns nil if the endpoint has accepted it, and a
 // *Refusal if it answered anything but 2xx.
-func (h *Webhook) Send(ctx context.Context, e Event) error {
+func (h *Webhook) Send(ctx context.Context, e client.Event) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.cfg.Timeout, fmt.Errorf("no answer within %v", h.cfg.Timeout))
 	defer cancel()
 	req, err := h.request(ctx, e)
@@ -152,7 +154,7 @@ func (h *Webhook) Send(ctx context.Context, e Event) error {
 
 // request builds the signed request. Its body is made of the event alone, so
 // that every attempt carries the same bytes.
-func (h *Webhook) request(ctx context.Context, e Event) (*http.Request, error) {
+func (h *Webhook) request(ctx context.Context, e client.Event) (*http.Request, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)

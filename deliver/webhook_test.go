@@ -21,6 +21,7 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet"
+	"freshet/client"
 	"freshet/deliver"
 	"freshet/fetch"
 )
@@ -65,7 +66,7 @@ func newEndpoint(t *testing.T, answer http.HandlerFunc) *endpoint {
 	return e
 }
 
-func event() deliver.Event {
+func event() client.Event {
 	seen := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	c := freshet.Change{
 		Cursor: 17, Source: "page", Seq: 3, Number: 4,
@@ -151,7 +152,7 @@ func TestWebhookSigns(t *testing.T) {
 	if got := first.header.Get("Content-Type"); got != "application/cloudevents+json; charset=utf-8" {
 		t.Errorf("content type %q", got)
 	}
-	var got deliver.Event
+	var got client.Event
 	if err := json.Unmarshal(first.body, &got); err != nil {
 		t.Fatal(err)
 	}

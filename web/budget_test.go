@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/client"
 	"freshet/fetch"
 	"freshet/learn"
 	"freshet/live"
@@ -43,7 +44,7 @@ func budgetRig(t *testing.T) *rig {
 
 func TestBudget(t *testing.T) {
 	r := budgetRig(t)
-	var b web.Budget
+	var b client.Budget
 	r.do("GET", "/api/v1/budget?points=11&span=10&eaters=2", nil).is(200).into(&b)
 	if b.Budget != "20/h" || b.Sources != 3 || len(b.Curve) != 11 {
 		t.Fatalf("the budget is %+v", b)
@@ -87,7 +88,7 @@ func TestBudgetSoFar(t *testing.T) {
 	r.poll("page")
 	r.put("/page", "text/plain", "two")
 	r.poll("page")
-	var b web.Budget
+	var b client.Budget
 	r.do("GET", "/api/v1/budget?points=1", nil).is(200).into(&b)
 	if b.SoFar == nil || b.SoFar.Share.Mean <= 0 || b.SoFar.Share.Mean > 1 {
 		t.Errorf("after a change was captured, what was captured so far is %+v", b.SoFar)
@@ -96,7 +97,7 @@ func TestBudgetSoFar(t *testing.T) {
 
 func TestBudgetQuestions(t *testing.T) {
 	r := budgetRig(t)
-	ask := func(query string) (b web.Budget) {
+	ask := func(query string) (b client.Budget) {
 		t.Helper()
 		r.do("GET", "/api/v1/budget?points=1&"+query, nil).is(200).into(&b)
 		return b
@@ -124,13 +125,13 @@ func TestBudgetQuestions(t *testing.T) {
 
 func TestLevelsOverTheAPI(t *testing.T) {
 	r := budgetRig(t)
-	var s web.Source
+	var s client.Source
 	r.do("PATCH", "/api/v1/sources/calm", `{"level": "90% within 10m"}`).is(200).into(&s)
 	if s.Level != "90% within 10m" {
 		t.Errorf("the level is %q", s.Level)
 	}
 	r.daemon.SetLevels([]freshet.TagLevel{{Tag: "news", Level: freshet.ServiceLevel{Share: 0.5, Within: 24 * time.Hour}}})
-	var b web.Budget
+	var b client.Budget
 	r.do("GET", "/api/v1/budget?points=1&levels=true", nil).is(200).into(&b)
 	l := b.Levels
 	if l == nil || l.Set != 2 || l.Unmet != 1 || len(l.Items) != 2 {
@@ -142,12 +143,12 @@ func TestLevelsOverTheAPI(t *testing.T) {
 	if calm := l.Items[1]; calm.Kept || calm.Hold != "worth" || calm.NeedPerDay < 100 || calm.NeedGap == 0 {
 		t.Errorf("the level of the source is %+v", calm)
 	}
-	b = web.Budget{}
+	b = client.Budget{}
 	r.do("GET", "/api/v1/budget?points=1", nil).is(200).into(&b)
 	if b.Levels == nil || b.Levels.Items != nil {
 		t.Errorf("without being asked for, each level is told: %+v", b.Levels)
 	}
-	s = web.Source{}
+	s = client.Source{}
 	r.do("PATCH", "/api/v1/sources/calm", `{"level": null}`).is(200).into(&s)
 	if s.Level != "" {
 		t.Errorf("the level is %q after it was taken away", s.Level)

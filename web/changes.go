@@ -10,17 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 	"freshet/deliver"
 )
-
-// A Change is a change as the API tells it.
-type Change = deliver.Change
-
-// A ChangePage is part of the change log.
-type ChangePage struct {
-	Items []Change       `json:"items" nullable:"false"`
-	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from"`
-}
 
 // maxChangeWait is the longest that a long poll waits.
 const maxChangeWait = time.Minute
@@ -42,14 +34,14 @@ type listChangesInput struct {
 	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`
 }
 
-func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[ChangePage], error) {
+func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[client.ChangePage], error) {
 	wait, err := waitOf(in.Wait, maxChangeWait)
 	if err != nil {
 		return nil, err
 	}
 	waiting, cancel := a.patience(ctx, wait)
 	defer cancel()
-	page := &bodyOf[ChangePage]{ChangePage{Items: []Change{}, Next: in.After}}
+	page := &bodyOf[client.ChangePage]{client.ChangePage{Items: []client.Change{}, Next: in.After}}
 	tail := tail{store: a.Store, at: in.After, source: in.Source}
 	changes, err := tail.read(ctx, min(in.Limit, maxPage))
 	for err == nil && len(changes) == 0 && wait > 0 {

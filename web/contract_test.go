@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"freshet/client"
 
-	"freshet/web"
+	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -97,7 +97,7 @@ func TestContract(t *testing.T) {
 	}
 
 	// The minimal form, and the one with a selector.
-	var s web.Source
+	var s client.Source
 	r.do("POST", "/api/v1/sources", map[string]any{
 		"url": r.origin.URL + "/part", "name": "", "tags": []string{}, "select": map[string]any{"css": "#x"},
 	}).is(201).into(&s)

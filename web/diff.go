@@ -10,17 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 	"freshet/content"
 )
-
-// A Diff is how two versions of a source differ.
-type Diff struct {
-	Source  freshet.SourceID `json:"source"`
-	From    Version          `json:"from"`
-	To      Version          `json:"to"`
-	Summary string           `json:"summary"`
-	content.Delta
-}
 
 func (a *api) routeDiff(h huma.API, tags []string) {
 	route(h, a, huma.Operation{
@@ -28,7 +20,7 @@ func (a *api) routeDiff(h huma.API, tags []string) {
 		Summary:     "Compare two versions line by line",
 		Description: "Without from and to it compares the newest version with the one before. With format=unified, or if the client accepts text/plain, it answers in the format of diff -u.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Diff](), true, "")},
+			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Diff](), true, "")},
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},
 	}, a.diffVersions)
@@ -71,9 +63,25 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 		}
 		return &diffOutput{"text/plain; charset=utf-8", []byte(delta.Unified(name(from), name(to)))}, nil
 	}
-	return &diffOutput{"application/json", Diff{
-		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(), Delta: delta,
+	return &diffOutput{"application/json", client.Diff{
+		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(),
+		Hunks: hunksOf(delta), Added: delta.Added, Removed: delta.Removed, Coarse: delta.Coarse,
 	}}, nil
+}
+
+// hunksOf returns the hunks of a delta as the API tells them.
+func hunksOf(d content.Delta) []client.Hunk {
+	hunks := make([]client.Hunk, 0, len(d.Hunks))
+	for _, h := range d.Hunks {
+		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Lines: make([]client.Line, 0, len(h.Lines))}
+		for _, l := range h.Lines {
+			told.Lines = append(told.Lines, client.Line{
+				Op: string(l.Op), Old: l.Old, New: l.New, Text: l.Text, Unended: l.Unended, Mark: (*client.Mark)(l.Mark),
+			})
+		}
+		hunks = append(hunks, told)
+	}
+	return hunks
 }
 
 // numbered returns a version by its number or, if that is zero, the newest one
@@ -94,9 +102,5 @@ func (a *api) delta(ctx context.Context, id freshet.SourceID, from, to int) (con
 		}
 		texts[i] = text
 	}
-	delta := content.Diff(texts[0], texts[1])
-	if delta.Hunks == nil {
-		delta.Hunks = []content.Hunk{}
-	}
-	return delta, nil
+	return content.Diff(texts[0], texts[1]), nil
 }

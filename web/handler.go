@@ -75,6 +75,7 @@ func New(cfg Config) http.Handler {
 	a := &api{Config: cfg.withDefaults(), started: time.Now().UTC()}
 	mux := http.NewServeMux()
 	h := humago.New(mux, a.describe())
+	describeTypes(h.OpenAPI().Components.Schemas)
 	a.routeSources(h)
 	a.routeVersions(h)
 	a.routeOutcomes(h)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/client"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
@@ -58,7 +59,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		}
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
-		var s web.Status
+		var s client.Status
 		if err := json.Unmarshal([]byte(get("/api/v1/status")), &s); err != nil {
 			t.Fatal(err)
 		}

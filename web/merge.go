@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"reflect"
 
+	"freshet/client"
+
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -22,12 +24,12 @@ func (p *mergePatch) UnmarshalJSON(text []byte) error {
 
 // Schema implements [huma.SchemaProvider].
 func (mergePatch) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[SourceEdit](), true, "SourceEdit")
+	return r.Schema(reflect.TypeFor[sourceEdit](), true, "SourceEdit")
 }
 
 // merged returns a source with a merge patch applied. The patch has been
 // validated as a SourceEdit.
-func merged(s NewSource, patch mergePatch) (NewSource, error) {
+func merged(s client.NewSource, patch mergePatch) (client.NewSource, error) {
 	whole, err := json.Marshal(s)
 	if err != nil {
 		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
@@ -43,7 +45,7 @@ func merged(s NewSource, patch mergePatch) (NewSource, error) {
 	if whole, err = json.Marshal(into); err != nil {
 		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
 	}
-	var edited NewSource
+	var edited client.NewSource
 	if err := json.Unmarshal(whole, &edited); err != nil {
 		return s, invalid("body", err.Error(), nil)
 	}

@@ -3,7 +3,8 @@ package web
 import (
 	"context"
 	"net/http"
-	"time"
+
+	"freshet/client"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -13,46 +14,15 @@ import (
 // maxPage is the most items that a page holds.
 const maxPage = 1000
 
-// An Outcome is how a poll ended, as the API tells it.
-type Outcome struct {
-	Cursor    freshet.Cursor   `json:"cursor" doc:"Place in the log of outcomes"`
-	Source    freshet.SourceID `json:"source"`
-	Cause     string           `json:"cause" enum:"policy,bound,hand" doc:"Who wanted the poll"`
-	Since     time.Time        `json:"since,omitzero" doc:"When the source was last seen before"`
-	Began     time.Time        `json:"began"`
-	Ended     time.Time        `json:"ended"`
-	Result    string           `json:"result" enum:"unchanged,changed,first,failed"`
-	Version   int              `json:"version,omitempty" doc:"Number of the version seen"`
-	Status    int              `json:"status,omitempty" doc:"Of the last HTTP response"`
-	Requests  int              `json:"requests"`
-	Bytes     int64            `json:"bytes" doc:"Of body taken off the wire"`
-	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
-	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`
-	Failure   freshet.Failure  `json:"failure,omitempty" doc:"Class of what went wrong"`
-	Error     string           `json:"error,omitempty" doc:"The same in words"`
-}
-
 // outcomeOf returns an outcome as the API tells it.
-func outcomeOf(o freshet.Outcome) Outcome {
-	return Outcome{
+func outcomeOf(o freshet.Outcome) client.Outcome {
+	return client.Outcome{
 		Cursor: o.Cursor, Source: o.Source, Cause: o.Cause.String(),
 		Since: utc(o.Since), Began: utc(o.Began), Ended: utc(o.Ended),
 		Result: o.Result.String(), Version: o.Version, Status: o.Status,
 		Requests: o.Requests, Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
 		Failure: o.Failure, Error: o.Err,
 	}
-}
-
-// An OutcomePage is part of the log of outcomes.
-type OutcomePage struct {
-	Items []Outcome      `json:"items" nullable:"false"`
-	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from: the next after, or with newest the next before; 0 if there are no older ones"`
-}
-
-// An OutcomeHistory is part of a source's outcomes, the newest first.
-type OutcomeHistory struct {
-	Items []Outcome       `json:"items" nullable:"false"`
-	Next  *freshet.Cursor `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
 }
 
 func (a *api) routeOutcomes(h huma.API) {
@@ -74,9 +44,9 @@ type listOutcomesInput struct {
 	Limit  int            `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[OutcomePage], error) {
+func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[client.OutcomePage], error) {
 	q := freshet.OutcomeQuery{After: in.After, Limit: min(in.Limit, maxPage)}
-	page := OutcomePage{Items: []Outcome{}, Next: in.After}
+	page := client.OutcomePage{Items: []client.Outcome{}, Next: in.After}
 	if in.Newest {
 		q.After, q.Newest, page.Next = in.Before, true, 0
 	}
@@ -91,7 +61,7 @@ func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[
 	if in.Newest && len(outcomes) < q.Limit {
 		page.Next = 0
 	}
-	return &bodyOf[OutcomePage]{page}, nil
+	return &bodyOf[client.OutcomePage]{page}, nil
 }
 
 type listSourceOutcomesInput struct {
@@ -100,7 +70,7 @@ type listSourceOutcomesInput struct {
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*bodyOf[OutcomeHistory], error) {
+func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*bodyOf[client.OutcomeHistory], error) {
 	limit := min(in.Limit, maxPage)
 	outcomes, err := a.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: in.ID, After: in.Before, Newest: true, Limit: limit + 1})
 	if err != nil {
@@ -111,7 +81,7 @@ func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInpu
 			return nil, err
 		}
 	}
-	page := OutcomeHistory{Items: []Outcome{}}
+	page := client.OutcomeHistory{Items: []client.Outcome{}}
 	for i, o := range outcomes {
 		if i == limit {
 			page.Next = &page.Items[limit-1].Cursor
@@ -119,5 +89,5 @@ func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInpu
 		}
 		page.Items = append(page.Items, outcomeOf(o))
 	}
-	return &bodyOf[OutcomeHistory]{page}, nil
+	return &bodyOf[client.OutcomeHistory]{page}, nil
 }

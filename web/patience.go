@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"freshet"
 )
 
 var (
@@ -43,5 +45,13 @@ func waitOf(s string, most time.Duration) (time.Duration, error) {
 	if err != nil {
 		return 0, invalid("query.wait", err.Error(), s)
 	}
-	return min(time.Duration(d), most), nil
+	return min(d, most), nil
+}
+
+// parseDuration reads a length of time. An empty string is no time at all.
+func parseDuration(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	return freshet.ParseDuration(s)
 }

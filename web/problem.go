@@ -6,33 +6,30 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"freshet"
+	"freshet/client"
 	"freshet/live"
 )
 
-// A Problem is an error as the API tells it: problem details as of RFC 9457.
-type Problem struct {
-	huma.ErrorModel
-
-	// Existing is the source in the way, if the status is 409.
-	Existing freshet.SourceID `json:"existing,omitempty"`
-
-	// Hint is what the operator can do about it, if anything.
-	Hint string `json:"hint,omitempty"`
-}
+// A Problem is an error as the API tells it.
+type Problem struct{ client.Problem }
 
 // problem returns a Problem without particulars.
 func problem(status int, detail string) *Problem {
-	return &Problem{ErrorModel: huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: detail}}
+	return &Problem{client.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
 }
+
+// GetStatus implements [huma.StatusError].
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements [huma.ContentTypeFilter].
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
 // invalid returns the Problem of one wrong value, at a place such as
 // "query.wait" or "body.url".
 func invalid(location, reason string, value any) *Problem {
 	p := problem(http.StatusUnprocessableEntity, "validation failed")
-	p.Errors = []*huma.ErrorDetail{{Location: location, Message: reason, Value: value}}
+	p.Errors = []*client.ErrorDetail{{Location: location, Message: reason, Value: value}}
 	return p
 }
 
@@ -48,7 +45,7 @@ func problemOf(err error) *Problem {
 	}
 	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
 		p.Detail = "validation failed"
-		p.Errors = []*huma.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
+		p.Errors = []*client.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
 	}
 	return p
 }

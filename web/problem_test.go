@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"freshet"
+	"freshet/client"
 	"freshet/web"
 )
 
@@ -116,7 +117,7 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
-	var list web.SourcePage
+	var list client.SourcePage
 	r.do("GET", "/api/v1/sources", nil).is(200).into(&list)
 	if len(list.Items) != 1 || list.Items[0].URL != origin+"/page" {
 		t.Errorf("bad input has changed the sources to %+v", list.Items)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/client"
 	"freshet/fetch"
 	"freshet/live"
 	"freshet/sched"
@@ -213,17 +214,17 @@ func (a answer) into(v any) {
 }
 
 // add watches a page of the watched server.
-func (r *rig) add(id, path string) web.Source {
+func (r *rig) add(id, path string) client.Source {
 	r.t.Helper()
-	var s web.Source
+	var s client.Source
 	r.do("POST", "/api/v1/sources", map[string]any{"id": id, "url": r.origin.URL + path}).is(201).into(&s)
 	return s
 }
 
 // poll polls a source and returns the outcome.
-func (r *rig) poll(id string) web.Outcome {
+func (r *rig) poll(id string) client.Outcome {
 	r.t.Helper()
-	var p web.PollAnswer
+	var p client.PollAnswer
 	r.do("POST", "/api/v1/sources/"+id+"/poll", nil).is(200).into(&p)
 	if p.Outcome == nil || p.Queued {
 		r.t.Fatalf("a poll of %s answered %+v", id, p)

@@ -10,22 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"freshet/client"
+
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
 )
-
-// A SourcePage is part of the list of sources.
-type SourcePage struct {
-	Items []Source `json:"items" nullable:"false"`
-	Next  *string  `json:"next" doc:"Ask for the next page with after set to this; null on the last"`
-}
-
-// A PollAnswer is what asking for a poll brought.
-type PollAnswer struct {
-	Queued  bool     `json:"queued" doc:"The poll will be made as soon as budget and host allow, but has not been yet"`
-	Outcome *Outcome `json:"outcome,omitempty" doc:"How the poll ended"`
-}
 
 // bodyOf is a response that is one JSON value.
 type bodyOf[T any] struct{ Body T }
@@ -62,7 +52,7 @@ func (a *api) routeSources(h huma.API) {
 		Description: "Answers 200 with the outcome, or 202 if the poll has not ended when the wait is over.",
 		Responses: map[string]*huma.Response{"202": {
 			Description: "Accepted", Content: map[string]*huma.MediaType{"application/json": {
-				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[PollAnswer](), true, ""),
+				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.PollAnswer](), true, ""),
 			}},
 		}},
 	}, a.pollSource)
@@ -75,9 +65,9 @@ type listSourcesInput struct {
 	Limit int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[SourcePage], error) {
+func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[client.SourcePage], error) {
 	limit := min(in.Limit, maxPage)
-	page := SourcePage{Items: []Source{}}
+	page := client.SourcePage{Items: []client.Source{}}
 	for w, err := range a.Store.Sources(ctx) {
 		if err != nil {
 			return nil, err
@@ -92,7 +82,7 @@ func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[So
 		}
 		page.Items = append(page.Items, sourceOf(w))
 	}
-	return &bodyOf[SourcePage]{page}, nil
+	return &bodyOf[client.SourcePage]{page}, nil
 }
 
 func (in *listSourcesInput) matches(s freshet.Source) bool {
@@ -110,10 +100,10 @@ func (in *listSourcesInput) matches(s freshet.Source) bool {
 
 type addedSource struct {
 	Location string `header:"Location"`
-	Body     Source
+	Body     client.Source
 }
 
-func (a *api) addSource(ctx context.Context, in *bodyOf[NewSource]) (*addedSource, error) {
+func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*addedSource, error) {
 	s, err := a.admit(in.Body)
 	if err != nil {
 		return nil, err
@@ -129,12 +119,12 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[NewSource]) (*addedSourc
 	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), Body: sourceOf(w)}, nil
 }
 
-func (a *api) getSource(ctx context.Context, in *sourcePath) (*bodyOf[Source], error) {
+func (a *api) getSource(ctx context.Context, in *sourcePath) (*bodyOf[client.Source], error) {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
 	}
-	return &bodyOf[Source]{sourceOf(w)}, nil
+	return &bodyOf[client.Source]{sourceOf(w)}, nil
 }
 
 type editSourceInput struct {
@@ -142,7 +132,7 @@ type editSourceInput struct {
 	Body mergePatch
 }
 
-func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[Source], error) {
+func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[client.Source], error) {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
@@ -181,7 +171,7 @@ type pollSourceInput struct {
 
 type pollSourceOutput struct {
 	Status int
-	Body   PollAnswer
+	Body   client.PollAnswer
 }
 
 // maxPollWait is the longest that a request waits for its poll.
@@ -192,7 +182,7 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 	if err != nil {
 		return nil, err
 	}
-	queued := &pollSourceOutput{Status: http.StatusAccepted, Body: PollAnswer{Queued: true}}
+	queued := &pollSourceOutput{Status: http.StatusAccepted, Body: client.PollAnswer{Queued: true}}
 	if wait == 0 {
 		if err := a.Daemon.Ask(ctx, in.ID); err != nil {
 			return nil, fmt.Errorf("poll %s: %w", in.ID, err)
@@ -209,5 +199,5 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 		return nil, fmt.Errorf("poll %s: %w", in.ID, err)
 	}
 	outcome := outcomeOf(o)
-	return &pollSourceOutput{Status: http.StatusOK, Body: PollAnswer{Outcome: &outcome}}, nil
+	return &pollSourceOutput{Status: http.StatusOK, Body: client.PollAnswer{Outcome: &outcome}}, nil
 }

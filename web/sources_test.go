@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"freshet/client"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"freshet"
-	"freshet/web"
 )
 
 func TestListSources(t *testing.T) {
@@ -35,7 +36,7 @@ func TestListSources(t *testing.T) {
 		{"?limit=100000", "s0 s1 s2 s3 s4"},
 	}
 	for _, tt := range tests {
-		var p web.SourcePage
+		var p client.SourcePage
 		r.do("GET", "/api/v1/sources"+tt.query, nil).is(200).into(&p)
 		var ids []string
 		for _, s := range p.Items {
@@ -50,7 +51,7 @@ func TestListSources(t *testing.T) {
 	}
 	var ids []string
 	for after := ""; ; {
-		var p web.SourcePage
+		var p client.SourcePage
 		r.do("GET", "/api/v1/sources?tag=a&limit=2&after="+after, nil).is(200).into(&p)
 		for _, s := range p.Items {
 			ids = append(ids, string(s.ID))
@@ -73,30 +74,30 @@ func TestEditSource(t *testing.T) {
 	}).is(201)
 	tests := []struct {
 		patch string
-		check func(web.Source) bool
+		check func(client.Source) bool
 	}{
-		{`{}`, func(s web.Source) bool { return s.Name == "Page" && s.Keep.Bytes == 1<<53 }},
-		{`{"name": "Other"}`, func(s web.Source) bool { return s.Name == "Other" && s.Weight == 3 }},
-		{`{"name": null}`, func(s web.Source) bool { return s.Name == "" }},
-		{`{"paused": true}`, func(s web.Source) bool { return s.Paused }},
-		{`{"paused": false}`, func(s web.Source) bool { return !s.Paused }},
-		{`{"tags": ["z", "y"]}`, func(s web.Source) bool { return slices.Equal(s.Tags, []string{"y", "z"}) }},
-		{`{"tags": null}`, func(s web.Source) bool { return len(s.Tags) == 0 }},
-		{`{"weight": null}`, func(s web.Source) bool { return s.Weight == 1 }},
-		{`{"select": {"kind": "html"}}`, func(s web.Source) bool { return s.Select == web.Select{CSS: "p", Kind: "html"} }},
-		{`{"select": {"css": null, "kind": null, "jsonpath": "$.a"}}`, func(s web.Source) bool { return s.Select == web.Select{JSONPath: "$.a"} }},
-		{`{"select": null}`, func(s web.Source) bool { return s.Select == web.Select{} }},
-		{`{"min_gap": "2d", "max_gap": null}`, func(s web.Source) bool {
-			return s.MinGap == web.Duration(48*time.Hour) && s.MaxGap == 0
+		{`{}`, func(s client.Source) bool { return s.Name == "Page" && s.Keep.Bytes == 1<<53 }},
+		{`{"name": "Other"}`, func(s client.Source) bool { return s.Name == "Other" && s.Weight == 3 }},
+		{`{"name": null}`, func(s client.Source) bool { return s.Name == "" }},
+		{`{"paused": true}`, func(s client.Source) bool { return s.Paused }},
+		{`{"paused": false}`, func(s client.Source) bool { return !s.Paused }},
+		{`{"tags": ["z", "y"]}`, func(s client.Source) bool { return slices.Equal(s.Tags, []string{"y", "z"}) }},
+		{`{"tags": null}`, func(s client.Source) bool { return len(s.Tags) == 0 }},
+		{`{"weight": null}`, func(s client.Source) bool { return s.Weight == 1 }},
+		{`{"select": {"kind": "html"}}`, func(s client.Source) bool { return s.Select == client.Select{CSS: "p", Kind: "html"} }},
+		{`{"select": {"css": null, "kind": null, "jsonpath": "$.a"}}`, func(s client.Source) bool { return s.Select == client.Select{JSONPath: "$.a"} }},
+		{`{"select": null}`, func(s client.Source) bool { return s.Select == client.Select{} }},
+		{`{"min_gap": "2d", "max_gap": null}`, func(s client.Source) bool {
+			return s.MinGap == client.Duration(48*time.Hour) && s.MaxGap == 0
 		}},
-		{`{"keep": {"age": "1w", "bytes": null}}`, func(s web.Source) bool {
-			return s.Keep == web.Keep{Age: web.Duration(7 * 24 * time.Hour), Versions: 5}
+		{`{"keep": {"age": "1w", "bytes": null}}`, func(s client.Source) bool {
+			return s.Keep == client.Keep{Age: client.Duration(7 * 24 * time.Hour), Versions: 5}
 		}},
-		{`{"keep": null}`, func(s web.Source) bool { return s.Keep == web.Keep{} }},
-		{`{"url": "` + r.origin.URL + `/moved#part"}`, func(s web.Source) bool { return strings.HasSuffix(s.URL, "/moved") }},
+		{`{"keep": null}`, func(s client.Source) bool { return s.Keep == client.Keep{} }},
+		{`{"url": "` + r.origin.URL + `/moved#part"}`, func(s client.Source) bool { return strings.HasSuffix(s.URL, "/moved") }},
 	}
 	for _, tt := range tests {
-		var s web.Source
+		var s client.Source
 		a := r.do("PATCH", "/api/v1/sources/page", tt.patch).is(200)
 		a.into(&s)
 		if s.ID != "page" || s.Origin != freshet.FromAPI || s.CreatedAt.IsZero() || !tt.check(s) {
@@ -112,7 +113,7 @@ func TestRemoveAndComeBack(t *testing.T) {
 	r.poll("page")
 	r.do("DELETE", "/api/v1/sources/page", nil).is(204)
 	r.do("DELETE", "/api/v1/sources/page", nil).is(404)
-	var s web.Source
+	var s client.Source
 	r.do("POST", "/api/v1/sources", map[string]string{"url": r.origin.URL + "/page"}).is(201).into(&s)
 	if s.ID != "page" || s.Standing.Version != 1 {
 		t.Errorf("the source came back as %s with version %d, want page with its history", s.ID, s.Standing.Version)
@@ -127,7 +128,7 @@ func TestFailedPoll(t *testing.T) {
 	if o := r.poll("page"); o.Result != "failed" || o.Failure != "http.404" || o.Error == "" || o.Status != 404 {
 		t.Errorf("a poll of a missing page ended as %+v", o)
 	}
-	var s web.Source
+	var s client.Source
 	r.do("GET", "/api/v1/sources/page", nil).is(200).into(&s)
 	if e := s.Standing.LastError; s.Standing.Failures != 1 || e == nil || e.Class != "http.404" {
 		t.Errorf("the source stands as %+v", s.Standing)
@@ -138,7 +139,7 @@ func TestPollWithoutWaiting(t *testing.T) {
 	r := newRig(t).run()
 	r.put("/page", "text/plain", "one\n")
 	r.add("page", "/page")
-	var p web.PollAnswer
+	var p client.PollAnswer
 	r.do("POST", "/api/v1/sources/page/poll?wait=0", nil).is(202).into(&p)
 	if !p.Queued || p.Outcome != nil {
 		t.Errorf("a poll that nobody waits for answered %+v", p)
@@ -157,7 +158,7 @@ func TestVersionPages(t *testing.T) {
 	}
 	var numbers []int
 	for before := 0; ; {
-		var p web.VersionPage
+		var p client.VersionPage
 		r.do("GET", fmt.Sprintf("/api/v1/sources/page/versions?limit=3&before=%d", before), nil).is(200).into(&p)
 		for _, v := range p.Items {
 			numbers = append(numbers, v.Number)
@@ -172,7 +173,7 @@ func TestVersionPages(t *testing.T) {
 	}
 	var cursors []freshet.Cursor
 	for before := freshet.Cursor(0); ; {
-		var p web.OutcomeHistory
+		var p client.OutcomeHistory
 		r.do("GET", fmt.Sprintf("/api/v1/sources/page/outcomes?limit=3&before=%d", before), nil).is(200).into(&p)
 		for _, o := range p.Items {
 			cursors = append(cursors, o.Cursor)
@@ -211,7 +212,7 @@ func TestDiff(t *testing.T) {
 			}
 		}
 	}
-	var d web.Diff
+	var d client.Diff
 	r.do("GET", "/api/v1/sources/page/diff?to=2&format=json", nil, "Accept", "text/plain").is(200).into(&d)
 	if d.From.Number != 1 || d.To.Number != 2 || d.Added != 1 || d.Removed != 1 || len(d.Hunks) != 1 || d.Summary == "" {
 		t.Errorf("the diff is %+v", d)
@@ -225,29 +226,29 @@ func TestDiff(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": 0, "0": 0, "0s": 0, "1h30m": 90 * time.Minute, "1w1d1h": (8*24 + 1) * time.Hour} {
-		var got web.Duration
+		var got client.Duration
 		if err := got.UnmarshalText([]byte(text)); err != nil || time.Duration(got) != want {
 			t.Errorf("%q reads as %v (%v), want %v", text, got, err, want)
 		}
 	}
 	for want, d := range map[string]time.Duration{"0s": 0, "1h30m": 90 * time.Minute, "24h": 24 * time.Hour, "336h": 14 * 24 * time.Hour, "25h": 25 * time.Hour} {
-		if got := web.Duration(d).String(); got != want {
+		if got := client.Duration(d).String(); got != want {
 			t.Errorf("%v is written %q, want %q", d, got, want)
 		}
 	}
 	for _, text := range []string{"1", "-1s", "1y"} {
-		var got web.Duration
+		var got client.Duration
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q reads as %v", text, got)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		want := web.Duration(rapid.Int64Min(0).Draw(t, "nanoseconds"))
+		want := client.Duration(rapid.Int64Min(0).Draw(t, "nanoseconds"))
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got web.Duration
+		var got client.Duration
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}

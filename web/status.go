@@ -6,42 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
+
+	"freshet/client"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
 )
-
-// A Status is how the program is doing, as the API tells it.
-type Status struct {
-	Version    string         `json:"version"`
-	StartedAt  time.Time      `json:"started_at"`
-	Ready      bool           `json:"ready" doc:"Polls are being made and can be recorded"`
-	Trouble    string         `json:"trouble,omitempty" doc:"Why not, if not"`
-	Running    bool           `json:"running" doc:"Polls are being made"`
-	Budget     string         `json:"budget"`
-	Sources    int64          `json:"sources"`
-	UnderWay   int64          `json:"under_way" doc:"Polls at this moment"`
-	Polls      int64          `json:"polls" doc:"Since the start"`
-	Captured   int64          `json:"captured" doc:"Versions, since the start"`
-	Failed     int64          `json:"failed" doc:"Polls, since the start"`
-	Late       Duration       `json:"late" doc:"How long after its time the scheduler last woke"`
-	MostLate   Duration       `json:"most_late" doc:"The most of that since the start"`
-	LastChange freshet.Cursor `json:"last_change" doc:"End of the change log"`
-	StoreBytes int64          `json:"store_bytes,omitempty" doc:"That the store takes on disk"`
-	Levels     *Levels        `json:"levels,omitempty" doc:"How things stand with the service levels, if there are any; worked out every minute"`
-	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, a few seconds ago; missing if nothing is learnt from polls"`
-	Sinks      []Sink         `json:"sinks,omitempty"`
-}
-
-// A Sink is how far the deliveries of one webhook are.
-type Sink struct {
-	Name  string         `json:"name"`
-	Place freshet.Cursor `json:"place" doc:"How far it has read the change log"`
-	Open  int            `json:"open" doc:"Deliveries still owed"`
-	Dead  int            `json:"dead" doc:"Deliveries given up"`
-}
 
 func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 	route(h, a, huma.Operation{
@@ -108,19 +79,19 @@ func (a *api) ready() error {
 	return nil
 }
 
-func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[Status], error) {
+func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status], error) {
 	st := a.Daemon.Status()
-	s := Status{
+	s := client.Status{
 		Version: a.Version, StartedAt: a.started, Ready: true, Running: st.Running,
 		Budget: st.Budget, Sources: st.Sources, UnderWay: st.UnderWay,
 		Polls: st.Polls, Captured: st.Captured, Failed: st.Failed,
-		Late: Duration(st.Late), MostLate: Duration(st.MostLate),
+		Late: client.Duration(st.Late), MostLate: client.Duration(st.MostLate),
 	}
 	if err := a.ready(); err != nil {
 		s.Ready, s.Trouble = false, err.Error()
 	}
 	if l := a.Daemon.Levels(); l.Set > 0 {
-		s.Levels = &Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
+		s.Levels = &client.Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
 	}
 	s.Numbers = a.statusNumbers(ctx)
 	var err error
@@ -135,17 +106,17 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[Status], erro
 	if s.Sinks, err = a.sinks(ctx); err != nil {
 		return nil, err
 	}
-	return &bodyOf[Status]{s}, nil
+	return &bodyOf[client.Status]{s}, nil
 }
 
 // sinks returns how far all sinks are.
-func (a *api) sinks(ctx context.Context) ([]Sink, error) {
+func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
 	if a.Sinks == nil {
 		return nil, nil
 	}
-	var sinks []Sink
+	var sinks []client.Sink
 	for _, name := range a.Sinks() {
-		s := Sink{Name: name}
+		s := client.Sink{Name: name}
 		var err error
 		if s.Place, err = a.Store.Place(ctx, name); err != nil && !errors.Is(err, freshet.ErrNotFound) {
 			return nil, fmt.Errorf("place of sink %s: %w", name, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/client"
 	"freshet/deliver"
 	"freshet/web"
 )
@@ -23,7 +24,7 @@ func TestHealth(t *testing.T) {
 	if a := r.do("GET", "/readyz", nil).is(503); !strings.Contains(string(a.Body), "on fire") {
 		t.Errorf("the program is not ready because %s", a.Body)
 	}
-	var s web.Status
+	var s client.Status
 	r.do("GET", "/api/v1/status", nil).is(200).into(&s)
 	if s.Ready || !s.Running || s.Trouble != fault.Error() {
 		t.Errorf("the status is %+v", s)
@@ -45,12 +46,12 @@ func TestStatus(t *testing.T) {
 	if err := r.store.Advance(t.Context(), "sink", 1, []freshet.Cursor{1}); err != nil {
 		t.Fatal(err)
 	}
-	var s web.Status
+	var s client.Status
 	r.do("GET", "/api/v1/status", nil).is(200).into(&s)
 	if !s.Ready || s.Version != "test" || s.Sources != 1 || s.Polls != 1 || s.Captured != 1 || s.LastChange != 1 || s.StoreBytes != 4096 || s.Budget == "" {
 		t.Errorf("the status is %+v", s)
 	}
-	if len(s.Sinks) != 1 || s.Sinks[0] != (web.Sink{Name: "sink", Place: 1, Open: 1}) {
+	if len(s.Sinks) != 1 || s.Sinks[0] != (client.Sink{Name: "sink", Place: 1, Open: 1}) {
 		t.Errorf("the sinks are %+v", s.Sinks)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/deliver"
+	"freshet/client"
 	"freshet/web"
 )
 
@@ -124,7 +124,7 @@ func TestStream(t *testing.T) {
 	if !ok || e.event != "change" || e.id != strconv.FormatInt(int64(c.Cursor), 10) {
 		t.Fatalf("the stream brought %+v, want change %d", e, c.Cursor)
 	}
-	var got deliver.Event
+	var got client.Event
 	if err := json.Unmarshal([]byte(e.data), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestLongPoll(t *testing.T) {
 	r := newRig(t)
 	r.watch("page")
 	r.watch("other")
-	var p web.ChangePage
+	var p client.ChangePage
 	asked := r.later("GET", "/api/v1/changes?after=0&wait=60s&source=page")
 	r.capture("other", 1) // wakes it, but is not what it waits for
 	c := r.capture("page", 1)
@@ -296,7 +296,7 @@ func TestChangePages(t *testing.T) {
 	var after freshet.Cursor
 	total := 0
 	for {
-		var p web.ChangePage
+		var p client.ChangePage
 		r.do("GET", fmt.Sprintf("/api/v1/changes?after=%d&limit=10", after), nil).is(200).into(&p)
 		if len(p.Items) == 0 {
 			break

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"freshet"
+	"freshet/client"
 	"freshet/content"
 )
 
@@ -21,8 +22,8 @@ const (
 
 // admit returns the source that n describes in its normal form, or a
 // *freshet.InvalidError that says what is wrong with it.
-func (a *api) admit(n NewSource) (freshet.Source, error) {
-	s := n.source()
+func (a *api) admit(n client.NewSource) (freshet.Source, error) {
+	s := sourceFrom(n)
 	var err error
 	if s.ID != "" && !freshet.ValidSourceID(s.ID) {
 		return s, wrong("id", "%q is not 1 to 64 letters, digits, '.', '_' and '-'", s.ID)

@@ -8,36 +8,19 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"time"
+
+	"freshet/client"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
 )
 
-// A Version is one state of a source, as the API tells it.
-type Version struct {
-	Source    freshet.SourceID `json:"source"`
-	Number    int              `json:"number" doc:"1 is the first"`
-	Hash      string           `json:"hash" doc:"SHA-256 of the text"`
-	SeenAt    time.Time        `json:"seen_at" doc:"When it was first seen"`
-	TextBytes int64            `json:"text_bytes"`
-	RawBytes  int64            `json:"raw_bytes"`
-	MediaType string           `json:"media_type,omitempty" doc:"As the server said it"`
-	Title     string           `json:"title,omitempty"`
-}
-
-func versionOf(v freshet.Version) Version {
-	return Version{
+func versionOf(v freshet.Version) client.Version {
+	return client.Version{
 		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
 		TextBytes: v.TextBytes, RawBytes: v.RawBytes, MediaType: v.MediaType, Title: v.Title,
 	}
-}
-
-// A VersionPage is part of a source's history, the newest first.
-type VersionPage struct {
-	Items []Version `json:"items" nullable:"false"`
-	Next  *int      `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
 }
 
 func (a *api) routeVersions(h huma.API) {
@@ -74,7 +57,7 @@ type listVersionsInput struct {
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
-func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[VersionPage], error) {
+func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[client.VersionPage], error) {
 	limit := min(in.Limit, maxPage)
 	versions, err := a.Store.Versions(ctx, in.ID, in.Before, limit+1)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
@@ -85,7 +68,7 @@ func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[
 			return nil, err
 		}
 	}
-	page := VersionPage{Items: []Version{}}
+	page := client.VersionPage{Items: []client.Version{}}
 	for i, v := range versions {
 		if i == limit {
 			page.Next = &page.Items[limit-1].Number
@@ -93,7 +76,7 @@ func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[
 		}
 		page.Items = append(page.Items, versionOf(v))
 	}
-	return &bodyOf[VersionPage]{page}, nil
+	return &bodyOf[client.VersionPage]{page}, nil
 }
 
 // known returns an error if there is no such source.
@@ -140,9 +123,9 @@ func (a *api) newest(ctx context.Context, id freshet.SourceID, before int) (fres
 	return freshet.Version{}, fmt.Errorf("source %s has no version yet: %w", id, freshet.ErrNotFound)
 }
 
-func (a *api) getVersion(ctx context.Context, in *versionPath) (*bodyOf[Version], error) {
+func (a *api) getVersion(ctx context.Context, in *versionPath) (*bodyOf[client.Version], error) {
 	v, err := a.version(ctx, in)
-	return &bodyOf[Version]{versionOf(v)}, err
+	return &bodyOf[client.Version]{versionOf(v)}, err
 }
 
 type textOutput struct {

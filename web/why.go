@@ -8,48 +8,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 	"freshet/live"
 	"freshet/sched"
 )
-
-// A Why explains the next poll of a source, as the API tells it.
-type Why struct {
-	ID       freshet.SourceID `json:"id"`
-	URL      string           `json:"url"`
-	Name     string           `json:"name,omitempty"`
-	At       time.Time        `json:"at" doc:"The moment of which all of this speaks"`
-	Sentence string           `json:"sentence" doc:"All of it in words"`
-	LastSeen time.Time        `json:"last_seen,omitzero" doc:"Missing if never"`
-	Outlook  *Outlook         `json:"outlook,omitempty" doc:"What the policy thinks of the source; missing if it does not say"`
-	Hold     Hold             `json:"hold" doc:"What holds the poll back, apart from what it is worth"`
-	Asked    bool             `json:"asked,omitempty" doc:"Somebody asked for a poll"`
-	MaxGap   Duration         `json:"max_gap,omitzero"`
-	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
-	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if that cannot be told"`
-	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand" doc:"Who is expected to want it then"`
-	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
-}
-
-// An Outlook is what is thought of a source.
-type Outlook struct {
-	RatePerDay    Estimate  `json:"rate_per_day" doc:"Changes a day, at the rate of this hour"`
-	Expected      float64   `json:"expected" doc:"Changes since it was last seen"`
-	Chance        float64   `json:"chance" doc:"That there was at least one"`
-	LostPerDay    float64   `json:"lost_per_day,omitempty" doc:"What waiting costs: changes a day that are replaced before they are seen"`
-	DelayedPerDay float64   `json:"delayed_per_day,omitempty" doc:"What waiting costs where nothing is replaced: days of delay a day, over all changes that wait"`
-	Worth         float64   `json:"worth,omitempty" doc:"Of a poll now, for its cost"`
-	Price         float64   `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
-	Due           time.Time `json:"due,omitzero" doc:"When the worth is expected to reach the price; missing if that is not in sight"`
-	Captured      Captured  `json:"captured" doc:"What became of its changes until now"`
-}
-
-// A Hold is what holds a poll back.
-type Hold struct {
-	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,host_busy,host_delay,host_away,host_failing,workers,budget"`
-	Reason   string    `json:"reason" doc:"The same in words"`
-	Until    time.Time `json:"until,omitzero" doc:"Missing if time alone does not end it"`
-	Failures int       `json:"failures,omitempty" doc:"Running, of the source or its host, if they are why"`
-}
 
 func (a *api) routeWhy(h huma.API) {
 	route(h, a, huma.Operation{
@@ -61,21 +23,21 @@ func (a *api) routeWhy(h huma.API) {
 
 func (a *api) getWhy(ctx context.Context, in *struct {
 	ID string `path:"id"`
-}) (*bodyOf[Why], error) {
+}) (*bodyOf[client.Why], error) {
 	w, err := a.Daemon.Why(ctx, freshet.SourceID(in.ID))
 	if err != nil {
 		return nil, err
 	}
-	return &bodyOf[Why]{whyOf(w)}, nil
+	return &bodyOf[client.Why]{whyOf(w)}, nil
 }
 
 // whyOf tells an explanation in the words of the API.
-func whyOf(w live.Why) Why {
+func whyOf(w live.Why) client.Why {
 	o, s := w.Outlook, w.Source
-	why := Why{
+	why := client.Why{
 		ID: s.ID, URL: s.URL, Name: s.Name, At: o.At.UTC(), LastSeen: utc(o.Since), Trouble: w.Trouble,
-		Hold:  Hold{Kind: w.Hold.Kind.String(), Reason: w.Hold.String(), Until: utc(w.Hold.Until), Failures: w.Hold.Failures},
-		Asked: w.Hold.Asked, MaxGap: Duration(s.MaxGap), Deadline: utc(w.Hold.Deadline), Next: utc(w.Next),
+		Hold:  client.Hold{Kind: w.Hold.Kind.String(), Reason: w.Hold.String(), Until: utc(w.Hold.Until), Failures: w.Hold.Failures},
+		Asked: w.Hold.Asked, MaxGap: client.Duration(s.MaxGap), Deadline: utc(w.Hold.Deadline), Next: utc(w.Next),
 	}
 	if !w.Next.IsZero() {
 		why.Cause = w.Cause.String()
@@ -90,10 +52,10 @@ func whyOf(w live.Why) Why {
 	return why
 }
 
-func outlookOf(o freshet.Outlook, life freshet.Life) *Outlook {
+func outlookOf(o freshet.Outlook, life freshet.Life) *client.Outlook {
 	const day = 24 * 60 * 60
-	out := &Outlook{
-		RatePerDay: Estimate{o.Rate.Mean * day, o.Rate.Low * day, o.Rate.High * day},
+	out := &client.Outlook{
+		RatePerDay: client.Estimate{Mean: o.Rate.Mean * day, Low: o.Rate.Low * day, High: o.Rate.High * day},
 		Expected:   o.Expected, Chance: o.Chance, Worth: o.Worth, Price: o.Price, Due: utc(o.Due),
 		Captured: capturedOf(live.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}),
 	}

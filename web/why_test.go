@@ -9,89 +9,89 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet/client"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/web"
 )
 
 // Every kind of explanation, in words.
 func TestWhyWords(t *testing.T) {
 	at := time.Date(2026, 3, 1, 10, 33, 0, 0, time.UTC)
-	outlook := func(change func(*web.Outlook)) *web.Outlook {
-		o := &web.Outlook{
-			RatePerDay: web.Estimate{Mean: 3.1, Low: 2, High: 5.04}, Expected: 0.03, Chance: 0.12, LostPerDay: 0.37,
-			Worth: 0.051, Price: 0.09, Due: at.Add(9 * time.Minute), Captured: web.Captured{Polls: 12},
+	outlook := func(change func(*client.Outlook)) *client.Outlook {
+		o := &client.Outlook{
+			RatePerDay: client.Estimate{Mean: 3.1, Low: 2, High: 5.04}, Expected: 0.03, Chance: 0.12, LostPerDay: 0.37,
+			Worth: 0.051, Price: 0.09, Due: at.Add(9 * time.Minute), Captured: client.Captured{Polls: 12},
 		}
 		change(o)
 		return o
 	}
-	held := func(kind, reason string, wait time.Duration) func(*web.Why) {
-		return func(w *web.Why) {
-			w.Hold = web.Hold{Kind: kind, Reason: reason}
+	held := func(kind, reason string, wait time.Duration) func(*client.Why) {
+		return func(w *client.Why) {
+			w.Hold = client.Hold{Kind: kind, Reason: reason}
 			if wait > 0 {
 				w.Hold.Until = at.Add(wait)
 			}
 		}
 	}
-	enough := outlook(func(o *web.Outlook) { o.Worth, o.Due = 0.2, at })
+	enough := outlook(func(o *client.Outlook) { o.Worth, o.Due = 0.2, at })
 	tests := []struct {
 		name   string
-		change []func(*web.Why)
+		change []func(*client.Why)
 	}{
 		{"it is not worth it yet", nil},
-		{"it is worth it", []func(*web.Why){func(w *web.Why) { w.Outlook = enough }}},
-		{"it is worth it and the budget is spent", []func(*web.Why){held("budget", "the budget is spent for the moment", 3*time.Second), func(w *web.Why) { w.Outlook = enough }}},
-		{"it is not worth it and the budget is spent", []func(*web.Why){held("budget", "the budget is spent for the moment", 3*time.Second)}},
-		{"it is worth it and there are no workers", []func(*web.Why){held("workers", "as many polls as may be are under way", 0), func(w *web.Why) { w.Outlook = enough }}},
-		{"it will not be worth it", []func(*web.Why){func(w *web.Why) { w.Outlook.Due = time.Time{} }}},
-		{"no price yet", []func(*web.Why){func(w *web.Why) { w.Outlook.Price, w.Outlook.Due = 0, time.Time{} }}},
-		{"another policy", []func(*web.Why){func(w *web.Why) { w.Outlook.Price, w.Outlook.Worth, w.Outlook.Due = 0, 0, time.Time{} }}},
-		{"nothing is learnt", []func(*web.Why){func(w *web.Why) { w.Outlook = nil }}},
-		{"never seen", []func(*web.Why){func(w *web.Why) { w.LastSeen, w.Outlook.Due = time.Time{}, at }}},
-		{"never seen and down", []func(*web.Why){held("backoff", "it is left alone after 2 failed polls", time.Minute), func(w *web.Why) { w.LastSeen = time.Time{} }}},
-		{"seen once", []func(*web.Why){func(w *web.Why) { w.Outlook.Captured.Polls = 0 }}},
-		{"much is going on", []func(*web.Why){func(w *web.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.4, 0.33 }}},
-		{"little is going on", []func(*web.Why){func(w *web.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.004, 0.004 }}},
-		{"a log", []func(*web.Why){func(w *web.Why) { w.Outlook.LostPerDay, w.Outlook.DelayedPerDay = 0, 0.13 }}},
-		{"the delay of its host ends before it is due", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second)}},
-		{"the delay of its host", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *web.Why) { w.Outlook = enough }}},
-		{"another poll of its host", []func(*web.Why){held("host_busy", "another poll of its host is under way", 0), func(w *web.Why) { w.Outlook = enough }}},
-		{"its host asked", []func(*web.Why){held("host_away", "its host asked to be left alone", 20*time.Hour)}},
-		{"its host fails", []func(*web.Why){held("host_failing", "its host is left alone after 3 failed polls", 40*time.Second), func(w *web.Why) { w.Outlook = enough }}},
-		{"it fails", []func(*web.Why){held("backoff", "it is left alone after 4 failed polls", 3*time.Hour)}},
-		{"its min_gap", []func(*web.Why){held("min_gap", "its min_gap has not passed", 20*time.Minute)}},
-		{"paused", []func(*web.Why){held("paused", "it is paused", 0), func(w *web.Why) { w.Outlook.Due = time.Time{} }}},
-		{"under way", []func(*web.Why){held("under_way", "a poll of it is under way", 0)}},
-		{"asked for", []func(*web.Why){func(w *web.Why) { w.Asked, w.Cause = true, "hand" }}},
-		{"asked for and held back", []func(*web.Why){held("budget", "the budget is spent for the moment", 90*time.Second), func(w *web.Why) { w.Asked, w.Cause = true, "hand" }}},
-		{"its max_gap comes first", []func(*web.Why){func(w *web.Why) {
-			w.MaxGap, w.Cause, w.Deadline, w.Next = web.Duration(20*time.Minute), "bound", at.Add(6*time.Minute), at.Add(6*time.Minute)
+		{"it is worth it", []func(*client.Why){func(w *client.Why) { w.Outlook = enough }}},
+		{"it is worth it and the budget is spent", []func(*client.Why){held("budget", "the budget is spent for the moment", 3*time.Second), func(w *client.Why) { w.Outlook = enough }}},
+		{"it is not worth it and the budget is spent", []func(*client.Why){held("budget", "the budget is spent for the moment", 3*time.Second)}},
+		{"it is worth it and there are no workers", []func(*client.Why){held("workers", "as many polls as may be are under way", 0), func(w *client.Why) { w.Outlook = enough }}},
+		{"it will not be worth it", []func(*client.Why){func(w *client.Why) { w.Outlook.Due = time.Time{} }}},
+		{"no price yet", []func(*client.Why){func(w *client.Why) { w.Outlook.Price, w.Outlook.Due = 0, time.Time{} }}},
+		{"another policy", []func(*client.Why){func(w *client.Why) { w.Outlook.Price, w.Outlook.Worth, w.Outlook.Due = 0, 0, time.Time{} }}},
+		{"nothing is learnt", []func(*client.Why){func(w *client.Why) { w.Outlook = nil }}},
+		{"never seen", []func(*client.Why){func(w *client.Why) { w.LastSeen, w.Outlook.Due = time.Time{}, at }}},
+		{"never seen and down", []func(*client.Why){held("backoff", "it is left alone after 2 failed polls", time.Minute), func(w *client.Why) { w.LastSeen = time.Time{} }}},
+		{"seen once", []func(*client.Why){func(w *client.Why) { w.Outlook.Captured.Polls = 0 }}},
+		{"much is going on", []func(*client.Why){func(w *client.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.4, 0.33 }}},
+		{"little is going on", []func(*client.Why){func(w *client.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.004, 0.004 }}},
+		{"a log", []func(*client.Why){func(w *client.Why) { w.Outlook.LostPerDay, w.Outlook.DelayedPerDay = 0, 0.13 }}},
+		{"the delay of its host ends before it is due", []func(*client.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second)}},
+		{"the delay of its host", []func(*client.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *client.Why) { w.Outlook = enough }}},
+		{"another poll of its host", []func(*client.Why){held("host_busy", "another poll of its host is under way", 0), func(w *client.Why) { w.Outlook = enough }}},
+		{"its host asked", []func(*client.Why){held("host_away", "its host asked to be left alone", 20*time.Hour)}},
+		{"its host fails", []func(*client.Why){held("host_failing", "its host is left alone after 3 failed polls", 40*time.Second), func(w *client.Why) { w.Outlook = enough }}},
+		{"it fails", []func(*client.Why){held("backoff", "it is left alone after 4 failed polls", 3*time.Hour)}},
+		{"its min_gap", []func(*client.Why){held("min_gap", "its min_gap has not passed", 20*time.Minute)}},
+		{"paused", []func(*client.Why){held("paused", "it is paused", 0), func(w *client.Why) { w.Outlook.Due = time.Time{} }}},
+		{"under way", []func(*client.Why){held("under_way", "a poll of it is under way", 0)}},
+		{"asked for", []func(*client.Why){func(w *client.Why) { w.Asked, w.Cause = true, "hand" }}},
+		{"asked for and held back", []func(*client.Why){held("budget", "the budget is spent for the moment", 90*time.Second), func(w *client.Why) { w.Asked, w.Cause = true, "hand" }}},
+		{"its max_gap comes first", []func(*client.Why){func(w *client.Why) {
+			w.MaxGap, w.Cause, w.Deadline, w.Next = client.Duration(20*time.Minute), "bound", at.Add(6*time.Minute), at.Add(6*time.Minute)
 		}}},
-		{"only its max_gap is known", []func(*web.Why){func(w *web.Why) {
-			w.Outlook, w.MaxGap, w.Cause, w.Deadline, w.Next = nil, web.Duration(48*time.Hour), "bound", at.Add(30*time.Hour), at.Add(30*time.Hour)
+		{"only its max_gap is known", []func(*client.Why){func(w *client.Why) {
+			w.Outlook, w.MaxGap, w.Cause, w.Deadline, w.Next = nil, client.Duration(48*time.Hour), "bound", at.Add(30*time.Hour), at.Add(30*time.Hour)
 		}}},
-		{"the delay of its host ends before its max_gap", []func(*web.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *web.Why) {
-			w.MaxGap, w.Cause, w.Deadline, w.Next = web.Duration(20*time.Minute), "bound", at.Add(6*time.Minute), at.Add(6*time.Minute)
+		{"the delay of its host ends before its max_gap", []func(*client.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *client.Why) {
+			w.MaxGap, w.Cause, w.Deadline, w.Next = client.Duration(20*time.Minute), "bound", at.Add(6*time.Minute), at.Add(6*time.Minute)
 			w.Outlook.Price, w.Outlook.Due = 0, time.Time{}
 		}}},
-		{"its max_gap has run out", []func(*web.Why){held("budget", "the budget is spent for the moment", time.Second), func(w *web.Why) {
-			w.MaxGap, w.Cause, w.Deadline, w.Next = web.Duration(20*time.Minute), "bound", at.Add(-time.Minute), at
+		{"its max_gap has run out", []func(*client.Why){held("budget", "the budget is spent for the moment", time.Second), func(w *client.Why) {
+			w.MaxGap, w.Cause, w.Deadline, w.Next = client.Duration(20*time.Minute), "bound", at.Add(-time.Minute), at
 		}}},
-		{"the disk is full", []func(*web.Why){held("under_way", "a poll of it is under way", 0), func(w *web.Why) { w.Trouble = "storage cannot be written" }}},
-		{"a busy source", []func(*web.Why){func(w *web.Why) {
-			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), web.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
+		{"the disk is full", []func(*client.Why){held("under_way", "a poll of it is under way", 0), func(w *client.Why) { w.Trouble = "storage cannot be written" }}},
+		{"a busy source", []func(*client.Why){func(w *client.Why) {
+			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), client.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
 			w.Outlook.Expected = 0.42
 		}}},
-		{"a quiet source", []func(*web.Why){func(w *web.Why) {
-			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), web.Estimate{Mean: 0.004, Low: 0.00001, High: 0.01}, 0.003
+		{"a quiet source", []func(*client.Why){func(w *client.Why) {
+			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), client.Estimate{Mean: 0.004, Low: 0.00001, High: 0.01}, 0.003
 			w.Outlook.LostPerDay, w.Outlook.Expected = 0.00002, 0.007
 		}}},
 	}
 	var b strings.Builder
 	for _, tt := range tests {
-		w := web.Why{
+		w := client.Why{
 			ID: "news", URL: "https://news.example/", Name: "The News", At: at, LastSeen: at.Add(-14 * time.Minute),
-			Outlook: outlook(func(*web.Outlook) {}), Hold: web.Hold{Kind: "none", Reason: "nothing holds it back"},
+			Outlook: outlook(func(*client.Outlook) {}), Hold: client.Hold{Kind: "none", Reason: "nothing holds it back"},
 			Next: at.Add(9 * time.Minute), Cause: "policy",
 		}
 		for _, change := range tt.change {
@@ -129,7 +129,7 @@ func TestWhy(t *testing.T) {
 		t.Errorf("without a daemon at work the answer is %s", got.Body)
 	}
 	r.run()
-	var w web.Why
+	var w client.Why
 	r.do("GET", "/api/v1/sources/a/why", nil).is(200).into(&w)
 	if w.Hold.Kind != "paused" || !w.Next.IsZero() || !w.LastSeen.IsZero() || w.Outlook == nil || w.Outlook.RatePerDay.Mean <= 0 {
 		t.Errorf("a paused source that was never seen is told as %+v with %+v", w, w.Outlook)
@@ -141,7 +141,7 @@ func TestWhy(t *testing.T) {
 		t.Fatalf("the first poll found %+v", o)
 	}
 	r.do("PATCH", "/api/v1/sources/a", map[string]any{"paused": false}).is(200)
-	w = web.Why{}
+	w = client.Why{}
 	r.do("GET", "/api/v1/sources/a/why", nil).is(200).into(&w)
 	wait := w.Hold.Until.Sub(w.LastSeen).Round(time.Minute)
 	if w.Hold.Kind != "min_gap" || wait != time.Hour || w.LastSeen.IsZero() || time.Duration(w.MaxGap) != 2*time.Hour {
@@ -164,7 +164,7 @@ func TestNumbers(t *testing.T) {
 		r.poll("a")
 		r.poll("b")
 	}
-	var n web.Numbers
+	var n client.Numbers
 	r.do("GET", "/api/v1/numbers", nil).is(200).into(&n)
 	// The policy polls, too, so there may be more.
 	if n.All.Sources != 2 || n.All.Captured < 4.9 || n.All.Captured > 5.1 || n.All.Happened < n.All.Captured || n.All.Polls < 9.9 {
@@ -185,7 +185,7 @@ func TestNumbers(t *testing.T) {
 	}
 
 	by := func(query string) (names []string) {
-		var n web.Numbers
+		var n client.Numbers
 		r.do("GET", "/api/v1/numbers?"+query, nil).is(200).into(&n)
 		for _, g := range n.Groups {
 			names = append(names, g.Name)
@@ -214,7 +214,7 @@ func TestNumbers(t *testing.T) {
 	}
 	r.do("GET", "/api/v1/numbers?by=moon", nil).is(422)
 
-	var st web.Status
+	var st client.Status
 	r.do("GET", "/api/v1/status", nil).is(200).into(&st)
 	if st.Numbers == nil || st.Numbers.Share.Mean <= 0 || st.Numbers.Share.High > 1 {
 		t.Errorf("the status has the numbers %+v", st.Numbers)
@@ -235,7 +235,7 @@ func TestNoNumbers(t *testing.T) {
 	if got := r.do("GET", "/api/v1/numbers", nil).is(501); !strings.Contains(string(got.Body), "policy auto") {
 		t.Errorf("where nothing is learnt the answer is %s", got.Body)
 	}
-	var st web.Status
+	var st client.Status
 	r.do("GET", "/api/v1/status", nil).is(200).into(&st)
 	if st.Numbers != nil || strings.Contains(string(r.do("GET", "/metrics", nil).is(200).Body), "freshet_captured_share") {
 		t.Errorf("where nothing is learnt there are numbers: %+v", st.Numbers)

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net/http"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"freshet"
+	"freshet/client"
 
-	"freshet/web"
+	"github.com/spf13/cobra"
 )
 
 func (p *program) add() *cobra.Command {
@@ -40,22 +39,17 @@ the same selectors is refused with exit code 5.`,
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll at once and wait for the outcome")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
-	return p.clientVerb(cmd, true, func(ctx context.Context, c *client, urls []string) error {
-		fields := f.fields()
-		if id != "" {
-			fields["id"] = id
-		}
-		if paused {
-			fields["paused"] = true
-		}
-		urls, err := p.listedURLs(urls, fields)
+	return p.clientVerb(cmd, true, func(ctx context.Context, c *connection, urls []string) error {
+		described := f.described()
+		described.ID, described.Paused = freshet.SourceID(id), paused
+		urls, err := p.listedURLs(urls, described)
 		if err != nil {
 			return err
 		}
 		var faults []error
-		var added []web.Source
+		var added []client.Source
 		for _, u := range urls {
-			s, err := p.addOne(ctx, c, u, fields, poll, asJSON)
+			s, err := p.addOne(ctx, c, u, described, poll, asJSON)
 			if err != nil {
 				faults = append(faults, fmt.Errorf("add %s: %w", u, err))
 			}
@@ -73,10 +67,9 @@ the same selectors is refused with exit code 5.`,
 }
 
 // addOne adds one source and says so.
-func (p *program) addOne(ctx context.Context, c *client, url string, fields map[string]any, poll, quiet bool) (s web.Source, err error) {
-	body := maps.Clone(fields)
-	body["url"] = url
-	if err := c.call(ctx, http.MethodPost, "/sources", nil, body, &s); err != nil {
+func (p *program) addOne(ctx context.Context, c *connection, url string, described client.NewSource, poll, quiet bool) (s client.Source, err error) {
+	described.URL = url
+	if s, err = c.Add(ctx, described); err != nil {
 		return s, err
 	}
 	if !quiet {
@@ -85,27 +78,27 @@ func (p *program) addOne(ctx context.Context, c *client, url string, fields map[
 	if !poll {
 		return s, nil
 	}
-	answer, err := c.poll(ctx, s.ID, pollPatience)
+	answer, err := c.Poll(ctx, s.ID, pollPatience)
 	if err != nil {
 		return s, err
 	}
 	if !quiet {
 		p.printPoll(s, answer)
 	}
-	if err := c.get(ctx, sourcePath(s.ID), nil, &s); err != nil {
+	if s, err = c.Source(ctx, s.ID); err != nil {
 		return s, err
 	}
 	return s, failure(answer)
 }
 
 // listedURLs returns the URLs to add, from standard input if that is meant.
-func (p *program) listedURLs(urls []string, fields map[string]any) (listed []string, err error) {
+func (p *program) listedURLs(urls []string, described client.NewSource) (listed []string, err error) {
 	if len(urls) == 1 && urls[0] == "-" {
 		if urls, err = p.readURLs(); err != nil {
 			return nil, err
 		}
 	}
-	if len(urls) > 1 && (fields["id"] != nil || fields["name"] != nil) {
+	if len(urls) > 1 && (described.ID != "" || described.Name != "") {
 		return nil, usagef("add: --id and --name are for one URL, not %d", len(urls))
 	}
 	return urls, nil

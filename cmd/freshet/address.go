@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"freshet/fetch"
 
 	"freshet"
 )
@@ -64,6 +68,22 @@ func removeAddress(dir string) error {
 		return nil
 	}
 	return err
+}
+
+// answers reports whether the daemon that wrote its address is still there.
+func (a address) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := fetch.Trusted(patience).Do(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.Header.Get(instanceHeader) == a.instance
 }
 
 // sign puts the name of the run into every answer of h.

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"net/url"
-	"strconv"
 	"time"
 
-	"github.com/spf13/cobra"
+	"freshet/client"
 
-	"freshet/web"
+	"github.com/spf13/cobra"
 )
 
 // A budgeting is one run of the verb "budget".
@@ -60,13 +58,15 @@ func (p *program) budget() *cobra.Command {
 	flags.BoolVar(&b.levels, "levels", false, "list the service levels and what each takes")
 	flags.StringVar(&b.plot, "plot", "", "draw the curve into this SVG file")
 	jsonFlag(cmd, &b.json)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, _ []string) error { return b.run(ctx, c) })
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
 }
 
 // run asks, and shows the answer.
-func (b *budgeting) run(ctx context.Context, c *client) error {
-	var answer web.Budget
-	if err := c.get(ctx, "/budget", b.query(), &answer); err != nil {
+func (b *budgeting) run(ctx context.Context, c *connection) error {
+	answer, err := c.Budget(ctx, client.BudgetQuery{
+		Share: b.share, Delay: time.Duration(b.delay), Drop: b.drop, Eaters: max(0, b.eaters), Levels: b.levels, Points: sketchWidth,
+	})
+	if err != nil {
 		return err
 	}
 	if b.plot != "" {
@@ -78,25 +78,4 @@ func (b *budgeting) run(ctx context.Context, c *client) error {
 		return b.printJSON(answer)
 	}
 	return b.show(answer)
-}
-
-// query returns what is asked for, in the words of the API.
-func (b *budgeting) query() url.Values {
-	q := url.Values{"points": {strconv.Itoa(sketchWidth)}}
-	if b.share != "" {
-		q.Set("share", b.share)
-	}
-	if b.delay > 0 {
-		q.Set("delay", time.Duration(b.delay).String())
-	}
-	for _, name := range b.drop {
-		q.Add("drop", name)
-	}
-	if b.eaters > 0 {
-		q.Set("eaters", strconv.Itoa(b.eaters))
-	}
-	if b.levels {
-		q.Set("levels", "true")
-	}
-	return q
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/web"
+	"freshet/client"
 	"freshet/whatif"
 )
 
 // show prints an answer for people.
-func (b *budgeting) show(a web.Budget) error {
+func (b *budgeting) show(a client.Budget) error {
 	paint := palette(b.colours(b.out))
 	say := func(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
 	if a.Sources == 0 {
@@ -47,7 +47,7 @@ func (b *budgeting) show(a web.Budget) error {
 }
 
 // pointInWords says what a budget brings.
-func pointInWords(p web.BudgetPoint) string {
+func pointInWords(p client.BudgetPoint) string {
 	words := fmt.Sprintf("%s of changes captured (%s), %s late on average", percent(p.Share.Mean), bounds(p.Share), late(p.Delay))
 	for _, w := range p.Within {
 		if d := time.Duration(w.Time); d == 10*time.Minute || d == time.Hour {
@@ -58,7 +58,7 @@ func pointInWords(p web.BudgetPoint) string {
 }
 
 // goalInWords says what a goal costs.
-func goalInWords(g web.BudgetGoal, a web.Budget) string {
+func goalInWords(g client.BudgetGoal, a client.Budget) string {
 	delay := freshet.FormatDuration(time.Duration(g.Delay))
 	want := percent(g.Share) + " of changes captured"
 	switch {
@@ -75,7 +75,7 @@ func goalInWords(g web.BudgetGoal, a web.Budget) string {
 		want, asBudget(g.At.PollsPerDay), rough(g.At.PollsPerDay/a.Now.PollsPerDay), pointInWords(g.At))
 }
 
-func (b *budgeting) showDrop(d web.Drop, say func(string, ...any)) {
+func (b *budgeting) showDrop(d client.Drop, say func(string, ...any)) {
 	if d.Sources == 0 {
 		say("\nno source is named by %s", strings.Join(b.drop, ", "))
 		return
@@ -85,7 +85,7 @@ func (b *budgeting) showDrop(d web.Drop, say func(string, ...any)) {
 	say("the others then: %s", pointInWords(d.After))
 }
 
-func (b *budgeting) showEaters(a web.Budget, paint palette) error {
+func (b *budgeting) showEaters(a client.Budget, paint palette) error {
 	if len(a.Eaters) == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ var holds = map[whatif.Hold]string{
 	whatif.ByWorth:  "polls of others are worth more; set max_gap",
 }
 
-func (b *budgeting) showLevels(l *web.Levels, paint palette, say func(string, ...any)) error {
+func (b *budgeting) showLevels(l *client.Levels, paint palette, say func(string, ...any)) error {
 	if l == nil {
 		if b.levels {
 			say("\nno source has a service level; set one with freshet edit SOURCE --level '90%% within 10m'")
@@ -130,7 +130,7 @@ func (b *budgeting) showLevels(l *web.Levels, paint palette, say func(string, ..
 		if !i.Kept {
 			share.paint = paint.red
 		}
-		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(rough(i.NeedPerDay)), plain(holds[i.Hold]))
+		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(rough(i.NeedPerDay)), plain(holds[whatif.Hold(i.Hold)]))
 	}
 	return t.write(b.out, paint)
 }
@@ -150,7 +150,7 @@ func percent(share float64) string {
 }
 
 // bounds writes the range of a share: by whole percents, since it is no finer.
-func bounds(share web.Estimate) string {
+func bounds(share client.Estimate) string {
 	whole := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + "%" }
 	return whole(share.Low) + " to " + whole(share.High)
 }
@@ -183,7 +183,7 @@ func asBudget(perDay float64) string {
 }
 
 // late writes a length of time for people, in two units at most.
-func late(d web.Duration) string {
+func late(d client.Duration) string {
 	t := time.Duration(d)
 	switch {
 	case t == 0:

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"freshet/client"
 	"freshet/plot"
-	"freshet/web"
 )
 
 // The measures of a curve in a terminal, in characters. There is a column for
@@ -18,7 +18,7 @@ const (
 )
 
 // sketch draws the share captured against the budget, with its band of doubt.
-func sketch(w io.Writer, paint palette, a web.Budget) {
+func sketch(w io.Writer, paint palette, a client.Budget) {
 	for row := range sketchHeight {
 		share := 1 - float64(row)/(sketchHeight-1)
 		half := 0.5 / (sketchHeight - 1)
@@ -38,7 +38,7 @@ func sketch(w io.Writer, paint palette, a web.Budget) {
 }
 
 // sketchRow returns the row of shares within half a row of one.
-func sketchRow(paint palette, a web.Budget, share, half float64) string {
+func sketchRow(paint palette, a client.Budget, share, half float64) string {
 	var row strings.Builder
 	for column, p := range a.Curve {
 		middle := column == len(a.Curve)/2
@@ -59,12 +59,12 @@ func sketchRow(paint palette, a web.Budget, share, half float64) string {
 }
 
 // budgetPicture returns the curve as a chart.
-func budgetPicture(a web.Budget) picture {
+func budgetPicture(a client.Budget) picture {
 	x := plot.Axis{Caption: "polls a day", Log: true, From: a.Curve[0].PollsPerDay, To: a.Curve[len(a.Curve)-1].PollsPerDay}
 	for power := math.Ceil(math.Log10(x.From)); math.Pow(10, power) <= x.To; power++ {
 		x.Ticks = append(x.Ticks, plot.Tick{At: math.Pow(10, power), Label: fmt.Sprintf("%.0f", math.Pow(10, power))})
 	}
-	line := func(name string, dashed bool, of func(web.BudgetPoint) float64) plot.Line {
+	line := func(name string, dashed bool, of func(client.BudgetPoint) float64) plot.Line {
 		l := plot.Line{Name: name, Dashed: dashed}
 		for _, p := range a.Curve {
 			l.Points = append(l.Points, [2]float64{p.PollsPerDay, of(p)})
@@ -72,12 +72,12 @@ func budgetPicture(a web.Budget) picture {
 		return l
 	}
 	lines := []plot.Line{
-		line("captured", false, func(p web.BudgetPoint) float64 { return p.Share.Mean }),
-		line("captured, at most", true, func(p web.BudgetPoint) float64 { return p.Share.High }),
-		line("captured, at least", true, func(p web.BudgetPoint) float64 { return p.Share.Low }),
-		line("within 1h", false, func(p web.BudgetPoint) float64 { return p.Within[2].Share }),
-		line("within 10m", false, func(p web.BudgetPoint) float64 { return p.Within[1].Share }),
-		line("up to date", false, func(p web.BudgetPoint) float64 { return p.Freshness }),
+		line("captured", false, func(p client.BudgetPoint) float64 { return p.Share.Mean }),
+		line("captured, at most", true, func(p client.BudgetPoint) float64 { return p.Share.High }),
+		line("captured, at least", true, func(p client.BudgetPoint) float64 { return p.Share.Low }),
+		line("within 1h", false, func(p client.BudgetPoint) float64 { return p.Within[2].Share }),
+		line("within 10m", false, func(p client.BudgetPoint) float64 { return p.Within[1].Share }),
+		line("up to date", false, func(p client.BudgetPoint) float64 { return p.Freshness }),
 		{Name: "now, " + a.Budget, Colour: plot.Black, Dashed: true, Points: [][2]float64{{a.Now.PollsPerDay, 0}, {a.Now.PollsPerDay, 1}}},
 	}
 	chart := plot.Chart{Title: "What a budget brings", X: x, Y: plot.Linear("share", 0, 1), Lines: lines}

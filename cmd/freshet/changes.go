@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
+	"time"
+
+	"freshet/client"
 
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/web"
 )
 
 func (p *program) changes() *cobra.Command {
@@ -32,13 +32,13 @@ is on a line of its own. Its cursor is the place to go on from with --after.`,
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show what changed, line by line")
 	jsonFlag(cmd, &l.json)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		l.client = c
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		l.connection = c
 		if follow && c.local {
 			return errNobodyPolls
 		}
 		if len(args) > 0 {
-			s, err := c.source(ctx, args[0])
+			s, err := c.find(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ is on a line of its own. Its cursor is the place to go on from with --after.`,
 // A changeLog prints changes.
 type changeLog struct {
 	*program
-	*client
+	*connection
 	source freshet.SourceID // "" means all
 	diff   bool
 	json   bool
@@ -64,8 +64,8 @@ func (l *changeLog) run(ctx context.Context, after freshet.Cursor, limit int, fo
 	if !all {
 		begin = 0
 		if l.source == "" { // no need to read all of the log to see its end
-			var now web.Status
-			if err := l.get(ctx, "/status", nil, &now); err != nil {
+			now, err := l.Status(ctx)
+			if err != nil {
 				return err
 			}
 			begin = max(0, now.LastChange-freshet.Cursor(limit))
@@ -82,8 +82,8 @@ func (l *changeLog) run(ctx context.Context, after freshet.Cursor, limit int, fo
 		return err
 	}
 	for follow {
-		var page web.ChangePage
-		if page, err = l.page(ctx, end, "30s"); err != nil {
+		page, err := l.page(ctx, end, 30*time.Second)
+		if err != nil {
 			return err
 		}
 		end = page.Next
@@ -95,9 +95,9 @@ func (l *changeLog) run(ctx context.Context, after freshet.Cursor, limit int, fo
 }
 
 // read returns all changes after a place, and where they end.
-func (l *changeLog) read(ctx context.Context, after freshet.Cursor) (all []web.Change, end freshet.Cursor, err error) {
+func (l *changeLog) read(ctx context.Context, after freshet.Cursor) (all []client.Change, end freshet.Cursor, err error) {
 	for {
-		page, err := l.page(ctx, after, "")
+		page, err := l.page(ctx, after, 0)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -108,19 +108,12 @@ func (l *changeLog) read(ctx context.Context, after freshet.Cursor) (all []web.C
 	}
 }
 
-func (l *changeLog) page(ctx context.Context, after freshet.Cursor, wait string) (page web.ChangePage, err error) {
-	query := cursorQuery(after, 1000)
-	if wait != "" {
-		query.Set("wait", wait)
-	}
-	if l.source != "" {
-		query.Set("source", string(l.source))
-	}
-	return page, l.get(ctx, "/changes", query, &page)
+func (l *changeLog) page(ctx context.Context, after freshet.Cursor, wait time.Duration) (client.ChangePage, error) {
+	return l.Changes(ctx, client.ChangeQuery{After: after, Source: l.source, Limit: 1000, Wait: wait})
 }
 
 // print prints changes, with what changed if that was asked for.
-func (l *changeLog) print(ctx context.Context, changes []web.Change) error {
+func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 	for _, c := range changes {
 		if l.json {
 			if err := l.printLine(c); err != nil {
@@ -132,8 +125,7 @@ func (l *changeLog) print(ctx context.Context, changes []web.Change) error {
 		if !l.diff {
 			continue
 		}
-		query := url.Values{"from": {strconv.Itoa(c.Number - 1)}, "to": {strconv.Itoa(c.Number)}, "format": {"unified"}}
-		text, err := l.text(ctx, sourcePath(c.Source, "diff"), query)
+		text, err := l.UnifiedDiff(ctx, c.Source, c.Number-1, c.Number)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 			fmt.Fprintln(l.out, "  (the versions are no longer kept)")

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/client"
 	"freshet/content"
-	"freshet/deliver"
 	"freshet/sqlite"
 	"freshet/synth"
 )
@@ -155,13 +155,13 @@ func (c *crashChecks) checkTold(t *testing.T, changes []freshet.Change) {
 		if !ok {
 			t.Errorf("the change %s never reached the webhook", ch.ID())
 		}
-		var streamed deliver.Event
+		var streamed client.Event
 		if data, ok := c.stream.data[ch.Cursor]; !ok {
 			t.Errorf("the change %s at %d never reached the stream", ch.ID(), ch.Cursor)
 		} else if err := json.Unmarshal(data, &streamed); err != nil {
 			t.Errorf("the event %d cannot be read: %v", ch.Cursor, err)
 		}
-		for _, e := range []deliver.Event{hooked, streamed} {
+		for _, e := range []client.Event{hooked, streamed} {
 			if e.ID != ch.ID() || e.Data.Cursor != ch.Cursor || e.Data.From != ch.From.String() || e.Data.To != ch.To.String() || e.Data.Summary != ch.Summary {
 				t.Errorf("the change %s was told as %+v", ch.ID(), e)
 			}

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"freshet/client"
 	"freshet/sched"
 	"freshet/synth"
-	"freshet/web"
 )
 
 // What the daemon of the campaign is allowed. The stretch is short so that many
@@ -199,7 +199,7 @@ func (r *crashRig) settle(t *testing.T) {
 	}
 }
 
-func (r *crashRig) status(t *testing.T, base string) (s web.Status) {
+func (r *crashRig) status(t *testing.T, base string) (s client.Status) {
 	t.Helper()
 	resp, err := http.Get(base + "/api/v1/status")
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet"
+	"freshet/client"
 	"freshet/deliver"
-	"freshet/web"
 )
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -34,14 +34,14 @@ type hookWitness struct {
 	server *httptest.Server
 
 	mu                            sync.Mutex
-	bodies                        map[string][]byte        // by webhook-id
-	events                        map[string]deliver.Event // by the id of the change
+	bodies                        map[string][]byte       // by webhook-id
+	events                        map[string]client.Event // by the id of the change
 	refused                       map[string]bool
 	deliveries, repeats, refusals int
 }
 
 func newHookWitness(t *testing.T) *hookWitness {
-	w := &hookWitness{bodies: map[string][]byte{}, events: map[string]deliver.Event{}, refused: map[string]bool{}}
+	w := &hookWitness{bodies: map[string][]byte{}, events: map[string]client.Event{}, refused: map[string]bool{}}
 	verify, err := webhooks.NewWebhook(hookSecret)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func (w *hookWitness) receive(id string, body []byte) error {
 		}
 		return nil
 	}
-	var e deliver.Event
+	var e client.Event
 	if err := json.Unmarshal(body, &e); err != nil {
 		return fmt.Errorf("the delivery %s is no event: %w", id, err)
 	}
@@ -275,7 +275,7 @@ func (w *ackWitness) read(ctx context.Context, base string, id freshet.SourceID)
 	}
 	defer resp.Body.Close()
 	var list struct {
-		Items []web.Version `json:"items"`
+		Items []client.Version `json:"items"`
 	}
 	if json.NewDecoder(resp.Body).Decode(&list) != nil {
 		return

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"freshet/client"
+
 	"github.com/spf13/cobra"
 
 	"freshet"
@@ -29,19 +31,19 @@ begins anew: it is a version, but no change.`,
 	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		patch := f.fields()
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		edit := f.edit()
 		if cmd.Flags().Changed("url") {
-			patch["url"] = url
+			edit.URL = &url
 		}
-		if len(patch) == 0 {
+		if edit == (client.SourceEdit{}) {
 			return freshet.WithHint(usagef("edit: nothing to change"), "say what, such as --name or --css; freshet edit --help lists all")
 		}
-		s, err := c.source(ctx, args[0])
+		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		if err := c.edit(ctx, &s, patch); err != nil {
+		if s, err = c.Edit(ctx, s.ID, edit); err != nil {
 			return fmt.Errorf("edit %s: %w", args[0], err)
 		}
 		p.warnOfFile(s)

@@ -3,17 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"freshet/client"
 
-	"freshet"
-	"freshet/web"
+	"github.com/spf13/cobra"
 )
 
 func (p *program) history() *cobra.Command {
@@ -28,12 +23,12 @@ func (p *program) history() *cobra.Command {
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many; 0 means all")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		s, err := c.source(ctx, args[0])
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		found, err := c.versions(ctx, s.ID, limit)
+		found, err := c.Versions(ctx, s.ID, limit)
 		if err != nil {
 			return err
 		}
@@ -48,28 +43,7 @@ func (p *program) history() *cobra.Command {
 	}), 1)
 }
 
-// versions returns the newest versions of a source; a limit of 0 means all.
-func (c *client) versions(ctx context.Context, id freshet.SourceID, limit int) ([]web.Version, error) {
-	found, query := []web.Version{}, url.Values{}
-	for {
-		page := 1000
-		if limit > 0 {
-			page = min(page, limit-len(found))
-		}
-		query.Set("limit", strconv.Itoa(page))
-		var got web.VersionPage
-		if err := c.get(ctx, sourcePath(id, "versions"), query, &got); err != nil {
-			return nil, err
-		}
-		found = append(found, got.Items...)
-		if got.Next == nil || len(found) == limit {
-			return found, nil
-		}
-		query.Set("before", strconv.Itoa(*got.Next))
-	}
-}
-
-func (p *program) printVersions(found []web.Version) error {
+func (p *program) printVersions(found []client.Version) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	t := table{head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"}}
 	for _, v := range found {
@@ -92,46 +66,33 @@ lists them.`,
 		Args:    takes(1, 3),
 	}
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		query := url.Values{}
-		for i, name := range []string{"from", "to"} {
-			if len(args) > i+1 {
-				if n, err := strconv.Atoi(args[i+1]); err != nil || n < 1 {
-					return usagef("diff: %q is not the number of a version", args[i+1])
-				}
-				query.Set(name, args[i+1])
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		var between [2]int // zero means that the API chooses
+		for i, arg := range args[1:] {
+			n, err := strconv.Atoi(arg)
+			if err != nil || n < 1 {
+				return usagef("diff: %q is not the number of a version", arg)
 			}
+			between[i] = n
 		}
-		s, err := c.source(ctx, args[0])
+		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			var d web.Diff
-			if err := c.get(ctx, sourcePath(s.ID, "diff"), query, &d); err != nil {
+			d, err := c.Diff(ctx, s.ID, between[0], between[1])
+			if err != nil {
 				return err
 			}
 			return p.printJSON(d)
 		}
-		query.Set("format", "unified")
-		text, err := c.text(ctx, sourcePath(s.ID, "diff"), query)
+		text, err := c.UnifiedDiff(ctx, s.ID, between[0], between[1])
 		if err != nil {
 			return err
 		}
 		p.printUnified(text)
 		return nil
 	}), 1)
-}
-
-// text returns an answer as it is.
-func (c *client) text(ctx context.Context, path string, query url.Values) (string, error) {
-	resp, err := c.send(ctx, http.MethodGet, path, query, nil)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return string(text), err
 }
 
 func (p *program) cat() *cobra.Command {
@@ -148,29 +109,31 @@ the bytes are as they were stored.`,
 		Args:    takes(1, 2),
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the response body instead of the text")
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		number := "latest"
-		if len(args) > 1 {
-			if number = args[1]; number != "latest" && strings.Trim(number, "0123456789") != "" {
-				return usagef("cat: %q is not the number of a version", number)
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		number := 0 // the newest
+		if len(args) > 1 && args[1] != "latest" {
+			n, err := strconv.Atoi(args[1])
+			if err != nil || n < 1 {
+				return usagef("cat: %q is not the number of a version", args[1])
 			}
+			number = n
 		}
-		s, err := c.source(ctx, args[0])
+		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		what := "text"
+		read := c.Text
 		if raw {
-			what = "raw"
+			read = c.Raw
 		}
-		text, err := c.text(ctx, sourcePath(s.ID, "versions", number, what), nil)
+		text, err := read(ctx, s.ID, number)
 		if err != nil {
 			return err
 		}
 		if isTerminal(p.out) {
-			text = harmlessLines(text)
+			text = []byte(harmlessLines(string(text)))
 		}
-		_, err = io.WriteString(p.out, text)
+		_, err = p.out.Write(text)
 		return err
 	}), 1)
 }

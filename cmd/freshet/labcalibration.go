@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"freshet"
+	"freshet/client"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/plot"
@@ -46,11 +47,11 @@ func (c *calibration) look(page, instant int, _ bool) { c.polled[page] = instant
 
 // calibrationFigures are how honest a learner was.
 type calibrationFigures struct {
-	web.Calibration
-	Share     web.Estimate `json:"share"`      // of changes that the learner takes to be captured
-	TrueShare float64      `json:"true_share"` // that was, of those before the last poll of each page
-	Delay     float64      `json:"delay_instants"`
-	TrueDelay float64      `json:"true_delay_instants"`
+	client.Calibration
+	Share     client.Estimate `json:"share"`      // of changes that the learner takes to be captured
+	TrueShare float64         `json:"true_share"` // that was, of those before the last poll of each page
+	Delay     float64         `json:"delay_instants"`
+	TrueDelay float64         `json:"true_delay_instants"`
 }
 
 // figures returns how honest the learner was about a replay.
@@ -68,7 +69,7 @@ func (c *calibration) figures(s lab.Score) *calibrationFigures {
 	said := learn.Share(all)
 	return &calibrationFigures{
 		Calibration: web.CalibrationOf(c.learner.Reliability()),
-		Share:       web.Estimate{Mean: said.Mean, Low: said.Low, High: said.High},
+		Share:       client.Estimate{Mean: said.Mean, Low: said.Low, High: said.High},
 		TrueShare:   share(float64(s.Captured), float64(settled)),
 		Delay:       float64(all.MeanDelay()) / float64(c.trace.grid.Instant),
 		TrueDelay:   s.MeanDelay,

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"freshet/client"
 
-	"freshet/web"
+	"github.com/spf13/cobra"
 )
 
 func (p *program) list() *cobra.Command {
@@ -27,20 +26,17 @@ that have it in their id, name or URL.`,
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "only sources with this tag")
 	jsonFlag(cmd, &asJSON)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		query := url.Values{}
-		if tag != "" {
-			query.Set("tag", tag)
-		}
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		query := client.SourceQuery{Tag: tag}
 		if len(args) > 0 {
-			query.Set("q", args[0])
+			query.Text = args[0]
 		}
-		found, err := c.sources(ctx, query)
+		found, err := c.Sources(ctx, query)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return p.printJSON(append([]web.Source{}, found...))
+			return p.printJSON(append([]client.Source{}, found...))
 		}
 		if len(found) == 0 {
 			fmt.Fprintln(p.err, "no sources; add one with freshet add URL")
@@ -50,7 +46,7 @@ that have it in their id, name or URL.`,
 	})
 }
 
-func (p *program) printSources(found []web.Source) error {
+func (p *program) printSources(found []client.Source) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	t := table{head: []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "STATE"}}
 	for _, s := range found {
@@ -62,7 +58,7 @@ func (p *program) printSources(found []web.Source) error {
 }
 
 // stateOf says in a word or two how a source is doing, and in which colour.
-func stateOf(s web.Source, paint palette) (string, func(string) string) {
+func stateOf(s client.Source, paint palette) (string, func(string) string) {
 	st := s.Standing
 	switch {
 	case s.Paused:

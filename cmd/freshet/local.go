@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -16,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/fetch"
+	"freshet/client"
 	"freshet/web"
 )
 
@@ -30,10 +27,10 @@ const impatience = time.Second
 
 // clientVerb makes cmd a verb that calls the API. If polls is set and there is
 // no daemon, polls can be asked for all the same.
-func (p *program) clientVerb(cmd *cobra.Command, polls bool, run func(ctx context.Context, c *client, args []string) error) *cobra.Command {
+func (p *program) clientVerb(cmd *cobra.Command, polls bool, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	cmd.Flags().String("server", "", "URL of the daemon [FRESHET_SERVER]; otherwise the one that holds the data directory, or none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		c, err := p.client(cmd, polls)
+		c, err := p.connect(cmd, polls)
 		if err != nil {
 			return err
 		}
@@ -43,9 +40,9 @@ func (p *program) clientVerb(cmd *cobra.Command, polls bool, run func(ctx contex
 	return cmd
 }
 
-// client returns a client of the daemon that was named, or of the one that
+// connect returns a connection to the daemon that was named, or of the one that
 // holds the data directory, or else of this process.
-func (p *program) client(cmd *cobra.Command, polls bool) (*client, error) {
+func (p *program) connect(cmd *cobra.Command, polls bool) (*connection, error) {
 	if server := cmp.Or(cmd.Flag("server").Value.String(), p.env("FRESHET_SERVER")); server != "" {
 		u, err := url.Parse(server)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -61,35 +58,14 @@ func (p *program) client(cmd *cobra.Command, polls bool) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for a daemon: %w", err)
 	}
-	if c := remote(a.url); a.url != "" && c.answers(cmd.Context(), a.instance) {
-		return c, nil
+	if a.url != "" && a.answers(cmd.Context()) {
+		return remote(a.url), nil
 	}
 	return here(cmd.Context(), s, polls)
 }
 
-// remote returns a client of the daemon at a URL.
-func remote(base string) *client {
-	return &client{base: base, do: fetch.Trusted(patience).Do, close: func() error { return nil }}
-}
-
-// answers reports whether the daemon that wrote its address is still there.
-func (c *client) answers(ctx context.Context, instance string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/healthz", nil)
-	if err != nil {
-		return false
-	}
-	resp, err := c.do(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.Header.Get(instanceHeader) == instance
-}
-
-// here returns a client of an API over the data directory in this process.
-func here(ctx context.Context, s settings, polls bool) (*client, error) {
+// here returns a connection to an API over the data directory in this process.
+func here(ctx context.Context, s settings, polls bool) (*connection, error) {
 	n, err := openNode(ctx, nodeConfig{settings: s, policy: never{}, unbound: polls, grace: impatience})
 	if err != nil {
 		return nil, err
@@ -106,43 +82,12 @@ func here(ctx context.Context, s settings, polls bool) (*client, error) {
 	handler := web.New(web.Config{
 		Store: n.store, Daemon: n.daemon, Check: s.fetch.CheckURL, Version: thisBuild().Version,
 	})
-	return &client{
-		base:  "http://localhost",
-		local: true,
-		do:    func(req *http.Request) (*http.Response, error) { return answer(handler, req) },
-		close: closeAll,
+	return &connection{
+		Client: client.New("http://localhost", client.InProcess(handler)),
+		local:  true,
+		close:  closeAll,
 	}, nil
 }
-
-// answer has a handler answer a request without a network between them.
-func answer(h http.Handler, req *http.Request) (*http.Response, error) {
-	if req.Body == nil {
-		req.Body = http.NoBody
-	}
-	req.RemoteAddr, req.RequestURI = "127.0.0.1:0", req.URL.RequestURI()
-	w := &written{header: http.Header{}, status: http.StatusOK}
-	h.ServeHTTP(w, req)
-	return &http.Response{
-		StatusCode: w.status, Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
-		Header: w.header, Body: io.NopCloser(&w.body), Request: req,
-	}, nil
-}
-
-// written is an answer in memory.
-type written struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-// Header implements [http.ResponseWriter].
-func (w *written) Header() http.Header { return w.header }
-
-// WriteHeader implements [http.ResponseWriter].
-func (w *written) WriteHeader(status int) { w.status = status }
-
-// Write implements [http.ResponseWriter].
-func (w *written) Write(p []byte) (int, error) { return w.body.Write(p) }
 
 // An unboundStore is a store whose sources need not be polled however long ago
 // they were: a daemon over it polls only what it is asked to.

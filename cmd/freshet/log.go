@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"freshet/client"
+
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/web"
 )
 
 // errNobodyPolls is what following comes to without a daemon.
@@ -33,13 +33,13 @@ is on a line of its own.`,
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
 	cmd.Flags().BoolVar(&failed, "failed", false, "only polls that failed")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		l := pollLog{program: p, client: c, failed: failed, json: asJSON, urls: map[freshet.SourceID]string{}}
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		l := pollLog{program: p, connection: c, failed: failed, json: asJSON, urls: map[freshet.SourceID]string{}}
 		if follow && c.local {
 			return errNobodyPolls
 		}
 		if len(args) > 0 {
-			s, err := c.source(ctx, args[0])
+			s, err := c.find(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ is on a line of its own.`,
 // A pollLog prints outcomes of polls.
 type pollLog struct {
 	*program
-	*client
+	*connection
 	source freshet.SourceID // "" means all
 	failed bool
 	json   bool
@@ -65,8 +65,8 @@ type pollLog struct {
 
 // past prints the last outcomes and returns where the log ends.
 func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err error) {
-	var newest web.OutcomePage
-	if err := l.get(ctx, "/outcomes", url.Values{"newest": {"true"}, "limit": {"1"}}, &newest); err != nil || len(newest.Items) == 0 {
+	newest, err := l.Outcomes(ctx, client.OutcomeQuery{Newest: true, Limit: 1})
+	if err != nil || len(newest.Items) == 0 {
 		return 0, err
 	}
 	end = newest.Items[0].Cursor
@@ -80,10 +80,10 @@ func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err 
 }
 
 // last returns the last outcomes that are wanted, the newest first.
-func (l *pollLog) last(ctx context.Context, limit int) (found []web.Outcome, err error) {
-	query := url.Values{"limit": {strconv.Itoa(min(1000, max(1, limit)))}}
+func (l *pollLog) last(ctx context.Context, limit int) (found []client.Outcome, err error) {
+	var before freshet.Cursor
 	for len(found) < limit {
-		items, older, err := l.older(ctx, query)
+		items, older, err := l.older(ctx, before, min(1000, limit))
 		if err != nil {
 			return nil, err
 		}
@@ -91,30 +91,28 @@ func (l *pollLog) last(ctx context.Context, limit int) (found []web.Outcome, err
 		if older == 0 {
 			break
 		}
-		query.Set("before", fmt.Sprint(older))
+		before = older
 	}
 	return found[:min(limit, len(found))], nil
 }
 
 // older returns a page of the log, the newest first, and where to go on; zero
 // at its beginning.
-func (l *pollLog) older(ctx context.Context, query url.Values) ([]web.Outcome, freshet.Cursor, error) {
+func (l *pollLog) older(ctx context.Context, before freshet.Cursor, limit int) ([]client.Outcome, freshet.Cursor, error) {
 	if l.source == "" {
-		query.Set("newest", "true")
-		var page web.OutcomePage
-		err := l.get(ctx, "/outcomes", query, &page)
+		page, err := l.Outcomes(ctx, client.OutcomeQuery{Newest: true, Before: before, Limit: limit})
 		return page.Items, page.Next, err
 	}
-	var page web.OutcomeHistory
-	if err := l.get(ctx, sourcePath(l.source, "outcomes"), query, &page); err != nil || page.Next == nil {
+	page, err := l.SourceOutcomes(ctx, l.source, before, limit)
+	if err != nil || page.Next == nil {
 		return page.Items, 0, err
 	}
 	return page.Items, *page.Next, nil
 }
 
 // wanted drops the outcomes that were not asked for.
-func (l *pollLog) wanted(found []web.Outcome) []web.Outcome {
-	return slices.DeleteFunc(found, func(o web.Outcome) bool {
+func (l *pollLog) wanted(found []client.Outcome) []client.Outcome {
+	return slices.DeleteFunc(found, func(o client.Outcome) bool {
 		return l.failed && o.Result != freshet.Failed.String() || l.source != "" && o.Source != l.source
 	})
 }
@@ -124,8 +122,8 @@ func (l *pollLog) follow(ctx context.Context, after freshet.Cursor) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
-		var page web.OutcomePage
-		if err := l.get(ctx, "/outcomes", cursorQuery(after, 1000), &page); err != nil {
+		page, err := l.Outcomes(ctx, client.OutcomeQuery{After: after, Limit: 1000})
+		if err != nil {
 			return unlessDone(ctx, err)
 		}
 		after = page.Next
@@ -143,7 +141,7 @@ func (l *pollLog) follow(ctx context.Context, after freshet.Cursor) error {
 }
 
 // print prints one outcome.
-func (l *pollLog) print(ctx context.Context, o web.Outcome) error {
+func (l *pollLog) print(ctx context.Context, o client.Outcome) error {
 	if l.json {
 		return l.printLine(o)
 	}
@@ -167,17 +165,12 @@ func (l *pollLog) print(ctx context.Context, o web.Outcome) error {
 func (l *pollLog) url(ctx context.Context, id freshet.SourceID) string {
 	known, ok := l.urls[id]
 	if !ok {
-		var s web.Source
-		if l.get(ctx, sourcePath(id), nil, &s) == nil {
+		if s, err := l.Source(ctx, id); err == nil {
 			known = s.URL
 		}
 		l.urls[id] = known
 	}
 	return known
-}
-
-func cursorQuery(after freshet.Cursor, limit int) url.Values {
-	return url.Values{"after": {fmt.Sprint(after)}, "limit": {strconv.Itoa(limit)}}
 }
 
 // unlessDone returns err, or nil if all that happened is that we were asked to

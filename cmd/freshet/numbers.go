@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 
-	"github.com/spf13/cobra"
+	"freshet/client"
 
-	"freshet/web"
+	"github.com/spf13/cobra"
 )
 
 // A numbering is one run of the verb "numbers".
@@ -49,19 +48,13 @@ func (p *program) numbers() *cobra.Command {
 	flags.IntVar(&n.limit, "limit", 100, "show at most so many tags, hosts or sources")
 	flags.BoolVar(&n.calibration, "calibration", false, "show how far the chances said of polls came true")
 	jsonFlag(cmd, &n.json)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, _ []string) error { return n.run(ctx, c) })
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
 }
 
 // run asks, and shows the answer.
-func (n *numbering) run(ctx context.Context, c *client) error {
-	q := url.Values{"limit": {strconv.Itoa(n.limit)}}
-	for name, value := range map[string]string{"by": n.by, "tag": n.tag, "host": n.host} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	var answer web.Numbers
-	if err := c.get(ctx, "/numbers", q, &answer); err != nil {
+func (n *numbering) run(ctx context.Context, c *connection) error {
+	answer, err := c.Numbers(ctx, client.NumbersQuery{By: n.by, Tag: n.tag, Host: n.host, Limit: n.limit})
+	if err != nil {
 		return err
 	}
 	if n.json {
@@ -71,7 +64,7 @@ func (n *numbering) run(ctx context.Context, c *client) error {
 }
 
 // show prints an answer for people.
-func (n *numbering) show(a web.Numbers) error {
+func (n *numbering) show(a client.Numbers) error {
 	paint := palette(n.colours(n.out))
 	say := func(format string, args ...any) { fmt.Fprintf(n.out, format+"\n", args...) }
 	switch {
@@ -104,7 +97,7 @@ func (n *numbering) show(a web.Numbers) error {
 }
 
 // capturedInWords says what was captured.
-func capturedInWords(c web.Captured) string {
+func capturedInWords(c client.Captured) string {
 	if c.Happened < 0.5 {
 		return "no change has been seen yet"
 	}
@@ -112,7 +105,7 @@ func capturedInWords(c web.Captured) string {
 }
 
 // missedInWords says what was missed.
-func missedInWords(c web.Captured) string {
+func missedInWords(c client.Captured) string {
 	whole := func(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
 	if c.Polls == 0 {
 		return "no source has been polled again since its first look"
@@ -125,7 +118,7 @@ func missedInWords(c web.Captured) string {
 }
 
 // sourcesInWords says how many sources that is about.
-func sourcesInWords(c web.Captured) string {
+func sourcesInWords(c client.Captured) string {
 	words := counted(c.Sources, "source")
 	if c.Unseen > 0 {
 		words += fmt.Sprintf(", of which %d not seen yet", c.Unseen)
@@ -141,7 +134,7 @@ func few(n float64) string {
 	return rough(math.Round(n))
 }
 
-func (n *numbering) showGroups(a web.Numbers, paint palette) error {
+func (n *numbering) showGroups(a client.Numbers, paint palette) error {
 	if len(a.Groups) == 0 {
 		return nil
 	}
@@ -173,7 +166,7 @@ func (n *numbering) showGroups(a web.Numbers, paint palette) error {
 	return nil
 }
 
-func (n *numbering) showCalibration(c web.Calibration, paint palette) error {
+func (n *numbering) showCalibration(c client.Calibration, paint palette) error {
 	if !n.calibration {
 		return nil
 	}
@@ -186,7 +179,7 @@ func (n *numbering) showCalibration(c web.Calibration, paint palette) error {
 }
 
 // calibrationTable lines up what was said of polls and what they found.
-func calibrationTable(c web.Calibration) *table {
+func calibrationTable(c client.Calibration) *table {
 	t := &table{head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
 	for _, bin := range c.Bins {
 		t.add(plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), plain(number(bin.Polls)),

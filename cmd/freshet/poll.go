@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"time"
+
+	"freshet/client"
 
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/web"
 )
 
 // pollPatience is how long to wait for a poll if nothing else is said. The
@@ -32,13 +31,13 @@ A poll that fails gives exit code 1.`,
 	cmd.Flags().Var(&wait, "wait", "for the outcome; 0 only asks for the poll")
 	jsonFlag(cmd, &asJSON)
 	optionFlags(cmd.Flags(), "allow-cidr")
-	return p.completed(p.clientVerb(cmd, true, func(ctx context.Context, c *client, args []string) error {
-		return c.forEach(ctx, args, func(s web.Source) error {
+	return p.completed(p.clientVerb(cmd, true, func(ctx context.Context, c *connection, args []string) error {
+		return c.forEach(ctx, args, func(s client.Source) error {
 			patience := time.Duration(wait)
 			if c.local { // there is nobody to make the poll later
 				patience = max(patience, pollPatience)
 			}
-			answer, err := c.poll(ctx, s.ID, patience)
+			answer, err := c.Poll(ctx, s.ID, patience)
 			if err != nil {
 				return err
 			}
@@ -52,14 +51,8 @@ A poll that fails gives exit code 1.`,
 	}), -1)
 }
 
-// poll asks for a poll of a source and waits for its outcome.
-func (c *client) poll(ctx context.Context, id freshet.SourceID, wait time.Duration) (a web.PollAnswer, err error) {
-	err = c.call(ctx, http.MethodPost, sourcePath(id, "poll"), url.Values{"wait": {wait.String()}}, nil, &a)
-	return a, err
-}
-
 // printPoll says for people what a poll found.
-func (p *program) printPoll(s web.Source, a web.PollAnswer) {
+func (p *program) printPoll(s client.Source, a client.PollAnswer) {
 	paint := palette(p.colours(p.out))
 	o := a.Outcome
 	switch {
@@ -74,7 +67,7 @@ func (p *program) printPoll(s web.Source, a web.PollAnswer) {
 }
 
 // failure returns why a poll failed, if it did.
-func failure(a web.PollAnswer) error {
+func failure(a client.PollAnswer) error {
 	if a.Outcome == nil || a.Outcome.Result != freshet.Failed.String() {
 		return nil
 	}

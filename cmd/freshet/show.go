@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"freshet/client"
+
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/web"
 )
 
 func (p *program) show() *cobra.Command {
@@ -23,8 +24,8 @@ by its id, its name or its URL.`,
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		s, err := c.source(ctx, args[0])
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ by its id, its name or its URL.`,
 	}), 1)
 }
 
-func (p *program) printSource(s web.Source, next string) error {
+func (p *program) printSource(s client.Source, next string) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	line := func(name, value string) {
 		if value != "" && value != "0s" && value != "0" {
@@ -98,7 +99,7 @@ func (p *program) printSource(s web.Source, next string) error {
 }
 
 // keepInWords says how much history is kept.
-func keepInWords(k web.Keep) string {
+func keepInWords(k client.Keep) string {
 	var bounds []string
 	if k.Age > 0 {
 		bounds = append(bounds, freshet.FormatDuration(time.Duration(k.Age)))

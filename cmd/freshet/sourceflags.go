@@ -1,95 +1,88 @@
 package main
 
 import (
-	"strings"
 	"time"
+
+	"freshet/client"
 
 	"github.com/spf13/pflag"
 
 	"freshet"
 )
 
-// recipeFlags say which part of a page counts. The kind goes to a string,
-// because it is checked together with the rest.
-func recipeFlags(flags *pflag.FlagSet, r *freshet.Recipe, kind *string) {
-	flags.StringVar(&r.CSS, "css", "", "compare only what this CSS selector selects")
-	flags.StringVar(&r.JSONPath, "jsonpath", "", "compare only what this JSONPath selects, such as $.items[*].price")
-	flags.StringVar(kind, "kind", "", "read the response as html, json, feed or text, whatever it says it is")
+// recipeFlags say which part of a page counts.
+func recipeFlags(flags *pflag.FlagSet, css, jsonpath *string, kind *freshet.Kind) {
+	flags.StringVar(css, "css", "", "compare only what this CSS selector selects")
+	flags.StringVar(jsonpath, "jsonpath", "", "compare only what this JSONPath selects, such as $.items[*].price")
+	flags.StringVar((*string)(kind), "kind", "", "read the response as html, json, feed or text, whatever it says it is")
 }
 
 // sourceFlags are what add and edit can say of a source.
 type sourceFlags struct {
-	set           *pflag.FlagSet
-	name          string
-	tags          []string
-	recipe        freshet.Recipe
-	kind          string
-	weight        float64
-	life, urgency string
-	cost          float64
-	level         string
-
-	minGap, maxGap, keepAge lengthFlag
-	keepVersions            int
-	keepBytes               sizeFlag
+	set    *pflag.FlagSet
+	source client.NewSource
 }
 
 func (f *sourceFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.name, "name", "", "name for people")
-	set.StringArrayVar(&f.tags, "tag", nil, "tag; can be repeated")
-	recipeFlags(set, &f.recipe, &f.kind)
-	set.Float64Var(&f.weight, "weight", 0, "importance next to other sources; 1 is normal")
-	set.StringVar(&f.life, "life", "", "how long a change can be captured: overwrite, append, window:W or last:Z")
-	set.StringVar(&f.urgency, "urgency", "", "how its worth falls with the delay: uniform, exp:R, window:W, ...")
-	set.Float64Var(&f.cost, "cost", 0, "of a poll, next to other sources; 1 is normal")
-	set.Var(&f.minGap, "min-gap", "never poll sooner than this after the last poll")
-	set.Var(&f.maxGap, "max-gap", "poll at least this often, as far as budget and host allow")
-	set.StringVar(&f.level, "level", "", "how soon changes are wanted, such as '90% within 10m'; freshet budget shows its cost")
-	set.Var(&f.keepAge, "keep-age", "drop versions superseded longer ago than this")
-	set.IntVar(&f.keepVersions, "keep-versions", 0, "keep at most so many versions")
-	set.Var(&f.keepBytes, "keep-bytes", "keep at most so many stored bytes")
+	s := &f.source
+	set.StringVar(&s.Name, "name", "", "name for people")
+	set.StringArrayVar(&s.Tags, "tag", nil, "tag; can be repeated")
+	recipeFlags(set, &s.Select.CSS, &s.Select.JSONPath, &s.Select.Kind)
+	set.Float64Var(&s.Weight, "weight", 0, "importance next to other sources; 1 is normal")
+	set.StringVar(&s.Life, "life", "", "how long a change can be captured: overwrite, append, window:W or last:Z")
+	set.StringVar(&s.Urgency, "urgency", "", "how its worth falls with the delay: uniform, exp:R, window:W, ...")
+	set.Float64Var(&s.Cost, "cost", 0, "of a poll, next to other sources; 1 is normal")
+	set.Var((*lengthFlag)(&s.MinGap), "min-gap", "never poll sooner than this after the last poll")
+	set.Var((*lengthFlag)(&s.MaxGap), "max-gap", "poll at least this often, as far as budget and host allow")
+	set.StringVar(&s.Level, "level", "", "how soon changes are wanted, such as '90% within 10m'; freshet budget shows its cost")
+	set.Var((*lengthFlag)(&s.Keep.Age), "keep-age", "drop versions superseded longer ago than this")
+	set.IntVar(&s.Keep.Versions, "keep-versions", 0, "keep at most so many versions")
+	set.Var((*sizeFlag)(&s.Keep.Bytes), "keep-bytes", "keep at most so many stored bytes")
 }
 
-// fields returns what the flags say, in the words of the API.
-func (f *sourceFlags) fields() map[string]any {
-	fields, sel, keep := map[string]any{}, map[string]any{}, map[string]any{}
-	put := func(into map[string]any, flag string, value any) {
-		if f.set.Changed(flag) {
-			name := strings.ReplaceAll(strings.TrimPrefix(flag, "keep-"), "-", "_")
-			into[name] = value
-		}
+// described returns what the flags say of a source to be added.
+func (f *sourceFlags) described() client.NewSource {
+	s := f.source
+	s.Tags = f.tags()
+	if s.Select.Kind == "auto" {
+		s.Select.Kind = ""
 	}
-	put(fields, "name", f.name)
-	put(fields, "weight", f.weight)
-	put(fields, "life", f.life)
-	put(fields, "urgency", f.urgency)
-	put(fields, "cost", f.cost)
-	put(fields, "min-gap", f.minGap.String())
-	put(fields, "max-gap", f.maxGap.String())
-	put(fields, "level", f.level)
-	put(sel, "css", f.recipe.CSS)
-	put(sel, "jsonpath", f.recipe.JSONPath)
-	put(sel, "kind", strings.TrimPrefix(f.kind, "auto"))
-	put(keep, "keep-age", f.keepAge.String())
-	put(keep, "keep-versions", f.keepVersions)
-	put(keep, "keep-bytes", int64(f.keepBytes))
-	if f.set.Changed("tag") {
-		fields["tags"] = f.tidyTags()
-	}
-	if len(sel) > 0 {
-		fields["select"] = sel
-	}
-	if len(keep) > 0 {
-		fields["keep"] = keep
-	}
-	return fields
+	return s
 }
 
-// tidyTags returns the tags given; a lone empty one means none.
-func (f *sourceFlags) tidyTags() []string {
+// edit returns what the flags say of a source that is there. Only a flag that
+// was given changes something.
+func (f *sourceFlags) edit() client.SourceEdit {
+	s := f.described()
+	e := client.SourceEdit{
+		Name: given(f.set, "name", s.Name), Tags: given(f.set, "tag", s.Tags),
+		Weight: given(f.set, "weight", s.Weight), Life: given(f.set, "life", s.Life), Urgency: given(f.set, "urgency", s.Urgency), Cost: given(f.set, "cost", s.Cost),
+		MinGap: given(f.set, "min-gap", s.MinGap), MaxGap: given(f.set, "max-gap", s.MaxGap), Level: given(f.set, "level", s.Level),
+	}
+	sel := client.SelectEdit{CSS: given(f.set, "css", s.Select.CSS), JSONPath: given(f.set, "jsonpath", s.Select.JSONPath), Kind: given(f.set, "kind", s.Select.Kind)}
+	if sel != (client.SelectEdit{}) {
+		e.Select = &sel
+	}
+	keep := client.KeepEdit{Age: given(f.set, "keep-age", s.Keep.Age), Versions: given(f.set, "keep-versions", s.Keep.Versions), Bytes: given(f.set, "keep-bytes", s.Keep.Bytes)}
+	if keep != (client.KeepEdit{}) {
+		e.Keep = &keep
+	}
+	return e
+}
+
+// given returns the value of a flag that was given; nil if it was not.
+func given[T any](set *pflag.FlagSet, flag string, value T) *T {
+	if !set.Changed(flag) {
+		return nil
+	}
+	return &value
+}
+
+// tags returns the tags given; a lone empty one means none.
+func (f *sourceFlags) tags() []string {
 	tags := []string{}
-	for _, t := range f.tags {
+	for _, t := range f.source.Tags {
 		tags = append(tags, splitList(t)...)
 	}
 	return tidyTags(tags)

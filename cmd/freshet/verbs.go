@@ -2,35 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
+
+	"freshet/client"
 
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/web"
 )
 
-// forEach runs do for each source named, goes on after a failure, and returns
-// all failures.
-func (c *client) forEach(ctx context.Context, named []string, do func(web.Source) error) error {
-	var faults []error
-	for _, name := range named {
-		s, err := c.source(ctx, name)
-		if err == nil {
-			err = do(s)
-		}
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
-	return errors.Join(faults...)
-}
-
 // label names a source for people.
-func label(s web.Source) string {
+func label(s client.Source) string {
 	if s.Name != "" {
 		return fmt.Sprintf("%s (%s)", s.ID, harmless(s.Name))
 	}
@@ -43,16 +25,16 @@ func (p *program) completed(cmd *cobra.Command, most int) *cobra.Command {
 		if most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := p.client(cmd, false)
+		c, err := p.connect(cmd, false)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		defer c.close()
-		found, err := c.sources(cmd.Context(), url.Values{"q": {begun}, "limit": {"50"}})
+		found, err := c.Sources(cmd.Context(), client.SourceQuery{Text: begun})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		return each(found, func(s web.Source) string { return string(s.ID) + "\t" + s.URL }), cobra.ShellCompDirectiveNoFileComp
+		return each(found, func(s client.Source) string { return string(s.ID) + "\t" + s.URL }), cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
 }
@@ -82,30 +64,24 @@ func (p *program) resume() *cobra.Command {
 func (p *program) setPaused(cmd *cobra.Command, paused bool, done string) *cobra.Command {
 	var asJSON bool
 	jsonFlag(cmd, &asJSON)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		return c.forEach(ctx, args, func(s web.Source) error {
-			if err := c.edit(ctx, &s, map[string]any{"paused": paused}); err != nil {
+	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		return c.forEach(ctx, args, func(s client.Source) error {
+			s, err := c.Edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
+			if err != nil {
 				return err
 			}
 			p.warnOfFile(s)
 			if asJSON {
 				return p.printJSON(s)
 			}
-			_, err := fmt.Fprintln(p.out, done, label(s))
+			_, err = fmt.Fprintln(p.out, done, label(s))
 			return err
 		})
 	})
 }
 
-// edit changes a source and takes in how it then is.
-func (c *client) edit(ctx context.Context, s *web.Source, patch map[string]any) error {
-	path := sourcePath(s.ID)
-	*s = web.Source{}
-	return c.call(ctx, http.MethodPatch, path, nil, patch, s)
-}
-
 // warnOfFile tells that an edit of a source of the file does not last.
-func (p *program) warnOfFile(s web.Source) {
+func (p *program) warnOfFile(s client.Source) {
 	if s.Origin == freshet.FromFile {
 		fmt.Fprintf(p.err, "note: %s is listed in the configuration file; the next reload or start sets it back to what the file says\n", s.ID)
 	}
@@ -124,13 +100,9 @@ deleted for good.`,
 	}
 	cmd.Flags().BoolVar(&purge, "purge", false, "delete all history too")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		query := url.Values{}
-		if purge {
-			query.Set("purge", "true")
-		}
-		return c.forEach(ctx, args, func(s web.Source) error {
-			if err := c.call(ctx, http.MethodDelete, sourcePath(s.ID), query, nil, nil); err != nil {
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		return c.forEach(ctx, args, func(s client.Source) error {
+			if err := c.Remove(ctx, s.ID, purge); err != nil {
 				return err
 			}
 			p.warnOfFile(s)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 	"freshet/content"
 	"freshet/deliver"
 	"freshet/sched"
@@ -36,7 +37,6 @@ type watching struct {
 
 func (p *program) watch() *cobra.Command {
 	w := watching{program: p, sources: map[freshet.SourceID]freshet.Source{}}
-	var kind string
 	cmd := &cobra.Command{
 		Use:   "watch URL...",
 		Short: "Watch pages from the terminal, without a daemon",
@@ -61,7 +61,6 @@ With --json each change is a CloudEvent on a line of its own.`,
 			if w.settings, err = p.settings(cmd); err != nil {
 				return err
 			}
-			w.recipe.Kind = freshet.Kind(kind)
 			return w.run(cmd.Context(), urls)
 		},
 	}
@@ -69,7 +68,7 @@ With --json each change is a CloudEvent on a line of its own.`,
 	optionFlags(flags, "budget", "host-delay", "allow-cidr", "policy")
 	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, as far as its host allows")
 	flags.IntVarP(&w.most, "count", "n", 0, "end after so many changes")
-	recipeFlags(flags, &w.recipe, &kind)
+	recipeFlags(flags, &w.recipe.CSS, &w.recipe.JSONPath, &w.recipe.Kind)
 	jsonFlag(cmd, &w.json)
 	return cmd
 }
@@ -201,7 +200,7 @@ func (w *watching) say(format string, args ...any) {
 }
 
 // printChange prints the head of a change.
-func (p *program) printChange(c deliver.Change) {
+func (p *program) printChange(c client.Change) {
 	paint := palette(p.colours(p.out))
 	name := c.URL
 	if c.Name != "" {

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"freshet/client"
+
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/web"
 )
 
 const whyHelp = `Explain the next poll of a source: how often it changes and how likely it is to
@@ -30,12 +31,12 @@ func (p *program) why() *cobra.Command {
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *client, args []string) error {
-		s, err := c.source(ctx, args[0])
+	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		w, err := c.why(ctx, s.ID)
+		w, err := c.Why(ctx, s.ID)
 		if err != nil {
 			return err
 		}
@@ -47,20 +48,14 @@ func (p *program) why() *cobra.Command {
 	}), 1)
 }
 
-// why asks for the explanation of a source's next poll.
-func (c *client) why(ctx context.Context, id freshet.SourceID) (w web.Why, err error) {
-	err = c.get(ctx, sourcePath(id, "why"), nil, &w)
-	return w, err
-}
-
 // nextInWords says in short when a source will be polled; "" if there is nobody
 // who could tell.
-func (c *client) nextInWords(ctx context.Context, id freshet.SourceID, now time.Time) (string, error) {
+func (c *connection) nextInWords(ctx context.Context, id freshet.SourceID, now time.Time) (string, error) {
 	if c.local {
 		return "", nil
 	}
-	w, err := c.why(ctx, id)
-	if _, refused := errors.AsType[*apiError](err); refused {
+	w, err := c.Why(ctx, id)
+	if _, refused := errors.AsType[*client.Problem](err); refused {
 		return "", nil
 	}
 	if err != nil {

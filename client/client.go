@@ -1,0 +1,127 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"freshet"
+)
+
+// A Client calls the API of one daemon. It can be used by several goroutines at
+// the same time.
+type Client struct {
+	base string
+	do   func(*http.Request) (*http.Response, error)
+}
+
+// New returns a client of the daemon at a URL such as "http://127.0.0.1:8080".
+// Requests are sent with do, such as http.DefaultClient.Do. An answer can take
+// minutes, when it waits for a poll or for a change.
+func New(base string, do func(*http.Request) (*http.Response, error)) *Client {
+	return &Client{base: strings.TrimSuffix(base, "/"), do: do}
+}
+
+// get reads an answer into to.
+func (c *Client) get(ctx context.Context, path string, query url.Values, to any) error {
+	return c.call(ctx, http.MethodGet, path, query, nil, to)
+}
+
+// call makes a request with a JSON body, nil for none, and reads the answer
+// into to, nil for none.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, to any) error {
+	var payload io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		payload = bytes.NewReader(text)
+	}
+	resp, err := c.send(ctx, method, path, query, payload)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if to == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(to); err != nil {
+		return freshet.WithHint(fmt.Errorf("read the answer of %s: %w", c.base, err), "is that address a freshet of this version?")
+	}
+	return nil
+}
+
+// bytes returns an answer as it is.
+func (c *Client) bytes(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	resp, err := c.send(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	return io.ReadAll(resp.Body)
+}
+
+// send makes a request and returns an answer that is no refusal.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Response, error) {
+	where := c.base + "/api/v1" + path
+	if len(query) > 0 {
+		where += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, where, body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.do(req)
+	if err != nil {
+		if u, ok := err.(*url.Error); ok {
+			err = u.Err // the address is said already
+		}
+		return nil, fmt.Errorf("ask the daemon at %s: %w", c.base, err)
+	}
+	if resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, refusal(resp)
+}
+
+// sourcePath returns the path of a source in the API, and of what is below it.
+func sourcePath(id freshet.SourceID, below ...string) string {
+	path := "/sources/" + url.PathEscape(string(id))
+	for _, part := range below {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// A query collects the parameters that are set. What is zero is left to the
+// API's default.
+type query url.Values
+
+func (q query) text(name, value string) {
+	if value != "" {
+		q[name] = append(q[name], value)
+	}
+}
+
+func (q query) number(name string, value int64) {
+	if value != 0 {
+		q.text(name, strconv.FormatInt(value, 10))
+	}
+}
+
+func (q query) flag(name string, value bool) {
+	if value {
+		q.text(name, "true")
+	}
+}

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"freshet"
+)
+
+// A Diff is how two versions of a source differ.
+type Diff struct {
+	Source  freshet.SourceID `json:"source"`
+	From    Version          `json:"from"`
+	To      Version          `json:"to"`
+	Summary string           `json:"summary"`
+	Hunks   []Hunk           `json:"hunks"`
+	Added   int              `json:"added"`   // lines
+	Removed int              `json:"removed"` // lines
+
+	// Coarse is set if the texts are too large to compare line by line: one
+	// has replaced the other, all lines were removed and all lines added, and
+	// there are no hunks.
+	Coarse bool `json:"coarse,omitempty"`
+}
+
+// A Hunk is a run of changed lines with the unchanged lines around them. The
+// line numbers count from 1.
+type Hunk struct {
+	OldStart int    `json:"old_start"`
+	OldLines int    `json:"old_lines"`
+	NewStart int    `json:"new_start"`
+	NewLines int    `json:"new_lines"`
+	Lines    []Line `json:"lines"`
+}
+
+// A Line is a line of a diff. Old and New are its numbers in the two texts,
+// from 1; zero where it is not there.
+type Line struct {
+	Op   string `json:"op"` // " " in both texts, "-" only in the old one, "+" only in the new one
+	Old  int    `json:"old,omitempty"`
+	New  int    `json:"new,omitempty"`
+	Text string `json:"text"` // without its newline
+
+	// Unended is set if the line is the last of its text and has no newline.
+	Unended bool `json:"unended,omitempty"`
+
+	// Mark is set if the line was changed only in part.
+	Mark *Mark `json:"mark,omitempty"`
+}
+
+// A Mark is the part of a line that is different, in bytes of its text.
+type Mark struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Diff compares two versions of a source. A number of zero means the newest
+// version for to, and the one before that for from.
+func (c *Client) Diff(ctx context.Context, id freshet.SourceID, from, to int) (d Diff, err error) {
+	err = c.get(ctx, sourcePath(id, "diff"), diffQuery(from, to), &d)
+	return d, err
+}
+
+// UnifiedDiff is Diff in the format of diff -u.
+func (c *Client) UnifiedDiff(ctx context.Context, id freshet.SourceID, from, to int) (string, error) {
+	q := diffQuery(from, to)
+	q.Set("format", "unified")
+	text, err := c.bytes(ctx, sourcePath(id, "diff"), q)
+	return string(text), err
+}
+
+func diffQuery(from, to int) url.Values {
+	q := query{}
+	q.number("from", int64(from))
+	q.number("to", int64(to))
+	return url.Values(q)
+}

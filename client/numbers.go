@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// Numbers say how well sources are captured, as the API tells it.
+type Numbers struct {
+	At          time.Time   `json:"at"`
+	Budget      string      `json:"budget"`
+	BudgetUsed  float64     `json:"budget_used" doc:"Share of the present stretch of the budget that is spent"`
+	Price       float64     `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
+	All         Captured    `json:"all" doc:"All sources that were asked for, together"`
+	Groups      []Captured  `json:"groups,omitempty" doc:"By what was asked for; those that missed most come first"`
+	LeftOff     int         `json:"left_off,omitempty" doc:"Groups that there are beyond the limit"`
+	Calibration Calibration `json:"calibration" doc:"How far the chances said of polls came true, over all sources"`
+}
+
+// Captured is what became of the changes of sources, as far as can be told from
+// polls. What is a week old counts half.
+type Captured struct {
+	Name      string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
+	Sources   int      `json:"sources" doc:"That are polled"`
+	Unseen    int      `json:"unseen,omitempty" doc:"Of those, that have never been seen"`
+	Polls     float64  `json:"polls" doc:"That saw a source"`
+	Captured  float64  `json:"captured" doc:"Changes that a poll has seen"`
+	Happened  float64  `json:"happened" doc:"Changes that are thought to have happened, seen or not"`
+	Missed    Estimate `json:"missed" doc:"Changes that are thought to have come and gone unseen"`
+	Share     Estimate `json:"share" doc:"Of the changes that was captured"`
+	Delay     Duration `json:"delay" doc:"Expected between a change and its capture, on average"`
+	Freshness float64  `json:"freshness" doc:"Expected share of time in which our copy was up to date"`
+	Age       Duration `json:"age" doc:"For which our copy had been out of date, on average over time"`
+	Waiting   float64  `json:"waiting" doc:"Changes expected to have happened since each source was last seen"`
+}
+
+// Calibration says how far chances have come true.
+type Calibration struct {
+	Gap  float64          `json:"gap" doc:"Mean distance between the chance said and the share found; 0 is perfect"`
+	Bins []CalibrationBin `json:"bins" nullable:"false" doc:"By tenths of the chance said; those without a poll are left out"`
+}
+
+// A CalibrationBin is the polls that were said to have about the same chance of
+// finding a change.
+type CalibrationBin struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Polls float64 `json:"polls"`
+	Said  float64 `json:"said" doc:"Mean chance"`
+	Found float64 `json:"found" doc:"Share of the polls that found a change"`
+}
+
+// StatusNumbers are the numbers of all sources in short.
+type StatusNumbers struct {
+	Share          Estimate `json:"share" doc:"Of changes that was captured"`
+	Delay          Duration `json:"delay" doc:"Expected between a change and its capture, on average"`
+	Freshness      float64  `json:"freshness" doc:"Expected share of time in which copies were up to date"`
+	Age            Duration `json:"age" doc:"For which copies had been out of date, on average over time"`
+	Price          float64  `json:"price,omitempty" doc:"What a poll must be worth to be made; missing if not known"`
+	CalibrationGap float64  `json:"calibration_gap" doc:"Mean distance between the chance said of polls and the share found; 0 is perfect"`
+}
+
+// A NumbersQuery selects sources, and says by what to group them. Its zero value
+// means all sources, without groups.
+type NumbersQuery struct {
+	By    string // tag, host or source
+	Tag   string // only sources with this tag
+	Host  string // only sources of this host
+	Limit int    // of groups; zero means 100
+}
+
+// Numbers returns how well sources are captured.
+func (c *Client) Numbers(ctx context.Context, q NumbersQuery) (n Numbers, err error) {
+	asked := query{}
+	asked.text("by", q.By)
+	asked.text("tag", q.Tag)
+	asked.text("host", q.Host)
+	asked.number("limit", int64(q.Limit))
+	err = c.get(ctx, "/numbers", url.Values(asked), &n)
+	return n, err
+}

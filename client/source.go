@@ -1,0 +1,114 @@
+package client
+
+import (
+	"time"
+
+	"freshet"
+)
+
+// A Source is a watched source, as the API tells it.
+type Source struct {
+	ID        freshet.SourceID `json:"id"`
+	URL       string           `json:"url"`
+	Name      string           `json:"name,omitempty"`
+	Tags      []string         `json:"tags" nullable:"false"`
+	Select    Select           `json:"select"`
+	Weight    float64          `json:"weight" doc:"Importance next to other sources"`
+	Life      string           `json:"life" doc:"How long a change can be captured: overwrite, append, window:W or last:Z"`
+	Urgency   string           `json:"urgency" doc:"How its worth falls with the delay: uniform, exp:R, window:W and others"`
+	Cost      float64          `json:"cost" doc:"Of a poll, next to other sources"`
+	Paused    bool             `json:"paused"`
+	MinGap    Duration         `json:"min_gap,omitzero"`
+	MaxGap    Duration         `json:"max_gap,omitzero"`
+	Level     string           `json:"level,omitempty" doc:"How soon changes are wanted, if somebody said so, such as 90% within 10m"`
+	Keep      Keep             `json:"keep"`
+	Origin    freshet.Origin   `json:"origin" enum:"api,file" doc:"Where the source was named"`
+	CreatedAt time.Time        `json:"created_at"`
+	Host      string           `json:"host" doc:"That politeness is owed to"`
+	Standing  Standing         `json:"standing"`
+}
+
+// A Select says which part of a response counts, and how it is read.
+type Select struct {
+	CSS      string       `json:"css,omitempty" doc:"Selects elements of an HTML page"`
+	JSONPath string       `json:"jsonpath,omitempty" doc:"Selects values of a JSON document (RFC 9535)"`
+	Kind     freshet.Kind `json:"kind,omitempty" doc:"html, json, feed or text; empty means by the look of it"`
+}
+
+// A Keep bounds how much history is kept of a source. What is zero bounds
+// nothing.
+type Keep struct {
+	Age      Duration `json:"age,omitzero" doc:"Drop versions superseded longer ago than this"`
+	Versions int      `json:"versions,omitempty" minimum:"0" doc:"Keep at most this many"`
+	Bytes    int64    `json:"bytes,omitempty" minimum:"0" doc:"Keep at most this many stored bytes"`
+}
+
+// A Standing is how things stand with a source.
+type Standing struct {
+	LastAttempt time.Time  `json:"last_attempt,omitzero" doc:"When a poll was last begun"`
+	LastSeen    time.Time  `json:"last_seen,omitzero" doc:"When a poll that saw the source was last begun"`
+	NotBefore   time.Time  `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`
+	Polls       int64      `json:"polls"`
+	Failures    int        `json:"failures" doc:"Polls that failed since the source was last seen"`
+	LastError   *LastError `json:"last_error,omitempty" doc:"Why the last poll failed, if it did"`
+	Version     int        `json:"version" doc:"Number of the newest version; 0 if there is none"`
+	Title       string     `json:"title,omitempty" doc:"Of the newest version"`
+	Changes     int        `json:"changes" doc:"Seen so far"`
+	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
+}
+
+// A LastError is why a poll failed.
+type LastError struct {
+	Class   freshet.Failure `json:"class" doc:"Dotted words from the general to the particular"`
+	Message string          `json:"message"`
+}
+
+// A NewSource is what a source is added with.
+type NewSource struct {
+	ID      freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; made up if it is missing"`
+	URL     string           `json:"url" minLength:"1" maxLength:"8192"`
+	Name    string           `json:"name,omitempty" doc:"For people"`
+	Tags    []string         `json:"tags,omitempty"`
+	Select  Select           `json:"select,omitzero"`
+	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"0 means 1"`
+	Life    string           `json:"life,omitempty" doc:"How long a change can be captured: overwrite (the default), append, window:W or last:Z"`
+	Urgency string           `json:"urgency,omitempty" doc:"How its worth falls with the delay: uniform (the default), exp:R, window:W, poly:A, polyexp:K,L, chordal:W or table:1,..."`
+	Cost    float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Of a poll, next to other sources; 0 means 1"`
+	Paused  bool             `json:"paused,omitempty"`
+	MinGap  Duration         `json:"min_gap,omitzero" doc:"Never poll sooner than this after the last poll"`
+	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, as far as budget and host allow"`
+	Level   string           `json:"level,omitempty" doc:"How soon changes are wanted, such as 90% within 10m: a share of them, within a time"`
+	Keep    Keep             `json:"keep,omitzero"`
+}
+
+// A SourceEdit changes a source: what it names is set, null sets a field back
+// to its default, and everything else stays (a JSON merge patch, RFC 7396).
+type SourceEdit struct {
+	URL     *string     `json:"url,omitempty" minLength:"1" maxLength:"8192"`
+	Name    *string     `json:"name,omitempty"`
+	Tags    *[]string   `json:"tags,omitempty"`
+	Select  *SelectEdit `json:"select,omitempty"`
+	Weight  *float64    `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
+	Life    *string     `json:"life,omitempty"`
+	Urgency *string     `json:"urgency,omitempty"`
+	Cost    *float64    `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
+	Paused  *bool       `json:"paused,omitempty"`
+	MinGap  *Duration   `json:"min_gap,omitempty"`
+	MaxGap  *Duration   `json:"max_gap,omitempty"`
+	Level   *string     `json:"level,omitempty"`
+	Keep    *KeepEdit   `json:"keep,omitempty"`
+}
+
+// A SelectEdit changes a Select.
+type SelectEdit struct {
+	CSS      *string       `json:"css,omitempty"`
+	JSONPath *string       `json:"jsonpath,omitempty"`
+	Kind     *freshet.Kind `json:"kind,omitempty"`
+}
+
+// A KeepEdit changes a Keep.
+type KeepEdit struct {
+	Age      *Duration `json:"age,omitempty"`
+	Versions *int      `json:"versions,omitempty" minimum:"0"`
+	Bytes    *int64    `json:"bytes,omitempty" minimum:"0"`
+}

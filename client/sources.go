@@ -1,0 +1,79 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"freshet"
+)
+
+// A SourcePage is part of the list of sources.
+type SourcePage struct {
+	Items []Source `json:"items" nullable:"false"`
+	Next  *string  `json:"next" doc:"Ask for the next page with after set to this; null on the last"`
+}
+
+// A PollAnswer is what asking for a poll brought.
+type PollAnswer struct {
+	Queued  bool     `json:"queued" doc:"The poll will be made as soon as budget and host allow, but has not been yet"`
+	Outcome *Outcome `json:"outcome,omitempty" doc:"How the poll ended"`
+}
+
+// A SourceQuery selects sources. Its zero value selects all.
+type SourceQuery struct {
+	Tag  string // only sources with this tag
+	Text string // only sources with this in their id, URL or name, in any case
+}
+
+// Sources returns all sources that a query selects, in the order of their ids.
+func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err error) {
+	asked := query{"limit": {"1000"}}
+	asked.text("tag", q.Tag)
+	asked.text("q", q.Text)
+	for {
+		var page SourcePage
+		if err := c.get(ctx, "/sources", url.Values(asked), &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if page.Next == nil {
+			return all, nil
+		}
+		asked["after"] = []string{*page.Next}
+	}
+}
+
+// Source returns a source by its id.
+func (c *Client) Source(ctx context.Context, id freshet.SourceID) (s Source, err error) {
+	err = c.get(ctx, sourcePath(id), nil, &s)
+	return s, err
+}
+
+// Add watches a source and returns it as it was taken on.
+func (c *Client) Add(ctx context.Context, n NewSource) (s Source, err error) {
+	err = c.call(ctx, http.MethodPost, "/sources", nil, n, &s)
+	return s, err
+}
+
+// Edit changes a source and returns how it then is.
+func (c *Client) Edit(ctx context.Context, id freshet.SourceID, e SourceEdit) (s Source, err error) {
+	err = c.call(ctx, http.MethodPatch, sourcePath(id), nil, e, &s)
+	return s, err
+}
+
+// Remove stops watching a source. With purge all of its history is deleted,
+// too.
+func (c *Client) Remove(ctx context.Context, id freshet.SourceID, purge bool) error {
+	q := query{}
+	q.flag("purge", purge)
+	return c.call(ctx, http.MethodDelete, sourcePath(id), url.Values(q), nil, nil)
+}
+
+// Poll asks for a poll of a source, to be made as soon as the budget and its
+// host allow, and waits for its outcome. A wait of zero only asks.
+func (c *Client) Poll(ctx context.Context, id freshet.SourceID, wait time.Duration) (a PollAnswer, err error) {
+	err = c.call(ctx, http.MethodPost, sourcePath(id, "poll"), url.Values{"wait": {wait.String()}}, nil, &a)
+	return a, err
+}

@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"freshet"
+)
+
+// A Status is how the program is doing, as the API tells it.
+type Status struct {
+	Version    string         `json:"version"`
+	StartedAt  time.Time      `json:"started_at"`
+	Ready      bool           `json:"ready" doc:"Polls are being made and can be recorded"`
+	Trouble    string         `json:"trouble,omitempty" doc:"Why not, if not"`
+	Running    bool           `json:"running" doc:"Polls are being made"`
+	Budget     string         `json:"budget"`
+	Sources    int64          `json:"sources"`
+	UnderWay   int64          `json:"under_way" doc:"Polls at this moment"`
+	Polls      int64          `json:"polls" doc:"Since the start"`
+	Captured   int64          `json:"captured" doc:"Versions, since the start"`
+	Failed     int64          `json:"failed" doc:"Polls, since the start"`
+	Late       Duration       `json:"late" doc:"How long after its time the scheduler last woke"`
+	MostLate   Duration       `json:"most_late" doc:"The most of that since the start"`
+	LastChange freshet.Cursor `json:"last_change" doc:"End of the change log"`
+	StoreBytes int64          `json:"store_bytes,omitempty" doc:"That the store takes on disk"`
+	Levels     *Levels        `json:"levels,omitempty" doc:"How things stand with the service levels, if there are any; worked out every minute"`
+	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, a few seconds ago; missing if nothing is learnt from polls"`
+	Sinks      []Sink         `json:"sinks,omitempty"`
+}
+
+// A Sink is how far the deliveries of one webhook are.
+type Sink struct {
+	Name  string         `json:"name"`
+	Place freshet.Cursor `json:"place" doc:"How far it has read the change log"`
+	Open  int            `json:"open" doc:"Deliveries still owed"`
+	Dead  int            `json:"dead" doc:"Deliveries given up"`
+}
+
+// Status returns how the program is doing.
+func (c *Client) Status(ctx context.Context) (s Status, err error) {
+	err = c.get(ctx, "/status", nil, &s)
+	return s, err
+}
+
+// Reload has the daemon read its configuration file again. If anything is wrong
+// with it, all stays as it was.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/reload", nil, nil, nil)
+}

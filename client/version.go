@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"freshet"
+)
+
+// A Version is one state of a source, as the API tells it.
+type Version struct {
+	Source    freshet.SourceID `json:"source"`
+	Number    int              `json:"number" doc:"1 is the first"`
+	Hash      string           `json:"hash" doc:"SHA-256 of the text"`
+	SeenAt    time.Time        `json:"seen_at" doc:"When it was first seen"`
+	TextBytes int64            `json:"text_bytes"`
+	RawBytes  int64            `json:"raw_bytes"`
+	MediaType string           `json:"media_type,omitempty" doc:"As the server said it"`
+	Title     string           `json:"title,omitempty"`
+}
+
+// A VersionPage is part of a source's history, the newest first.
+type VersionPage struct {
+	Items []Version `json:"items" nullable:"false"`
+	Next  *int      `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
+}
+
+// Versions returns the newest versions of a source, the newest first. A limit of
+// zero means all.
+func (c *Client) Versions(ctx context.Context, id freshet.SourceID, limit int) ([]Version, error) {
+	found, asked := []Version{}, query{}
+	for {
+		page := 1000
+		if limit > 0 {
+			page = min(page, limit-len(found))
+		}
+		asked["limit"] = []string{strconv.Itoa(page)}
+		var got VersionPage
+		if err := c.get(ctx, sourcePath(id, "versions"), url.Values(asked), &got); err != nil {
+			return nil, err
+		}
+		found = append(found, got.Items...)
+		if got.Next == nil || len(found) == limit {
+			return found, nil
+		}
+		asked["before"] = []string{strconv.Itoa(*got.Next)}
+	}
+}
+
+// Version returns a version by its number. Zero means the newest, here and in
+// Text and Raw.
+func (c *Client) Version(ctx context.Context, id freshet.SourceID, number int) (v Version, err error) {
+	err = c.get(ctx, versionPath(id, number), nil, &v)
+	return v, err
+}
+
+// Text returns the text of a version, as it was extracted and compared.
+func (c *Client) Text(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	return c.bytes(ctx, versionPath(id, number, "text"), nil)
+}
+
+// Raw returns the response body that a version was extracted from.
+func (c *Client) Raw(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	return c.bytes(ctx, versionPath(id, number, "raw"), nil)
+}
+
+func versionPath(id freshet.SourceID, number int, below ...string) string {
+	name := "latest"
+	if number != 0 {
+		name = strconv.Itoa(number)
+	}
+	return sourcePath(id, append([]string{"versions", name}, below...)...)
+}

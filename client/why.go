@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"freshet"
+)
+
+// A Why explains the next poll of a source, as the API tells it.
+type Why struct {
+	ID       freshet.SourceID `json:"id"`
+	URL      string           `json:"url"`
+	Name     string           `json:"name,omitempty"`
+	At       time.Time        `json:"at" doc:"The moment of which all of this speaks"`
+	Sentence string           `json:"sentence" doc:"All of it in words"`
+	LastSeen time.Time        `json:"last_seen,omitzero" doc:"Missing if never"`
+	Outlook  *Outlook         `json:"outlook,omitempty" doc:"What the policy thinks of the source; missing if it does not say"`
+	Hold     Hold             `json:"hold" doc:"What holds the poll back, apart from what it is worth"`
+	Asked    bool             `json:"asked,omitempty" doc:"Somebody asked for a poll"`
+	MaxGap   Duration         `json:"max_gap,omitzero"`
+	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
+	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if that cannot be told"`
+	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand" doc:"Who is expected to want it then"`
+	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
+}
+
+// An Outlook is what is thought of a source.
+type Outlook struct {
+	RatePerDay    Estimate  `json:"rate_per_day" doc:"Changes a day, at the rate of this hour"`
+	Expected      float64   `json:"expected" doc:"Changes since it was last seen"`
+	Chance        float64   `json:"chance" doc:"That there was at least one"`
+	LostPerDay    float64   `json:"lost_per_day,omitempty" doc:"What waiting costs: changes a day that are replaced before they are seen"`
+	DelayedPerDay float64   `json:"delayed_per_day,omitempty" doc:"What waiting costs where nothing is replaced: days of delay a day, over all changes that wait"`
+	Worth         float64   `json:"worth,omitempty" doc:"Of a poll now, for its cost"`
+	Price         float64   `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
+	Due           time.Time `json:"due,omitzero" doc:"When the worth is expected to reach the price; missing if that is not in sight"`
+	Captured      Captured  `json:"captured" doc:"What became of its changes until now"`
+}
+
+// A Hold is what holds a poll back.
+type Hold struct {
+	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,host_busy,host_delay,host_away,host_failing,workers,budget"`
+	Reason   string    `json:"reason" doc:"The same in words"`
+	Until    time.Time `json:"until,omitzero" doc:"Missing if time alone does not end it"`
+	Failures int       `json:"failures,omitempty" doc:"Running, of the source or its host, if they are why"`
+}
+
+// Why explains the next poll of a source. Only a daemon at work can.
+func (c *Client) Why(ctx context.Context, id freshet.SourceID) (w Why, err error) {
+	err = c.get(ctx, sourcePath(id, "why"), nil, &w)
+	return w, err
+}

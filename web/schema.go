@@ -1,0 +1,51 @@
+package web
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
+)
+
+// describeTypes tells the registry what the types of package client cannot say
+// of themselves, because a client need not know huma.
+func describeTypes(r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[client.Duration](), reflect.TypeFor[duration]())
+	r.RegisterTypeAlias(reflect.TypeFor[client.ErrorDetail](), reflect.TypeFor[huma.ErrorDetail]()) // huma tells of wrong values, too
+}
+
+// A duration is a client.Duration with a schema.
+type duration time.Duration
+
+const durationPattern = `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d|w))+)?$`
+
+// Schema implements [huma.SchemaProvider].
+func (duration) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Nullable: true,
+		Pattern: durationPattern, PatternDescription: "a time such as 90s, 1h30m or 2d",
+		Examples: []any{"1h30m"},
+	}
+}
+
+// A sourceEdit is a client.SourceEdit with a schema of its own.
+type sourceEdit client.SourceEdit
+
+// TransformSchema implements [huma.SchemaTransformer]: everything but the URL
+// can be set back, the parts also as a whole.
+func (sourceEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	for name, field := range s.Properties {
+		if field.Ref != "" {
+			part := *r.SchemaFromRef(field.Ref)
+			field = &part
+			s.Properties[name] = field
+		}
+		for _, inner := range field.Properties {
+			inner.Nullable = true
+		}
+		field.Nullable = name != "url"
+	}
+	return s
+}
