@@ -198,71 +198,70 @@ func TestFollowerRefusalHoldsUpNobody(t *testing.T) {
 }
 
 // While an endpoint is down it is sent little, however much it is owed; when
-// it is back it is sent everything.
+// it is back it is sent everything. Every attempt takes a second.
 func TestFollowerOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		flying, most := 0, 0
+		r.answers(func(client.Event) error { return errDown })
+		began := time.Now()
 		var mu sync.Mutex
-		down := true
-		send := func(ctx context.Context, e client.Event) error {
-			mu.Lock()
-			flying++
-			if r.failures() > 10 { // the first few may overlap
-				most = max(most, flying)
+		var begun []time.Duration
+		stop := r.follow(func(c *deliver.FollowerConfig) {
+			c.Send = func(ctx context.Context, e client.Event) error {
+				mu.Lock()
+				begun = append(begun, time.Since(began))
+				mu.Unlock()
+				time.Sleep(time.Second)
+				return r.Send(ctx, e)
 			}
-			mu.Unlock()
-			time.Sleep(time.Second)
-			mu.Lock()
-			defer mu.Unlock()
-			flying--
-			return r.Send(ctx, e)
-		}
-		r.answers(func(client.Event) error {
-			if down {
-				return errDown
-			}
-			return nil
 		})
-		stop := r.follow(func(c *deliver.FollowerConfig) { c.Send = send })
 		for range 200 {
 			r.capture(page)
 		}
 		time.Sleep(6 * time.Hour)
-		failed := len(r.sendings())
-		if failed > 6*60+20 {
-			t.Errorf("%d attempts in six hours of outage, want about one a minute", failed)
-		}
-		if failed < 60 {
-			t.Errorf("only %d attempts in six hours of outage", failed)
-		}
-		if most > 1 {
-			t.Errorf("%d attempts at once against an endpoint that is down, want one", most)
+		synctest.Wait()
+
+		// Four workers begin, and two of them again before the third failure
+		// closes the gate. Then there is one attempt at a time, after a pause
+		// that doubles to a minute.
+		want := seconds(0, 0, 0, 0, 1, 1, 10, 27, 60)
+		for at := 121 * time.Second; at <= 6*time.Hour; at += 61 * time.Second {
+			want = append(want, at)
 		}
 		mu.Lock()
-		down = false
+		if diff := cmp.Diff(want, begun); diff != "" {
+			t.Errorf("in six hours of outage attempts began otherwise (-want +got):\n%s", diff)
+		}
 		mu.Unlock()
-		// The next probe is at most a minute away, and the rest follows it.
-		time.Sleep(time.Minute + 200*time.Second/4 + 10*time.Second)
+
+		// The next attempt is accepted; the other 199 follow it, four at a time.
+		r.answers(func(client.Event) error { return nil })
+		back := want[len(want)-1] + 62*time.Second
+		time.Sleep(back + 50*time.Second - time.Since(began) - time.Nanosecond)
+		if got := len(r.accepted()); got != 197 {
+			t.Errorf("%d changes accepted a moment before the last are, want 197", got)
+		}
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(r.accepted()); got != 200 {
-			t.Errorf("%d changes accepted after the recovery, want 200", got)
+		got := r.accepted()
+		slices.Sort(got)
+		if n := len(slices.Compact(got)); n != 200 || len(got) != 200 {
+			t.Errorf("%d changes accepted in %d deliveries, want 200 in as many", n, len(got))
 		}
 		r.owes(0, 0)
 	})
 }
 
-func (r *rig) failures() (n int) {
-	for _, s := range r.sendings() {
-		if s.err != nil {
-			n++
-		}
+// seconds returns durations of so many seconds.
+func seconds(ns ...int) (ds []time.Duration) {
+	for _, n := range ns {
+		ds = append(ds, time.Duration(n)*time.Second)
 	}
-	return n
+	return ds
 }
 
 func TestFollowerRetryAfter(t *testing.T) {

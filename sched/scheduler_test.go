@@ -118,12 +118,12 @@ func TestAtLeastEveryMaxGap(t *testing.T) {
 	w.put(freshet.Source{ID: "zz", URL: "https://b.example/", MaxGap: 5 * time.Second})
 	w.run(200 * time.Second)
 	at := w.times("zz")
-	if len(at) < 19 {
-		t.Fatalf("a source that is to be polled every 5 s was polled %d times in the 100 s after its first turn", len(at))
+	if want := 1 + int((200*time.Second-at[0])/(5*time.Second)); len(at) != want {
+		t.Fatalf("a source that is to be polled every 5 s was polled %d times from %v to 200 s, want %d", len(at), at[0], want)
 	}
 	for i := 1; i < len(at); i++ {
-		if gap := at[i] - at[i-1]; gap > 6*time.Second {
-			t.Errorf("a gap of %v, want at most 5 s and an instant", gap)
+		if gap := at[i] - at[i-1]; gap != 5*time.Second {
+			t.Errorf("a gap of %v, want 5 s: every second there is an instant", gap)
 		}
 	}
 }
@@ -166,8 +166,8 @@ func TestFailingHostIsLeftAlone(t *testing.T) {
 	if down != 3 {
 		t.Errorf("%d polls of a host that is down, want 3 before it is left alone", down)
 	}
-	if n := len(w.times("up")); n < 50 {
-		t.Errorf("only %d polls of the host that is up: it suffers with the other", n)
+	if n := len(w.times("up")); n != 101-down {
+		t.Errorf("%d polls of the host that is up, want the other %d of the budget", n, 101-down)
 	}
 }
 
@@ -246,8 +246,8 @@ func TestResumeAcrossAClockSetBack(t *testing.T) {
 	})
 	w.s.Resume(start, []freshet.Attempt{{Source: "a", Began: start.Add(time.Hour), Ended: start.Add(time.Hour), Requests: 1}})
 	w.run(25 * time.Hour)
-	if at := w.times("a"); len(at) == 0 || at[0] > 24*time.Hour {
-		t.Errorf("polled at %v, want within a day although the store speaks of the future", at[:min(len(at), 3)])
+	if at := w.times("a"); len(at) == 0 || at[0] != 24*time.Hour {
+		t.Errorf("polled at %v, want after a day although the store speaks of the future", at[:min(len(at), 3)])
 	}
 }
 
@@ -259,9 +259,10 @@ func TestSetLimits(t *testing.T) {
 	l := generous()
 	l.Budget = sched.Budget{Polls: 2, Per: 10 * time.Second}
 	w.s.SetLimits(w.now, l)
-	w.run(20 * time.Second)
-	if n := len(w.polls) - before; n > 4 {
-		t.Errorf("%d polls in 20 s after the budget was cut to 2 in 10 s", n)
+	w.run(25 * time.Second)
+	// The last ten polls before the cut were made from 9.1 to 10 s.
+	if got, want := w.times("a")[before:], seconds(19.9, 20, 29.9, 30); !slices.Equal(got, want) {
+		t.Errorf("polled at %v after the budget was cut to 2 in 10 s, want %v", got, want)
 	}
 }
 
@@ -292,10 +293,12 @@ func TestDelayedHostIsPolledByOne(t *testing.T) {
 		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
 	}
 	w.run(20 * time.Second)
-	for i := 1; i < len(w.polls); i++ {
-		if gap := w.polls[i].At.Sub(w.polls[i-1].At); gap < 6*time.Second {
-			t.Errorf("a poll %v after one that takes 5 s, on a host that is owed 1 s", gap)
-		}
+	var at []time.Duration
+	for _, p := range w.polls {
+		at = append(at, p.At.Sub(start))
+	}
+	if want := seconds(0, 6, 12, 18); !slices.Equal(at, want) {
+		t.Errorf("a host that is owed 1 s was polled at %v by polls that take 5 s, want %v", at, want)
 	}
 }
 
@@ -313,13 +316,13 @@ func TestRedirectsFitBelowTheCeiling(t *testing.T) {
 		})
 	}
 	w.run(2 * time.Minute)
-	if len(w.polls) < 10 {
-		t.Errorf("only %d polls in two minutes", len(w.polls))
-	}
-	for i := 1; i < len(w.polls); i++ {
-		if gap := w.polls[i].At.Sub(w.polls[i-1].At); gap < 10*time.Second {
-			t.Errorf("two polls of three requests %v apart, where four requests may be made in 10 s", gap)
+	for i, p := range w.polls {
+		if want := time.Duration(i) * 10 * time.Second; p.At.Sub(start) != want {
+			t.Errorf("poll %d of three requests was made at %v, want %v: four requests may be made in 10 s", i+1, p.At.Sub(start), want)
 		}
+	}
+	if len(w.polls) != 13 {
+		t.Errorf("%d polls in two minutes, want 13", len(w.polls))
 	}
 }
 
@@ -337,6 +340,9 @@ func TestFullCeilingAsksNobody(t *testing.T) {
 	}
 	if spy.asked > 0 {
 		t.Errorf("the policy was asked %d times for what it could not have", spy.asked)
+	}
+	if _, _, ok := s.Next(start.Add(time.Minute)); !ok || spy.asked != 1 {
+		t.Errorf("after a minute the policy was asked %d times and there is a poll: %v, want once and one", spy.asked, ok)
 	}
 }
 
@@ -417,7 +423,7 @@ func TestRedirectsAreCharged(t *testing.T) {
 	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 3 }
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
 	w.run(60 * time.Second)
-	if n := len(w.polls); n < 19 || n > 21 {
-		t.Errorf("%d polls of three requests each in a minute at one request a second, want about 20", n)
+	if n := len(w.polls); n != 21 {
+		t.Errorf("%d polls of three requests each from 0 to 60 s at one request a second, want 21", n)
 	}
 }

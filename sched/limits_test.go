@@ -1,0 +1,157 @@
+package sched_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+// What the operator leaves open is 60 polls a minute, 64 at once, 2 of a host.
+func TestDefaults(t *testing.T) {
+	w := newWorld(sched.Limits{})
+	for i := range 100 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+	}
+	w.run(time.Minute - time.Nanosecond)
+	if len(w.polls) != 60 {
+		t.Errorf("%d polls in a minute, want 60", len(w.polls))
+	}
+
+	w = newWorld(sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}})
+	w.latency = func(freshet.Poll) time.Duration { return time.Hour }
+	for i := range 100 {
+		w.put(freshet.Source{ID: id(i), URL: fmt.Sprintf("https://h%d.example/", i)})
+	}
+	w.run(time.Minute)
+	if len(w.polls) != 64 {
+		t.Errorf("%d polls at once, want 64", len(w.polls))
+	}
+
+	w = newWorld(sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}})
+	w.latency = func(freshet.Poll) time.Duration { return time.Hour }
+	for i := range 10 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+	}
+	w.run(time.Minute)
+	if len(w.polls) != 2 {
+		t.Errorf("%d polls of a host at once, want 2", len(w.polls))
+	}
+}
+
+// A budget that changes counts from the moment of the change, and what was
+// spent before it stays spent.
+func TestBudgetChanges(t *testing.T) {
+	tests := []struct {
+		name   string
+		budget sched.Budget
+		want   []time.Duration // polls of the ten seconds after the change, counted from it
+	}{
+		{"the same", sched.Budget{Polls: 4, Per: 4 * time.Second}, seconds(0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5)},
+		{"less", sched.Budget{Polls: 2, Per: 8 * time.Second}, seconds(6.5, 8)}, // four are spent, and then an instant brings one every 4 s
+		{"more", sched.Budget{Polls: 20, Per: 10 * time.Second}, seconds(
+			0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5, 10)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := generous()
+			l.Budget = sched.Budget{Polls: 4, Per: 4 * time.Second}
+			w := newWorld(l)
+			w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+			w.run(3500 * time.Millisecond) // polled at 0, 1, 2 and 3 s
+			l.Budget = tt.budget
+			w.s.SetLimits(w.now, l)
+			w.run(10 * time.Second)
+			var got []time.Duration
+			for _, p := range w.polls[4:] {
+				got = append(got, p.At.Sub(start.Add(3500*time.Millisecond)))
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("after the change polled at %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Limits that change before the first poll are those of the first poll.
+func TestLimitsBeforeTheFirstPoll(t *testing.T) {
+	l := generous()
+	w := newWorld(l)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	l.Budget = sched.Budget{Polls: 1, Per: 5 * time.Second}
+	w.s.SetLimits(w.now, l)
+	if used, most := w.s.Spent(w.now); used != 0 || most != 1 {
+		t.Errorf("%d of %d requests are spent before the first, want none of 1", used, most)
+	}
+	w.run(12 * time.Second)
+	if got := w.times("a"); !slices.Equal(got, seconds(0, 5, 10)) {
+		t.Errorf("polled at %v, want every 5 s", got)
+	}
+}
+
+// What is spent counts from before a request leaves until a whole stretch after
+// its answer is in.
+func TestSpent(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 5, Per: 10 * time.Second}
+	w := newWorld(l)
+	w.latency = func(freshet.Poll) time.Duration { return 3 * time.Second }
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 2 }
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Paused: true})
+	w.s.Ask("a")
+	for _, step := range []struct {
+		at   time.Duration
+		used int
+	}{
+		{0, 1},                            // one is set aside
+		{3 * time.Second, 2},              // it took two
+		{13*time.Second - 1, 2},           //
+		{13 * time.Second, 0},             // a stretch after its end
+		{13*time.Second + time.Minute, 0}, //
+	} {
+		w.run(start.Add(step.at).Sub(w.now))
+		if used, most := w.s.Spent(w.now); used != step.used || most != 5 {
+			t.Errorf("after %v %d of %d requests are spent, want %d of 5", step.at, used, most, step.used)
+		}
+	}
+}
+
+// A budget that is no whole number comes to its rate, and none of its stretches
+// holds more than its ceiling.
+func TestFractionalBudget(t *testing.T) {
+	tests := []struct {
+		budget sched.Budget
+		want   []time.Duration // polls of the first seven seconds
+	}{
+		{sched.Budget{Polls: 0.5, Per: time.Second}, seconds(0, 2, 4, 6)},
+		{sched.Budget{Polls: 2.5, Per: time.Second, Instant: time.Second}, seconds(0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5, 5, 6, 6, 7, 7, 7)},
+		{sched.Budget{Polls: 1, Per: time.Second, Instant: 3 * time.Second}, seconds(0, 1, 2, 3, 4, 5, 6, 7)}, // an instant brings three, and the ceiling keeps them apart
+	}
+	for _, tt := range tests {
+		l := generous()
+		l.Budget = tt.budget
+		w := &world{s: sched.New(&policy.Uniform{}, l), now: start}
+		for i := range 30 {
+			w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+		}
+		w.run(7 * time.Second)
+		var got []time.Duration
+		for _, p := range w.polls {
+			got = append(got, p.At.Sub(start))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("a budget of %+v polls at %v, want %v", tt.budget, got, tt.want)
+		}
+	}
+}
+
+func TestBudgetPerSecond(t *testing.T) {
+	b, err := sched.ParseBudget("90/m")
+	if err != nil || b.PerSecond() != 1.5 {
+		t.Errorf("90/m is %g polls a second (%v), want 1.5", b.PerSecond(), err)
+	}
+}
