@@ -19,7 +19,10 @@ var floors = map[string]int{
 	".":           0,
 	"sched":       1,
 	"estimate":    1,
-	"learn":       1,
+	"turn":        1,
+	"cycle":       1,
+	"policytest":  1,
+	"learn":       2,
 	"crossing":    1,
 	"fetch":       1,
 	"content":     1,
@@ -29,19 +32,20 @@ var floors = map[string]int{
 	"client":      1,
 	"plot":        1,
 	"persist":     1,
-	"whatif":      2,
-	"policy":      2,
-	"lab":         3,
-	"live":        3,
-	"deliver":     3,
-	"web":         4,
-	"paper":       4,
-	"cmd/freshet": 5,
+	"whatif":      3,
+	"policy":      3,
+	"rival":       4,
+	"live":        4,
+	"deliver":     4,
+	"lab":         5,
+	"web":         6,
+	"paper":       6,
+	"cmd/freshet": 7,
 }
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "estimate", "learn", "crossing", "whatif", "lab", "plot", "paper"}
+var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "crossing", "whatif", "lab", "plot", "paper"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

@@ -12,6 +12,7 @@ import (
 	"freshet/estimate"
 	"freshet/lab"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 func exactWIC(g *lab.Grid) *policy.WIC {
@@ -26,12 +27,12 @@ func TestEveryPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range policy.Names {
+	for _, name := range rival.Names() {
 		for _, budget := range []float64{2, .6} {
 			t.Run(fmt.Sprintf("%s/%v", name, budget), func(t *testing.T) {
 				var scores [2]lab.Score
 				for i := range scores {
-					p, err := policy.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Scale: true, Seed: 1, Estimator: estimate.NewExact(g.Truth())})
+					p, err := rival.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Scale: true, Seed: 1, Estimator: estimate.NewExact(g.Truth())})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -7,6 +7,7 @@ import (
 	"freshet"
 	"freshet/estimate"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 // A Contender is a policy that takes part in a comparison, and what its polls
@@ -33,14 +34,14 @@ var rivals = [...]string{
 func Contenders(names ...string) ([]Contender, error) {
 	if len(names) == 0 {
 		for _, name := range rivals {
-			if slices.Contains(policy.Names, name) {
+			if slices.Contains(rival.Names(), name) {
 				names = append(names, name)
 			}
 		}
 	}
 	var list []Contender
 	for _, name := range names {
-		if _, err := policy.New(name, policy.Setting{}); err != nil {
+		if _, err := rival.New(name, policy.Setting{}); err != nil {
 			return nil, err
 		}
 		list = append(list, Contender{Name: name, Policy: name, Reseeded: reseeded(name)})
@@ -59,7 +60,7 @@ func reseeded(name string) string {
 	if options != "" {
 		loose = name + ",jitter=0.01"
 	}
-	if _, err := policy.New(loose, policy.Setting{}); err != nil {
+	if _, err := rival.New(loose, policy.Setting{}); err != nil {
 		return ""
 	}
 	return loose
@@ -68,7 +69,7 @@ func reseeded(name string) string {
 // start returns a new policy for a replay, as all contenders have it: with
 // learnt chances, and intervals that fit the instant.
 func start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
-	return policy.New(name, policy.Setting{
+	return rival.New(name, policy.Setting{
 		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.pages),
 		Estimator: &estimate.Poisson{}, Scale: true, Seed: seed,
 	})

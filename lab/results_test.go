@@ -15,6 +15,7 @@ import (
 	"freshet"
 	"freshet/lab"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -124,13 +125,13 @@ func TestWhoDoesNotMindTheStakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range policy.Names {
+	for _, name := range rival.Names() {
 		if !lab.Indifferent(name) {
 			continue
 		}
 		var looks [2][]look
 		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5}}} {
-			p, err := policy.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
+			p, err := rival.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,16 +10,17 @@ import (
 	"freshet"
 	"freshet/lab"
 	"freshet/policy"
+	"freshet/rival"
 )
 
-// A policyMaker returns the policy called name, as [policy.New] does. The
+// A policyMaker returns the policy called name, as [rival.New] does. The
 // experiments take theirs as an argument, so that it can be seen that their
 // verdicts turn when something else runs under a name.
 type policyMaker func(name string, at policy.Setting) (freshet.Policy, error)
 
 // beyondExperiments are the questions that the papers leave open.
 func beyondExperiments() []Experiment {
-	return beyondWith(policy.New)
+	return beyondWith(rival.New)
 }
 
 func beyondWith(make policyMaker) []Experiment {

@@ -9,9 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet"
+	"freshet/cycle"
 	"freshet/lab"
 	"freshet/paper"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 var beyondQuick = paper.Setting{Seed: 1, Quick: true}
@@ -100,7 +102,7 @@ func TestBeyondSeesThroughLabels(t *testing.T) {
 			if base, _, _ := strings.Cut(name, ":"); base == from {
 				name = to
 			}
-			return policy.New(name, at)
+			return rival.New(name, at)
 		})
 	}
 	if f := runBeyond(t, swap("wic", "miniflux"), "question 5"); verdict(t, f, "How near is WIC") || verdict(t, f, "Does WIC stay ahead") {
@@ -144,7 +146,7 @@ func TestPlanForAgeIsTheYoungest(t *testing.T) {
 		}
 		return s.Score().AgeSeconds
 	}
-	planned := age(paper.PlanForAge(policy.History{Pages: [][]int{changes}}, 2))
+	planned := age(paper.PlanForAge(cycle.History{Pages: [][]int{changes}}, 2))
 	for a := range 60 {
 		for b := range a {
 			// The history ends where the strategy goes on, which may be worth

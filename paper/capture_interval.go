@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"freshet/cycle"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // captureTogether returns the mean number of misses when messages that all come
@@ -31,9 +31,9 @@ func captureTogether(r *rand.Rand, messages, k, draws int) float64 {
 // captureWithin returns the same as the model expects it.
 func captureWithin(messages, k int) float64 {
 	const length = 10
-	m := policy.Model{Period: captureHour}
+	m := cycle.Model{Period: captureHour}
 	for range messages {
-		m.Messages = append(m.Messages, policy.Message{To: length, Chance: 1})
+		m.Messages = append(m.Messages, cycle.Message{To: length, Chance: 1})
 	}
 	polls := make([]float64, k)
 	for j := range polls {
@@ -103,10 +103,10 @@ func captureConditionI(r *rand.Rand) Claim {
 		}
 		least := captureLeast(misses, polls)
 		instances++
-		if left(captureFloats(policy.Apportion(misses, polls))) <= least*(1+1e-9) {
+		if left(captureFloats(cycle.Apportion(misses, polls))) <= least*(1+1e-9) {
 			same++
 		}
-		if left(policy.ConditionI(misses, float64(polls))) <= least*(1+1e-9) {
+		if left(cycle.ConditionI(misses, float64(polls))) <= least*(1+1e-9) {
 			below++
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"freshet/cycle"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // A captureSet is sources whose past is there to plan from, and whose future to
@@ -23,7 +23,7 @@ type captureSet struct {
 }
 
 // captureOf returns the past or the future of one source as a history.
-func captureOf(page []int) policy.History { return policy.History{Pages: [][]int{page}} }
+func captureOf(page []int) cycle.History { return cycle.History{Pages: [][]int{page}} }
 
 // captureSetting is how regular a made-up source is.
 type captureSetting struct {

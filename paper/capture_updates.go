@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"freshet/cycle"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // moments is when sources change: what the paper observed of ATIS.
@@ -55,7 +55,7 @@ func (c captureMeans) weekly(r *rand.Rand) (Claim, error) {
 		page = append(page, w*week+on*day+9+r.IntN(10)+1)
 	}
 	h := captureOf(page)
-	polls, err := c.plan(h, week, 1, policy.Optimal)
+	polls, err := c.plan(h, week, 1, cycle.Optimal)
 	if err != nil {
 		return Claim{}, err
 	}

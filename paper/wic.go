@@ -12,6 +12,7 @@ import (
 	"freshet/lab"
 	"freshet/plot"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 // A wicStudy is what the experiments on WIC put to the test: the policies that
@@ -28,7 +29,7 @@ func wicExperiments() []Experiment {
 			return policy.NewWIC(policy.WICConfig{Start: g.Start, Instant: g.Instant, Estimator: e})
 		},
 		cam: func(g *lab.Grid, polls float64, e freshet.Estimator) freshet.Policy {
-			return policy.NewCAM(policy.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
+			return rival.NewCAM(rival.CAMConfig{Start: g.Start, Instant: g.Instant, Epoch: g.Instants, Polls: polls, Estimator: e})
 		},
 	}.experiments()
 }

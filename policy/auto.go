@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/learn"
+	"freshet/turn"
 )
 
 // Auto spends the budget where it is worth most by what it has learnt, and
@@ -31,12 +32,12 @@ import (
 // Make one with NewAuto.
 type Auto struct {
 	learner *learn.Learner
-	grid    instants      // at which sources are ranked anew
+	grid    turn.Instants // at which sources are ranked anew
 	reached int64         // the one for which they are
 	every   time.Duration // how long an instant is by which lives and urgencies count
 
 	values []Value
-	kinds  map[gainKey]int32
+	kinds  map[Pair]int32
 	kind   []int32   // by slot: which of values
 	worth  []float64 // by slot
 	gaps   []float64 // scratch: since each was last seen, in ticks
@@ -44,7 +45,7 @@ type Auto struct {
 	failed []int64   // by slot: when its last poll failed, in nanoseconds since 1970; 0 if it did not
 	common float64   // changes a tick of a source, by what was last expected of all
 	usual  usual
-	rank   ranking
+	rank   turn.Ranking
 	margin margin
 	jitter float64
 	draw   *rand.Rand
@@ -71,9 +72,9 @@ func NewAuto(c AutoConfig) *Auto {
 	c.Rank = cmp.Or(c.Rank, c.Tick)
 	return &Auto{
 		learner: learn.New(learn.Config{Start: c.Start, Tick: c.Tick, Polls: c.Polls * float64(c.Tick) / float64(c.Instant)}),
-		grid:    newInstants(c.Start, c.Rank),
+		grid:    turn.NewInstants(c.Start, c.Rank),
 		every:   c.Instant,
-		kinds:   map[gainKey]int32{},
+		kinds:   map[Pair]int32{},
 		reached: -1,
 		jitter:  c.Jitter,
 		draw:    rand.New(rand.NewPCG(c.Seed, 1)),
@@ -85,14 +86,14 @@ func (a *Auto) Learner() *learn.Learner { return a.learner }
 
 // Put implements [freshet.Policy].
 func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	a.grid.begin(now)
+	a.grid.Begin(now)
 	a.learner.Put(now, slot, s, since)
 	for int(slot) >= len(a.kind) {
 		a.kind, a.worth = append(a.kind, 0), append(a.worth, 0)
 		a.gaps, a.wait = append(a.gaps, 0), append(a.wait, 0)
 		a.failed = append(a.failed, 0)
 	}
-	key := gainKeyOf(s.Life, s.Urgency)
+	key := PairOf(s.Life, s.Urgency)
 	kind, ok := a.kinds[key]
 	if !ok {
 		kind = int32(len(a.values))
@@ -100,14 +101,14 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 		a.values = append(a.values, NewValue(ValueConfig{Life: s.Life, Urgency: s.Urgency}))
 	}
 	a.kind[slot] = kind
-	a.rank.put(slot, s)
+	a.rank.Put(slot, s)
 	a.reached = -1
 }
 
 // Remove implements [freshet.Policy].
 func (a *Auto) Remove(slot freshet.Slot) {
 	a.learner.Remove(slot)
-	a.rank.remove(slot)
+	a.rank.Remove(slot)
 	if int(slot) < len(a.failed) {
 		a.failed[slot] = 0
 	}
@@ -116,7 +117,7 @@ func (a *Auto) Remove(slot freshet.Slot) {
 // Observe implements [freshet.Policy].
 func (a *Auto) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	a.learner.Observe(slot, o)
-	a.rank.land(slot)
+	a.rank.Land(slot)
 	if int(slot) < len(a.worth) {
 		a.worth[slot] = 0 // it has had its turn at this instant
 		a.failed[slot] = 0
@@ -128,27 +129,27 @@ func (a *Auto) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 
 // Choose implements [freshet.Policy].
 func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
-	a.grid.begin(now)
-	if behind := a.grid.start.Sub(now); behind > 0 { // the clock was ahead when the count began
-		a.grid.start = a.grid.start.Add(-behind.Truncate(a.grid.length) - a.grid.length)
+	a.grid.Begin(now)
+	if behind := a.grid.Start.Sub(now); behind > 0 { // the clock was ahead when the count began
+		a.grid.Start = a.grid.Start.Add(-behind.Truncate(a.grid.Length) - a.grid.Length)
 		a.reached = -1
 	}
-	if at := a.grid.at(now); at != a.reached {
+	if at := a.grid.At(now); at != a.reached {
 		a.reached = at
 		a.value(now)
-		a.rank.begin(n)
-		a.rank.scan(a.worth, 0, len(a.worth))
-		a.rank.end()
+		a.rank.Begin(n)
+		a.rank.Scan(a.worth, 0, len(a.worth))
+		a.rank.End()
 	}
-	a.rank.offer(a.worth, n, func(slot freshet.Slot, worth float64) bool {
+	a.rank.Offer(a.worth, n, func(slot freshet.Slot, worth float64) bool {
 		if !take(slot, worth) {
 			return false
 		}
 		if expected := a.wait[slot]; !math.IsInf(expected, 1) { // out of turn, it says nothing of what others are worth
 			a.margin.sold(worth)
-			a.usual.add(worth/a.rank.factor[slot], expected)
+			a.usual.add(worth/a.rank.Factor(slot), expected)
 		}
 		return true
 	})
-	return a.grid.time(a.reached + 1)
+	return a.grid.Time(a.reached + 1)
 }

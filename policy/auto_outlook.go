@@ -12,10 +12,10 @@ import (
 func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	out := a.learner.Outlook(now, slot)
 	out.Price = a.margin.price
-	if int(slot) >= len(a.kind) || int(slot) >= len(a.rank.factor) {
+	if int(slot) >= len(a.kind) {
 		return out
 	}
-	factor := math.Abs(a.rank.factor[slot])
+	factor := a.rank.Factor(slot)
 	if out.Since.IsZero() && a.failed[slot] == 0 {
 		out.Worth, out.Due = factor*a.of(int(slot), math.Inf(1), 0), now
 		return out
@@ -37,7 +37,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	}
 	out.Worth, _ = worthAt(0)
 	if out.Price > 0 && factor > 0 {
-		out.Due = dueAt(now, a.grid.length, func(d time.Duration) bool {
+		out.Due = dueAt(now, a.grid.Length, func(d time.Duration) bool {
 			worth, starved := worthAt(d)
 			return worth >= out.Price || starved
 		})

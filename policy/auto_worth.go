@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"time"
+
+	"freshet"
 )
 
 // outOfTurn is what a poll is worth, whatever its source weighs and costs, if it
@@ -31,8 +33,8 @@ func (a *Auto) value(now time.Time) {
 			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
-		if a.gaps[slot] > starves && a.rank.factor[slot] != 0 {
-			a.worth[slot] += outOfTurn / math.Abs(a.rank.factor[slot])
+		if a.gaps[slot] > starves && a.rank.Factor(freshet.Slot(slot)) != 0 {
+			a.worth[slot] += outOfTurn / a.rank.Factor(freshet.Slot(slot))
 			a.wait[slot] = math.Inf(1)
 		}
 		if a.jitter > 0 {
@@ -66,7 +68,7 @@ func (a *Auto) of(slot int, expected, gap float64) float64 {
 	case expected == 0:
 		return 0
 	case math.IsInf(expected, 1):
-		factor := math.Abs(a.rank.factor[slot])
+		factor := a.rank.Factor(freshet.Slot(slot))
 		if factor == 0 {
 			return 0
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/cycle"
+	"freshet/turn"
 )
 
 // CyclicConfig is how a Cyclic policy counts and plans. The zero value works.
@@ -23,9 +25,9 @@ type CyclicConfig struct {
 	// means as many as were granted lately.
 	Polls float64
 
-	Explore float64 // share of the polls that is not planned; zero means a tenth
-	Memory  int     // changes remembered of a source; zero means 48
-	Method  Method  // how to plan; none means Optimal
+	Explore float64      // share of the polls that is not planned; zero means a tenth
+	Memory  int          // changes remembered of a source; zero means 48
+	Method  cycle.Method // how to plan; none means cycle.Optimal
 }
 
 func (c CyclicConfig) withDefaults() CyclicConfig {
@@ -38,7 +40,7 @@ func (c CyclicConfig) withDefaults() CyclicConfig {
 	}
 	c.Explore = cmp.Or(c.Explore, 0.1)
 	c.Memory = cmp.Or(c.Memory, 48)
-	c.Method = cmp.Or(c.Method, Optimal)
+	c.Method = cmp.Or(c.Method, cycle.Optimal)
 	return c
 }
 
@@ -59,11 +61,11 @@ func (c CyclicConfig) withDefaults() CyclicConfig {
 // known, so do all polls.
 type Cyclic struct {
 	config  CyclicConfig
-	clock   instants
+	clock   turn.Instants
 	periods []int // in instants, the shortest first
 
 	pages []cyclicPage // by slot
-	due   dueQueue     // in instants
+	due   turn.Queue   // in instants
 	shut  []freshet.Slot
 
 	round  []freshet.Slot // those before next have had their turn
@@ -80,7 +82,7 @@ type Cyclic struct {
 // NewCyclic returns a Cyclic policy.
 func NewCyclic(config CyclicConfig) *Cyclic {
 	config = config.withDefaults()
-	c := &Cyclic{config: config, clock: newInstants(config.Start, config.Instant), now: -1, idle: -1}
+	c := &Cyclic{config: config, clock: turn.NewInstants(config.Start, config.Instant), now: -1, idle: -1}
 	for _, p := range config.Periods {
 		if n := int(p / config.Instant); n > 0 {
 			c.periods = append(c.periods, n)
@@ -95,8 +97,8 @@ func NewCyclic(config CyclicConfig) *Cyclic {
 
 // Put implements [freshet.Policy].
 func (c *Cyclic) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
-	c.pages = grown(c.pages, slot)
-	c.due.name(slot, s.ID)
+	c.pages = turn.Grown(c.pages, slot)
+	c.due.Name(slot, s.ID)
 	p := &c.pages[slot]
 	if p.id != s.ID {
 		*p = cyclicPage{id: s.ID, polled: -1}
@@ -104,7 +106,7 @@ func (c *Cyclic) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.
 	}
 	p.value, p.paused = s.Importance()/s.Price(), s.Paused
 	c.idle = -1
-	c.expect(slot, c.clock.at(now))
+	c.expect(slot, c.clock.At(now))
 }
 
 // welcome gives a newcomer the next turn of the round.
@@ -121,23 +123,23 @@ func (c *Cyclic) welcome(slot freshet.Slot) {
 // Remove implements [freshet.Policy].
 func (c *Cyclic) Remove(slot freshet.Slot) {
 	c.pages[slot] = cyclicPage{}
-	c.due.drop(slot)
+	c.due.Drop(slot)
 }
 
 // expect notes when a source is due next after an instant.
 func (c *Cyclic) expect(slot freshet.Slot, after int64) {
 	if p := &c.pages[slot]; p.id == "" || p.paused || len(p.offsets) == 0 {
-		c.due.drop(slot)
+		c.due.Drop(slot)
 	} else {
-		c.due.set(slot, p.next(after))
+		c.due.Set(slot, p.next(after))
 	}
 }
 
 // Choose implements [freshet.Policy].
 func (c *Cyclic) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
-	at := c.clock.at(now)
+	at := c.clock.At(now)
 	c.turn(at)
-	again := c.clock.time(at + 1)
+	again := c.clock.Time(at + 1)
 	if c.idle == at {
 		return again
 	}
@@ -184,7 +186,7 @@ func (c *Cyclic) turn(at int64) {
 func (c *Cyclic) chooseDue(at int64, n int, offer func(freshet.Slot, float64) bool) (taken int) {
 	c.shut = c.shut[:0]
 	for taken < n {
-		slot, due, ok := c.due.first()
+		slot, due, ok := c.due.First()
 		if !ok || due > at {
 			break
 		}
@@ -194,13 +196,13 @@ func (c *Cyclic) chooseDue(at int64, n int, offer func(freshet.Slot, float64) bo
 			taken++
 		default:
 			c.shut = append(c.shut, slot)
-			c.due.drop(slot)
+			c.due.Drop(slot)
 			continue
 		}
 		c.expect(slot, at)
 	}
 	for _, slot := range c.shut {
-		c.due.set(slot, at)
+		c.due.Set(slot, at)
 	}
 	return taken
 }
@@ -251,11 +253,11 @@ func (c *Cyclic) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if p.id == "" {
 		return
 	}
-	p.busy, p.polled = false, max(p.polled, c.clock.at(now))
+	p.busy, p.polled = false, max(p.polled, c.clock.At(now))
 	if !o.Result.Seen() || o.Since.IsZero() {
 		return
 	}
-	from, to := c.clock.at(o.Since), c.clock.at(o.Began)
+	from, to := c.clock.At(o.Since), c.clock.At(o.Began)
 	length := max(1, float64(to-from))
 	if o.Result != freshet.Changed {
 		p.evidence.Same += length
@@ -264,7 +266,7 @@ func (c *Cyclic) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	p.evidence.Changes++
 	p.evidence.Changed += length
 	if m := o.Modified; m.After(o.Since) && !m.After(o.Began) { // it says itself when it was
-		to = c.clock.at(m)
+		to = c.clock.At(m)
 		from = to
 	}
 	p.remember(changeNote{at: (from + to + 1) / 2, width: to - from}, c.config.Memory)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"freshet"
+	"freshet/cycle"
 )
 
 // A cyclicPage is what a Cyclic policy knows of a source. Times are instants.
@@ -103,9 +104,9 @@ func (p *cyclicPage) timely(period int) []int {
 // history returns what the source did in so far as that is known: the changes
 // that were found within a period, several times over, with each change at
 // another place between the polls on both sides of it.
-func (p *cyclicPage) history(period int) History {
+func (p *cyclicPage) history(period int) cycle.History {
 	const places = 3
-	var h History
+	var h cycle.History
 	for place := range places {
 		var at []int
 		for _, n := range p.notes {
@@ -155,7 +156,7 @@ func (p *cyclicPage) spread(period, polls int) {
 		hash = (hash ^ uint64(b)) * 1099511628211
 	}
 	gap := period / polls
-	p.set(period, even(period, polls, int(hash>>33)%max(1, gap)))
+	p.set(period, cycle.Spaced(period, polls, int(hash>>33)%max(1, gap)))
 }
 
 func (p *cyclicPage) set(period int, offsets []int) {

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"freshet"
+	"freshet/cycle"
 )
 
 // doubt is how far a history is taken for an accident.
@@ -63,9 +64,9 @@ func (c *Cyclic) settle(b *pollBid) {
 	case p.period == 0 || b.polls > b.period/2:
 		p.spread(b.period, b.polls)
 	default:
-		offsets, err := Plan(b.history, b.period, b.polls, c.config.Method)
+		offsets, err := cycle.Plan(b.history, b.period, b.polls, c.config.Method)
 		if err != nil { // no such method, or too large for it
-			offsets = even(b.period, b.polls, 0)
+			offsets = cycle.Spaced(b.period, b.polls, 0)
 		}
 		p.set(b.period, offsets)
 	}
@@ -77,9 +78,9 @@ type pollBid struct {
 	slot    freshet.Slot
 	page    *cyclicPage
 	period  int
-	changes float64     // expected in a period
-	history History     // of a source that keeps to a period
-	window  *linkWindow // on the history, made when it is needed
+	changes float64       // expected in a period
+	history cycle.History // of a source that keeps to a period
+	best    *cycle.Misses // of the history, made when it is needed
 
 	polls int     // that it has
 	gain  float64 // of one more
@@ -134,14 +135,10 @@ func (b *pollBid) missesOfHistory(polls int) int32 {
 	if polls > 1 && b.page.misses[polls-2] == 0 {
 		return 0
 	}
-	if b.window == nil {
-		b.window = newLinkWindow(b.history, b.period)
+	if b.best == nil {
+		b.best = cycle.NewMisses(b.history, b.period)
 	}
-	if polls >= len(b.window.stops) {
-		return 0
-	}
-	_, cost := cheapest[int64](b.window, len(b.window.stops), polls, 0)
-	return int32(cost / b.window.miss)
+	return int32(b.best.Fewest(polls))
 }
 
 // A pollAuction has the bid with the largest gain on top.

@@ -15,8 +15,8 @@ func NewFixed(c RevisitConfig) *Revisit {
 	if c.Instant > 0 && c.Initial == 0 {
 		c.Initial = longestStart * c.Instant
 	}
-	c, _ = c.scaled(product, time.Nanosecond, longest)
-	return &Revisit{rule: &fixed{c, rand.New(rand.NewPCG(c.Seed, 0x66697865))}}
+	c, _ = c.Scaled(product, time.Nanosecond, longest)
+	return NewRevisit(&fixed{c, rand.New(rand.NewPCG(c.Seed, 0x66697865))})
 }
 
 type fixed struct {
@@ -24,12 +24,15 @@ type fixed struct {
 	chance *rand.Rand
 }
 
-func (f *fixed) forget(freshet.Slot) {}
+// Forget implements [RevisitRule].
+func (f *fixed) Forget(freshet.Slot) {}
 
-func (f *fixed) initial(freshet.Slot) time.Duration {
+// Initial implements [RevisitRule].
+func (f *fixed) Initial(freshet.Slot) time.Duration {
 	return time.Duration(float64(f.cfg.Initial) * (0.9 + 0.2*f.chance.Float64()))
 }
 
-func (f *fixed) next(slot freshet.Slot, o freshet.Outcome) time.Time {
-	return o.Began.Add(f.initial(slot))
+// Next implements [RevisitRule].
+func (f *fixed) Next(slot freshet.Slot, o freshet.Outcome) time.Time {
+	return o.Began.Add(f.Initial(slot))
 }

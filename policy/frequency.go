@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/turn"
 )
 
 // FrequencyConfig says how a Frequency polls.
@@ -53,7 +54,7 @@ func (c FrequencyConfig) withDefaults() FrequencyConfig {
 // anew when as many outcomes have come in as an eighth of the sources.
 type Frequency struct {
 	cfg     FrequencyConfig
-	queue   dueQueue
+	queue   turn.Queue
 	pages   []frequencyPage // by slot
 	present int             // sources that are polled
 	news    int             // outcomes since the last plan
@@ -90,15 +91,16 @@ func NewFrequency(c FrequencyConfig) *Frequency {
 
 // Put implements [freshet.Policy].
 func (f *Frequency) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	f.pages = grown(f.pages, slot)
+	f.pages = turn.Grown(f.pages, slot)
 	page := &f.pages[slot]
-	if int(slot) >= len(f.queue.ids) || f.queue.ids[slot] != s.ID {
+	if !f.queue.Is(slot, s.ID) {
 		*page = frequencyPage{}
-		f.queue.name(slot, s.ID)
-		page.last, f.queue.due[slot] = now.UnixNano(), unvisited
+		f.queue.Name(slot, s.ID)
+		page.last = now.UnixNano()
+		f.queue.Note(slot, unvisited)
 		if !since.IsZero() {
 			page.last = since.UnixNano()
-			f.queue.due[slot] = unvisited + page.last
+			f.queue.Note(slot, unvisited+page.last)
 		}
 	}
 	f.idle = math.MinInt64
@@ -110,10 +112,10 @@ func (f *Frequency) Put(now time.Time, slot freshet.Slot, s freshet.Source, sinc
 	switch is := page.weight > 0; {
 	case is && !was:
 		f.present++
-		f.queue.set(slot, f.queue.due[slot])
+		f.queue.Set(slot, f.queue.Due(slot))
 	case was && !is:
 		f.present--
-		f.queue.drop(slot)
+		f.queue.Drop(slot)
 	}
 }
 
@@ -122,8 +124,8 @@ func (f *Frequency) Remove(slot freshet.Slot) {
 	if f.pages[slot].weight > 0 {
 		f.present--
 	}
-	f.queue.drop(slot)
-	f.queue.ids[slot], f.pages[slot] = "", frequencyPage{}
+	f.queue.Forget(slot)
+	f.pages[slot] = frequencyPage{}
 }
 
 // Choose implements [freshet.Policy].
@@ -142,11 +144,11 @@ func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64
 	taken, refused := 0, false
 	f.aside = f.aside[:0]
 	for taken < n {
-		slot, due, ok := f.queue.first()
-		if !ok || due == never {
+		slot, due, ok := f.queue.First()
+		if !ok || due == turn.Never {
 			break
 		}
-		f.queue.drop(slot)
+		f.queue.Drop(slot)
 		switch page := &f.pages[slot]; {
 		case page.last >= at && due != unvisited: // seen in this very instant
 			f.aside = append(f.aside, slot)
@@ -158,7 +160,7 @@ func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64
 		}
 	}
 	for _, slot := range f.aside {
-		f.queue.set(slot, f.queue.due[slot])
+		f.queue.Set(slot, f.queue.Due(slot))
 	}
 	f.polls += taken
 	if taken < n && !refused {
@@ -196,11 +198,11 @@ func (f *Frequency) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 			page.same += float32(span)
 		}
 		page.last = max(page.last, began)
-		f.queue.due[slot] = f.dueAfter(page)
+		f.queue.Note(slot, f.dueAfter(page))
 		f.news++
 	}
 	if page.weight > 0 {
-		f.queue.set(slot, f.queue.due[slot])
+		f.queue.Set(slot, f.queue.Due(slot))
 	}
 }
 
@@ -214,7 +216,7 @@ func (f *Frequency) dueAfter(page *frequencyPage) int64 {
 	frequency := f.even + f.cfg.Objective.At(rate, float64(page.weight), f.price)
 	gap := float64(f.cfg.Instant) / frequency
 	if !(gap < math.MaxInt64/4) {
-		return never
+		return turn.Never
 	}
 	return page.last + int64(gap)
 }
@@ -250,12 +252,12 @@ func (f *Frequency) plan(at int64) {
 		}
 		return sum
 	})
-	for _, slot := range f.queue.heap {
-		if f.queue.due[slot] >= 0 {
-			f.queue.due[slot] = f.dueAfter(&f.pages[slot])
+	f.queue.Reset(func(slot freshet.Slot, due int64) int64 {
+		if due < 0 { // not visited yet
+			return due
 		}
-	}
-	f.queue.restore()
+		return f.dueAfter(&f.pages[slot])
+	})
 }
 
 // forget makes what is known count for less, before more is learned.

@@ -24,7 +24,7 @@ type Gains struct {
 	group  []int32   // by slot: which of groups, noGroup where there is no source
 	place  []int32   // by slot: its place in a group with notes of its own
 	groups []gainGroup
-	index  map[gainKey]int32
+	index  map[Pair]int32
 	runs   []gainRun
 	stale  bool // runs are out of date
 }
@@ -32,8 +32,8 @@ type Gains struct {
 // noGroup marks a slot without a source.
 const noGroup = -1
 
-// A gainKey tells kernels apart.
-type gainKey struct {
+// A Pair tells pairs of life and urgency apart.
+type Pair struct {
 	life  freshet.Life
 	kind  freshet.UrgencyKind
 	a     float64
@@ -41,9 +41,9 @@ type gainKey struct {
 	table string
 }
 
-// gainKeyOf tells pairs of life and urgency apart.
-func gainKeyOf(life freshet.Life, u freshet.Urgency) gainKey {
-	key := gainKey{life: life, kind: u.Kind, a: u.A, k: u.K}
+// PairOf returns the pair of a life and an urgency.
+func PairOf(life freshet.Life, u freshet.Urgency) Pair {
+	key := Pair{life: life, kind: u.Kind, a: u.A, k: u.K}
 	if u.Kind == freshet.UrgencyTable {
 		key.table = u.String()
 	}
@@ -114,11 +114,11 @@ func (g *Gains) Remove(slot freshet.Slot) {
 
 // groupOf returns the group of a kernel, which it makes if need be.
 func (g *Gains) groupOf(life freshet.Life, u freshet.Urgency) int32 {
-	key := gainKeyOf(life, u)
+	key := PairOf(life, u)
 	at, ok := g.index[key]
 	if !ok {
 		if g.index == nil {
-			g.index = map[gainKey]int32{}
+			g.index = map[Pair]int32{}
 		}
 		at = int32(len(g.groups))
 		g.index[key] = at

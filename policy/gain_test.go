@@ -11,6 +11,7 @@ import (
 
 	"freshet"
 	"freshet/policy"
+	"freshet/policytest"
 )
 
 // A wicCase is a small instance whose answer was found by brute force.
@@ -74,35 +75,6 @@ func oracleUrgency(t *testing.T, s string) freshet.Urgency {
 		t.Fatal(err)
 	}
 	return u
-}
-
-// lasts is the chance that a change at instant k can still be captured at j:
-// the chance that not too many of the independent changes after it came.
-func lasts(life freshet.Life, pi []float64, k, j int) float64 {
-	d := []float64{1} // the chance of so many changes
-	for _, p := range pi[k:j] {
-		next := make([]float64, len(d)+1)
-		for n, x := range d {
-			next[n] += (1 - p) * x
-			next[n+1] += p * x
-		}
-		d = next
-	}
-	sum := 0.0
-	for n, x := range d {
-		if life.Lasts(j-k, n) {
-			sum += x
-		}
-	}
-	return sum
-}
-
-// accrued is the utility between polls at prev and j, by its definition.
-func accrued(life freshet.Life, u freshet.Urgency, pi []float64, prev, j int) (sum float64) {
-	for k := prev + 1; k <= j; k++ {
-		sum += u.At(j-k) * pi[k-1] * lasts(life, pi, k, j)
-	}
-	return sum
 }
 
 // gainTable returns g(prev, j) for all instants, as Gains has them.
@@ -294,10 +266,6 @@ func drawUrgency(t *rapid.T) freshet.Urgency {
 	return u
 }
 
-func drawChance(t *rapid.T) float64 {
-	return rapid.SampledFrom([]float64{0, 0, 0.01, 0.2, 0.5, 0.9, 1}).Draw(t, "chance")
-}
-
 // Sources of any lives and urgencies, polled whenever, have accrued what the
 // definition says, and exactly nothing where that is nothing.
 func TestGainsAreTheirDefinition(t *testing.T) {
@@ -311,7 +279,7 @@ func TestGainsAreTheirDefinition(t *testing.T) {
 			lives[s], urgencies[s] = drawLife(t), drawUrgency(t)
 			gains.Put(freshet.Slot(s), lives[s], urgencies[s])
 			for range horizon {
-				pi[s] = append(pi[s], drawChance(t))
+				pi[s] = append(pi[s], policytest.DrawChance(t))
 			}
 		}
 		p := make([]float64, slots)
@@ -321,7 +289,7 @@ func TestGainsAreTheirDefinition(t *testing.T) {
 			}
 			gains.Step(p)
 			for s := range slots {
-				got, want := gains.Of(freshet.Slot(s)), accrued(lives[s], urgencies[s], pi[s], prev[s], j)
+				got, want := gains.Of(freshet.Slot(s)), policytest.Accrued(lives[s], urgencies[s], pi[s], prev[s], j)
 				tol := 1e-12
 				if urgencies[s].Kind == freshet.UrgencyPoly {
 					tol = 1e-6
@@ -388,7 +356,7 @@ func TestGainsPass(t *testing.T) {
 		once.Put(0, life, urgency)
 		often.Put(0, life, urgency)
 		for range 3 {
-			p, n := drawChance(t), rapid.IntRange(1, 40).Draw(t, "instants")
+			p, n := policytest.DrawChance(t), rapid.IntRange(1, 40).Draw(t, "instants")
 			once.Pass(0, p, n)
 			for range n {
 				often.Step([]float64{p})

@@ -110,7 +110,7 @@ func (v *Value) bound(n int) { v.keep = min(v.keep, float64(n)) }
 // Gain returns what a poll is expected to capture tau instants after the last
 // one, when x changes are expected since.
 func (v Value) Gain(x, tau float64) float64 {
-	gain, _ := v.gain(x, tau)
+	gain, _ := v.GainAndSlope(x, tau)
 	return gain
 }
 
@@ -120,12 +120,12 @@ func (v Value) Index(x, tau float64) float64 {
 	if v.form == closedForm && tau < v.keep {
 		return v.closedIndex(x, tau)
 	}
-	gain, slope := v.gain(x, tau)
+	gain, slope := v.GainAndSlope(x, tau)
 	return max(0, gain-tau*slope)
 }
 
-// gain returns the gain, and what an instant of waiting adds to it.
-func (v Value) gain(x, tau float64) (gain, slope float64) {
+// GainAndSlope returns the gain, and what an instant of waiting adds to it.
+func (v Value) GainAndSlope(x, tau float64) (gain, slope float64) {
 	if !(x > 0) || !(tau > 0) {
 		return 0, 0
 	}
@@ -152,8 +152,26 @@ func (v Value) gain(x, tau float64) (gain, slope float64) {
 	return gain, slope
 }
 
-// urgency returns what a change of an age is worth if it can be captured.
-func (v *Value) urgency(age float64) float64 {
+// Recursive reports whether the gain of an instant follows from that of the
+// instant before: the older changes keep a share e^-decay of their worth, and
+// none of it where a change replaces them.
+func (v *Value) Recursive() (decay float64, ok bool) {
+	return v.decay, v.form == closedForm && math.IsInf(v.keep, 1)
+}
+
+// Replaced reports whether each change takes the place of the one before.
+func (v *Value) Replaced() bool { return v.last == 1 }
+
+// Counts reports whether a change of an age can still be captured, as far as that
+// depends on its age alone.
+func (v *Value) Counts(age float64) bool { return age < v.keep }
+
+// Survival returns the chance that a change of an age has not been pushed out by
+// later ones, when they come at a rate an instant.
+func (v *Value) Survival(rate, age float64) float64 { return survival(v.last, rate, age) }
+
+// Urgency returns what a change of an age is worth if it can be captured.
+func (v *Value) Urgency(age float64) float64 {
 	if v.form == summedForm {
 		return urgencyAt(v.ages.urgency, age)
 	}

@@ -11,17 +11,17 @@ import (
 	"freshet"
 )
 
-// options are what is written behind a policy's name. Reading one takes it; what
+// Options are what is written behind a policy's name. Reading one takes it; what
 // nobody has taken in the end is not known.
-type options struct {
+type Options struct {
 	given map[string]string
 	known []string
 	err   error // of the first that could not be read
 }
 
-// readOptions reads "key=value,key=value".
-func readOptions(s string) (*options, error) {
-	o := &options{given: map[string]string{}}
+// ReadOptions reads "key=value,key=value".
+func ReadOptions(s string) (*Options, error) {
+	o := &Options{given: map[string]string{}}
 	if s == "" {
 		return o, nil
 	}
@@ -41,7 +41,7 @@ func readOptions(s string) (*options, error) {
 func badOption(reason string) error { return &freshet.InvalidError{Field: "policy", Reason: reason} }
 
 // take returns what was given for a key.
-func (o *options) take(key string) (string, bool) {
+func (o *Options) take(key string) (string, bool) {
 	o.known = append(o.known, key)
 	v, ok := o.given[key]
 	delete(o.given, key)
@@ -49,7 +49,7 @@ func (o *options) take(key string) (string, bool) {
 }
 
 // read takes a key and reads it, and notes if it cannot be.
-func read[T any](o *options, key, want string, parse func(string) (T, bool), otherwise T) T {
+func read[T any](o *Options, key, want string, parse func(string) (T, bool), otherwise T) T {
 	text, ok := o.take(key)
 	if !ok {
 		return otherwise
@@ -61,36 +61,39 @@ func read[T any](o *options, key, want string, parse func(string) (T, bool), oth
 	return v
 }
 
-func (o *options) count(key string, otherwise int) int {
+// Count takes a whole number.
+func (o *Options) Count(key string, otherwise int) int {
 	return read(o, key, "a whole number", func(s string) (int, bool) {
 		n, err := strconv.Atoi(s)
 		return n, err == nil && n >= 0 && n <= 1<<30
 	}, otherwise)
 }
 
-func (o *options) number(key string, otherwise float64) float64 {
+// Number takes a number.
+func (o *Options) Number(key string, otherwise float64) float64 {
 	return read(o, key, "a number", func(s string) (float64, bool) {
 		x, err := strconv.ParseFloat(s, 64)
 		return x, err == nil && x >= -1 && x <= 1e9
 	}, otherwise)
 }
 
-func (o *options) length(key string) time.Duration {
+// Length takes a length of time; 0 is what is meant without one.
+func (o *Options) Length(key string) time.Duration {
 	return read(o, key, "a length of time such as 90s, 1h or 1d", func(s string) (time.Duration, bool) {
 		d, err := freshet.ParseDuration(s)
 		return d, err == nil
 	}, 0)
 }
 
-// choice takes one of several words; the first is what is meant without one.
-func (o *options) choice(key string, words ...string) string {
+// Choice takes one of several words; the first is what is meant without one.
+func (o *Options) Choice(key string, words ...string) string {
 	return read(o, key, "one of "+strings.Join(words, ", "), func(s string) (string, bool) {
 		return s, slices.Contains(words, s)
 	}, words[0])
 }
 
-// finish reports what could not be read, or was not known to the policy.
-func (o *options) finish(name string) error {
+// Finish reports what could not be read, or was not known to the policy.
+func (o *Options) Finish(name string) error {
 	if o.err != nil {
 		return o.err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/cycle"
 )
 
 // Default is the policy that is used where none is named.
@@ -15,14 +16,15 @@ const Default = "auto"
 
 // Names lists the policies that New knows.
 var Names = []string{
-	"auto", "uniform", "round-robin",
-	"wic", "price", "cam",
-	"yardstick",
-	"cyclic",
+	"auto", "uniform", "round-robin", "fixed",
+	"wic", "cyclic",
 	"frequency", "freshness", "age",
 	"sample-greedy", "sample-proportional", "sample-adaptive", "sample-subset",
-	"fixed", "miniflux", "nutch", "stormcrawler",
 }
+
+// Experimental lists the rules that only experiments poll by. Package rival has
+// them; New refuses them in words of their own.
+var Experimental = []string{"price", "cam", "yardstick", "miniflux", "nutch", "stormcrawler"}
 
 // Learns reports whether a policy's choices rest on what earlier polls found,
 // so that after a restart it wants to be told of them again.
@@ -44,12 +46,13 @@ type Setting struct {
 	// so at every tick.
 	Tick time.Duration
 
-	// Estimator says how likely sources are to change, to wic, price and cam. Nil
-	// means that all are taken for alike.
+	// Estimator says how likely sources are to change, to wic, and to price and
+	// cam of package rival. Nil means that all are taken for alike.
 	Estimator freshet.Estimator
 
-	// Scale fits the intervals of fixed, miniflux, nutch and stormcrawler to
-	// the instant, as if it were the product's smallest interval.
+	// Scale fits the intervals of fixed, and those of miniflux, nutch and
+	// stormcrawler of package rival, to the instant, as if it were the product's
+	// smallest interval.
 	Scale bool
 
 	Seed uint64 // of what is drawn by chance
@@ -59,25 +62,26 @@ type Setting struct {
 // colon, as in "sample-greedy:samples=10,share=0.3".
 func New(name string, at Setting) (freshet.Policy, error) {
 	base, args, _ := strings.Cut(name, ":")
-	o, err := readOptions(args)
+	o, err := ReadOptions(args)
 	if err != nil {
 		return nil, err
 	}
 	p := build(base, at, o)
 	if p == nil {
-		return nil, &freshet.InvalidError{
-			Field:  "policy",
-			Reason: fmt.Sprintf("there is no policy %q; there are %s", base, strings.Join(Names, ", ")),
+		why := fmt.Sprintf("there is no policy %q", base)
+		if slices.Contains(Experimental, base) {
+			why = base + ` is a rule for experiments, which only "freshet lab" runs`
 		}
+		return nil, &freshet.InvalidError{Field: "policy", Reason: why + "; there are " + strings.Join(Names, ", ")}
 	}
-	if err := o.finish(base); err != nil {
+	if err := o.Finish(base); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
 // build returns the policy called name, or nil if there is none.
-func build(name string, at Setting, o *options) freshet.Policy {
+func build(name string, at Setting, o *Options) freshet.Policy {
 	switch name {
 	case "uniform":
 		return &Uniform{}
@@ -86,58 +90,54 @@ func build(name string, at Setting, o *options) freshet.Policy {
 	case "auto":
 		return NewAuto(AutoConfig{
 			Start: at.Start, Instant: at.Instant, Tick: at.tick(), Rank: cmp.Or(at.Tick, at.Instant), Polls: at.Polls,
-			Jitter: o.number("jitter", 0), Seed: at.Seed,
+			Jitter: o.Number("jitter", 0), Seed: at.Seed,
 		})
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})
-	case "price":
-		return NewPriced(PricedConfig{
-			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,
-			Horizon: o.count("horizon", 0), Patience: o.number("patience", 0),
-		})
-	case "cam":
-		return NewCAM(CAMConfig{
-			Start: at.Start, Instant: at.Instant, Polls: at.Polls, Estimator: at.Estimator,
-			Epoch: o.count("epoch", 0), Slip: o.count("slip", 0),
-		})
-	case "yardstick":
-		return NewYardstick(YardstickConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})
 	case "cyclic":
 		return NewCyclic(cyclicConfig(at, o))
 	case "frequency", "freshness", "age":
 		goal := []Objective{Recall, Freshness, Age}[slices.Index([]string{"frequency", "freshness", "age"}, name)]
-		return NewFrequency(FrequencyConfig{Objective: goal, Instant: at.Instant, Rate: at.Polls, Floor: o.number("floor", 0), Memory: o.number("memory", 0)})
+		return NewFrequency(FrequencyConfig{Objective: goal, Instant: at.Instant, Rate: at.Polls, Floor: o.Number("floor", 0), Memory: o.Number("memory", 0)})
 	case "sample-greedy", "sample-proportional", "sample-adaptive", "sample-subset":
 		return NewSampling(samplingConfig(name, at, o))
-	case "fixed", "miniflux", "nutch", "stormcrawler":
-		return buildRevisit(name, at, o)
+	case "fixed":
+		return NewFixed(fixedConfig(at, o))
 	}
 	return nil
 }
 
-func cyclicConfig(at Setting, o *options) CyclicConfig {
+// methods lists how cyclic can plan; the first is what it does unless told.
+func methods() (names []string) {
+	for _, m := range cycle.Methods {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+func cyclicConfig(at Setting, o *Options) CyclicConfig {
 	c := CyclicConfig{
 		Start: at.Start, Instant: at.Instant, Polls: at.Polls,
-		Method:  Method(o.choice("method", string(Optimal), string(Modeled), string(Even), string(BestPhase))),
-		Explore: o.number("explore", 0), Memory: o.count("memory", 0),
+		Method:  cycle.Method(o.Choice("method", methods()...)),
+		Explore: o.Number("explore", 0), Memory: o.Count("memory", 0),
 	}
-	if period := o.length("period"); period > 0 {
+	if period := o.Length("period"); period > 0 {
 		c.Periods = []time.Duration{period}
 	}
 	return c
 }
 
-func samplingConfig(name string, at Setting, o *options) SamplingConfig {
+func samplingConfig(name string, at Setting, o *Options) SamplingConfig {
 	group := SiteOf
-	if o.choice("group", "site", "directory") == "directory" {
+	if o.Choice("group", "site", "directory") == "directory" {
 		group = DirectoryOf
 	}
 	c := SamplingConfig{
 		Group: group,
 		Start: at.Start, Instant: at.Instant, Seed: at.Seed,
-		Downloads: o.count("downloads", 0), Cycle: o.length("cycle"),
-		Samples: o.count("samples", 0), Step: o.count("step", 0), Alpha: o.number("alpha", 0),
-		SampleCost: o.number("cost", 0), High: o.number("high", 0), RoundRobin: o.number("share", 0),
+		Downloads: o.Count("downloads", 0), Cycle: o.Length("cycle"),
+		Samples: o.Count("samples", 0), Step: o.Count("step", 0), Alpha: o.Number("alpha", 0),
+		SampleCost: o.Number("cost", 0), High: o.Number("high", 0), RoundRobin: o.Number("share", 0),
 	}
 	switch name {
 	case "sample-proportional":
@@ -152,21 +152,19 @@ func samplingConfig(name string, at Setting, o *options) SamplingConfig {
 	return c
 }
 
-func buildRevisit(name string, at Setting, o *options) freshet.Policy {
-	c := RevisitConfig{Initial: o.length("initial"), Min: o.length("min"), Max: o.length("max"), Seed: at.Seed}
+func fixedConfig(at Setting, o *Options) RevisitConfig {
+	c := at.Revisit(o)
+	if every := o.Length("every"); every > 0 {
+		c.Initial, c.Min, c.Max = every, every, every
+	}
+	return c
+}
+
+// Revisit returns the intervals that the options of a policy set.
+func (at Setting) Revisit(o *Options) RevisitConfig {
+	c := RevisitConfig{Initial: o.Length("initial"), Min: o.Length("min"), Max: o.Length("max"), Seed: at.Seed}
 	if at.Scale {
 		c.Instant = at.Instant
 	}
-	switch name {
-	case "miniflux":
-		return NewMiniflux(c)
-	case "nutch":
-		return NewNutch(c)
-	case "stormcrawler":
-		return NewStormCrawler(c)
-	}
-	if every := o.length("every"); every > 0 {
-		c.Initial, c.Min, c.Max = every, every, every
-	}
-	return NewFixed(c)
+	return c
 }

@@ -12,9 +12,10 @@ import (
 
 	"freshet"
 	"freshet/policy"
+	"freshet/policytest"
 )
 
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+var noon = policytest.Noon
 
 // choose asks p for n sources, none of which may be among the shut, and returns
 // their slots in a line.
@@ -44,12 +45,19 @@ func TestNew(t *testing.T) {
 	if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.Contains(invalid.Reason, "uniform") {
 		t.Errorf("error %v, want one that lists the policies there are", err)
 	}
+	for _, name := range policy.Experimental {
+		_, err := policy.New(name+":max=1h", policy.Setting{})
+		want := name + ` is a rule for experiments, which only "freshet lab" runs; there are auto, `
+		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.HasPrefix(invalid.Reason, want) {
+			t.Errorf("%s gives %v, want an error that begins with %q", name, err, want)
+		}
+	}
 }
 
 func TestOptions(t *testing.T) {
 	for _, name := range []string{
-		"sample-greedy:samples=10,share=0.3,group=directory", "cam:slip=3", "cyclic:period=1h,method=modeled",
-		"frequency:floor=0.1,memory=20", "fixed:every=90s", "nutch:min=1m,max=1h",
+		"sample-greedy:samples=10,share=0.3,group=directory", "cyclic:period=1h,method=modeled",
+		"frequency:floor=0.1,memory=20", "fixed:every=90s",
 	} {
 		if _, err := policy.New(name, policy.Setting{}); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -57,10 +65,10 @@ func TestOptions(t *testing.T) {
 	}
 	tests := []struct{ name, reason string }{
 		{"uniform:x=1", "uniform has no options"},
-		{"cam:slop=3", "cam has no option slop; it has epoch, slip"},
-		{"cam:slip=x", "slip=x: that is not a whole number"},
-		{"cam:slip", "is not key=value"},
-		{"cam:slip=1,slip=2", "slip is given twice"},
+		{"cyclic:memo=3", "cyclic has no option memo; it has method, explore, memory, period"},
+		{"cyclic:memory=x", "memory=x: that is not a whole number"},
+		{"cyclic:memory", "is not key=value"},
+		{"cyclic:memory=1,memory=2", "memory is given twice"},
 		{"fixed:every=soon", "not a length of time"},
 		{"sample-greedy:group=page", "not one of site, directory"},
 		{"cyclic:method=best", "not one of optimal, modeled"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/turn"
 )
 
 // A RevisitConfig sets the intervals of a Revisit. What is 0 is as the product
@@ -28,14 +29,14 @@ type RevisitConfig struct {
 // longestStart is how many instants the scaled initial interval has at most.
 const longestStart = 60
 
-// scaled returns the config with what is not set filled in from the product's
+// Scaled returns the config with what is not set filled in from the product's
 // own, and how much longer the product's times have become.
-func (c RevisitConfig) scaled(initial, least, most time.Duration) (RevisitConfig, float64) {
+func (c RevisitConfig) Scaled(initial, least, most time.Duration) (RevisitConfig, float64) {
 	scale := 1.0
 	if c.Instant > 0 {
 		scale = float64(c.Instant) / float64(least)
-		least, most = c.Instant, stretched(most, scale)
-		initial = min(stretched(initial, scale), longestStart*c.Instant)
+		least, most = c.Instant, Stretched(most, scale)
+		initial = min(Stretched(initial, scale), longestStart*c.Instant)
 	}
 	c.Min = cmp.Or(c.Min, least)
 	c.Max = max(c.Min, cmp.Or(c.Max, most))
@@ -46,25 +47,28 @@ func (c RevisitConfig) scaled(initial, least, most time.Duration) (RevisitConfig
 // longest bounds intervals so that a time plus one is still a time.
 const longest = 100 * 365 * 24 * time.Hour
 
-func stretched(d time.Duration, by float64) time.Duration {
+// Stretched returns a length of time multiplied by a factor, and at most a
+// hundred years.
+func Stretched(d time.Duration, by float64) time.Duration {
 	return time.Duration(min(float64(d)*by, float64(longest)))
 }
 
-func (c RevisitConfig) clamp(interval float64) time.Duration {
+// Clamp returns an interval, in nanoseconds, as the least and the most allow it.
+func (c RevisitConfig) Clamp(interval float64) time.Duration {
 	return time.Duration(max(float64(c.Min), min(interval, float64(c.Max))))
 }
 
-// A revisitRule is how a product sets when to come back to a source.
-type revisitRule interface {
-	// forget begins anew for a slot that has another source.
-	forget(slot freshet.Slot)
+// A RevisitRule is how a product sets when to come back to a source.
+type RevisitRule interface {
+	// Forget begins anew for a slot that has another source.
+	Forget(slot freshet.Slot)
 
-	// initial returns the interval of a source of which there is no outcome.
-	initial(slot freshet.Slot) time.Duration
+	// Initial returns the interval of a source of which there is no outcome.
+	Initial(slot freshet.Slot) time.Duration
 
-	// next learns from an outcome that saw the source, and returns when to
+	// Next learns from an outcome that saw the source, and returns when to
 	// poll it again.
-	next(slot freshet.Slot, o freshet.Outcome) time.Time
+	Next(slot freshet.Slot, o freshet.Outcome) time.Time
 }
 
 // A Revisit polls each source when a rule of its own says that it is due, as
@@ -72,31 +76,36 @@ type revisitRule interface {
 // most overdue goes first, and nothing is polled that is not due, so polls may
 // be left over. A source that was never seen is due at once, and one that was
 // seen before somewhere within its first interval.
+//
+// Make one with NewRevisit.
 type Revisit struct {
-	rule   revisitRule
-	queue  dueQueue
+	rule   RevisitRule
+	queue  turn.Queue
 	paused []bool // by slot
 	aside  []freshet.Slot
 }
 
+// NewRevisit returns a policy that polls by a rule.
+func NewRevisit(rule RevisitRule) *Revisit { return &Revisit{rule: rule} }
+
 // Put implements [freshet.Policy].
 func (r *Revisit) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	r.paused = grown(r.paused, slot)
-	if int(slot) >= len(r.queue.ids) || r.queue.ids[slot] != s.ID {
-		r.queue.name(slot, s.ID)
-		r.rule.forget(slot)
+	r.paused = turn.Grown(r.paused, slot)
+	if !r.queue.Is(slot, s.ID) {
+		r.queue.Name(slot, s.ID)
+		r.rule.Forget(slot)
 		due := now
 		if !since.IsZero() {
-			due = since.Add(stretched(r.rule.initial(slot), phase(s.ID)))
+			due = since.Add(Stretched(r.rule.Initial(slot), phase(s.ID)))
 		}
-		r.queue.set(slot, due.UnixNano())
+		r.queue.Set(slot, due.UnixNano())
 		r.paused[slot] = false
 	}
 	switch {
 	case s.Paused:
-		r.queue.drop(slot)
+		r.queue.Drop(slot)
 	case r.paused[slot]:
-		r.queue.set(slot, r.queue.due[slot])
+		r.queue.Set(slot, r.queue.Due(slot))
 	}
 	r.paused[slot] = s.Paused
 }
@@ -115,8 +124,7 @@ func phase(id freshet.SourceID) float64 {
 
 // Remove implements [freshet.Policy].
 func (r *Revisit) Remove(slot freshet.Slot) {
-	r.queue.drop(slot)
-	r.queue.ids[slot] = ""
+	r.queue.Forget(slot)
 }
 
 // Choose implements [freshet.Policy]. The worth of a poll is 1, and 1 more for
@@ -125,11 +133,11 @@ func (r *Revisit) Choose(now time.Time, n int, take func(freshet.Slot, float64) 
 	at := now.UnixNano()
 	r.aside = r.aside[:0]
 	for taken := 0; taken < n; {
-		slot, due, ok := r.queue.first()
+		slot, due, ok := r.queue.First()
 		if !ok || due > at {
 			break
 		}
-		r.queue.drop(slot)
+		r.queue.Drop(slot)
 		if take(slot, 1+time.Duration(at-due).Hours()) {
 			taken++
 		} else {
@@ -137,11 +145,11 @@ func (r *Revisit) Choose(now time.Time, n int, take func(freshet.Slot, float64) 
 		}
 	}
 	var again time.Time
-	if _, due, ok := r.queue.first(); ok {
+	if _, due, ok := r.queue.First(); ok {
 		again = time.Unix(0, due)
 	}
 	for _, slot := range r.aside {
-		r.queue.set(slot, r.queue.due[slot])
+		r.queue.Set(slot, r.queue.Due(slot))
 	}
 	return again
 }
@@ -150,9 +158,9 @@ func (r *Revisit) Choose(now time.Time, n int, take func(freshet.Slot, float64) 
 // as it was; how long to leave it alone is the scheduler's affair.
 func (r *Revisit) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if o.Result.Seen() {
-		r.queue.due[slot] = r.rule.next(slot, o).UnixNano()
+		r.queue.Note(slot, r.rule.Next(slot, o).UnixNano())
 	}
 	if !r.paused[slot] {
-		r.queue.set(slot, r.queue.due[slot])
+		r.queue.Set(slot, r.queue.Due(slot))
 	}
 }

@@ -8,104 +8,13 @@ import (
 
 	"freshet"
 	"freshet/policy"
+	"freshet/policytest"
 )
-
-const day = 24 * time.Hour
-
-// gaps polls one source whenever it is due, with the results given (c for
-// changed, u for unchanged, f for failed), and returns the times between.
-func gaps(t *testing.T, p freshet.Policy, results string) []time.Duration {
-	t.Helper()
-	p.Put(noon, 0, freshet.Source{ID: "a"}, time.Time{})
-	var out []time.Duration
-	now := noon
-	for _, r := range results {
-		taken := false
-		offer := func(freshet.Slot, float64) bool { taken = true; return true }
-		if again := p.Choose(now, 1, offer); !taken {
-			out = append(out, again.Sub(now))
-			now = again
-			if p.Choose(now.Add(-1), 1, offer); taken {
-				t.Fatalf("a poll before its time, %v", now)
-			}
-			p.Choose(now, 1, offer)
-		}
-		if !taken {
-			t.Fatalf("no poll at %v, when it was due", now)
-		}
-		p.Observe(now, 0, freshet.Outcome{Began: now, Ended: now, Result: map[rune]freshet.Result{
-			'1': freshet.First, 'c': freshet.Changed, 'u': freshet.Unchanged, 'f': freshet.Failed}[r]})
-	}
-	again := p.Choose(now, 1, func(freshet.Slot, float64) bool { return false })
-	return append(out, again.Sub(now))
-}
-
-func TestRevisitRules(t *testing.T) {
-	hours := func(h ...float64) []time.Duration {
-		var out []time.Duration
-		for _, x := range h {
-			out = append(out, time.Duration(x*float64(time.Hour)))
-		}
-		return out
-	}
-	config := policy.RevisitConfig{Initial: 10 * time.Hour, Min: time.Hour, Max: 20 * time.Hour}
-	cases := []struct {
-		what    string
-		policy  freshet.Policy
-		results string
-		want    []time.Duration
-	}{
-		{"StormCrawler goes half way to the least, or half as far again", policy.NewStormCrawler(config), "1cuuuu",
-			hours(10, 5.5, 8.25, 12.375, 18.5625, 20)},
-		{"StormCrawler as shipped", policy.NewStormCrawler(policy.RevisitConfig{}), "1cc", hours(24, 12.5, 6.75)},
-		// After the change at hour 10 the page is found as it was 8 hours later,
-		// and 0.3 of those 8 are taken off 8 * 1.4. Then it is 16.8 hours since
-		// the change, which is more than 11.2 * 1.4.
-		{"Nutch shrinks by a fifth, grows by two, and leans back", policy.NewNutch(config), "1cuu", hours(10, 8, 8.8, 16.8*0.7)},
-		{"Nutch as shipped", policy.NewNutch(policy.RevisitConfig{}), "1c", hours(30*24, 24*24)},
-		{"Miniflux knows no frequency from one entry", policy.NewMiniflux(policy.RevisitConfig{}), "1cu", hours(24, 24, 24)},
-		// Two entries a day apart are seven a week.
-		{"Miniflux divides the week by its entries", policy.NewMiniflux(policy.RevisitConfig{}), "1cccc", hours(24, 24, 24, 24, 24)},
-		{"Miniflux scaled so that five minutes are one", policy.NewMiniflux(policy.RevisitConfig{Instant: time.Minute}), "1cc",
-			hours(24./5, 24./5, 24./5)},
-	}
-	for _, c := range cases {
-		got := gaps(t, c.policy, c.results)
-		for i := range got {
-			got[i] = got[i].Round(time.Microsecond)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: gaps %v, want %v", c.what, got, c.want)
-		}
-	}
-}
-
-// Entries that a feed dates by itself make Miniflux come back at their pace; two
-// within a minute make it come back at its fastest for a week.
-func TestMinifluxGoesByTheDatesOfEntries(t *testing.T) {
-	next := func(ages ...time.Duration) time.Duration {
-		p := policy.NewMiniflux(policy.RevisitConfig{})
-		p.Put(noon, 0, freshet.Source{ID: "a"}, time.Time{})
-		for _, age := range ages {
-			p.Observe(noon, 0, freshet.Outcome{Began: noon, Result: freshet.Changed, Modified: noon.Add(-age)})
-		}
-		return p.Choose(noon, 1, func(freshet.Slot, float64) bool { return false }).Sub(noon)
-	}
-	if got := next(6*time.Hour, 4*time.Hour, 2*time.Hour); got != 2*time.Hour {
-		t.Errorf("back after %v with an entry every two hours, want two hours", got)
-	}
-	if got := next(2*time.Minute, time.Minute); got != 5*time.Minute {
-		t.Errorf("back after %v with two entries within a minute, want five minutes", got)
-	}
-	if got := next(9*day, 8*day, time.Hour); got != day {
-		t.Errorf("back after %v with one entry in the week, want a day", got)
-	}
-}
 
 func TestFixedIntervalIsSpread(t *testing.T) {
 	for seed := range uint64(3) {
 		p := policy.NewFixed(policy.RevisitConfig{Initial: time.Hour, Seed: seed})
-		got := gaps(t, p, "1uucuuuuuu")
+		got := policytest.Gaps(t, p, "1uucuuuuuu")
 		for _, g := range got {
 			if g < 54*time.Minute || g > 66*time.Minute {
 				t.Errorf("a gap of %v, want an hour give or take six minutes", g)
@@ -114,14 +23,14 @@ func TestFixedIntervalIsSpread(t *testing.T) {
 		if slices.Max(got)-slices.Min(got) < 2*time.Minute {
 			t.Errorf("gaps %v, want them spread", got)
 		}
-		if again := gaps(t, policy.NewFixed(policy.RevisitConfig{Initial: time.Hour, Seed: seed}), "1uucuuuuuu"); !slices.Equal(got, again) {
+		if again := policytest.Gaps(t, policy.NewFixed(policy.RevisitConfig{Initial: time.Hour, Seed: seed}), "1uucuuuuuu"); !slices.Equal(got, again) {
 			t.Errorf("gaps %v and then %v from one seed", got, again)
 		}
 	}
 }
 
 func TestMostOverdueGoesFirst(t *testing.T) {
-	p := policy.NewStormCrawler(policy.RevisitConfig{Initial: time.Hour, Min: time.Minute})
+	p := policy.NewFixed(policy.RevisitConfig{Initial: time.Hour})
 	for slot, ago := range []time.Duration{2, 4, 3, 0, 4} {
 		id := freshet.SourceID([]string{"c", "b", "d", "e", "a"}[slot])
 		p.Put(noon.Add(-ago*time.Hour), freshet.Slot(slot), freshet.Source{ID: id}, time.Time{})
@@ -144,7 +53,7 @@ func TestMostOverdueGoesFirst(t *testing.T) {
 
 // Sources that were seen before do not come all at once.
 func TestKnownSourcesAreSpread(t *testing.T) {
-	p := policy.NewNutch(policy.RevisitConfig{Initial: 10 * time.Hour})
+	p := policy.NewFixed(policy.RevisitConfig{Initial: 10 * time.Hour})
 	for slot := range freshet.Slot(1000) {
 		p.Put(noon, slot, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("source-%d", slot))}, noon)
 	}
@@ -158,11 +67,5 @@ func TestKnownSourcesAreSpread(t *testing.T) {
 }
 
 func TestRevisitKeepsCount(t *testing.T) {
-	for name, fresh := range map[string]func(policy.RevisitConfig) *policy.Revisit{
-		"fixed": policy.NewFixed, "miniflux": policy.NewMiniflux, "nutch": policy.NewNutch, "stormcrawler": policy.NewStormCrawler,
-	} {
-		t.Run(name, func(t *testing.T) {
-			keepsCount(t, func() freshet.Policy { return fresh(policy.RevisitConfig{Instant: tick}) }, false)
-		})
-	}
+	policytest.KeepsCount(t, func() freshet.Policy { return policy.NewFixed(policy.RevisitConfig{Instant: tick}) }, false)
 }

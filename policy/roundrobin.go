@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/turn"
 )
 
 // RoundRobin polls the source that has waited longest, so that no two waits
@@ -30,7 +31,7 @@ func (r *RoundRobin) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since
 	if len(r.next) == 0 {
 		r.next, r.prev = []freshet.Slot{0}, []freshet.Slot{0}
 	}
-	r.next, r.prev = grown(r.next, slot+1), grown(r.prev, slot+1)
+	r.next, r.prev = turn.Grown(r.next, slot+1), turn.Grown(r.prev, slot+1)
 	switch at := slot + 1; {
 	case s.Paused:
 		r.unlink(at)
@@ -106,13 +107,4 @@ func (r *RoundRobin) unlink(at freshet.Slot) {
 	}
 	r.next[r.prev[at]], r.prev[r.next[at]] = r.next[at], r.prev[at]
 	r.next[at], r.prev[at] = 0, 0
-}
-
-// grown returns s, long enough to have an element for slot.
-func grown[T any](s []T, slot freshet.Slot) []T {
-	for int(slot) >= len(s) {
-		var zero T
-		s = append(s, zero)
-	}
-	return s
 }

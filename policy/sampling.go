@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/turn"
 )
 
 // A SamplingMethod is a way of using what samples have told about sites.
@@ -172,7 +173,7 @@ func NewSampling(c SamplingConfig) *Sampling {
 
 // Put implements [freshet.Policy]. The page takes part from the next cycle on.
 func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
-	p.pages, p.ids = grown(p.pages, slot), grown(p.ids, slot)
+	p.pages, p.ids = turn.Grown(p.pages, slot), turn.Grown(p.ids, slot)
 	p.dirty, p.idle = true, math.MinInt64
 	p.ids[slot] = s.ID
 	if s.Paused {

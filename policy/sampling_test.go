@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/policy"
+	"freshet/policytest"
 )
 
 // A library is a few sites of pages, of which some have changed, under a
@@ -285,7 +286,7 @@ func TestSamplingRepeats(t *testing.T) {
 func TestSamplingKeepsCount(t *testing.T) {
 	for m := range policy.SamplingMethod(3) {
 		t.Run(fmt.Sprint(m), func(t *testing.T) {
-			keepsCount(t, func() freshet.Policy {
+			policytest.KeepsCount(t, func() freshet.Policy {
 				return policy.NewSampling(policy.SamplingConfig{
 					Method: m, Downloads: 5, Samples: 2, Step: 1, RoundRobin: 0.2, High: 0.5, Instant: tick, Patience: 2 * tick})
 			}, false)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/turn"
 )
 
 // Uniform polls the sources in the order of their IDs, round and round, each
@@ -32,7 +33,7 @@ func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since ti
 	if !u.begun && (since.After(u.latest) || since.Equal(u.latest) && s.ID > u.resume) {
 		u.latest, u.resume = since, s.ID // of several seen at once, the last in the order
 	}
-	u.ids, u.isLate = grown(u.ids, slot), grown(u.isLate, slot)
+	u.ids, u.isLate = turn.Grown(u.ids, slot), turn.Grown(u.isLate, slot)
 	if s.Paused {
 		s.ID = ""
 	}

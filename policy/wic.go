@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/turn"
 )
 
 // WIC polls the sources for which the most utility has accrued since their
@@ -20,12 +21,12 @@ import (
 // Make one with NewWIC.
 type WIC struct {
 	est     freshet.Estimator
-	grid    instants
+	grid    turn.Instants
 	reached int64 // the instant up to which utility has accrued
 
 	gains  Gains
 	chance []float64 // scratch: of a change in one instant, by slot
-	rank   ranking
+	rank   turn.Ranking
 }
 
 // A WICConfig says how WIC sees time and where its chances come from. The zero
@@ -42,20 +43,20 @@ const evenChance = 1.0 / 64
 
 // NewWIC returns a WIC.
 func NewWIC(c WICConfig) *WIC {
-	return &WIC{est: c.Estimator, grid: newInstants(c.Start, c.Instant)}
+	return &WIC{est: c.Estimator, grid: turn.NewInstants(c.Start, c.Instant)}
 }
 
 // Put implements [freshet.Policy]. A source that has been seen before brings
 // along what it is expected to have done since; one that has not counts as seen
 // now.
 func (w *WIC) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	w.grid.begin(now)
-	w.accrue(w.grid.at(now))
+	w.grid.Begin(now)
+	w.accrue(w.grid.At(now))
 	if w.est != nil {
 		w.est.Put(slot, s)
 	}
 	anew := w.gains.Put(slot, s.Life, s.Urgency)
-	if w.rank.put(slot, s) {
+	if w.rank.Put(slot, s) {
 		w.gains.Reset(slot)
 		anew = true
 	}
@@ -70,18 +71,18 @@ func (w *WIC) Remove(slot freshet.Slot) {
 		w.est.Remove(slot)
 	}
 	w.gains.Remove(slot)
-	w.rank.remove(slot)
+	w.rank.Remove(slot)
 }
 
 // Choose implements [freshet.Policy].
 func (w *WIC) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
-	w.grid.begin(now)
-	if at := w.grid.at(now); at > w.reached {
+	w.grid.Begin(now)
+	if at := w.grid.At(now); at > w.reached {
 		w.accrue(at - 1)
 		w.step(at, n)
 	}
-	w.rank.offer(w.gains.now, n, take)
-	return w.grid.time(w.reached + 1)
+	w.rank.Offer(w.gains.now, n, take)
+	return w.grid.Time(w.reached + 1)
 }
 
 // Observe implements [freshet.Policy]. A poll shows the source as it was when
@@ -92,21 +93,21 @@ func (w *WIC) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if w.est != nil {
 		w.est.Observe(slot, o)
 	}
-	w.rank.land(slot)
+	w.rank.Land(slot)
 	if !o.Result.Seen() {
 		return
 	}
 	if o.Began.IsZero() {
 		o.Began = now
 	}
-	began := w.grid.at(o.Began)
+	began := w.grid.At(o.Began)
 	w.accrue(began)
 	w.gains.Reset(slot)
-	from := w.grid.time(began)
+	from := w.grid.Time(began)
 	if o.Began.Before(from) && began == 0 { // an old outcome, told again after a restart
 		from = o.Began
 	}
-	w.credit(slot, from, w.grid.time(w.reached))
+	w.credit(slot, from, w.grid.Time(w.reached))
 }
 
 // credit lets accrue what a source is expected to do in (from, to], as if it
@@ -115,7 +116,7 @@ func (w *WIC) credit(slot freshet.Slot, from, to time.Time) {
 	if w.est == nil || !from.Before(to) {
 		return
 	}
-	n := max(1, int((to.Sub(from)+w.grid.length/2)/w.grid.length))
+	n := max(1, int((to.Sub(from)+w.grid.Length/2)/w.grid.Length))
 	w.gains.Pass(slot, min(1, w.est.Expect(slot, from, to)/float64(n)), n)
 }
 
@@ -128,7 +129,7 @@ func (w *WIC) accrue(at int64) {
 	for w.reached < at {
 		w.chances(max(w.reached+1, at-maxSteps))
 		w.gains.Step(w.chance)
-		w.rank.forget()
+		w.rank.Forget()
 	}
 }
 
@@ -136,14 +137,14 @@ func (w *WIC) accrue(at int64) {
 func (w *WIC) step(at int64, n int) {
 	w.chances(at)
 	w.gains.stepGroups(w.chance)
-	w.rank.begin(n)
+	w.rank.Begin(n)
 	run := 0
-	for from := 0; from < len(w.gains.now); from += rankBlock {
-		to := min(from+rankBlock, len(w.gains.now))
+	for from := 0; from < len(w.gains.now); from += turn.Block {
+		to := min(from+turn.Block, len(w.gains.now))
 		run = w.gains.stepRuns(w.chance, from, to, run)
-		w.rank.scan(w.gains.now, from, to)
+		w.rank.Scan(w.gains.now, from, to)
 	}
-	w.rank.end()
+	w.rank.End()
 }
 
 // chances moves on to an instant, and asks how likely each source was to
@@ -156,7 +157,7 @@ func (w *WIC) chances(at int64) {
 		}
 	}
 	if w.est != nil {
-		w.est.Chances(w.chance, w.grid.time(w.reached), w.grid.time(at))
+		w.est.Chances(w.chance, w.grid.Time(w.reached), w.grid.Time(at))
 	}
 	w.reached = at
 }

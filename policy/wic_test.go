@@ -12,6 +12,7 @@ import (
 	"freshet"
 	"freshet/estimate"
 	"freshet/policy"
+	"freshet/policytest"
 	"freshet/sched"
 )
 
@@ -29,17 +30,17 @@ func TestWICOracle(t *testing.T) {
 				}
 				c.read(t, &in, &want)
 				w := in.world(t)
-				schedule := w.run(w.wic())
-				u, _ := w.utility(schedule)
+				schedule := w.Run(w.wic())
+				u, _ := w.Utility(schedule)
 				if !agrees(u, want.U, 1e-9) {
 					t.Errorf("utility %v, want %v", u, want.U)
 				}
 				if want.Schedule != nil {
-					if _, useful := w.utility(want.Schedule); fmt.Sprint(schedule) != fmt.Sprint(useful) {
+					if _, useful := w.Utility(want.Schedule); fmt.Sprint(schedule) != fmt.Sprint(useful) {
 						t.Errorf("schedule %v, want %v", schedule, useful)
 					}
 				}
-				if got := w.optimum(); !agrees(got, want.Optimal, 1e-9) {
+				if got := w.Optimum(); !agrees(got, want.Optimal, 1e-9) {
 					t.Errorf("optimum %v, want %v", got, want.Optimal)
 				}
 				if a, withLife := w.shrink(); want.A != nil && (!agrees(a, *want.A, 1e-9) || !agrees(withLife, *want.ALife, 1e-9)) {
@@ -57,10 +58,10 @@ func TestWICUnderTheScheduler(t *testing.T) {
 		var in scheduleInput
 		c.read(t, &in, &struct{}{})
 		w := in.world(t)
-		want := w.run(w.wic())
-		s := sched.New(w.wic(), sched.Limits{Budget: sched.Budget{Polls: float64(w.polls), Per: time.Minute, Instant: time.Minute}})
+		want := w.Run(w.wic())
+		s := sched.New(w.wic(), sched.Limits{Budget: sched.Budget{Polls: float64(w.Polls), Per: time.Minute, Instant: time.Minute}})
 		slots := map[freshet.SourceID]int{}
-		for i, page := range w.pages {
+		for i, page := range w.Pages {
 			slots[page.ID], page.URL = i, "https://"+string(page.ID)+".example/"
 			s.Put(noon, freshet.Watched{Source: page})
 		}
@@ -108,14 +109,14 @@ func TestTimelinessAndCompleteness(t *testing.T) {
 		}
 		appending := []freshet.Life{{Kind: freshet.LifeAppend}}
 		timely := newWicWorld(pi, nil, in.C, appending, freshet.Urgency{Kind: freshet.UrgencyWindow})
-		if u, _ := timely.utility(timely.run(timely.wic())); !agrees(u, want.Timely, c.Tol) {
+		if u, _ := timely.Utility(timely.Run(timely.wic())); !agrees(u, want.Timely, c.Tol) {
 			t.Errorf("%s: %v captured at once, want %v", c.ID, u, want.Timely)
 		}
 		complete := newWicWorld(pi, nil, in.C, appending, freshet.Urgency{})
-		if got := complete.optimum(); !agrees(got, want.Complete, c.Tol) {
+		if got := complete.Optimum(); !agrees(got, want.Complete, c.Tol) {
 			t.Errorf("%s: at most %v can be captured, want %v", c.ID, got, want.Complete)
 		}
-		if u, _ := complete.utility(complete.run(complete.wic())); 2*u < want.Complete || u > want.Complete+1e-9 {
+		if u, _ := complete.Utility(complete.Run(complete.wic())); 2*u < want.Complete || u > want.Complete+1e-9 {
 			t.Errorf("%s: %v captured at all, want between half and all of %v", c.ID, u, want.Complete)
 		}
 	}
@@ -128,7 +129,7 @@ func drawWorld(t *rapid.T, urgency freshet.Urgency) wicWorld {
 		lives[i] = drawLife(t)
 		weights[i] = rapid.SampledFrom([]float64{0.2, 0.5, 1}).Draw(t, "weight")
 		for range n {
-			pi[i] = append(pi[i], drawChance(t))
+			pi[i] = append(pi[i], policytest.DrawChance(t))
 		}
 	}
 	return newWicWorld(pi, weights, rapid.IntRange(1, 2).Draw(t, "polls"), lives, urgency)
@@ -139,8 +140,8 @@ func drawWorld(t *rapid.T, urgency freshet.Urgency) wicWorld {
 func TestWICIsWithinItsBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, drawUrgency(t))
-		u, _ := w.utility(w.run(w.wic()))
-		most := w.optimum()
+		u, _ := w.Utility(w.Run(w.wic()))
+		most := w.Optimum()
 		a, withLife := w.shrink()
 		if withLife > a+1e-9 {
 			t.Fatalf("with its life a change shrinks by %v, without by %v", withLife, a)
@@ -155,8 +156,8 @@ func TestWICIsWithinItsBound(t *testing.T) {
 func TestWICIsOptimalWithoutDelay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, freshet.Urgency{Kind: freshet.UrgencyWindow})
-		if u, _ := w.utility(w.run(w.wic())); !agrees(u, w.optimum(), 1e-9) {
-			t.Errorf("captured %v, want %v", u, w.optimum())
+		if u, _ := w.Utility(w.Run(w.wic())); !agrees(u, w.Optimum(), 1e-9) {
+			t.Errorf("captured %v, want %v", u, w.Optimum())
 		}
 	})
 }
@@ -172,18 +173,18 @@ func TestWICOffersInOrder(t *testing.T) {
 			ids = rapid.Permutation(ids).Draw(t, "ids")
 		}
 		pi := make(pis, pages)
-		w := wicWorld{pi: pi}
+		w := wicWorld{policytest.World{Chance: pi}}
 		for i := range pi {
 			for range n {
-				pi[i] = append(pi[i], drawChance(t))
+				pi[i] = append(pi[i], policytest.DrawChance(t))
 			}
-			w.pages = append(w.pages, freshet.Source{
+			w.Pages = append(w.Pages, freshet.Source{
 				ID: freshet.SourceID(fmt.Sprintf("p%03d", ids[i])), Cost: rapid.SampledFrom([]float64{0, 2}).Draw(t, "cost"),
 				Life: freshet.Life{Kind: freshet.LifeAppend},
 			})
 		}
 		wic := w.wic()
-		for i, s := range w.pages {
+		for i, s := range w.Pages {
 			wic.Put(noon, freshet.Slot(i), s, time.Time{})
 		}
 		prev, flying := make([]int, pages), make([]bool, pages)
@@ -200,8 +201,8 @@ func TestWICOffersInOrder(t *testing.T) {
 				var lastID freshet.SourceID
 				taken, want := 0, rapid.IntRange(1, 12).Draw(t, "n")
 				again := wic.Choose(now, want, func(s freshet.Slot, worth float64) bool {
-					src := w.pages[s]
-					if g := w.g(int(s), prev[s], j) / src.Price(); !agrees(worth, g, 1e-12) || worth <= 0 {
+					src := w.Pages[s]
+					if g := w.Gain(int(s), prev[s], j) / src.Price(); !agrees(worth, g, 1e-12) || worth <= 0 {
 						t.Fatalf("page %s at %d is offered for %v, want %v", src.ID, j, worth, g)
 					}
 					if offered[s] || flying[s] {
@@ -223,8 +224,8 @@ func TestWICOffersInOrder(t *testing.T) {
 				}
 				if taken < want {
 					for s := range pages {
-						if !offered[freshet.Slot(s)] && !flying[s] && w.g(s, prev[s], j) > 0 {
-							t.Fatalf("page %s is worth something and was not offered", w.pages[s].ID)
+						if !offered[freshet.Slot(s)] && !flying[s] && w.Gain(s, prev[s], j) > 0 {
+							t.Fatalf("page %s is worth something and was not offered", w.Pages[s].ID)
 						}
 					}
 				}

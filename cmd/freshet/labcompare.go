@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/lab"
-	"freshet/policy"
+	"freshet/rival"
 )
 
 // A labCompare is one run of the verb "lab compare".
@@ -38,7 +38,7 @@ exact where that can be worked out and otherwise an upper bound, marked with <=.
 Flags can be repeated, or list several with commas. Traces can also be written
 without a flag.
 
-Policies: ` + strings.Join(policy.Names, ", ") + `.
+Policies: ` + strings.Join(rival.Names(), ", ") + `.
 Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 
 ` + estimateHelp + evidenceHelp + fromStoreHelp,

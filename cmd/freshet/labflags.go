@@ -14,6 +14,7 @@ import (
 	"freshet/estimate"
 	"freshet/lab"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 // A momentFlag is a time as RFC 3339 or in Unix seconds.
@@ -131,8 +132,8 @@ func (f *policiesFlag) Set(v string) error {
 		names = append(names, strings.TrimSpace(item))
 	}
 	for _, name := range names {
-		if _, err := policy.New(name, policy.Setting{}); err != nil {
-			return meant(err, name, policy.Names...)
+		if _, err := rival.New(name, policy.Setting{}); err != nil {
+			return meant(err, name, rival.Names()...)
 		}
 	}
 	*f = append(*f, names...)

@@ -14,6 +14,7 @@ import (
 	"freshet/estimate"
 	"freshet/lab"
 	"freshet/policy"
+	"freshet/rival"
 )
 
 // A labPeriod is the part of a trace that a verb looks at, and how finely.
@@ -175,7 +176,7 @@ func (l *labSetting) policy(t *labTrace, name string, budget float64) (freshet.P
 	if err != nil {
 		return nil, flagFault(err)
 	}
-	p, err := policy.New(name, policy.Setting{
+	p, err := rival.New(name, policy.Setting{
 		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: e, Scale: l.scale, Seed: l.seed,
 	})
 	if err == nil && l.follow != nil {

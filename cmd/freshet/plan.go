@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/cycle"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // A planning is one run of the verb "plan".
@@ -66,7 +66,7 @@ after it; the last change is captured at the next poll.`,
 	flags.BoolVar(&l.separate, "separate", false, "let every page keep its own version, with polls that look at all of them")
 	flags.Var((*lengthFlag)(&l.period), "period", "after which the strategy repeats")
 	flags.IntVar(&l.polls, "polls", 0, "how many polls a period")
-	flags.StringVar(&l.method, "method", string(policy.Optimal), "how to plan: "+strings.Join(methods(), ", "))
+	flags.StringVar(&l.method, "method", string(cycle.Optimal), "how to plan: "+strings.Join(methods(), ", "))
 	l.labPeriod.register(flags)
 	jsonFlag(cmd, &l.json)
 	return cmd
@@ -74,7 +74,7 @@ after it; the last change is captured at the next poll.`,
 
 // methods returns the names of the methods of planning.
 func methods() []string {
-	return each(policy.Methods, func(m policy.Method) string { return string(m) })
+	return each(cycle.Methods, func(m cycle.Method) string { return string(m) })
 }
 
 // A cyclicPlan is a strategy and what it makes of the history.
@@ -115,7 +115,7 @@ func (l *planning) run(file string) error {
 		return err
 	}
 	s := int(l.period / l.instant)
-	offsets, err := policy.Plan(h, s, l.polls, policy.Method(l.method))
+	offsets, err := cycle.Plan(h, s, l.polls, cycle.Method(l.method))
 	if err != nil {
 		return flagFault(err)
 	}
@@ -129,7 +129,7 @@ func (l *planning) run(file string) error {
 }
 
 // history returns what the strategy is planned from.
-func (l *planning) history(g *lab.Grid, file string) (h policy.History, err error) {
+func (l *planning) history(g *lab.Grid, file string) (h cycle.History, err error) {
 	instants := func(page int) []int { return each(g.Of(page), func(j int32) int { return int(j) }) }
 	if l.page != "" {
 		page, ok := g.Page(freshet.SourceID(l.page))

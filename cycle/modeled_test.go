@@ -1,0 +1,243 @@
+package cycle_test
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"freshet/cycle"
+)
+
+func TestOracleConditionI(t *testing.T) {
+	for _, c := range cyclicCases(t, "A10") {
+		var in struct {
+			M []float64
+			K int
+		}
+		var want struct {
+			Continuous      []float64
+			ContinuousValue float64 `json:"continuous_value"`
+			Integer         []int   `json:"integer_K"`
+			IntegerValue    float64 `json:"integer_value"`
+		}
+		c.read(t, &in, &want)
+		shares, whole := cycle.ConditionI(in.M, float64(in.K)), cycle.Apportion(in.M, in.K)
+		left, wholeLeft := 0.0, 0.0
+		for i, m := range in.M {
+			left += m / shares[i]
+			wholeLeft += m / float64(whole[i])
+			if !near(shares[i], want.Continuous[i], c.Tol) {
+				t.Errorf("%s: shares %v, want %v", c.ID, shares, want.Continuous)
+			}
+		}
+		if !near(left, want.ContinuousValue, c.Tol) || !near(wholeLeft, want.IntegerValue, c.Tol) || !slices.Equal(whole, want.Integer) {
+			t.Errorf("%s: %v leaves %v and %v leaves %v, want %v, and %v with %v", c.ID, shares, left, whole, wholeLeft, want.ContinuousValue, want.Integer, want.IntegerValue)
+		}
+	}
+}
+
+// fig3 reads the model of the paper's third figure.
+func fig3(messages map[string][2]float64) cycle.Model {
+	m := cycle.Model{Period: 60}
+	for _, name := range slices.Sorted(maps.Keys(messages)) {
+		m.Messages = append(m.Messages, cycle.Message{From: messages[name][0], To: messages[name][1], Chance: 1})
+	}
+	return m
+}
+
+func TestOracleModel(t *testing.T) {
+	var in struct {
+		Messages map[string][2]float64
+		Extra    int
+	}
+	for _, c := range cyclicCases(t, "A11") {
+		var want struct {
+			Elementary [][3]any
+			Mandatory  []float64   `json:"mandatory_polls"`
+			Misses     float64     `json:"miss_probability"`
+			Extra      [][]float64 `json:"extra_positions"`
+		}
+		c.read(t, &in, &want)
+		m := fig3(in.Messages)
+		stretches := m.Stretches()
+		if len(stretches) != len(want.Elementary) {
+			t.Fatalf("%s: stretches %v, want %v", c.ID, stretches, want.Elementary)
+		}
+		for i, s := range stretches {
+			w := want.Elementary[i]
+			if s.From != w[0].(float64) || s.To != w[1].(float64) || len(s.Messages) != len(w[2].([]any)) {
+				t.Errorf("%s: stretch %v, want %v", c.ID, s, w)
+			}
+		}
+		if got := m.Strategy(5); !slices.Equal(got, want.Mandatory) {
+			t.Errorf("%s: five polls at %v, want %v", c.ID, got, want.Mandatory)
+		}
+		ten := m.Strategy(5 + in.Extra)
+		for _, at := range slices.Concat(want.Extra...) {
+			if !slices.ContainsFunc(ten, func(p float64) bool { return near(p, at, c.Tol) }) {
+				t.Errorf("%s: ten polls at %v, want one at %v", c.ID, ten, at)
+			}
+		}
+		if got := m.Misses(ten); !near(got, want.Misses, c.Tol) {
+			t.Errorf("%s: %v expected misses with ten polls, want %v", c.ID, got, want.Misses)
+		}
+		if got := m.Strategy(4); got != nil {
+			t.Errorf("%s: four polls at %v, want none: there are five stretches", c.ID, got)
+		}
+	}
+}
+
+func TestOracleExpectedMisses(t *testing.T) {
+	var in struct {
+		Messages        map[string][2]float64
+		Polls5, Polls10 []float64
+	}
+	for _, c := range cyclicCases(t, "A12") {
+		var want struct{ Five, Ten float64 }
+		c.read(t, &in, &want)
+		m := fig3(in.Messages)
+		if five, ten := m.Misses(in.Polls5), m.Misses(in.Polls10); !near(five, want.Five, c.Tol) || !near(ten, want.Ten, c.Tol) {
+			t.Errorf("%s: %v and %v expected misses, want %v and %v", c.ID, five, ten, want.Five, want.Ten)
+		}
+	}
+	for _, c := range cyclicCases(t, "A13") {
+		var want map[string]struct {
+			Misses float64 `json:"expected_misses"`
+			Polls  []float64
+		}
+		c.read(t, &in, &want)
+		m := fig3(in.Messages)
+		for key, w := range want {
+			polls, err := strconv.Atoi(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := m.Best(polls)
+			times := make([]float64, len(got))
+			for i, b := range got {
+				times[i] = float64(b)
+			}
+			if misses := m.Misses(times); len(got) != polls || !near(misses, w.Misses, c.Tol) {
+				t.Errorf("%s: %v has %v expected misses, want %d polls with %v as %v has", c.ID, got, misses, polls, w.Misses, w.Polls)
+			}
+			if misses := m.Misses(w.Polls); !near(misses, w.Misses, c.Tol) {
+				t.Errorf("%s: %v has %v expected misses, want %v", c.ID, w.Polls, misses, w.Misses)
+			}
+		}
+	}
+}
+
+// Expected misses are what happens on the average when the messages come.
+func TestModelMissesAreAMean(t *testing.T) {
+	m := cycle.Model{Period: 60, Messages: []cycle.Message{{From: 5, To: 20, Chance: 0.9}, {From: 10, To: 35, Chance: 0.5}, {From: 50, To: 65, Chance: 1}}}
+	polls := []int{4, 17, 33, 58}
+	r := rand.New(rand.NewPCG(3, 4))
+	const laps = 200_000
+	var page []int
+	changes := 0
+	for d := range laps {
+		for _, msg := range m.Messages {
+			if r.Float64() < msg.Chance {
+				// fine instants, so that two messages hardly ever share one
+				page = append(page, int((float64(d)*60+msg.From+r.Float64()*(msg.To-msg.From))*1000)+1)
+				changes++
+			}
+		}
+	}
+	fine := make([]int, len(polls))
+	times := make([]float64, len(polls))
+	for i, b := range polls {
+		fine[i], times[i] = b*1000, float64(b)
+	}
+	got := float64(cycle.History{Pages: [][]int{page}}.Count(60_000, fine).Misses) / laps
+	if want := m.Misses(times); math.Abs(got-want) > 0.01 {
+		t.Errorf("%v misses a period, and %v expected", got, want)
+	}
+}
+
+func TestBestIsNoWorseThanTheStrategy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := cycle.Model{Period: 24}
+		for range rapid.IntRange(1, 4).Draw(t, "messages") {
+			from := rapid.IntRange(0, 23).Draw(t, "from")
+			m.Messages = append(m.Messages, cycle.Message{
+				From: float64(from), To: float64(from + rapid.IntRange(1, 12).Draw(t, "length")),
+				Chance: float64(rapid.IntRange(1, 10).Draw(t, "chance")) / 10,
+			})
+		}
+		polls := rapid.IntRange(1, 3).Draw(t, "polls")
+		got := m.Misses(floats(m.Best(polls)))
+		least := math.Inf(1)
+		for a := range 24 {
+			for b := range a + 1 {
+				for c := range b + 1 {
+					if set := slices.Compact([]int{c, b, a}); len(set) <= polls {
+						least = min(least, m.Misses(floats(set)))
+					}
+				}
+			}
+		}
+		if !near(got, least, 1e-9) {
+			t.Fatalf("%d polls at %v have %v expected misses, and the best set has %v", polls, m.Best(polls), got, least)
+		}
+	})
+}
+
+func floats(xs []int) []float64 {
+	fs := make([]float64, len(xs))
+	for i, x := range xs {
+		fs[i] = float64(x)
+	}
+	return fs
+}
+
+// What a plan is for is the time after it: on pages with messages the modelled
+// strategy and the optimal one carry over, and both beat polls at equal
+// distances.
+func TestPlansCarryOver(t *testing.T) {
+	past := regularPage(rand.New(rand.NewPCG(1, 1)), 60, 60*24)
+	future := regularPage(rand.New(rand.NewPCG(2, 2)), 60, 30*24)
+	for _, polls := range []int{3, 4, 6, 10} {
+		recall := map[cycle.Method]float64{}
+		for _, m := range cycle.Methods {
+			recall[m] = future.Count(60, planned(t, past, 60, polls, m)).Recall()
+		}
+		t.Logf("%d polls: %v", polls, recall)
+		if recall[cycle.Optimal] <= recall[cycle.Even] || recall[cycle.Modeled] <= recall[cycle.Even]-0.01 {
+			t.Errorf("%d polls: recall %v, want the planned to beat the uniform", polls, recall)
+		}
+	}
+}
+
+// A page that changes by chance alone, more by day than by night, has no
+// messages to tell apart; the plan follows how often it changes.
+func TestModeledWithoutMessages(t *testing.T) {
+	h := busyWeeks(1008, 6, 200)
+	model := h.Count(1008, planned(t, h, 1008, 84, cycle.Modeled))
+	even := h.Count(1008, planned(t, h, 1008, 84, cycle.Even))
+	if model.Misses >= even.Misses {
+		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
+	}
+}
+
+// Too many messages for the exact search over the model are planned by chance.
+func TestModeledWithManyMessages(t *testing.T) {
+	const period, messages = 20_000, 60
+	r := rand.New(rand.NewPCG(11, 12))
+	var page []int
+	for d := range 5 {
+		for k := range messages {
+			page = append(page, d*period+1+k*100+r.IntN(90))
+		}
+	}
+	h := cycle.History{Pages: [][]int{page}}
+	model := h.Count(period, planned(t, h, period, 30, cycle.Modeled))
+	if even := h.Count(period, planned(t, h, period, 30, cycle.Even)); model.Misses >= even.Misses {
+		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
+	}
+}
