@@ -10,7 +10,7 @@
 // how late; [Grid.Limit] says what could have been captured at all by somebody
 // who knew every change beforehand.
 //
-// A [Trace] and its [World] are the same in continuous time, with polls that
-// take time and fail, and with people who edit: they show that the lab and the
-// daemon make the same polls.
+// There is one virtual world. Its [Options] say whether time goes by instants or
+// is continuous as in the daemon, how long polls take, how they fail, what hosts
+// and workers allow, and which sources come and go meanwhile.
 package lab

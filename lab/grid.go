@@ -29,7 +29,8 @@ type Grid struct {
 	first []int              // where each page's changes begin; one more than pages
 	at    []int32            // instants, ascending and distinct within a page
 
-	before []int64 // by page: its last change before Start, in nanoseconds since 1970; nil if none is known
+	before  []int64  // by page: its last change before Start, in nanoseconds since 1970; nil if none is known
+	history *History // that was cut; nil if the grid was made of instants
 }
 
 // mostInstants bounds a grid: prices and delays are kept by the instant.
@@ -56,7 +57,7 @@ func (h *History) Quantise(p Period) (*Grid, error) {
 			&freshet.InvalidError{Field: "instant", Reason: fmt.Sprintf("%v is too short for a period from %s to %s", p.Instant, p.Start.Format(time.RFC3339), p.End.Format(time.RFC3339))},
 			"take a longer instant, or a part of the trace with a start and an end")
 	}
-	g := &Grid{Start: p.Start, Instant: p.Instant, Instants: int(n), pages: h.pages, first: make([]int, 1, len(h.pages)+1)}
+	g := &Grid{Start: p.Start, Instant: p.Instant, Instants: int(n), history: h, pages: h.pages, first: make([]int, 1, len(h.pages)+1)}
 	from, to := p.Start.UnixNano(), p.End.UnixNano()
 	for i := range h.pages {
 		last, before := int32(0), int64(math.MinInt64)

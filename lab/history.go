@@ -16,11 +16,17 @@ type History struct {
 	pages []freshet.SourceID // in byte order
 	first []int              // where each page's times begin; one more than pages
 	times []int64            // nanoseconds since 1970, ascending within a page
+
+	outages [][]outage // by page, in order; nil if there are none
 }
 
-// NewHistory gathers changes, in whatever order they come.
-func NewHistory(changes iter.Seq2[freshet.SourceID, time.Time]) *History {
+// NewHistory gathers changes, in whatever order they come. Pages that may not
+// have changed can be named beside them.
+func NewHistory(changes iter.Seq2[freshet.SourceID, time.Time], pages ...freshet.SourceID) *History {
 	var g gatherer
+	for _, id := range pages {
+		g.number(string(id))
+	}
 	for id, at := range changes {
 		g.add(string(id), at.UnixNano())
 	}
@@ -65,6 +71,9 @@ func (h *History) Select(keep func(freshet.SourceID) bool) *History {
 			sub.pages = append(sub.pages, id)
 			sub.times = append(sub.times, h.of(i)...)
 			sub.first = append(sub.first, len(sub.times))
+			if h.outages != nil {
+				sub.outages = append(sub.outages, h.outages[i])
+			}
 		}
 	}
 	return sub
@@ -76,10 +85,23 @@ type gatherer struct {
 	pages []freshet.SourceID
 	page  []int32 // of each change
 	times []int64
+	marks []failureMark
 }
 
-// add notes a change. It keeps no hold of the id's memory unless it is new.
+// add notes a change.
 func (g *gatherer) add(id string, at int64) {
+	g.page = append(g.page, g.number(id))
+	g.times = append(g.times, at)
+}
+
+// mark notes how a page fails from then on.
+func (g *gatherer) mark(id string, o outage) {
+	g.marks = append(g.marks, failureMark{g.number(id), o})
+}
+
+// number returns the number of a page. It keeps no hold of the id's memory
+// unless it is new.
+func (g *gatherer) number(id string) int32 {
 	n, ok := g.known[id]
 	if !ok {
 		if g.known == nil {
@@ -90,8 +112,7 @@ func (g *gatherer) add(id string, at int64) {
 		g.known[id] = n
 		g.pages = append(g.pages, freshet.SourceID(id))
 	}
-	g.page = append(g.page, n)
-	g.times = append(g.times, at)
+	return n
 }
 
 // history puts what was gathered in order.
@@ -127,5 +148,6 @@ func (g *gatherer) history() *History {
 			slices.Sort(t)
 		}
 	}
+	h.outages = outagesOf(g.marks, rank)
 	return h
 }

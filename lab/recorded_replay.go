@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -75,71 +74,21 @@ func (r *Recorded) Own(g *Grid, k Stakes, m Measures) Score {
 // seen and go when they were no longer watched. If the evidence is Dated, those
 // sources show dates that do so in the log, and the others none.
 func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
-	if !(o.Budget > 0) || g.Instants == 0 {
-		return Replay(ctx, g, p, o)
-	}
-	s := sched.New(p, unhindered(o.Budget, g))
-	w := &peopledWorld{gridWorld: gridWorld{grid: g, options: &o, scorer: NewScorer(g, o.Stakes, o.Measures), instant: 1}, spans: r.spans}
+	o.dates = func(page int) bool { return r.spans[page].dates }
+	o.absent = func(page int) bool { return r.came(g, page) > 0 || r.left(g, page) < 1 }
 	for page, id := range g.pages {
 		comes, goes := r.came(g, page), r.left(g, page)
-		source := freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
-		switch {
-		case comes >= g.Instants || goes < 1:
+		if comes >= g.Instants || goes < 1 {
 			continue
-		case comes == 0:
-			s.Put(g.Start, source)
-		default:
-			w.edits = append(w.edits, gridEdit{comes, sched.Event{Put: &source}})
+		}
+		if comes > 0 {
+			source := freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
+			o.Edits = append(o.Edits, Edit{At: g.Time(comes), Event: sched.Event{Put: &source}})
 		}
 		if goes < g.Instants {
-			w.edits = append(w.edits, gridEdit{goes + 1, sched.Event{Remove: id}})
+			o.Edits = append(o.Edits, Edit{At: g.Time(goes + 1), Event: sched.Event{Remove: id}})
 		}
 	}
-	slices.SortStableFunc(w.edits, func(a, b gridEdit) int { return cmp.Compare(a.instant, b.instant) })
-	return w.play(ctx, s, w)
-}
-
-// A gridEdit is a source that comes or goes, before the polls of an instant.
-type gridEdit struct {
-	instant int
-	sched.Event
-}
-
-// A peopledWorld is a gridWorld in which sources come and go.
-type peopledWorld struct {
-	gridWorld
-	spans []recordedSpan // by page
-	edits []gridEdit     // in order
-}
-
-// Begin implements [sched.World].
-func (w *peopledWorld) Begin(ctx context.Context, p freshet.Poll) {
-	w.gridWorld.Begin(ctx, p)
-	ended := &w.ends[len(w.ends)-1]
-	if ended.Modified.IsZero() {
-		return
-	}
-	if page, ok := w.grid.Page(ended.Source); ok && !w.spans[page].dates {
-		ended.Modified = time.Time{}
-	}
-}
-
-// Wait implements [sched.World].
-func (w *peopledWorld) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
-	if w.told < len(w.ends) || len(w.edits) == 0 {
-		return w.gridWorld.Wait(ctx, alarm)
-	}
-	next := w.edits[0]
-	if !alarm.IsZero() && w.grid.InstantOf(alarm) < next.instant {
-		return w.gridWorld.Wait(ctx, alarm)
-	}
-	w.ends, w.told = w.ends[:0], 0
-	w.edits = w.edits[1:]
-	if next.instant > w.instant {
-		w.instant = next.instant
-		if w.options.Progress != nil {
-			w.options.Progress(w.instant)
-		}
-	}
-	return next.Event, nil
+	slices.SortStableFunc(o.Edits, func(a, b Edit) int { return a.At.Compare(b.At) })
+	return Replay(ctx, g, p, o)
 }

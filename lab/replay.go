@@ -3,18 +3,18 @@ package lab
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/sched"
 )
 
 // Options say how a policy is replayed.
 type Options struct {
-	// Budget is how many polls an instant brings. A fraction is a rate: what is
-	// left over is carried, up to one instant's worth (at least one poll).
+	// Budget is how many polls an instant brings. On a grid a fraction is a rate:
+	// what is left over is carried, up to one instant's worth (at least one poll).
 	Budget float64
 
 	Stakes
@@ -24,124 +24,136 @@ type Options struct {
 	// can learn, not what is captured.
 	Evidence Evidence
 
-	// Look, if set, is shown every poll: which page, at the end of which
-	// instant, and whether it had changed.
+	// Continuous replays in continuous time, as the daemon runs: changes happen
+	// when the history says, polls are spread over the instants, and the budget
+	// binds over any stretch of time as long as an instant. Otherwise the policy
+	// is asked at the end of every instant.
+	Continuous bool
+
+	// Limits are those of the daemon: delay of hosts, workers, back-off, and the
+	// budget if it says more than so many polls an instant. Nil means that
+	// neither hosts nor workers bind.
+	Limits *sched.Limits
+
+	Latency  time.Duration // how long a poll takes; on a grid, to the end of an instant
+	Failures Failures      // beside those that the history tells of
+	Unseen   bool          // no page counts as seen at the start
+	Edits    []Edit        // in order
+
+	// Answer, if set, has the last word on how a poll ended.
+	Answer func(p freshet.Poll, o *freshet.Outcome)
+
+	// Learner, if set, learns from the polls beside the policy.
+	Learner *learn.Learner
+
+	// Observe, if set, is told of every outcome when its poll ends.
+	Observe func(freshet.Outcome)
+
+	// Look, if set, is shown every poll that saw its page: which page, at the
+	// end of which instant, and whether it had changed.
 	Look func(page, instant int, changed bool)
 
 	// Progress, if set, is told when an instant begins.
 	Progress func(instant int)
+
+	dates  func(page int) bool // which pages show dates, if the evidence is Dated; nil means all
+	absent func(page int) bool // which pages are not there at the start; nil means none
 }
 
 // Replay lets a policy poll its way through a grid, and scores what it
-// captured. The policy is asked at the end of every instant, from 1 to the
-// last; its polls take no time.
+// captured. Unless the options say otherwise, the policy is asked at the end of
+// every instant, from 1 to the last, and its polls take no time.
 func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
 	if !(o.Budget >= 0) || o.Budget > 1e9 {
 		return Score{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", o.Budget)}
 	}
-	scorer := NewScorer(g, o.Stakes, o.Measures)
+	w := newWorld(g, &o)
 	if o.Budget == 0 || g.Instants == 0 {
-		return scorer.Score(), nil
+		return w.scorer.Score(), nil
 	}
-	s := sched.New(p, unhindered(o.Budget, g))
+	if o.Learner != nil {
+		p = &followed{p, o.Learner}
+	}
+	s := sched.New(p, o.limits(g))
+	standing := freshet.Standing{Seen: g.Start}
+	if o.Unseen {
+		standing = freshet.Standing{}
+	}
 	for page := range g.pages {
-		s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Start}})
-	}
-	if o.Evidence == Dated {
-		for page, id := range g.pages {
-			if date := g.dateOf(page, 0); !date.IsZero() {
-				s.Recall(freshet.Outcome{Source: id, Began: g.Start, Ended: g.Start, Result: freshet.First, Version: 1, Modified: date})
-			}
+		if o.absent == nil || !o.absent(page) {
+			s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: standing})
 		}
 	}
-	w := &gridWorld{grid: g, options: &o, scorer: scorer, instant: 1}
-	return w.play(ctx, s, w)
-}
-
-// play lets a scheduler poll its way through the grid, in a world that is this
-// one or has it at its heart.
-func (w *gridWorld) play(ctx context.Context, s *sched.Scheduler, in sched.World) (Score, error) {
-	if w.options.Progress != nil {
-		w.options.Progress(w.instant)
+	if o.Evidence == Dated && o.dates == nil && !o.Unseen {
+		w.showDates(s)
 	}
-	if err := sched.Run(ctx, s, in); err != nil {
+	if o.Progress != nil {
+		o.Progress(max(1, w.instant))
+	}
+	if err := sched.Run(ctx, s, w); err != nil {
 		return Score{}, fmt.Errorf("replaying: %w", err)
 	}
 	return w.scorer.Score(), nil
 }
 
-// unhindered returns limits of which only the budget binds, and that only by
-// the instant: its stretch is longer than the whole grid, by a power of two so
-// that a whole budget comes out whole.
-func unhindered(budget float64, g *Grid) sched.Limits {
+// showDates shows the dates of all pages at the start, in the look that they
+// count as having had.
+func (w *world) showDates(s *sched.Scheduler) {
+	for page, id := range w.grid.pages {
+		if date := w.truth.date(page); !date.IsZero() {
+			s.Recall(freshet.Outcome{Source: id, Began: w.grid.Start, Ended: w.grid.Start, Result: freshet.First, Version: 1, Modified: date})
+		}
+	}
+}
+
+// limits returns what binds in a replay.
+func (o *Options) limits(g *Grid) sched.Limits {
+	const all = math.MaxInt32
+	l := sched.Limits{Workers: all, Hosts: sched.Politeness{Concurrency: all}}
+	if o.Limits != nil {
+		l = *o.Limits
+	}
+	switch {
+	case l.Budget.Polls > 0:
+	case o.Continuous:
+		l.Budget = sched.Budget{Polls: o.Budget, Per: g.Instant}
+	default:
+		l.Budget = byInstants(o.Budget, g)
+	}
+	return l
+}
+
+// byInstants returns a budget that binds by the instant alone: its stretch is
+// longer than the whole grid, by a power of two so that a whole budget comes out
+// whole.
+func byInstants(budget float64, g *Grid) sched.Budget {
 	stretch := 1
 	for stretch <= g.Instants+1 && int64(stretch) < math.MaxInt64/int64(g.Instant)/4 {
 		stretch *= 2
 	}
-	const all = math.MaxInt32
-	return sched.Limits{
-		Budget:  sched.Budget{Polls: budget * float64(stretch), Per: time.Duration(stretch) * g.Instant, Instant: g.Instant},
-		Workers: all,
-		Hosts:   sched.Politeness{Concurrency: all},
-	}
+	return sched.Budget{Polls: budget * float64(stretch), Per: time.Duration(stretch) * g.Instant, Instant: g.Instant}
 }
 
-// A gridWorld replays a grid in virtual time. It implements [sched.World]. Its
-// time stands only at the ends of instants.
-type gridWorld struct {
-	grid    *Grid
-	options *Options
-	scorer  *Scorer
-	instant int
-
-	ends []freshet.Outcome // polls of this instant that have not been told
-	told int
+// A followed policy has a learner beside it that learns from its polls.
+type followed struct {
+	freshet.Policy
+	learner *learn.Learner
 }
 
-// Now implements [sched.World].
-func (w *gridWorld) Now() time.Time { return w.grid.Time(w.instant) }
-
-// Begin implements [sched.World]. The poll ends at once.
-func (w *gridWorld) Begin(_ context.Context, p freshet.Poll) {
-	now := w.Now()
-	o := freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now, Requests: 1}
-	page, ok := w.grid.Page(o.Source)
-	if !ok {
-		panic("a poll of a page that is not on the grid: " + string(o.Source))
-	}
-	changed := w.scorer.Poll(page, w.instant)
-	if changed {
-		o.Result = freshet.Changed
-	}
-	happened := w.scorer.next[page] - w.grid.first[page]
-	o.Version = 1 + happened
-	if w.options.Evidence == Dated {
-		o.Modified = w.grid.dateOf(page, happened)
-	}
-	if w.options.Look != nil {
-		w.options.Look(page, w.instant, changed)
-	}
-	w.ends = append(w.ends, o)
+// Put implements [freshet.Policy].
+func (f *followed) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	f.learner.Put(now, slot, s, since)
+	f.Policy.Put(now, slot, s, since)
 }
 
-// Wait implements [sched.World]. An alarm within an instant rings at its end.
-func (w *gridWorld) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
-	if w.told < len(w.ends) {
-		w.told++
-		return sched.Event{Outcome: &w.ends[w.told-1]}, nil
-	}
-	w.ends, w.told = w.ends[:0], 0
-	if err := ctx.Err(); err != nil {
-		return sched.Event{}, err
-	}
-	if alarm.IsZero() || alarm.After(w.grid.Time(w.grid.Instants)) {
-		return sched.Event{}, io.EOF
-	}
-	if j := w.grid.InstantOf(alarm); j > w.instant {
-		w.instant = j
-		if w.options.Progress != nil {
-			w.options.Progress(j)
-		}
-	}
-	return sched.Event{}, nil
+// Remove implements [freshet.Policy].
+func (f *followed) Remove(slot freshet.Slot) {
+	f.learner.Remove(slot)
+	f.Policy.Remove(slot)
+}
+
+// Observe implements [freshet.Policy].
+func (f *followed) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
+	f.learner.Observe(slot, o)
+	f.Policy.Observe(now, slot, o)
 }

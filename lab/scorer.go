@@ -22,6 +22,7 @@ type Measures struct {
 // the truth, which no policy does. Make one with NewScorer.
 type Scorer struct {
 	grid     *Grid
+	moments  []float64 // in continuous time, when each change happened, in instants; nil on a grid
 	stakes   ledger
 	measures Measures
 	score    Score
@@ -41,16 +42,35 @@ func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
 	return s
 }
 
+// newContinuousScorer returns a Scorer of polls at any time. Of the changes of a
+// page in one instant, which count as one, the first is the one that counts.
+func newContinuousScorer(g *Grid, times *History, k Stakes, m Measures) *Scorer {
+	s := NewScorer(g, k, m)
+	s.moments = g.moments(times)
+	return s
+}
+
+// when returns the moment of a change, in instants.
+func (s *Scorer) when(change int) float64 {
+	if s.moments != nil {
+		return s.moments[change]
+	}
+	return float64(s.grid.at[change])
+}
+
 // Poll counts a poll of a page at the end of an instant, and reports whether
 // the page had changed since it was last polled. The polls of one page come in
 // order.
-func (s *Scorer) Poll(page, instant int) bool {
+func (s *Scorer) Poll(page, instant int) bool { return s.poll(page, float64(instant), instant) }
+
+// poll counts a poll at a moment in an instant.
+func (s *Scorer) poll(page int, moment float64, instant int) bool {
 	k := s.stakes.of(page)
 	s.score.Polls++
 	s.weighed.polls += k.weight
 	s.last[page] = instant
 	from, to := s.next[page], s.next[page]
-	for end := s.grid.first[page+1]; to < end && int(s.grid.at[to]) <= instant; {
+	for end := s.grid.first[page+1]; to < end && s.when(to) <= moment; {
 		to++
 	}
 	if from == to {
@@ -58,16 +78,22 @@ func (s *Scorer) Poll(page, instant int) bool {
 	}
 	s.score.Found++
 	s.weighed.found += k.weight
-	s.integrate(page, k.weight, from, to, instant)
-	s.capture(k, s.grid.at[from:to], instant)
+	s.integrate(page, k.weight, from, to, moment)
+	s.capture(k, from, to, moment)
 	s.next[page] = to
 	return true
 }
 
-// capture counts those of the unseen changes that are still there.
-func (s *Scorer) capture(k *stake, unseen []int32, instant int) {
-	for after := range unseen {
-		delay := instant - int(unseen[len(unseen)-1-after])
+// miss counts a poll that did not see its page.
+func (s *Scorer) miss(page int) {
+	s.score.Polls++
+	s.weighed.polls += s.stakes.of(page).weight
+}
+
+// capture counts those of the unseen changes from:to that are still there.
+func (s *Scorer) capture(k *stake, from, to int, moment float64) {
+	for after := range to - from {
+		delay := int(moment - s.when(to-1-after))
 		if !k.life.Lasts(delay, after) {
 			return // those before it are older still
 		}
@@ -82,19 +108,18 @@ func (s *Scorer) capture(k *stake, unseen []int32, instant int) {
 
 // integrate adds the time for which the copy of a page lacked the changes in
 // grid.at[from:to], up to an instant.
-func (s *Scorer) integrate(page int, weight float64, from, to, until int) {
-	first := float64(s.grid.at[from])
-	stale := float64(until) - first
+func (s *Scorer) integrate(page int, weight float64, from, to int, until float64) {
+	stale := until - s.when(from)
 	age := stale * stale / 2
 	if s.measures.Age == AgeLast {
 		age = 0
 	}
 	for c := from; c < to; c++ {
-		end := float64(until)
+		end := until
 		if c+1 < to {
-			end = float64(s.grid.at[c+1])
+			end = s.when(c + 1)
 		}
-		lasted := end - float64(s.grid.at[c])
+		lasted := end - s.when(c)
 		if s.measures.Age == AgeLast {
 			age += lasted * lasted / 2
 		}
@@ -124,7 +149,7 @@ func (s *Scorer) Score() Score {
 			}
 		}
 		if s.next[page] < end {
-			s.integrate(page, k.weight, s.next[page], end, s.grid.Instants)
+			s.integrate(page, k.weight, s.next[page], end, float64(s.grid.Instants))
 			s.next[page] = end
 		}
 	}
@@ -184,13 +209,13 @@ func (s *Scorer) State(instant int) State {
 // age returns how old the copy of a page is at an instant, if it is stale.
 func (s *Scorer) age(page, instant int) (age float64, stale bool) {
 	c, end := s.next[page], s.grid.first[page+1]
-	if c == end || int(s.grid.at[c]) > instant {
+	if c == end || s.when(c) > float64(instant) {
 		return 0, false
 	}
 	if s.measures.Age == AgeLast {
-		for c+1 < end && int(s.grid.at[c+1]) <= instant {
+		for c+1 < end && s.when(c+1) <= float64(instant) {
 			c++
 		}
 	}
-	return float64(instant - int(s.grid.at[c])), true
+	return float64(instant) - s.when(c), true
 }

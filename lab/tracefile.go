@@ -3,11 +3,13 @@ package lab
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -35,7 +37,8 @@ func (e *TraceError) Error() string {
 func (e *TraceError) Unwrap() error { return e.Err }
 
 // OpenHistory reads a trace file: CSV with the header "page,time", the time in
-// Unix seconds, plain or compressed with gzip.
+// Unix seconds, plain or compressed with gzip. A third column, "failure", may
+// say how a page fails from then on.
 func OpenHistory(path string) (*History, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,9 +80,10 @@ func ReadHistory(r io.Reader, name string) (*History, error) {
 
 // A traceReader reads one trace row by row.
 type traceReader struct {
-	name  string
-	rows  *csv.Reader
-	found gatherer
+	name     string
+	rows     *csv.Reader
+	failures bool // there is a column for them
+	found    gatherer
 }
 
 // fault returns an error at a field of the row just read.
@@ -117,21 +121,31 @@ func (t *traceReader) header() error {
 			return t.fault(i, `the header names %q where it has to name %q; it has to be "page,time"`, row[i], want)
 		}
 	}
-	if len(row) > 2 {
-		return t.fault(2, `the header goes on with %q; it has to be "page,time"`, row[2])
+	switch {
+	case len(row) > 2 && row[2] != "failure":
+		return t.fault(2, `the header goes on with %q; it has to be "page,time" or "page,time,failure"`, row[2])
+	case len(row) > 3:
+		return t.fault(3, `the header goes on with %q; it has to be "page,time,failure"`, row[3])
 	}
+	t.failures = len(row) == 3
 	return nil
 }
 
 func (t *traceReader) row() error {
 	row, err := t.next()
+	columns := 2
+	if t.failures {
+		columns = 3
+	}
 	switch {
 	case err != nil:
 		return err
 	case len(row) < 2:
 		return t.fault(0, "there is no time; a row is a page and a time")
-	case len(row) > 2:
-		return t.fault(2, "there is %q after the time; a row is a page and a time", row[2])
+	case len(row) > columns && t.failures:
+		return t.fault(columns, "there is %q after the failure; a row is a page, a time and a failure", row[columns])
+	case len(row) > columns:
+		return t.fault(columns, "there is %q after the time; a row is a page and a time", row[columns])
 	case row[0] == "":
 		return t.fault(0, "the page has no name")
 	}
@@ -139,7 +153,15 @@ func (t *traceReader) row() error {
 	if err != nil {
 		return t.fault(1, "the time %q %v", row[1], err)
 	}
-	t.found.add(row[0], at)
+	if len(row) < 3 || row[2] == "" {
+		t.found.add(row[0], at)
+		return nil
+	}
+	failure, retryAfter, err := parseFailure(row[2])
+	if err != nil {
+		return t.fault(2, "%q %v", row[2], err)
+	}
+	t.found.mark(row[0], outage{from: at, failure: failure, retryAfter: retryAfter})
 	return nil
 }
 
@@ -174,30 +196,47 @@ func parseSeconds(s string) (int64, error) {
 	return n*1e9 + f, nil
 }
 
+// A traceRow is one row of a trace.
+type traceRow struct {
+	at      int64
+	page    int32
+	failure string // "" where the page changed
+}
+
+// traceRows returns the rows of a trace, by time and then by page.
+func (h *History) traceRows() []traceRow {
+	rows := make([]traceRow, 0, len(h.times))
+	for i := range h.pages {
+		for _, at := range h.of(i) {
+			rows = append(rows, traceRow{at, int32(i), ""})
+		}
+	}
+	for i, list := range h.outages {
+		for _, o := range list {
+			rows = append(rows, traceRow{o.from, int32(i), o.formatFailure()})
+			if _, down := h.outageAt(i, o.to); !down && o.to < math.MaxInt64 {
+				rows = append(rows, traceRow{o.to, int32(i), answersAgain})
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b traceRow) int { return cmp.Compare(a.at, b.at) })
+	return rows
+}
+
 // Write writes the history as a trace, by time and then by page.
 func (h *History) Write(w io.Writer) error {
-	page := make([]int32, len(h.times))
-	order := make([]int, len(h.times))
-	for i := range h.pages {
-		for c := h.first[i]; c < h.first[i+1]; c++ {
-			page[c], order[c] = int32(i), c
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case h.times[a] < h.times[b]:
-			return -1
-		case h.times[a] > h.times[b]:
-			return 1
-		}
-		return 0
-	})
 	out := csv.NewWriter(w)
-	if err := out.Write([]string{"page", "time"}); err != nil {
+	row := []string{"page", "time", "failure"}
+	columns := 2
+	if h.outages != nil {
+		columns = 3
+	}
+	if err := out.Write(row[:columns]); err != nil {
 		return fmt.Errorf("writing trace: %w", err)
 	}
-	for _, c := range order {
-		if err := out.Write([]string{string(h.pages[page[c]]), formatSeconds(h.times[c])}); err != nil {
+	for _, r := range h.traceRows() {
+		row[0], row[1], row[2] = string(h.pages[r.page]), formatSeconds(r.at), r.failure
+		if err := out.Write(row[:columns]); err != nil {
 			return fmt.Errorf("writing trace: %w", err)
 		}
 	}

@@ -9,95 +9,197 @@ import (
 	"freshet/sched"
 )
 
-// An Edit is something other than a poll that happens in a trace.
+// An Edit is something other than a poll that happens in a replay: a source
+// comes or goes, somebody asks for a poll, or the limits change.
 type Edit struct {
 	At time.Time
 	sched.Event
 }
 
-// A World replays a trace in virtual time. It implements [sched.World].
-type World struct {
-	trace *Trace
-	now   time.Time
+// A world is a history in virtual time. It implements [sched.World]. On a grid
+// its time stands only at the ends of instants; otherwise it stands wherever
+// something happens.
+type world struct {
+	grid    *Grid
+	options *Options
+	scorer  *Scorer
+	truth   truth
+
+	now     time.Time
+	instant int // in which now falls, or at whose end
+	end     time.Time
+
+	held  []int32 // by page: the version that was last seen; 0 if none was
 	edits []Edit
-	ends  []freshet.Outcome        // polls under way, in the order of their ends
-	held  map[freshet.SourceID]int // the version that was last seen of each source
-	found func(freshet.Outcome)
+	ends  []freshet.Outcome // polls that have begun, in the order of their ends
+	told  int               // how many of those have been told
+
+	cursor freshet.Cursor // of the outcome that was told last
 }
 
-// NewWorld returns a World at the start of a trace. Every outcome is shown to
-// found, if that is not nil, when it happens.
-func NewWorld(t *Trace, found func(freshet.Outcome)) *World {
-	return &World{trace: t, now: t.Start, edits: t.Edits, held: map[freshet.SourceID]int{}, found: found}
+// newWorld returns a world at the beginning of its time, in which every page
+// has been seen.
+func newWorld(g *Grid, o *Options) *world {
+	w := &world{grid: g, options: o, edits: o.Edits, held: make([]int32, len(g.pages)), end: g.Time(g.Instants)}
+	if o.Continuous {
+		w.now = g.Start
+		w.truth = truth{grid: g, times: g.raw()}
+		w.scorer = newContinuousScorer(g, w.truth.times, o.Stakes, o.Measures)
+	} else {
+		w.instant, w.now = 1, g.Time(1)
+		w.truth = truth{grid: g}
+		w.scorer = NewScorer(g, o.Stakes, o.Measures)
+	}
+	w.truth.begin()
+	if !o.Unseen {
+		for page := range w.held {
+			w.held[page] = w.truth.version(page, 0, g.Start)
+		}
+	}
+	return w
 }
 
 // Now implements [sched.World].
-func (w *World) Now() time.Time { return w.now }
+func (w *world) Now() time.Time { return w.now }
 
-// Begin implements [sched.World]. What the poll will find is looked up at once,
-// and told when it ends.
-func (w *World) Begin(_ context.Context, p freshet.Poll) {
-	o := freshet.Outcome{
-		Source: p.Source.ID, Cause: p.Cause, Since: p.Since,
-		Began: w.now, Ended: w.now.Add(w.trace.Latency), Requests: 1,
+// Begin implements [sched.World]. A poll sees the page as it is when the poll
+// begins.
+func (w *world) Begin(_ context.Context, p freshet.Poll) {
+	page, ok := w.grid.Page(p.Source.ID)
+	if !ok {
+		panic("a poll of a page that is not on the grid: " + string(p.Source.ID))
 	}
-	version := w.trace.versionAt(o.Source, w.now)
-	switch held := w.held[o.Source]; {
+	w.ends = append(w.ends, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: w.now, Ended: w.now, Requests: 1})
+	o := &w.ends[len(w.ends)-1]
+	if w.options.Latency > 0 {
+		o.Ended = w.next(w.now.Add(w.options.Latency))
+	}
+	version := w.truth.version(page, w.instant, w.now)
+	switch held := w.held[page]; {
 	case held == 0:
 		o.Result = freshet.First
 	case held != version:
 		o.Result = freshet.Changed
 	}
-	if w.trace.Answer != nil {
-		w.trace.Answer(p, &o)
+	if w.options.Evidence == Dated && (w.options.dates == nil || w.options.dates(page)) {
+		o.Modified = w.truth.date(page)
+	}
+	w.options.fail(w.grid, page, o)
+	if w.options.Answer != nil {
+		w.options.Answer(p, o)
 	}
 	if o.Result.Seen() {
-		w.held[o.Source], o.Version = version, version
+		w.held[page], o.Version = version, int(version)
+		w.score(page)
+	} else {
+		o.Modified = time.Time{}
+		w.scorer.miss(page)
 	}
-	at := len(w.ends)
-	for at > 0 && w.ends[at-1].Ended.After(o.Ended) {
-		at--
-	}
-	w.ends = append(w.ends, freshet.Outcome{})
-	copy(w.ends[at+1:], w.ends[at:])
-	w.ends[at] = o
+	w.sort()
 }
 
-// Wait implements [sched.World].
-func (w *World) Wait(_ context.Context, alarm time.Time) (sched.Event, error) {
-	next, kind := w.trace.End, 'e'
-	consider := func(at time.Time, k rune) {
-		if at.Before(next) {
-			next, kind = at, k
-		}
+// score counts a poll that saw its page.
+func (w *world) score(page int) {
+	moment := float64(w.instant)
+	if w.options.Continuous {
+		moment = w.grid.instants(w.now)
 	}
+	changed := w.scorer.poll(page, moment, w.instant)
+	if w.options.Look != nil {
+		w.options.Look(page, w.instant, changed)
+	}
+}
+
+// sort moves the poll that began last to its place in the order of ends.
+func (w *world) sort() {
+	for at := len(w.ends) - 1; at > w.told && w.ends[at-1].Ended.After(w.ends[at].Ended); at-- {
+		w.ends[at-1], w.ends[at] = w.ends[at], w.ends[at-1]
+	}
+}
+
+// next returns when something that is set for t happens: on a grid, at the end
+// of the instant.
+func (w *world) next(t time.Time) time.Time {
+	if w.options.Continuous {
+		return t
+	}
+	return w.grid.Time(w.grid.InstantOf(t))
+}
+
+// Wait implements [sched.World]. Of what falls on one moment the ends of polls
+// come first, then edits, then the alarm.
+func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) {
+	if w.told < len(w.ends) && !w.ends[w.told].Ended.After(w.now) {
+		return w.tell(), nil
+	}
+	if w.told == len(w.ends) {
+		w.ends, w.told = w.ends[:0], 0
+	}
+	if err := ctx.Err(); err != nil {
+		return sched.Event{}, err
+	}
+	ended, edited := w.told < len(w.ends), len(w.edits) > 0
 	if !alarm.IsZero() {
-		consider(alarm, 'a')
+		alarm = w.next(alarm)
+		ended = ended && !w.ends[w.told].Ended.After(alarm)
+		edited = edited && !w.edits[0].At.After(alarm)
 	}
-	if len(w.edits) > 0 {
-		consider(w.edits[0].At, 'd')
+	if ended && edited {
+		edited = w.edits[0].At.Before(w.ends[w.told].Ended)
+		ended = !edited
 	}
-	if len(w.ends) > 0 {
-		consider(w.ends[0].Ended, 'o')
+	at := alarm
+	switch {
+	case ended:
+		at = w.ends[w.told].Ended
+	case edited:
+		at = w.edits[0].At
 	}
-	if next.After(w.now) {
-		w.now = next
+	if at.IsZero() || at.After(w.end) {
+		return sched.Event{}, io.EOF
 	}
-	switch kind {
-	case 'o':
-		o := w.ends[0]
-		w.ends = w.ends[1:]
-		if w.found != nil {
-			w.found(o)
+	w.pass(at)
+	switch {
+	case ended:
+		return w.tell(), nil
+	case edited:
+		return w.edit(), nil
+	}
+	return sched.Event{}, nil
+}
+
+// tell tells of the next poll that has ended.
+func (w *world) tell() sched.Event {
+	o := &w.ends[w.told]
+	w.told++
+	w.cursor++
+	o.Cursor = w.cursor
+	if w.options.Observe != nil {
+		w.options.Observe(*o)
+	}
+	return sched.Event{Outcome: o}
+}
+
+// edit makes the next edit.
+func (w *world) edit() sched.Event {
+	ev := w.edits[0].Event
+	w.edits = w.edits[1:]
+	if page, ok := w.grid.Page(ev.Remove); ok {
+		w.held[page] = 0 // a source that comes back begins anew
+	}
+	return ev
+}
+
+// pass lets time pass up to a moment. It never runs backwards.
+func (w *world) pass(to time.Time) {
+	if !to.After(w.now) {
+		return
+	}
+	w.now = to
+	if j := w.grid.InstantOf(to); j > w.instant {
+		w.instant = j
+		if w.options.Progress != nil {
+			w.options.Progress(j)
 		}
-		return sched.Event{Outcome: &o}, nil
-	case 'd':
-		ev := w.edits[0].Event
-		w.edits = w.edits[1:]
-		delete(w.held, ev.Remove) // a source that comes back begins anew
-		return ev, nil
-	case 'a':
-		return sched.Event{}, nil
 	}
-	return sched.Event{}, io.EOF
 }

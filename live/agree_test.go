@@ -1,10 +1,12 @@
 package live_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,8 +14,8 @@ import (
 
 	"freshet"
 	"freshet/content"
-	"freshet/estimate"
 	"freshet/lab"
+	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
@@ -83,19 +85,67 @@ func edits(start time.Time, late freshet.Source) []lab.Edit {
 	}
 }
 
-func pollsInLab(t *testing.T, name string, start time.Time) (looks []look) {
-	p, err := policy.New(name, policy.Setting{Instant: time.Second, Estimator: &estimate.Poisson{}, Seed: 1})
+// wired returns a policy as the daemon has it, and the learner that follows it.
+// There are few sources; it is made for many, so that a tick is longer than an
+// instant.
+func wired(t *testing.T, name string) (freshet.Policy, *learn.Learner) {
+	at := policy.InDaemon(name, limits.Budget, 5000)
+	at.Seed = 1
+	p, learner, err := policy.Wire(name, at)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if learner.Tick() <= time.Second {
+		t.Errorf("%s learns by %v, which is no more than an instant", name, learner.Tick())
+	}
+	return p, learner
+}
+
+// taught returns all that a learner has learnt.
+func taught(t *testing.T, l *learn.Learner) (memory []byte) {
+	err := l.Save(func(slot freshet.Slot, source []byte) error {
+		memory = append(fmt.Appendf(memory, "\nslot %d: ", slot), source...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return memory
+}
+
+func pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memory []byte) {
+	p, learner := wired(t, name)
 	var at time.Time
 	w := web(start, 0, func() time.Time { return at })
-	trace := &lab.Trace{Start: start, End: start.Add(period), Sources: sources(w), Latency: latency, Changes: map[freshet.SourceID][]time.Time{}}
-	for _, s := range trace.Sources {
-		trace.Changes[s.ID] = w.Changes(s.ID, start, trace.End)
+	list := sources(w)
+	slices.SortFunc(list, func(a, b freshet.Source) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	var pages []freshet.SourceID
+	for _, s := range list {
+		pages = append(pages, s.ID)
 	}
-	trace.Edits = edits(start, trace.Sources[slices.IndexFunc(trace.Sources, func(s freshet.Source) bool { return s.ID == "chance" })])
-	trace.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+	history := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {
+		for _, id := range pages {
+			for _, at := range w.Changes(id, start, start.Add(period)) {
+				if !yield(id, at) {
+					return
+				}
+			}
+		}
+	}, pages...)
+	grid, err := history.Quantise(lab.Period{Start: start, End: start.Add(period), Instant: period})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := list[slices.Index(pages, "chance")]
+	o := lab.Options{
+		Budget: limits.Budget.Polls, Continuous: true, Limits: &limits, Latency: latency, Unseen: true, Edits: edits(start, late),
+		Stakes:  lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
+		Observe: func(o freshet.Outcome) { looks = append(looks, lookOf(o)) },
+	}
+	if _, itself := p.(*policy.Auto); !itself {
+		o.Learner = learner
+	}
+	o.Answer = func(p freshet.Poll, o *freshet.Outcome) {
 		at = p.At
 		resp, err := w.Fetch(t.Context(), freshet.Request{URL: p.Source.URL})
 		if f, ok := errors.AsType[*freshet.FetchError](err); ok {
@@ -112,22 +162,18 @@ func pollsInLab(t *testing.T, name string, start time.Time) (looks []look) {
 			o.Modified = reading.Modified
 		}
 	}
-	s := sched.New(p, limits)
-	for _, src := range trace.Sources {
-		s.Put(start, freshet.Watched{Source: src})
-	}
-	if err := sched.Run(t.Context(), s, lab.NewWorld(trace, func(o freshet.Outcome) { looks = append(looks, lookOf(o)) })); err != nil {
+	if _, err := lab.Replay(t.Context(), grid, p, o); err != nil {
 		t.Fatal(err)
 	}
-	return looks
+	return looks, taught(t, learner)
 }
 
-func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look) {
+func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, memory []byte) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		p, err := policy.New(name, policy.Setting{Instant: time.Second, Estimator: &estimate.Poisson{}, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
+		p, learner := wired(t, name)
+		if _, itself := p.(*policy.Auto); !itself {
+			p = &policy.Taught{Policy: p, Learner: learner}
 		}
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 		if err != nil {
@@ -142,7 +188,7 @@ func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look) {
 			}
 		}
 		var mu sync.Mutex
-		d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Limits: limits, Observe: func(o freshet.Outcome) {
+		d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: limits, Observe: func(o freshet.Outcome) {
 			mu.Lock()
 			defer mu.Unlock()
 			looks = append(looks, lookOf(o))
@@ -162,9 +208,9 @@ func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look) {
 		mu.Unlock()
 		stop()
 		running.Wait()
-		looks = ended
+		looks, memory = ended, taught(t, learner)
 	})
-	return start, looks
+	return start, looks, memory
 }
 
 // edit makes the edits through the daemon's face.
@@ -191,13 +237,15 @@ func edit(t *testing.T, d *live.Daemon, start time.Time, w *synth.Web) {
 }
 
 // The daemon and the lab make the same polls of the same sources at the same
-// nanosecond, and find the same: what the lab says of a policy is then true of
-// the daemon. The store is real; only the network is not.
+// nanosecond, find the same and learn the same, to the bit: what the lab says of
+// a policy is then true of the daemon. The world is the one in which freshet lab
+// replays, and policy and learner are wired as freshet serve wires them. The
+// store is real; only the network is not.
 func TestLabAgreesWithDaemon(t *testing.T) {
 	for _, name := range policy.Names {
 		t.Run(name, func(t *testing.T) {
-			start, inDaemon := pollsInDaemon(t, name)
-			inLab := pollsInLab(t, name, start)
+			start, inDaemon, learntInDaemon := pollsInDaemon(t, name)
+			inLab, learntInLab := pollsInLab(t, name, start)
 			if len(inLab) < 100 {
 				t.Errorf("only %d polls in %v", len(inLab), period)
 			}
@@ -212,6 +260,9 @@ func TestLabAgreesWithDaemon(t *testing.T) {
 				if a != b {
 					t.Fatalf("poll %d of %d and %d\nlab:    %s\ndaemon: %s", i+1, len(inLab), len(inDaemon), a, b)
 				}
+			}
+			if !bytes.Equal(learntInLab, learntInDaemon) || len(learntInLab) == 0 {
+				t.Errorf("what was learnt in the lab (%d bytes) is not what was learnt in the daemon (%d bytes)", len(learntInLab), len(learntInDaemon))
 			}
 		})
 	}

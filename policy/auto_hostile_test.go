@@ -48,13 +48,13 @@ func TestAutoSharesTheBudget(t *testing.T) {
 				id := r.add(tt.stakes, 0.02)
 				odd[id] = i < tt.odd
 			}
-			r.trace.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+			r.Answer = func(p freshet.Poll, o *freshet.Outcome) {
 				if odd[p.Source.ID] {
 					tt.answer(p, o)
 				}
 			}
 			r.run(t, nil)
-			sound(t, r.auto, r.trace.End, pages)
+			sound(t, r.auto, r.end, pages)
 			spent := 0
 			for _, o := range r.outcomes {
 				if odd[o.Source] {
@@ -87,7 +87,7 @@ func TestAutoUnderSkew(t *testing.T) {
 		r.add(freshet.Source{}, 1e-5)
 	}
 	r.run(t, nil)
-	sound(t, r.auto, r.trace.End, pages)
+	sound(t, r.auto, r.end, pages)
 	wait, of := r.longestWait()
 	busy := r.polls("s0000")
 	t.Logf("the busy source has %d polls in %d ticks; %s waited for %.0f ticks", busy, ticks, of, wait)
@@ -121,7 +121,7 @@ func TestAutoWithExtremeWeights(t *testing.T) {
 					r.add(freshet.Source{Urgency: urgency}, 0.05)
 				}
 				r.run(t, nil)
-				sound(t, r.auto, r.trace.End, pages)
+				sound(t, r.auto, r.end, pages)
 				wait, of := r.longestWait()
 				t.Logf("polled %d times, and another %d times; %s waited for %.0f ticks", r.polls(extreme), r.polls("s0001"), of, wait)
 				most := 100*pages/budget + 3*pages
@@ -129,8 +129,8 @@ func TestAutoWithExtremeWeights(t *testing.T) {
 					t.Errorf("%s was not polled for %.0f ticks, want no longer than %.0f", of, wait, most)
 				}
 				for slot := range freshet.Slot(pages) {
-					o := r.auto.Outlook(r.trace.End, slot)
-					if ahead := o.Due.Sub(r.trace.End).Minutes(); o.Due.IsZero() || ahead > most {
+					o := r.auto.Outlook(r.end, slot)
+					if ahead := o.Due.Sub(r.end).Minutes(); o.Due.IsZero() || ahead > most {
 						t.Errorf("the source in slot %d is due at %v, %.0f ticks ahead, want no more than %.0f", slot, o.Due, ahead, most)
 					}
 				}
@@ -147,7 +147,7 @@ func TestAutoPricesNoFirstLooks(t *testing.T) {
 	for _, weight := range []float64{1e-3, 0.5, 1, 1e3} {
 		const pages, budget = 40, 2.0
 		r := newAutoRun(time.Minute, 30, budget)
-		r.unseen = true
+		r.Unseen = true
 		for range pages {
 			r.add(freshet.Source{Weight: weight}, 0.05)
 		}
@@ -182,7 +182,7 @@ func TestAutoAtAnySize(t *testing.T) {
 							t.Fatalf("%s was polled twice at one instant", o.Source)
 						}
 					})
-					sound(t, r.auto, r.trace.End, pages)
+					sound(t, r.auto, r.end, pages)
 					most := min(budget, float64(pages)) * float64(ticks)
 					if got := float64(len(r.outcomes)); got > most+1 || got < 0.9*most-2 {
 						t.Errorf("%v polls were made, want about %v", got, most)
@@ -213,14 +213,14 @@ func TestAutoMixesLivesAndUrgencies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.add(freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%02d", len(r.trace.Sources))), Name: l + " " + u, Life: life, Urgency: urgency}, 0.03)
+			r.add(freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%02d", len(r.sources))), Name: l + " " + u, Life: life, Urgency: urgency}, 0.03)
 		}
 	}
 	r.run(t, nil)
-	pages := len(r.trace.Sources)
-	sound(t, r.auto, r.trace.End, pages)
+	pages := len(r.sources)
+	sound(t, r.auto, r.end, pages)
 	wait, of := r.longestWait()
-	for _, s := range r.trace.Sources {
+	for _, s := range r.sources {
 		if s.ID == of {
 			t.Logf("%s (%s) waited for %.0f ticks and was polled %d times", s.ID, s.Name, wait, r.polls(s.ID))
 		}
@@ -246,7 +246,7 @@ func TestAutoWhenTheBestAreRefused(t *testing.T) {
 		r.add(s, 0.02)
 	}
 	r.run(t, nil)
-	sound(t, r.auto, r.trace.End, pages)
+	sound(t, r.auto, r.end, pages)
 	busy, others := 0, 0
 	for _, o := range r.outcomes {
 		if o.Source < "s0030" {
@@ -268,29 +268,29 @@ func TestAutoWhenTheBestAreRefused(t *testing.T) {
 func TestAutoWhileSourcesComeAndGo(t *testing.T) {
 	const pages, budget, ticks = 30, 3.0, 2000
 	r := newAutoRun(time.Minute, ticks, budget)
-	r.trace.Latency = 90 * time.Second
+	r.Latency = 90 * time.Second
 	for i := range pages {
 		r.add(freshet.Source{URL: fmt.Sprintf("https://h%d.example/%d", i/3, i)}, 0.05)
 	}
 	gone := map[freshet.SourceID]bool{}
 	for tick := 10; tick < ticks; tick += 7 {
-		source := r.trace.Sources[tick*tick%pages]
+		source := r.sources[tick*tick%pages]
 		e := sched.Event{Remove: source.ID}
 		if gone[source.ID] {
 			source.Weight = float64(1 + tick%3)
 			e = sched.Event{Put: &freshet.Watched{Source: source}}
 		}
 		gone[source.ID] = !gone[source.ID]
-		r.trace.Edits = append(r.trace.Edits, labEdit(noon.Add(time.Duration(tick)*time.Minute+20*time.Second), e))
+		r.Edits = append(r.Edits, labEdit(noon.Add(time.Duration(tick)*time.Minute+20*time.Second), e))
 	}
 	r.run(t, nil)
-	sound(t, r.auto, r.trace.End, pages)
+	sound(t, r.auto, r.end, pages)
 	last := map[freshet.SourceID]time.Time{}
 	for _, o := range r.outcomes {
 		last[o.Source] = o.Began
 	}
-	for _, s := range r.trace.Sources {
-		if quiet := r.trace.End.Sub(last[s.ID]); !gone[s.ID] && quiet > time.Duration(fair(pages, budget, 1))*time.Minute {
+	for _, s := range r.sources {
+		if quiet := r.end.Sub(last[s.ID]); !gone[s.ID] && quiet > time.Duration(fair(pages, budget, 1))*time.Minute {
 			t.Errorf("%s is there and was not polled for the last %v", s.ID, quiet)
 		}
 	}
@@ -343,7 +343,7 @@ func TestAutoWhenTheClockIsSetBack(t *testing.T) {
 func TestAutoWithSourcesNeverSeen(t *testing.T) {
 	const pages, budget, ticks = 60, 3.0, 2000
 	r := newAutoRun(time.Hour*24, ticks, budget)
-	r.trace.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+	r.Answer = func(p freshet.Poll, o *freshet.Outcome) {
 		if p.Source.ID < "s0020" {
 			o.Result, o.Failure = freshet.Failed, "dns"
 		}
@@ -351,14 +351,14 @@ func TestAutoWithSourcesNeverSeen(t *testing.T) {
 	for range pages {
 		r.add(freshet.Source{}, 0.05)
 	}
-	r.unseen = true
+	r.Unseen = true
 	r.run(t, nil)
-	sound(t, r.auto, r.trace.End, pages)
+	sound(t, r.auto, r.end, pages)
 	dead := 0
 	for i := range 20 {
-		n := r.polls(r.trace.Sources[i].ID)
+		n := r.polls(r.sources[i].ID)
 		if dead += n; n < 2 {
-			t.Errorf("%s was tried %d times in %d ticks", r.trace.Sources[i].ID, n, ticks)
+			t.Errorf("%s was tried %d times in %d ticks", r.sources[i].ID, n, ticks)
 		}
 	}
 	share := float64(dead) / float64(len(r.outcomes)) * pages / 20
@@ -376,7 +376,7 @@ func TestAutoAfterAWeekOfFailures(t *testing.T) {
 	const pages, budget, ticks = 24, 2.0, 20 * 24
 	r := newAutoRun(time.Hour, ticks, budget)
 	up := noon.Add(14 * 24 * time.Hour)
-	r.trace.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+	r.Answer = func(p freshet.Poll, o *freshet.Outcome) {
 		if p.At.Before(up) && p.At.After(up.Add(-7*24*time.Hour)) {
 			o.Result, o.Failure = freshet.Failed, "connect"
 		}
@@ -385,7 +385,7 @@ func TestAutoAfterAWeekOfFailures(t *testing.T) {
 		r.add(freshet.Source{}, 0.1)
 	}
 	r.run(t, nil)
-	sound(t, r.auto, r.trace.End, pages)
+	sound(t, r.auto, r.end, pages)
 	if wait, of := r.longestWait(); wait > 4*pages/budget {
 		t.Errorf("%s was not polled for %.0f hours", of, wait)
 	}

@@ -17,13 +17,13 @@ func TestAutoBesideLiars(t *testing.T) {
 		for range pages {
 			r.add(freshet.Source{}, 0.02)
 		}
-		r.trace.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+		r.Answer = func(p freshet.Poll, o *freshet.Outcome) {
 			if p.Source.ID < "s0005" {
 				answer(p, o)
 			}
 		}
 		r.run(t, nil)
-		sound(t, r.auto, r.trace.End, pages)
+		sound(t, r.auto, r.end, pages)
 		spent := 0
 		for _, o := range r.outcomes {
 			switch {

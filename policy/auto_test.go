@@ -136,14 +136,14 @@ func TestAutoGoesOnAfterARestart(t *testing.T) {
 	for _, o := range r.outcomes {
 		last[o.Source] = o.Began
 	}
-	for slot, s := range r.trace.Sources {
-		again.Put(r.trace.End, freshet.Slot(slot), s, last[s.ID])
+	for slot, s := range r.sources {
+		again.Put(r.end, freshet.Slot(slot), s, last[s.ID])
 	}
 	if err := r.auto.Learner().Save(func(slot freshet.Slot, memory []byte) error { return again.Learner().Restore(slot, memory) }); err != nil {
 		t.Fatalf("taking up what was learnt: %v", err)
 	}
 	next := func(a *policy.Auto) (slots []freshet.Slot) {
-		a.Choose(r.trace.End.Add(10*time.Minute), 10, func(s freshet.Slot, _ float64) bool {
+		a.Choose(r.end.Add(10*time.Minute), 10, func(s freshet.Slot, _ float64) bool {
 			slots = append(slots, s)
 			return true
 		})
@@ -255,11 +255,11 @@ func TestAutoHasOnePrice(t *testing.T) {
 		last = price
 		early := 0
 		for slot := range freshet.Slot(pages) {
-			o := r.auto.Outlook(r.trace.End, slot)
-			if o.Price != price || (o.Worth >= price) != (o.Due.Equal(r.trace.End)) {
-				t.Errorf("slot %d is worth %.4f at a price of %.4f and due at %v, and it is %v", slot, o.Worth, o.Price, o.Due, r.trace.End)
+			o := r.auto.Outlook(r.end, slot)
+			if o.Price != price || (o.Worth >= price) != (o.Due.Equal(r.end)) {
+				t.Errorf("slot %d is worth %.4f at a price of %.4f and due at %v, and it is %v", slot, o.Worth, o.Price, o.Due, r.end)
 			}
-			if o.Due.Before(r.trace.End.Add(2 * time.Duration(float64(pages)/budget) * time.Minute)) {
+			if o.Due.Before(r.end.Add(2 * time.Duration(float64(pages)/budget) * time.Minute)) {
 				early++
 			}
 		}

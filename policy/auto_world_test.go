@@ -1,10 +1,10 @@
 package policy_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,12 +16,14 @@ import (
 
 // An autoRun is auto under the scheduler in a world of the lab.
 type autoRun struct {
-	auto   *policy.Auto
-	trace  lab.Trace
-	limits sched.Limits
-	tick   time.Duration
-	ticks  int
-	unseen bool // the sources have not been seen before the run
+	lab.Options
+	auto    *policy.Auto
+	limits  sched.Limits
+	tick    time.Duration
+	ticks   int
+	end     time.Time
+	sources []freshet.Source // in the order of their ids
+	changes map[freshet.SourceID][]time.Time
 
 	outcomes []freshet.Outcome
 }
@@ -30,10 +32,12 @@ type autoRun struct {
 // each, and no source.
 func newAutoRun(tick time.Duration, ticks int, budget float64) *autoRun {
 	return &autoRun{
-		auto:  policy.NewAuto(policy.AutoConfig{Start: noon, Instant: tick, Polls: budget}),
-		tick:  tick,
-		ticks: ticks,
-		trace: lab.Trace{Start: noon, End: noon.Add(time.Duration(ticks) * tick), Changes: map[freshet.SourceID][]time.Time{}},
+		Options: lab.Options{Budget: budget, Continuous: true},
+		auto:    policy.NewAuto(policy.AutoConfig{Start: noon, Instant: tick, Polls: budget}),
+		tick:    tick,
+		ticks:   ticks,
+		end:     noon.Add(time.Duration(ticks) * tick),
+		changes: map[freshet.SourceID][]time.Time{},
 		limits: sched.Limits{
 			Budget:  sched.Budget{Polls: budget * 1024, Per: 1024 * tick, Instant: tick},
 			Workers: 1 << 20,
@@ -45,46 +49,60 @@ func newAutoRun(tick time.Duration, ticks int, budget float64) *autoRun {
 
 // add adds a source that changes at random, so often a tick.
 func (r *autoRun) add(s freshet.Source, rate float64) freshet.SourceID {
-	i := len(r.trace.Sources)
+	i := len(r.sources)
 	if s.ID == "" {
 		s.ID = freshet.SourceID(fmt.Sprintf("s%04d", i))
 	}
 	if s.URL == "" {
 		s.URL = fmt.Sprintf("https://h%d.example/", i)
 	}
-	r.trace.Sources = append(r.trace.Sources, s)
+	r.sources = append(r.sources, s)
+	r.changes[s.ID] = nil
 	draw := rand.New(rand.NewPCG(uint64(i), 99))
 	for x := draw.ExpFloat64() / rate; x < float64(r.ticks); x += draw.ExpFloat64() / rate {
-		r.trace.Changes[s.ID] = append(r.trace.Changes[s.ID], noon.Add(time.Duration(x*float64(r.tick))))
+		r.changes[s.ID] = append(r.changes[s.ID], noon.Add(time.Duration(x*float64(r.tick))))
 	}
 	return s.ID
+}
+
+// grid returns what the sources do.
+func (r *autoRun) grid(t *testing.T) *lab.Grid {
+	var pages []freshet.SourceID
+	for _, s := range r.sources {
+		pages = append(pages, s.ID)
+	}
+	history := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {
+		for id, changes := range r.changes {
+			for _, at := range changes {
+				if !yield(id, at) {
+					return
+				}
+			}
+		}
+	}, pages...)
+	g, err := history.Quantise(lab.Period{Start: noon, End: r.end, Instant: r.tick})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(g.Pages(), pages) {
+		t.Fatal("the sources are not in the order of their ids")
+	}
+	return g
 }
 
 // run lets all of it happen. Look, if not nil, is called after every outcome.
 func (r *autoRun) run(t *testing.T, look func(freshet.Outcome)) {
 	t.Helper()
-	s := sched.New(r.auto, r.limits)
-	standing := freshet.Standing{Seen: noon}
-	if r.unseen {
-		standing = freshet.Standing{}
-	}
-	for _, source := range r.trace.Sources {
-		s.Put(noon, freshet.Watched{Source: source, Standing: standing})
-	}
-	w := lab.NewWorld(&r.trace, func(o freshet.Outcome) {
+	o := r.Options
+	o.Limits = &r.limits
+	o.Stakes.Adjust = func(page int, s *freshet.Source) { *s = r.sources[page] }
+	o.Observe = func(o freshet.Outcome) {
 		r.outcomes = append(r.outcomes, o)
 		if look != nil {
 			look(o)
 		}
-	})
-	for _, source := range r.trace.Sources { // they have been seen: what comes first is a change, or none
-		w.Begin(context.Background(), freshet.Poll{Source: source})
-		if _, err := w.Wait(context.Background(), time.Time{}); err != nil {
-			t.Fatalf("seeing %s for the first time: %v", source.ID, err)
-		}
 	}
-	r.outcomes = nil
-	if err := sched.Run(t.Context(), s, w); err != nil {
+	if _, err := lab.Replay(t.Context(), r.grid(t), r.auto, o); err != nil {
 		t.Fatalf("running: %v", err)
 	}
 }
@@ -116,8 +134,8 @@ func (r *autoRun) longestWait() (ticks float64, of freshet.SourceID) {
 	for _, o := range r.outcomes {
 		wait(o.Source, o.Began)
 	}
-	for _, s := range r.trace.Sources {
-		wait(s.ID, r.trace.End)
+	for _, s := range r.sources {
+		wait(s.ID, r.end)
 	}
 	return ticks, of
 }

@@ -9,7 +9,6 @@ import (
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/plot"
-	"freshet/policy"
 	"freshet/web"
 )
 
@@ -35,11 +34,6 @@ func newCalibration(t *labTrace, budget float64) *calibration {
 		learner: learn.New(learn.Config{Start: t.grid.Start, Tick: t.grid.Instant, Polls: budget, Memory: nothingFades}),
 		polled:  make([]int, len(t.grid.Pages())),
 	}
-}
-
-// follow has the learner learn from the polls of a policy.
-func (c *calibration) follow(p freshet.Policy) freshet.Policy {
-	return &policy.Taught{Policy: p, Learner: c.learner}
 }
 
 // look is shown every poll of a replay.

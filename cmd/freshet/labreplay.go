@@ -91,7 +91,7 @@ func (r *labReplay) run(ctx context.Context, t *labTrace, policy string, budget 
 	var held *calibration
 	if r.honest || r.plot != "" {
 		held = newCalibration(t, budget)
-		r.follow, o.Look = held.follow, both(o.Look, held.look)
+		o.Learner, o.Look = held.learner, both(o.Look, held.look)
 	}
 	result, err := r.try(ctx, t, policy, budget, o)
 	ends()

@@ -98,8 +98,6 @@ type labSetting struct {
 	seed     uint64
 	scale    bool
 	limit    bool
-
-	follow func(freshet.Policy) freshet.Policy // looks over a policy's shoulder; may be nil
 }
 
 func (l *labSetting) register(set *pflag.FlagSet) {
@@ -179,9 +177,6 @@ func (l *labSetting) policy(t *labTrace, name string, budget float64) (freshet.P
 	p, err := rival.New(name, policy.Setting{
 		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: e, Scale: l.scale, Seed: l.seed,
 	})
-	if err == nil && l.follow != nil {
-		p = l.follow(p)
-	}
 	return p, flagFault(err)
 }
 

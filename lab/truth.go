@@ -1,0 +1,83 @@
+package lab
+
+import "time"
+
+// A truth says which version each page shows, to a world whose time only moves
+// forward. On a grid a page changes at most once an instant; in continuous time
+// it changes whenever the history says.
+type truth struct {
+	grid     *Grid
+	times    *History // the changes in continuous time; nil on a grid
+	happened []int32  // by page: changes so far
+}
+
+// begin sets the truth to the start of the grid.
+func (t *truth) begin() { t.happened = make([]int32, len(t.grid.pages)) }
+
+// version returns which version a page shows, counted from 1, at the end of an
+// instant or in continuous time at now.
+func (t *truth) version(page, instant int, now time.Time) int32 {
+	n := int(t.happened[page])
+	if t.times == nil {
+		at := t.grid.Of(page)
+		for n < len(at) && int(at[n]) <= instant {
+			n++
+		}
+	} else {
+		times, until := t.times.of(page), now.UnixNano()
+		for n < len(times) && times[n] <= until {
+			n++
+		}
+	}
+	t.happened[page] = int32(n)
+	return 1 + int32(n)
+}
+
+// date returns when a page last changed, as the page itself would say; zero if
+// that is not known.
+func (t *truth) date(page int) time.Time {
+	n := int(t.happened[page])
+	switch {
+	case t.times == nil:
+		return t.grid.dateOf(page, n)
+	case n == 0:
+		return time.Time{}
+	}
+	return time.Unix(0, t.times.of(page)[n-1]).UTC()
+}
+
+// raw returns the changes of the grid's pages as they were before they were cut
+// into instants. Where that is not known, each happens at the end of its
+// instant.
+func (g *Grid) raw() *History {
+	if g.history != nil {
+		return g.history
+	}
+	h := &History{pages: g.pages, first: g.first, times: make([]int64, len(g.at))}
+	for c, j := range g.at {
+		h.times[c] = g.Time(int(j)).UnixNano()
+	}
+	return h
+}
+
+// instants returns how many instants lie between the start of the grid and t.
+func (g *Grid) instants(t time.Time) float64 {
+	return float64(t.Sub(g.Start)) / float64(g.Instant)
+}
+
+// moments returns when each change of the grid really happened, in instants
+// since the start: of several changes in one instant, the first.
+func (g *Grid) moments(h *History) []float64 {
+	moments := make([]float64, len(g.at))
+	start, length := g.Start.UnixNano(), int64(g.Instant)
+	for page := range g.pages {
+		c, end := g.first[page], g.first[page+1]
+		for _, at := range h.of(page) {
+			if c < end && at >= start+int64(g.at[c]-1)*length {
+				moments[c] = float64(at-start) / float64(length)
+				c++
+			}
+		}
+	}
+	return moments
+}
