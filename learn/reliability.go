@@ -18,6 +18,32 @@ func (r *Reliability) add(chance float64, found bool) {
 	}
 }
 
+// A ReliabilityBin is the polls that were said to have about the same chance of
+// finding a change.
+type ReliabilityBin struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Polls float64 `json:"polls"`
+	Said  float64 `json:"said"`  // mean chance
+	Found float64 `json:"found"` // share of the polls that found a change
+}
+
+// Bins returns what became of the polls, by tenths of the chance that was said.
+// Tenths without a poll are left out.
+func (r *Reliability) Bins() []ReliabilityBin {
+	bins := []ReliabilityBin{}
+	for i, bin := range r {
+		if bin.Polls == 0 {
+			continue
+		}
+		bins = append(bins, ReliabilityBin{
+			From: float64(i) / float64(len(r)), To: float64(i+1) / float64(len(r)),
+			Polls: bin.Polls, Said: bin.Chance / bin.Polls, Found: bin.Found / bin.Polls,
+		})
+	}
+	return bins
+}
+
 // Gap returns the mean distance between what was said and what was found, over
 // all polls: 0 is perfect.
 func (r *Reliability) Gap() float64 {

@@ -218,3 +218,16 @@ func Height(svg string) (height int) {
 
 // Width is how wide every drawing is, in pixels.
 const Width = chartWidth
+
+// Brief writes a number with as many digits as people want to see.
+func Brief(x float64) string {
+	switch {
+	case x == float64(int64(x)):
+		return fmt.Sprintf("%d", int64(x))
+	case x >= 1000:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}

@@ -37,7 +37,7 @@ func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.
 	}
 	out := client.Numbers{
 		At: n.At.UTC(), Budget: a.Daemon.Limits().Budget.String(), Price: n.Price,
-		All: capturedOf(n.All), Calibration: CalibrationOf(n.Reliability),
+		All: capturedOf(n.All), Calibration: calibrationOf(n.Reliability),
 	}
 	if n.Most > 0 {
 		out.BudgetUsed = float64(n.Used) / float64(n.Most)
@@ -69,17 +69,11 @@ func missedOf(t freshet.Tally, share freshet.Range) client.Estimate {
 	return client.Estimate{Mean: missed(share.Mean), Low: missed(share.High), High: missed(share.Low)}
 }
 
-// CalibrationOf tells how far chances have come true in the words of the API.
-func CalibrationOf(r learn.Reliability) client.Calibration {
+// calibrationOf returns how far chances have come true as the API tells it.
+func calibrationOf(r learn.Reliability) client.Calibration {
 	c := client.Calibration{Gap: r.Gap(), Bins: []client.CalibrationBin{}}
-	for i, bin := range r {
-		if bin.Polls == 0 {
-			continue
-		}
-		c.Bins = append(c.Bins, client.CalibrationBin{
-			From: float64(i) / float64(len(r)), To: float64(i+1) / float64(len(r)),
-			Polls: bin.Polls, Said: bin.Chance / bin.Polls, Found: bin.Found / bin.Polls,
-		})
+	for _, bin := range r.Bins() {
+		c.Bins = append(c.Bins, client.CalibrationBin(bin))
 	}
 	return c
 }

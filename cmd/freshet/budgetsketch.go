@@ -59,7 +59,7 @@ func sketchRow(paint palette, a client.Budget, share, half float64) string {
 }
 
 // budgetPicture returns the curve as a chart.
-func budgetPicture(a client.Budget) picture {
+func budgetPicture(a client.Budget) plot.Page {
 	x := plot.Axis{Caption: "polls a day", Log: true, From: a.Curve[0].PollsPerDay, To: a.Curve[len(a.Curve)-1].PollsPerDay}
 	for power := math.Ceil(math.Log10(x.From)); math.Pow(10, power) <= x.To; power++ {
 		x.Ticks = append(x.Ticks, plot.Tick{At: math.Pow(10, power), Label: fmt.Sprintf("%.0f", math.Pow(10, power))})
@@ -81,5 +81,5 @@ func budgetPicture(a client.Budget) picture {
 		{Name: "now, " + a.Budget, Colour: plot.Black, Dashed: true, Points: [][2]float64{{a.Now.PollsPerDay, 0}, {a.Now.PollsPerDay, 1}}},
 	}
 	chart := plot.Chart{Title: "What a budget brings", X: x, Y: plot.Linear("share", 0, 1), Lines: lines}
-	return picture{title: chart.Title, charts: []interface{ SVG() string }{chart}}
+	return plot.Page{Title: chart.Title, Charts: []interface{ SVG() string }{chart}}
 }

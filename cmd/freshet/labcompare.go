@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"freshet/lab"
 	"freshet/rival"
@@ -63,7 +61,7 @@ Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 			case len(c.budgets.list) == 0:
 				return missing(cmd, "budget", "1,2,4")
 			}
-			var opened []*labTrace
+			var opened []*lab.Case
 			for _, file := range traces {
 				t, err := openTrace(file, &c.labPeriod, &c.labStakes)
 				if err != nil {
@@ -87,153 +85,46 @@ Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 	return cmd
 }
 
-// A contest is all trials of one trace: one row a budget, in it one a policy.
-type contest struct {
-	*labTrace
-	trials [][]trial
-	limits []lab.Limit // by budget; none if they were not asked for
-}
-
 // run compares, and shows how it went.
-func (c *labCompare) run(ctx context.Context, traces []*labTrace) error {
-	var contests []*contest
-	for _, t := range traces {
-		k := &contest{labTrace: t}
-		for range c.budgets.list {
-			k.trials = append(k.trials, make([]trial, len(c.policies)))
-		}
-		if c.limit {
-			k.limits = make([]lab.Limit, len(c.budgets.list))
-		}
-		contests = append(contests, k)
-	}
-	if err := c.compete(ctx, contests); err != nil {
-		return err
+func (c *labCompare) run(ctx context.Context, cases []*lab.Case) error {
+	competition := lab.Competition{Terms: c.terms(), Policies: c.policies, Budgets: c.budgets.list, Limit: c.limit}
+	bar := c.progress("comparing", competition.Instants(cases))
+	competition.Progress = bar.add
+	contests, err := competition.Run(ctx, cases)
+	bar.done()
+	if err != nil {
+		return flagFault(err)
 	}
 	if c.picture.wanted() {
-		if err := c.picture.write(c.draw(contests)); err != nil {
+		page := lab.DrawContests(contests)
+		if c.store.on {
+			page.About += " " + caveat(c.store.hidden)
+		}
+		if err := c.picture.write(page); err != nil {
 			return err
 		}
 	}
 	switch {
 	case c.json:
-		return c.printJSON(all(contests))
+		return c.printJSON(lab.AllTrials(contests))
 	case c.csv:
-		return writeTrials(c.out, all(contests))
+		return lab.WriteTrials(c.out, lab.AllTrials(contests))
 	}
 	return c.table(contests)
 }
 
-// compete runs all trials, as many at once as there are processors.
-func (c *labCompare) compete(ctx context.Context, contests []*contest) error {
-	steps := 0
-	for _, k := range contests {
-		each := len(c.policies)
-		if c.limit {
-			each++
-		}
-		steps += k.grid.Instants * each * len(c.budgets.list)
-	}
-	bar := c.progress("comparing", steps)
-	defer bar.done()
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, k := range contests {
-		for b, budget := range c.budgets.list {
-			if c.limit {
-				group.Go(func() (err error) {
-					defer bar.add(k.grid.Instants)
-					if ctx.Err() == nil {
-						k.limits[b], err = k.grid.Limit(budget, k.stakes)
-					}
-					return flagFault(err)
-				})
-			}
-			for i, name := range c.policies {
-				group.Go(func() (err error) {
-					begins, ends := bar.instants(k.grid.Instants)
-					defer ends()
-					k.trials[b][i], err = c.try(ctx, k.labTrace, name, budget, lab.Options{Progress: begins})
-					return err
-				})
-			}
-		}
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, k := range contests {
-		for b, most := range k.limits {
-			for i := range k.trials[b] {
-				k.trials[b][i].holdAgainst(most, k.weight)
-			}
-		}
-	}
-	return nil
-}
-
-// all returns the trials of all contests in order.
-func all(contests []*contest) (list []trial) {
-	for _, k := range contests {
-		if k.recorded != nil {
-			list = append(list, k.recorded.trial(k.labTrace))
-		}
-		for _, row := range k.trials {
-			list = append(list, row...)
-		}
-	}
-	return list
-}
-
-// comparedHead are the columns of the table.
-var comparedHead = []string{"TRACE", "BUDGET", "POLICY", "RECALL", "UTILITY", "OF LIMIT", "DELAY", "FRESHNESS", "AGE", "POLLS"}
-
-// rows returns the figures of a contest, for people.
-func (k *contest) rows() (rows [][]string) {
-	add := func(r trial) {
-		of := ""
-		if r.trialLimit != nil {
-			of = fmt.Sprintf("%.1f%%", 100*r.OfLimit)
-		}
-		rows = append(rows, []string{k.name(), number(r.Budget), r.Policy, fmt.Sprintf("%.4f", r.Recall), fmt.Sprintf("%.4f", r.UtilityNormalized), of,
-			fmt.Sprintf("%.2f", r.MeanDelay), fmt.Sprintf("%.4f", r.Freshness), brief(r.AgeSeconds) + "s", fmt.Sprint(r.Polls)})
-	}
-	if k.recorded != nil {
-		add(k.recorded.trial(k.labTrace))
-	}
-	for b, row := range k.trials {
-		for _, r := range row {
-			add(r)
-		}
-		if k.limits != nil {
-			rows = append(rows, []string{k.name(), number(row[0].Budget), "(limit)", "", k.limitText(b), "100.0%", "", "", "", ""})
-		}
-	}
-	return rows
-}
-
-// limitText writes the limit of a budget, and whether it is one that can be
-// reached.
-func (k *contest) limitText(b int) string {
-	text := fmt.Sprintf("%.4f", share(k.limits[b].Value, k.weight))
-	if !k.limits[b].Exact {
-		text = "<=" + text
-	}
-	return text
-}
-
-func (c *labCompare) table(contests []*contest) error {
+func (c *labCompare) table(contests []*lab.Contest) error {
 	paint := palette(c.colours(c.out))
-	t := table{head: comparedHead}
+	t := table{head: lab.ComparedHead}
 	for _, k := range contests {
 		best := map[string]float64{} // utility, by budget
-		for _, row := range k.trials {
+		for _, row := range k.Trials {
 			for _, r := range row {
 				best[number(r.Budget)] = max(best[number(r.Budget)], r.UtilityNormalized)
 			}
 		}
-		for _, row := range k.rows() {
-			cells := each(row, plain)
+		for _, row := range k.Rows() {
+			cells := each(row, func(text string) cell { return plain(harmless(text)) })
 			switch {
 			case row[2] == "(limit)":
 				for i := range cells {

@@ -21,6 +21,7 @@ type storeFlags struct {
 	days   float64
 	place  placementFlag
 	hidden bool
+	chosen bool // the instant was: nobody named one
 }
 
 func (f *storeFlags) register(set *pflag.FlagSet) {
@@ -55,19 +56,6 @@ func (f *placementFlag) Set(v string) (err error) {
 	return meant(err, v, lab.Spread.String(), lab.Early.String(), lab.Late.String())
 }
 
-// A recordedTrace is what a daemon has recorded, and how it fared itself.
-type recordedTrace struct {
-	*lab.Recorded
-	place  lab.Placement
-	hidden bool      // changes that nobody saw were put in
-	budget float64   // polls an instant that were spent
-	score  lab.Score // of the polls that were really made
-	chosen bool      // the instant was: nobody named one
-
-	came, left          int  // sources, within the period
-	ownLife, ownUrgency bool // no flag names others
-}
-
 // dataDir returns the data directory that was named. The verbs of the lab have
 // flags of their own called like settings, which are left out of it.
 func (p *program) dataDir(cmd *cobra.Command) (string, error) {
@@ -83,7 +71,7 @@ func (p *program) dataDir(cmd *cobra.Command) (string, error) {
 }
 
 // openRecorded reads what a daemon has recorded, and lays it on a grid.
-func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags) (*labTrace, error) {
+func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags) (*lab.Case, error) {
 	dir, err := p.dataDir(cmd)
 	if err != nil {
 		return nil, err
@@ -92,39 +80,26 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 	if err != nil {
 		return nil, err
 	}
-	r := &recordedTrace{Recorded: kept.Recorded, place: f.place.Placement, hidden: f.hidden, chosen: !cmd.Flags().Changed("instant")}
-	if r.chosen {
-		l.instant = r.Instant()
+	if f.chosen = !cmd.Flags().Changed("instant"); f.chosen {
+		l.instant = kept.Instant()
 	} else if l.instant <= 0 {
 		return nil, usagef("--instant: it takes a length of time above 0")
 	}
 	if !cmd.Flags().Changed("evidence") {
 		l.evidence.Evidence = lab.Dated // of the sources that have dates
 	}
-	period := r.Period(l.instant)
+	period := kept.Period(l.instant)
 	if !l.start.IsZero() {
 		period.Start = l.start.Time
 	}
 	if !l.end.IsZero() {
 		period.End = l.end.Time
 	}
-	t := &labTrace{file: dir, recorded: r}
-	if t.grid, err = r.History.Quantise(period); err != nil {
-		return nil, flagFault(err)
-	}
-	r.ownLife, r.ownUrgency = !cmd.Flags().Changed("life"), !cmd.Flags().Changed("urgency")
-	if t.stakes, err = l.ownStakes(t.grid, kept.sources, r); err != nil {
-		return nil, err
-	}
-	t.weigh()
-	r.came, r.left = r.Came(t.grid), r.Left(t.grid)
-	r.budget = float64(r.Spent(t.grid)) / float64(t.grid.Instants)
-	if r.budget == 0 {
-		return nil, freshet.WithHint(fmt.Errorf("no source was polled twice between %s and %s",
-			t.grid.Start.Format(time.RFC3339), t.grid.Time(t.grid.Instants).Format(time.RFC3339)), "take a longer part of what was recorded")
-	}
-	r.score = r.Own(t.grid, t.stakes, lab.Measures{})
-	return t, nil
+	c, err := kept.Case(lab.Retelling{
+		Dir: dir, Place: f.place.Placement, Period: period, Sources: kept.sources,
+		Stakes: l.on, OwnLife: !cmd.Flags().Changed("life"), OwnUrgency: !cmd.Flags().Changed("urgency"),
+	})
+	return c, flagFault(err)
 }
 
 // A storedHistory is what a data directory holds for the lab.
@@ -153,17 +128,14 @@ func (p *program) readStore(ctx context.Context, dir string, f *storeFlags, seed
 		if err != nil {
 			return kept, err
 		}
-		kept.sources[k.ID] = k.Source
-		if k.Removed || k.Paused {
-			gone[k.ID] = true
-		}
+		kept.sources[k.ID], gone[k.ID] = k.Source, k.Removed || k.Paused
 	}
-	log := &storedLog{archive: store}
-	if err := log.bound(ctx, f.days); err != nil {
+	log, err := lab.OpenLog(ctx, store, time.Duration(f.days*float64(day)))
+	if err != nil {
 		return kept, err
 	}
-	bar := p.progress("reading", int(log.last-log.first))
-	kept.Recorded, err = lab.FromOutcomes(log.outcomes(ctx, bar), lab.Reading{
+	bar := p.progress("reading", log.Len())
+	kept.Recorded, err = lab.FromOutcomes(log.Outcomes(ctx, bar.add), lab.Reading{
 		Place: f.place.Placement, Fill: f.hidden, Seed: seed, Gone: func(id freshet.SourceID) bool { return gone[id] },
 	})
 	bar.done()

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"pgregory.net/rapid"
 
 	"freshet"
 	"freshet/lab"
@@ -195,17 +194,17 @@ func TestOwnStakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if trace.grid.Instant != 5*time.Minute {
-		t.Fatalf("hourly polls give an instant of %v, want 5m", trace.grid.Instant)
+	if trace.Grid.Instant != 5*time.Minute {
+		t.Fatalf("hourly polls give an instant of %v, want 5m", trace.Grid.Instant)
 	}
-	s := trace.source(1)
+	s := trace.Source(1)
 	if s.URL != "https://b.example/" || s.Weight != 2 || s.Life != (freshet.Life{Kind: freshet.LifeWindow, N: 12}) {
 		t.Errorf("source b takes part as %+v, want its own URL, a weight of 2 and a life of 12 instants, an hour", s)
 	}
-	if want := 2. / 12; math.Abs(trace.recorded.budget-want) > 0.01 {
-		t.Errorf("%v polls an instant were spent, want about %v", trace.recorded.budget, want)
+	if want := 2. / 12; math.Abs(trace.Recorded.Budget-want) > 0.01 {
+		t.Errorf("%v polls an instant were spent, want about %v", trace.Recorded.Budget, want)
 	}
-	if got := trace.recorded.score; got.Captured != got.Changes || got.Changes != 59+39 {
+	if got := trace.Recorded.Score; got.Captured != got.Changes || got.Changes != 59+39 {
 		t.Errorf("the polls that were made captured %d of %d changes, want all of 98", got.Captured, got.Changes)
 	}
 }
@@ -229,21 +228,4 @@ func TestDamagedLog(t *testing.T) {
 	if !errors.Is(err, freshet.ErrDamaged) || freshet.HintOf(err) == "" {
 		t.Errorf("a damaged log gives %v, with the hint %q", err, freshet.HintOf(err))
 	}
-}
-
-// In longer instants an urgency is worth as much after the same time.
-func TestScaledUrgency(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{"uniform", "exp:0.99", "window:600", "poly:0.5", "polyexp:2,0.01", "chordal:900", "table:1,1,0.9,0.9,0.8,0.5,0.5,0.5,0.1"}).Draw(t, "urgency")
-		u, err := freshet.ParseUrgency(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ratio := rapid.IntRange(1, 60).Draw(t, "ratio")
-		after := rapid.IntRange(0, 60).Draw(t, "instants")
-		got, want := scaledUrgency(u, float64(ratio)).At(after), u.At(after*ratio)
-		if math.Abs(got-want) > 1e-9 {
-			t.Fatalf("%s is worth %v after %d instants of %d s, want %v", text, got, after, ratio, want)
-		}
-	})
 }

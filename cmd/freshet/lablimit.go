@@ -9,6 +9,7 @@ import (
 
 	"freshet"
 	"freshet/lab"
+	"freshet/plot"
 )
 
 // A labLimit is one run of the verb "lab limit".
@@ -105,30 +106,30 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 	}
 	rows := table{head: []string{"BUDGET", "LIMIT", "OF ALL", "REACHED", "", "METHOD"}}
 	for _, c := range found {
-		rows.add(plain(number(c.Budget)), plain(brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
+		rows.add(plain(number(c.Budget)), plain(plot.Brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(plot.Brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
 	}
-	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", t.name(), counted(len(t.grid.Pages()), "page"), t.grid.Changes(), t.grid.Instants, freshet.FormatDuration(l.instant), l.life, l.urgency.Urgency)
+	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), l.life, l.urgency.Urgency)
 	return rows.write(l.out, palette(l.colours(l.out)))
 }
 
 // at returns the limit of a budget.
-func (l *labLimit) at(ctx context.Context, t *labTrace, budget float64) (ceiling, error) {
+func (l *labLimit) at(ctx context.Context, t *lab.Case, budget float64) (ceiling, error) {
 	c := ceiling{
-		Trace: t.file, Start: t.grid.Start.Format(time.RFC3339), End: t.grid.Time(t.grid.Instants).Format(time.RFC3339), Instant: t.grid.Instant.Seconds(),
-		Pages: len(t.grid.Pages()), Instants: t.grid.Instants, Changes: t.grid.Changes(),
+		Trace: t.Trace, Start: t.Grid.Start.Format(time.RFC3339), End: t.Grid.Time(t.Grid.Instants).Format(time.RFC3339), Instant: t.Grid.Instant.Seconds(),
+		Pages: len(t.Grid.Pages()), Instants: t.Grid.Instants, Changes: t.Grid.Changes(),
 		Life: l.life.String(), Urgency: l.urgency.String(), Budget: budget,
 	}
 	if err := ctx.Err(); err != nil {
 		return c, err
 	}
 	var err error
-	c.Limit, err = t.grid.Limit(budget, t.stakes)
-	c.Normalized = share(c.Value, t.weight)
+	c.Limit, err = t.Grid.Limit(budget, t.Stakes)
+	c.Normalized = share(c.Value, t.Weight)
 	return c, flagFault(err)
 }
 
 // reaching returns the limit of the least budget at which it is a share of all.
-func (l *labLimit) reaching(ctx context.Context, t *labTrace, wanted float64) (ceiling, error) {
+func (l *labLimit) reaching(ctx context.Context, t *lab.Case, wanted float64) (ceiling, error) {
 	found := map[float64]ceiling{}
 	budget, err := lab.LeastBudget(wanted, func(budget float64) (float64, error) {
 		c, err := l.at(ctx, t, budget)
@@ -137,4 +138,12 @@ func (l *labLimit) reaching(ctx context.Context, t *labTrace, wanted float64) (c
 		return c.Normalized, err
 	})
 	return found[budget], err
+}
+
+// share returns a of b, or 1 if there is nothing to have a share of.
+func share(a, b float64) float64 {
+	if b == 0 {
+		return 1
+	}
+	return a / b
 }

@@ -9,6 +9,7 @@ import (
 
 	"freshet"
 	"freshet/lab"
+	"freshet/plot"
 )
 
 // A labReplay is one run of the verb "lab replay".
@@ -79,65 +80,81 @@ carried, up to one instant's worth and at least one poll.
 }
 
 // run replays, and shows how it went.
-func (r *labReplay) run(ctx context.Context, t *labTrace, policy string, budget float64) error {
-	bar := r.progress("replaying", t.grid.Instants)
-	begins, ends := bar.instants(t.grid.Instants)
+func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget float64) error {
+	bar := r.progress("replaying", c.Grid.Instants)
+	begins, ends := bar.instants(c.Grid.Instants)
 	o := lab.Options{Progress: begins}
-	var curve *captureCurve
+	var curve *lab.CaptureCurve
 	if r.picture.wanted() {
-		curve = newCaptureCurve(t)
-		o.Look = curve.look
+		curve = lab.NewCaptureCurve(c)
+		o.Look = curve.Look
 	}
-	var held *calibration
+	var held *lab.Calibration
 	if r.honest || r.plot != "" {
-		held = newCalibration(t, budget)
-		o.Learner, o.Look = held.learner, both(o.Look, held.look)
+		held = lab.NewCalibration(c.Grid, budget)
+		o.Learner, o.Look = held.Learner(), both(o.Look, held.Look)
 	}
-	result, err := r.try(ctx, t, policy, budget, o)
+	result, err := r.terms().Try(ctx, c, policy, budget, o)
 	ends()
 	bar.done()
 	if err != nil {
-		return err
+		return flagFault(err)
 	}
 	if r.limit {
-		most, err := t.grid.Limit(budget, t.stakes)
+		most, err := c.Grid.Limit(budget, c.Stakes)
 		if err != nil {
 			return flagFault(err)
 		}
-		result.holdAgainst(most, t.weight)
-	}
-	if curve != nil {
-		if err := r.picture.write(replayPicture(t, result, curve)); err != nil {
-			return err
-		}
+		result.HoldAgainst(most, c.Weight)
 	}
 	if held != nil {
-		result.Calibration = held.figures(result.Score)
-		if r.plot != "" {
-			if err := result.Calibration.draw(r.plot, fmt.Sprintf("%s on %s: chances said and found", result.Policy, t.name())); err != nil {
-				return err
-			}
-		}
+		result.Calibration = held.Figures(result.Score)
 	}
-	if t.recorded != nil {
-		result.Recorded = t.recorded.figures()
-		result.Recorded.Score = &t.recorded.score
+	if c.Recorded != nil {
+		result.Recorded = c.Recorded.Figures()
+		result.Recorded.Score = &c.Recorded.Score
+	}
+	if err := r.draw(c, result, curve); err != nil {
+		return err
 	}
 	if r.json {
 		return r.printJSON(result)
 	}
+	return r.show(c, result)
+}
+
+// draw draws the pictures that were asked for.
+func (r *labReplay) draw(c *lab.Case, result lab.Trial, curve *lab.CaptureCurve) error {
+	if curve != nil {
+		page := curve.Page(result)
+		if c.Recorded != nil {
+			page.About += " " + caveat(r.store.hidden)
+		}
+		if err := r.picture.write(page); err != nil {
+			return err
+		}
+	}
+	if r.plot == "" {
+		return nil
+	}
+	title := fmt.Sprintf("%s on %s: chances said and found", result.Policy, c.Name())
+	return (&pictureFlags{svg: r.plot}).write(plot.Page{Title: title, Charts: []interface{ SVG() string }{result.Calibration.Chart(title)}})
+}
+
+// show shows to people how a replay went.
+func (r *labReplay) show(c *lab.Case, result lab.Trial) error {
 	if err := r.report(result); err != nil {
 		return err
 	}
 	if result.Calibration != nil {
-		if err := result.Calibration.report(r.program); err != nil {
+		if err := r.printCalibration(result.Calibration); err != nil {
 			return err
 		}
 	}
-	if t.recorded == nil {
+	if c.Recorded == nil {
 		return nil
 	}
-	return t.recorded.report(r.program, t.grid)
+	return r.printRecorded(c, &r.store)
 }
 
 // both shows polls to two, of which the first may be nil.
@@ -152,7 +169,7 @@ func both(a, b func(page, instant int, changed bool)) func(page, instant int, ch
 }
 
 // report shows one trial to people.
-func (r *labReplay) report(x trial) error {
+func (r *labReplay) report(x lab.Trial) error {
 	var b strings.Builder
 	paint := palette(r.colours(r.out))
 	say := func(what, format string, args ...any) {
@@ -162,19 +179,19 @@ func (r *labReplay) report(x trial) error {
 	say("period", "%s to %s, %d instants of %s", x.Start, x.End, x.Instants, freshet.FormatDuration(r.instant))
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
-	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, anInstant(x.Budget), x.Estimate, x.Evidence, x.Seed)
+	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, x.Rate(), x.Estimate, x.Evidence, x.Seed)
 	b.WriteString("\n")
 	say("captured", "%d, %d of them at once", x.Captured, x.ZeroDelay)
 	say("missed", "%d", x.Missed())
 	say("recall", "%.4f", x.Recall)
-	say("utility", "%.4f, %s in all", x.UtilityNormalized, brief(x.Utility))
-	if x.trialLimit != nil {
+	say("utility", "%.4f, %s in all", x.UtilityNormalized, plot.Brief(x.Utility))
+	if x.TrialLimit != nil {
 		say("limit", "%.4f, %s; %.1f%% of it was had", x.LimitNormalized, exactness(x.LimitExact), 100*x.OfLimit)
 	}
 	say("polls", "%d, %d of them found a change (%.4f)", x.Polls, x.Found, x.ChangeRatio)
 	say("delay", "%.2f instants in the mean; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
 	say("freshness", "%.4f", x.Freshness)
-	say("age", "%s", brief(x.AgeSeconds)+"s")
+	say("age", "%s", plot.Brief(x.AgeSeconds)+"s")
 	say("fairness", "%.4f of the pages that changed were polled", x.Fairness)
 	_, err := fmt.Fprint(r.out, b.String())
 	return err
@@ -186,25 +203,4 @@ func exactness(exact bool) string {
 		return "exact"
 	}
 	return "an upper bound"
-}
-
-// brief writes a number with as many digits as people want to see.
-func brief(x float64) string {
-	switch {
-	case x == float64(int64(x)):
-		return fmt.Sprintf("%d", int64(x))
-	case x >= 1000:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 10:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return fmt.Sprintf("%.3g", x)
-}
-
-// anInstant writes a budget in words.
-func anInstant(budget float64) string {
-	if budget == 1 {
-		return "1 poll an instant"
-	}
-	return number(budget) + " polls an instant"
 }

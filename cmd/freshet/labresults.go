@@ -91,7 +91,7 @@ func (l *labResults) run(ctx context.Context) (err error) {
 		fmt.Fprintf(l.err, "left out: %s is not there\n", name)
 	}
 	if l.plot != "" {
-		if err := os.WriteFile(l.plot, []byte(resultsPicture(results).svg()), 0o644); err != nil {
+		if err := os.WriteFile(l.plot, []byte(resultsPicture(results).SVG()), 0o644); err != nil {
 			return fmt.Errorf("write a picture: %w", err)
 		}
 	}
@@ -178,14 +178,14 @@ func (l *labResults) render(w io.Writer, results *lab.Results) error {
 
 // resultsPicture draws what the policies had of the limit in the mean, by
 // budget; of a quick comparison, at the reference budgets.
-func resultsPicture(r *lab.Results) picture {
-	p := picture{title: "Mean share of the limit"}
+func resultsPicture(r *lab.Results) plot.Page {
+	p := plot.Page{Title: "Mean share of the limit"}
 	if len(r.Shares) == 0 {
 		bars := plot.Bars{Title: fmt.Sprintf("Mean over %s, at their reference budgets", counted(len(r.Reference), "trace")), Caption: "share of the limit"}
 		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], r.Dated...) {
 			bars.Bars = append(bars.Bars, plot.Bar{Name: c.Name, Value: lab.MeanOfLimit(r.Reference, c.Name)})
 		}
-		p.charts = append(p.charts, bars)
+		p.Charts = append(p.Charts, bars)
 		return p
 	}
 	for _, part := range []struct {
@@ -207,7 +207,7 @@ func resultsPicture(r *lab.Results) picture {
 			}
 			chart.Lines = append(chart.Lines, line)
 		}
-		p.charts = append(p.charts, chart)
+		p.Charts = append(p.Charts, chart)
 	}
 	return p
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,8 +12,6 @@ import (
 	"freshet"
 	"freshet/estimate"
 	"freshet/lab"
-	"freshet/policy"
-	"freshet/rival"
 )
 
 // A labPeriod is the part of a trace that a verb looks at, and how finely.
@@ -81,7 +78,7 @@ func (l *labStakes) on(g *lab.Grid) (lab.Stakes, error) {
 	if l.weights == "" {
 		return k, nil
 	}
-	weights, err := readWeights(l.weights, g)
+	weights, err := lab.ReadWeights(l.weights, g)
 	if err != nil {
 		return k, err
 	}
@@ -126,79 +123,20 @@ the newest item of a feed does: the middle of the instant of the latest change, 
 the date of the last one before the start if the trace reaches back so far.
 `
 
-// A labTrace is a trace with what is at stake, ready to be replayed.
-type labTrace struct {
-	file     string
-	grid     *lab.Grid
-	stakes   lab.Stakes
-	weight   float64        // of all changes
-	recorded *recordedTrace // nil if it is from a file
-}
-
 // openTrace reads a trace.
-func openTrace(file string, l *labPeriod, k *labStakes) (*labTrace, error) {
+func openTrace(file string, l *labPeriod, k *labStakes) (*lab.Case, error) {
 	g, err := l.grid(file)
 	if err != nil {
 		return nil, err
 	}
-	t := &labTrace{file: file, grid: g}
-	if t.stakes, err = k.on(g); err != nil {
+	stakes, err := k.on(g)
+	if err != nil {
 		return nil, err
 	}
-	t.weigh()
-	return t, nil
+	return lab.NewCase(file, g, stakes), nil
 }
 
-// weigh adds up what all changes are worth.
-func (t *labTrace) weigh() {
-	for page := range t.grid.Pages() {
-		t.weight += t.importance(page) * float64(len(t.grid.Of(page)))
-	}
-}
-
-// name returns the trace's name for tables and pictures.
-func (t *labTrace) name() string {
-	return harmless(strings.TrimSuffix(strings.TrimSuffix(filepath.Base(t.file), ".gz"), ".csv"))
-}
-
-// policy returns a new policy for a replay of the trace.
-func (l *labSetting) policy(t *labTrace, name string, budget float64) (freshet.Policy, error) {
-	g := t.grid
-	truth := estimate.Truth{Start: g.Start, Instant: g.Instant, Instants: g.Instants, Changes: func(id freshet.SourceID) []int32 {
-		if page, ok := g.Page(id); ok {
-			return g.Of(page)
-		}
-		return nil
-	}}
-	e, err := l.estimate.New(truth, l.seed)
-	if err != nil {
-		return nil, flagFault(err)
-	}
-	p, err := rival.New(name, policy.Setting{
-		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: e, Scale: l.scale, Seed: l.seed,
-	})
-	return p, flagFault(err)
-}
-
-// share returns a of b, or 1 if there is nothing to have a share of.
-func share(a, b float64) float64 {
-	if b == 0 {
-		return 1
-	}
-	return a / b
-}
-
-// importance returns the weight of a page.
-func (t *labTrace) importance(page int) float64 { return t.source(page).Importance() }
-
-// life returns how long changes of a page can be captured.
-func (t *labTrace) life(page int) freshet.Life { return t.source(page).Life }
-
-// source returns what is at stake with a page.
-func (t *labTrace) source(page int) freshet.Source {
-	s := freshet.Source{Life: t.stakes.Life, Urgency: t.stakes.Urgency}
-	if t.stakes.Adjust != nil {
-		t.stakes.Adjust(page, &s)
-	}
-	return s
+// terms returns how trials are made.
+func (l *labSetting) terms() lab.Terms {
+	return lab.Terms{Estimate: l.estimate.Spec, Evidence: l.evidence.Evidence, Seed: l.seed, Scale: l.scale}
 }

@@ -175,13 +175,13 @@ func (n *numbering) showCalibration(c client.Calibration, paint palette) error {
 		fmt.Fprintln(n.out, "no chance that was said of a poll has been put to the test yet")
 		return nil
 	}
-	return calibrationTable(c).write(n.out, paint)
+	return calibrationTable(c.Bins).write(n.out, paint)
 }
 
 // calibrationTable lines up what was said of polls and what they found.
-func calibrationTable(c client.Calibration) *table {
+func calibrationTable(bins []client.CalibrationBin) *table {
 	t := &table{head: []string{"SAID", "POLLS", "SHOULD FIND", "FOUND", "OFF BY"}}
-	for _, bin := range c.Bins {
+	for _, bin := range bins {
 		t.add(plain(fmt.Sprintf("%.0f-%.0f%%", 100*bin.From, 100*bin.To)), plain(number(bin.Polls)),
 			plain(fmt.Sprintf("%.1f%%", 100*bin.Said)), plain(fmt.Sprintf("%.1f%%", 100*bin.Found)),
 			plain(fmt.Sprintf("%+.1f", 100*(bin.Found-bin.Said))))

@@ -1,20 +1,15 @@
-package main
+package lab
 
 import (
 	"math"
 
 	"freshet"
-	"freshet/lab"
 	"freshet/policy"
 )
 
-// ownStakes returns what captures are worth to those who named the sources,
-// where no flag says otherwise.
-func (l *labSetting) ownStakes(g *lab.Grid, known map[freshet.SourceID]freshet.Source, r *recordedTrace) (lab.Stakes, error) {
-	k, err := l.on(g)
-	if err != nil {
-		return k, err
-	}
+// ownStakes returns what captures are worth to those who named the sources. What
+// is not to be their own is as k says.
+func ownStakes(g *Grid, known map[freshet.SourceID]freshet.Source, k Stakes, ownLife, ownUrgency bool) Stakes {
 	weigh := k.Adjust // by a file of weights, if there is one
 	ratio := float64(g.Instant) / float64(policy.InstantOf(policy.Default))
 	urgencies := map[string]freshet.Urgency{}
@@ -28,10 +23,10 @@ func (l *labSetting) ownStakes(g *lab.Grid, known map[freshet.SourceID]freshet.S
 			urgencies[text] = scaledUrgency(s.Urgency, ratio)
 		}
 		s.Urgency = urgencies[text]
-		if !r.ownLife {
+		if !ownLife {
 			s.Life = k.Life
 		}
-		if !r.ownUrgency {
+		if !ownUrgency {
 			s.Urgency = k.Urgency
 		}
 		if weigh != nil {
@@ -40,7 +35,7 @@ func (l *labSetting) ownStakes(g *lab.Grid, known map[freshet.SourceID]freshet.S
 		sources[page] = s
 	}
 	k.Adjust = func(page int, s *freshet.Source) { *s = sources[page] }
-	return k, nil
+	return k
 }
 
 // scaledLife returns a life in instants that are so many times as long as those

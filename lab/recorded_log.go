@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"context"
@@ -13,24 +13,31 @@ import (
 // nothing, and few enough to be held in memory beside all else.
 const logPage = 4096
 
-// A storedLog is a part of the log of outcomes in a store, which may grow
-// meanwhile.
-type storedLog struct {
+// A Log is a part of the log of outcomes in a store, which may grow meanwhile.
+type Log struct {
 	archive     freshet.Archive
 	first, last freshet.Cursor // outcomes after first, up to last
 	from        time.Time      // outcomes that ended earlier are left out
 }
 
-// bound finds where the log ends now and, if only so many days are wanted, where
-// those begin.
-func (l *storedLog) bound(ctx context.Context, days float64) error {
+// OpenLog finds where the log of a store ends now and, if only its last part is
+// wanted, where that begins. Zero means all of it.
+func OpenLog(ctx context.Context, archive freshet.Archive, last time.Duration) (*Log, error) {
+	l := &Log{archive: archive}
+	return l, l.bound(ctx, last)
+}
+
+// Len returns about how many outcomes there are.
+func (l *Log) Len() int { return int(l.last - l.first) }
+
+func (l *Log) bound(ctx context.Context, last time.Duration) error {
 	newest, err := l.archive.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return err
 	}
 	l.last = newest[0].Cursor
-	if days > 0 {
-		l.from = newest[0].Ended.Add(-time.Duration(days * float64(day)))
+	if last > 0 {
+		l.from = newest[0].Ended.Add(-last)
 	}
 	oldest, err := l.archive.Outcomes(ctx, freshet.OutcomeQuery{Limit: 1})
 	if err != nil || len(oldest) == 0 {
@@ -55,8 +62,9 @@ func (l *storedLog) bound(ctx context.Context, days float64) error {
 	return err
 }
 
-// outcomes yields the outcomes, the oldest first.
-func (l *storedLog) outcomes(ctx context.Context, bar *progress) iter.Seq2[freshet.Outcome, error] {
+// Outcomes yields the outcomes, the oldest first. Progress is told of outcomes
+// that were read.
+func (l *Log) Outcomes(ctx context.Context, progress func(int)) iter.Seq2[freshet.Outcome, error] {
 	return func(yield func(freshet.Outcome, error) bool) {
 		for at := l.first; at < l.last; {
 			page, err := l.archive.Outcomes(ctx, freshet.OutcomeQuery{After: at, Limit: logPage})
@@ -75,7 +83,7 @@ func (l *storedLog) outcomes(ctx context.Context, bar *progress) iter.Seq2[fresh
 			if len(page) == 0 {
 				return
 			}
-			bar.add(int(page[len(page)-1].Cursor - at))
+			progress(int(page[len(page)-1].Cursor - at))
 			at = page[len(page)-1].Cursor
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package lab
 
 import (
 	"encoding/csv"
@@ -9,12 +9,11 @@ import (
 	"strconv"
 
 	"freshet"
-	"freshet/lab"
 )
 
-// readWeights reads the importance of pages, which are 1 unless the file says
+// ReadWeights reads the importance of pages, which are 1 unless the file says
 // otherwise. Pages that the trace does not have are left out.
-func readWeights(file string, g *lab.Grid) ([]float64, error) {
+func ReadWeights(file string, g *Grid) ([]float64, error) {
 	weights := make([]float64, len(g.Pages()))
 	for i := range weights {
 		weights[i] = 1

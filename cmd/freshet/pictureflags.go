@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"freshet/plot"
+)
+
+// pictureFlags say where pictures go.
+type pictureFlags struct{ svg, html string }
+
+func (f *pictureFlags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.svg, "svg", "", "draw a picture into this file")
+	set.StringVar(&f.html, "html", "", "write a page with pictures and figures into this file; it needs no other")
+}
+
+// wanted reports whether anybody wants a picture.
+func (f *pictureFlags) wanted() bool { return f.svg != "" || f.html != "" }
+
+// write draws the picture into the files that were named.
+func (f *pictureFlags) write(p plot.Page) error {
+	if f.svg != "" {
+		if err := os.WriteFile(f.svg, []byte(p.SVG()), 0o644); err != nil {
+			return fmt.Errorf("write a picture: %w", err)
+		}
+	}
+	if f.html != "" {
+		if err := os.WriteFile(f.html, []byte(p.HTML()), 0o644); err != nil {
+			return fmt.Errorf("write a page: %w", err)
+		}
+	}
+	return nil
+}

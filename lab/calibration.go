@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"freshet"
+	"freshet/learn"
+	"freshet/plot"
+)
+
+// A Calibration holds what a learner says during a replay against the truth.
+type Calibration struct {
+	grid    *Grid
+	learner *learn.Learner
+	polled  []int // by page: the instant of its last poll
+}
+
+// NewCalibration returns the calibration of a replay. The replay has to take
+// Learner and Look.
+func NewCalibration(g *Grid, budget float64) *Calibration {
+	const nothingFades = 100 * 365 * day // the score counts all of the replay alike
+	return &Calibration{
+		grid:    g,
+		learner: learn.New(learn.Config{Start: g.Start, Tick: g.Instant, Polls: budget, Memory: nothingFades}),
+		polled:  make([]int, len(g.Pages())),
+	}
+}
+
+// Learner returns who has to learn from the polls.
+func (c *Calibration) Learner() *learn.Learner { return c.learner }
+
+// Look is shown every poll of the replay.
+func (c *Calibration) Look(page, instant int, _ bool) { c.polled[page] = instant }
+
+// CalibrationFigures are how honest a learner was.
+type CalibrationFigures struct {
+	Gap  float64                `json:"gap"`
+	Bins []learn.ReliabilityBin `json:"bins"`
+
+	Share     Bounds  `json:"share"`      // of changes that the learner takes to be captured
+	TrueShare float64 `json:"true_share"` // that was, of those before the last poll of each page
+	Delay     float64 `json:"delay_instants"`
+	TrueDelay float64 `json:"true_delay_instants"`
+}
+
+// Bounds are a number and between which others it is expected nine times in ten.
+type Bounds struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Figures returns how honest the learner was about a replay.
+func (c *Calibration) Figures(s Score) *CalibrationFigures {
+	var all freshet.Tally
+	settled := 0
+	for page, last := range c.polled {
+		all = all.Add(c.learner.Tally(freshet.Slot(page)))
+		for _, at := range c.grid.Of(page) {
+			if int(at) <= last {
+				settled++
+			}
+		}
+	}
+	said := c.learner.Reliability()
+	return &CalibrationFigures{
+		Gap: said.Gap(), Bins: said.Bins(),
+		Share:     Bounds(learn.Share(all)),
+		TrueShare: ratio(float64(s.Captured), float64(settled), 1),
+		Delay:     float64(all.MeanDelay()) / float64(c.grid.Instant),
+		TrueDelay: s.MeanDelay,
+	}
+}
+
+// Chart draws the reliability diagram.
+func (f *CalibrationFigures) Chart(title string) plot.Chart {
+	found := plot.Line{Name: "found"}
+	most := 1.0
+	for _, bin := range f.Bins {
+		found.Points = append(found.Points, [2]float64{bin.Said, bin.Found})
+		most = max(most, bin.Polls)
+	}
+	polls := plot.Line{Name: "polls (most = 1)", Dashed: true}
+	for _, bin := range f.Bins {
+		polls.Points = append(polls.Points, [2]float64{bin.Said, bin.Polls / most})
+	}
+	return plot.Chart{
+		Title: title, X: plot.Linear("chance that was said", 0, 1), Y: plot.Linear("share of polls that found a change", 0, 1),
+		Lines: []plot.Line{{Name: "as said", Colour: plot.Black, Dashed: true, Points: [][2]float64{{0, 0}, {1, 1}}}, found, polls},
+	}
+}

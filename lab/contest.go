@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"context"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A Contest is all trials of one case: one row a budget, in it one a policy.
+type Contest struct {
+	*Case
+	Trials [][]Trial
+	Limits []Limit // by budget; none if they were not asked for
+}
+
+// A Competition says who competes, and how.
+type Competition struct {
+	Terms
+	Policies []string
+	Budgets  []float64 // polls an instant
+	Limit    bool      // work out what was possible, too
+
+	// Progress, if set, is told of instants that were worked through. There are
+	// Instants of them in all. It is called from several goroutines.
+	Progress func(instants int)
+}
+
+// Instants returns how many instants a competition over cases works through.
+func (c *Competition) Instants(cases []*Case) (instants int) {
+	each := len(c.Policies)
+	if c.Limit {
+		each++
+	}
+	for _, k := range cases {
+		instants += k.Grid.Instants * each * len(c.Budgets)
+	}
+	return instants
+}
+
+// Run makes all trials, as many at once as there are processors.
+func (c *Competition) Run(ctx context.Context, cases []*Case) ([]*Contest, error) {
+	var contests []*Contest
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, k := range cases {
+		contest := &Contest{Case: k}
+		contests = append(contests, contest)
+		if c.Limit {
+			contest.Limits = make([]Limit, len(c.Budgets))
+		}
+		for b, budget := range c.Budgets {
+			row := make([]Trial, len(c.Policies))
+			contest.Trials = append(contest.Trials, row)
+			if c.Limit {
+				group.Go(func() (err error) {
+					contest.Limits[b], err = c.limit(ctx, k, budget)
+					return err
+				})
+			}
+			for i, name := range c.Policies {
+				group.Go(func() (err error) {
+					row[i], err = c.try(ctx, k, name, budget)
+					return err
+				})
+			}
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, k := range contests {
+		k.judge()
+	}
+	return contests, nil
+}
+
+// limit works out what was possible.
+func (c *Competition) limit(ctx context.Context, k *Case, budget float64) (Limit, error) {
+	defer c.tell(k.Grid.Instants)
+	if ctx.Err() != nil {
+		return Limit{}, nil // another one has failed
+	}
+	return k.Grid.Limit(budget, k.Stakes)
+}
+
+// try makes a trial. Its progress is told in steps, so that telling costs
+// nothing.
+func (c *Competition) try(ctx context.Context, k *Case, policy string, budget float64) (Trial, error) {
+	told, step := 0, max(1, k.Grid.Instants/200)
+	defer func() { c.tell(k.Grid.Instants - told) }()
+	return c.Try(ctx, k, policy, budget, Options{Progress: func(instant int) {
+		if instant-told >= step {
+			c.tell(instant - told)
+			told = instant
+		}
+	}})
+}
+
+func (c *Competition) tell(instants int) {
+	if c.Progress != nil {
+		c.Progress(instants)
+	}
+}
+
+// judge holds all trials against their limits.
+func (k *Contest) judge() {
+	for b, most := range k.Limits {
+		for i := range k.Trials[b] {
+			k.Trials[b][i].HoldAgainst(most, k.Weight)
+		}
+	}
+}
+
+// AllTrials returns the trials of contests in order. Where a daemon recorded the
+// trace, its own polls come first.
+func AllTrials(contests []*Contest) (list []Trial) {
+	for _, k := range contests {
+		if k.Recorded != nil {
+			list = append(list, k.Recorded.Trial(k.Case))
+		}
+		for _, row := range k.Trials {
+			list = append(list, row...)
+		}
+	}
+	return list
+}
