@@ -7,17 +7,28 @@ import "time"
 // sources has to fit in a tick, and a map would not.
 type Slot int32
 
-// A Policy ranks sources by what a poll of each would be worth. The scheduler
-// around it keeps the budget, the politeness and the bounds; the policy sees
-// only slots and time. Its methods are plain state changes: they read no clock,
-// do no I/O, and give the same answers to the same calls.
-type Policy interface {
+// A Learner is told what sources there are and how polls of them ended. Its
+// methods are plain state changes: they read no clock, do no I/O, and give the
+// same answers to the same calls.
+type Learner interface {
 	// Put adds a source, or tells of an edit to one. It may come again for
 	// the same slot. Since is when the source was last seen, zero if never.
 	Put(now time.Time, slot Slot, s Source, since time.Time)
 
 	// Remove forgets a source. The slot may be put again for another one.
 	Remove(slot Slot)
+
+	// Observe learns how a poll of the source ended. It is called for every
+	// outcome of a source that was put, whoever caused the poll, in the order
+	// of the log of outcomes.
+	Observe(now time.Time, slot Slot, o Outcome)
+}
+
+// A Policy ranks sources by what a poll of each would be worth. The scheduler
+// around it keeps the budget, the politeness and the bounds; the policy sees
+// only slots and time.
+type Policy interface {
+	Learner
 
 	// Choose offers the sources most worth polling at now to take, the most
 	// worth first, until n have been taken or no source has anything to gain.
@@ -27,10 +38,6 @@ type Policy interface {
 	// Again is when to ask again although nothing has happened; zero means
 	// not before something has. It matters only if fewer than n were taken.
 	Choose(now time.Time, n int, take func(slot Slot, worth float64) bool) (again time.Time)
-
-	// Observe learns how a poll of the source ended. It is called for every
-	// outcome of a source that was put, whoever caused the poll.
-	Observe(now time.Time, slot Slot, o Outcome)
 }
 
 // An Estimator says how likely sources are to change, from what polls found. A

@@ -9,8 +9,9 @@ import (
 )
 
 // A Standing is how things stand with a source: what its logs add up to, so
-// that the scheduler and the fetcher can go on after a restart.
+// that polling can go on after a restart.
 type Standing struct {
+	Upto      Cursor    // the newest outcome it rests on; zero if there is none
 	Begun     time.Time // the last attempt, whether or not it ended
 	Seen      time.Time // Began of the last poll that saw the source
 	NotBefore time.Time // the latest such request of the host, if not yet past

@@ -48,7 +48,7 @@ func TestNothingDiverges(t *testing.T) {
 				l.Remove(slot)
 			default:
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(200*tick)).Draw(rt, "later")))
-				l.Observe(slot, freshet.Outcome{
+				l.Observe(time.Time{}, slot, freshet.Outcome{
 					Since: moment("since"), Began: moment("began"), Ended: moment("ended"), Modified: moment("modified"),
 					Result: freshet.Result(rapid.IntRange(0, 3).Draw(rt, "result")),
 				})
@@ -117,7 +117,7 @@ func TestClocksThatJump(t *testing.T) {
 					o.Result = freshet.Changed
 				}
 				seen[slot] = at
-				w.Observe(slot, o)
+				w.Observe(time.Time{}, slot, o)
 			}
 			now := tt.clock(end)
 			sane(t, w.Learner, now, pages)
@@ -146,8 +146,8 @@ func TestPollsThatEndBeforeTheyBegan(t *testing.T) {
 		w.add(freshet.Source{}, w.poisson(monday, end, 1/(2*time.Hour).Seconds()))
 	}
 	w.pollAtRandom(end, time.Hour, nil)
-	w.Observe(0, freshet.Outcome{Began: end.Add(year), Ended: end})
-	w.Observe(1, freshet.Outcome{Began: end, Ended: end})
+	w.Observe(time.Time{}, 0, freshet.Outcome{Began: end.Add(year), Ended: end})
+	w.Observe(time.Time{}, 1, freshet.Outcome{Began: end, Ended: end})
 	expected, gaps := make([]float64, 6), make([]float64, 6)
 	w.Expected(end.Add(day), expected, gaps)
 	if math.Abs(gaps[0]-gaps[1]) > 1 || expected[0] <= 0 {
@@ -215,7 +215,7 @@ func TestLiesAboutDates(t *testing.T) {
 					n++
 				}
 				w.since[slot] = at
-				w.Observe(slot, o)
+				w.Observe(time.Time{}, slot, o)
 			}
 			sane(t, w.Learner, end, pages)
 			t.Logf("loss %.3f of that of one who knows the truth, over %d polls", loss/flat, n)
@@ -245,7 +245,7 @@ func TestExtremes(t *testing.T) {
 						w.poll(slot, at)
 						continue
 					}
-					w.Observe(slot, freshet.Outcome{Began: at, Ended: at, Result: [...]freshet.Result{freshet.Changed, freshet.Unchanged, freshet.Failed}[slot]})
+					w.Observe(time.Time{}, slot, freshet.Outcome{Began: at, Ended: at, Result: [...]freshet.Result{freshet.Changed, freshet.Unchanged, freshet.Failed}[slot]})
 				}
 			}
 			sane(t, w.Learner, end, pages)

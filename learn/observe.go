@@ -2,13 +2,15 @@ package learn
 
 import (
 	"math"
+	"time"
 
 	"freshet"
 )
 
-// Observe learns from the outcome of a poll. Outcomes come in the order of the
-// log; one that was learnt from already is passed over.
-func (l *Learner) Observe(slot freshet.Slot, o freshet.Outcome) {
+// Observe implements [freshet.Learner]. Outcomes come in the order of the log;
+// one that was learnt from already is passed over. Time in a Learner moves only
+// by what is in the log, so it does not ask when it is told.
+func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if o.Cursor > 0 {
 		if o.Cursor <= l.upto {
 			return
@@ -27,6 +29,11 @@ func (l *Learner) Observe(slot freshet.Slot, o freshet.Outcome) {
 		return
 	}
 	p := &l.pages[slot]
+	if p.kind&unseen != 0 && !o.Since.IsZero() { // the log begins after it was first seen
+		p.kind &^= unseen
+		p.last = min(p.last, l.clock.at(o.Since))
+		p.upto = p.site.clock(p.last, l.open)
+	}
 	// A poll during which the clock was set back began later than it ended.
 	x := max(min(l.clock.at(o.Began), ended), float64(l.open-window+1))
 	if p.kind&unseen == 0 && o.Result != freshet.First && x > p.last {

@@ -53,7 +53,7 @@ func TestSaveAndRestore(t *testing.T) {
 			for _, at := range []int{0, 1, len(w.log) / 3, len(w.log) - 1} {
 				first := w.again(tick)
 				for _, o := range w.log[:at] {
-					first.Observe(o.slot, o.Outcome)
+					first.Observe(time.Time{}, o.slot, o.Outcome)
 				}
 				second := w.again(tick)
 				parts := saved(t, first)
@@ -66,7 +66,7 @@ func TestSaveAndRestore(t *testing.T) {
 					t.Errorf("restored up to outcome %d, and %d had been learnt from", second.Upto(), at)
 				}
 				for _, o := range w.log { // those before are passed over
-					second.Observe(o.slot, o.Outcome)
+					second.Observe(time.Time{}, o.slot, o.Outcome)
 				}
 				if got := saved(t, second); !maps.Equal(got, want) {
 					t.Errorf("restored after %d of %d outcomes and told the rest, another is known: %s", at, len(w.log), differing(got, want))
@@ -122,7 +122,7 @@ func TestAskingChangesNothing(t *testing.T) {
 			if asked[i] {
 				ask(i)
 			}
-			l.Observe(o.slot, o.Outcome)
+			l.Observe(time.Time{}, o.slot, o.Outcome)
 		}
 		if got := saved(t, l); !maps.Equal(got, want) {
 			rt.Fatalf("asked in between, another is known: %s", differing(got, want))
@@ -215,7 +215,7 @@ func FuzzRestore(f *testing.F) {
 		}
 		for _, o := range w.log[:20] {
 			o.Cursor = 0
-			l.Observe(o.slot, o.Outcome)
+			l.Observe(time.Time{}, o.slot, o.Outcome)
 		}
 		l.Expected(monday.Add(day), make([]float64, 20), make([]float64, 20))
 		for slot := range freshet.Slot(20) {

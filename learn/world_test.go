@@ -64,7 +64,7 @@ func (w *world) poll(slot freshet.Slot, at time.Time) bool {
 	}
 	w.since[slot] = at
 	w.log = append(w.log, logged{slot, o})
-	w.Observe(slot, o)
+	w.Observe(time.Time{}, slot, o)
 	return o.Result == freshet.Changed
 }
 

@@ -29,7 +29,7 @@ func BenchmarkNotes(b *testing.B) {
 	observe := func() {
 		at := start.Add(time.Duration(n) * 10 * time.Millisecond)
 		o := freshet.Outcome{Cursor: freshet.Cursor(n + 1), Began: at, Ended: at, Result: freshet.Result(n * 7919 % 11 / 10)}
-		l.Observe(freshet.Slot(n%sources), o)
+		l.Observe(at, freshet.Slot(n%sources), o)
 		n++
 	}
 	for range 2 * sources {

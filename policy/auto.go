@@ -116,7 +116,7 @@ func (a *Auto) Remove(slot freshet.Slot) {
 
 // Observe implements [freshet.Policy].
 func (a *Auto) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
-	a.learner.Observe(slot, o)
+	a.learner.Observe(o.Ended, slot, o)
 	a.rank.Land(slot)
 	if int(slot) < len(a.worth) {
 		a.worth[slot] = 0 // it has had its turn at this instant

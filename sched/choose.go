@@ -31,13 +31,37 @@ func (s *Scheduler) choose(now time.Time) {
 		return
 	}
 	s.chooseAsked(now)
+	if s.skipped = s.rests(now); s.skipped {
+		return
+	}
 	s.chooseOverdue(now)
 	s.again = time.Time{}
 	if n := s.budget(); n > 0 {
+		s.turn = s.turnAt(now)
 		s.again = s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
 			return s.budget() > 0 && s.take(now, slot, worth, freshet.ByPolicy)
 		})
 	}
+}
+
+// turnLength is how long a turn of the policy is where instants are as fine as
+// they get. It is asked once a turn and not at every event: what an ask costs
+// grows with the sources that it refuses, and the events with the polls.
+const turnLength = finestInstant / 8
+
+// turnAt returns the turn of the policy at now, or -1 if it has none and can be
+// asked at every event.
+func (s *Scheduler) turnAt(now time.Time) int64 {
+	if s.purse.instant > finestInstant {
+		return -1
+	}
+	return int64(now.Sub(s.purse.epoch) / turnLength)
+}
+
+// rests reports whether the policy has had its turn at now.
+func (s *Scheduler) rests(now time.Time) bool {
+	turn := s.turnAt(now)
+	return turn >= 0 && turn == s.turn
 }
 
 // budget returns how many more polls may be begun now.
@@ -139,6 +163,9 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 	if s.budget() <= 0 {
 		return s.ceiling.opens()
 	}
+	if s.skipped {
+		return s.nextTurn()
+	}
 	wake := sooner(s.alarms.first(), s.again)
 	wake = sooner(wake, s.ceiling.opens())
 	if at := s.overdue.first(); at.After(now) {
@@ -149,5 +176,13 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 		// to be asked at a time that is past: the next instant is soon enough.
 		wake = s.purse.epoch.Add(time.Duration(s.purse.reached+1) * s.purse.instant)
 	}
+	if !wake.IsZero() && s.rests(now) {
+		wake = later(wake, s.nextTurn())
+	}
 	return wake
+}
+
+// nextTurn returns when the next turn of the policy begins.
+func (s *Scheduler) nextTurn() time.Time {
+	return s.purse.epoch.Add(time.Duration(s.turn+1) * turnLength)
 }

@@ -74,7 +74,7 @@ func (c *checker) step(w *world, r *rand.Rand) {
 	case ok:
 		c.begun(w.now, p)
 		w.begin(p)
-		o := w.ends[slices.IndexFunc(w.ends, func(o freshet.Outcome) bool { return o.Source == p.Source.ID })]
+		o := w.ends[slices.IndexFunc(w.ends, func(o *freshet.Outcome) bool { return o.Source == p.Source.ID })]
 		c.seen = append(c.seen, o.Began.Add(time.Duration(r.Int64N(int64(o.Ended.Sub(o.Began))+1))))
 		return
 	case !wake.IsZero() && !wake.After(w.now):
@@ -84,7 +84,7 @@ func (c *checker) step(w *world, r *rand.Rand) {
 	case len(w.ends) > 0 && (wake.IsZero() || r.IntN(2) == 0):
 		o := w.ends[0]
 		w.finish()
-		c.ended(w.now, o)
+		c.ended(w.now, *o)
 	case !wake.IsZero() && (len(w.ends) == 0 || w.ends[0].Ended.After(wake)):
 		w.now = wake
 	case r.IntN(10) == 0:

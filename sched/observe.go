@@ -6,27 +6,59 @@ import (
 	"freshet"
 )
 
-// Observe learns from the outcome of a poll that Next returned.
+// Observe learns from an outcome: of a poll that Next returned or, before the
+// first poll, of one that is on record. Outcomes come in the order of the log.
+// One that the source's standing rests on already only teaches.
 func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	slot, ok := s.slots[o.Source]
+	if !ok {
+		return
+	}
+	e := &s.entries[slot]
+	if e.busy {
+		s.land(now, e, max(o.Requests, 0))
+	}
+	if o.Cursor == 0 || o.Cursor > e.upto {
+		e.upto = o.Cursor
+		s.learn(now, e, o)
+	} else if o.Result.Seen() {
+		e.seen = later(e.seen, o.Began)
+	}
+	if e.gone {
+		s.release(slot)
+		return
+	}
+	s.expect(slot)
+	for _, l := range s.learners {
+		l.Observe(now, slot, o)
+	}
+}
+
+// Abandon ends a poll that Next returned and that left nothing on record, because
+// its source was removed meanwhile. The requests that it had reserved count as
+// made. Nothing is learnt from it: only the record teaches.
+func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
+	slot, ok := s.slots[id]
 	if !ok || !s.entries[slot].busy {
 		return
 	}
 	e := &s.entries[slot]
-	made := max(o.Requests, 0)
+	s.land(now, e, e.requests)
+	if e.gone {
+		s.release(slot)
+		return
+	}
+	s.expect(slot)
+}
+
+// land ends the poll under way of a source, which made so many requests.
+func (s *Scheduler) land(now time.Time, e *entry, made int) {
 	s.flying--
 	s.ceiling.end(now, e.requests, made)
 	s.purse.left -= float64(made - e.requests)
 	e.busy = false
 	e.host.flying--
 	s.shut(e.host, now)
-	s.learn(now, e, o)
-	if e.gone {
-		s.release(slot)
-		return
-	}
-	s.expect(slot)
-	s.policy.Observe(now, slot, o)
 }
 
 // learn notes what an outcome says about when to come back.

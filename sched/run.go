@@ -29,7 +29,8 @@ type World interface {
 
 // An Event is one thing that happened; at most one field is set.
 type Event struct {
-	Outcome *freshet.Outcome // a poll ended
+	Outcome *freshet.Outcome // a poll ended, and is on record
+	Abandon freshet.SourceID // a poll of this source ended and left no record
 	Put     *freshet.Watched // a source was added or edited
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
@@ -58,6 +59,8 @@ func Run(ctx context.Context, s *Scheduler, w World) error {
 		switch now := w.Now(); {
 		case ev.Outcome != nil:
 			s.Observe(now, *ev.Outcome)
+		case ev.Abandon != "":
+			s.Abandon(now, ev.Abandon)
 		case ev.Put != nil:
 			s.Put(now, *ev.Put)
 		case ev.Remove != "":

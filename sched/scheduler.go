@@ -2,6 +2,7 @@ package sched
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"freshet"
@@ -10,8 +11,10 @@ import (
 // A Scheduler holds what is known of every source and says which poll to make
 // next. Make one with New.
 type Scheduler struct {
-	policy  freshet.Policy
-	limits  Limits
+	policy   freshet.Policy
+	learners []freshet.Learner // the policy, after those that learn beside it
+	limits   Limits
+
 	purse   purse
 	ceiling ceiling
 	started bool
@@ -25,8 +28,10 @@ type Scheduler struct {
 	overdue deadlines      // when each source's MaxGap runs out
 	alarms  alarms         // when something that is shut opens
 	again   time.Time      // when the policy wants to be asked again
+	turn    int64          // of the policy, in which it was last asked
+	skipped bool           // something has happened since, and waits for its next turn
 
-	flying int
+	flying int            // polls chosen and not ended
 	ready  []freshet.Poll // chosen
 	given  int            // of those, already handed out
 }
@@ -35,9 +40,10 @@ type Scheduler struct {
 type entry struct {
 	source    freshet.Source
 	host      *host
-	seen      time.Time // Began of the last poll that saw it
-	begun     time.Time // when it was last chosen
-	notBefore time.Time // backing off until then
+	upto      freshet.Cursor // the last outcome that what follows rests on
+	seen      time.Time      // Began of the last poll that saw it
+	begun     time.Time      // when it was last polled
+	notBefore time.Time      // backing off until then
 	failures  int
 	requests  int // that its last poll took: what the next one reserves
 	busy      bool
@@ -46,13 +52,16 @@ type entry struct {
 	used      bool
 }
 
-// New returns a Scheduler for a policy within limits.
-func New(p freshet.Policy, l Limits) *Scheduler {
+// New returns a Scheduler for a policy within limits. What the policy is told of
+// sources and outcomes, those that learn beside it are told first.
+func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 	return &Scheduler{
-		policy: p,
-		limits: l.withDefaults(),
-		slots:  map[freshet.SourceID]freshet.Slot{},
-		hosts:  map[string]*host{},
+		policy:   p,
+		learners: append(slices.Clone(beside), p),
+		limits:   l.withDefaults(),
+		slots:    map[freshet.SourceID]freshet.Slot{},
+		hosts:    map[string]*host{},
+		turn:     -1,
 	}
 }
 
@@ -77,20 +86,6 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 	s.ceiling.sort()
 }
 
-// Recall tells the policy, before the first poll, of an outcome on record, so
-// that it knows again what it had learnt. Outcomes come in their order; a source
-// must have been put as it stood before the first of them.
-func (s *Scheduler) Recall(o freshet.Outcome) {
-	slot, ok := s.slots[o.Source]
-	if !ok {
-		return
-	}
-	if e := &s.entries[slot]; o.Result.Seen() {
-		e.seen = later(e.seen, o.Began)
-	}
-	s.policy.Observe(o.Ended, slot, o)
-}
-
 // start sets the first instant. Before it no time has passed.
 func (s *Scheduler) start(now time.Time) {
 	if s.started {
@@ -107,7 +102,7 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	if !s.started {
 		return
 	}
-	s.purse = newPurse(s.limits.Budget, now)
+	s.purse, s.turn, s.skipped = newPurse(s.limits.Budget, now), -1, false
 	fresh := newCeiling(s.limits.Budget)
 	s.ceiling.most, s.ceiling.per = fresh.most, fresh.per
 	for _, h := range s.hosts {
@@ -123,19 +118,18 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	if !known {
 		slot = s.grow()
 		s.slots[w.ID] = slot
-		s.entries[slot] = entry{
-			used:      true,
-			seen:      w.Standing.Seen,
-			begun:     w.Standing.Begun,
-			failures:  w.Standing.Failures,
-			requests:  max(1, w.Standing.Requests),
-			notBefore: s.resumeBackoff(now, w),
-		}
+		s.entries[slot] = entry{used: true}
+		s.stand(now, &s.entries[slot], w)
 	}
 	e := &s.entries[slot]
+	if e.gone { // it comes back while the last poll of it is still under way
+		s.stand(now, e, w)
+	}
 	if e.host == nil || e.source.URL != w.URL {
 		s.move(e, w.Source.Host())
-		e.requests = max(1, w.Standing.Requests)
+		if !e.busy { // what a poll under way has reserved stays reserved
+			e.requests = max(1, w.Standing.Requests)
+		}
 	}
 	if !known {
 		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
@@ -148,8 +142,19 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	e.source, e.gone = w.Source, false
 	s.alarms.set(e.notBefore)
-	s.policy.Put(now, slot, w.Source, e.seen)
+	for _, l := range s.learners {
+		l.Put(now, slot, w.Source, e.seen)
+	}
 	s.expect(slot)
+}
+
+// stand takes over how things stand with a source that is new here.
+func (s *Scheduler) stand(now time.Time, e *entry, w freshet.Watched) {
+	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, w.Standing.Begun
+	e.failures, e.notBefore = w.Standing.Failures, s.resumeBackoff(now, w)
+	if !e.busy { // what a poll under way has reserved stays reserved
+		e.requests = max(1, w.Standing.Requests)
+	}
 }
 
 // resumeBackoff returns until when a source that was failing is left alone.
@@ -192,7 +197,9 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 	if !ok || s.entries[slot].gone {
 		return
 	}
-	s.policy.Remove(slot)
+	for _, l := range s.learners {
+		l.Remove(slot)
+	}
 	if e := &s.entries[slot]; e.busy {
 		e.gone = true
 		return

@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"freshet"
@@ -21,7 +22,7 @@ type world struct {
 	latency func(freshet.Poll) time.Duration
 	answer  func(freshet.Poll, *freshet.Outcome)
 	polls   []freshet.Poll
-	ends    []freshet.Outcome // under way, in the order of their ends
+	ends    []*freshet.Outcome // under way, in the order of their ends
 }
 
 func newWorld(l sched.Limits) *world {
@@ -66,21 +67,23 @@ func (w *world) begin(p freshet.Poll) {
 	if w.answer != nil {
 		w.answer(p, &o)
 	}
-	at := len(w.ends)
-	for at > 0 && w.ends[at-1].Ended.After(o.Ended) {
-		at--
-	}
-	w.ends = append(w.ends[:at], append([]freshet.Outcome{o}, w.ends[at:]...)...)
+	at, _ := slices.BinarySearchFunc(w.ends, o.Ended, func(other *freshet.Outcome, ended time.Time) int {
+		if other.Ended.After(ended) {
+			return 1
+		}
+		return -1
+	})
+	w.ends = slices.Insert(w.ends, at, &o)
 }
 
 // finish ends the poll that ends first.
 func (w *world) finish() {
 	o := w.ends[0]
-	w.ends = w.ends[1:]
+	w.ends = slices.Delete(w.ends, 0, 1)
 	if o.Ended.After(w.now) {
 		w.now = o.Ended
 	}
-	w.s.Observe(w.now, o)
+	w.s.Observe(w.now, *o)
 }
 
 // times returns when a source was polled, counted from the start.
