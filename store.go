@@ -62,6 +62,7 @@ type Catalog interface {
 type Record struct {
 	Outcome    Outcome
 	Validators Validators // as received; kept for the next request
+	Sums       Sums       // of what was seen; kept for the next poll
 	Capture    *Capture   // set if the outcome is Captured
 }
 
@@ -77,9 +78,10 @@ type Capture struct {
 
 // An Archive keeps what polls found.
 type Archive interface {
-	// Begin records that a poll is about to be made. When it returns, the
-	// attempt survives a crash: budget and politeness are kept by it.
-	Begin(ctx context.Context, p Poll) error
+	// Begin records that a poll is about to be made, and returns what the poll
+	// compares with. When it returns, the attempt survives a crash: budget and
+	// politeness are kept by it.
+	Begin(ctx context.Context, p Poll) (Head, error)
 
 	// Commit records a finished poll: the outcome and, if it captured a
 	// version, the version and the change, all or nothing. When it returns
@@ -89,9 +91,6 @@ type Archive interface {
 
 	// Attempts returns the polls begun at or after a moment, oldest first.
 	Attempts(ctx context.Context, since time.Time) ([]Attempt, error)
-
-	// Outcomes returns part of the log of outcomes.
-	Outcomes(ctx context.Context, q OutcomeQuery) ([]Outcome, error)
 
 	// Versions returns up to limit versions of a source with numbers below
 	// before (zero means no bound), the newest first.
@@ -111,6 +110,21 @@ type Archive interface {
 	// source, and overall for all of them together. Outcomes and attempts
 	// older than logs (zero means for ever) go too.
 	Prune(ctx context.Context, now time.Time, overall Keep, logs time.Duration) (Pruned, error)
+}
+
+// An OutcomeLog is how all polls ended, in the order of the record. A reader
+// keeps its own place in it. Whoever follows it to the end and then waits learns
+// of polls as they end; whoever begins at an earlier place learns the same.
+type OutcomeLog interface {
+	// Outcomes returns part of the log.
+	Outcomes(ctx context.Context, q OutcomeQuery) ([]Outcome, error)
+
+	// WaitOutcome returns when there is an outcome after a place, or with the
+	// cause when ctx is done.
+	WaitOutcome(ctx context.Context, after Cursor) error
+
+	// LastOutcome returns the end of the log.
+	LastOutcome(ctx context.Context) (Cursor, error)
 }
 
 // An OutcomeQuery selects outcomes.
@@ -213,6 +227,7 @@ type BeliefStore interface {
 type Store interface {
 	Catalog
 	Archive
+	OutcomeLog
 	ChangeLog
 	Outbox
 	BeliefStore

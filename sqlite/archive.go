@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"net/http"
 
 	"freshet"
 )
 
 // Begin implements [freshet.Archive].
-func (s *Store) Begin(ctx context.Context, p freshet.Poll) error {
-	return s.write(ctx, "beginning a poll", func(b *batch) error {
+func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
+	err = s.write(ctx, "beginning a poll", func(b *batch) error {
 		e := b.entry(p.Source.ID)
 		if e == nil || e.removed {
 			return unknown(p.Source.ID)
@@ -20,9 +21,11 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) error {
 			return &freshet.InvalidError{Field: "at", Reason: "a poll begins at some time"}
 		}
 		e.open, e.begun, e.dirty = at, max(e.begun, at), true
+		head = e.compare()
 		_, err := b.exec("INSERT OR IGNORE INTO attempts (source, began) VALUES (?, ?)", e.key, int64(at))
 		return err
 	})
+	return head, err
 }
 
 // Commit implements [freshet.Archive]. A change from nothing is a first
@@ -101,7 +104,10 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 	}
 	o.Version = 0
 	if o.Result.Seen() {
-		o.Version = int(e.head)
+		o.Version, e.sums = int(e.head), r.Sums
+		if o.Status != http.StatusNotModified {
+			e.asked = momentOf(o.Began)
+		}
 		if r.Validators != e.validators {
 			e.validators = r.Validators
 			_, err = b.exec("UPDATE standings SET etag = ?, last_modified = ? WHERE source = ?", r.Validators.ETag, r.Validators.LastModified, e.key)
@@ -142,7 +148,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 		b.forget = append(b.forget, e.text, e.raw)
 	}
 	e.head++
-	e.hash, e.text, e.raw = f.Hash, text, raw
+	e.hash, e.recipe, e.text, e.raw = f.Hash, f.Recipe, text, raw
 	_, err = b.exec("INSERT INTO versions (source, number, hash, seen, text, raw, envelope, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header))
 	if err != nil {
@@ -194,7 +200,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 // the attempt that it came of.
 func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	b.next.outcome++
-	b.outcomes++
+	b.unmarked++
 	o.Cursor = b.next.outcome
 	since, began, ended := momentOf(o.Since), momentOf(o.Began), momentOf(o.Ended)
 	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
@@ -209,6 +215,7 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	}
 	e.add(&o)
 	e.dirty = true
+	b.logged = append(b.logged, o)
 	if e.open == never || e.open > began {
 		return o, nil
 	}

@@ -25,7 +25,9 @@ type batch struct {
 	cached []cachedBody
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
-	outcomes int // added since the last mark
+	logged   []freshet.Outcome // added to the log
+	unmarked int               // of those, since the last mark
+	unlogged bool              // outcomes were taken out of the log
 	changed  bool
 	flushed  bool
 	written  []*entry // not staged, whose tallies were written
@@ -102,7 +104,7 @@ func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err err
 			return nil, i, nil
 		}
 	}
-	if s.unmarked+b.outcomes >= s.cfg.FlushEvery {
+	if s.unmarked+b.unmarked >= s.cfg.FlushEvery {
 		if err := b.flush(); err != nil {
 			s.rollback()
 			return nil, -1, err
@@ -141,8 +143,12 @@ func (s *Store) apply(b *batch) {
 	if b.flushed {
 		s.unmarked = 0
 	}
-	s.unmarked += b.outcomes
+	s.unmarked += b.unmarked
 	s.next = b.next
+	if b.unlogged {
+		s.tail.clear()
+	}
+	s.tail.add(b.logged)
 	if b.changed {
 		close(s.woken)
 		s.woken = make(chan struct{})
@@ -181,7 +187,7 @@ func (b *batch) flush() error {
 		}
 		latest = max(latest, e.begun)
 	}
-	b.flushed, b.outcomes = true, 0
+	b.flushed, b.unmarked = true, 0
 	_, err := b.exec("INSERT OR REPLACE INTO marks (upto, latest) VALUES (?, ?)", int64(b.next.outcome), latest.value())
 	return err
 }

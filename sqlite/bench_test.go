@@ -86,7 +86,7 @@ func BenchmarkPoll(b *testing.B) {
 			s, sources := watch(b, 10_000)
 			concurrently(b, callers, func(i int) error {
 				src, at := sources[i*7919%len(sources)], time.Now()
-				if err := s.Begin(context.Background(), freshet.Poll{Source: src, At: at}); err != nil {
+				if _, err := s.Begin(context.Background(), freshet.Poll{Source: src, At: at}); err != nil {
 					return err
 				}
 				_, _, err := s.Commit(context.Background(), freshet.Record{Outcome: freshet.Outcome{
@@ -150,7 +150,7 @@ func BenchmarkChange(b *testing.B) {
 			hash := freshet.HashOf([]byte(page)) // of none of them; the store takes the caller's word
 			concurrently(b, callers, func(i int) error {
 				src, at := sources[i*7919%len(sources)], time.Now()
-				if err := s.Begin(context.Background(), freshet.Poll{Source: src, At: at}); err != nil {
+				if _, err := s.Begin(context.Background(), freshet.Poll{Source: src, At: at}); err != nil {
 					return err
 				}
 				raw := []byte(page)

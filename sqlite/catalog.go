@@ -191,7 +191,7 @@ func (b *batch) purge(e *entry) error {
 			return fmt.Errorf("%s of source %s: %w", table, e.id, err)
 		}
 	}
-	b.staged[e.id] = nil
+	b.staged[e.id], b.unlogged = nil, true
 	_, err = b.exec("DELETE FROM sources WHERE key = ?", e.key)
 	return err
 }

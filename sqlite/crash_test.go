@@ -66,7 +66,7 @@ func captureSource(s *sqlite.Store, id freshet.SourceID) error {
 	}
 	for n := w.Standing.Head.Number + 1; ; n++ {
 		at := time.Now()
-		if err := s.Begin(ctx, freshet.Poll{Source: src, At: at}); err != nil {
+		if _, err := s.Begin(ctx, freshet.Poll{Source: src, At: at}); err != nil {
 			return err
 		}
 		r := freshet.Record{Outcome: freshet.Outcome{Source: id, Began: at, Ended: time.Now(), Result: freshet.Changed, Requests: 1}}

@@ -50,7 +50,8 @@ type entry struct {
 	dirty bool   // the tally is newer than the standings table
 	open  moment // the newest attempt without an outcome, or never
 
-	head      int64 // number of the newest version
+	head      int64  // number of the newest version
+	recipe    string // that it was read with
 	hash      freshet.Hash
 	text, raw int64 // its bodies
 	changes   int64
@@ -59,16 +60,19 @@ type entry struct {
 	envelope    int64  // of the newest version
 	envelopeSum uint64 // to tell whether the next one has the same
 	validators  freshet.Validators
+	asked       moment       // when the source was last asked for without validators
+	sums        freshet.Sums // of what was last seen; not on disk
 }
 
 // newEntry returns the entry of a source that has no history.
 func newEntry(key int64, id freshet.SourceID) *entry {
-	return &entry{key: key, id: id, open: never, tally: tally{begun: never, seen: never, notBefore: never}}
+	return &entry{key: key, id: id, open: never, asked: never, tally: tally{begun: never, seen: never, notBefore: never}}
 }
 
 // standing returns the part of a Standing that the tally holds.
 func (e *entry) standing() freshet.Standing {
 	return freshet.Standing{
+		Upto:      e.last,
 		Begun:     e.begun.time(),
 		Seen:      e.seen.time(),
 		NotBefore: e.notBefore.time(),
@@ -77,5 +81,13 @@ func (e *entry) standing() freshet.Standing {
 		Err:       e.err,
 		Requests:  int(e.requests),
 		Polls:     e.polls,
+	}
+}
+
+// compare returns what the next poll compares with.
+func (e *entry) compare() freshet.Head {
+	return freshet.Head{
+		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
+		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums,
 	}
 }

@@ -162,7 +162,7 @@ func TestReadOnly(t *testing.T) {
 	dir := filled(t, 3)
 	s := open(t, sqlite.Config{Dir: dir})
 	defer s.Close()
-	if err := s.Begin(t.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)}); err != nil {
+	if _, err := s.Begin(t.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	look := open(t, sqlite.Config{Dir: dir, ReadOnly: true})

@@ -45,6 +45,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.unmarked = next, unmarked
+	s.tail.clear()
 	s.entries = make(map[freshet.SourceID]*entry, len(entries))
 	for _, e := range entries {
 		s.entries[e.id] = e
@@ -57,7 +58,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, t.polls, t.last_outcome, t.head, t.changes, t.last_change, t.etag, t.last_modified,
-		v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
+		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
 		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header
 		FROM sources s JOIN standings t ON t.source = s.key
 		LEFT JOIN versions v ON v.source = s.key AND v.number = t.head
@@ -68,7 +69,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			var env envelope
 			err := scan(&e.key, &e.id, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
 				&e.requests, &e.polls, &e.last, &e.head, &e.changes, &e.changed, &e.validators.ETag, &e.validators.LastModified,
-				&hash, &e.text, &e.raw, &e.envelope,
+				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header)
 			copy(e.hash[:], hash)
 			if e.envelope != 0 {

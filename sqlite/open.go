@@ -72,6 +72,7 @@ type Store struct {
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry
 	woken   chan struct{} // closed when there is a new change
+	tail    tail          // of the log of outcomes
 }
 
 // Open opens the store in cfg.Dir, making it if there is none. It must be

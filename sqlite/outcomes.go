@@ -32,8 +32,13 @@ const selectOwnOutcomes = `WITH RECURSIVE own (cursor, prev) AS (
 		ORDER BY 1 DESC
 	) SELECT ?, ` + outcomeColumns + ` FROM own CROSS JOIN outcomes o ON o.cursor = own.cursor `
 
-// Outcomes implements [freshet.Archive]. No limit means all.
+// Outcomes implements [freshet.OutcomeLog]. No limit means all.
 func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error) {
+	if q.Source == "" && !q.Newest {
+		if found, ok := s.latest(q.After, q.Limit); ok {
+			return found, ctx.Err()
+		}
+	}
 	query, args, err := s.outcomeQuery(ctx, q)
 	if err != nil || query == "" {
 		return nil, err

@@ -189,6 +189,7 @@ func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Prun
 			}
 			n, err = b.exec("DELETE FROM outcomes WHERE cursor IN (SELECT cursor FROM outcomes ORDER BY cursor LIMIT ?) AND ifnull(began, 0) < ?",
 				int64(logAtOnce), int64(before))
+			b.unlogged = b.unlogged || n > 0
 			if err != nil {
 				return err
 			}

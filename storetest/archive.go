@@ -11,7 +11,7 @@ var archiveTests = []test{
 	{"nothing is known of a source that is not there", func(b *bench) {
 		_, err := b.Source(b.Context(), "none")
 		b.is("the source", err, freshet.ErrNotFound)
-		b.is("a poll", b.Begin(b.Context(), freshet.Poll{Source: freshet.Source{ID: "none"}, At: noon}), freshet.ErrNotFound)
+		b.is("a poll", b.begin(freshet.Poll{Source: freshet.Source{ID: "none"}, At: noon}), freshet.ErrNotFound)
 		for _, result := range []freshet.Result{freshet.Unchanged, freshet.First, freshet.Failed} {
 			_, _, err = b.Commit(b.Context(), saw("none", noon, result, "x"))
 			b.is("an outcome", err, freshet.ErrNotFound)
@@ -23,7 +23,7 @@ var archiveTests = []test{
 	}},
 	{"an attempt survives without an outcome", func(b *bench) {
 		s := b.add("a")
-		b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: noon}))
+		b.ok("begin", b.begin(freshet.Poll{Source: s, At: noon}))
 		b.reopen()
 		want := []freshet.Attempt{{Source: "a", Began: noon, Requests: 1}}
 		got, err := b.Attempts(b.Context(), noon)
@@ -35,7 +35,7 @@ var archiveTests = []test{
 		one, two := b.add("a"), b.add("b")
 		for i := range 6 {
 			s := []freshet.Source{one, two}[i%2]
-			b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(i)}))
+			b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(i)}))
 			if i == 3 {
 				continue // the crash
 			}
@@ -184,6 +184,9 @@ func standingTest(b *bench) {
 	s := b.add("a")
 	check := func(what string, want freshet.Standing) {
 		b.Helper()
+		last, err := b.LastOutcome(b.Context())
+		b.ok("the end of the log", err)
+		want.Upto = last
 		same(b, "the standing "+what, b.watched("a").Standing, want)
 		b.reopen()
 		same(b, "the standing "+what+", opened again,", b.watched("a").Standing, want)
@@ -193,7 +196,7 @@ func standingTest(b *bench) {
 	r := saw("a", noon, freshet.First, "one")
 	r.Validators = freshet.Validators{ETag: `"1"`, LastModified: "Sun, 01 Mar 2026 12:00:00 GMT"}
 	r.Capture.Title = "The Page"
-	b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: noon}))
+	b.ok("begin", b.begin(freshet.Poll{Source: s, At: noon}))
 	b.commit(r)
 	want := freshet.Standing{
 		Begun: noon, Seen: noon, Requests: 1, Polls: 1, Recipe: r.Capture.Recipe, Validators: r.Validators,
@@ -225,7 +228,7 @@ func standingTest(b *bench) {
 	want.Changes, want.ChangedAt = 1, r.Outcome.Ended
 	check("after a change", want)
 
-	b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(50)}))
+	b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(50)}))
 	want.Begun = minute(50)
 	check("while a poll is under way", want)
 }

@@ -95,7 +95,7 @@ var catalogTests = []test{
 		b.is("a removed source", err, freshet.ErrNotFound)
 		b.is("removing it again", b.RemoveSource(b.Context(), "a", false), freshet.ErrNotFound)
 		b.is("updating it", b.UpdateSource(b.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}), freshet.ErrNotFound)
-		b.is("polling it", b.Begin(b.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon}), freshet.ErrNotFound)
+		b.is("polling it", b.begin(freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon}), freshet.ErrNotFound)
 		for range b.Sources(b.Context()) {
 			b.Error("a removed source is listed")
 		}
@@ -129,7 +129,7 @@ var catalogTests = []test{
 		last := changes[1].Cursor
 		b.ok("advance", b.Advance(b.Context(), "r", last, []freshet.Cursor{last}))
 		b.ok("beliefs", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: "e"}}))
-		b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(8)}))
+		b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(8)}))
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		check := func() {
 			same(b, "its versions", b.numbers("a"), []int{})

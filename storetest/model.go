@@ -124,7 +124,7 @@ func (m *machine) remove(rt *rapid.T) {
 
 func (m *machine) begin(rt *rapid.T) {
 	id, known := m.pick(rt)
-	err := m.store.Begin(m.Context(), freshet.Poll{Source: freshet.Source{ID: id}, At: m.now})
+	_, err := m.store.Begin(m.Context(), freshet.Poll{Source: freshet.Source{ID: id}, At: m.now})
 	if !fails(rt, err, known == nil || !known.watched) {
 		known.standing.Begun = m.now
 	}
@@ -147,6 +147,7 @@ func (m *machine) poll(rt *rapid.T) {
 		return
 	}
 	m.model.polls++
+	known.standing.Upto = o.Cursor
 	if wantC := m.model.commit(known, r, c.Cursor); !cmp.Equal(wantC, c) {
 		rt.Fatalf("the change is not as it should be (-want +got):\n%s", cmp.Diff(wantC, c))
 	}

@@ -154,7 +154,7 @@ var pruneTests = []test{
 	{"logs are dropped by age", func(b *bench) {
 		s := b.add("a")
 		for i := range 10 {
-			b.ok("begin", b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(i)}))
+			b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(i)}))
 			if i != 1 && i != 8 {
 				b.commit(saw("a", minute(i), freshet.Unchanged, ""))
 			}

@@ -26,6 +26,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"catalog", catalogTests},
 		{"archive", archiveTests},
+		{"log", logTests},
 		{"bodies", bodyTests},
 		{"changes", changeTests},
 		{"outbox", outboxTests},
@@ -93,6 +94,12 @@ func (b *bench) addSource(s freshet.Source) freshet.Source {
 		b.Fatalf("adding %s: %v", s.URL, err)
 	}
 	return added
+}
+
+// begin records that a poll is about to be made.
+func (b *bench) begin(p freshet.Poll) error {
+	_, err := b.Begin(b.Context(), p)
+	return err
 }
 
 // watched returns a source with its standing.

@@ -19,7 +19,7 @@ var togetherTests = []test{
 			s := b.add(id)
 			wg.Go(func() {
 				for n := range polls {
-					if err := b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(n)}); err != nil {
+					if err := b.begin(freshet.Poll{Source: s, At: minute(n)}); err != nil {
 						b.Errorf("begin: %v", err)
 						return
 					}

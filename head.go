@@ -1,0 +1,22 @@
+package freshet
+
+import "time"
+
+// A Head is what a poll of a source compares with: its newest version, and what
+// the server gave us to ask after it with. The record gives it out when the poll
+// begins, so that whoever polls needs no other state.
+type Head struct {
+	Number     int    // of the version; zero if there is none
+	Hash       Hash   // of its text
+	Recipe     string // Key of the recipe it was read with
+	Validators Validators
+	Asked      time.Time // when the source was last asked for without validators; zero if never
+	Sums       Sums
+}
+
+// Sums are fast hashes of the last body of a source and of the text in it. By
+// them an equal one is known without reading it. They need not survive a restart.
+type Sums struct {
+	Known      bool // false means that Body and Text say nothing
+	Body, Text uint64
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+
+	"freshet"
+)
+
+// tailLength is how many outcomes the tail holds at least: more than are logged
+// while a reader that follows the log takes in those before.
+const tailLength = 4096
+
+// A tail is the end of the log of outcomes in memory. Whoever follows the log
+// reads from it what was committed a moment ago, without a query.
+type tail struct {
+	outcomes []freshet.Outcome // in the order of the log
+	woken    chan struct{}     // closed when there is a new one; nil while nobody waits
+}
+
+// add appends outcomes that have been committed.
+func (t *tail) add(logged []freshet.Outcome) {
+	if len(logged) == 0 {
+		return
+	}
+	if len(t.outcomes)+len(logged) > 2*tailLength {
+		t.outcomes = slices.Delete(t.outcomes, 0, max(0, len(t.outcomes)-tailLength))
+	}
+	t.outcomes = append(t.outcomes, logged...)
+	if t.woken != nil {
+		close(t.woken)
+		t.woken = nil
+	}
+}
+
+// clear forgets all outcomes: some of them are no longer in the log.
+func (t *tail) clear() { t.outcomes = nil }
+
+// after returns up to limit outcomes after a place, and whether the tail reaches
+// back that far.
+func (t *tail) after(place freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
+	if len(t.outcomes) == 0 || place+1 < t.outcomes[0].Cursor {
+		return nil, false
+	}
+	at, _ := slices.BinarySearchFunc(t.outcomes, place+1, func(o freshet.Outcome, c freshet.Cursor) int { return int(o.Cursor - c) })
+	found := t.outcomes[at:]
+	if limit > 0 && limit < len(found) {
+		found = found[:limit]
+	}
+	return slices.Clone(found), true
+}
+
+// latest returns outcomes after a place from the tail, and whether they are
+// there.
+func (s *Store) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
+	if s.cfg.ReadOnly { // somebody else writes
+		return nil, false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if after >= s.next.outcome {
+		return nil, true
+	}
+	return s.tail.after(after, limit)
+}
+
+// WaitOutcome implements [freshet.OutcomeLog]. It hears of the outcomes that this
+// process commits, so on a store opened for reading only it hears of none.
+func (s *Store) WaitOutcome(ctx context.Context, after freshet.Cursor) error {
+	for {
+		s.mu.Lock()
+		last := s.next.outcome
+		if s.tail.woken == nil {
+			s.tail.woken = make(chan struct{})
+		}
+		woken := s.tail.woken
+		s.mu.Unlock()
+		if last > after {
+			return nil
+		}
+		select {
+		case <-woken:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// LastOutcome implements [freshet.OutcomeLog].
+func (s *Store) LastOutcome(ctx context.Context) (freshet.Cursor, error) {
+	if s.cfg.ReadOnly {
+		if err := s.load(ctx); err != nil {
+			return 0, fault(s.path, "reading outcomes", err)
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.next.outcome, nil
+}
