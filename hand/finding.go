@@ -1,0 +1,54 @@
+package hand
+
+import (
+	"errors"
+	"time"
+
+	"freshet"
+	"freshet/content"
+)
+
+// A Finding is what a look found: the source as before, a capture, or a failure.
+type Finding struct {
+	Took     time.Duration // until the answer was in
+	Result   freshet.Result
+	Status   int   // of the last HTTP response; zero if none came
+	Requests int   // made in all, redirects included
+	Bytes    int64 // of body taken off the wire
+
+	Modified   time.Time     // when the source says it last changed, if that can be true
+	RetryAfter time.Duration // how long the server asked us to stay away
+
+	Validators freshet.Validators // as received
+	Sums       freshet.Sums       // of what was seen
+	Capture    *freshet.Capture   // set if the result is Captured
+
+	Failure freshet.Failure // the class of what went wrong, if Failed
+	Err     string          // the same in words
+}
+
+// failed returns the finding of a look that did not see its source. What the
+// response brought beside that is not to be gone by.
+func (f Finding) failed(err error) Finding {
+	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), freshet.FailInternal
+	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		f.Failure = e.Class
+	} else if e, ok := errors.AsType[*content.Error](err); ok {
+		f.Failure = e.Class
+	}
+	return f
+}
+
+// Record returns what a poll that began at a moment leaves behind.
+func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
+	o := freshet.Outcome{
+		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: began, Ended: began.Add(f.Took),
+		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
+		Modified: f.Modified, Failure: f.Failure, Err: f.Err,
+	}
+	if f.RetryAfter > 0 {
+		o.NotBefore = o.Ended.Add(f.RetryAfter)
+	}
+	return freshet.Record{Outcome: o, Validators: f.Validators, Sums: f.Sums, Capture: f.Capture}
+}

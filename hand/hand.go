@@ -1,0 +1,90 @@
+package hand
+
+import (
+	"context"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"freshet"
+	"freshet/content"
+)
+
+// A Reader turns a response into the text that is compared.
+type Reader func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+
+// A Hand looks at sources. It may make many looks at once.
+type Hand struct {
+	fetcher freshet.Fetcher
+	read    Reader
+}
+
+// New returns a Hand. A nil Reader means content.Extract.
+func New(f freshet.Fetcher, read Reader) *Hand {
+	if read == nil {
+		read = func(_ context.Context, r freshet.Recipe, resp freshet.Response) (content.Reading, error) {
+			return content.Extract(r, resp)
+		}
+	}
+	return &Hand{fetcher: f, read: read}
+}
+
+// Look fetches a source, reads it and compares it with its head.
+func (h *Hand) Look(ctx context.Context, o Order) Finding {
+	began := time.Now()
+	resp, err := h.fetcher.Fetch(ctx, o.request())
+	f := Finding{
+		Took:   time.Since(began),
+		Status: resp.Status, Requests: max(1, resp.Requests), Bytes: resp.WireBytes,
+		RetryAfter: resp.RetryAfter,
+	}
+	if err != nil {
+		return f.failed(err)
+	}
+	f.Sums, f.Validators = o.Head.Sums, resp.Validators
+	f.Modified = o.plausible(resp.Modified, f.Took)
+	if resp.NotModified {
+		return f
+	}
+	if err := h.compare(ctx, o, resp, &f); err != nil {
+		return f.failed(err)
+	}
+	return f
+}
+
+// compare reads a response and completes the finding by whether it differs from
+// the head.
+func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *Finding) error {
+	head, recipe := o.Head, o.Source.Recipe.Key()
+	same := head.Number > 0 && head.Recipe == recipe
+	sums := freshet.Sums{Known: true, Body: xxhash.Sum64(resp.Body)}
+	if same && head.Sums.Known && sums.Body == head.Sums.Body {
+		return nil
+	}
+	reading, err := h.read(ctx, o.Source.Recipe, resp)
+	if err != nil {
+		return err
+	}
+	if f.Modified.IsZero() {
+		f.Modified = o.plausible(reading.Modified, f.Took)
+	}
+	sums.Text = xxhash.Sum64(reading.Text)
+	f.Sums = sums
+	if same && head.Sums.Known && sums.Text == head.Sums.Text {
+		return nil
+	}
+	hash := freshet.HashOf(reading.Text)
+	if same && hash == head.Hash {
+		return nil
+	}
+	f.Result = freshet.First
+	f.Capture = &freshet.Capture{
+		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
+		Raw: freshet.Raw{Status: resp.Status, URL: resp.URL, Header: resp.Header, Body: resp.Body},
+	}
+	if same {
+		f.Result = freshet.Changed
+		f.Capture.Summary = o.summary(ctx, reading.Text)
+	}
+	return nil
+}

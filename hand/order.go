@@ -1,0 +1,55 @@
+package hand
+
+import (
+	"context"
+	"time"
+
+	"freshet"
+	"freshet/content"
+)
+
+// A validator can lie: a server that answers 304 to everything would hide all
+// changes for ever. So every source is asked without validators once a day.
+const trustValidators = 24 * time.Hour
+
+// A date that lies this far ahead of the clock says nothing about when.
+const clockSlack = 5 * time.Minute
+
+// An Order says what to look at, and what to compare it with.
+type Order struct {
+	Source freshet.Source
+	Head   freshet.Head
+	At     time.Time // when the order was given, by the clock that counts
+
+	// Base returns the text of the head. It is asked for only when the source
+	// has changed, to say how.
+	Base func(context.Context) ([]byte, error)
+}
+
+// request asks after the head, unless the validators have been trusted for
+// long enough or were given for another reading of the page.
+func (o Order) request() freshet.Request {
+	req := freshet.Request{URL: o.Source.URL}
+	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Recipe.Key() && o.At.Sub(o.Head.Asked) < trustValidators {
+		req.Validators = o.Head.Validators
+	}
+	return req
+}
+
+// plausible returns a date that the source gives, or nothing if it lies in the
+// future of the order, whose answer took some time.
+func (o Order) plausible(date time.Time, took time.Duration) time.Time {
+	if date.After(o.At.Add(took + clockSlack)) {
+		return time.Time{}
+	}
+	return date
+}
+
+// summary says in a few words how text differs from the head.
+func (o Order) summary(ctx context.Context, text []byte) string {
+	base, err := o.Base(ctx)
+	if err != nil {
+		return "changed; the version before could not be read"
+	}
+	return content.Diff(base, text).Summary()
+}
