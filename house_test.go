@@ -41,6 +41,7 @@ var floors = map[string]int{
 	"web":         6,
 	"paper":       6,
 	"cmd/freshet": 7,
+	"hand":        2,
 }
 
 // clockless packages are replayed in the lab: time and chance come to them as

@@ -15,14 +15,14 @@ const logPage = 4096
 
 // A Log is a part of the log of outcomes in a store, which may grow meanwhile.
 type Log struct {
-	archive     freshet.Archive
+	archive     freshet.OutcomeLog
 	first, last freshet.Cursor // outcomes after first, up to last
 	from        time.Time      // outcomes that ended earlier are left out
 }
 
 // OpenLog finds where the log of a store ends now and, if only its last part is
 // wanted, where that begins. Zero means all of it.
-func OpenLog(ctx context.Context, archive freshet.Archive, last time.Duration) (*Log, error) {
+func OpenLog(ctx context.Context, archive freshet.OutcomeLog, last time.Duration) (*Log, error) {
 	l := &Log{archive: archive}
 	return l, l.bound(ctx, last)
 }

@@ -71,10 +71,11 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	if o.Budget == 0 || g.Instants == 0 {
 		return w.scorer.Score(), nil
 	}
+	var beside []freshet.Learner
 	if o.Learner != nil {
-		p = &followed{p, o.Learner}
+		beside = append(beside, o.Learner)
 	}
-	s := sched.New(p, o.limits(g))
+	s := sched.New(p, o.limits(g), beside...)
 	standing := freshet.Standing{Seen: g.Start}
 	if o.Unseen {
 		standing = freshet.Standing{}
@@ -101,7 +102,7 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 func (w *world) showDates(s *sched.Scheduler) {
 	for page, id := range w.grid.pages {
 		if date := w.truth.date(page); !date.IsZero() {
-			s.Recall(freshet.Outcome{Source: id, Began: w.grid.Start, Ended: w.grid.Start, Result: freshet.First, Version: 1, Modified: date})
+			s.Observe(w.grid.Start, freshet.Outcome{Source: id, Began: w.grid.Start, Ended: w.grid.Start, Result: freshet.First, Version: 1, Modified: date})
 		}
 	}
 }
@@ -132,28 +133,4 @@ func byInstants(budget float64, g *Grid) sched.Budget {
 		stretch *= 2
 	}
 	return sched.Budget{Polls: budget * float64(stretch), Per: time.Duration(stretch) * g.Instant, Instant: g.Instant}
-}
-
-// A followed policy has a learner beside it that learns from its polls.
-type followed struct {
-	freshet.Policy
-	learner *learn.Learner
-}
-
-// Put implements [freshet.Policy].
-func (f *followed) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	f.learner.Put(now, slot, s, since)
-	f.Policy.Put(now, slot, s, since)
-}
-
-// Remove implements [freshet.Policy].
-func (f *followed) Remove(slot freshet.Slot) {
-	f.learner.Remove(slot)
-	f.Policy.Remove(slot)
-}
-
-// Observe implements [freshet.Policy].
-func (f *followed) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
-	f.learner.Observe(slot, o)
-	f.Policy.Observe(now, slot, o)
 }

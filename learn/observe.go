@@ -25,14 +25,14 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if o.Result != freshet.First { // the budget is not spent on first looks for long
 		l.polls++
 	}
-	if !o.Result.Seen() {
-		return
-	}
 	p := &l.pages[slot]
 	if p.kind&unseen != 0 && !o.Since.IsZero() { // the log begins after it was first seen
 		p.kind &^= unseen
 		p.last = min(p.last, l.clock.at(o.Since))
 		p.upto = p.site.clock(p.last, l.open)
+	}
+	if !o.Result.Seen() {
+		return
 	}
 	// A poll during which the clock was set back began later than it ended.
 	x := max(min(l.clock.at(o.Began), ended), float64(l.open-window+1))

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/content"
+	"freshet/hand"
 	"freshet/learn"
 	"freshet/sched"
 )
@@ -24,8 +24,7 @@ type Config struct {
 	Limits  sched.Limits
 	Levels  []freshet.TagLevel // wanted of all sources with a tag
 
-	// Read turns a response into text; nil means content.Extract.
-	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+	Read hand.Reader // turns a response into text; nil means content.Extract
 
 	// Learner is what the policy learns with, or what learns beside it from its
 	// polls. Nil means that nothing is learnt, and that there are no numbers.
@@ -51,25 +50,27 @@ type Config struct {
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
 }
 
-// A Daemon watches sources. All its methods but Run may be called at any time
+// A Daemon watches sources: a brain decides what to poll, a hand looks, and the
+// record keeps what was found. All its methods but Run may be called at any time
 // and from any goroutine.
 type Daemon struct {
 	cfg    Config
-	inbox  inbox
-	heads  heads
-	asks   asks
-	order  order
-	flying sync.WaitGroup
+	brain  brain
+	hand   *hand.Hand
+	record record
+
+	inbox   inbox
+	asks    asks
+	editing sync.Mutex // from reading how a source now is to telling the loop
+	flying  sync.WaitGroup
 
 	running atomic.Bool
 	started chan struct{}
 	start   sync.Once
-	trouble atomic.Pointer[string] // why the store cannot write, if it cannot
 	fatal   chan error
 	gauges  gauges
 	levels  levelWatch
 	overall overall
-	notes   notes
 
 	mu     sync.Mutex
 	limits sched.Limits
@@ -80,18 +81,17 @@ func New(cfg Config) *Daemon {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Read == nil {
-		cfg.Read = func(_ context.Context, r freshet.Recipe, resp freshet.Response) (content.Reading, error) {
-			return content.Extract(r, resp)
-		}
-	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
-	cfg.Relearn = cmp.Or(cfg.Relearn, 2_000_000)
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, 5*time.Minute)
 	d := &Daemon{
-		cfg:     cfg,
+		cfg: cfg,
+		brain: brain{
+			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log,
+			recall: cfg.Recall, relearn: cmp.Or(cfg.Relearn, 2_000_000),
+		},
+		hand:    hand.New(cfg.Fetcher, cfg.Read),
+		record:  record{store: cfg.Store, log: cfg.Log},
 		inbox:   newInbox(),
-		heads:   newHeads(),
 		fatal:   make(chan error, 1),
 		started: make(chan struct{}),
 		limits:  cfg.Limits,
@@ -107,7 +107,7 @@ var ErrNotRunning = errors.New("no polls are being made")
 // returns nil when it was asked to stop, and otherwise why it could not go on.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.inbox.clear()
-	s, err := d.load(ctx)
+	place, err := d.wake(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -121,23 +121,59 @@ func (d *Daemon) Run(ctx context.Context) error {
 	defer d.running.Store(false)
 	d.start.Do(func() { close(d.started) })
 
-	tidy, untidy := context.WithCancel(ctx)
-	defer untidy()
-	var tidying sync.WaitGroup
-	tidying.Go(func() { d.keepHouse(tidy) })
-	tidying.Go(func() { d.watchLevels(tidy) })
-	tidying.Go(func() { d.keepNotes(tidy) })
-	err = sched.Run(hard, s, &world{Daemon: d, stop: ctx.Done()})
+	beside, end := context.WithCancel(ctx)
+	defer end()
+	var work sync.WaitGroup
+	work.Go(func() { d.follow(beside, place) })
+	work.Go(func() { d.keepHouse(beside) })
+	work.Go(func() { d.watchLevels(beside) })
+	work.Go(func() { d.keepNotes(beside) })
+	err = sched.Run(hard, d.brain.sched, &world{Daemon: d, stop: ctx.Done()})
 	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
 	d.flying.Wait()
 	grace.Stop()
-	untidy()
-	tidying.Wait()
-	d.note(context.WithoutCancel(ctx), d.snapIfWorth(s))
+	end()
+	work.Wait()
+	d.brain.save(context.WithoutCancel(ctx), d.brain.snapIfWorth())
 	if errors.Is(err, errStopped) {
 		return nil
 	}
 	return err
+}
+
+// wake brings the brain up to date. It returns the place in the log up to which
+// the brain has been told.
+func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
+	n := int64(0)
+	place, err := d.brain.start(ctx, d.Limits(), func(s freshet.Source) {
+		d.levels.notice(s)
+		n++
+	})
+	d.gauges.sources.Store(n)
+	return place, err
+}
+
+// follow tells the brain of outcomes as they come.
+func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
+	f := follower{log: d.cfg.Store, place: place}
+	if err := f.run(ctx, d.tell); err != nil && ctx.Err() == nil {
+		d.fail(fmt.Errorf("follow the log of outcomes: %w", err))
+	}
+}
+
+// keepNotes saves now and then what was learnt.
+func (d *Daemon) keepNotes(ctx context.Context) {
+	for d.cfg.Learner != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(d.cfg.SaveEvery):
+		}
+		var shot *snapshot
+		if d.inLoop(ctx, func(time.Time, *sched.Scheduler) { shot = d.brain.snapIfWorth() }) == nil {
+			d.brain.save(ctx, shot)
+		}
+	}
 }
 
 // Started is closed when Run has loaded the sources and begins to poll.

@@ -266,10 +266,10 @@ type faulty struct {
 	attempts atomic.Int64
 }
 
-func (f *faulty) Begin(ctx context.Context, p freshet.Poll) error {
+func (f *faulty) Begin(ctx context.Context, p freshet.Poll) (freshet.Head, error) {
 	if f.broken.Load() {
 		f.attempts.Add(1)
-		return f.given
+		return freshet.Head{}, f.given
 	}
 	return f.Store.Begin(ctx, p)
 }

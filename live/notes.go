@@ -107,56 +107,41 @@ func unsealed(b []byte) ([]byte, error) {
 	return nil, errBrokenSeal
 }
 
-// keepNotes saves now and then what was learnt.
-func (d *Daemon) keepNotes(ctx context.Context) {
-	for d.cfg.Learner != nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(d.cfg.SaveEvery):
-		}
-		var shot *snapshot
-		if d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { shot = d.snapIfWorth(s) }) == nil {
-			d.note(ctx, shot)
-		}
-	}
-}
-
 // notesWorth is how many beliefs can be written in the time in which one outcome
 // is read and learnt from.
 const notesWorth = 2
 
 // snapIfWorth takes a snapshot if enough was learnt since the last one. Until
-// then it takes less to go through the log again than to write all sources.
-func (d *Daemon) snapIfWorth(s *sched.Scheduler) *snapshot {
-	l := d.cfg.Learner
-	if l == nil || int64(l.Upto()-d.notes.upto) <= int64(s.Slots()/notesWorth) {
+// then it takes less to go through the log again than to write all sources. It
+// must be called from within the loop, or after it has ended.
+func (b *brain) snapIfWorth() *snapshot {
+	if b.learner == nil || b.sched == nil || int64(b.learner.Upto()-b.notes.upto) <= int64(b.sched.Slots()/notesWorth) {
 		return nil
 	}
 	began := time.Now()
-	shot, err := snap(l, s)
+	shot, err := snap(b.learner, b.sched)
 	if err != nil {
-		d.cfg.Log.Error("take down what was learnt", "err", err)
+		b.log.Error("take down what was learnt", "err", err)
 		return nil
 	}
-	d.notes.upto = shot.upto
-	d.cfg.Log.Debug("took down what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
+	b.notes.upto = shot.upto
+	b.log.Debug("took down what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
 	return shot
 }
 
-// note writes a snapshot, if there is one. If it cannot be written, the next one
+// save writes a snapshot, if there is one. If it cannot be written, the next one
 // may.
-func (d *Daemon) note(ctx context.Context, shot *snapshot) {
+func (b *brain) save(ctx context.Context, shot *snapshot) {
 	if shot == nil {
 		return
 	}
 	began := time.Now()
-	if err := shot.write(ctx, d.cfg.Store, noteCopies[d.notes.next]); err != nil {
+	if err := shot.write(ctx, b.store, noteCopies[b.notes.next]); err != nil {
 		if ctx.Err() == nil {
-			d.cfg.Log.Error("save what was learnt", "err", err)
+			b.log.Error("save what was learnt", "err", err)
 		}
 		return
 	}
-	d.notes.next = 1 - d.notes.next
-	d.cfg.Log.Debug("saved what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
+	b.notes.next = 1 - b.notes.next
+	b.log.Debug("saved what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
 }

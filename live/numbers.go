@@ -139,8 +139,8 @@ func (d *Daemon) glance(ctx context.Context) (n Numbers, expected []float64, err
 		n.Used, n.Most = s.Spent(now)
 		expected = make([]float64, s.Slots())
 		d.cfg.Learner.Expected(now, expected, make([]float64, len(expected)))
-		if policy, ok := d.cfg.Policy.(outlooker); ok && len(expected) > 0 {
-			n.Price = policy.Outlook(now, 0).Price // which is the same for all
+		if from, ok := d.brain.outlooks(); ok && len(expected) > 0 {
+			n.Price = from.Outlook(now, 0).Price // which is the same for all
 		}
 	})
 	if err != nil {

@@ -6,86 +6,81 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"freshet"
-	"freshet/content"
+	"freshet/hand"
 	"freshet/sched"
 )
 
-// A validator can lie: a server that answers 304 to everything would hide all
-// changes for ever. So every source is asked without validators once a day.
-const trustValidators = 24 * time.Hour
-
-// A date that lies this far ahead of our clock says nothing about when.
-const clockSlack = 5 * time.Minute
-
-// poll makes one poll, from the record of its beginning to the telling of its
-// end. It returns without telling only when the run is ending.
+// poll makes one poll: it is put on record, a hand looks, and what the hand
+// found is put on record. The brain hears of it from the log.
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
-	err := d.persist(ctx, "begin a poll", func() error { return d.cfg.Store.Begin(ctx, p) })
+	head, err := d.record.begin(ctx, p)
 	if err != nil {
-		now := time.Now()
-		d.unrecorded(ctx, p, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now}, err)
+		d.unrecorded(ctx, p, err)
 		return
 	}
-	h := d.heads.get(p.Source.ID)
-	rec := d.look(ctx, p, h)
-	if ctx.Err() != nil && rec.Outcome.Result == freshet.Failed {
+	began := time.Now()
+	found := d.hand.Look(ctx, hand.Order{Source: p.Source, Head: head, At: began, Base: d.baseOf(p.Source.ID, head.Number)})
+	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
-	turn := d.order.begin()
-	stored, change, err := d.commit(ctx, rec)
+	o, change, err := d.record.end(ctx, found.Record(p, began))
 	if err != nil {
-		d.order.end(turn, nil, d.tell)
-		d.unrecorded(ctx, p, rec.Outcome, err)
+		d.unrecorded(ctx, p, err)
 		return
 	}
-	h.committed(rec, stored)
-	d.report(p, stored, change)
-	d.order.end(turn, &stored, d.tell)
+	d.report(p, o, change)
 }
 
-// commit puts a finished poll on record. If the store refuses what was captured
-// for another reason than that it cannot write, the poll is recorded as failed.
-func (d *Daemon) commit(ctx context.Context, rec freshet.Record) (o freshet.Outcome, c freshet.Change, err error) {
-	write := func() (err error) {
-		o, c, err = d.cfg.Store.Commit(ctx, rec)
-		return err
+// baseOf returns how a hand gets at the text of a version.
+func (d *Daemon) baseOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		text, err := d.cfg.Store.Text(ctx, id, number)
+		if err != nil {
+			d.cfg.Log.Error("read the version before", "source", id, "version", number, "err", err)
+		}
+		return text, err
 	}
-	err = d.persist(ctx, "commit a poll", write)
-	if err == nil || errors.Is(err, freshet.ErrNotFound) || ctx.Err() != nil {
-		return o, c, err
-	}
-	fail(&rec.Outcome, fmt.Errorf("commit: %w", err))
-	rec.Capture = nil
-	err = d.persist(ctx, "commit a failed poll", write)
-	return o, c, err
 }
 
 // unrecorded ends a poll of which nothing could be put on record: its source
 // was removed in the meantime, or the store is beyond mending and the run ends.
-func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, o freshet.Outcome, err error) {
+func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	fail(&o, err)
-	d.tell(o)
+	d.inbox.post(sched.Event{Abandon: p.Source.ID})
+	now := time.Now()
+	d.asks.answer(freshet.Outcome{
+		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now,
+		Result: freshet.Failed, Failure: freshet.FailInternal, Err: err.Error(),
+	})
 	if !errors.Is(err, freshet.ErrNotFound) {
-		select {
-		case d.fatal <- fmt.Errorf("poll %s: %w", p.Source.URL, err):
-		default:
-		}
+		d.fail(fmt.Errorf("poll %s: %w", p.Source.URL, err))
 	}
 }
 
-// tell lets everybody who waits for an outcome know of it.
-func (d *Daemon) tell(o freshet.Outcome) {
-	d.inbox.post(sched.Event{Outcome: &o})
-	d.asks.answer(o)
+// fail ends the run with an error.
+func (d *Daemon) fail(err error) {
+	select {
+	case d.fatal <- err:
+	default: // it ends already
+	}
 }
 
-// report counts and logs a committed outcome.
+// tell lets everybody who waits for outcomes know of them.
+func (d *Daemon) tell(found []freshet.Outcome) {
+	events := make([]sched.Event, len(found))
+	for i := range found {
+		events[i].Outcome = &found[i]
+	}
+	d.inbox.post(events...)
+	for _, o := range found {
+		d.asks.answer(o)
+	}
+}
+
+// report counts and logs a poll that is on record.
 func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	d.gauges.count(o)
 	if d.cfg.Observe != nil {
@@ -101,149 +96,4 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	default:
 		d.cfg.Log.Debug("unchanged", "source", o.Source)
 	}
-}
-
-// persist writes to the store, again and again for as long as the store cannot
-// write for a reason that can pass and ctx is not done.
-func (d *Daemon) persist(ctx context.Context, what string, write func() error) error {
-	const first, most = 250 * time.Millisecond, 5 * time.Second
-	for wait := first; ; wait = min(2*wait, most) {
-		err := write()
-		if err == nil && d.trouble.Load() != nil && d.trouble.Swap(nil) != nil {
-			d.cfg.Log.Info("the store can be written again")
-		}
-		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) {
-			return err
-		}
-		why := err.Error()
-		if d.trouble.Swap(&why) == nil {
-			d.cfg.Log.Error("the store cannot be written; no polls until it can", "doing", what, "err", err, "hint", freshet.HintOf(err))
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
-		}
-	}
-}
-
-// look fetches a source, reads it and compares it with its head.
-func (d *Daemon) look(ctx context.Context, p freshet.Poll, h *head) freshet.Record {
-	rec := freshet.Record{Outcome: freshet.Outcome{
-		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: time.Now(),
-	}}
-	o := &rec.Outcome
-	resp, err := d.cfg.Fetcher.Fetch(ctx, h.request(p, o.Began))
-	o.Ended = time.Now()
-	o.Status, o.Requests, o.Bytes = resp.Status, max(1, resp.Requests), resp.WireBytes
-	if resp.RetryAfter > 0 {
-		o.NotBefore = o.Ended.Add(resp.RetryAfter)
-	}
-	if err != nil {
-		fail(o, err)
-		return rec
-	}
-	rec.Validators = resp.Validators
-	o.Modified = plausible(resp.Modified, o.Ended)
-	if resp.NotModified {
-		o.Version = h.number
-		return rec
-	}
-	if err := d.compare(ctx, p, h, resp, &rec); err != nil {
-		rec.Validators = freshet.Validators{}
-		fail(o, err)
-	}
-	return rec
-}
-
-// compare reads a response and completes the record by whether it differs from
-// the head.
-func (d *Daemon) compare(ctx context.Context, p freshet.Poll, h *head, resp freshet.Response, rec *freshet.Record) error {
-	o, recipe := &rec.Outcome, p.Source.Recipe.Key()
-	same := h.number > 0 && h.recipe == recipe
-	bodySum := xxhash.Sum64(resp.Body)
-	if same && h.known && bodySum == h.bodySum {
-		o.Version = h.number
-		return nil
-	}
-	reading, err := d.cfg.Read(ctx, p.Source.Recipe, resp)
-	if err != nil {
-		return err
-	}
-	if o.Modified.IsZero() {
-		o.Modified = plausible(reading.Modified, o.Ended)
-	}
-	textSum := xxhash.Sum64(reading.Text)
-	if same && h.known && textSum == h.textSum {
-		h.bodySum, o.Version = bodySum, h.number
-		return nil
-	}
-	hash := freshet.HashOf(reading.Text)
-	h.known, h.bodySum, h.textSum = true, bodySum, textSum
-	if same && hash == h.hash {
-		o.Version = h.number
-		return nil
-	}
-	o.Result = freshet.First
-	rec.Capture = &freshet.Capture{
-		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
-		Raw: freshet.Raw{Status: resp.Status, URL: resp.URL, Header: resp.Header, Body: resp.Body},
-	}
-	if same {
-		o.Result = freshet.Changed
-		rec.Capture.Summary = d.summary(ctx, p.Source.ID, h.number, reading.Text)
-	}
-	return nil
-}
-
-// summary says in a few words how text differs from a stored version.
-func (d *Daemon) summary(ctx context.Context, id freshet.SourceID, number int, text []byte) string {
-	old, err := d.cfg.Store.Text(ctx, id, number)
-	if err != nil {
-		d.cfg.Log.Error("read the version before", "source", id, "version", number, "err", err)
-		return "changed; the version before could not be read"
-	}
-	return content.Diff(old, text).Summary()
-}
-
-// request asks after the head, unless the validators have been trusted for
-// long enough or were given for another reading of the page.
-func (h *head) request(p freshet.Poll, now time.Time) freshet.Request {
-	req := freshet.Request{URL: p.Source.URL}
-	if h.number > 0 && h.recipe == p.Source.Recipe.Key() && now.Sub(h.unconditionallyAt) < trustValidators {
-		req.Validators = h.validators
-	}
-	return req
-}
-
-// committed brings the head up to date with what the store now holds.
-func (h *head) committed(rec freshet.Record, stored freshet.Outcome) {
-	if !stored.Result.Seen() {
-		return
-	}
-	h.validators = rec.Validators
-	if rec.Outcome.Status != 304 {
-		h.unconditionallyAt = stored.Began
-	}
-	if c := rec.Capture; c != nil {
-		h.number, h.hash, h.recipe = stored.Version, c.Hash, c.Recipe
-	}
-}
-
-// fail completes the outcome of a poll that did not see its source.
-func fail(o *freshet.Outcome, err error) {
-	o.Result, o.Err, o.Failure = freshet.Failed, err.Error(), freshet.FailInternal
-	if f, ok := errors.AsType[*freshet.FetchError](err); ok {
-		o.Failure = f.Class
-	} else if c, ok := errors.AsType[*content.Error](err); ok {
-		o.Failure = c.Class
-	}
-}
-
-// plausible returns at, or nothing if it lies in the future.
-func plausible(at, now time.Time) time.Time {
-	if at.After(now.Add(clockSlack)) {
-		return time.Time{}
-	}
-	return at
 }

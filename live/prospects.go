@@ -12,11 +12,6 @@ import (
 	"freshet/whatif"
 )
 
-// An outlooker is a policy that can say what it thinks of a source.
-type outlooker interface {
-	Outlook(now time.Time, slot freshet.Slot) freshet.Outlook
-}
-
 // Prospects returns what is expected of every source that is polled, with the
 // service level that holds for it. How often each changes is what the policy has
 // learned. If the policy does not learn, or the daemon does not run, it is what
@@ -41,7 +36,7 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 	for i, rate := range standings.Rates() {
 		all[i].Rate = rate
 	}
-	if from, ok := d.cfg.Policy.(outlooker); ok && d.running.Load() {
+	if from, ok := d.brain.outlooks(); ok && d.running.Load() {
 		return all, d.askOutlooks(ctx, from, all)
 	}
 	return all, nil

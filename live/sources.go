@@ -19,7 +19,7 @@ func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 		return s, err
 	}
 	d.gauges.sources.Add(1)
-	return s, d.put(ctx, s.ID)
+	return s, d.tellSource(ctx, s.ID)
 }
 
 // UpdateSource changes a watched source.
@@ -27,25 +27,7 @@ func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
 	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
 		return err
 	}
-	return d.put(ctx, s.ID)
-}
-
-// put tells the loop how a source now is. The head is taken from the store only
-// for a source that is new here: a poll of a known one may be under way.
-func (d *Daemon) put(ctx context.Context, id freshet.SourceID) error {
-	w, err := d.cfg.Store.Source(ctx, id)
-	if errors.Is(err, freshet.ErrNotFound) {
-		return nil // removed again already
-	}
-	if err != nil {
-		return err
-	}
-	if !d.heads.has(id) {
-		d.heads.set(w)
-	}
-	d.levels.notice(w.Source)
-	d.inbox.post(sched.Event{Put: &w})
-	return nil
+	return d.tellSource(ctx, s.ID)
 }
 
 // RemoveSource stops watching a source, and deletes its history if purge is set.
@@ -54,8 +36,28 @@ func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 		return err
 	}
 	d.gauges.sources.Add(-1)
-	d.heads.drop(id)
-	d.inbox.post(sched.Event{Remove: id})
+	return d.tellSource(ctx, id, sched.Event{Remove: id})
+}
+
+// tellSource tells the loop how a source now is in the store, after other events.
+// Of two edits at once, either may come here first: what is told is not what was
+// written but what is there, and nobody else tells in between. So the loop ends
+// with what was written last.
+func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
+	d.editing.Lock()
+	defer d.editing.Unlock()
+	// An edit that is on record must reach the loop, whoever has gone meanwhile.
+	w, err := d.cfg.Store.Source(context.WithoutCancel(ctx), id)
+	switch {
+	case errors.Is(err, freshet.ErrNotFound):
+		events = append(events, sched.Event{Remove: id})
+	case err != nil:
+		return err
+	default:
+		d.levels.notice(w.Source)
+		events = append(events, sched.Event{Put: &w})
+	}
+	d.inbox.post(events...)
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (d *Daemon) Status() Status {
 		Late:     time.Duration(d.gauges.late.Load()),
 		MostLate: time.Duration(d.gauges.mostLate.Load()),
 	}
-	if why := d.trouble.Load(); why != nil {
+	if why := d.record.trouble.Load(); why != nil {
 		s.Trouble = *why
 	}
 	return s

@@ -39,8 +39,8 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 		known = true
 		w.Hold, _ = s.Hold(now, id)
 		w.Outlook.At = now
-		if policy, ok := d.cfg.Policy.(outlooker); ok {
-			w.Outlook = policy.Outlook(now, slot)
+		if from, ok := d.brain.outlooks(); ok {
+			w.Outlook = from.Outlook(now, slot)
 		}
 	})
 	if err != nil {

@@ -84,9 +84,9 @@ func newInbox() inbox {
 	return inbox{mu: new(sync.Mutex), events: new([]sched.Event), bell: make(chan struct{}, 1)}
 }
 
-func (b inbox) post(ev sched.Event) {
+func (b inbox) post(events ...sched.Event) {
 	b.mu.Lock()
-	*b.events = append(*b.events, ev)
+	*b.events = append(*b.events, events...)
 	b.mu.Unlock()
 	select {
 	case b.bell <- struct{}{}:

@@ -30,9 +30,7 @@ type Uniform struct {
 
 // Put implements [freshet.Policy].
 func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	if !u.begun && (since.After(u.latest) || since.Equal(u.latest) && s.ID > u.resume) {
-		u.latest, u.resume = since, s.ID // of several seen at once, the last in the order
-	}
+	u.goOnAfter(s.ID, since)
 	u.ids, u.isLate = turn.Grown(u.ids, slot), turn.Grown(u.isLate, slot)
 	if s.Paused {
 		s.ID = ""
@@ -116,5 +114,18 @@ func (u *Uniform) sort() {
 	u.dirty = false
 }
 
-// Observe implements [freshet.Policy]. Uniform learns nothing.
-func (u *Uniform) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
+// goOnAfter notes, before the first choice, that a source was seen: the round
+// goes on after the latest. Of several seen at once that is the last in the order.
+func (u *Uniform) goOnAfter(id freshet.SourceID, seen time.Time) {
+	if !u.begun && (seen.After(u.latest) || seen.Equal(u.latest) && id > u.resume) {
+		u.latest, u.resume = seen, id
+	}
+}
+
+// Observe implements [freshet.Policy]. Uniform learns nothing but where its round
+// was before a restart.
+func (u *Uniform) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+	if o.Result.Seen() {
+		u.goOnAfter(u.ids[slot], o.Began)
+	}
+}

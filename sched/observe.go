@@ -8,7 +8,8 @@ import (
 
 // Observe learns from an outcome: of a poll that Next returned or, before the
 // first poll, of one that is on record. Outcomes come in the order of the log.
-// One that the source's standing rests on already only teaches.
+// One that the source's standing rests on already is passed on to those who
+// learn; of the standing, only when the source was last seen is taken from it.
 func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	slot, ok := s.slots[o.Source]
 	if !ok {
@@ -21,7 +22,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	if o.Cursor == 0 || o.Cursor > e.upto {
 		e.upto = o.Cursor
 		s.learn(now, e, o)
-	} else if o.Result.Seen() {
+	} else if e.seen = later(e.seen, o.Since); o.Result.Seen() {
 		e.seen = later(e.seen, o.Began)
 	}
 	if e.gone {

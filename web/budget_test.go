@@ -13,7 +13,6 @@ import (
 	"freshet/fetch"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sched"
 	"freshet/web"
 )
@@ -75,7 +74,7 @@ func TestBudgetSoFar(t *testing.T) {
 	var daemon *live.Daemon
 	r := newRig(t, func(c *web.Config) {
 		daemon = live.New(live.Config{
-			Store: c.Store, Policy: &policy.Taught{Policy: idle{}, Learner: learner}, Learner: learner,
+			Store: c.Store, Policy: idle{}, Learner: learner,
 			Fetcher: fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 			Limits:  sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}},
 		})

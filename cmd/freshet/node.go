@@ -69,7 +69,7 @@ func (n *node) watch(ctx context.Context, cfg nodeConfig) error {
 		}
 		at := policy.InDaemon(cfg.settings.policy, cmp.Or(cfg.budget, cfg.limits.Budget), max(sources, len(cfg.sources), cfg.expect))
 		n.tick = at.Tick
-		if cfg.policy, learner, err = wire(cfg.settings.policy, at); err != nil {
+		if cfg.policy, learner, err = policy.Wire(cfg.settings.policy, at); err != nil {
 			return err
 		}
 	}
@@ -93,16 +93,6 @@ func (n *node) watch(ctx context.Context, cfg nodeConfig) error {
 		Grace:   cfg.grace,
 	})
 	return nil
-}
-
-// wire returns a policy and the learner that follows its polls, which is told
-// of them by the policy.
-func wire(name string, at policy.Setting) (freshet.Policy, *learn.Learner, error) {
-	chosen, learner, err := policy.Wire(name, at)
-	if _, itself := chosen.(*policy.Auto); err != nil || itself {
-		return chosen, learner, err
-	}
-	return &policy.Taught{Policy: chosen, Learner: learner}, learner, nil
 }
 
 // countSources returns how many sources a store has.

@@ -1,0 +1,140 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"freshet"
+	"freshet/learn"
+	"freshet/sched"
+)
+
+// A brain decides what to poll next and learns from what polls found. It owns
+// the scheduler, with the policy in it, and the learner. All that it knows of
+// polls comes from the log of outcomes: it goes through what is there when it
+// starts, and follows what comes. So a start, a recovery after a crash and the
+// normal run are one path.
+type brain struct {
+	store   freshet.Store
+	policy  freshet.Policy
+	learner *learn.Learner // nil if nothing is learnt
+	recall  int            // how many of the last outcomes the policy wants to be told of at a start
+	relearn int            // likewise the learner, if none of its notes can be taken up
+	log     *slog.Logger
+
+	sched *sched.Scheduler // while the daemon runs; only for its loop
+	notes notes
+}
+
+// An outlooker can say what it thinks of a source.
+type outlooker interface {
+	Outlook(now time.Time, slot freshet.Slot) freshet.Outlook
+}
+
+// outlooks returns who can say what is thought of a source: the policy, or the
+// learner beside it, or nobody.
+func (b *brain) outlooks() (outlooker, bool) {
+	if o, ok := b.policy.(outlooker); ok {
+		return o, true
+	}
+	return b.learner, b.learner != nil
+}
+
+// beside returns the learner, unless it is the policy's own.
+func (b *brain) beside() []freshet.Learner {
+	if own, ok := b.policy.(interface{ Learner() *learn.Learner }); b.learner == nil || ok && own.Learner() == b.learner {
+		return nil
+	}
+	return []freshet.Learner{b.learner}
+}
+
+// start makes a scheduler that knows all sources and what was polled of late,
+// with a policy and a learner that know again what they had learnt. It returns
+// the place in the log up to which they have been told. Each source is shown.
+func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Source)) (place freshet.Cursor, err error) {
+	end, err := b.store.LastOutcome(ctx)
+	if err != nil {
+		return 0, err
+	}
+	copies, err := b.copies(ctx, end)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range append(copies, noteCopy{upto: max(0, end-freshet.Cursor(b.relearn))}) {
+		if b.learner != nil {
+			b.learner.Forget()
+		}
+		b.sched = sched.New(b.policy, l, b.beside()...)
+		place, err = b.startFrom(ctx, c, end, l, show)
+		if !errors.Is(err, learn.ErrForeignState) {
+			return place, err
+		}
+		b.log.Info("what was learnt is of another kind, and is learnt anew from the log", "copy", c.name, "why", err)
+		b.notes.upto = 0
+	}
+	return 0, errors.New("what was learnt cannot be learnt anew")
+}
+
+// startFrom fills the scheduler, takes up a copy of what was learnt, and goes
+// through the log from there.
+func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, error) {
+	now := time.Now()
+	from := max(0, end-freshet.Cursor(b.recall))
+	if b.learner != nil {
+		from = min(from, c.upto)
+	}
+	put := func(w freshet.Watched) {
+		if w.Standing.Upto > from { // when it had been seen at that place is said by the next outcome of it
+			w.Standing.Seen = time.Time{}
+		}
+		b.sched.Put(now, w)
+	}
+	for w, err := range b.store.Sources(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		show(w.Source)
+		put(w)
+	}
+	if err := b.takeUp(ctx, c, put); err != nil {
+		return 0, err
+	}
+	place, err := b.catchUp(ctx, from, end)
+	if err != nil {
+		return 0, err
+	}
+	// A poll that began this long ago has ended, or died with its process.
+	const longestPoll = 5 * time.Minute
+	attempts, err := b.store.Attempts(ctx, now.Add(-l.Budget.Per-longestPoll))
+	if err != nil {
+		return 0, err
+	}
+	b.sched.Resume(now, attempts)
+	return place, nil
+}
+
+// catchUp goes through the log from a place to its end.
+func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor) (freshet.Cursor, error) {
+	const everySoOften = 5 * time.Second
+	began, said, n := time.Now(), time.Now(), 0
+	f := follower{log: b.store, place: from}
+	for f.place < end {
+		found, err := f.next(ctx)
+		if err != nil {
+			return f.place, err
+		}
+		for _, o := range found {
+			b.sched.Observe(o.Ended, o)
+		}
+		if n += len(found); time.Since(said) > everySoOften {
+			said = time.Now()
+			b.log.Info("learning from the log", "outcome", f.place, "of", end)
+		}
+	}
+	if n > 0 {
+		b.log.Debug("learnt from the log", "outcomes", n, "took", time.Since(began))
+	}
+	return f.place, nil
+}

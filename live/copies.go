@@ -1,0 +1,105 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"freshet"
+)
+
+// A noteCopy is a copy of what was learnt, up to a place in the log. Without a
+// name there is none, and the log is gone through from there.
+type noteCopy struct {
+	name string
+	upto freshet.Cursor
+}
+
+// copies returns the copies in the store that are whole and of this log, the
+// newest first.
+func (b *brain) copies(ctx context.Context, end freshet.Cursor) (whole []noteCopy, err error) {
+	if b.learner == nil {
+		return nil, nil
+	}
+	for i, name := range noteCopies {
+		c, err := b.examine(ctx, name)
+		switch {
+		case errors.Is(err, errBrokenSeal):
+			b.log.Warn("what was learnt cannot be taken up from a copy", "copy", name, "err", err)
+		case err != nil:
+			return nil, err
+		case c.upto > end:
+			b.log.Warn("what was learnt is not of this log", "copy", name, "upto", c.upto, "end", end)
+		case c.upto > 0:
+			whole = append(whole, c)
+			if c.upto > b.notes.upto {
+				b.notes = notes{upto: c.upto, next: 1 - i}
+			}
+		}
+	}
+	slices.SortFunc(whole, func(a, b noteCopy) int { return cmp.Compare(b.upto, a.upto) })
+	return whole, nil
+}
+
+// examine looks whether a copy is whole. It is at 0 if not, or if there is none.
+func (b *brain) examine(ctx context.Context, name string) (noteCopy, error) {
+	c := noteCopy{name: name}
+	for belief, err := range b.store.Beliefs(ctx, name) {
+		if err != nil {
+			return c, err
+		}
+		if _, err := unsealed(belief.Memory); err != nil {
+			return c, fmt.Errorf("belief about %q: %w", belief.Source, err)
+		}
+		if belief.Source == "" {
+			c.upto = belief.Upto
+		}
+		if belief.Upto > c.upto { // the writing of it was cut off
+			return noteCopy{name: name}, nil
+		}
+	}
+	return c, nil
+}
+
+// takeUp brings the learner to what it thought when a copy was made. The sources
+// have been put; those of which the copy says nothing are put again.
+func (b *brain) takeUp(ctx context.Context, c noteCopy, put func(freshet.Watched)) error {
+	if c.name == "" {
+		return nil
+	}
+	known := map[freshet.SourceID]bool{}
+	for belief, err := range b.store.Beliefs(ctx, c.name) {
+		if err != nil {
+			return err
+		}
+		slot, ok := b.sched.Slot(belief.Source)
+		switch {
+		case belief.Source == "":
+			slot = -1
+		case !ok || belief.Upto != c.upto: // it was away when the copy was made
+			continue
+		}
+		memory, err := unsealed(belief.Memory)
+		if err == nil {
+			err = b.learner.Restore(slot, memory)
+		}
+		if err != nil {
+			return fmt.Errorf("belief about %q: %w", belief.Source, err)
+		}
+		known[belief.Source] = true
+	}
+	if len(known) > b.sched.Slots() { // all sources, and what they have in common
+		return nil
+	}
+	for w, err := range b.store.Sources(ctx) {
+		if err != nil {
+			return err
+		}
+		if !known[w.ID] {
+			put(w)
+		}
+	}
+	return nil
+}
