@@ -146,6 +146,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		l.Put(now, slot, w.Source, e.seen)
 	}
 	s.expect(slot)
+	s.turn = -1 // edits are rare, and need not wait for the policy's next turn
 }
 
 // stand takes over how things stand with a source that is new here.
