@@ -172,9 +172,6 @@ func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, me
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, learner := wired(t, name)
-		if _, itself := p.(*policy.Auto); !itself {
-			p = &policy.Taught{Policy: p, Learner: learner}
-		}
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
