@@ -81,7 +81,7 @@ func (p *Poisson) Observe(slot freshet.Slot, o freshet.Outcome) {
 		n.still += d
 	case freshet.Changed:
 		n.admit(d)
-		p.changes += n.rate * d / -math.Expm1(-n.rate*d)
+		p.changes += IfAny(n.rate * d)
 	default:
 		return
 	}
@@ -116,9 +116,6 @@ func (n *rateNotes) learn(common float64) {
 		return n.changed*value + confidence/rate - watched, n.changed*slope - confidence/(rate*rate)
 	})
 }
-
-// Rate returns how many changes of a source are expected in a second.
-func (p *Poisson) Rate(slot freshet.Slot) float64 { return p.notes[slot].rate }
 
 // Expect implements [freshet.Estimator].
 func (p *Poisson) Expect(slot freshet.Slot, from, to time.Time) float64 {

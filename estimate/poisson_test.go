@@ -12,64 +12,9 @@ import (
 	"freshet/estimate"
 )
 
-func TestRateOracle(t *testing.T) {
-	var in struct {
-		Instances [][2][]float64
-	}
-	var regular struct {
-		Rows []struct {
-			X, N      int
-			I         float64
-			MLE       *float64
-			Corrected float64 `json:"bias_corrected"`
-		}
-	}
-	tol := oracle(t, "D03", &in, &regular)
-	for _, row := range regular.Rows {
-		if got := estimate.RegularRate(row.X, row.N, row.I); math.Abs(got-row.Corrected) > tol {
-			t.Errorf("%d changes in %d looks: rate %v, want %v", row.X, row.N, got, row.Corrected)
-		}
-		var changed, unchanged []float64
-		for i := range row.N {
-			if i < row.X {
-				changed = append(changed, row.I)
-			} else {
-				unchanged = append(unchanged, row.I)
-			}
-		}
-		got := estimate.IrregularRate(changed, unchanged)
-		if row.MLE == nil && !math.IsInf(got, 1) || row.MLE != nil && math.Abs(got-*row.MLE) > tol {
-			t.Errorf("%d changes in %d looks: likeliest rate %v, want %v", row.X, row.N, got, row.MLE)
-		}
-	}
-	var irregular struct{ Lam []float64 }
-	tol = oracle(t, "D04", &in, &irregular)
-	for i, want := range irregular.Lam {
-		if got := estimate.IrregularRate(in.Instances[i][0], in.Instances[i][1]); math.Abs(got-want) > tol {
-			t.Errorf("%v: rate %v, want %v", in.Instances[i], got, want)
-		}
-	}
-}
-
-// The likeliest rate is where the pull of both kinds of interval is equal,
-// however odd the intervals.
-func TestIrregularRateIsTheRoot(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		length := rapid.Float64Range(1e-3, 1e6)
-		changed := rapid.SliceOfN(length, 1, 8).Draw(t, "changed")
-		unchanged := rapid.SliceOfN(length, 1, 8).Draw(t, "unchanged")
-		rate := estimate.IrregularRate(changed, unchanged)
-		still, pull := 0.0, 0.0
-		for _, d := range unchanged {
-			still += d
-		}
-		for _, d := range changed {
-			pull += d / math.Expm1(rate*d)
-		}
-		if !(rate > 0) || math.Abs(pull-still) > 1e-6*still {
-			t.Errorf("at rate %v the pulls are %v and %v", rate, pull, still)
-		}
-	})
+// rateOf returns how many changes of a source are expected in a second.
+func rateOf(p *estimate.Poisson, slot freshet.Slot) float64 {
+	return p.Expect(slot, noon, noon.Add(time.Second))
 }
 
 // Poisson finds rates from what polls tell, whether they come at even times or
@@ -96,12 +41,12 @@ func TestPoissonLearns(t *testing.T) {
 				at = o.Began
 				p.Observe(freshet.Slot(slot), o)
 			}
-			if got := p.Rate(freshet.Slot(slot)); math.Abs(got/rate-1) > 0.15 {
+			if got := rateOf(p, freshet.Slot(slot)); math.Abs(got/rate-1) > 0.15 {
 				t.Errorf("%s: rate %v an hour, want %v", name, got*3600, rate*3600)
 			}
 		}
 		p.Put(3, freshet.Source{})
-		if got := p.Rate(3) * 3600; got < 0.3 || got > 2 {
+		if got := rateOf(p, 3) * 3600; got < 0.3 || got > 2 {
 			t.Errorf("%s: a new source is expected to change %v times an hour, want about 0.87 as the others", name, got)
 		}
 	}
@@ -124,25 +69,25 @@ func TestPoisson(t *testing.T) {
 	look := func(r freshet.Result, since time.Time) {
 		p.Observe(1, freshet.Outcome{Since: since, Began: noon, Result: r})
 	}
-	before := p.Rate(1)
+	before := rateOf(p, 1)
 	look(freshet.Failed, noon.Add(-time.Hour))
 	look(freshet.First, noon.Add(-time.Hour))
 	look(freshet.Changed, time.Time{})
-	if p.Rate(1) != before {
+	if rateOf(p, 1) != before {
 		t.Error("an outcome that tells nothing has changed the rate")
 	}
 	look(freshet.Unchanged, noon.Add(-time.Hour))
 	calm := chance(time.Minute)
-	if p.Rate(1) >= before {
-		t.Errorf("rate %v after nothing was found, want less than %v", p.Rate(1), before)
+	if rateOf(p, 1) >= before {
+		t.Errorf("rate %v after nothing was found, want less than %v", rateOf(p, 1), before)
 	}
 	for range 3 {
 		look(freshet.Changed, noon.Add(-time.Hour))
 	}
-	if busy := chance(time.Minute); busy <= calm || math.IsInf(p.Rate(1), 0) {
+	if busy := chance(time.Minute); busy <= calm || math.IsInf(rateOf(p, 1), 0) {
 		t.Errorf("chance %v after changes, want more than %v", busy, calm)
 	}
-	if got, want := p.Expect(1, noon, minute(60)), p.Rate(1)*3600; math.Abs(got-want) > 1e-12 {
+	if got, want := p.Expect(1, noon, minute(60)), 60*p.Expect(1, noon, minute(1)); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v changes expected in an hour, want %v", got, want)
 	}
 	p.Remove(1)
@@ -161,7 +106,7 @@ func TestPoissonStaysFinite(t *testing.T) {
 			since := at
 			at = at.Add(rapid.SampledFrom([]time.Duration{time.Nanosecond, time.Second, time.Hour, 1000 * time.Hour}).Draw(t, "gap"))
 			p.Observe(0, freshet.Outcome{Since: since, Began: at, Result: freshet.Result(rapid.IntRange(0, 1).Draw(t, "result"))})
-			if r := p.Rate(0); !(r > 0) || math.IsInf(r, 0) {
+			if r := rateOf(p, 0); !(r > 0) || math.IsInf(r, 0) {
 				t.Fatalf("a rate of %v", r)
 			}
 		}

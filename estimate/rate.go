@@ -2,36 +2,27 @@ package estimate
 
 import "math"
 
-// RegularRate returns the rate of change of a source that had changed at so
-// many of n looks, an interval apart. It is corrected for the bias of the
-// likeliest rate, and finite even if every look found a change (Cho and
-// Garcia-Molina, "Estimating frequency of change", 2003).
-func RegularRate(changed, n int, interval float64) float64 {
-	return math.Log((float64(n)+0.5)/(float64(n-changed)+0.5)) / interval
-}
-
-// IrregularRate returns the likeliest rate of change of a source, given the
-// lengths of the intervals within which it had changed and of those within
-// which it had not. It is infinite if it had changed within all of them.
-func IrregularRate(changed, unchanged []float64) float64 {
-	still := 0.0
-	for _, d := range unchanged {
-		still += d
-	}
-	switch {
-	case len(changed) == 0:
+// Likeliest returns the rate at which it is likeliest that each of some intervals
+// saw at least one change, and that none came in so much other time. Half an
+// interval without a change is added to what was seen, which keeps the rate in
+// bounds where every look found something, and takes most of its bias away
+// elsewhere (Cho and Garcia-Molina). It is exact, whatever the intervals;
+// [Looks.Rate] is the same where they are even.
+func Likeliest[F float32 | float64](changed []F, still float64) float64 {
+	if len(changed) == 0 {
 		return 0
-	case still == 0:
-		return math.Inf(1)
 	}
-	mean := 0.0
+	total := 0.0
 	for _, d := range changed {
-		mean += d / float64(len(changed))
+		total += float64(d)
 	}
-	return root(math.Log1p(float64(len(changed))*mean/still)/mean, func(rate float64) (value, slope float64) {
+	n := float64(len(changed))
+	mean := total / n
+	still += mean / 2
+	return root(math.Log1p(total/still)/mean, func(rate float64) (value, slope float64) {
 		value = -still
 		for _, d := range changed {
-			v, s := hidden(rate, d)
+			v, s := hidden(rate, float64(d))
 			value, slope = value+v, slope+s
 		}
 		return value, slope

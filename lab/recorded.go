@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/estimate"
 )
 
 // A Recorded is what a log of outcomes tells of the past. The log knows of a
@@ -246,9 +247,9 @@ func (l *logReader) rates() (rates []float64, happened float64) {
 	rates = make([]float64, len(l.sources))
 	for i, n := range l.sources {
 		windows := sorted[first[i]:first[i+1]]
-		rates[i] = likeliestRate(windows, n.still)
+		rates[i] = estimate.Likeliest(windows, n.still)
 		for _, w := range windows {
-			happened += ifAny(rates[i] * float64(w))
+			happened += estimate.IfAny(rates[i] * float64(w))
 		}
 	}
 	return rates, happened

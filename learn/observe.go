@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/estimate"
 )
 
 // Observe implements [freshet.Learner]. Outcomes come in the order of the log;
@@ -141,7 +142,7 @@ func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, seen *[wi
 		clear(seen[:])
 		return
 	}
-	count := expectedIfAny(float64(p.rate)*see.mass) / sum
+	count := estimate.IfAny(float64(p.rate)*see.mass) / sum
 	for t := first; t <= l.open && float64(t) < see.at; t++ {
 		seen[t-first] *= count
 	}
@@ -168,15 +169,6 @@ func (l *Learner) activityAt(s *site, tick int64) float64 {
 		return l.paceAt(s, tick, l.phaseOf(tick)) * float64(l.course.value[place(tick)])
 	}
 	return l.paceAt(s, tick, l.phaseOf(tick))
-}
-
-// expectedIfAny returns how many changes are expected where x are, once it is
-// known that there was one.
-func expectedIfAny(x float64) float64 {
-	if x < 1e-9 {
-		return 1
-	}
-	return x / -math.Expm1(-x)
 }
 
 // redraw lets the switching memory's rate be drawn anew, as often as it would

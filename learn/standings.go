@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"freshet"
+	"freshet/estimate"
 )
 
 // Standings tells how often sources change from how things stand with them in
@@ -43,12 +44,12 @@ func sightOf(w freshet.Watched) sight {
 }
 
 // logRate returns the logarithm of the rate of changes that a sight speaks for,
-// and its standard deviation. A poll sees one change at most, so the rate is
-// higher than that of the changes seen (Cho and Garcia-Molina).
+// and its standard deviation. Half a poll that found a change is added, so that
+// no rate is 0.
 func (s sight) logRate() (middle, sd float64) {
-	q := (s.changed + 0.5) / (s.polls + 1)
-	expected := -math.Log1p(-q) // between two polls
-	return math.Log(expected / s.gap), math.Sqrt(q/((1-q)*(s.polls+1))) / expected
+	rate := estimate.RegularLooks(s.changed+0.5, s.polls+0.5, s.gap).Rate()
+	expected := rate * s.gap // between two polls
+	return math.Log(rate), math.Sqrt(math.Expm1(expected)/(s.polls+1)) / expected
 }
 
 // alike is how alike sources are taken to be, as a standard deviation of the

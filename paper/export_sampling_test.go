@@ -21,3 +21,9 @@ func SamplingExperimentsWith(
 	}
 	return u.experiments()
 }
+
+// PrintedSampleSize and CorrectedSampleSize are theorem 2 of Cho and Ntoulas.
+var (
+	PrintedSampleSize   = printedSampleSize
+	CorrectedSampleSize = correctedSampleSize
+)

@@ -4,22 +4,22 @@ import (
 	"math"
 	"slices"
 
-	"freshet/policy"
+	"freshet/estimate"
 )
 
 // A rateEstimate says how often a page changes, given what downloads found of
 // it and how often pages change in general.
-type rateEstimate func(known policy.Evidence, general float64) float64
+type rateEstimate func(known estimate.Looks, general float64) float64
 
 // likelyRate is the likeliest rate, drawn a little towards the general one.
-func likelyRate(known policy.Evidence, general float64) float64 { return known.Shrunk(general, .5) }
+func likelyRate(known estimate.Looks, general float64) float64 { return known.Shrunk(general, .5) }
 
 // cautiousRate is a rate that the true one hardly exceeds: a page that never
 // changed may for all one knows have so many changes, the allowance, in the time
 // that it was watched for. It takes every change for the only one since the
 // download before.
 func cautiousRate(allowance float64) rateEstimate {
-	return func(known policy.Evidence, _ float64) float64 {
+	return func(known estimate.Looks, _ float64) float64 {
 		return (known.Changes + allowance) / (known.Changed + known.Same)
 	}
 }
@@ -28,7 +28,7 @@ func cautiousRate(allowance float64) rateEstimate {
 // most likely changed since. It knows nothing at first, so it downloads every
 // page once; then pages come in proportion to their rates, and one that never
 // changed comes ever less often.
-func frequency(estimate rateEstimate) func(*crawl) crawler {
+func frequency(rate rateEstimate) func(*crawl) crawler {
 	return func(c *crawl) crawler {
 		f := &frequencies{
 			order: c.chance.Perm(c.pages()), pages: make([]frequencyRecord, c.pages()),
@@ -42,7 +42,7 @@ func frequency(estimate rateEstimate) func(*crawl) crawler {
 			general := f.all.Rate()
 			for _, v := range c.shown {
 				p := &f.pages[v.page]
-				p.rate = estimate(p.known, general)
+				p.rate = rate(p.known, general)
 			}
 		}
 	}
@@ -52,30 +52,24 @@ func frequency(estimate rateEstimate) func(*crawl) crawler {
 type frequencies struct {
 	order          []int // in which pages of equal score come
 	pages          []frequencyRecord
-	all            policy.Evidence
+	all            estimate.Looks
 	scores, sorted []float64
 }
 
 // A frequencyRecord is what is known of a page.
 type frequencyRecord struct {
-	known policy.Evidence
+	known estimate.Looks
 	last  int // the cycle after the one in which it was downloaded; 0 if never
 	rate  float64
 }
 
 // learn adds what a download in a cycle found. All pages count as seen just
 // before the first cycle.
-func (p *frequencyRecord) learn(cycle int, changed bool, all *policy.Evidence) {
+func (p *frequencyRecord) learn(cycle int, changed bool, all *estimate.Looks) {
 	waited := float64(cycle + 1 - p.last)
 	p.last = cycle + 1
-	for _, e := range []*policy.Evidence{&p.known, all} {
-		if changed {
-			e.Changes++
-			e.Changed += waited
-		} else {
-			e.Same += waited
-		}
-	}
+	p.known.See(waited, changed)
+	all.See(waited, changed)
 }
 
 // spend downloads the pages with the highest scores.

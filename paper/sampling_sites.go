@@ -14,7 +14,7 @@ type samplingRules struct {
 func rulesOfPolicy() samplingRules {
 	return samplingRules{
 		greedy: policy.ShareGreedy, proportional: policy.ShareProportional,
-		interval: policy.FiniteWilsonInterval, sampleSize: policy.CorrectedSampleSize,
+		interval: policy.FiniteWilsonInterval, sampleSize: correctedSampleSize,
 	}
 }
 

@@ -2,6 +2,7 @@ package paper_test
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,13 +91,37 @@ func TestSamplingGivesTheSameBytesForASeed(t *testing.T) {
 	}
 }
 
+// The sizes of theorem 2, as printed and derived anew, for sites spread evenly
+// over [0, 1].
+func TestSampleSizesOfTheorem2(t *testing.T) {
+	for _, row := range []struct{ pages, ratio, printed, corrected float64 }{
+		{100, 0.05, 1.324532357, 2.294157339},
+		{100, 0.8, 11.547005384, 20.000000000},
+		{400, 0.5, 11.547005384, 20.000000000},
+		{1000, 0.283, 11.470253404, 19.867061672},
+		{1400, 0.2, 10.801234497, 18.708286934},
+		{10000, 0.1, 19.245008973, 33.333333333},
+	} {
+		threshold := 1 - row.ratio
+		if got := paper.PrintedSampleSize(row.pages, row.ratio, 1, 1-row.ratio/2, 0.5); math.Abs(got-row.printed) > 1e-6 {
+			t.Errorf("%v pages at %v: the printed size is %v, want %v", row.pages, row.ratio, got, row.printed)
+		}
+		if got := paper.CorrectedSampleSize(row.pages, row.ratio, 1, threshold, threshold/2); math.Abs(got-row.corrected) > 1e-6 {
+			t.Errorf("%v pages at %v: the corrected size is %v, want %v", row.pages, row.ratio, got, row.corrected)
+		}
+	}
+}
+
 // Verdicts are worth something only if they turn when the wrong thing is run.
 func TestVerdictsOnSamplingTurn(t *testing.T) {
+	// The textbook interval has no width at 0 of n and at n of n.
 	wald := func(changed, sampled, _ int, alpha float64) policy.Interval {
-		return policy.WaldInterval(changed, sampled, alpha)
+		p := float64(changed) / float64(sampled)
+		half := math.Sqrt2 * math.Erfinv(alpha) * math.Sqrt(p*(1-p)/float64(sampled))
+		return policy.Interval{Low: max(0, p-half), High: min(1, p+half)}
 	}
 	printed := func(pages, ratio, density, threshold, below float64) float64 {
-		return policy.PrintedSampleSize(pages, ratio, density, 1, 0.5)
+		return paper.PrintedSampleSize(pages, ratio, density, 1, 0.5)
 	}
 	for _, test := range []struct {
 		name  string

@@ -140,7 +140,7 @@ func (u samplingRules) answer(c sizeCase, slices int) sizeAnswer {
 	threshold := c.shape.quantile(1 - r)
 	density := 2 * step / (c.shape.quantile(1-r+step) - c.shape.quantile(1-r-step))
 	a := sizeAnswer{
-		printed:   policy.PrintedSampleSize(n, r, density, c.shape.mean(1-r, 1), c.shape.mean(0, 1)),
+		printed:   printedSampleSize(n, r, density, c.shape.mean(1-r, 1), c.shape.mean(0, 1)),
 		corrected: u.sampleSize(n, r, density, threshold, c.shape.mean(0, 1-r)),
 		rule:      policy.SampleSize(n, r),
 	}

@@ -259,12 +259,10 @@ func (c *Cyclic) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	}
 	from, to := c.clock.At(o.Since), c.clock.At(o.Began)
 	length := max(1, float64(to-from))
+	p.looks.See(length, o.Result == freshet.Changed)
 	if o.Result != freshet.Changed {
-		p.evidence.Same += length
 		return
 	}
-	p.evidence.Changes++
-	p.evidence.Changed += length
 	if m := o.Modified; m.After(o.Since) && !m.After(o.Began) { // it says itself when it was
 		to = c.clock.At(m)
 		from = to

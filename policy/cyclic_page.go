@@ -7,6 +7,7 @@ import (
 
 	"freshet"
 	"freshet/cycle"
+	"freshet/estimate"
 )
 
 // A cyclicPage is what a Cyclic policy knows of a source. Times are instants.
@@ -17,11 +18,11 @@ type cyclicPage struct {
 	value  float64 // of a capture for the price of a poll
 	polled int64   // when it was last polled
 
-	evidence Evidence
-	notes    []changeNote // of the latest changes, a ring
-	oldest   int          // place of the oldest note in a full ring
-	fresh    int          // notes since it was last fitted
-	anew     bool         // it was fitted since it was last planned
+	looks  estimate.Looks
+	notes  []changeNote // of the latest changes, a ring
+	oldest int          // place of the oldest note in a full ring
+	fresh  int          // notes since it was last fitted
+	anew   bool         // it was fitted since it was last planned
 
 	period  int     // that it keeps to; 0 if it keeps to none
 	misses  []int32 // in the notes it was fitted to, with 1, 2, 3 ... polls a period, as far as was asked
@@ -45,10 +46,10 @@ func (p *cyclicPage) remember(n changeNote, most int) {
 		p.notes[p.oldest] = n
 		p.oldest = (p.oldest + 1) % most
 	}
-	if p.evidence.Changes >= 2*float64(most) { // older evidence counts ever less
-		p.evidence.Changes /= 2
-		p.evidence.Changed /= 2
-		p.evidence.Same /= 2
+	if p.looks.Changes >= 2*float64(most) { // older looks count ever less
+		p.looks.Changes /= 2
+		p.looks.Changed /= 2
+		p.looks.Same /= 2
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/cycle"
+	"freshet/estimate"
 )
 
 // doubt is how far a history is taken for an accident.
@@ -28,10 +29,10 @@ func (c *Cyclic) plan(polls float64) {
 			p.fit(c.periods)
 		}
 		b := &pollBid{slot: freshet.Slot(slot), page: p, period: longest}
-		b.changes = p.evidence.Shrunk(general, 1) * float64(longest)
+		b.changes = p.looks.Shrunk(general, 1) * float64(longest)
 		if p.period > 0 {
 			b.period = p.period
-			b.changes = p.evidence.Rate() * float64(p.period)
+			b.changes = p.looks.Rate() * float64(p.period)
 			b.history = p.history(p.period)
 		}
 		a.bids = append(a.bids, b)
@@ -41,14 +42,11 @@ func (c *Cyclic) plan(polls float64) {
 
 // generalRate returns how often sources change on the whole.
 func (c *Cyclic) generalRate() float64 {
-	var e Evidence
+	var all estimate.Looks
 	for i := range c.pages {
-		o := c.pages[i].evidence
-		e.Changes += o.Changes
-		e.Changed += o.Changed
-		e.Same += o.Same
+		all.Add(c.pages[i].looks)
 	}
-	return e.Rate()
+	return all.Rate()
 }
 
 // settle sets when a source is due with the polls that it got.

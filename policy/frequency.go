@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/estimate"
 	"freshet/turn"
 )
 
@@ -73,7 +74,7 @@ type Frequency struct {
 // millions.
 type frequencyPage struct {
 	last                   int64   // when it was last seen, in nanoseconds since 1970
-	changes, changed, same float32 // as in Evidence, in instants
+	changes, changed, same float32 // as in estimate.Looks, in instants
 	weight                 float32 // 0 where the slot is not polled
 }
 
@@ -171,7 +172,7 @@ func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64
 
 // worth returns the chance that a poll finds a change, times its weight.
 func (f *Frequency) worth(page *frequencyPage, at int64) float64 {
-	rate := page.evidence().Shrunk(f.general, f.cfg.Prior)
+	rate := page.looks().Shrunk(f.general, f.cfg.Prior)
 	if rate <= 0 { // nothing is known yet
 		return float64(page.weight)
 	}
@@ -212,7 +213,7 @@ func (f *Frequency) dueAfter(page *frequencyPage) int64 {
 	if f.price == 0 {
 		return page.last
 	}
-	rate := page.evidence().Shrunk(f.general, f.cfg.Prior)
+	rate := page.looks().Shrunk(f.general, f.cfg.Prior)
 	frequency := f.even + f.cfg.Objective.At(rate, float64(page.weight), f.price)
 	gap := float64(f.cfg.Instant) / frequency
 	if !(gap < math.MaxInt64/4) {
@@ -231,9 +232,9 @@ func (f *Frequency) plan(at int64) {
 	f.news, f.polls, f.planned = 0, 0, at
 	changes, exposure := 0.0, 0.0
 	for i := range f.pages {
-		e := f.pages[i].evidence()
+		e := f.pages[i].looks()
 		changes += e.Changes
-		exposure += e.exposure()
+		exposure += e.Exposure()
 	}
 	if changes == 0 || budget <= 0 {
 		return // everything is alike so far: the longest unseen goes first
@@ -241,7 +242,7 @@ func (f *Frequency) plan(at int64) {
 	f.general = changes / exposure
 	f.rates = f.rates[:0]
 	for i := range f.pages {
-		f.rates = append(f.rates, f.pages[i].evidence().Shrunk(f.general, f.cfg.Prior))
+		f.rates = append(f.rates, f.pages[i].looks().Shrunk(f.general, f.cfg.Prior))
 	}
 	f.even = f.cfg.Floor * budget / float64(max(1, f.present))
 	const within = 1e-4 // the rates are not known as well as that
@@ -270,8 +271,8 @@ func (p *frequencyPage) forget(memory float64) {
 	}
 }
 
-func (p *frequencyPage) evidence() Evidence {
-	return Evidence{Changes: float64(p.changes), Changed: float64(p.changed), Same: float64(p.same)}
+func (p *frequencyPage) looks() estimate.Looks {
+	return estimate.Looks{Changes: float64(p.changes), Changed: float64(p.changed), Same: float64(p.same)}
 }
 
 func (f *Frequency) instants(nanoseconds int64) float64 {

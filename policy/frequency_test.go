@@ -79,7 +79,7 @@ func TestFrequencyComesToTheBest(t *testing.T) {
 				}
 			}
 			days := float64(steps) * 2 / 3 / day
-			want := o.Allocate(daily, []float64{1, 1, 1, 1, 1}, 5)
+			want := allocate(o, daily, []float64{1, 1, 1, 1, 1}, 5)
 			got := make([]float64, len(daily))
 			for i := range rates {
 				got[i%5] += float64(d.polls[i]) / days / 10

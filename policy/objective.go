@@ -28,18 +28,6 @@ const (
 
 	// Age is the mean time for which the copy has been out of date.
 	Age
-
-	// Harmonic charges the nth unseen change 1/n (LambdaCrawl, for polls at
-	// random times). No source is given up.
-	Harmonic
-
-	// Binary is freshness under polls at random times (Azar et al.).
-	Binary
-
-	// Delay is the time between a change and the poll that sees it, when no
-	// change is lost (Sia and Cho): frequencies go with the square root of
-	// the rates.
-	Delay
 )
 
 // At returns how often a source is polled at a price.
@@ -52,12 +40,6 @@ func (o Objective) At(rate, weight, price float64) float64 {
 		return evenly(rate, price*rate/weight)
 	case Age:
 		return rate / ageQuantile(price*rate*rate/weight)
-	case Harmonic:
-		return (math.Sqrt(rate*rate+4*weight*rate/price) - rate) / 2
-	case Binary:
-		return max(0, math.Sqrt(weight*rate/price)-rate)
-	case Delay:
-		return math.Sqrt(weight * rate / (2 * price))
 	}
 	return evenly(rate, price/weight)
 }
@@ -114,77 +96,6 @@ func ageLoss(x float64) float64 {
 	return x*x/2 + x*math.Exp(-x) + math.Expm1(-x)
 }
 
-// exactly is the relative error of a sum that comes of its rounding alone.
-const exactly = 1e-13
-
-// Price returns the price at which the frequencies of all sources add up to the
-// budget. There is one for every budget above 0, if any source changes.
-func (o Objective) Price(rates, weights []float64, budget float64) float64 {
-	_, high := clearing(1, exactly, budget, func(price float64) float64 {
-		sum := 0.0
-		for i, rate := range rates {
-			sum += o.At(rate, weights[i], price)
-		}
-		return sum
-	})
-	return high
-}
-
-// Allocate returns the frequencies, adding up to the budget, that serve the
-// objective best.
-func (o Objective) Allocate(rates, weights []float64, budget float64) []float64 {
-	return allocate(len(rates), budget, func(i int, price float64) float64 { return o.At(rates[i], weights[i], price) })
-}
-
-// AllocatePolite is Allocate where a host allows its sources no more than its
-// cap together: hosts says which host each source is of, and caps what each
-// host allows. A host at its cap has a price of its own, above the common one.
-func (o Objective) AllocatePolite(rates, weights []float64, hosts []int, caps []float64, budget float64) []float64 {
-	own := make([]float64, len(caps))
-	for h := range caps {
-		_, own[h] = clearing(1, exactly, caps[h], func(price float64) float64 {
-			sum := 0.0
-			for i, rate := range rates {
-				if hosts[i] == h {
-					sum += o.At(rate, weights[i], price)
-				}
-			}
-			return sum
-		})
-	}
-	return allocate(len(rates), budget, func(i int, price float64) float64 {
-		return o.At(rates[i], weights[i], max(price, own[hosts[i]]))
-	})
-}
-
-// allocate returns the n frequencies at the price at which they add up to the
-// budget. A source that is all but given up may want nothing at that price and
-// much at the next smaller number; then it gets what is over.
-func allocate(n int, budget float64, at func(i int, price float64) float64) []float64 {
-	low, high := clearing(1, exactly, budget, func(price float64) float64 {
-		sum := 0.0
-		for i := range n {
-			sum += at(i, price)
-		}
-		return sum
-	})
-	frequencies, more := make([]float64, n), make([]float64, n)
-	sum, extra := 0.0, 0.0
-	for i := range n {
-		frequencies[i] = at(i, high)
-		more[i] = at(i, low) - frequencies[i]
-		sum += frequencies[i]
-		extra += more[i]
-	}
-	if extra > 0 {
-		part := max(0, min((budget-sum)/extra, 1))
-		for i := range n {
-			frequencies[i] += part * more[i]
-		}
-	}
-	return frequencies
-}
-
 // clearing returns the prices between which demand, which falls with the price,
 // passes the budget: at low it is no less and at high no more, and both are one
 // where it comes within a relative error of it.
@@ -208,27 +119,3 @@ func clearing(guess, within, budget float64, demand func(price float64) float64)
 	}
 	return math.Exp(lo), math.Exp(hi)
 }
-
-// ExpectedFreshness returns the share of time in which a source that changes
-// at random at a rate is up to date when it is polled evenly at a frequency;
-// it is the share of its changes that are captured, too.
-func ExpectedFreshness(rate, frequency float64) float64 {
-	switch {
-	case rate <= 0:
-		return 1
-	case frequency <= 0:
-		return 0
-	}
-	return -math.Expm1(-rate/frequency) * frequency / rate
-}
-
-// Found returns the chance that a poll finds a change, when so many are expected
-// since the last: what WIC ranks by, and the share of the changes that is
-// captured, times their number.
-func Found(expected float64) float64 { return -math.Expm1(-expected) }
-
-// Index returns what a poll is worth over the best later one, when so many
-// changes are expected since the last: Found less what waiting would add to it.
-// Where polls have a price, a source is due when its Index, times its weight,
-// comes to it (Olston and Pandey; Whittle).
-func Index(expected float64) float64 { return Found(expected) - expected*math.Exp(-expected) }

@@ -254,7 +254,7 @@ func TestEveryChangingPageIsDownloadedInTheEnd(t *testing.T) {
 func TestRoundRobinShareBoundsTheWait(t *testing.T) {
 	c := vShaped(12, 40, 13)
 	const downloads = 100
-	within := int(math.Ceil(policy.RoundCycles(float64(len(c.ids)), downloads, 0.3)))
+	within := int(math.Ceil(float64(len(c.ids)) / (0.3 * downloads)))
 	c.run(t, sampling(policy.SampleGreedy, downloads, func(c *policy.SamplingConfig) { c.RoundRobin, c.Samples = 0.3, 2 }), downloads, within)
 	for page, n := range c.visits {
 		if n == 0 {

@@ -95,7 +95,9 @@ func TestSharesAreUsedAndWithinBounds(t *testing.T) {
 
 func TestThresholdWhenThereIsEnoughForAll(t *testing.T) {
 	sites := []policy.Site{{Size: 20, Sampled: 10}, {Size: 20, Sampled: 10, Changed: 1}, {Size: 20}}
-	interval := func(s policy.Site) policy.Interval { return policy.WilsonInterval(s.Changed, s.Sampled, 0.9) }
+	interval := func(s policy.Site) policy.Interval {
+		return policy.FiniteWilsonInterval(s.Changed, s.Sampled, vast, 0.9)
+	}
 	verdicts := policy.Judge(sites, policy.Threshold(sites, 40), interval)
 	if verdicts[0] != policy.Download || verdicts[1] != policy.Download {
 		t.Errorf("verdicts %v, want to download all that was sampled", verdicts)

@@ -1,10 +1,10 @@
 package rival
 
 import (
-	"math"
 	"time"
 
 	"freshet"
+	"freshet/estimate"
 	"freshet/turn"
 )
 
@@ -150,7 +150,7 @@ func (y *Yardstick) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome)
 	}
 	rate, found := p.rate(y.general()), 0.0
 	if o.Result == freshet.Changed { // at least one: how many are to be expected then?
-		found = rate * mass / -math.Expm1(-rate*mass)
+		found = estimate.IfAny(rate * mass)
 	}
 	p.changes += found
 	p.watched += mass
