@@ -2,18 +2,20 @@ package freshet
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// A Life says how long a change of a source can still be captured. Time is
-// counted in instants: how long one is, is the policy's affair.
+// A Life says how long a change of a source can still be captured.
 //
 // The zero Life is overwrite: each change replaces the one before, as on a page
 // that shows only its present state.
 type Life struct {
 	Kind LifeKind
-	N    int // instants of a LifeWindow, changes of a LifeLast; otherwise 0
+	For  time.Duration // of a LifeWindow
+	N    int           // changes of a LifeLast
 }
 
 // A LifeKind is a kind of Life.
@@ -23,15 +25,20 @@ type LifeKind uint8
 const (
 	LifeOverwrite LifeKind = iota // until the next change
 	LifeAppend                    // for ever, as in a log
-	LifeWindow                    // for N instants after its own
+	LifeWindow                    // for some time after the change
 	LifeLast                      // until N more changes have come, as in a list of the latest N
 )
 
-// ParseLife reads a life: "overwrite", "append", "window:W" or "last:Z".
-func ParseLife(s string) (Life, error) {
+// ParseLife reads a life: "overwrite", "append", "window:10m" or "last:5". A
+// window without a unit counts seconds.
+func ParseLife(s string) (Life, error) { return ParseLifeIn(time.Second, s) }
+
+// ParseLifeIn is ParseLife, except that a window without a unit counts in the
+// one given.
+func ParseLifeIn(unit time.Duration, s string) (Life, error) {
 	kind, arg, has := strings.Cut(s, ":")
 	bad := func(why string) (Life, error) {
-		return Life{}, &InvalidError{Field: "life", Reason: fmt.Sprintf("%q %s; there are overwrite, append, window:W and last:Z", s, why)}
+		return Life{}, &InvalidError{Field: "life", Reason: fmt.Sprintf("%q %s; there are overwrite, append, window:10m and last:5", s, why)}
 	}
 	switch {
 	case kind == "overwrite" && !has:
@@ -39,11 +46,11 @@ func ParseLife(s string) (Life, error) {
 	case kind == "append" && !has:
 		return Life{Kind: LifeAppend}, nil
 	case kind == "window" && has:
-		n, err := strconv.Atoi(arg)
-		if err != nil || n < 0 || n > 1<<20 {
-			return bad("needs a whole number of instants from 0 to 1048576")
+		d, ok := parseWidth(unit, arg, true)
+		if !ok {
+			return bad("needs a length of time such as 30s, 10m or 1d")
 		}
-		return Life{Kind: LifeWindow, N: n}, nil
+		return Life{Kind: LifeWindow, For: d}, nil
 	case kind == "last" && has:
 		n, err := strconv.Atoi(arg)
 		if err != nil || n < 1 || n > 1<<10 {
@@ -54,29 +61,36 @@ func ParseLife(s string) (Life, error) {
 	return bad("is no life")
 }
 
+// mostUnits bounds a length of time that is written as a number of units.
+const mostUnits = 1 << 20
+
+// parseWidth reads a length of time. A bare number counts in units; whole says
+// that it must be a whole one.
+func parseWidth(unit time.Duration, s string, whole bool) (time.Duration, bool) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil {
+		d, err := ParseDuration(s)
+		return d, err == nil
+	}
+	if !(x >= 0) || x > mostUnits || whole && x != math.Trunc(x) || x*float64(unit) >= math.MaxInt64 {
+		return 0, false
+	}
+	d := time.Duration(math.Round(x * float64(unit)))
+	if d == 0 && x > 0 {
+		d = 1 // a width that is there does not vanish
+	}
+	return d, true
+}
+
 // String returns the life as ParseLife reads it.
 func (l Life) String() string {
 	switch l.Kind {
 	case LifeAppend:
 		return "append"
 	case LifeWindow:
-		return "window:" + strconv.Itoa(l.N)
+		return "window:" + FormatDuration(l.For)
 	case LifeLast:
 		return "last:" + strconv.Itoa(l.N)
 	}
 	return "overwrite"
-}
-
-// Lasts reports whether a change can still be captured age instants after its
-// own, when after more changes have come since.
-func (l Life) Lasts(age, after int) bool {
-	switch l.Kind {
-	case LifeAppend:
-		return true
-	case LifeWindow:
-		return age <= l.N
-	case LifeLast:
-		return after < l.N
-	}
-	return after < 1
 }

@@ -2,38 +2,24 @@ package freshet_test
 
 import (
 	"errors"
-	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"freshet"
 )
 
-func TestLife(t *testing.T) {
-	tests := []struct {
-		life       string
-		age, after int
-		want       bool
-	}{
-		{"overwrite", 9, 0, true}, {"overwrite", 0, 1, false},
-		{"append", 1000, 1000, true},
-		{"window:3", 3, 9, true}, {"window:3", 4, 0, false}, {"window:0", 0, 0, true}, {"window:0", 1, 0, false},
-		{"last:2", 99, 1, true}, {"last:2", 0, 2, false},
-	}
-	for _, tt := range tests {
-		l, err := freshet.ParseLife(tt.life)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := l.Lasts(tt.age, tt.after); got != tt.want {
-			t.Errorf("%s: a change %d instants old with %d after it lasts: %v, want %v", tt.life, tt.age, tt.after, got, tt.want)
-		}
-		if l.String() != tt.life {
-			t.Errorf("%s is written %s", tt.life, l)
+func TestParseLife(t *testing.T) {
+	for text, want := range map[string]freshet.Life{
+		"overwrite": {}, "append": {Kind: freshet.LifeAppend}, "last:2": {Kind: freshet.LifeLast, N: 2},
+		"window:10m": {Kind: freshet.LifeWindow, For: 10 * time.Minute}, "window:0s": {Kind: freshet.LifeWindow}, "window:1w": {Kind: freshet.LifeWindow, For: 7 * day},
+	} {
+		if l, err := freshet.ParseLife(text); err != nil || l != want {
+			t.Errorf("%s is read as %+v (%v), want %+v", text, l, err, want)
 		}
 	}
-	for _, bad := range []string{"", "apend", "window", "window:-1", "window:x", "last:0", "last", "append:1", "overwrite:2"} {
+	for _, bad := range []string{"", "apend", "window", "window:-1", "window:-1s", "window:x", "window:1.5", "window:1048577", "window:NaN", "last:0", "last:1m", "last", "append:1", "overwrite:2"} {
 		_, err := freshet.ParseLife(bad)
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "life" {
 			t.Errorf("%q gives %v, want an error that names the life", bad, err)
@@ -41,29 +27,28 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// Every urgency is 1 at once and never grows, and is written as it is read.
-func TestUrgency(t *testing.T) {
-	for _, text := range []string{
-		"uniform", "exp:0", "exp:0.9", "exp:1", "window:0", "window:7", "poly:0.5", "poly:2",
-		"polyexp:0,0.3", "polyexp:2,1", "chordal:5", "chordal:0.5", "table:1,0.5,0.5,0",
+func TestParseUrgency(t *testing.T) {
+	for text, want := range map[string]freshet.Urgency{
+		"uniform":            {},
+		"exp:0.9/1m":         {Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute},
+		"exp:0.9/m":          {Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute},
+		"half-life:1h":       {Kind: freshet.UrgencyExp, A: 0.5, Per: time.Hour},
+		"window:10m":         {Kind: freshet.UrgencyWindow, Width: 10 * time.Minute},
+		"poly:2/1d":          {Kind: freshet.UrgencyPoly, A: 2, Per: day},
+		"polyexp:2,0.5/30s":  {Kind: freshet.UrgencyPolyexp, K: 2, A: 0.5, Per: 30 * time.Second},
+		"chordal:90s":        {Kind: freshet.UrgencyChordal, Width: 90 * time.Second},
+		"table:1, 0.5/1w":    {Kind: freshet.UrgencyTable, Table: []float64{1, 0.5}, Per: 7 * day},
+		"table:1,0.5 / hour": {Kind: freshet.UrgencyTable, Table: []float64{1, 0.5}, Per: time.Hour},
 	} {
-		u, err := freshet.ParseUrgency(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if u.String() != text {
-			t.Errorf("%s is written %s", text, u)
-		}
-		if got := u.At(0); got != 1 {
-			t.Errorf("%s is worth %g at once, want 1", text, got)
-		}
-		for d := 1; d < 50; d++ {
-			if u.At(d) > u.At(d-1)+1e-12 || u.At(d) < 0 || math.IsNaN(u.At(d)) {
-				t.Errorf("%s goes from %g to %g after %d instants", text, u.At(d-1), u.At(d), d)
-			}
+		if u, err := freshet.ParseUrgency(text); err != nil || !u.Equal(want) {
+			t.Errorf("%s is read as %+v (%v), want %+v", text, u, err, want)
 		}
 	}
-	for _, bad := range []string{"", "exp", "exp:1.1", "exp:-1", "exp:NaN", "window:1.5", "poly:-1", "polyexp:1", "polyexp:1.5,1", "chordal:0", "table:", "table:0.5", "table:1,2", "table:1,-1", "uniform:1", "linear:2"} {
+	for _, bad := range []string{
+		"", "exp", "exp:1.1", "exp:-1", "exp:NaN", "exp:0.9/0s", "exp:0.9/", "exp:0.9/x", "exp:0.9/1m/1m", "exp:0.9,0.8/1m", "half-life", "half-life:0s", "half-life:-1h",
+		"window:1.5", "window:-1", "window:-1m", "window:1m/1s", "window:Inf", "poly:-1", "polyexp:1", "polyexp:1.5,1", "polyexp:1/1m",
+		"chordal:0", "chordal:0s", "table:", "table:/1m", "table:0.5", "table:1,2", "table:1,-1", "uniform:1", "uniform/1m", "linear:2",
+	} {
 		_, err := freshet.ParseUrgency(bad)
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != "urgency" {
 			t.Errorf("%q gives %v, want an error that names the urgency", bad, err)
@@ -71,9 +56,42 @@ func TestUrgency(t *testing.T) {
 	}
 }
 
+// What was written before time had a unit means seconds, and is shown with them.
+func TestOldSpelling(t *testing.T) {
+	for old, want := range map[string]string{
+		"uniform": "uniform", "exp:0": "exp:0/1s", "exp:0.9": "exp:0.9/1s", "exp:1": "exp:1/1s", "window:0": "window:0s", "window:7": "window:7s", "window:3600": "window:1h",
+		"poly:0.5": "poly:0.5/1s", "polyexp:2,1": "polyexp:2,1/1s", "chordal:5": "chordal:5s", "chordal:0.5": "chordal:500ms", "chordal:1e-12": "chordal:1ns",
+		"chordal:1e+06": "chordal:277h46m40s", "table:1,0.5,0.5,0": "table:1,0.5,0.5,0/1s",
+	} {
+		if u, err := freshet.ParseUrgency(old); err != nil || u.String() != want {
+			t.Errorf("the urgency %s is shown as %s (%v), want %s", old, u, err, want)
+		}
+	}
+	for old, want := range map[string]string{"overwrite": "overwrite", "append": "append", "window:3": "window:3s", "window:0": "window:0s", "last:2": "last:2"} {
+		if l, err := freshet.ParseLife(old); err != nil || l.String() != want {
+			t.Errorf("the life %s is shown as %s (%v), want %s", old, l, err, want)
+		}
+	}
+	if u := (freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}); u.String() != "exp:0.9/1s" {
+		t.Errorf("an urgency without a unit is shown as %s, want a second", u)
+	}
+	if u, err := freshet.ParseUrgencyIn(time.Minute, "exp:0.9"); err != nil || u.String() != "exp:0.9/1m" {
+		t.Errorf("where time counts in minutes, exp:0.9 is %s (%v)", u, err)
+	}
+	if u, err := freshet.ParseUrgencyIn(time.Minute, "exp:0.9/1h"); err != nil || u.String() != "exp:0.9/1h" {
+		t.Errorf("where time counts in minutes, exp:0.9/1h is %s (%v)", u, err)
+	}
+	if l, err := freshet.ParseLifeIn(5*time.Minute, "window:3"); err != nil || l.String() != "window:15m" {
+		t.Errorf("where time counts in five minutes, window:3 is %s (%v)", l, err)
+	}
+	if l, err := freshet.ParseLifeIn(7*day, "window:1048576"); err == nil {
+		t.Errorf("a window that no duration can hold is read as %s", l)
+	}
+}
+
 func TestUrgencyReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		u := freshet.Urgency{Kind: freshet.UrgencyTable, Table: []float64{1}}
+		u := freshet.Urgency{Kind: freshet.UrgencyTable, Table: []float64{1}, Per: time.Duration(rapid.Int64Range(1, int64(30*day)).Draw(t, "unit"))}
 		for range rapid.IntRange(0, 9).Draw(t, "more") {
 			u.Table = append(u.Table, u.Table[len(u.Table)-1]*rapid.Float64Range(0, 1).Draw(t, "factor"))
 		}
@@ -85,12 +103,16 @@ func TestUrgencyReadsBack(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add("polyexp:2,0.5")
-	f.Add("last:9")
+	for _, text := range []string{"polyexp:2,0.5", "last:9", "half-life:1h", "window:1w2d", "table:1,0.5/d", "chordal:0.5"} {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if u, err := freshet.ParseUrgency(s); err == nil {
 			if again, err := freshet.ParseUrgency(u.String()); err != nil || !again.Equal(u) {
 				t.Errorf("%q is %s, which reads as %s, %v", s, u, again, err)
+			}
+			for _, instant := range []time.Duration{time.Millisecond, time.Second, 7 * time.Minute, day} {
+				decays(t, u, u.In(instant))
 			}
 		}
 		if l, err := freshet.ParseLife(s); err == nil {

@@ -14,8 +14,8 @@ type Source struct {
 	Tags      []string         `json:"tags" nullable:"false"`
 	Select    Select           `json:"select"`
 	Weight    float64          `json:"weight" doc:"Importance next to other sources"`
-	Life      string           `json:"life" doc:"How long a change can be captured: overwrite, append, window:W or last:Z"`
-	Urgency   string           `json:"urgency" doc:"How its worth falls with the delay: uniform, exp:R, window:W and others"`
+	Life      string           `json:"life" doc:"How long a change can be captured: overwrite, append, window:10m or last:5"`
+	Urgency   string           `json:"urgency" doc:"How its worth falls with the delay: uniform, exp:0.9/1m, window:10m and others"`
 	Cost      float64          `json:"cost" doc:"Of a poll, next to other sources"`
 	Paused    bool             `json:"paused"`
 	MinGap    Duration         `json:"min_gap,omitzero"`
@@ -71,8 +71,8 @@ type NewSource struct {
 	Tags    []string         `json:"tags,omitempty"`
 	Select  Select           `json:"select,omitzero"`
 	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"0 means 1"`
-	Life    string           `json:"life,omitempty" doc:"How long a change can be captured: overwrite (the default), append, window:W or last:Z"`
-	Urgency string           `json:"urgency,omitempty" doc:"How its worth falls with the delay: uniform (the default), exp:R, window:W, poly:A, polyexp:K,L, chordal:W or table:1,..."`
+	Life    string           `json:"life,omitempty" doc:"How long a change can be captured: overwrite (the default), append, window:10m or last:5"`
+	Urgency string           `json:"urgency,omitempty" doc:"How its worth falls with the delay: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; without a unit, time counts in seconds"`
 	Cost    float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Of a poll, next to other sources; 0 means 1"`
 	Paused  bool             `json:"paused,omitempty"`
 	MinGap  Duration         `json:"min_gap,omitzero" doc:"Never poll sooner than this after the last poll"`

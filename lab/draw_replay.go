@@ -42,7 +42,7 @@ func (c *CaptureCurve) Look(page, instant int, changed bool) {
 	}
 	c.next[page] = to
 	for after := range to - from {
-		if !c.Source(page).Life.Lasts(instant-int(changes[to-1-after]), after) {
+		if !c.Source(page).Life.In(c.Grid.Instant).Lasts(instant-int(changes[to-1-after]), after) {
 			return
 		}
 		c.found[(instant-1)/c.width]++

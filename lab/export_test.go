@@ -1,8 +1,5 @@
 package lab
 
-// ScaledUrgency is for tests of what it does in instants of any length.
-var ScaledUrgency = scaledUrgency
-
 // BoundAt returns the bound that the given prices prove: prices[j-1] is that of
 // instant j. Any prices prove one.
 func BoundAt(prices []float64, budget float64, pages []Gains) float64 {

@@ -99,8 +99,8 @@ func newBoard(g *Grid, k Stakes) *board {
 	known := map[string]curve{}
 	for i := range b.stakes {
 		s := &b.stakes[i]
-		if s.life == (freshet.Life{Kind: freshet.LifeLast, N: 1}) {
-			s.life = freshet.Life{} // the same by another name
+		if s.life == (freshet.Span{Kind: freshet.LifeLast, N: 1}) {
+			s.life = freshet.Span{} // the same by another name
 		}
 		name := s.urgency.String()
 		if known[name] == nil {
@@ -111,10 +111,10 @@ func newBoard(g *Grid, k Stakes) *board {
 	return b
 }
 
-func tabulate(u freshet.Urgency, instants int) curve {
+func tabulate(u freshet.Decay, instants int) curve {
 	var c curve
 	for t := 0; t < max(1, instants); t++ {
-		worth := u.At(t)
+		worth := u.At(float64(t))
 		if worth <= 0 {
 			break
 		}
@@ -145,7 +145,7 @@ func (b *board) every(is func(*stake, curve) bool) bool {
 // alone.
 func (b *board) immediate() bool {
 	return b.every(func(s *stake, c curve) bool {
-		return len(c) == 1 || s.life == freshet.Life{Kind: freshet.LifeWindow}
+		return len(c) == 1 || s.life == freshet.Span{Kind: freshet.LifeWindow}
 	})
 }
 

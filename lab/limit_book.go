@@ -73,7 +73,7 @@ func (b *LimitBook) Limit(g *Grid, budget float64, k Stakes) (Limit, error) {
 	if k.Adjust != nil {
 		return g.Limit(budget, k)
 	}
-	key := g.fingerprint() + " " + strconv.FormatFloat(budget, 'g', -1, 64) + " " + k.Life.String() + " " + k.Urgency.String()
+	key := g.fingerprint() + " " + strconv.FormatFloat(budget, 'g', -1, 64) + " " + k.Life.In(g.Instant).String() + " " + k.Urgency.In(g.Instant).String()
 	b.mutex.Lock()
 	known, ok := b.known[key]
 	b.mutex.Unlock()

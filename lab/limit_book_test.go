@@ -23,7 +23,7 @@ func TestLimitBook(t *testing.T) {
 		lab.NewGrid(start, time.Minute, 9, [][]int{{1, 2, 3, 4}, {2}, {2, 9}}),
 		lab.NewGrid(start, time.Minute, 9, [][]int{{1, 2, 3}, {2, 2}, {3, 9}}),
 	}
-	stakes := []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}}, {Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5}}}
+	stakes := []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}}, {Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: time.Minute}}}
 	book, err := lab.OpenLimitBook(path)
 	if err != nil {
 		t.Fatal(err)

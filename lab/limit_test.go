@@ -20,10 +20,10 @@ var (
 func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Stakes {
 	var k lab.Stakes
 	var err error
-	if k.Life, err = freshet.ParseLife(life); err != nil {
+	if k.Life, err = freshet.ParseLifeIn(time.Minute, life); err != nil {
 		t.Fatal(err)
 	}
-	if k.Urgency, err = freshet.ParseUrgency(urgency); err != nil {
+	if k.Urgency, err = freshet.ParseUrgencyIn(time.Minute, urgency); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -33,7 +33,7 @@ func parsed(t interface{ Fatal(...any) }, life, urgency string) lab.Stakes {
 func ExampleGrid_Limit() {
 	grid := lab.NewGrid(start, time.Minute, 4, [][]int{{1, 2, 3}, {1, 2, 3}})
 	for _, urgency := range []string{"uniform", "window:0"} {
-		u, err := freshet.ParseUrgency(urgency)
+		u, err := freshet.ParseUrgencyIn(time.Minute, urgency)
 		if err != nil {
 			fmt.Println(err)
 			return

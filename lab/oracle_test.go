@@ -161,7 +161,7 @@ func TestOracleTraceEvaluation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			u, err := freshet.ParseUrgency("exp:" + rate)
+			u, err := freshet.ParseUrgency("exp:" + rate + "/1s")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,10 +258,10 @@ func stakesOf(t *testing.T, life, urgency string) lab.Stakes {
 	var k lab.Stakes
 	words := strings.NewReplacer("(", ":", ")", "", "time_window", "window", "change_window", "last", "exponential", "exp", "sliding", "window")
 	var err error
-	if k.Life, err = freshet.ParseLife(words.Replace(life)); err != nil {
+	if k.Life, err = freshet.ParseLifeIn(time.Minute, words.Replace(life)); err != nil {
 		t.Fatal(err)
 	}
-	if k.Urgency, err = freshet.ParseUrgency(words.Replace(urgency)); err != nil {
+	if k.Urgency, err = freshet.ParseUrgencyIn(time.Minute, words.Replace(urgency)); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -302,15 +302,16 @@ func TestOracleClairvoyant(t *testing.T) {
 
 // phi returns the gains of a page by the definition.
 func phi(pi []float64, w float64, k lab.Stakes) lab.Gains {
+	span, urgency := k.Life.In(time.Minute), k.Urgency.In(time.Minute)
 	return func(at, j int) float64 {
 		life := 1.0
-		switch k.Life.Kind {
+		switch span.Kind {
 		case freshet.LifeWindow:
-			if j-at > k.Life.N {
+			if j-at > span.N {
 				life = 0
 			}
 		case freshet.LifeOverwrite, freshet.LifeLast:
-			few := make([]float64, max(1, k.Life.N)) // chance of 0, 1 ... changes since
+			few := make([]float64, max(1, span.N)) // chance of 0, 1 ... changes since
 			few[0] = 1
 			for q := at + 1; q <= j; q++ {
 				for n := len(few) - 1; n >= 0; n-- {
@@ -325,7 +326,7 @@ func phi(pi []float64, w float64, k lab.Stakes) lab.Gains {
 				life += p
 			}
 		}
-		return w * pi[at-1] * k.Urgency.At(j-at) * life
+		return w * pi[at-1] * urgency.At(float64(j-at)) * life
 	}
 }
 

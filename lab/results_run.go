@@ -37,9 +37,10 @@ var Shares = [...]float64{0.3, 0.6, 0.9}
 // reruns is how many more times a policy is run where chance has a part.
 const reruns = 4
 
-// decayed are the stakes of the third part.
-func decayed() Stakes {
-	return Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}}
+// decayed are the stakes of the third part: changes lose a tenth of their worth
+// every instant.
+func decayed(g *Grid) Stakes {
+	return Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: g.Instant}}
 }
 
 // Run replays everything. It uses all processors.
@@ -199,7 +200,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if err := add(&r.Shares, budget, share, Stakes{}, c.Contenders); err != nil {
 			return nil, err
 		}
-		if err := add(&r.Decayed, budget, share, decayed(), c.Contenders); err != nil {
+		if err := add(&r.Decayed, budget, share, decayed(g), c.Contenders); err != nil {
 			return nil, err
 		}
 		pair()
@@ -215,7 +216,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(), slices.Concat(c.Contenders, r.Dated)); err != nil {
+		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Dated)); err != nil {
 			return nil, err
 		}
 		pair()

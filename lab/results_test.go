@@ -87,7 +87,7 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	urgency, err := freshet.ParseUrgency("exp:0.9")
+	urgency, err := freshet.ParseUrgency("exp:0.9/1h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestWhoDoesNotMindTheStakes(t *testing.T) {
 			continue
 		}
 		var looks [2][]look
-		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5}}} {
+		for i, k := range []lab.Stakes{{}, {Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: .5, Per: g.Instant}}} {
 			p, err := rival.New(name, policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Scale: true})
 			if err != nil {
 				t.Fatal(err)

@@ -98,7 +98,7 @@ func (s *Scorer) capture(k *stake, from, to int, moment float64) {
 			return // those before it are older still
 		}
 		s.score.Captured++
-		s.score.Utility += k.weight * k.urgency.At(delay)
+		s.score.Utility += k.weight * k.urgency.At(float64(delay))
 		for len(s.score.Delays) <= delay {
 			s.score.Delays = append(s.score.Delays, 0)
 		}

@@ -18,7 +18,7 @@ type truth struct {
 	delays                            []int
 }
 
-func truthOf(g *lab.Grid, polls map[int][]int, life freshet.Life, urgency freshet.Urgency) (s truth) {
+func truthOf(g *lab.Grid, polls map[int][]int, life freshet.Span, urgency freshet.Decay) (s truth) {
 	const fine = 64 // moments an instant
 	for page := range g.Pages() {
 		changes := g.Of(page)
@@ -41,7 +41,7 @@ func truthOf(g *lab.Grid, polls map[int][]int, life freshet.Life, urgency freshe
 			}
 			if delay := at[i] - int(k); life.Lasts(delay, after) {
 				s.captured++
-				s.utility += urgency.At(delay)
+				s.utility += urgency.At(float64(delay))
 				s.delays = append(s.delays, delay)
 				if delay == 0 {
 					s.zero++
@@ -91,7 +91,7 @@ func TestScoresAgreeWithTheTruth(t *testing.T) {
 		g := randomGrid(t)
 		k := parsed(t, rapid.SampledFrom(lives).Draw(t, "life"), rapid.SampledFrom(urgencies).Draw(t, "urgency"))
 		polls := randomPolls(t, g)
-		want := truthOf(g, polls, k.Life, k.Urgency)
+		want := truthOf(g, polls, k.Life.In(g.Instant), k.Urgency.In(g.Instant))
 		var got [2]lab.Score
 		for i, age := range []lab.Age{lab.AgeFirst, lab.AgeLast} {
 			script := &script{grid: g, polls: map[int][]int{}}

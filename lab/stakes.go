@@ -26,10 +26,10 @@ func (k Stakes) source(g *Grid, page int) freshet.Source {
 	return adjusted
 }
 
-// A stake is what captures of one page are worth.
+// A stake is what captures of one page are worth, in instants of the grid.
 type stake struct {
-	life    freshet.Life
-	urgency freshet.Urgency
+	life    freshet.Span
+	urgency freshet.Decay
 	weight  float64
 }
 
@@ -39,12 +39,12 @@ type ledger []stake
 // ledger writes down what the captures of each page are worth.
 func (k Stakes) ledger(g *Grid) ledger {
 	if k.Adjust == nil {
-		return ledger{{life: k.Life, urgency: k.Urgency, weight: 1}}
+		return ledger{{life: k.Life.In(g.Instant), urgency: k.Urgency.In(g.Instant), weight: 1}}
 	}
 	l := make(ledger, len(g.pages))
 	for page := range l {
 		s := k.source(g, page)
-		l[page] = stake{life: s.Life, urgency: s.Urgency, weight: s.Importance()}
+		l[page] = stake{life: s.Life.In(g.Instant), urgency: s.Urgency.In(g.Instant), weight: s.Importance()}
 	}
 	return l
 }

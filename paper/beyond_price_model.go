@@ -12,6 +12,9 @@ import (
 	"freshet/policy"
 )
 
+// modelInstant is the length of an instant in the models.
+const modelInstant = time.Minute
+
 // A knownModel is pages of which the chance of a change at every instant is
 // known, to those who poll and to those who judge.
 type knownModel struct {
@@ -39,7 +42,7 @@ func (knownChances) Observe(freshet.Slot, freshet.Outcome) {}
 
 // span returns the instants in (from, to], of those that there are.
 func (k knownChances) span(from, to time.Time) (first, last int) {
-	at := func(t time.Time) int { return max(0, min(int(t.Sub(beyondStart)/time.Minute), len(k.chance[0]))) }
+	at := func(t time.Time) int { return max(0, min(int(t.Sub(beyondStart)/modelInstant), len(k.chance[0]))) }
 	return at(from), at(to)
 }
 
@@ -66,7 +69,7 @@ func (k knownChances) Chances(dst []float64, from, to time.Time) {
 
 // expected returns the utility that the polls of a policy are expected to have.
 func (m knownModel) expected(ctx context.Context, make policyMaker, name string) (utility float64, err error) {
-	p, err := make(name, policy.Setting{Start: beyondStart, Instant: time.Minute, Polls: float64(m.polls), Estimator: knownChances{chance: m.chance}})
+	p, err := make(name, policy.Setting{Start: beyondStart, Instant: modelInstant, Polls: float64(m.polls), Estimator: knownChances{chance: m.chance}})
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +77,7 @@ func (m knownModel) expected(ctx context.Context, make policyMaker, name string)
 	for i := range m.chance {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprintf("%04d", i)), Life: m.life, Urgency: m.urgency, Weight: m.weights[i]}
 		p.Put(beyondStart, freshet.Slot(i), s, time.Time{})
-		gains.Put(freshet.Slot(i), m.life, m.urgency)
+		gains.Put(freshet.Slot(i), m.life.In(modelInstant), m.urgency.In(modelInstant))
 	}
 	now := beyondStart
 	var polled []freshet.Slot
@@ -85,7 +88,7 @@ func (m knownModel) expected(ctx context.Context, make policyMaker, name string)
 			return 0, err
 		}
 		before := now
-		now = now.Add(time.Minute)
+		now = now.Add(modelInstant)
 		chances.Chances(dst, before, now)
 		gains.Step(dst)
 		polled = polled[:0]
@@ -108,9 +111,9 @@ func newFloats(n int) []float64 { return make([]float64, n) }
 // to surpass.
 func (m knownModel) bound() (float64, error) {
 	instants := len(m.chance[0])
-	worth := newFloats(instants)
+	worth, decay := newFloats(instants), m.urgency.In(modelInstant)
 	for t := range worth {
-		worth[t] = m.urgency.At(t)
+		worth[t] = decay.At(float64(t))
 	}
 	pages := make([]lab.Gains, len(m.chance))
 	for i, chance := range m.chance {

@@ -21,11 +21,11 @@ func wicUrgencies(_ context.Context, s Setting) (Figure, error) {
 	}
 	worth := make([][]float64, len(wicRates)) // by r and delay
 	for i, r := range wicRates {
-		u := freshet.Urgency{Kind: freshet.UrgencyExp, A: r}
+		u := freshet.Decay{Kind: freshet.UrgencyExp, A: r}
 		line := plot.Line{Name: fmt.Sprintf("r = %v", r)}
 		for t := range longest + 1 {
-			worth[i] = append(worth[i], u.At(t))
-			line.Points = append(line.Points, [2]float64{float64(t), u.At(t)})
+			worth[i] = append(worth[i], u.At(float64(t)))
+			line.Points = append(line.Points, [2]float64{float64(t), u.At(float64(t))})
 		}
 		c.Lines = append(c.Lines, line)
 	}

@@ -93,12 +93,13 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 		a.gaps, a.wait = append(a.gaps, 0), append(a.wait, 0)
 		a.failed = append(a.failed, 0)
 	}
-	key := PairOf(s.Life, s.Urgency)
+	life, urgency := s.Life.In(a.every), s.Urgency.In(a.every)
+	key := PairOf(life, urgency)
 	kind, ok := a.kinds[key]
 	if !ok {
 		kind = int32(len(a.values))
 		a.kinds[key] = kind
-		a.values = append(a.values, NewValue(ValueConfig{Life: s.Life, Urgency: s.Urgency}))
+		a.values = append(a.values, NewValue(ValueConfig{Life: life, Urgency: urgency}))
 	}
 	a.kind[slot] = kind
 	a.rank.Put(slot, s)

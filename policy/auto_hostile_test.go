@@ -33,11 +33,11 @@ func TestAutoSharesTheBudget(t *testing.T) {
 			}
 		}, 10, 3, freshet.Source{}},
 		{"never differs, where worth decays", func(_ freshet.Poll, o *freshet.Outcome) { o.Result = freshet.Unchanged }, 10, 1,
-			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}}},
+			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}}},
 		{"always fails, where worth decays", func(_ freshet.Poll, o *freshet.Outcome) { o.Result, o.Failure = freshet.Failed, "timeout" }, 10, 3,
-			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}}},
+			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}}},
 		{"differs at every poll, where worth decays", func(_ freshet.Poll, o *freshet.Outcome) { o.Result = freshet.Changed }, 10, 20,
-			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}}},
+			freshet.Source{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.what, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestAutoWithExtremeWeights(t *testing.T) {
 		{"a cost of a million", freshet.Source{Cost: 1e6}},
 		{"a cost of a millionth", freshet.Source{Cost: 1e-6}},
 	} {
-		for _, urgency := range []freshet.Urgency{{}, {Kind: freshet.UrgencyExp, A: 0.9}} {
+		for _, urgency := range []freshet.Urgency{{}, {Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute}} {
 			t.Run(tt.what+", "+urgency.String(), func(t *testing.T) {
 				const pages, budget, ticks = 12, 1.0, 3000
 				r := newAutoRun(time.Minute, ticks, budget)
@@ -205,11 +205,11 @@ func TestAutoMixesLivesAndUrgencies(t *testing.T) {
 	r := newAutoRun(time.Minute, ticks, budget)
 	for _, l := range lives {
 		for _, u := range urgencies {
-			life, err := freshet.ParseLife(l)
+			life, err := freshet.ParseLifeIn(time.Minute, l)
 			if err != nil {
 				t.Fatal(err)
 			}
-			urgency, err := freshet.ParseUrgency(u)
+			urgency, err := freshet.ParseUrgencyIn(time.Minute, u)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,16 +34,17 @@ const noGroup = -1
 
 // A Pair tells pairs of life and urgency apart.
 type Pair struct {
-	life  freshet.Life
+	life  freshet.Span
 	kind  freshet.UrgencyKind
 	a     float64
 	k     int
+	scale float64
 	table string
 }
 
 // PairOf returns the pair of a life and an urgency.
-func PairOf(life freshet.Life, u freshet.Urgency) Pair {
-	key := Pair{life: life, kind: u.Kind, a: u.A, k: u.K}
+func PairOf(life freshet.Span, u freshet.Decay) Pair {
+	key := Pair{life: life, kind: u.Kind, a: u.A, k: u.K, scale: u.Scale}
 	if u.Kind == freshet.UrgencyTable {
 		key.table = u.String()
 	}
@@ -84,7 +85,7 @@ const shortRun = 16
 // Put tells the life and urgency of the source in a slot, and reports whether
 // the slot begins anew, with nothing accrued. An edit that changes neither
 // leaves what has accrued.
-func (g *Gains) Put(slot freshet.Slot, life freshet.Life, urgency freshet.Urgency) (anew bool) {
+func (g *Gains) Put(slot freshet.Slot, life freshet.Span, urgency freshet.Decay) (anew bool) {
 	for int(slot) >= len(g.now) {
 		g.now, g.group, g.place = append(g.now, 0), append(g.group, noGroup), append(g.place, 0)
 	}
@@ -113,7 +114,7 @@ func (g *Gains) Remove(slot freshet.Slot) {
 }
 
 // groupOf returns the group of a kernel, which it makes if need be.
-func (g *Gains) groupOf(life freshet.Life, u freshet.Urgency) int32 {
+func (g *Gains) groupOf(life freshet.Span, u freshet.Decay) int32 {
 	key := PairOf(life, u)
 	at, ok := g.index[key]
 	if !ok {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 
 	"freshet"
@@ -30,7 +31,7 @@ type kernel struct {
 }
 
 // newKernel returns the kernel of a life and an urgency.
-func newKernel(life freshet.Life, u freshet.Urgency) kernel {
+func newKernel(life freshet.Span, u freshet.Decay) kernel {
 	k := kernel{read: []float64{1}}
 	switch life.Kind {
 	case freshet.LifeOverwrite:
@@ -38,7 +39,7 @@ func newKernel(life freshet.Life, u freshet.Urgency) kernel {
 	case freshet.LifeLast:
 		k.last = life.N
 	case freshet.LifeWindow:
-		k.keep = life.N + 1
+		k.bound(life.N + 1)
 	}
 	switch u.Kind {
 	case freshet.UrgencyUniform:
@@ -54,11 +55,11 @@ func newKernel(life freshet.Life, u freshet.Urgency) kernel {
 	case freshet.UrgencyChordal:
 		k.step = []float64{1, 1}
 		k.read = []float64{1, -1 / u.A}
-		k.bound(int(math.Ceil(u.A)))
+		k.keep = min(cmp.Or(k.keep, longestWindow), longestWindow, int(math.Ceil(u.A)))
 	case freshet.UrgencyPoly:
 		k.poly(u)
 	case freshet.UrgencyTable:
-		k.table = u.Table
+		k.table = tabulated(u, min(longestTable, int(math.Ceil(u.End()))))
 	}
 	if k.table != nil && k.keep > 0 && k.keep <= len(k.table) {
 		k.table, k.tail = k.table[:k.keep], nil
@@ -73,32 +74,46 @@ func newKernel(life freshet.Life, u freshet.Urgency) kernel {
 	return k
 }
 
+// longestWindow is for how many instants a change can count and then no more. A
+// window costs memory for each of them. Nobody polls so seldom that it matters
+// whether a longer one ends.
+const longestWindow = 1 << 20
+
+// longestTable bounds how many instants are summed one by one.
+const longestTable = 1 << 16
+
 // bound lets a change count for at most n instants.
 func (k *kernel) bound(n int) {
-	if k.keep == 0 || n < k.keep {
+	if n <= longestWindow && (k.keep == 0 || n < k.keep) {
 		k.keep = n
 	}
 }
 
-// poly sets the urgency (1+t)^-A.
-func (k *kernel) poly(u freshet.Urgency) {
+// tabulated returns the worth after 0, 1, 2 ... up to n-1 instants.
+func tabulated(u freshet.Decay, n int) []float64 {
+	table := make([]float64, n)
+	for t := range table {
+		table[t] = u.At(float64(t))
+	}
+	return table
+}
+
+// poly sets the urgency (1+t)^-A, with t in units.
+func (k *kernel) poly(u freshet.Decay) {
 	if u.A == 0 {
 		k.step = []float64{1}
 		return
 	}
 	ages := polyAges
 	switch {
-	case u.A >= steepPoly:
+	case u.A >= steepPoly && u.Units() >= 1:
 		ages = maxPolyTable
 	case k.keep > 0:
 		ages = k.keep
 	default:
-		k.tail = polyTail(u.A)
+		k.tail = polyTail(u.A, u.Units())
 	}
-	k.table = make([]float64, ages)
-	for t := range k.table {
-		k.table[t] = u.At(t)
-	}
+	k.table = tabulated(u, ages)
 }
 
 // erlang returns e^-a * e^(a*y) up to the k-th power of y.

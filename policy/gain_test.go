@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -59,7 +60,7 @@ func (c wicCase) read(t *testing.T, in, out any) {
 func oracleLife(t *testing.T, s string) freshet.Life {
 	t.Helper()
 	s = strings.NewReplacer("time_window(", "window:", "change_window(", "last:", ")", "").Replace(s)
-	l, err := freshet.ParseLife(s)
+	l, err := freshet.ParseLifeIn(time.Minute, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func oracleUrgency(t *testing.T, s string) freshet.Urgency {
 	t.Helper()
 	s = strings.NewReplacer("exponential(", "exp:", "sliding(", "window:", "polynomial(", "poly:",
 		"polyexp_erlang(", "polyexp:", "chordal(", "chordal:", ")", "").Replace(s)
-	u, err := freshet.ParseUrgency(s)
+	u, err := freshet.ParseUrgencyIn(time.Minute, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func gainTable(life freshet.Life, u freshet.Urgency, pi []float64) [][]float64 {
 	g := make([][]float64, len(pi)+1)
 	for prev := range g {
 		var gains policy.Gains
-		gains.Put(0, life, u)
+		gains.Put(0, life.In(time.Minute), u.In(time.Minute))
 		g[prev] = make([]float64, len(pi)+1)
 		for j := prev + 1; j <= len(pi); j++ {
 			gains.Step(pi[j-1 : j])
@@ -235,7 +236,7 @@ func drawLife(t *rapid.T) freshet.Life {
 	kind := freshet.LifeKind(rapid.IntRange(0, 3).Draw(t, "life"))
 	switch kind {
 	case freshet.LifeWindow:
-		return freshet.Life{Kind: kind, N: rapid.IntRange(0, 12).Draw(t, "instants")}
+		return freshet.Life{Kind: kind, For: time.Duration(rapid.IntRange(0, 12).Draw(t, "instants")) * time.Minute}
 	case freshet.LifeLast:
 		return freshet.Life{Kind: kind, N: rapid.IntRange(1, 5).Draw(t, "changes")}
 	}
@@ -243,19 +244,19 @@ func drawLife(t *rapid.T) freshet.Life {
 }
 
 func drawUrgency(t *rapid.T) freshet.Urgency {
-	u := freshet.Urgency{Kind: freshet.UrgencyKind(rapid.IntRange(0, 6).Draw(t, "urgency"))}
+	u := freshet.Urgency{Kind: freshet.UrgencyKind(rapid.IntRange(0, 6).Draw(t, "urgency")), Per: time.Minute}
 	switch u.Kind {
 	case freshet.UrgencyExp:
 		u.A = rapid.SampledFrom([]float64{0, 0.3, 0.9, 1}).Draw(t, "rate")
 	case freshet.UrgencyWindow:
-		u.A = float64(rapid.IntRange(0, 12).Draw(t, "width"))
+		u.Width = time.Duration(rapid.IntRange(0, 12).Draw(t, "width")) * time.Minute
 	case freshet.UrgencyPoly:
 		u.A = rapid.SampledFrom([]float64{0, 0.01, 0.5, 1, 1.7, 3.7, 5}).Draw(t, "power")
 	case freshet.UrgencyPolyexp:
 		u.K = rapid.IntRange(0, 4).Draw(t, "order")
 		u.A = rapid.SampledFrom([]float64{0, 0.05, 0.5, 2}).Draw(t, "decay")
 	case freshet.UrgencyChordal:
-		u.A = rapid.SampledFrom([]float64{0.5, 1, 1.5, 4, 9.25}).Draw(t, "width")
+		u.Width = time.Duration(rapid.SampledFrom([]float64{0.5, 1, 1.5, 4, 9.25}).Draw(t, "width") * float64(time.Minute))
 	case freshet.UrgencyTable:
 		x := 1.0
 		for range rapid.IntRange(1, 9).Draw(t, "length") {
@@ -277,7 +278,7 @@ func TestGainsAreTheirDefinition(t *testing.T) {
 		pi, prev := make([][]float64, slots), make([]int, slots)
 		for s := range slots {
 			lives[s], urgencies[s] = drawLife(t), drawUrgency(t)
-			gains.Put(freshet.Slot(s), lives[s], urgencies[s])
+			gains.Put(freshet.Slot(s), lives[s].In(time.Minute), urgencies[s].In(time.Minute))
 			for range horizon {
 				pi[s] = append(pi[s], policytest.DrawChance(t))
 			}
@@ -304,25 +305,79 @@ func TestGainsAreTheirDefinition(t *testing.T) {
 				case 1: // another source takes the slot
 					gains.Remove(freshet.Slot(s))
 					lives[s], urgencies[s], prev[s] = drawLife(t), drawUrgency(t), j
-					gains.Put(freshet.Slot(s), lives[s], urgencies[s])
+					gains.Put(freshet.Slot(s), lives[s].In(time.Minute), urgencies[s].In(time.Minute))
 				}
 			}
 		}
 	})
 }
 
-// Polynomial urgency stays within a millionth over gaps of weeks.
+// Polynomial urgency stays within a millionth over gaps of weeks, whatever its
+// unit is in instants.
 func TestPolyOverLongGaps(t *testing.T) {
-	for _, a := range []float64{0.01, 0.3, 1, 2, 3.7} {
-		u := freshet.Urgency{Kind: freshet.UrgencyPoly, A: a}
+	tests := []struct{ power, units float64 }{
+		{0.01, 1}, {0.3, 1}, {1, 1}, {2, 1}, {3.7, 1},
+		{0.01, 1. / 60}, {1, 1. / 60}, {2, 1. / 3600}, {3.7, 1. / 60}, {5, 1. / 60}, {20, 1. / 3600}, {100, 1. / 604800},
+		{0.3, 60}, {1, 2.5},
+	}
+	for _, tt := range tests {
+		u := freshet.Decay{Kind: freshet.UrgencyPoly, A: tt.power, Scale: tt.units}
 		var gains policy.Gains
-		gains.Put(0, freshet.Life{Kind: freshet.LifeAppend}, u)
+		gains.Put(0, freshet.Span{Kind: freshet.LifeAppend}, u)
 		gains.Step([]float64{1})
 		for age := 1; age <= 30_000; age++ {
 			gains.Step([]float64{0})
-			if want := u.At(age); math.Abs(gains.Of(0)-want) > 1e-6*want {
-				t.Fatalf("poly:%v is %v after %d instants, want %v", a, gains.Of(0), age, want)
+			if want := u.At(float64(age)); math.Abs(gains.Of(0)-want) > 1e-6*want {
+				t.Fatalf("%s is %v after %d instants, want %v", u, gains.Of(0), age, want)
 			}
+		}
+	}
+}
+
+// What a change is worth after some time does not depend on how finely time is
+// divided.
+func TestGainsKeepTheUnit(t *testing.T) {
+	for _, text := range []string{
+		"uniform", "exp:0.5/1m", "half-life:1h", "window:10m", "poly:2/1m", "poly:5/10m", "polyexp:2,0.5/1m", "chordal:15m", "table:1,0.5,0.1/5m",
+	} {
+		u, err := freshet.ParseUrgency(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, instant := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
+			var gains policy.Gains
+			gains.Put(0, freshet.Span{Kind: freshet.LifeAppend}, u.In(instant))
+			gains.Step([]float64{1})
+			for age := instant; age <= 20*time.Minute; age += instant {
+				gains.Step([]float64{0})
+				want := u.In(time.Second).At(age.Seconds())
+				if age%time.Minute == 0 && !agrees(gains.Of(0), want, 1e-6) {
+					t.Fatalf("%s in instants of %v is worth %v after %v, want %v", text, instant, gains.Of(0), age, want)
+				}
+			}
+		}
+	}
+}
+
+// A window is as long as it is written, and one that is too long to be counted
+// out never ends.
+func TestWindowsKeepTheUnit(t *testing.T) {
+	for _, instant := range []time.Duration{time.Second, 20 * time.Second, time.Minute} {
+		w := policy.NewWIC(policy.WICConfig{Start: noon, Instant: instant})
+		w.Put(noon, 0, freshet.Source{ID: "a", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3 * time.Minute}}, time.Time{})
+		w.Put(noon, 1, freshet.Source{ID: "b", Life: freshet.Life{Kind: freshet.LifeWindow, For: 3000 * freshet.Day}}, time.Time{})
+		worth := map[freshet.Slot]float64{}
+		for j := 1; j <= 300; j++ {
+			w.Choose(noon.Add(time.Duration(j)*instant), 2, func(slot freshet.Slot, x float64) bool {
+				worth[slot] = x
+				return false
+			})
+		}
+		if want := float64(3*time.Minute/instant+1) / 64; !agrees(worth[0], want, 1e-12) {
+			t.Errorf("in instants of %v a window of three minutes has accrued %v, want %v", instant, worth[0], want)
+		}
+		if want := 300. / 64; !agrees(worth[1], want, 1e-12) {
+			t.Errorf("in instants of %v a window of years has accrued %v, want %v", instant, worth[1], want)
 		}
 	}
 }
@@ -330,16 +385,16 @@ func TestPolyOverLongGaps(t *testing.T) {
 // An edit that leaves life and urgency alone leaves what has accrued.
 func TestGainsThroughEdits(t *testing.T) {
 	var gains policy.Gains
-	life := freshet.Life{Kind: freshet.LifeLast, N: 3}
-	gains.Put(2, life, freshet.Urgency{})
+	life := freshet.Span{Kind: freshet.LifeLast, N: 3}
+	gains.Put(2, life, freshet.Decay{})
 	gains.Step([]float64{1, 1, 0.5})
-	if anew := gains.Put(2, life, freshet.Urgency{}); anew || gains.Of(2) != 0.5 {
+	if anew := gains.Put(2, life, freshet.Decay{}); anew || gains.Of(2) != 0.5 {
 		t.Errorf("after an edit %v have accrued, want 0.5", gains.Of(2))
 	}
 	if gains.Of(0) != 0 || gains.Of(1) != 0 {
 		t.Error("a slot without a source has accrued something")
 	}
-	if anew := gains.Put(2, freshet.Life{}, freshet.Urgency{}); !anew || gains.Of(2) != 0 {
+	if anew := gains.Put(2, freshet.Span{}, freshet.Decay{}); !anew || gains.Of(2) != 0 {
 		t.Errorf("under another life %v have accrued, want nothing", gains.Of(2))
 	}
 	gains.Pass(2, 0.25, 1)
@@ -353,8 +408,8 @@ func TestGainsPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		life, urgency := drawLife(t), drawUrgency(t)
 		var once, often policy.Gains
-		once.Put(0, life, urgency)
-		often.Put(0, life, urgency)
+		once.Put(0, life.In(time.Minute), urgency.In(time.Minute))
+		often.Put(0, life.In(time.Minute), urgency.In(time.Minute))
 		for range 3 {
 			p, n := policytest.DrawChance(t), rapid.IntRange(1, 40).Draw(t, "instants")
 			once.Pass(0, p, n)

@@ -48,8 +48,8 @@ const (
 
 // A ValueConfig says what a Value is of. The zero ValueConfig works.
 type ValueConfig struct {
-	Life    freshet.Life
-	Urgency freshet.Urgency
+	Life    freshet.Span
+	Urgency freshet.Decay
 
 	// Patience is after how many instants a change has lost all but a third
 	// of its worth where nothing is ever lost and late is as good as early.
@@ -79,7 +79,7 @@ func NewValue(c ValueConfig) Value {
 		v.bound(int(math.Ceil(u.A)))
 		v.form = summedForm
 	case freshet.UrgencyTable:
-		v.bound(len(u.Table))
+		v.bound(int(math.Ceil(u.End())))
 		v.form = summedForm
 	case freshet.UrgencyPoly, freshet.UrgencyPolyexp:
 		if u.A > 0 {
@@ -173,7 +173,7 @@ func (v *Value) Survival(rate, age float64) float64 { return survival(v.last, ra
 // Urgency returns what a change of an age is worth if it can be captured.
 func (v *Value) Urgency(age float64) float64 {
 	if v.form == summedForm {
-		return urgencyAt(v.ages.urgency, age)
+		return v.ages.urgency.At(age)
 	}
 	if age == 0 { // however fast it falls
 		return 1

@@ -11,7 +11,7 @@ import (
 // before it, by three points of Gauss and Legendre. Between whole numbers a sum
 // from a to b-1 is taken for the integral from a-1/2 to b-1/2.
 type ages struct {
-	urgency freshet.Urgency
+	urgency freshet.Decay
 	first   []float64 // the urgency at 0, 1, 2 ...
 	blocks  []ageBlock
 	until   float64 // where the blocks end
@@ -39,7 +39,7 @@ var (
 )
 
 // newAges lays out an urgency up to an age.
-func newAges(u freshet.Urgency, keep float64) *ages {
+func newAges(u freshet.Decay, keep float64) *ages {
 	a := &ages{urgency: u}
 	n := smoothAges
 	if u.Kind == freshet.UrgencyTable {
@@ -48,14 +48,14 @@ func newAges(u freshet.Urgency, keep float64) *ages {
 	keep = min(keep, mostAges)
 	sum := 0.0
 	for s := range min(n, int(keep)) {
-		a.first = append(a.first, u.At(s))
+		a.first = append(a.first, u.At(float64(s)))
 		sum += a.first[s]
 	}
 	a.until = float64(len(a.first))
 	for a.until < keep {
 		b := ageBlock{from: a.until, to: min(2*a.until, keep), before: sum}
 		for i := range gaussPoints {
-			b.worth[i] = urgencyAt(u, b.point(i)) * gaussWeights[i] * (b.to - b.from)
+			b.worth[i] = u.At(b.point(i)) * gaussWeights[i] * (b.to - b.from)
 			sum += b.worth[i]
 		}
 		a.blocks = append(a.blocks, b)
@@ -72,7 +72,7 @@ func (b *ageBlock) point(i int) float64 { return b.from - 0.5 + (b.to-b.from)*ga
 // come at a rate.
 func (a *ages) sum(last int, rate, tau float64) (sum, next float64) {
 	tau = min(tau, a.until)
-	next = urgencyAt(a.urgency, tau) * survival(last, rate, tau)
+	next = a.urgency.At(tau) * survival(last, rate, tau)
 	if last == 0 {
 		return a.plain(tau), next
 	}
@@ -88,7 +88,7 @@ func (a *ages) sum(last int, rate, tau float64) (sum, next float64) {
 			b := ageBlock{from: b.from, to: tau}
 			for i, weight := range gaussWeights {
 				t := b.point(i)
-				sum += urgencyAt(a.urgency, t) * survival(last, rate, t) * weight * (b.to - b.from)
+				sum += a.urgency.At(t) * survival(last, rate, t) * weight * (b.to - b.from)
 			}
 			return sum, next
 		}
@@ -115,7 +115,7 @@ func (a *ages) plain(tau float64) (sum float64) {
 	b := a.blocks[min(at, len(a.blocks)-1)]
 	sum, b.to = b.before, tau
 	for i, weight := range gaussWeights {
-		sum += urgencyAt(a.urgency, b.point(i)) * weight * (b.to - b.from)
+		sum += a.urgency.At(b.point(i)) * weight * (b.to - b.from)
 	}
 	return sum
 }
@@ -131,31 +131,4 @@ func survival(last int, rate, t float64) float64 {
 	}
 	_, room := atMost(last, rate*t, t)
 	return room
-}
-
-// urgencyAt is an urgency at any age, not only at whole instants. A table is
-// taken for straight in between.
-func urgencyAt(u freshet.Urgency, t float64) float64 {
-	switch u.Kind {
-	case freshet.UrgencyExp:
-		return math.Pow(u.A, t)
-	case freshet.UrgencyPoly:
-		return math.Pow(1+t, -u.A)
-	case freshet.UrgencyPolyexp:
-		term, sum := 1.0, 1.0
-		for m := 1; m <= u.K; m++ {
-			term *= u.A * t / float64(m)
-			sum += term
-		}
-		return math.Exp(-u.A*t) * sum
-	case freshet.UrgencyChordal:
-		return max(0, 1-t/u.A)
-	case freshet.UrgencyTable:
-		at := int(t)
-		if at+1 >= len(u.Table) {
-			return u.At(at)
-		}
-		return u.Table[at] + (t-float64(at))*(u.Table[at+1]-u.Table[at])
-	}
-	return u.At(int(t))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -28,17 +29,17 @@ var valuePairs = []struct {
 	{"overwrite", "table:1,1,0.8,0.1", 1e-9}, {"append", "table:1,0.5,0.5,0.2", 1e-9},
 }
 
-func parsePair(tb testing.TB, life, urgency string) (freshet.Life, freshet.Urgency) {
+func parsePair(tb testing.TB, life, urgency string) (freshet.Span, freshet.Decay) {
 	tb.Helper()
-	l, err := freshet.ParseLife(life)
+	l, err := freshet.ParseLifeIn(time.Minute, life)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	u, err := freshet.ParseUrgency(urgency)
+	u, err := freshet.ParseUrgencyIn(time.Minute, urgency)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return l, u
+	return l.In(time.Minute), u.In(time.Minute)
 }
 
 // A Value is what the sums over instants give.
@@ -74,7 +75,7 @@ func TestValueIsItsDefinition(t *testing.T) {
 // Waiting for what is never lost costs a little all the same, so that more is
 // worth more.
 func TestPatience(t *testing.T) {
-	appends := policy.NewValue(policy.ValueConfig{Life: freshet.Life{Kind: freshet.LifeAppend}, Patience: 1000})
+	appends := policy.NewValue(policy.ValueConfig{Life: freshet.Span{Kind: freshet.LifeAppend}, Patience: 1000})
 	b := 1.0 / 1000
 	for _, tau := range []float64{1, 50, 3000} {
 		g := 0.0

@@ -55,7 +55,7 @@ func (w *WIC) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time
 	if w.est != nil {
 		w.est.Put(slot, s)
 	}
-	anew := w.gains.Put(slot, s.Life, s.Urgency)
+	anew := w.gains.Put(slot, s.Life.In(w.grid.Length), s.Urgency.In(w.grid.Length))
 	if w.rank.Put(slot, s) {
 		w.gains.Reset(slot)
 		anew = true

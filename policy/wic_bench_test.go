@@ -60,7 +60,7 @@ func BenchmarkWICAlike(b *testing.B) {
 }
 
 func benchWIC(b *testing.B, w *policy.WIC, pages int, life, urgency string) {
-	u, err := freshet.ParseUrgency(urgency)
+	u, err := freshet.ParseUrgencyIn(time.Minute, urgency)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func benchWIC(b *testing.B, w *policy.WIC, pages int, life, urgency string) {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprintf("%07d", i)), Urgency: u}
 		if life == "" {
 			s.Life.Kind = freshet.LifeKind(i % 2)
-		} else if s.Life, err = freshet.ParseLife(life); err != nil {
+		} else if s.Life, err = freshet.ParseLifeIn(time.Minute, life); err != nil {
 			b.Fatal(err)
 		}
 		w.Put(noon, freshet.Slot(i), s, time.Time{})

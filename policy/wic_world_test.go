@@ -27,15 +27,16 @@ func (w wicWorld) wic() freshet.Policy {
 // change is worth: by urgency alone, and with its life.
 func (w wicWorld) shrink() (a, withLife float64) {
 	for i, s := range w.Pages {
+		urgency := func(t int) float64 { return s.Urgency.In(policytest.Tick).At(float64(t)) }
 		for t := range w.Instants() {
-			if now := s.Urgency.At(t); now > 0 {
-				a = max(a, s.Urgency.At(t+1)/now)
+			if now := urgency(t); now > 0 {
+				a = max(a, urgency(t+1)/now)
 			}
 		}
 		for k := 1; k < w.Instants(); k++ {
 			for j := k; j < w.Instants(); j++ {
-				if now := s.Urgency.At(j-k) * policytest.Lasts(s.Life, w.Chance[i], k, j); w.Chance[i][k-1] > 0 && now > 0 {
-					withLife = max(withLife, s.Urgency.At(j+1-k)*policytest.Lasts(s.Life, w.Chance[i], k, j+1)/now)
+				if now := urgency(j-k) * policytest.Lasts(s.Life, w.Chance[i], k, j); w.Chance[i][k-1] > 0 && now > 0 {
+					withLife = max(withLife, urgency(j+1-k)*policytest.Lasts(s.Life, w.Chance[i], k, j+1)/now)
 				}
 			}
 		}

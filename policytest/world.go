@@ -167,7 +167,7 @@ func Lasts(life freshet.Life, chance []float64, k, j int) float64 {
 	}
 	sum := 0.0
 	for n, x := range d {
-		if life.Lasts(j-k, n) {
+		if life.In(Tick).Lasts(j-k, n) {
 			sum += x
 		}
 	}
@@ -178,7 +178,7 @@ func Lasts(life freshet.Life, chance []float64, k, j int) float64 {
 // definition.
 func Accrued(life freshet.Life, u freshet.Urgency, chance []float64, prev, j int) (sum float64) {
 	for k := prev + 1; k <= j; k++ {
-		sum += u.At(j-k) * chance[k-1] * Lasts(life, chance, k, j)
+		sum += u.In(Tick).At(float64(j-k)) * chance[k-1] * Lasts(life, chance, k, j)
 	}
 	return sum
 }

@@ -109,7 +109,7 @@ func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since t
 	}
 	p.queue.Name(slot, s.ID)
 	p.spare.Name(slot, s.ID)
-	page.value = p.valueOf(s.Life, s.Urgency)
+	page.value = p.valueOf(s.Life.In(p.grid.Length), s.Urgency.In(p.grid.Length))
 	page.factor, page.paused = s.Importance()/s.Price(), s.Paused
 	page.wake, page.rank = 0, 0 // to be looked at again
 	p.withdraw(slot)
@@ -139,7 +139,7 @@ func (p *Priced) instant(t time.Time) int64 {
 }
 
 // valueOf returns which of the values is that of a life and an urgency.
-func (p *Priced) valueOf(life freshet.Life, u freshet.Urgency) int32 {
+func (p *Priced) valueOf(life freshet.Span, u freshet.Decay) int32 {
 	key := policy.PairOf(life, u)
 	at, ok := p.pairs[key]
 	if !ok {

@@ -37,11 +37,11 @@ func TestPricedPollsBestAtItsPrice(t *testing.T) {
 			{"overwrite", "uniform"}, {"overwrite", "exp:0.9"}, {"append", "exp:0.7"}, {"overwrite", "exp:0"},
 			{"window:3", "exp:0.9"}, {"overwrite", "window:4"}, {"overwrite", "poly:1"}, {"append", "chordal:6"}, {"append", "table:1,0.6,0.1"},
 		}).Draw(t, "pair")
-		life, err := freshet.ParseLife(pair[0])
+		life, err := freshet.ParseLifeIn(time.Minute, pair[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		urgency, err := freshet.ParseUrgency(pair[1])
+		urgency, err := freshet.ParseUrgencyIn(time.Minute, pair[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestPriceFallsWithTheBudget(t *testing.T) {
 // is. WIC spends it on what has accrued.
 func TestPricedWaitsForAPeak(t *testing.T) {
 	pi := policytest.Table{{0.3, 0, 0.95, 0, 0, 0}, {0.3, 0, 0.3, 0, 0, 0}}
-	w := policytest.NewWorld(pi, nil, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9})
+	w := policytest.NewWorld(pi, nil, 1, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: time.Minute})
 	p := rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 1})
 	ours, _ := w.Utility(w.Run(p))
 	theirs, _ := w.Utility(w.Run(wic(w)))
@@ -197,7 +197,7 @@ func TestPricedSeesWhatRises(t *testing.T) {
 			pi[i] = append(pi[i], 0.002+peak*math.Exp(-z*z/2))
 		}
 	}
-	w := policytest.NewWorld(pi, nil, 4, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5})
+	w := policytest.NewWorld(pi, nil, 4, []freshet.Life{{}}, freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.5, Per: time.Minute})
 	ours, _ := w.Utility(w.Run(rival.NewPriced(rival.PricedConfig{Start: policytest.Noon, Estimator: pi, Polls: 4})))
 	theirs, _ := w.Utility(w.Run(wic(w)))
 	if ours < 1.01*theirs {

@@ -20,11 +20,12 @@ type manner struct {
 	decay   float64 // of the worth, a second; 0 if it does not decay exponentially
 	within  float64 // the age after which it is worth nothing; +Inf if there is none
 	instant float64
-	urgency freshet.Urgency // asked if free is set
-	free    bool            // the worth falls in some other way
+	urgency freshet.Decay // asked if free is set
+	free    bool          // the worth falls in some other way
 }
 
-func mannerOf(l freshet.Life, u freshet.Urgency, t Terms) manner {
+func mannerOf(life freshet.Life, urgency freshet.Urgency, t Terms) manner {
+	l, u := life.In(t.Instant), urgency.In(t.Instant)
 	instant := t.Instant.Seconds()
 	m := manner{life: l.Kind, last: l.N, window: float64(l.N+1) * instant, within: math.Inf(1), instant: instant}
 	switch u.Kind {
@@ -43,12 +44,7 @@ func mannerOf(l freshet.Life, u freshet.Urgency, t Terms) manner {
 		m.within = (u.A + 1) * instant
 	default:
 		m.urgency, m.free = u, true
-		switch u.Kind {
-		case freshet.UrgencyChordal:
-			m.within = u.A * instant
-		case freshet.UrgencyTable:
-			m.within = float64(len(u.Table)) * instant
-		}
+		m.within = u.End() * instant
 	}
 	return m
 }
@@ -83,12 +79,12 @@ func (m *manner) worth(age float64) float64 {
 
 // worthBetween returns an urgency between whole instants, on the line between
 // its neighbours.
-func worthBetween(u freshet.Urgency, t float64) float64 {
+func worthBetween(u freshet.Decay, t float64) float64 {
 	whole := math.Floor(t)
 	if whole > 1<<30 {
 		return u.At(1 << 30)
 	}
-	a, b := u.At(int(whole)), u.At(int(whole)+1)
+	a, b := u.At(whole), u.At(whole+1)
 	return a + (t-whole)*(b-a)
 }
 

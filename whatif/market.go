@@ -47,22 +47,24 @@ func newMarket(prospects []Prospect, t Terms, limit int) *Market {
 // mannersOf returns the manner of each prospect, each manner once.
 func (m *Market) mannersOf() []*manner {
 	type key struct {
-		life  freshet.Life
-		kind  freshet.UrgencyKind
-		a     float64
-		k     int
-		table string
+		life       freshet.Life
+		kind       freshet.UrgencyKind
+		a          float64
+		k          int
+		per, width time.Duration
+		table      string
 	}
 	known := map[key]*manner{}
 	all := make([]*manner, len(m.prospects))
 	for i := range m.prospects {
 		p := &m.prospects[i]
-		k := key{life: p.Life, kind: p.Urgency.Kind, a: p.Urgency.A, k: p.Urgency.K}
-		if len(p.Urgency.Table) > 0 {
-			k.table = p.Urgency.String()
+		u := p.Urgency
+		k := key{life: p.Life, kind: u.Kind, a: u.A, k: u.K, per: u.Per, width: u.Width}
+		if len(u.Table) > 0 {
+			k.table = u.String()
 		}
 		if known[k] == nil {
-			made := mannerOf(p.Life, p.Urgency, m.terms)
+			made := mannerOf(p.Life, u, m.terms)
 			known[k] = &made
 		}
 		all[i] = known[k]

@@ -58,7 +58,7 @@ func gained(p whatif.Prospect, gap float64) float64 {
 			lasts = 1
 		case freshet.LifeWindow:
 			lasts = 0
-			if age <= float64(p.Life.N+1) {
+			if age <= p.Life.For.Seconds()+1 {
 				lasts = 1
 			}
 		case freshet.LifeLast:
@@ -88,7 +88,7 @@ func gained(p whatif.Prospect, gap float64) float64 {
 // No way to spread the polls over three sources brings more than the price
 // does, whatever becomes of late changes.
 func TestPriceIsBest(t *testing.T) {
-	exp := freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999}
+	exp := freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999, Per: time.Second}
 	sets := map[string][]whatif.Prospect{
 		"overwrite": {
 			{ID: "a", Rate: known(10 * time.Minute), Weight: 1},
@@ -102,7 +102,7 @@ func TestPriceIsBest(t *testing.T) {
 		},
 		"mixed": {
 			{ID: "a", Rate: known(10 * time.Minute), Weight: 1, Life: freshet.Life{Kind: freshet.LifeAppend}},
-			{ID: "b", Rate: known(2 * time.Hour), Weight: 30, Urgency: freshet.Urgency{Kind: freshet.UrgencyPoly, A: 0.3}},
+			{ID: "b", Rate: known(2 * time.Hour), Weight: 30, Urgency: freshet.Urgency{Kind: freshet.UrgencyPoly, A: 0.3, Per: time.Second}},
 			{ID: "c", Rate: known(time.Minute), Weight: 1, Urgency: exp, Life: freshet.Life{Kind: freshet.LifeLast, N: 3}},
 		},
 	}
@@ -143,7 +143,7 @@ func TestPriceIsBest(t *testing.T) {
 type seen struct{ changes, captured, delay, within, fresh, stale, time float64 }
 
 // simulate polls a source that changes at random, at equal gaps.
-func simulate(r *rand.Rand, rate, gap float64, life freshet.Life, polls int) (s seen) {
+func simulate(r *rand.Rand, rate, gap float64, life freshet.Span, polls int) (s seen) {
 	next := r.ExpFloat64() / rate
 	for i := 1; i <= polls; i++ {
 		poll := float64(i) * gap
@@ -176,7 +176,7 @@ func simulate(r *rand.Rand, rate, gap float64, life freshet.Life, polls int) (s 
 
 // What is predicted is what comes about, for every life.
 func TestPredictionComesTrue(t *testing.T) {
-	for _, life := range []string{"overwrite", "append", "window:900", "last:3"} {
+	for _, life := range []string{"overwrite", "append", "window:15m", "last:3"} {
 		t.Run(life, func(t *testing.T) {
 			l, err := freshet.ParseLife(life)
 			if err != nil {
@@ -194,7 +194,7 @@ func TestPredictionComesTrue(t *testing.T) {
 			for _, p := range set {
 				gap := gaps(m)[p.ID]
 				const span = 3e8 // seconds; enough for noise below a hundredth
-				s := simulate(r, p.Rate.Mean, gap, l, int(span/gap))
+				s := simulate(r, p.Rate.Mean, gap, l.In(time.Second), int(span/gap))
 				scale := 1 / s.time
 				got.changes += s.changes * scale
 				got.captured += s.captured * scale
@@ -214,8 +214,8 @@ func TestPredictionComesTrue(t *testing.T) {
 
 // draw returns prospects of every kind.
 func draw(rt *rapid.T) []whatif.Prospect {
-	lives := []freshet.Life{{}, {}, {Kind: freshet.LifeAppend}, {Kind: freshet.LifeWindow, N: 600}, {Kind: freshet.LifeLast, N: 4}}
-	urgencies := []freshet.Urgency{{}, {}, {Kind: freshet.UrgencyExp, A: 0.9995}, {Kind: freshet.UrgencyWindow, A: 300}, {Kind: freshet.UrgencyChordal, A: 4000}}
+	lives := []freshet.Life{{}, {}, {Kind: freshet.LifeAppend}, {Kind: freshet.LifeWindow, For: 600 * time.Second}, {Kind: freshet.LifeLast, N: 4}}
+	urgencies := []freshet.Urgency{{}, {}, {Kind: freshet.UrgencyExp, A: 0.9995, Per: time.Second}, {Kind: freshet.UrgencyWindow, Width: 300 * time.Second}, {Kind: freshet.UrgencyChordal, Width: 4000 * time.Second}}
 	set := make([]whatif.Prospect, rapid.IntRange(1, 8).Draw(rt, "sources"))
 	for i := range set {
 		every := time.Duration(math.Exp(rapid.Float64Range(3, 15).Draw(rt, "every")) * float64(time.Second))
@@ -393,7 +393,7 @@ func crowd(n int) []whatif.Prospect {
 		case 1:
 			set[i].MaxGap = time.Duration(1+r.IntN(30)) * day
 		case 2:
-			set[i].Urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999}
+			set[i].Urgency = freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999, Per: time.Second}
 		}
 	}
 	return set
@@ -434,7 +434,7 @@ func TestCuriosity(t *testing.T) {
 	for i := range 20 {
 		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint("fast", i)), Rate: known(time.Hour)})
 	}
-	hurry, err := freshet.ParseUrgency("exp:0.999")
+	hurry, err := freshet.ParseUrgency("exp:0.999/1s")
 	if err != nil {
 		t.Fatal(err)
 	}

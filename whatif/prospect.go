@@ -46,7 +46,7 @@ type Terms struct {
 	// that hosts set no limit.
 	HostGap time.Duration
 
-	// Instant is what lives and urgencies count in; 0 means a second.
+	// Instant is how finely lives and urgencies are told apart; 0 means a second.
 	Instant time.Duration
 
 	// Longest is after what time a source is polled again although it is not

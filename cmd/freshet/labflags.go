@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,28 +47,48 @@ func (f *momentFlag) Set(v string) (err error) {
 	return nil
 }
 
-// A lifeFlag says how long changes can be captured.
-type lifeFlag struct{ freshet.Life }
+// A lifeFlag says how long changes can be captured. A number without a unit
+// counts instants, which are known only once all flags are.
+type lifeFlag string
+
+// String returns the life as it was written.
+func (f *lifeFlag) String() string { return cmp.Or(string(*f), freshet.Life{}.String()) }
+
+// in returns the life, for instants of a length.
+func (f *lifeFlag) in(instant time.Duration) (freshet.Life, error) {
+	return freshet.ParseLifeIn(instant, f.String())
+}
 
 // Type returns what the flag takes, for its help.
 func (f *lifeFlag) Type() string { return "LIFE" }
 
 // Set reads a life.
 func (f *lifeFlag) Set(v string) (err error) {
-	f.Life, err = freshet.ParseLife(v)
+	*f = lifeFlag(v)
+	_, err = f.in(time.Second)
 	return meant(err, v, "overwrite", "append", "window", "last")
 }
 
-// An urgencyFlag says how the worth of a capture falls with its delay.
-type urgencyFlag struct{ freshet.Urgency }
+// An urgencyFlag says how the worth of a capture falls with its delay. A number
+// without a unit counts instants.
+type urgencyFlag string
+
+// String returns the urgency as it was written.
+func (f *urgencyFlag) String() string { return cmp.Or(string(*f), freshet.Urgency{}.String()) }
+
+// in returns the urgency, for instants of a length.
+func (f *urgencyFlag) in(instant time.Duration) (freshet.Urgency, error) {
+	return freshet.ParseUrgencyIn(instant, f.String())
+}
 
 // Type returns what the flag takes, for its help.
 func (f *urgencyFlag) Type() string { return "URGENCY" }
 
 // Set reads an urgency.
 func (f *urgencyFlag) Set(v string) (err error) {
-	f.Urgency, err = freshet.ParseUrgency(v)
-	return meant(err, v, "uniform", "exp", "window", "poly", "polyexp", "chordal", "table")
+	*f = urgencyFlag(v)
+	_, err = f.in(time.Second)
+	return meant(err, v, "uniform", "exp", "half-life", "window", "poly", "polyexp", "chordal", "table")
 }
 
 // An estimateFlag says who tells a policy how likely changes are.

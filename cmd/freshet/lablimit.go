@@ -108,7 +108,7 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 	for _, c := range found {
 		rows.add(plain(number(c.Budget)), plain(plot.Brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(plot.Brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
 	}
-	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), l.life, l.urgency.Urgency)
+	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), t.Stakes.Life, t.Stakes.Urgency)
 	return rows.write(l.out, palette(l.colours(l.out)))
 }
 
@@ -117,7 +117,7 @@ func (l *labLimit) at(ctx context.Context, t *lab.Case, budget float64) (ceiling
 	c := ceiling{
 		Trace: t.Trace, Start: t.Grid.Start.Format(time.RFC3339), End: t.Grid.Time(t.Grid.Instants).Format(time.RFC3339), Instant: t.Grid.Instant.Seconds(),
 		Pages: len(t.Grid.Pages()), Instants: t.Grid.Instants, Changes: t.Grid.Changes(),
-		Life: l.life.String(), Urgency: l.urgency.String(), Budget: budget,
+		Life: t.Stakes.Life.String(), Urgency: t.Stakes.Urgency.String(), Budget: budget,
 	}
 	if err := ctx.Err(); err != nil {
 		return c, err

@@ -67,16 +67,19 @@ type labStakes struct {
 }
 
 func (l *labStakes) register(set *pflag.FlagSet) {
-	set.Var(&l.life, "life", "how long a change can be captured: overwrite, append, window:W or last:Z")
-	set.Var(&l.urgency, "urgency", "how its worth falls with the delay: uniform, exp:R, window:W, poly:A, polyexp:K,L, chordal:W or table:1,...")
+	set.Var(&l.life, "life", "how long a change can be captured: overwrite, append, window:10m or last:5; a number without a unit counts instants")
+	set.Var(&l.urgency, "urgency", "how its worth falls with the delay: uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A, polyexp:K,L, chordal:10m or table:1,...; without a unit time counts in instants")
 	set.StringVar(&l.weights, "weights", "", "file with the importance of pages: CSV with the header page,weight; other pages have 1")
 }
 
 // on returns the stakes on a grid.
 func (l *labStakes) on(g *lab.Grid) (lab.Stakes, error) {
-	k := lab.Stakes{Life: l.life.Life, Urgency: l.urgency.Urgency}
-	if l.weights == "" {
-		return k, nil
+	var k lab.Stakes
+	var wrongLife, wrongUrgency error
+	k.Life, wrongLife = l.life.in(g.Instant)
+	k.Urgency, wrongUrgency = l.urgency.in(g.Instant)
+	if err := errors.Join(wrongLife, wrongUrgency); err != nil || l.weights == "" {
+		return k, flagFault(err)
 	}
 	weights, err := lab.ReadWeights(l.weights, g)
 	if err != nil {
