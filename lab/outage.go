@@ -113,13 +113,13 @@ func (f Failures) draw(id freshet.SourceID, at time.Time) bool {
 }
 
 // fail lets a poll fail if the trace or chance says so.
-func (o *Options) fail(g *Grid, page int, out *freshet.Outcome) {
+func (c *Conditions) fail(g *Grid, page int, out *freshet.Outcome) {
 	trouble, down := g.history.outageAt(page, out.Began.UnixNano())
 	if !down {
-		if !o.Failures.draw(out.Source, out.Began) {
+		if !c.Failures.draw(out.Source, out.Began) {
 			return
 		}
-		trouble = outage{failure: cmp.Or(o.Failures.Class, freshet.FailTimeout), retryAfter: o.Failures.RetryAfter}
+		trouble = outage{failure: cmp.Or(c.Failures.Class, freshet.FailTimeout), retryAfter: c.Failures.RetryAfter}
 	}
 	out.Result, out.Failure = freshet.Failed, trouble.failure
 	if trouble.retryAfter > 0 {

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"freshet"
@@ -24,21 +23,10 @@ type Options struct {
 	// can learn, not what is captured.
 	Evidence Evidence
 
-	// Continuous replays in continuous time, as the daemon runs: changes happen
-	// when the history says, polls are spread over the instants, and the budget
-	// binds over any stretch of time as long as an instant. Otherwise the policy
-	// is asked at the end of every instant.
-	Continuous bool
+	Conditions
 
-	// Limits are those of the daemon: delay of hosts, workers, back-off, and the
-	// budget if it says more than so many polls an instant. Nil means that
-	// neither hosts nor workers bind.
-	Limits *sched.Limits
-
-	Latency  time.Duration // how long a poll takes; on a grid, to the end of an instant
-	Failures Failures      // beside those that the history tells of
-	Unseen   bool          // no page counts as seen at the start
-	Edits    []Edit        // in order
+	Unseen bool   // no page counts as seen at the start
+	Edits  []Edit // in order
 
 	// Answer, if set, has the last word on how a poll ended.
 	Answer func(p freshet.Poll, o *freshet.Outcome)
@@ -75,7 +63,7 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	if o.Learner != nil {
 		beside = append(beside, o.Learner)
 	}
-	s := sched.New(p, o.limits(g), beside...)
+	s := sched.New(p, o.limits(g, o.Budget), beside...)
 	standing := freshet.Standing{Seen: g.Start}
 	if o.Unseen {
 		standing = freshet.Standing{}
@@ -105,32 +93,4 @@ func (w *world) showDates(s *sched.Scheduler) {
 			s.Observe(w.grid.Start, freshet.Outcome{Source: id, Began: w.grid.Start, Ended: w.grid.Start, Result: freshet.First, Version: 1, Modified: date})
 		}
 	}
-}
-
-// limits returns what binds in a replay.
-func (o *Options) limits(g *Grid) sched.Limits {
-	const all = math.MaxInt32
-	l := sched.Limits{Workers: all, Hosts: sched.Politeness{Concurrency: all}}
-	if o.Limits != nil {
-		l = *o.Limits
-	}
-	switch {
-	case l.Budget.Polls > 0:
-	case o.Continuous:
-		l.Budget = sched.Budget{Polls: o.Budget, Per: g.Instant}
-	default:
-		l.Budget = byInstants(o.Budget, g)
-	}
-	return l
-}
-
-// byInstants returns a budget that binds by the instant alone: its stretch is
-// longer than the whole grid, by a power of two so that a whole budget comes out
-// whole.
-func byInstants(budget float64, g *Grid) sched.Budget {
-	stretch := 1
-	for stretch <= g.Instants+1 && int64(stretch) < math.MaxInt64/int64(g.Instant)/4 {
-		stretch *= 2
-	}
-	return sched.Budget{Polls: budget * float64(stretch), Per: time.Duration(stretch) * g.Instant, Instant: g.Instant}
 }

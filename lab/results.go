@@ -68,11 +68,10 @@ func reseeded(name string) string {
 
 // start returns a new policy for a replay, as all contenders have it: with
 // learnt chances, and intervals that fit the instant.
-func start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
-	return rival.New(name, policy.Setting{
-		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.pages),
-		Estimator: &estimate.Poisson{}, Scale: true, Seed: seed,
-	})
+func (c Conditions) start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
+	at := c.Setting(name, g, budget)
+	at.Estimator, at.Scale, at.Seed = &estimate.Poisson{}, true, seed
+	return rival.New(name, at)
 }
 
 // A Result is one setting, and how everybody did in it.

@@ -304,7 +304,7 @@ func (b *bout) fight(ctx context.Context, i, again int) error {
 		o.Look = func(page, instant int, _ bool) { twin.Poll(page, instant) }
 	}
 	run := func(name string, seed uint64) (Score, error) {
-		p, err := start(name, b.grid, b.result.Budget, seed)
+		p, err := o.start(name, b.grid, b.result.Budget, seed)
 		if err != nil {
 			return Score{}, err
 		}

@@ -69,9 +69,12 @@ func TestPollsFindTheTruth(t *testing.T) {
 		polls := 0
 		seen := map[freshet.SourceID]time.Time{}
 		o := lab.Options{
-			Budget: float64(rapid.IntRange(1, 10).Draw(t, "polls")), Continuous: true, Unseen: true,
-			Latency: time.Duration(rapid.IntRange(0, 3000).Draw(t, "latency")) * time.Millisecond,
-			Limits:  &sched.Limits{Backoff: sched.Backoff{Start: time.Second, Most: time.Second, Host: time.Second}},
+			Budget: float64(rapid.IntRange(1, 10).Draw(t, "polls")), Unseen: true,
+			Conditions: lab.Conditions{
+				Continuous: true,
+				Latency:    time.Duration(rapid.IntRange(0, 3000).Draw(t, "latency")) * time.Millisecond,
+				Limits:     &sched.Limits{Backoff: sched.Backoff{Start: time.Second, Most: time.Second, Host: time.Second}},
+			},
 			Answer: func(_ freshet.Poll, o *freshet.Outcome) {
 				if polls++; polls%5 == 4 {
 					o.Result, o.Failure = freshet.Failed, freshet.FailConnect

@@ -138,9 +138,10 @@ func pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memor
 	}
 	late := list[slices.Index(pages, "chance")]
 	o := lab.Options{
-		Budget: limits.Budget.Polls, Continuous: true, Limits: &limits, Latency: latency, Unseen: true, Edits: edits(start, late),
-		Stakes:  lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
-		Observe: func(o freshet.Outcome) { looks = append(looks, lookOf(o)) },
+		Budget: limits.Budget.Polls, Unseen: true, Edits: edits(start, late),
+		Conditions: lab.Conditions{Continuous: true, Limits: &limits, Latency: latency},
+		Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
+		Observe:    func(o freshet.Outcome) { looks = append(looks, lookOf(o)) },
 	}
 	if _, itself := p.(*policy.Auto); !itself {
 		o.Learner = learner

@@ -32,7 +32,7 @@ type autoRun struct {
 // each, and no source.
 func newAutoRun(tick time.Duration, ticks int, budget float64) *autoRun {
 	return &autoRun{
-		Options: lab.Options{Budget: budget, Continuous: true},
+		Options: lab.Options{Budget: budget, Conditions: lab.Conditions{Continuous: true}},
 		auto:    policy.NewAuto(policy.AutoConfig{Start: noon, Instant: tick, Polls: budget}),
 		tick:    tick,
 		ticks:   ticks,

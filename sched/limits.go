@@ -16,6 +16,15 @@ type Limits struct {
 	Workers int // polls under way at once; 0 means 64
 }
 
+// DefaultLimits returns the limits of a daemon that is told of no others.
+func DefaultLimits() Limits {
+	return Limits{
+		Budget:  Budget{Polls: 60, Per: time.Minute},
+		Hosts:   Politeness{Delay: time.Second, Concurrency: 2},
+		Workers: 64,
+	}
+}
+
 func (l Limits) withDefaults() Limits {
 	l.Workers = cmp.Or(l.Workers, 64)
 	l.Hosts.Concurrency = cmp.Or(l.Hosts.Concurrency, 2)

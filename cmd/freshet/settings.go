@@ -51,14 +51,10 @@ type webhook struct {
 
 func (p *program) defaults() settings {
 	return settings{
-		data:   p.dataHome(),
-		listen: "127.0.0.1:8080",
-		policy: policy.Default,
-		limits: sched.Limits{
-			Budget:  sched.Budget{Polls: 60, Per: time.Minute},
-			Hosts:   sched.Politeness{Delay: time.Second, Concurrency: 2},
-			Workers: 64,
-		},
+		data:     p.dataHome(),
+		listen:   "127.0.0.1:8080",
+		policy:   policy.Default,
+		limits:   sched.DefaultLimits(),
 		logs:     30 * day,
 		logLevel: "info",
 		logForm:  "text",
