@@ -4,31 +4,25 @@ import (
 	"freshet"
 	"freshet/learn"
 	"freshet/plot"
+	"freshet/policy"
 )
 
 // A Calibration holds what a learner says during a replay against the truth.
 type Calibration struct {
 	grid    *Grid
 	learner *learn.Learner
-	polled  []int // by page: the instant of its last poll
 }
 
-// NewCalibration returns the calibration of a replay. The replay has to take
-// Learner and Look.
-func NewCalibration(g *Grid, budget float64) *Calibration {
-	const nothingFades = 100 * 365 * day // the score counts all of the replay alike
-	return &Calibration{
-		grid:    g,
-		learner: learn.New(learn.Config{Start: g.Start, Tick: g.Instant, Polls: budget, Memory: nothingFades}),
-		polled:  make([]int, len(g.Pages())),
-	}
+// NewCalibration returns the calibration of a replay in a setting. The replay
+// has to take its learner.
+func NewCalibration(g *Grid, at policy.Setting) *Calibration {
+	config := at.Learning()
+	config.Memory = 100 * 365 * day // nothing fades: the score counts all of the replay alike
+	return &Calibration{grid: g, learner: learn.New(config)}
 }
 
 // Learner returns who has to learn from the polls.
 func (c *Calibration) Learner() *learn.Learner { return c.learner }
-
-// Look is shown every poll of the replay.
-func (c *Calibration) Look(page, instant int, _ bool) { c.polled[page] = instant }
 
 // CalibrationFigures are how honest a learner was.
 type CalibrationFigures struct {
@@ -51,20 +45,14 @@ type Bounds struct {
 // Figures returns how honest the learner was about a replay.
 func (c *Calibration) Figures(s Score) *CalibrationFigures {
 	var all freshet.Tally
-	settled := 0
-	for page, last := range c.polled {
+	for page := range c.grid.pages {
 		all = all.Add(c.learner.Tally(freshet.Slot(page)))
-		for _, at := range c.grid.Of(page) {
-			if int(at) <= last {
-				settled++
-			}
-		}
 	}
 	said := c.learner.Reliability()
 	return &CalibrationFigures{
 		Gap: said.Gap(), Bins: said.Bins(),
 		Share:     Bounds(learn.Share(all)),
-		TrueShare: ratio(float64(s.Captured), float64(settled), 1),
+		TrueShare: ratio(float64(s.Captured), float64(s.Settled), 1),
 		Delay:     float64(all.MeanDelay()) / float64(c.grid.Instant),
 		TrueDelay: s.MeanDelay,
 	}

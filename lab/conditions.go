@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -20,7 +21,7 @@ type Conditions struct {
 
 	// Limits are those of the daemon: delay of hosts, workers, back-off, and the
 	// budget if it says more than so many polls an instant. Nil means that
-	// neither hosts nor workers bind.
+	// neither hosts nor workers bind; on a grid what is zero does not either.
 	Limits *sched.Limits
 
 	Latency  time.Duration // how long a poll takes; on a grid, to the end of an instant
@@ -37,9 +38,9 @@ func InDaemon() Conditions {
 	return Conditions{Continuous: true, Limits: &limits, Latency: usualLatency}
 }
 
-// Setting returns the setting of a policy that is replayed under these
+// setting returns the setting of a policy that is replayed under these
 // conditions: that of the daemon, or one by the instants of the grid.
-func (c Conditions) Setting(name string, g *Grid, budget float64) policy.Setting {
+func (c Conditions) setting(name string, g *Grid, budget float64) policy.Setting {
 	if c.Continuous {
 		return policy.InDaemon(name, sched.Budget{Polls: budget, Per: g.Instant}, len(g.pages))
 	}
@@ -50,9 +51,12 @@ func (c Conditions) Setting(name string, g *Grid, budget float64) policy.Setting
 // instant.
 func (c Conditions) limits(g *Grid, budget float64) sched.Limits {
 	const all = math.MaxInt32
-	l := sched.Limits{Workers: all, Hosts: sched.Politeness{Concurrency: all}}
+	var l sched.Limits
 	if c.Limits != nil {
 		l = *c.Limits
+	}
+	if c.Limits == nil || !c.Continuous {
+		l.Workers, l.Hosts.Concurrency = cmp.Or(l.Workers, all), cmp.Or(l.Hosts.Concurrency, all)
 	}
 	switch {
 	case l.Budget.Polls > 0:

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -22,9 +23,9 @@ type outage struct {
 // answersAgain is what a trace says where an outage ends.
 const answersAgain = "ok"
 
-// parseFailure reads how a page fails: a class of failure, and after a colon
+// ParseFailure reads how a page fails: a class of failure, and after a colon
 // for how long the server wants to be left alone, if it says so.
-func parseFailure(s string) (f freshet.Failure, retryAfter time.Duration, err error) {
+func ParseFailure(s string) (f freshet.Failure, retryAfter time.Duration, err error) {
 	class, wait, told := strings.Cut(s, ":")
 	if class == "" || strings.Trim(class, "abcdefghijklmnopqrstuvwxyz0123456789_.") != "" {
 		return "", 0, fmt.Errorf("is not a failure; write a class such as timeout, server_error or retry_after:2m, or %s where the page answers again", answersAgain)
@@ -32,17 +33,17 @@ func parseFailure(s string) (f freshet.Failure, retryAfter time.Duration, err er
 	if !told {
 		return freshet.Failure(class), 0, nil
 	}
-	retryAfter, err = time.ParseDuration(wait)
+	retryAfter, err = freshet.ParseDuration(wait)
 	if err != nil || retryAfter <= 0 {
-		return "", 0, fmt.Errorf("does not name a length of time after the colon; write it as in retry_after:2m")
+		return "", 0, errors.New("does not name a length of time after the colon; write it as in retry_after:2m")
 	}
 	return freshet.Failure(class), retryAfter, nil
 }
 
-// formatFailure writes what parseFailure reads.
+// formatFailure writes what ParseFailure reads.
 func (o outage) formatFailure() string {
 	if o.retryAfter > 0 {
-		return string(o.failure) + ":" + o.retryAfter.String()
+		return string(o.failure) + ":" + freshet.FormatDuration(o.retryAfter)
 	}
 	return string(o.failure)
 }

@@ -69,7 +69,7 @@ func reseeded(name string) string {
 // start returns a new policy for a replay, as all contenders have it: with
 // learnt chances, and intervals that fit the instant.
 func (c Conditions) start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
-	at := c.Setting(name, g, budget)
+	at := c.setting(name, g, budget)
 	at.Estimator, at.Scale, at.Seed = &estimate.Poisson{}, true, seed
 	return rival.New(name, at)
 }

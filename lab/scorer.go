@@ -87,6 +87,7 @@ func (s *Scorer) poll(page int, moment float64, instant int) bool {
 // miss counts a poll that did not see its page.
 func (s *Scorer) miss(page int) {
 	s.score.Polls++
+	s.score.Failed++
 	s.weighed.polls += s.stakes.of(page).weight
 }
 
@@ -142,6 +143,7 @@ func (s *Scorer) Score() Score {
 		begin, end := s.grid.first[page], s.grid.first[page+1]
 		weights += k.weight
 		total += k.weight * float64(end-begin)
+		s.score.Settled += s.next[page] - begin
 		if begin < end {
 			changed++
 			if s.last[page] > 0 {

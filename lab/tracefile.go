@@ -157,7 +157,7 @@ func (t *traceReader) row() error {
 		t.found.add(row[0], at)
 		return nil
 	}
-	failure, retryAfter, err := parseFailure(row[2])
+	failure, retryAfter, err := ParseFailure(row[2])
 	if err != nil {
 		return t.fault(2, "%q %v", row[2], err)
 	}

@@ -33,6 +33,7 @@ func TestReadHistory(t *testing.T) {
 		{"as a spreadsheet saves it", "\ufeffpage,time\r\n\"a,b\",5\r\n", "a,b@5"},
 		{"fractions and times before 1970", "page,time\na,1.25\na,-1.5\na,0.000000001\n", "a@-1.5 a@1e-09 a@1.25"},
 		{"nothing", "page,time\n", ""},
+		{"with failures", "page,time,failure\na,1,\na,2,timeout\na,3,ok\nb,4\n", "a@1 b@4"},
 		{"pages in byte order", "page,time\nb/1,1\nB/1,1\na,1\n", "B/1@1 a@1 b/1@1"},
 	}
 	for _, tt := range tests {
@@ -63,6 +64,10 @@ func TestMalformedTraces(t *testing.T) {
 		{"no time", "page,time\na\n", "x.csv: line 2, column 1: there is no time"},
 		{"no page", "page,time\n,5\n", "x.csv: line 2, column 1: the page has no name"},
 		{"a third field", "page,time\na,5,6\n", `x.csv: line 2, column 5: there is "6" after the time`},
+		{"no such column", "page,time,failure,x\n", `x.csv: line 1, column 19: the header goes on with "x"`},
+		{"a fourth field", "page,time,failure\na,5,ok,6\n", `x.csv: line 2, column 8: there is "6" after the failure`},
+		{"no failure", "page,time,failure\na,5,Down!\n", `x.csv: line 2, column 5: "Down!" is not a failure`},
+		{"no patience", "page,time,failure\na,5,retry_after:soon\n", `x.csv: line 2, column 5: "retry_after:soon" does not name a length of time`},
 		{"a stray quote", "page,time\na\"b,5\n", `x.csv: line 2, column 2: bare "`},
 	}
 	for _, tt := range tests {
@@ -111,6 +116,22 @@ func TestTraceFiles(t *testing.T) {
 	}
 	if err := h.WriteFile(filepath.Join(t.TempDir(), "no", "such", "place.csv")); err == nil {
 		t.Error("a trace is written to where nothing can be")
+	}
+}
+
+// What a trace says of failures is written as it was read.
+func TestFailuresAreWritten(t *testing.T) {
+	const text = "page,time,failure\na,1,\nb,1,retry_after:2m\na,2,timeout\na,3,server_error\na,4,ok\na,5,gone\n"
+	h, err := lab.ReadHistory(strings.NewReader(text), "x.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := h.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, b.String()); diff != "" {
+		t.Errorf("it is written otherwise than it was read (-read +written):\n%s", diff)
 	}
 }
 

@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"freshet"
@@ -26,6 +28,14 @@ type Trial struct {
 	End     string  `json:"end"`
 	Instant float64 `json:"instant_seconds"`
 
+	// What polls met; nothing if those were the conditions of the papers.
+	Continuous bool    `json:"continuous,omitempty"`
+	HostDelay  float64 `json:"host_delay_seconds,omitempty"`
+	Workers    int     `json:"workers,omitempty"`
+	Latency    float64 `json:"latency_seconds,omitempty"`
+	Failing    float64 `json:"failing,omitempty"`      // share of polls that fail by chance
+	Tick       float64 `json:"tick_seconds,omitempty"` // that a daemon would learn by
+
 	Score
 	*TrialLimit // nil if it was not asked for
 
@@ -48,6 +58,7 @@ type Terms struct {
 	Evidence Evidence
 	Seed     uint64
 	Scale    bool // fit the intervals of policies that have some to the instant
+	Conditions
 }
 
 // newTrial returns a trial of a case that has not been made yet.
@@ -64,16 +75,24 @@ func newTrial(c *Case, policy string, budget float64) Trial {
 	return t
 }
 
-// Try replays a case under a policy. Budget, stakes and evidence of the options
-// are set here.
+// Try replays a case under a policy. Budget, stakes, evidence and conditions of
+// the options are set here.
 func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, o Options) (Trial, error) {
 	r := newTrial(c, policy, budget)
 	r.Estimate, r.Evidence, r.Seed = t.Estimate.String(), t.Evidence.String(), t.Seed
-	p, err := t.policy(c.Grid, policy, budget)
+	r.met(t.Conditions)
+	at, err := t.Setting(policy, c.Grid, budget)
 	if err != nil {
 		return r, err
 	}
-	o.Budget, o.Stakes, o.Evidence = budget, c.Stakes, t.Evidence
+	if t.Continuous {
+		r.Tick = at.Tick.Seconds()
+	}
+	p, err := rival.New(policy, at)
+	if err != nil {
+		return r, err
+	}
+	o.Budget, o.Stakes, o.Evidence, o.Conditions = budget, c.Stakes, t.Evidence, t.Conditions
 	replay := Replay
 	if c.Recorded != nil {
 		replay = c.Recorded.Replay
@@ -82,15 +101,28 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 	return r, err
 }
 
-// policy returns a new policy for a replay.
-func (t Terms) policy(g *Grid, name string, budget float64) (freshet.Policy, error) {
-	e, err := t.Estimate.New(g.Truth(), t.Seed)
-	if err != nil {
-		return nil, err
+// met notes what polls meet.
+func (t *Trial) met(c Conditions) {
+	t.Continuous, t.Latency, t.Failing = c.Continuous, c.Latency.Seconds(), c.Failures.Share
+	if c.Limits != nil {
+		t.HostDelay, t.Workers = c.Limits.Hosts.Delay.Seconds(), c.Limits.Workers
 	}
-	return rival.New(name, policy.Setting{
-		Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.Pages()), Estimator: e, Scale: t.Scale, Seed: t.Seed,
-	})
+}
+
+// Setting returns the setting of a policy in a trial.
+func (t Terms) Setting(name string, g *Grid, budget float64) (policy.Setting, error) {
+	at := t.Conditions.setting(name, g, budget)
+	at.Seed = t.Seed
+	if t.Continuous {
+		if t.Estimate.Name != "" && t.Estimate.Name != "poisson" {
+			return at, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q goes by instants, and in continuous time there are none; take poisson", t.Estimate)}
+		}
+		return at, nil
+	}
+	var err error
+	at.Scale = t.Scale
+	at.Estimator, err = t.Estimate.New(g.Truth(), t.Seed)
+	return at, err
 }
 
 // Rate writes the budget in words.
@@ -113,4 +145,22 @@ func (t *Trial) HoldAgainst(most Limit, weight float64) {
 		Limit: most.Value, LimitNormalized: ratio(most.Value, weight, 1), LimitExact: most.Exact,
 		OfLimit: ratio(t.Utility, most.Value, 1),
 	}
+}
+
+// Met says in words what polls met; "" if those were the conditions of the
+// papers.
+func (t *Trial) Met() string {
+	var list []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	seconds := func(x float64) string { return freshet.FormatDuration(time.Duration(x * float64(time.Second))) }
+	add(t.Continuous, "continuous time, learning by %s", seconds(t.Tick))
+	add(t.HostDelay > 0, "%s between polls of a host", seconds(t.HostDelay))
+	add(t.Workers > 0, "at most %d polls at once", t.Workers)
+	add(t.Latency > 0, "%s a poll", seconds(t.Latency))
+	add(t.Failing > 0, "%s of polls fail", percent(t.Failing, 1))
+	return strings.Join(list, ", ")
 }

@@ -43,14 +43,14 @@ func Wire(name string, at Setting) (freshet.Policy, *learn.Learner, error) {
 	if auto, ok := p.(*Auto); ok {
 		return p, auto.Learner(), nil
 	}
-	return p, at.Learner(), nil
+	return p, learn.New(at.Learning()), nil
 }
 
-// Learner returns a new learner as it fits the setting.
-func (at Setting) Learner() *learn.Learner {
+// Learning returns how a learner divides time in the setting.
+func (at Setting) Learning() learn.Config {
 	instant := cmp.Or(at.Instant, time.Minute)
 	tick := cmp.Or(at.tick(), instant)
-	return learn.New(learn.Config{Start: at.Start, Tick: tick, Polls: at.Polls * float64(tick) / float64(instant)})
+	return learn.Config{Start: at.Start, Tick: tick, Polls: at.Polls * float64(tick) / float64(instant)}
 }
 
 // tick returns by how much time is learnt; zero means an instant.

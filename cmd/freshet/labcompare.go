@@ -39,7 +39,7 @@ without a flag.
 Policies: ` + strings.Join(rival.Names(), ", ") + `.
 Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 
-` + estimateHelp + evidenceHelp + fromStoreHelp,
+` + estimateHelp + evidenceHelp + conditionsHelp + fromStoreHelp,
 		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,cam --budget 1,2,4,8\n" +
 			"  freshet lab compare --policy uniform --policy wic --budget 2 --instant 5m --csv traces/*.csv.gz > scores.csv\n" +
 			"  freshet lab compare --trace feeds.csv --policy uniform,wic --estimate exact --budget 1,2,4 --html feeds.html\n" +
@@ -87,7 +87,11 @@ Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 
 // run compares, and shows how it went.
 func (c *labCompare) run(ctx context.Context, cases []*lab.Case) error {
-	competition := lab.Competition{Terms: c.terms(), Policies: c.policies, Budgets: c.budgets.list, Limit: c.limit}
+	terms, err := c.terms()
+	if err != nil {
+		return err
+	}
+	competition := lab.Competition{Terms: terms, Policies: c.policies, Budgets: c.budgets.list, Limit: c.limit}
 	bar := c.progress("comparing", competition.Instants(cases))
 	competition.Progress = bar.add
 	contests, err := competition.Run(ctx, cases)

@@ -36,10 +36,11 @@ func (p *program) labReplay() *cobra.Command {
 The budget is polls an instant. A fraction is a rate: what is left over is
 carried, up to one instant's worth and at least one poll.
 
-` + estimateHelp + evidenceHelp + calibrationHelp + fromStoreHelp,
+` + estimateHelp + evidenceHelp + conditionsHelp + calibrationHelp + fromStoreHelp,
 		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
 			"  freshet lab replay --trace feeds.csv --policy sample-greedy:samples=10,share=0.3 --budget 20 --html replay.html\n" +
 			"  freshet lab replay --trace feeds.csv --policy auto --budget 8 --calibration --plot calibration.svg\n" +
+			"  freshet lab replay --trace feeds.csv --policy auto --budget 8 --continuous --host-delay 5s --fail 0.02\n" +
 			"  freshet lab replay --from-store --policy frequency --days 14",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,6 +82,10 @@ carried, up to one instant's worth and at least one poll.
 
 // run replays, and shows how it went.
 func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget float64) error {
+	terms, err := r.terms()
+	if err != nil {
+		return err
+	}
 	bar := r.progress("replaying", c.Grid.Instants)
 	begins, ends := bar.instants(c.Grid.Instants)
 	o := lab.Options{Progress: begins}
@@ -91,10 +96,14 @@ func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget 
 	}
 	var held *lab.Calibration
 	if r.honest || r.plot != "" {
-		held = lab.NewCalibration(c.Grid, budget)
-		o.Learner, o.Look = held.Learner(), both(o.Look, held.Look)
+		at, err := terms.Setting(policy, c.Grid, budget)
+		if err != nil {
+			return flagFault(err)
+		}
+		held = lab.NewCalibration(c.Grid, at)
+		o.Learner = held.Learner()
 	}
-	result, err := r.terms().Try(ctx, c, policy, budget, o)
+	result, err := terms.Try(ctx, c, policy, budget, o)
 	ends()
 	bar.done()
 	if err != nil {
@@ -157,17 +166,6 @@ func (r *labReplay) show(c *lab.Case, result lab.Trial) error {
 	return r.printRecorded(c, &r.store)
 }
 
-// both shows polls to two, of which the first may be nil.
-func both(a, b func(page, instant int, changed bool)) func(page, instant int, changed bool) {
-	if a == nil {
-		return b
-	}
-	return func(page, instant int, changed bool) {
-		a(page, instant, changed)
-		b(page, instant, changed)
-	}
-}
-
 // report shows one trial to people.
 func (r *labReplay) report(x lab.Trial) error {
 	var b strings.Builder
@@ -180,6 +178,9 @@ func (r *labReplay) report(x lab.Trial) error {
 	say("pages", "%d, with %s", x.Pages, counted(x.Changes, "change"))
 	say("worth", "life %s, urgency %s", x.Life, x.Urgency)
 	say("policy", "%s, %s, estimate %s, evidence %s, seed %d", x.Policy, x.Rate(), x.Estimate, x.Evidence, x.Seed)
+	if met := x.Met(); met != "" {
+		say("polls meet", "%s", met)
+	}
 	b.WriteString("\n")
 	say("captured", "%d, %d of them at once", x.Captured, x.ZeroDelay)
 	say("missed", "%d", x.Missed())
@@ -189,6 +190,9 @@ func (r *labReplay) report(x lab.Trial) error {
 		say("limit", "%.4f, %s; %.1f%% of it was had", x.LimitNormalized, exactness(x.LimitExact), 100*x.OfLimit)
 	}
 	say("polls", "%d, %d of them found a change (%.4f)", x.Polls, x.Found, x.ChangeRatio)
+	if x.Failed > 0 {
+		say("failed", "%d of them", x.Failed)
+	}
 	say("delay", "%.2f instants in the mean; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
 	say("freshness", "%.4f", x.Freshness)
 	say("age", "%s", plot.Brief(x.AgeSeconds)+"s")

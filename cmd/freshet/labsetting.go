@@ -93,6 +93,7 @@ func (l *labStakes) on(g *lab.Grid) (lab.Stakes, error) {
 type labSetting struct {
 	labPeriod
 	labStakes
+	labConditions
 	estimate estimateFlag
 	evidence evidenceFlag
 	seed     uint64
@@ -103,6 +104,7 @@ type labSetting struct {
 func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labPeriod.register(set)
 	l.labStakes.register(set)
+	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: "poisson"}
 	set.Var(&l.estimate, "estimate", "who tells wic, price and cam how likely changes are: "+strings.Join(estimate.Names, ", "))
 	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page has changed), or dated (also when it last did)")
@@ -140,6 +142,7 @@ func openTrace(file string, l *labPeriod, k *labStakes) (*lab.Case, error) {
 }
 
 // terms returns how trials are made.
-func (l *labSetting) terms() lab.Terms {
-	return lab.Terms{Estimate: l.estimate.Spec, Evidence: l.evidence.Evidence, Seed: l.seed, Scale: l.scale}
+func (l *labSetting) terms() (lab.Terms, error) {
+	met, err := l.conditions(l.seed)
+	return lab.Terms{Estimate: l.estimate.Spec, Evidence: l.evidence.Evidence, Seed: l.seed, Scale: l.scale, Conditions: met}, err
 }
