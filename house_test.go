@@ -38,10 +38,14 @@ var floors = map[string]int{
 	"live":        4,
 	"deliver":     4,
 	"lab":         5,
+	"config":      5,
 	"web":         6,
 	"paper":       6,
-	"cmd/freshet": 7,
 	"hand":        2,
+	"node":        7,
+	"bench":       8,
+	"stage":       8,
+	"cmd/freshet": 9,
 }
 
 // clockless packages are replayed in the lab: time and chance come to them as

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"freshet/bench"
 )
 
 // runBench runs a short benchmark as a user would.
@@ -26,7 +28,7 @@ func runBench(t *testing.T, args ...string) []byte {
 
 func TestBenchPollMeasuresBothSides(t *testing.T) {
 	t.Parallel()
-	var results []pollResult
+	var results []bench.PollResult
 	if err := json.Unmarshal(runBench(t, "poll", "--sources", "6", "--concurrency", "8", "--for", "300ms", "--rounds", "2"), &results); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestBenchHoldReportsAndJudges(t *testing.T) {
 	t.Parallel()
 	out := runBench(t, "hold", "--sources", "100", "--rate", "200/s", "--for", "1s", "--every", "300ms", "--changed", "0.5")
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	var report holdReport
+	var report bench.HoldReport
 	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &report); err != nil {
 		t.Fatal(err)
 	}
@@ -53,37 +55,5 @@ func TestBenchHoldReportsAndJudges(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; !strings.Contains(last, `"lateness_grew"`) {
 		t.Errorf("the last line is no verdict: %s", last)
-	}
-}
-
-func TestJudgeSeesGrowth(t *testing.T) {
-	run := func(change func(i int, r *holdReport)) (reports []holdReport) {
-		for i := range 9 {
-			r := holdReport{PerSecond: 500, MostLate: 0.01, RSS: 100 << 20}
-			change(i, &r)
-			reports = append(reports, r)
-		}
-		return reports
-	}
-	tests := []struct {
-		name        string
-		change      func(i int, r *holdReport)
-		late, grown bool
-	}{
-		{"steady", func(int, *holdReport) {}, false, false},
-		{"caches that fill up at first", func(i int, r *holdReport) { r.RSS = int64(min(i, 3)+1) * 50 << 20 }, false, false},
-		{"ever later", func(i int, r *holdReport) { r.MostLate = float64(i) / 10 }, true, false},
-		{"ever slower", func(i int, r *holdReport) { r.PerSecond -= float64(i) * 30 }, true, false},
-		{"a leak", func(i int, r *holdReport) { r.RSS += int64(i) * 10 << 20 }, false, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if v := judge(run(tt.change)); v.LateGrew != tt.late || v.RSSGrew != tt.grown {
-				t.Errorf("judged as %q", v)
-			}
-		})
-	}
-	if v := judge(nil); v.LateGrew || v.RSSGrew {
-		t.Errorf("a run without reports is judged as %q", v)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/config"
 	"freshet/sqlite"
 )
 
@@ -43,12 +44,12 @@ may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
 				return err
 			}
 			if stored {
-				return p.checkStore(cmd.Context(), s.data)
+				return p.checkStore(cmd.Context(), s.Data)
 			}
 			if asJSON {
-				return p.printJSON(orderless(s.effective()))
+				return p.printJSON(orderless(effective(s)))
 			}
-			text, err := yaml.Marshal(s.effective())
+			text, err := yaml.Marshal(effective(s))
 			if err != nil {
 				return fmt.Errorf("print the settings: %w", err)
 			}
@@ -81,7 +82,7 @@ func (p *program) checkStore(ctx context.Context, dir string) (err error) {
 
 // effective returns the settings in the shape of a configuration file. What is
 // at a default of a lower package is left out.
-func (s settings) effective() yaml.MapSlice {
+func effective(s config.Settings) yaml.MapSlice {
 	var doc yaml.MapSlice
 	for _, o := range options {
 		value := o.show(s)
@@ -105,15 +106,15 @@ func (s settings) effective() yaml.MapSlice {
 		last := &doc[len(doc)-1]
 		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: key, Value: value})
 	}
-	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.webhooks, showWebhook)})
-	if len(s.levels) > 0 {
-		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.levels, showLevel)})
+	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.Webhooks, showWebhook)})
+	if len(s.Levels) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
 	}
 	return append(doc,
-		yaml.MapItem{Key: "sources", Value: each(s.sources, showSource)})
+		yaml.MapItem{Key: "sources", Value: each(s.Sources, showSource)})
 }
 
-func showWebhook(w webhook) yaml.MapSlice {
+func showWebhook(w config.Webhook) yaml.MapSlice {
 	return present(yaml.MapSlice{
 		{Key: "name", Value: w.Name}, {Key: "url", Value: w.URL},
 		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},

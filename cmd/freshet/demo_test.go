@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/sched"
+	"freshet/stage"
 	"freshet/synth"
 )
 
@@ -38,17 +39,17 @@ func TestDemoCounts(t *testing.T) {
 	t.Parallel()
 	const budget = 300
 	out, dir := runDemo(t, "--json", "--for", "4s", "--budget", fmt.Sprintf("%d/m", budget), "--seed", "7")
-	var last demoScene
+	var last stage.Scene
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	for _, line := range lines {
 		if last.Final {
 			t.Errorf("a line follows the final one: %s", line)
 		}
-		last = demoScene{}
+		last = stage.Scene{}
 		if err := json.Unmarshal(line, &last); err != nil {
 			t.Fatalf("a line is no JSON: %v\n%s", err, line)
 		}
-		for name, s := range map[string]demoScore{"policy": last.Score, "rival": last.Rival} {
+		for name, s := range map[string]stage.Score{"policy": last.Score, "rival": last.Rival} {
 			if s.Captured+s.Missed+s.Pending != s.Changes {
 				t.Errorf("%s: %d captured, %d missed and %d pending are not %d changes", name, s.Captured, s.Missed, s.Pending, s.Changes)
 			}
@@ -88,26 +89,26 @@ func TestDemoPlainEndsWithASummary(t *testing.T) {
 
 func TestDemoPictureFitsTheTerminal(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	stage := &demoStage{web: synth.Demo(1, start), policy: "uniform", limit: sched.Budget{Polls: 30, Per: time.Minute}, delay: time.Second}
-	scene := demoScene{
+	shown := &stage.Stage{Web: synth.Demo(1, start), Policy: "uniform", Budget: sched.Budget{Polls: 30, Per: time.Minute}, Delay: time.Second}
+	scene := stage.Scene{
 		Clock: 61, Polls: 30, FirstChange: 1.5,
-		Score:   demoScore{Changes: 90, Captured: 30, Missed: 40, Pending: 20, Recall: 3.0 / 7, MeanDelay: 12.3},
-		Rival:   demoScore{Changes: 90, Captured: 60, Missed: 0, Pending: 30, Recall: 1, MeanDelay: 1},
-		Manners: demoManners{Busiest: 30, Closest: 2},
+		Score:   stage.Score{Changes: 90, Captured: 30, Missed: 40, Pending: 20, Recall: 3.0 / 7, MeanDelay: 12.3},
+		Rival:   stage.Score{Changes: 90, Captured: 60, Missed: 0, Pending: 30, Recall: 1, MeanDelay: 1},
+		Manners: stage.Manners{Busiest: 30, Closest: 2},
 	}
 	for i := range 40 { // both sides over more than three minutes
 		earlier := scene
 		earlier.Clock = 5 * float64(i)
 		earlier.Score.Captured, earlier.Score.Missed = i*i/40, i*(40-i)/40
 		earlier.Rival.Captured, earlier.Rival.Missed = i, i
-		stage.course.add(earlier)
+		shown.Course.Add(earlier)
 	}
-	for range demoRecent {
-		scene.Recent = append(scene.Recent, demoChange{At: start, Source: "news-front", Late: 3, Summary: strings.Repeat("ä long summary ", 20)})
+	for range 50 {
+		scene.Recent = append(scene.Recent, stage.Change{At: start, Source: "news-front", Late: 3, Summary: strings.Repeat("ä long summary ", 20)})
 	}
 	for width := 1; width <= 200; width++ {
 		for _, height := range []int{1, 10, 24, 100} {
-			lines := stage.picture(scene, width, height, false)
+			lines := demoPicture(shown, scene, width, height, false)
 			if len(lines) > height {
 				t.Fatalf("%d lines on a terminal of %d", len(lines), height)
 			}
@@ -118,7 +119,7 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 			}
 		}
 	}
-	whole := strings.Join(stage.picture(scene, 100, 40, false), "\n")
+	whole := strings.Join(demoPicture(shown, scene, 100, 40, false), "\n")
 	for _, want := range []string{"30 captured", "40 missed", "20 still to be seen", "43%", "100%", "1:01", "the two should be close", "in the last minute", "▅▅▅▅"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("the picture does not say %q:\n%s", want, whole)
@@ -127,19 +128,19 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 }
 
 func TestDemoCourseIsToldByTheMinute(t *testing.T) {
-	var c demoCourse
+	var c stage.Course
 	for i := range 37 { // one change every five seconds; the policy captures all from the second minute on
 		captured := max(0, i-12)
-		c.add(demoScene{Clock: 5 * float64(i), Score: demoScore{Captured: captured, Missed: i - captured}, Rival: demoScore{Captured: 0, Missed: i}})
+		c.Add(stage.Scene{Clock: 5 * float64(i), Score: stage.Score{Captured: captured, Missed: i - captured}, Rival: stage.Score{Captured: 0, Missed: i}})
 	}
 	want := "captured minute by minute:\n" +
 		"  minute       1:00  2:00  3:00\n" +
 		"  auto           0%  100%  100%\n" +
 		"  rival          0%    0%    0%\n"
-	if got := c.minutes("auto"); got != want {
+	if got := minutesInWords(c.Minutes(), "auto"); got != want {
 		t.Errorf("the course is told as\n%s\nwant\n%s", got, want)
 	}
-	if policy, rival, ok := c.lately(18); !ok || policy != 0.5 || rival != 0 {
-		t.Errorf("after a minute and a half %g and %g were captured in the last minute (%v), want a half and nothing", policy, rival, ok)
+	if policy, rival := c.Between(30, 90); policy != 0.5 || rival != 0 {
+		t.Errorf("in the minute before a minute and a half %g and %g were captured, want a half and nothing", policy, rival)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"freshet/stage"
 )
 
 // A strip is one line of a picture: cells side by side, cut at the width.
@@ -26,27 +28,27 @@ func (s strip) write(width int) string {
 	return b.String()
 }
 
-// picture draws a scene in at most width columns and height rows.
-func (t *demoStage) picture(s demoScene, width, height int, paint palette) []string {
+// demoPicture draws a scene in at most width columns and height rows.
+func demoPicture(t *stage.Stage, s stage.Scene, width, height int, paint palette) []string {
 	label := func(text string) cell { return cell{fmt.Sprintf(" %-11s ", text), paint.dim} }
 	strips := []strip{
-		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; Ctrl-C ends it", len(t.web.Pages()), len(t.web.Hosts())), paint.dim}},
+		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; Ctrl-C ends it", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
 		{},
-		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", rate(t.limit), counted(s.Polls, "poll"), s.Failed))},
+		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
 		{label("truth"), plain(counted(s.Score.Changes, "change") + " so far: "),
 			{fmt.Sprintf("%d captured", s.Score.Captured), paint.green}, plain(", "),
 			{fmt.Sprintf("%d missed", s.Score.Missed), paint.red}, plain(", "),
 			{fmt.Sprintf("%d still to be seen", s.Score.Pending), paint.yellow}},
 		{},
-		append(strip{label(t.policy)}, bar(s.Score, width, paint.green)...),
+		append(strip{label(t.Policy)}, bar(s.Score, width, paint.green)...),
 		append(strip{label("rival")}, bar(s.Rival, width, paint.cyan)...),
 		{label(""), {"of the changes that are decided; the rival polls every page alike", paint.dim}},
 	}
-	if line := sameColours(t.policy); line != "" {
+	if line := sameColours(t.Policy); line != "" {
 		strips = append(strips, strip{label(""), {line, paint.dim}})
 	}
-	strips = append(strips, t.course.strips(t.policy, width, paint)...)
-	traffic, closest := t.mannersInWords(s.Manners)
+	strips = append(strips, courseStrips(&t.Course, t.Policy, width, paint)...)
+	traffic, closest := mannersInWords(s.Manners, t.Delay)
 	strips = append(strips, strip{}, strip{label("manners"), plain(traffic)}, strip{label(""), plain(closest), {", as the web counted", paint.dim}}, strip{})
 	if s.FirstChange > 0 {
 		strips = append(strips, strip{label("captured"), {fmt.Sprintf("the first change %.1fs after the start", s.FirstChange), paint.dim}})
@@ -54,7 +56,7 @@ func (t *demoStage) picture(s demoScene, width, height int, paint palette) []str
 		strips = append(strips, strip{label("captured"), {"no change yet", paint.dim}})
 	}
 	for _, c := range s.Recent {
-		strips = append(strips, strip{plain(" " + clock(c.At) + "  "), {fmt.Sprintf("%-18s", c.Source), paint.bold}, {fmt.Sprintf("%5.1fs late  ", c.Late), paint.dim}, plain(c.Summary)})
+		strips = append(strips, strip{plain(" " + clock(c.At) + "  "), {fmt.Sprintf("%-18s", c.Source), paint.bold}, {fmt.Sprintf("%5.1fs late  ", c.Late), paint.dim}, plain(harmless(c.Summary))})
 	}
 	var lines []string
 	for _, s := range strips[:min(len(strips), height)] {
@@ -64,16 +66,42 @@ func (t *demoStage) picture(s demoScene, width, height int, paint palette) []str
 }
 
 // bar draws a share of the width, and says it and the delay in figures.
-func bar(s demoScore, width int, paint func(string) string) strip {
+func bar(s stage.Score, width int, paint func(string) string) strip {
 	const figures = 36 // room for what stands before and after the bar
 	room := min(max(width-figures, 8), 60)
 	full := 0
-	if s.decided() {
+	if s.Decided() {
 		full = int(s.Recall*float64(room) + 0.5)
 	}
 	return strip{
 		{strings.Repeat("█", full), paint},
 		plain(strings.Repeat("░", room-full)),
-		plain(fmt.Sprintf(" %4s  %5.1fs late", s.recall(), s.MeanDelay)),
+		plain(fmt.Sprintf(" %4s  %5.1fs late", recall(s), s.MeanDelay)),
 	}
+}
+
+// courseStrips draws the last points of both curves in the width there is.
+func courseStrips(c *stage.Course, name string, width int, paint palette) []strip {
+	policy, rival := c.Curves()
+	if len(policy) == 0 {
+		return nil
+	}
+	const figures = 44 // room for what stands before and after the curve
+	room := min(max(width-figures, 8), 60)
+	draw := func(label string, points [][2]float64, words string, colour func(string) string) strip {
+		last := points[len(points)-1][1]
+		points = points[max(0, len(points)-room):]
+		return strip{{fmt.Sprintf(" %-11s ", label), paint.dim}, {spark(points), colour}, plain(fmt.Sprintf(" %3.0f%%  ", 100*last)), {words, paint.dim}}
+	}
+	return []strip{draw("of late", policy, name+", in the last minute", paint.green), draw("", rival, "the rival", paint.cyan)}
+}
+
+// spark draws shares as a line of blocks.
+func spark(points [][2]float64) string {
+	blocks := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, p := range points {
+		b.WriteRune(blocks[min(len(blocks)-1, max(0, int(p[1]*float64(len(blocks)))))])
+	}
+	return b.String()
 }

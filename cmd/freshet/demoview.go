@@ -6,13 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"freshet/stage"
+
 	"golang.org/x/term"
 )
 
 // A demoView shows a demo: as a picture that is redrawn, as lines, or as JSON.
 type demoView struct {
 	*program
-	stage *demoStage
+	stage *stage.Stage
 	form  demoForm
 	drawn int // scenes so far
 }
@@ -35,7 +37,7 @@ const (
 	clearBelow = "\x1b[J"
 )
 
-func (d *demo) newView(stage *demoStage) *demoView {
+func (d *demo) newView(stage *stage.Stage) *demoView {
 	v := &demoView{program: d.program, stage: stage}
 	switch {
 	case d.json:
@@ -63,9 +65,9 @@ func (v *demoView) open() {
 	case asPicture:
 		fmt.Fprint(v.out, ownScreen)
 	case asLines:
-		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a synthetic web: %s, policy %s\n", len(v.stage.web.Pages()), len(v.stage.web.Hosts()), rate(v.stage.limit), v.stage.policy)
-		fmt.Fprintf(v.out, "the first look at all pages took %.1fs and %d requests; the clock starts\n", v.stage.began.Sub(v.stage.started).Seconds(), v.stage.baseline)
-		if line := sameColours(v.stage.policy); line != "" {
+		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a synthetic web: %s, policy %s\n", len(v.stage.Web.Pages()), len(v.stage.Web.Hosts()), rate(v.stage.Budget), v.stage.Policy)
+		fmt.Fprintf(v.out, "the first look at all pages took %.1fs and %d requests; the clock starts\n", v.stage.Began.Sub(v.stage.Started).Seconds(), v.stage.Baseline)
+		if line := sameColours(v.stage.Policy); line != "" {
 			fmt.Fprintln(v.out, line)
 		}
 	}
@@ -79,7 +81,7 @@ func (v *demoView) close() {
 }
 
 // draw shows a scene.
-func (v *demoView) draw(s demoScene) error {
+func (v *demoView) draw(s stage.Scene) error {
 	switch v.form {
 	case asJSON:
 		return v.printLine(s)
@@ -89,7 +91,7 @@ func (v *demoView) draw(s demoScene) error {
 	width, height := v.size()
 	var b strings.Builder
 	b.WriteString(toTop)
-	for i, line := range v.stage.picture(s, width, height, palette(v.colours(v.out))) {
+	for i, line := range demoPicture(v.stage, s, width, height, palette(v.colours(v.out))) {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
@@ -113,11 +115,11 @@ func (v *demoView) size() (width, height int) {
 // scoreLineEvery is after how many scenes the lines say how things stand.
 const scoreLineEvery = 5
 
-func (v *demoView) drawLines(s demoScene) error {
+func (v *demoView) drawLines(s stage.Scene) error {
 	paint := palette(v.colours(v.out))
 	var b strings.Builder
 	for _, c := range s.Fresh {
-		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.dim(fmt.Sprintf("%5.1fs late", c.Late)), c.Summary)
+		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.dim(fmt.Sprintf("%5.1fs late", c.Late)), harmless(c.Summary))
 	}
 	if v.drawn++; v.drawn%scoreLineEvery == 0 && !s.Final {
 		fmt.Fprintln(&b, paint.bold(scoreLine(s)))
@@ -127,18 +129,18 @@ func (v *demoView) drawLines(s demoScene) error {
 }
 
 // scoreLine says in one line how things stand.
-func scoreLine(s demoScene) string {
+func scoreLine(s stage.Scene) string {
 	line := fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d to be seen; recall %s, uniform rival %s",
 		stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
-		s.Score.Captured, s.Score.Missed, s.Score.Pending, s.Score.recall(), s.Rival.recall())
-	if s.OfLate != nil && s.Clock > demoLate {
+		s.Score.Captured, s.Score.Missed, s.Score.Pending, recall(s.Score), recall(s.Rival))
+	if s.OfLate != nil && s.Clock > stage.Late {
 		line += fmt.Sprintf("; in the last minute %.0f%% and %.0f%%", 100**s.OfLate, 100**s.RivalOfLate)
 	}
 	return line
 }
 
 // finish shows how the demo ended.
-func (v *demoView) finish(s demoScene) error {
+func (v *demoView) finish(s stage.Scene) error {
 	s.Final = true
 	if v.form == asJSON {
 		return v.printLine(s)
@@ -150,33 +152,33 @@ func (v *demoView) finish(s demoScene) error {
 	}
 	v.close()
 	v.form = asLines
-	_, err := fmt.Fprint(v.out, v.stage.summary(s))
+	_, err := fmt.Fprint(v.out, demoSummary(v.stage, s))
 	return err
 }
 
-// summary says at the end what happened.
-func (t *demoStage) summary(s demoScene) string {
+// demoSummary says at the end what happened.
+func demoSummary(t *stage.Stage, s stage.Scene) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", stopwatch(s.Clock), rate(t.limit), counted(s.Polls, "poll"), s.Failed)
+	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", stopwatch(s.Clock), rate(t.Budget), counted(s.Polls, "poll"), s.Failed)
 	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d still to be seen\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
-	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (policy %s)\n", s.Score.recall(), s.Score.MeanDelay, s.Policy)
-	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (uniform rival with the same budget)\n", s.Rival.recall(), s.Rival.MeanDelay)
-	b.WriteString(t.course.minutes(s.Policy))
+	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (policy %s)\n", recall(s.Score), s.Score.MeanDelay, s.Policy)
+	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (uniform rival with the same budget)\n", recall(s.Rival), s.Rival.MeanDelay)
+	b.WriteString(minutesInWords(t.Course.Minutes(), s.Policy))
 	if s.FirstChange > 0 {
 		fmt.Fprintf(&b, "first change captured %.1fs after the start\n", s.FirstChange)
 	}
-	traffic, closest := t.mannersInWords(s.Manners)
+	traffic, closest := mannersInWords(s.Manners, t.Delay)
 	fmt.Fprintf(&b, "as the web counted: %s, %s\n", traffic, closest)
 	return b.String()
 }
 
 // mannersInWords says whether budget and politeness were kept.
-func (t *demoStage) mannersInWords(m demoManners) (traffic, closest string) {
+func mannersInWords(m stage.Manners, owed time.Duration) (traffic, closest string) {
 	traffic = fmt.Sprintf("at most %s in a minute, %d during a Retry-After", counted(m.Busiest, "request"), m.Unwelcome)
 	if m.Closest == 0 {
 		return traffic, "no host asked twice"
 	}
-	return traffic, fmt.Sprintf("closest two to one host %.1fs apart (%.1fs owed)", m.Closest, t.delay.Seconds())
+	return traffic, fmt.Sprintf("closest two to one host %.1fs apart (%.1fs owed)", m.Closest, owed.Seconds())
 }
 
 // sameColours says what to expect of a policy that learns nothing.
@@ -193,4 +195,28 @@ func sameColours(policy string) string {
 // stopwatch writes seconds as minutes and seconds.
 func stopwatch(seconds float64) string {
 	return fmt.Sprintf("%d:%02d", int(seconds)/60, int(seconds)%60)
+}
+
+// recall says which share of the decided changes was captured.
+func recall(s stage.Score) string {
+	if !s.Decided() {
+		return "--"
+	}
+	return fmt.Sprintf("%.0f%%", 100*s.Recall)
+}
+
+// minutesInWords says minute by minute what both captured, as far as there is
+// room for.
+func minutesInWords(minutes []stage.Minute, policy string) string {
+	const most = 10 // that fit beside each other
+	if len(minutes) < 2 {
+		return "" // one minute shows no course
+	}
+	rows := [3]string{fmt.Sprintf("%-11s", "minute"), fmt.Sprintf("%-11s", policy), fmt.Sprintf("%-11s", "rival")}
+	for _, m := range minutes[max(0, len(minutes)-most):] {
+		rows[0] += fmt.Sprintf(" %5s", stopwatch(m.End))
+		rows[1] += fmt.Sprintf(" %4.0f%%", 100*m.Policy)
+		rows[2] += fmt.Sprintf(" %4.0f%%", 100*m.Rival)
+	}
+	return "captured minute by minute:\n  " + strings.Join(rows[:], "\n  ") + "\n"
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/config"
+
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -30,7 +32,7 @@ type field struct {
 }
 
 // readDocument reads text into s.
-func readDocument(file string, text []byte, s *settings, env func(string) string) document {
+func readDocument(file string, text []byte, s *config.Settings, env func(string) string) document {
 	d := document{
 		configError: configError{file: file, lines: strings.Split(string(text), "\n")},
 		env:         env,
@@ -101,7 +103,7 @@ func width(tk *token.Token) int {
 }
 
 // optionFields returns fields for the options, nested as their keys are.
-func (d *document) optionFields(s *settings) (fields []field) {
+func (d *document) optionFields(s *config.Settings) (fields []field) {
 	sections := map[string][]field{}
 	for _, o := range options {
 		section, key, nested := strings.Cut(o.key, ".")
@@ -117,8 +119,8 @@ func (d *document) optionFields(s *settings) (fields []field) {
 	return fields
 }
 
-func (d *document) optionValue(s *settings, o option) func(ast.Node, string) {
-	set := func(s *settings, v ast.Node, path, text string) {
+func (d *document) optionValue(s *config.Settings, o option) func(ast.Node, string) {
+	set := func(s *config.Settings, v ast.Node, path, text string) {
 		if err := o.set(s, text); err != nil {
 			d.report(d.resolve(v), path, "%v", err)
 		}

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"freshet/content"
+	"freshet/node"
 )
-
-// extractMemory is what one child process may use to apply selectors.
-const extractMemory = 256 << 20
 
 // extract is the child process that applies selectors, where it can be killed.
 func (p *program) extract() *cobra.Command {
@@ -19,17 +18,16 @@ func (p *program) extract() *cobra.Command {
 		Hidden: true,
 		Args:   takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return content.Serve(p.in, p.out, extractMemory)
+			return content.Serve(p.in, p.out, node.ExtractMemory)
 		},
 	}
 }
 
-// newReader returns a reader of responses that has selectors applied by
-// children of this process.
-func newReader() (*content.Reader, error) {
+// extractor returns the command that starts it.
+func extractor() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find the program itself: %w", err)
 	}
-	return content.NewReader(content.ReaderConfig{Command: []string{self, "extract"}, Memory: extractMemory}), nil
+	return []string{self, "extract"}, nil
 }

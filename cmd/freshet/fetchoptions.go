@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"freshet/config"
+
 	"freshet"
 )
 
@@ -12,32 +14,32 @@ import (
 // package fetch.
 var fetchOptions = []option{
 	{key: "fetch.agent", help: "User-Agent",
-		set: text(func(s *settings) *string { return &s.fetch.Agent }), show: func(s settings) any { return s.fetch.Agent }},
-	fetchTime("dns_timeout", func(s *settings) *time.Duration { return &s.fetch.DNSTimeout }),
-	fetchTime("dial_timeout", func(s *settings) *time.Duration { return &s.fetch.DialTimeout }),
-	fetchTime("tls_timeout", func(s *settings) *time.Duration { return &s.fetch.TLSTimeout }),
-	fetchTime("header_timeout", func(s *settings) *time.Duration { return &s.fetch.HeaderTimeout }),
-	fetchTime("body_idle", func(s *settings) *time.Duration { return &s.fetch.BodyIdle }),
-	fetchTime("total", func(s *settings) *time.Duration { return &s.fetch.Total }),
-	fetchSize("min_rate", func(s *settings) *int64 { return &s.fetch.MinRate }),
-	fetchSize("header_bytes", func(s *settings) *int64 { return &s.fetch.HeaderBytes }),
-	fetchSize("wire_bytes", func(s *settings) *int64 { return &s.fetch.WireBytes }),
-	fetchSize("decoded_bytes", func(s *settings) *int64 { return &s.fetch.DecodedBytes }),
-	fetchSize("ratio", func(s *settings) *int64 { return &s.fetch.Ratio }),
+		set: text(func(s *config.Settings) *string { return &s.Fetch.Agent }), show: func(s config.Settings) any { return s.Fetch.Agent }},
+	fetchTime("dns_timeout", func(s *config.Settings) *time.Duration { return &s.Fetch.DNSTimeout }),
+	fetchTime("dial_timeout", func(s *config.Settings) *time.Duration { return &s.Fetch.DialTimeout }),
+	fetchTime("tls_timeout", func(s *config.Settings) *time.Duration { return &s.Fetch.TLSTimeout }),
+	fetchTime("header_timeout", func(s *config.Settings) *time.Duration { return &s.Fetch.HeaderTimeout }),
+	fetchTime("body_idle", func(s *config.Settings) *time.Duration { return &s.Fetch.BodyIdle }),
+	fetchTime("total", func(s *config.Settings) *time.Duration { return &s.Fetch.Total }),
+	fetchSize("min_rate", func(s *config.Settings) *int64 { return &s.Fetch.MinRate }),
+	fetchSize("header_bytes", func(s *config.Settings) *int64 { return &s.Fetch.HeaderBytes }),
+	fetchSize("wire_bytes", func(s *config.Settings) *int64 { return &s.Fetch.WireBytes }),
+	fetchSize("decoded_bytes", func(s *config.Settings) *int64 { return &s.Fetch.DecodedBytes }),
+	fetchSize("ratio", func(s *config.Settings) *int64 { return &s.Fetch.Ratio }),
 	{key: "fetch.redirects",
-		set: count(func(s *settings) *int { return &s.fetch.Redirects }, -1), show: func(s settings) any { return s.fetch.Redirects }},
-	{key: "fetch.ports", many: true, set: setPorts, show: func(s settings) any { return s.fetch.Ports }},
+		set: count(func(s *config.Settings) *int { return &s.Fetch.Redirects }, -1), show: func(s config.Settings) any { return s.Fetch.Redirects }},
+	{key: "fetch.ports", many: true, set: setPorts, show: func(s config.Settings) any { return s.Fetch.Ports }},
 }
 
-func fetchTime(key string, at func(*settings) *time.Duration) option {
-	return option{key: "fetch." + key, set: length(at), show: func(s settings) any { return freshet.FormatDuration(*at(&s)) }}
+func fetchTime(key string, at func(*config.Settings) *time.Duration) option {
+	return option{key: "fetch." + key, set: length(at), show: func(s config.Settings) any { return freshet.FormatDuration(*at(&s)) }}
 }
 
-func fetchSize(key string, at func(*settings) *int64) option {
-	return option{key: "fetch." + key, set: size(at), show: func(s settings) any { return freshet.FormatSize(*at(&s)) }}
+func fetchSize(key string, at func(*config.Settings) *int64) option {
+	return option{key: "fetch." + key, set: size(at), show: func(s config.Settings) any { return freshet.FormatSize(*at(&s)) }}
 }
 
-func setPorts(s *settings, v string) error {
+func setPorts(s *config.Settings, v string) error {
 	var ports []uint16
 	for _, item := range splitList(v) {
 		n, err := strconv.ParseUint(item, 10, 16)
@@ -46,6 +48,6 @@ func setPorts(s *settings, v string) error {
 		}
 		ports = append(ports, uint16(n))
 	}
-	s.fetch.Ports = ports
+	s.Fetch.Ports = ports
 	return nil
 }

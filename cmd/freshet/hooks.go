@@ -1,8 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
+
+	"freshet/config"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -16,9 +17,9 @@ type listedHook struct {
 }
 
 // admitHooks checks the webhooks against all settings.
-func (d *document) admitHooks(s *settings) {
-	for _, w := range s.webhooks {
-		if _, err := newWebhook(*s, w); err != nil {
+func (d *document) admitHooks(s *config.Settings) {
+	for _, w := range s.Webhooks {
+		if _, err := s.Sink(w); err != nil {
 			at := d.hooks[w.Name]
 			text := err.Error()
 			if hint := freshet.HintOf(err); hint != "" {
@@ -30,9 +31,9 @@ func (d *document) admitHooks(s *settings) {
 }
 
 // webhook returns a reader of one item of the list of webhooks.
-func (d *document) webhook(s *settings) func(ast.Node, string) {
+func (d *document) webhook(s *config.Settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
-		var w webhook
+		var w config.Webhook
 		before := len(d.problems)
 		d.mapping(n, path, []field{
 			d.word("name", &w.Name), d.word("url", &w.URL),
@@ -54,7 +55,7 @@ func (d *document) webhook(s *settings) func(ast.Node, string) {
 		if len(d.problems) > before {
 			return
 		}
-		if err := w.complete(d.env); err != nil {
+		if err := w.Complete(d.env); err != nil {
 			d.report(n, path, "%v", err)
 			return
 		}
@@ -63,32 +64,10 @@ func (d *document) webhook(s *settings) func(ast.Node, string) {
 			return
 		}
 		d.hooks[w.Name] = listedHook{n, path}
-		s.webhooks = append(s.webhooks, w)
+		s.Webhooks = append(s.Webhooks, w)
 	}
 }
 
 func (d *document) word(name string, to *string) field {
 	return field{name, func(v ast.Node, path string) { *to, _ = d.scalar(v, path) }}
-}
-
-// complete fills in what follows from the rest and checks that all is there.
-func (w *webhook) complete(env func(string) string) error {
-	if w.URL == "" {
-		return fmt.Errorf("the webhook has no url")
-	}
-	if w.Name == "" {
-		return fmt.Errorf("the webhook has no name; its place in the stream is kept under it")
-	}
-	if w.SecretEnv != "" {
-		if w.Secret != "" {
-			return fmt.Errorf("has both secret and secret_env; keep one")
-		}
-		if w.Secret = env(w.SecretEnv); w.Secret == "" {
-			return fmt.Errorf("secret_env: the variable %s is not set", w.SecretEnv)
-		}
-	}
-	if w.Secret == "" && !w.Unsigned {
-		return fmt.Errorf("has no secret; set secret_env or secret, or unsigned: true if the receiver checks no signature")
-	}
-	return nil
 }

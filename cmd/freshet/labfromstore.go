@@ -67,7 +67,7 @@ func (p *program) dataDir(cmd *cobra.Command) (string, error) {
 		}
 	}
 	s, err := p.settings(bare)
-	return s.data, err
+	return s.Data, err
 }
 
 // openRecorded reads what a daemon has recorded, and lays it on a grid.

@@ -4,11 +4,13 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"freshet/config"
+
 	"freshet"
 )
 
 // level returns a reader of one item of the list of service levels by tag.
-func (d *document) level(s *settings) func(ast.Node, string) {
+func (d *document) level(s *config.Settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
 		var t freshet.TagLevel
 		before := len(d.problems)
@@ -32,7 +34,7 @@ func (d *document) level(s *settings) func(ast.Node, string) {
 		case t.Level == freshet.ServiceLevel{}:
 			d.report(n, path, "says nothing of how soon changes are wanted; write level: 90%% within 10m")
 		default:
-			s.levels = append(s.levels, t)
+			s.Levels = append(s.Levels, t)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet"
+	"freshet/config"
 	"freshet/content"
 )
 
@@ -139,11 +140,11 @@ func (f field) within(section string) field {
 
 // admit checks the sources of the file against all settings and against each
 // other, and adds them to s.
-func (d *document) admit(s *settings) {
+func (d *document) admit(s *config.Settings) {
 	ids, keys := map[freshet.SourceID]listedSource{}, map[string]listedSource{}
 	for _, l := range d.sources {
 		var err error
-		if l.URL, err = s.fetch.CheckURL(l.URL); err != nil {
+		if l.URL, err = s.Fetch.CheckURL(l.URL); err != nil {
 			d.blame(l, "url", err)
 			continue
 		}
@@ -163,7 +164,7 @@ func (d *document) admit(s *settings) {
 		}
 		ids[l.ID], keys[key] = l, l
 		l.Origin = freshet.FromFile
-		s.sources = append(s.sources, l.Source)
+		s.Sources = append(s.Sources, l.Source)
 	}
 }
 

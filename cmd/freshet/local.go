@@ -5,16 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
-	"freshet/web"
+	"freshet/config"
+	"freshet/node"
 )
 
 // patience is how long the daemon may take to begin an answer; a poll or a
@@ -54,60 +53,25 @@ func (p *program) connect(cmd *cobra.Command, polls bool) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := readAddress(s.data)
+	a, err := node.ReadAddress(s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("look for a daemon: %w", err)
 	}
-	if a.url != "" && a.answers(cmd.Context()) {
-		return remote(a.url), nil
+	if a.URL != "" && a.Answers(cmd.Context()) {
+		return remote(a.URL), nil
 	}
 	return here(cmd.Context(), s, polls)
 }
 
 // here returns a connection to an API over the data directory in this process.
-func here(ctx context.Context, s settings, polls bool) (*connection, error) {
-	n, err := openNode(ctx, nodeConfig{settings: s, policy: never{}, unbound: polls, grace: impatience})
+func here(ctx context.Context, s config.Settings, polls bool) (*connection, error) {
+	extract, err := extractor()
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	closeAll := func() error { stop(); return n.close() }
-	if polls {
-		ended, err := n.start(ctx)
-		if err != nil {
-			return nil, errors.Join(err, closeAll())
-		}
-		closeAll = func() error { stop(); return errors.Join(<-ended, n.close()) }
+	api, err := node.Local(ctx, node.Config{Settings: s, Extract: extract, Grace: impatience}, thisBuild().Version, polls)
+	if err != nil {
+		return nil, err
 	}
-	handler := web.New(web.Config{
-		Store: n.store, Daemon: n.daemon, Check: s.fetch.CheckURL, Version: thisBuild().Version,
-	})
-	return &connection{
-		Client: client.New("http://localhost", client.InProcess(handler)),
-		local:  true,
-		close:  closeAll,
-	}, nil
-}
-
-// An unboundStore is a store whose sources need not be polled however long ago
-// they were: a daemon over it polls only what it is asked to.
-type unboundStore struct{ freshet.Store }
-
-// Source returns one watched source.
-func (u unboundStore) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
-	w, err := u.Store.Source(ctx, id)
-	w.MaxGap = 0
-	return w, err
-}
-
-// Sources yields all watched sources.
-func (u unboundStore) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
-	return func(yield func(freshet.Watched, error) bool) {
-		for w, err := range u.Store.Sources(ctx) {
-			w.MaxGap = 0
-			if !yield(w, err) {
-				return
-			}
-		}
-	}
+	return &connection{Client: client.New("http://localhost", client.InProcess(api)), local: true, close: api.Close}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet"
+	"freshet/config"
 	"freshet/policy"
 	"freshet/sched"
 )
@@ -25,44 +26,44 @@ type option struct {
 	help string
 	many bool // a list in the file, a flag that can be repeated, commas in the environment
 	live bool // a reload takes it on
-	set  func(*settings, string) error
-	show func(settings) any // as it would be written in the file
+	set  func(*config.Settings, string) error
+	show func(config.Settings) any // as it would be written in the file
 }
 
 // options are all of them, in the order in which they are shown.
 var options = named(slices.Concat([]option{
 	{key: "data", flag: "data", arg: "DIR", help: "where sources and history are kept; default $XDG_DATA_HOME/freshet or ~/.local/share/freshet",
-		set: text(func(s *settings) *string { return &s.data }), show: func(s settings) any { return s.data }},
+		set: text(func(s *config.Settings) *string { return &s.Data }), show: func(s config.Settings) any { return s.Data }},
 	{key: "listen", flag: "listen", arg: "ADDR", help: "address of the API; port 0 takes any free one; default 127.0.0.1:8080",
-		set: setListen, show: func(s settings) any { return s.listen }},
+		set: setListen, show: func(s config.Settings) any { return s.Listen }},
 	{key: "api.url", help: "where others reach the API, as told in events",
-		set: text(func(s *settings) *string { return &s.publicURL }), show: func(s settings) any { return s.publicURL }},
+		set: text(func(s *config.Settings) *string { return &s.PublicURL }), show: func(s config.Settings) any { return s.PublicURL }},
 	{key: "api.names", help: "names that the API is called by, besides addresses and localhost", many: true,
-		set: func(s *settings, v string) error { s.names = splitList(v); return nil }, show: func(s settings) any { return s.names }},
+		set: func(s *config.Settings, v string) error { s.Names = splitList(v); return nil }, show: func(s config.Settings) any { return s.Names }},
 	{key: "budget", flag: "budget", arg: "N/TIME", help: "requests to spend, such as 500/s or 10/30s; default 60/m", live: true,
-		set: setBudget, show: func(s settings) any { return s.limits.Budget.String() }},
+		set: setBudget, show: func(s config.Settings) any { return s.Limits.Budget.String() }},
 	{key: "policy", flag: "policy", arg: "NAME", help: "what to poll next: " + strings.Join(policy.Names, " or ") + "; default " + policy.Default,
-		set: setPolicy, show: func(s settings) any { return s.policy }},
+		set: setPolicy, show: func(s config.Settings) any { return s.Policy }},
 	{key: "hosts.delay", flag: "host-delay", arg: "TIME", help: "time between two polls of one host; default 1s", live: true,
-		set: length(func(s *settings) *time.Duration { return &s.limits.Hosts.Delay }), show: func(s settings) any { return freshet.FormatDuration(s.limits.Hosts.Delay) }},
+		set: length(func(s *config.Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s config.Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
 	{key: "hosts.concurrency", help: "polls of one host at once, where there is no delay", live: true,
-		set: count(func(s *settings) *int { return &s.limits.Hosts.Concurrency }, 1), show: func(s settings) any { return s.limits.Hosts.Concurrency }},
+		set: count(func(s *config.Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s config.Settings) any { return s.Limits.Hosts.Concurrency }},
 	{key: "workers", help: "polls at once in all", live: true,
-		set: count(func(s *settings) *int { return &s.limits.Workers }, 1), show: func(s settings) any { return s.limits.Workers }},
+		set: count(func(s *config.Settings) *int { return &s.Limits.Workers }, 1), show: func(s config.Settings) any { return s.Limits.Workers }},
 	{key: "allow_cidr", flag: "allow-cidr", arg: "CIDR", help: "private addresses that may be polled, such as 127.0.0.0/8", many: true,
-		set: setAllow, show: func(s settings) any { return s.fetch.Allow }},
+		set: setAllow, show: func(s config.Settings) any { return s.Fetch.Allow }},
 	{key: "log.level", flag: "log-level", arg: "LEVEL", help: "least to log: debug, info, warn or error; default info", live: true,
-		set: oneOf(func(s *settings) *string { return &s.logLevel }, "debug", "info", "warn", "error"), show: func(s settings) any { return s.logLevel }},
+		set: oneOf(func(s *config.Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error"), show: func(s config.Settings) any { return s.LogLevel }},
 	{key: "log.format", flag: "log-format", arg: "FORM", help: "form of the log: text or json; default text",
-		set: oneOf(func(s *settings) *string { return &s.logForm }, "text", "json"), show: func(s settings) any { return s.logForm }},
+		set: oneOf(func(s *config.Settings) *string { return &s.LogForm }, "text", "json"), show: func(s config.Settings) any { return s.LogForm }},
 	{key: "keep.age", help: "drop versions superseded longer ago than this",
-		set: length(func(s *settings) *time.Duration { return &s.keep.Age }), show: func(s settings) any { return freshet.FormatDuration(s.keep.Age) }},
+		set: length(func(s *config.Settings) *time.Duration { return &s.Keep.Age }), show: func(s config.Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
 	{key: "keep.versions", help: "versions of all sources together",
-		set: count(func(s *settings) *int { return &s.keep.Versions }, 0), show: func(s settings) any { return s.keep.Versions }},
+		set: count(func(s *config.Settings) *int { return &s.Keep.Versions }, 0), show: func(s config.Settings) any { return s.Keep.Versions }},
 	{key: "keep.bytes", help: "stored bytes of all sources together",
-		set: size(func(s *settings) *int64 { return &s.keep.Bytes }), show: func(s settings) any { return freshet.FormatSize(s.keep.Bytes) }},
+		set: size(func(s *config.Settings) *int64 { return &s.Keep.Bytes }), show: func(s config.Settings) any { return freshet.FormatSize(s.Keep.Bytes) }},
 	{key: "keep.logs", help: "how long outcomes of polls are kept",
-		set: length(func(s *settings) *time.Duration { return &s.logs }), show: func(s settings) any { return freshet.FormatDuration(s.logs) }},
+		set: length(func(s *config.Settings) *time.Duration { return &s.Logs }), show: func(s config.Settings) any { return freshet.FormatDuration(s.Logs) }},
 }, fetchOptions))
 
 // named fills in the names of the variables: after the flag if there is one,
@@ -109,8 +110,8 @@ func (f *optionFlag) Set(v string) error {
 	return nil
 }
 
-func text(at func(*settings) *string) func(*settings, string) error {
-	return func(s *settings, v string) error {
+func text(at func(*config.Settings) *string) func(*config.Settings, string) error {
+	return func(s *config.Settings, v string) error {
 		if v == "" {
 			return fmt.Errorf("is empty")
 		}
@@ -119,8 +120,8 @@ func text(at func(*settings) *string) func(*settings, string) error {
 	}
 }
 
-func oneOf(at func(*settings) *string, known ...string) func(*settings, string) error {
-	return func(s *settings, v string) error {
+func oneOf(at func(*config.Settings) *string, known ...string) func(*config.Settings, string) error {
+	return func(s *config.Settings, v string) error {
 		if !slices.Contains(known, v) {
 			return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), didYouMean(v, known))
 		}
@@ -129,8 +130,8 @@ func oneOf(at func(*settings) *string, known ...string) func(*settings, string) 
 	}
 }
 
-func length(at func(*settings) *time.Duration) func(*settings, string) error {
-	return func(s *settings, v string) (err error) {
+func length(at func(*config.Settings) *time.Duration) func(*config.Settings, string) error {
+	return func(s *config.Settings, v string) (err error) {
 		d, err := freshet.ParseDuration(v)
 		if err == nil {
 			*at(s) = d
@@ -139,8 +140,8 @@ func length(at func(*settings) *time.Duration) func(*settings, string) error {
 	}
 }
 
-func size(at func(*settings) *int64) func(*settings, string) error {
-	return func(s *settings, v string) error {
+func size(at func(*config.Settings) *int64) func(*config.Settings, string) error {
+	return func(s *config.Settings, v string) error {
 		n, err := freshet.ParseSize(v)
 		if err == nil {
 			*at(s) = n
@@ -149,8 +150,8 @@ func size(at func(*settings) *int64) func(*settings, string) error {
 	}
 }
 
-func count(at func(*settings) *int, least int) func(*settings, string) error {
-	return func(s *settings, v string) error {
+func count(at func(*config.Settings) *int, least int) func(*config.Settings, string) error {
+	return func(s *config.Settings, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least {
 			return fmt.Errorf("%q is not a whole number of at least %d", v, least)
@@ -160,7 +161,7 @@ func count(at func(*settings) *int, least int) func(*settings, string) error {
 	}
 }
 
-func setListen(s *settings, v string) error {
+func setListen(s *config.Settings, v string) error {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil {
 		return fmt.Errorf("%q is not an address and port; write 127.0.0.1:8080", v)
@@ -168,31 +169,31 @@ func setListen(s *settings, v string) error {
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		return fmt.Errorf("%q has no port between 0 and 65535", v)
 	}
-	s.listen = net.JoinHostPort(host, port)
+	s.Listen = net.JoinHostPort(host, port)
 	return nil
 }
 
-func setBudget(s *settings, v string) error {
+func setBudget(s *config.Settings, v string) error {
 	b, err := sched.ParseBudget(v)
 	if err != nil {
 		return reason(err)
 	}
-	s.limits.Budget = b
+	s.Limits.Budget = b
 	return nil
 }
 
-func setPolicy(s *settings, v string) error {
+func setPolicy(s *config.Settings, v string) error {
 	if _, err := policy.New(v, policy.Setting{}); err != nil {
 		return fmt.Errorf("%w%s", reason(err), didYouMean(v, policy.Names))
 	}
-	s.policy = v
+	s.Policy = v
 	return nil
 }
 
-func setAllow(s *settings, v string) (err error) {
+func setAllow(s *config.Settings, v string) (err error) {
 	prefixes, err := parsePrefixes(v)
 	if err == nil {
-		s.fetch.Allow = prefixes
+		s.Fetch.Allow = prefixes
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -22,6 +23,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"freshet/node"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -143,17 +146,17 @@ func eventually(is func() bool) bool {
 // address into $API.
 func ready(ts *testscript.TestScript, _ bool, _ []string) {
 	if !eventually(func() bool {
-		a, err := readAddress(ts.Getenv("FRESHET_DATA"))
-		if err != nil || a.url == "" {
+		a, err := node.ReadAddress(ts.Getenv("FRESHET_DATA"))
+		if err != nil || a.URL == "" {
 			return false
 		}
-		resp, err := http.Get(a.url + "/readyz")
+		resp, err := http.Get(a.URL + "/readyz")
 		if err != nil {
 			return false
 		}
 		resp.Body.Close()
-		ts.Setenv("API", a.url)
-		return resp.StatusCode == http.StatusOK && resp.Header.Get(instanceHeader) == a.instance
+		ts.Setenv("API", a.URL)
+		return resp.StatusCode == http.StatusOK && a.Answers(context.Background())
 	}) {
 		ts.Fatalf("the daemon never became ready")
 	}

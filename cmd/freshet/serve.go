@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/netip"
-	"slices"
-	"sync"
-	"time"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"freshet"
-	"freshet/web"
+	"freshet/config"
+	"freshet/node"
 )
 
 const serveHelp = `Watch sources under a poll budget, keep every version, and tell of each change
@@ -43,155 +38,56 @@ func (p *program) serve() *cobra.Command {
 			"  freshet serve --listen 127.0.0.1:0 --budget 500/s --host-delay 0s --allow-cidr 127.0.0.0/8",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := serving{program: p, again: func() (settings, error) { return p.settings(cmd) }, level: new(slog.LevelVar), metrics: web.NewMetrics(), asks: make(chan chan<- error)}
-			return s.run(cmd.Context())
+			return p.runServe(cmd)
 		},
 	}
 	optionFlags(cmd.Flags(), serveFlags...)
 	return cmd
 }
 
-// A serving is one run of the verb serve.
-type serving struct {
-	*program
-	again func() (settings, error) // gathers the settings anew
-	level *slog.LevelVar
-	log   *slog.Logger
-	node  *node
-
-	now       settings // in force; only run and what it calls change it
-	receivers receivers
-	metrics   *web.Metrics
-	asks      chan chan<- error // for a reload
-}
-
-// run serves until ctx is done.
-func (s *serving) run(ctx context.Context) (err error) {
-	if s.now, err = s.again(); err != nil {
-		return err
-	}
-	s.level.Set(levelOf(s.now.logLevel))
-	s.log = s.newLogger(s.err, s.now.logForm, s.level)
-	l, err := listen(s.now.listen)
+// runServe serves until it is asked to stop. What is reloaded is gathered as it
+// was at the start.
+func (p *program) runServe(cmd *cobra.Command) error {
+	s, err := p.settings(cmd)
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	s.warn(l.Addr())
-	s.now.fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = openNode(ctx, nodeConfig{settings: s.now, log: s.log, observe: s.metrics.Outcome}); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.node.close()) }()
-	if err := s.sync(ctx, s.now); err != nil {
-		return err
-	}
-	return s.work(ctx, l)
-}
-
-// work runs the daemon, the webhooks and the API side by side. The first to
-// fail ends the others.
-func (s *serving) work(ctx context.Context, l net.Listener) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var daemon, api sync.WaitGroup
-	failed := func(what string, err error) {
-		if err != nil {
-			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
-		}
-	}
-	s.receivers.serving = s
-	s.receivers.failed = func(err error) { failed("deliver", err) }
-	if err := s.receivers.replace(ctx, s.now.webhooks); err != nil {
-		return err
-	}
-	defer s.receivers.stop()
-	ended, err := s.node.start(ctx)
+	level := new(slog.LevelVar)
+	level.Set(levelOf(s.LogLevel))
+	log := p.newLogger(p.err, s.LogForm, level)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	extract, err := extractor()
 	if err != nil {
-		return fmt.Errorf("watch: %w", err)
+		return err
 	}
-	daemon.Go(func() { failed("watch", <-ended) })
-
-	where := newAddress(l.Addr())
-	stopped := make(chan struct{})
-	server := s.server(where.sign(s.handler(stopped)))
-	api.Go(func() {
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			failed("serve the API", err)
-		}
-	})
-	if err = s.announce(where); err == nil {
-		s.wait(ctx)
-	}
-	fail(err)
-	daemon.Wait()
-	s.receivers.stop()
-	close(stopped)
-	shut, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if server.Shutdown(shut) != nil {
-		server.Close()
-	}
-	api.Wait()
-	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
-		err = broke.error
-	}
-	return errors.Join(err, removeAddress(s.now.data))
-}
-
-// A breakdown ends the serving, other than by being asked to stop.
-type breakdown struct{ error }
-
-// announce says where the API is.
-func (s *serving) announce(where address) error {
-	if err := where.write(s.now.data); err != nil {
-		s.log.Warn("other verbs will need --server to find this daemon", "err", err)
-	}
-	s.log.Info("at work", "address", where.url, "data", s.now.data, "budget", s.now.limits.Budget.String(),
-		"policy", s.now.policy, "tick", freshet.FormatDuration(s.node.tick), "sources", s.node.daemon.Status().Sources)
-	_, err := fmt.Fprintf(s.out, "freshet: listening on %s\n", where.url)
-	return err
-}
-
-// server returns the HTTP server of the API. Only the header is timed: an
-// answer may be a stream.
-func (s *serving) server(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-}
-
-// warn tells the operator that others can reach the API, if they can.
-func (s *serving) warn(at net.Addr) {
-	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		s.log.Warn("others can reach the API, and there is no authentication", "address", at.String(),
-			"hint", "listen on 127.0.0.1, or put a proxy that asks for a password in front")
-	}
-}
-
-// handler returns the API. Closing stopped ends its streams.
-func (s *serving) handler(stopped <-chan struct{}) http.Handler {
-	names := s.now.names
-	if host, _, err := net.SplitHostPort(s.now.listen); err == nil {
-		names = append(slices.Clone(names), host)
-	}
-	data := s.now.data // a reload must not be seen from a request
-	return web.New(web.Config{
-		Store:   s.node.store,
-		Daemon:  s.node.daemon,
-		Check:   s.now.fetch.CheckURL,
-		Reload:  s.askReload,
-		Size:    func() (int64, error) { return storeSize(data) },
-		Stop:    stopped,
-		Hosts:   names,
-		Base:    s.now.publicURL,
-		Sinks:   s.receivers.names,
+	return node.Serve(cmd.Context(), s, node.ServeConfig{
+		Extract: extract,
 		Version: thisBuild().Version,
-		Metrics: s.metrics,
-		Log:     s.log,
+		Log:     log,
+		Load:    func() (config.Settings, error) { return p.settings(cmd) },
+		Hangups: hangups,
+		Reloaded: func(from, to config.Settings) {
+			level.Set(levelOf(to.LogLevel))
+			if later := needRestart(from, to); len(later) > 0 {
+				log.Warn("some settings have changed that only a restart takes on", "settings", later)
+			}
+		},
+		Announce: func(url string) error {
+			_, err := fmt.Fprintf(p.out, "freshet: listening on %s\n", url)
+			return err
+		},
 	})
+}
+
+// needRestart returns the options that differ in to and are read only at the
+// start.
+func needRestart(from, to config.Settings) (keys []string) {
+	for _, o := range options {
+		if !o.live && fmt.Sprint(o.show(from)) != fmt.Sprint(o.show(to)) {
+			keys = append(keys, o.key)
+		}
+	}
+	return keys
 }

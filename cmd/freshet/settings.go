@@ -5,86 +5,28 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"strings"
-	"time"
+
+	"freshet/config"
 
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/fetch"
-	"freshet/policy"
-	"freshet/sched"
 )
 
-// settings are all that an operator can set. They come, the later ones winning,
-// from the defaults, the file, the environment and the flags.
-type settings struct {
-	file     string // that they were read from; "" if none was
-	data     string // the data directory
-	listen   string
-	policy   string
-	limits   sched.Limits
-	fetch    fetch.Config
-	keep     freshet.Keep
-	logs     time.Duration // how long outcomes of polls are kept
-	logLevel string
-	logForm  string
-
-	publicURL string   // of the API, in events
-	names     []string // that the API is called by, besides addresses
-
-	webhooks []webhook
-	levels   []freshet.TagLevel
-	sources  []freshet.Source
-}
-
-// A webhook is a receiver of changes, as configured.
-type webhook struct {
-	Name, URL string
-	Secret    string
-	SecretEnv string // the variable that Secret came from
-	Unsigned  bool
-	Tags      []string
-	Sources   []freshet.SourceID
-}
-
-func (p *program) defaults() settings {
-	return settings{
-		data:     p.dataHome(),
-		listen:   "127.0.0.1:8080",
-		policy:   policy.Default,
-		limits:   sched.DefaultLimits(),
-		logs:     30 * day,
-		logLevel: "info",
-		logForm:  "text",
-	}
-}
-
-// dataHome returns where data is kept if nothing else is said.
-func (p *program) dataHome() string {
-	if dir := p.env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "freshet")
-	}
-	if home := p.env("HOME"); home != "" {
-		return filepath.Join(home, ".local", "share", "freshet")
-	}
-	return "freshet-data"
-}
-
 // settings gathers what was set for cmd. All that is wrong is reported at once.
-func (p *program) settings(cmd *cobra.Command) (settings, error) {
-	s := p.defaults()
+func (p *program) settings(cmd *cobra.Command) (config.Settings, error) {
+	s := config.Defaults(p.env)
 	if err := cmd.Context().Err(); err != nil {
 		return s, err
 	}
 	var doc document
-	if s.file = p.configFile(cmd); s.file != "" {
-		text, err := os.ReadFile(s.file)
+	if s.File = p.configFile(cmd); s.File != "" {
+		text, err := os.ReadFile(s.File)
 		if err != nil {
 			return s, freshet.WithHint(fmt.Errorf("read the configuration: %w", err), "name the file with --config or FRESHET_CONFIG")
 		}
-		doc = readDocument(s.file, text, &s, p.env)
+		doc = readDocument(s.File, text, &s, p.env)
 	}
 	var faults []error
 	for _, o := range options {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"freshet/config"
 )
 
 func TestAgo(t *testing.T) {
@@ -51,7 +53,7 @@ func FuzzDocument(f *testing.F) {
 	}
 	p := &program{env: func(string) string { return "" }}
 	f.Fuzz(func(t *testing.T, text string) {
-		s := p.defaults()
+		s := config.Defaults(p.env)
 		d := readDocument("f.yaml", []byte(text), &s, p.env)
 		d.admit(&s)
 		d.admitHooks(&s)

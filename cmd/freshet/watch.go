@@ -13,21 +13,23 @@ import (
 
 	"freshet"
 	"freshet/client"
+	"freshet/config"
 	"freshet/content"
 	"freshet/deliver"
+	"freshet/node"
 	"freshet/sched"
 )
 
 // A watching is one run of the verb watch.
 type watching struct {
 	*program
-	settings
+	config.Settings
 	recipe freshet.Recipe
 	every  time.Duration
 	most   int
 	json   bool
 
-	node    *node
+	node    *node.Node
 	sources map[freshet.SourceID]freshet.Source
 	began   time.Time
 	changes int
@@ -58,7 +60,7 @@ With --json each change is a CloudEvent on a line of its own.`,
 				return usagef("watch: give either --every or --budget")
 			}
 			var err error
-			if w.settings, err = p.settings(cmd); err != nil {
+			if w.Settings, err = p.settings(cmd); err != nil {
 				return err
 			}
 			return w.run(cmd.Context(), urls)
@@ -80,29 +82,33 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 		return err
 	}
 	if w.every > 0 {
-		w.limits.Budget = sched.Budget{Polls: float64(len(listed)), Per: max(w.every, time.Second)}
+		w.Limits.Budget = sched.Budget{Polls: float64(len(listed)), Per: max(w.every, time.Second)}
 	}
-	if w.data, err = os.MkdirTemp("", "freshet-watch-"); err != nil {
+	if w.Data, err = os.MkdirTemp("", "freshet-watch-"); err != nil {
 		return fmt.Errorf("make a place to work: %w", err)
 	}
-	defer os.RemoveAll(w.data)
-	if w.node, err = openNode(ctx, nodeConfig{settings: w.settings, observe: w.observe, grace: impatience}); err != nil {
+	defer os.RemoveAll(w.Data)
+	extract, err := extractor()
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.node.close()) }()
+	if w.node, err = node.Open(ctx, node.Config{Settings: w.Settings, Extract: extract, Observe: w.observe, Grace: impatience}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.node.Close()) }()
 	for _, s := range listed {
-		if s, err = w.node.daemon.AddSource(ctx, s); err != nil {
+		if s, err = w.node.Daemon.AddSource(ctx, s); err != nil {
 			return err
 		}
 		w.sources[s.ID] = s
 	}
 	w.began = time.Now()
-	w.say("watching %s, %s", counted(len(listed), "source"), rate(w.limits.Budget))
+	w.say("watching %s, %s", counted(len(listed), "source"), rate(w.Limits.Budget))
 
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- w.node.daemon.Run(polling) }()
+	go func() { ended <- w.node.Daemon.Run(polling) }()
 	following := make(chan error, 1)
 	go func() { following <- w.follow(polling) }()
 	select {
@@ -124,7 +130,7 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 		return nil, usageError{err}
 	}
 	for _, raw := range urls {
-		url, err := w.fetch.CheckURL(raw)
+		url, err := w.Fetch.CheckURL(raw)
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", raw, err)
 		}
@@ -137,13 +143,13 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 func (w *watching) follow(ctx context.Context) error {
 	var at freshet.Cursor
 	for {
-		if err := w.node.store.Wait(ctx, at); err != nil {
+		if err := w.node.Store.Wait(ctx, at); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
 			return err
 		}
-		changes, err := w.node.store.Changes(ctx, freshet.ChangeQuery{After: at, Limit: 100})
+		changes, err := w.node.Store.Changes(ctx, freshet.ChangeQuery{After: at, Limit: 100})
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -165,11 +171,11 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if w.json {
 		return w.printLine(deliver.Envelope(c, s, ""))
 	}
-	old, err := w.node.store.Text(ctx, c.Source, c.Number-1)
+	old, err := w.node.Store.Text(ctx, c.Source, c.Number-1)
 	if err != nil {
 		return err
 	}
-	text, err := w.node.store.Text(ctx, c.Source, c.Number)
+	text, err := w.node.Store.Text(ctx, c.Source, c.Number)
 	if err != nil {
 		return err
 	}

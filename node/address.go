@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -30,34 +30,34 @@ const addressName = "freshet.addr"
 // since taken its port.
 const instanceHeader = "Freshet-Instance"
 
-// An address is where a daemon listens, and the name of its run.
-type address struct{ url, instance string }
+// An Address is where a daemon listens, and the name of its run.
+type Address struct{ URL, Instance string }
 
 // newAddress returns where a listener is reached from this machine.
-func newAddress(at net.Addr) address {
+func newAddress(at net.Addr) Address {
 	where := at.String()
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		where = net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
-	return address{"http://" + where, rand.Text()}
+	return Address{"http://" + where, rand.Text()}
 }
 
 // write leaves the address in a data directory.
-func (a address) write(dir string) error {
+func (a Address) write(dir string) error {
 	path := filepath.Join(dir, addressName)
-	if err := os.WriteFile(path+".new", []byte(a.url+"\n"+a.instance+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path+".new", []byte(a.URL+"\n"+a.Instance+"\n"), 0o600); err != nil {
 		return fmt.Errorf("leave the address for other verbs: %w", err)
 	}
 	return os.Rename(path+".new", path)
 }
 
-// readAddress returns the address in a data directory, zero if there is none.
-func readAddress(dir string) (a address, err error) {
+// ReadAddress returns the address in a data directory, zero if there is none.
+func ReadAddress(dir string) (a Address, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, addressName))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return a, nil
 	}
-	a.url, a.instance, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	a.URL, a.Instance, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
 	return a, err
 }
 
@@ -70,26 +70,26 @@ func removeAddress(dir string) error {
 	return err
 }
 
-// answers reports whether the daemon that wrote its address is still there.
-func (a address) answers(ctx context.Context) bool {
+// Answers reports whether the daemon that wrote its address is still there.
+func (a Address) Answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/healthz", nil)
 	if err != nil {
 		return false
 	}
-	resp, err := fetch.Trusted(patience).Do(req)
+	resp, err := fetch.Trusted(5 * time.Second).Do(req)
 	if err != nil {
 		return false
 	}
 	resp.Body.Close()
-	return resp.Header.Get(instanceHeader) == a.instance
+	return resp.Header.Get(instanceHeader) == a.Instance
 }
 
 // sign puts the name of the run into every answer of h.
-func (a address) sign(h http.Handler) http.Handler {
+func (a Address) sign(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(instanceHeader, a.instance)
+		w.Header().Set(instanceHeader, a.Instance)
 		h.ServeHTTP(w, r)
 	})
 }

@@ -1,52 +1,40 @@
-package main
+package node
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"sync"
 
+	"freshet/config"
 	"freshet/deliver"
-	"freshet/fetch"
 )
 
 // receivers are the webhooks at work.
 type receivers struct {
-	*serving
+	*service
 	failed func(error) // told of one that cannot go on
 	cancel context.CancelFunc
 	flying sync.WaitGroup
 
-	mu  sync.Mutex
-	now []webhook
+	mu    sync.Mutex
+	taken []config.Webhook
 }
 
 // names returns the names of the webhooks at work.
 func (r *receivers) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return each(r.now, func(w webhook) string { return w.Name })
-}
-
-// newWebhook returns what sends to a webhook.
-func newWebhook(s settings, w webhook) (*deliver.Webhook, error) {
-	url, err := s.fetch.CheckURL(w.URL)
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
+	names := make([]string, len(r.taken))
+	for i, w := range r.taken {
+		names[i] = w.Name
 	}
-	sink, err := deliver.NewWebhook(deliver.WebhookConfig{
-		Name: w.Name, URL: url, Secret: w.Secret, Unsigned: w.Unsigned, Send: fetch.NewEgress(s.fetch).Do,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
-	}
-	return sink, nil
+	return names
 }
 
 // check reports what is wrong with webhooks that are to be taken on.
-func (r *receivers) check(to []webhook) error {
+func (r *receivers) check(to []config.Webhook) error {
 	for _, w := range to {
-		if _, err := newWebhook(r.serving.now, w); err != nil {
+		if _, err := r.settings.Sink(w); err != nil {
 			return err
 		}
 	}
@@ -54,20 +42,20 @@ func (r *receivers) check(to []webhook) error {
 }
 
 // replace lets these webhooks receive changes, and no others.
-func (r *receivers) replace(ctx context.Context, to []webhook) error {
-	if reflect.DeepEqual(r.now, to) {
+func (r *receivers) replace(ctx context.Context, to []config.Webhook) error {
+	if reflect.DeepEqual(r.taken, to) {
 		return nil
 	}
 	var followers []*deliver.Follower
 	for _, w := range to {
-		sink, err := newWebhook(r.serving.now, w)
+		sink, err := r.settings.Sink(w)
 		if err != nil {
 			return err
 		}
 		f, err := deliver.NewFollower(ctx, deliver.FollowerConfig{
-			Name: w.Name, Store: r.node.store, Send: sink.Send, Endpoint: w.URL,
-			Sources: w.Sources, Tags: w.Tags, Base: r.serving.now.publicURL,
-			Log: r.log, Observe: r.metrics.Delivery,
+			Name: w.Name, Store: r.node.Store, Send: sink.Send, Endpoint: w.URL,
+			Sources: w.Sources, Tags: w.Tags, Base: r.settings.PublicURL,
+			Log: r.Log, Observe: r.metrics.Delivery,
 		})
 		if err != nil {
 			return err
@@ -85,7 +73,7 @@ func (r *receivers) replace(ctx context.Context, to []webhook) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.now = to
+	r.taken = to
 	return nil
 }
 

@@ -1,9 +1,8 @@
-package main
+package stage
 
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,31 +12,31 @@ import (
 	"freshet/synth"
 )
 
-// A demoStage knows both sides of a demo: what the store says was captured and
+// A Stage knows both sides of a demo: what the store says was captured and
 // what the web says was there. It reads the store's logs as any client could.
-type demoStage struct {
-	store    *sqlite.Store
-	web      *synth.Web
-	policy   string
-	limit    sched.Budget
-	every    time.Duration // between two polls of the rival
-	delay    time.Duration // owed to every host
-	baseline int           // requests of the first look
-	started  time.Time     // when the verb began
-	began    time.Time     // when the clock started
+type Stage struct {
+	Web      *synth.Web
+	Policy   string
+	Budget   sched.Budget
+	Delay    time.Duration // owed to every host
+	Baseline int           // requests of the first look
+	Started  time.Time     // when all of it began
+	Began    time.Time     // when the clock started
+	Course   Course
 
+	store    *sqlite.Store
+	every    time.Duration  // between two polls of the rival
 	outcomes freshet.Cursor // read so far
 	changes  freshet.Cursor // read so far
 	captures []synth.Capture
-	course   demoCourse
-	now      demoScene // as of the last look
+	now      Scene // as of the last look
 }
 
-// demoRecent is how many captured changes a scene remembers.
-const demoRecent = 50
+// Recent is how many captured changes a scene remembers.
+const Recent = 50
 
-// A demoScene is how a demo stands at one moment.
-type demoScene struct {
+// A Scene is how a demo stands at one moment.
+type Scene struct {
 	At     time.Time `json:"at"`
 	Clock  float64   `json:"seconds"`
 	Policy string    `json:"policy"`
@@ -45,8 +44,8 @@ type demoScene struct {
 	Polls  int       `json:"polls"`
 	Failed int       `json:"failed_polls"`
 
-	Score demoScore `json:"score"` // of the policy
-	Rival demoScore `json:"uniform_rival"`
+	Score Score `json:"score"` // of the policy
+	Rival Score `json:"uniform_rival"`
 
 	// Of late is the share that each captured of what was decided in the last
 	// minute; absent if nothing was.
@@ -57,14 +56,14 @@ type demoScene struct {
 	// captured; zero if none was yet.
 	FirstChange float64 `json:"first_change_seconds,omitempty"`
 
-	Manners demoManners  `json:"manners"`
-	Recent  []demoChange `json:"-"`                  // the newest first
-	Fresh   []demoChange `json:"captured,omitempty"` // since the scene before, oldest first
-	Final   bool         `json:"final,omitempty"`
+	Manners Manners  `json:"manners"`
+	Recent  []Change `json:"-"`                  // the newest first
+	Fresh   []Change `json:"captured,omitempty"` // since the scene before, oldest first
+	Final   bool     `json:"final,omitempty"`
 }
 
-// A demoScore is a synth.Score with what follows from it.
-type demoScore struct {
+// A Score is a synth.Score with what follows from it.
+type Score struct {
 	Changes   int     `json:"changes"`
 	Captured  int     `json:"captured"`
 	Missed    int     `json:"missed"`
@@ -73,35 +72,35 @@ type demoScore struct {
 	MeanDelay float64 `json:"mean_delay_seconds"`
 }
 
-// demoManners are how the daemon behaved, as the web saw it.
-type demoManners struct {
+// Manners are how the daemon behaved, as the web saw it.
+type Manners struct {
 	Busiest   int     `json:"most_requests_in_a_minute"`
 	Closest   float64 `json:"closest_requests_to_a_host_seconds"` // zero if no host was asked twice
 	Unwelcome int     `json:"requests_before_retry_after"`
 }
 
-// A demoChange is a captured change.
-type demoChange struct {
+// A Change is a captured change.
+type Change struct {
 	At      time.Time        `json:"at"`
 	Source  freshet.SourceID `json:"source"`
 	Late    float64          `json:"delay_seconds"` // after it had happened
 	Summary string           `json:"summary"`
 }
 
-func (d *demo) newStage(baseline int) *demoStage {
-	now := time.Now()
-	return &demoStage{
-		store: d.node.store, web: d.web,
-		policy: d.policy, limit: d.limits.Budget, delay: d.limits.Hosts.Delay,
-		every:    time.Duration(float64(time.Second) / d.limits.Budget.PerSecond()),
-		baseline: baseline, started: d.started, began: now,
+// New returns the stage of a web that is watched into a store under limits. Its
+// clock starts now; of the requests so far so many were those of a first look.
+func New(store *sqlite.Store, w *synth.Web, policy string, limits sched.Limits, started time.Time, baseline int) *Stage {
+	return &Stage{
+		Web: w, Policy: policy, Budget: limits.Budget, Delay: limits.Hosts.Delay,
+		Baseline: baseline, Started: started, Began: time.Now(),
+		store: store, every: time.Duration(float64(time.Second) / limits.Budget.PerSecond()),
 	}
 }
 
-// look reads on in the logs and returns how things stand at now.
-func (s *demoStage) look(ctx context.Context, now time.Time) (demoScene, error) {
-	next := demoScene{
-		At: now, Clock: now.Sub(s.began).Seconds(), Policy: s.policy, Budget: s.limit.String(),
+// Look reads on in the logs and returns how things stand at now.
+func (s *Stage) Look(ctx context.Context, now time.Time) (Scene, error) {
+	next := Scene{
+		At: now, Clock: now.Sub(s.Began).Seconds(), Policy: s.Policy, Budget: s.Budget.String(),
 		Polls: s.now.Polls, Failed: s.now.Failed, FirstChange: s.now.FirstChange,
 		Manners: s.manners(),
 	}
@@ -114,11 +113,11 @@ func (s *demoStage) look(ctx context.Context, now time.Time) (demoScene, error) 
 	next.Recent = slices.Clone(next.Fresh)
 	slices.Reverse(next.Recent)
 	next.Recent = append(next.Recent, s.now.Recent...)
-	next.Recent = next.Recent[:min(len(next.Recent), demoRecent)]
-	next.Score = scoreOf(s.web.Tally(s.captures, s.began, now))
-	next.Rival = scoreOf(s.web.UniformRival(s.every, s.began, now))
-	s.course.add(next)
-	if p, r, ok := s.course.lately(len(s.course.marks) - 1); ok {
+	next.Recent = next.Recent[:min(len(next.Recent), Recent)]
+	next.Score = scoreOf(s.Web.Tally(s.captures, s.Began, now))
+	next.Rival = scoreOf(s.Web.UniformRival(s.every, s.Began, now))
+	s.Course.Add(next)
+	if p, r, ok := s.Course.lately(len(s.Course.marks) - 1); ok {
 		next.OfLate, next.RivalOfLate = &p, &r
 	}
 	s.now = next
@@ -126,14 +125,14 @@ func (s *demoStage) look(ctx context.Context, now time.Time) (demoScene, error) 
 }
 
 // readOutcomes counts polls and notes which editions were captured.
-func (s *demoStage) readOutcomes(ctx context.Context, next *demoScene) error {
+func (s *Stage) readOutcomes(ctx context.Context, next *Scene) error {
 	outcomes, err := s.store.Outcomes(ctx, freshet.OutcomeQuery{After: s.outcomes})
 	if err != nil {
 		return err
 	}
 	for _, o := range outcomes {
 		s.outcomes = o.Cursor
-		if !o.Began.Before(s.began) {
+		if !o.Began.Before(s.Began) {
 			next.Polls++
 			if o.Result == freshet.Failed {
 				next.Failed++
@@ -154,22 +153,22 @@ func (s *demoStage) readOutcomes(ctx context.Context, next *demoScene) error {
 }
 
 // readChanges notes the changes since the last look.
-func (s *demoStage) readChanges(ctx context.Context, next *demoScene) error {
+func (s *Stage) readChanges(ctx context.Context, next *Scene) error {
 	changes, err := s.store.Changes(ctx, freshet.ChangeQuery{After: s.changes})
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
 		s.changes = c.Cursor
-		happened := s.web.Changes(c.Source, s.began, c.Before)
+		happened := s.Web.Changes(c.Source, s.Began, c.Before)
 		if len(happened) == 0 {
 			continue // from before the clock started: it does not count
 		}
 		if next.FirstChange == 0 {
-			next.FirstChange = c.Before.Sub(s.started).Seconds()
+			next.FirstChange = c.Before.Sub(s.Started).Seconds()
 		}
-		next.Fresh = append(next.Fresh, demoChange{
-			At: c.Before, Source: c.Source, Summary: harmless(c.Summary),
+		next.Fresh = append(next.Fresh, Change{
+			At: c.Before, Source: c.Source, Summary: c.Summary,
 			Late: c.Before.Sub(happened[len(happened)-1]).Seconds(),
 		})
 	}
@@ -178,10 +177,10 @@ func (s *demoStage) readChanges(ctx context.Context, next *demoScene) error {
 
 // manners judges the requests since the clock started. The first look was made
 // in haste and by agreement.
-func (s *demoStage) manners() demoManners {
-	var m demoManners
+func (s *Stage) manners() Manners {
+	var m Manners
 	last := map[string]time.Time{}
-	requests := s.web.Requests()[s.baseline:]
+	requests := s.Web.Requests()[s.Baseline:]
 	from := 0
 	for i, r := range requests {
 		for r.At.Sub(requests[from].At) >= time.Minute {
@@ -194,23 +193,15 @@ func (s *demoStage) manners() demoManners {
 		}
 		last[r.Host] = r.At
 	}
-	m.Unwelcome = len(s.web.Early())
+	m.Unwelcome = len(s.Web.Early())
 	return m
 }
 
-// decided reports whether there is anything to judge by yet.
-func (s demoScore) decided() bool { return s.Captured+s.Missed > 0 }
+// Decided reports whether there is anything to judge by yet.
+func (s Score) Decided() bool { return s.Captured+s.Missed > 0 }
 
-// recall says which share of the decided changes was captured.
-func (s demoScore) recall() string {
-	if !s.decided() {
-		return "--"
-	}
-	return fmt.Sprintf("%.0f%%", 100*s.Recall)
-}
-
-func scoreOf(s synth.Score) demoScore {
-	return demoScore{
+func scoreOf(s synth.Score) Score {
+	return Score{
 		Changes: s.Changes, Captured: s.Captured, Missed: s.Missed, Pending: s.Pending,
 		Recall: s.Recall(), MeanDelay: s.MeanDelay().Seconds(),
 	}

@@ -1,0 +1,3 @@
+// Package bench measures a real daemon against a server on loopback. The server
+// is another process, so that CPU time is that of the daemon alone.
+package bench

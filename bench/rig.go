@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime/pprof"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"freshet"
+	"freshet/config"
+	"freshet/node"
+	"freshet/sched"
+)
+
+// A rig is a daemon and the server that it polls.
+type rig struct {
+	*node.Node
+	origin *origin
+	data   string
+}
+
+// A Plan says what is measured.
+type Plan struct {
+	Sources, Hosts, Workers int
+	Changed                 float64 // share of requests that find a new version
+	Policy                  string
+	Dir                     string // where the data goes; "" means the system's place for such things
+
+	// Server is the command that starts a server in another process: it has to
+	// call [Serve] with the flags --pages, --hosts and --changed that are added
+	// to it.
+	Server []string
+}
+
+// loopback is where the server is.
+var loopback = netip.MustParsePrefix("127.0.0.0/8")
+
+// open starts a server and puts a daemon over its pages, which does nothing
+// until it is run. The rig must be closed.
+func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
+	r := &rig{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	if r.origin, err = plan.start(ctx); err != nil {
+		return nil, err
+	}
+	if r.data, err = os.MkdirTemp(plan.Dir, "freshet-bench-"); err != nil {
+		return nil, fmt.Errorf("make a place to work: %w", err)
+	}
+	s := config.Defaults(func(string) string { return "" })
+	s.Data, s.Policy, s.Fetch.Allow = r.data, plan.Policy, []netip.Prefix{loopback}
+	s.Limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.Workers}, Workers: plan.Workers, Budget: closed}
+	if r.Node, err = node.Open(ctx, node.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources}); err != nil {
+		return nil, err
+	}
+	return r, r.fill(ctx)
+}
+
+// fill adds the pages as sources, many at a time so that they share commits.
+func (r *rig) fill(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(256)
+	for i, url := range r.origin.urls {
+		group.Go(func() error {
+			_, err := r.Store.AddSource(ctx, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("p%06d", i)), URL: url})
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// close ends the server and removes the data.
+func (r *rig) close() (err error) {
+	if r.Node != nil {
+		err = r.Node.Close()
+	}
+	if r.data != "" {
+		err = errors.Join(err, os.RemoveAll(r.data))
+	}
+	if r.origin != nil {
+		err = errors.Join(err, r.origin.stop())
+	}
+	return err
+}
+
+// closed is a budget that is as good as none. Rigs are switched to it and back
+// while their daemons run.
+var closed = sched.Budget{Polls: 1, Per: 24 * time.Hour}
+
+// Wide is a budget that is more than any machine can spend.
+var Wide = sched.Budget{Polls: 1e6, Per: time.Second}
+
+// spend sets what the daemon may spend from now on.
+func (r *rig) spend(b sched.Budget) {
+	l := r.Daemon.Limits()
+	l.Budget = b
+	r.Daemon.SetLimits(l)
+}
+
+// work runs the daemon while do is at it.
+func (r *rig) work(ctx context.Context, do func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, err := r.Start(running)
+	if err != nil {
+		return err
+	}
+	group.Go(func() error { return <-ended })
+	group.Go(func() error {
+		defer stop()
+		return do(ctx)
+	})
+	return group.Wait()
+}
+
+// until waits until the daemon has made so many polls, or ctx is done.
+func (r *rig) until(ctx context.Context, polls int64) error {
+	for r.Daemon.Status().Polls < polls {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits for a time, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// profiled does something while a profile of it is written to a file, if one
+// is named.
+func profiled(file string, do func() error) error {
+	if file == "" {
+		return do()
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("write a profile: %w", err)
+	}
+	defer f.Close()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return fmt.Errorf("write a profile: %w", err)
+	}
+	defer pprof.StopCPUProfile()
+	return do()
+}

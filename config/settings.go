@@ -1,0 +1,57 @@
+package config
+
+import (
+	"path/filepath"
+	"time"
+
+	"freshet"
+	"freshet/fetch"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+// Settings are all that an operator can set. They come, the later ones winning,
+// from the defaults, the file, the environment and the flags.
+type Settings struct {
+	File     string // that they were read from; "" if none was
+	Data     string // the data directory
+	Listen   string
+	Policy   string
+	Limits   sched.Limits
+	Fetch    fetch.Config
+	Keep     freshet.Keep
+	Logs     time.Duration // how long outcomes of polls are kept
+	LogLevel string
+	LogForm  string
+
+	PublicURL string   // of the API, in events
+	Names     []string // that the API is called by, besides addresses
+
+	Webhooks []Webhook
+	Levels   []freshet.TagLevel
+	Sources  []freshet.Source
+}
+
+// Defaults returns what holds where nothing else is said, in an environment.
+func Defaults(env func(string) string) Settings {
+	return Settings{
+		Data:     dataHome(env),
+		Listen:   "127.0.0.1:8080",
+		Policy:   policy.Default,
+		Limits:   sched.DefaultLimits(),
+		Logs:     30 * 24 * time.Hour,
+		LogLevel: "info",
+		LogForm:  "text",
+	}
+}
+
+// dataHome returns where data is kept if nothing else is said.
+func dataHome(env func(string) string) string {
+	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "freshet")
+	}
+	if home := env("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "freshet")
+	}
+	return "freshet-data"
+}

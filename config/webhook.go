@@ -1,0 +1,56 @@
+package config
+
+import (
+	"fmt"
+
+	"freshet"
+	"freshet/deliver"
+	"freshet/fetch"
+)
+
+// A Webhook is a receiver of changes, as configured.
+type Webhook struct {
+	Name, URL string
+	Secret    string
+	SecretEnv string // the variable that Secret came from
+	Unsigned  bool
+	Tags      []string
+	Sources   []freshet.SourceID
+}
+
+// Complete fills in what follows from the rest and checks that all is there.
+func (w *Webhook) Complete(env func(string) string) error {
+	if w.URL == "" {
+		return fmt.Errorf("the webhook has no url")
+	}
+	if w.Name == "" {
+		return fmt.Errorf("the webhook has no name; its place in the stream is kept under it")
+	}
+	if w.SecretEnv != "" {
+		if w.Secret != "" {
+			return fmt.Errorf("has both secret and secret_env; keep one")
+		}
+		if w.Secret = env(w.SecretEnv); w.Secret == "" {
+			return fmt.Errorf("secret_env: the variable %s is not set", w.SecretEnv)
+		}
+	}
+	if w.Secret == "" && !w.Unsigned {
+		return fmt.Errorf("has no secret; set secret_env or secret, or unsigned: true if the receiver checks no signature")
+	}
+	return nil
+}
+
+// Sink returns what sends to a webhook.
+func (s *Settings) Sink(w Webhook) (*deliver.Webhook, error) {
+	url, err := s.Fetch.CheckURL(w.URL)
+	if err != nil {
+		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
+	}
+	sink, err := deliver.NewWebhook(deliver.WebhookConfig{
+		Name: w.Name, URL: url, Secret: w.Secret, Unsigned: w.Unsigned, Send: fetch.NewEgress(s.Fetch).Do,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
+	}
+	return sink, nil
+}

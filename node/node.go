@@ -1,0 +1,164 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"freshet"
+	"freshet/config"
+	"freshet/content"
+	"freshet/fetch"
+	"freshet/learn"
+	"freshet/live"
+	"freshet/policy"
+	"freshet/sched"
+	"freshet/sqlite"
+)
+
+// A Node is a store and a daemon over it, with all that the daemon needs. The
+// daemon does nothing until it is started.
+type Node struct {
+	Store  *sqlite.Store
+	Daemon *live.Daemon
+	Tick   time.Duration // by which it learns; zero if it does not
+
+	settings config.Settings
+	reader   *content.Reader
+}
+
+// A Config says what a node is made of, and how it differs from what the
+// settings say.
+type Config struct {
+	config.Settings
+
+	// Extract is the command that applies selectors in a child process, where
+	// they can be stopped: it has to call [content.Serve]. Without one they are
+	// applied in this process.
+	Extract []string
+
+	Budget  sched.Budget          // that the policy is made for; zero means that of the settings
+	Expect  int                   // sources that it is made for, if more than there are yet
+	Idle    bool                  // make no poll but those that somebody asks for, whatever the settings say
+	Unbound bool                  // poll no source because its MaxGap has passed
+	Grace   time.Duration         // for polls under way at the end; zero means that of package live
+	Observe func(freshet.Outcome) // is told of every poll; may be nil
+	Log     *slog.Logger          // nil means silence
+}
+
+// ExtractMemory is what a child process may use to apply selectors.
+const ExtractMemory = 256 << 20
+
+// Open opens the store in the data directory and puts a daemon over it. The
+// node must be closed.
+func Open(ctx context.Context, cfg Config) (*Node, error) {
+	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: ExtractMemory})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Log: cfg.Log})
+	if err != nil {
+		return nil, errors.Join(err, reader.Close())
+	}
+	n := &Node{Store: store, settings: cfg.Settings, reader: reader}
+	if err := n.watch(ctx, cfg); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+// watch puts a daemon over the store.
+func (n *Node) watch(ctx context.Context, cfg Config) error {
+	var chosen freshet.Policy = idle{}
+	var learner *learn.Learner
+	if !cfg.Idle {
+		sources, err := countSources(ctx, n.Store)
+		if err != nil {
+			return err
+		}
+		at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(sources, len(cfg.Sources), cfg.Expect))
+		n.Tick = at.Tick
+		if chosen, learner, err = policy.Wire(cfg.Policy, at); err != nil {
+			return err
+		}
+	}
+	var watched freshet.Store = n.Store
+	if cfg.Unbound {
+		watched = unboundStore{n.Store}
+	}
+	n.Daemon = live.New(live.Config{
+		Store:   watched,
+		Fetcher: fetch.New(cfg.Fetch),
+		Policy:  chosen,
+		Learner: learner,
+		Limits:  cfg.Limits,
+		Levels:  cfg.Levels,
+		Recall:  recall(cfg.Policy),
+		Read:    n.reader.Read,
+		Keep:    cfg.Keep,
+		Logs:    cfg.Logs,
+		Log:     cfg.Log,
+		Observe: cfg.Observe,
+		Grace:   cfg.Grace,
+	})
+	return nil
+}
+
+// countSources returns how many sources a store has.
+func countSources(ctx context.Context, store freshet.Store) (n int, err error) {
+	for _, err := range store.Sources(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// recall returns how much of the log a policy is told of again at the start:
+// enough to know every source again, and not so much that a start takes long.
+// What auto learns is kept and taken up by the daemon.
+func recall(name string) int {
+	if name == "auto" || !policy.Learns(name) {
+		return 0
+	}
+	return 200_000
+}
+
+// Start runs the daemon and returns when it is at work. How it ends is then
+// told on the channel.
+func (n *Node) Start(ctx context.Context) (<-chan error, error) {
+	ended := make(chan error, 1)
+	go func() { ended <- n.Daemon.Run(ctx) }()
+	select {
+	case <-n.Daemon.Started():
+		return ended, nil
+	case err := <-ended:
+		if ctx.Err() != nil { // asked to stop before it had begun
+			err = nil
+		}
+		ended <- err
+		return ended, err
+	}
+}
+
+// Close ends the children that apply selectors and closes the store.
+func (n *Node) Close() error {
+	return errors.Join(n.reader.Close(), n.Store.Close())
+}
+
+// StoreSize returns how many bytes the files in a data directory take.
+func StoreSize(dir string) (total int64, err error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("size of the store: %w", err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) != ".addr" {
+			total += info.Size()
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"freshet/config"
+
+	"freshet"
+)
+
+// wait returns when ctx is done. Until then it reloads when it is asked to, by
+// a signal or over the API.
+func (s *service) wait(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			s.Log.Info("stopping: polls under way may finish")
+			return
+		case <-s.Hangups:
+			if err := s.reload(ctx); err != nil {
+				s.Log.Error("nothing was reloaded", "err", err, "hint", freshet.HintOf(err))
+			}
+		case answer := <-s.asks:
+			answer <- s.reload(ctx)
+		}
+	}
+}
+
+// askReload has the settings reloaded and returns what is wrong with them.
+func (s *service) askReload(ctx context.Context) error {
+	answer := make(chan error, 1)
+	select {
+	case s.asks <- answer:
+		return <-answer
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// sync makes the sources of the file those of the store. Without a file it
+// leaves them as they are.
+func (s *service) sync(ctx context.Context, to config.Settings) error {
+	if to.File == "" {
+		return nil
+	}
+	done, err := s.node.Daemon.Sync(ctx, to.Sources)
+	if err != nil {
+		return fmt.Errorf("take on the sources of %s: %w", to.File, err)
+	}
+	s.Log.Info("sources of the file taken on", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
+	return nil
+}
+
+// reload takes on the settings anew. If anything is wrong with them all stays
+// as it was.
+func (s *service) reload(ctx context.Context) error {
+	to, err := s.Load()
+	if err != nil {
+		return err
+	}
+	to.Fetch.Self = s.settings.Fetch.Self
+	if err := s.receivers.check(to.Webhooks); err != nil {
+		return err
+	}
+	if err := s.sync(ctx, to); err != nil {
+		return err
+	}
+	if err := s.receivers.replace(ctx, to.Webhooks); err != nil {
+		return err
+	}
+	s.node.Daemon.SetLimits(to.Limits)
+	s.node.Daemon.SetLevels(to.Levels)
+	if s.Reloaded != nil {
+		s.Reloaded(s.settings, to)
+	}
+	s.settings = to
+	s.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", len(to.Sources))
+	return nil
+}

@@ -1,0 +1,184 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/config"
+	"freshet/web"
+)
+
+// A ServeConfig says how a node serves others, apart from the settings. Load is
+// needed.
+type ServeConfig struct {
+	Extract []string // as in Config
+	Version string
+	Log     *slog.Logger
+
+	// Load gathers the settings anew. That happens whenever Hangups has a
+	// signal, or somebody asks for it over the API.
+	Load    func() (config.Settings, error)
+	Hangups <-chan os.Signal
+
+	Reloaded func(from, to config.Settings) // is told of settings that were taken on; may be nil
+	Announce func(url string) error         // is told where the API is when all is at work
+}
+
+// A service is a node that others can reach: with an API, and webhooks that
+// are told of changes.
+type service struct {
+	ServeConfig
+	node      *Node
+	settings  config.Settings // in force; only run and what it calls change it
+	receivers receivers
+	metrics   *web.Metrics
+	asks      chan chan<- error // for a reload
+}
+
+// Serve opens a node, serves its API and tells webhooks of changes, until ctx is
+// done.
+func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := service{ServeConfig: cfg, settings: settings, metrics: web.NewMetrics(), asks: make(chan chan<- error)}
+	return s.run(ctx)
+}
+
+// run serves until ctx is done.
+func (s *service) run(ctx context.Context) (err error) {
+	l, err := listen(s.settings.Listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	s.warn(l.Addr())
+	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Log: s.Log, Observe: s.metrics.Outcome}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.node.Close()) }()
+	if err := s.sync(ctx, s.settings); err != nil {
+		return err
+	}
+	return s.work(ctx, l)
+}
+
+// work runs the daemon, the webhooks and the API side by side. The first to
+// fail ends the others.
+func (s *service) work(ctx context.Context, l net.Listener) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var daemon, api sync.WaitGroup
+	failed := func(what string, err error) {
+		if err != nil {
+			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
+		}
+	}
+	s.receivers.service = s
+	s.receivers.failed = func(err error) { failed("deliver", err) }
+	if err := s.receivers.replace(ctx, s.settings.Webhooks); err != nil {
+		return err
+	}
+	defer s.receivers.stop()
+	ended, err := s.node.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	daemon.Go(func() { failed("watch", <-ended) })
+
+	where := newAddress(l.Addr())
+	stopped := make(chan struct{})
+	server := s.server(where.sign(s.handler(stopped)))
+	api.Go(func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			failed("serve the API", err)
+		}
+	})
+	if err = s.announce(where); err == nil {
+		s.wait(ctx)
+	}
+	fail(err)
+	daemon.Wait()
+	s.receivers.stop()
+	close(stopped)
+	shut, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if server.Shutdown(shut) != nil {
+		server.Close()
+	}
+	api.Wait()
+	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
+		err = broke.error
+	}
+	return errors.Join(err, removeAddress(s.settings.Data))
+}
+
+// A breakdown ends the serving, other than by being asked to stop.
+type breakdown struct{ error }
+
+// announce says where the API is.
+func (s *service) announce(where Address) error {
+	if err := where.write(s.settings.Data); err != nil {
+		s.Log.Warn("other verbs will need --server to find this daemon", "err", err)
+	}
+	s.Log.Info("at work", "address", where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
+		"policy", s.settings.Policy, "tick", freshet.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
+	if s.Announce == nil {
+		return nil
+	}
+	return s.Announce(where.URL)
+}
+
+// server returns the HTTP server of the API. Only the header is timed: an
+// answer may be a stream.
+func (s *service) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// warn tells the operator that others can reach the API, if they can.
+func (s *service) warn(at net.Addr) {
+	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		s.Log.Warn("others can reach the API, and there is no authentication", "address", at.String(),
+			"hint", "listen on 127.0.0.1, or put a proxy that asks for a password in front")
+	}
+}
+
+// handler returns the API. Closing stopped ends its streams.
+func (s *service) handler(stopped <-chan struct{}) http.Handler {
+	names := s.settings.Names
+	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
+		names = append(slices.Clone(names), host)
+	}
+	data := s.settings.Data // a reload must not be seen from a request
+	return web.New(web.Config{
+		Store:   s.node.Store,
+		Daemon:  s.node.Daemon,
+		Check:   s.settings.Fetch.CheckURL,
+		Reload:  s.askReload,
+		Size:    func() (int64, error) { return StoreSize(data) },
+		Stop:    stopped,
+		Hosts:   names,
+		Base:    s.settings.PublicURL,
+		Sinks:   s.receivers.names,
+		Version: s.Version,
+		Metrics: s.metrics,
+		Log:     s.Log,
+	})
+}
