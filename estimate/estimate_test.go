@@ -178,14 +178,15 @@ func TestNoisy(t *testing.T) {
 	})
 }
 
-// Of many changes, FPN are moved, and a calibrated spread is off by its width.
+// Of many changes, FPN are moved, and a calibrated spread is off by its width, as
+// often early as late.
 func TestNoiseIsAsLarge(t *testing.T) {
 	const n, changes = 100_000, 5000
 	var at []int32
 	for j := range int32(changes) {
 		at = append(at, 10+20*j)
 	}
-	centres := func(noise estimate.Noise) (near int, deviation float64) {
+	centres := func(noise estimate.Noise) (near int, mean, deviation float64) {
 		noise.Seed = 7
 		e := estimate.NewNoisy(history{"a": at}.truth(n), noise)
 		e.Put(0, freshet.Source{ID: "a"})
@@ -199,18 +200,23 @@ func TestNoiseIsAsLarge(t *testing.T) {
 			if off == 0 {
 				near++
 			}
+			mean += off
 			deviation += off * off
 		}
-		return near, math.Sqrt(deviation / float64(found))
+		return near, mean / float64(found), math.Sqrt(deviation / float64(found))
 	}
-	if same, _ := centres(estimate.Noise{FPN: 0.3}); same < 3400 || same > 3800 {
+	if same, _, _ := centres(estimate.Noise{FPN: 0.3}); same < 3400 || same > 3800 {
 		t.Errorf("%d of %d changes stayed, want about 0.7 of them and a few that fell back", same, changes)
 	}
-	if same, off := centres(estimate.Noise{Sigma: 1}); same != changes || off != 0 {
+	if same, _, off := centres(estimate.Noise{Sigma: 1}); same != changes || off != 0 {
 		t.Errorf("%d of %d centres stayed, want all", same, changes)
 	}
-	if _, off := centres(estimate.Noise{Sigma: 1, Calibrated: true}); off < 0.95 || off > 1.1 {
+	_, mean, off := centres(estimate.Noise{Sigma: 1, Calibrated: true})
+	if off < 0.95 || off > 1.1 {
 		t.Errorf("centres are off by %v, want about 1", off)
+	}
+	if math.Abs(mean) > 0.06 { // four times what chance does
+		t.Errorf("centres are off by %v on average, want as many before their changes as after", mean)
 	}
 }
 

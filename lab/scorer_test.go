@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -141,5 +142,20 @@ func TestFairness(t *testing.T) {
 	s.Poll(3, 5)
 	if f := s.Score().Fairness; math.Abs(f-1.0/3) > 1e-12 {
 		t.Errorf("fairness %v, want a third: of three pages that change, one was polled", f)
+	}
+}
+
+// The ChangeRatio is of polls that found their page changed: a poll that captures
+// several changes of one page counts once.
+func TestChangeRatioCountsPages(t *testing.T) {
+	g := lab.NewGrid(start, time.Minute, 10, [][]int{{1, 2, 3}, {2}})
+	s := lab.NewScorer(g, lab.Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}}, lab.Measures{})
+	s.Poll(0, 4)
+	s.Poll(1, 1)
+	s.Poll(1, 5)
+	s.Poll(0, 6)
+	if r := s.Score(); r.Captured != 4 || r.Found != 2 || r.ChangeRatio != 0.5 || r.WeightedChangeRatio != 0.5 {
+		t.Errorf("%d changes captured by %d of %d polls: ratio %v, weighted %v; want 4 by 2 of 4, and 0.5",
+			r.Captured, r.Found, r.Polls, r.ChangeRatio, r.WeightedChangeRatio)
 	}
 }

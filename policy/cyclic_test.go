@@ -126,6 +126,53 @@ func TestCyclicOnPagesWithoutRhythm(t *testing.T) {
 	}
 }
 
+// A part of the polls is not planned: of pages that could use every poll, the
+// share that the config sets goes round all of them, and no more.
+func TestCyclicExplores(t *testing.T) {
+	const instants, perInstant = 24 * 60, 2
+	for _, set := range []float64{0, 0.3} {
+		explore := set
+		if set == 0 {
+			explore = 0.1 // unless told
+		}
+		p := policy.NewCyclic(policy.CyclicConfig{Start: noon, Explore: set})
+		w := newCyclicWorld(random(60, instants))
+		for slot := range w.changes {
+			p.Put(w.time(0), freshet.Slot(slot), freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%04d", slot))}, w.time(0))
+		}
+		planned, around := 0, map[freshet.Slot]int{}
+		for at := 1; at <= instants; at++ {
+			var taken []freshet.Slot
+			p.Choose(w.time(at), perInstant, func(s freshet.Slot, worth float64) bool {
+				taken = append(taken, s)
+				switch {
+				case at <= instants/2: // it still learns
+				case worth == 1:
+					planned++
+				default:
+					around[s]++
+				}
+				return true
+			})
+			for _, slot := range taken {
+				p.Observe(w.time(at), slot, w.poll(slot, at))
+			}
+		}
+		round := 0
+		for slot := range freshet.Slot(60) {
+			round += around[slot]
+		}
+		share := float64(round) / float64(round+planned)
+		t.Logf("%.3f of the polls go round, to %d pages", share, len(around))
+		if share < 0.95*explore || share > 1.3*explore {
+			t.Errorf("%.3f of the polls are not planned, want about %.2f", share, explore)
+		}
+		if len(around) != 60 {
+			t.Errorf("polls that are not planned go to %d pages, want all 60", len(around))
+		}
+	}
+}
+
 // Polls shared out by price are worth what they are worth given one by one.
 func TestCyclicSharesPollsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -183,6 +183,39 @@ func TestFailedSamplesDoNotCount(t *testing.T) {
 	}
 }
 
+// A poll that failed, or that saw its page for the first time, says nothing of its
+// site: of two sites of which one sample in two had changed, the one whose other
+// sample tells nothing is the better one, although it comes later by name.
+func TestOnlySamplesThatTellCount(t *testing.T) {
+	for _, tells := range []struct {
+		result freshet.Result
+		first  byte // the site that is downloaded first
+	}{{freshet.Failed, 'b'}, {freshet.First, 'b'}, {freshet.Unchanged, 'a'}} {
+		l := newLibrary(policy.SamplingConfig{Downloads: 14, Samples: 2}, "a b", 10, ofB)
+		samples, _ := l.take(4, nil)
+		seen := map[byte]int{}
+		for _, slot := range samples {
+			site := l.ids[slot][0]
+			seen[site]++
+			r := freshet.Changed
+			if seen[site] == 2 {
+				r = freshet.Unchanged
+				if site == 'b' {
+					r = tells.result
+				}
+			}
+			l.p.Observe(l.now, slot, freshet.Outcome{Began: l.now, Result: r})
+		}
+		rest, _ := l.take(8, nil)
+		for _, slot := range rest {
+			if l.ids[slot][0] != tells.first {
+				t.Errorf("with a second sample of b that was %v, %s is downloaded, want pages of %c first", tells.result, l.ids[slot], tells.first)
+				break
+			}
+		}
+	}
+}
+
 // What somebody else wanted polled needs no poll of the cycle.
 func TestPagesPolledByHandAreVisited(t *testing.T) {
 	l := newLibrary(policy.SamplingConfig{Downloads: 6, Samples: 1, Cycle: time.Hour, Start: noon}, "a b", 5, ofB)

@@ -47,6 +47,35 @@ func TestLeastIsLeast(t *testing.T) {
 	})
 }
 
+// Sources that are all alike and whose changes soon lose their worth are all worth
+// polling from one price on, so that demand jumps. A goal between the two sides
+// of the jump takes a part of it, not all.
+func TestLeastWithinAJump(t *testing.T) {
+	for _, text := range []string{"exp:0.99", "window:600"} {
+		urgency, err := freshet.ParseUrgency(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var set []whatif.Prospect
+		for i := range 4 {
+			set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: known(time.Hour), Urgency: urgency})
+		}
+		m := whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
+		var before whatif.Point
+		for _, share := range []float64{0.1, 0.3, 0.5, 0.7} {
+			p, ok := m.Least(whatif.Goal{Share: share})
+			if !ok || p.Share.Mean < share-1e-9 || p.Share.Mean > share+0.002 {
+				t.Errorf("%s: the least budget for %.2f captures %.4f (%v)", text, share, p.Share.Mean, ok)
+			}
+			near(t, text+": what its budget captures", m.At(p.Budget).Share.Mean, share, 0.01)
+			if before.Budget > 0 { // on the jump, twice the share costs twice as much
+				near(t, text+": the budget for a share", p.Budget/before.Budget, p.Share.Mean/before.Share.Mean, 0.02)
+			}
+			before = p
+		}
+	}
+}
+
 func TestLeastOfOtherGoals(t *testing.T) {
 	set := []whatif.Prospect{{ID: "a", Rate: known(time.Hour)}, {ID: "b", Rate: doubted(4*time.Hour, 2)}}
 	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
