@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"fmt"
+	"slices"
+
 	"freshet"
 )
 
@@ -40,6 +43,23 @@ var beliefTests = []test{
 		common.Upto, common.Memory = 6, []byte("newer")
 		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{common}))
 		same(b, "the beliefs of x", b.beliefs("x"), []freshet.Belief{common, one})
+	}},
+	{"many beliefs come back, in the order of their sources", func(b *bench) {
+		var want []freshet.Belief
+		for i := range 1203 {
+			id := freshet.SourceID(fmt.Sprintf("s%04d", i))
+			b.add(id)
+			want = append(want, freshet.Belief{Source: id, Estimator: "x", Upto: freshet.Cursor(i), Memory: []byte(id)})
+		}
+		saved := slices.Clone(want)
+		slices.Reverse(saved)
+		b.ok("save", b.SaveBeliefs(b.Context(), saved))
+		b.ok("remove", b.RemoveSource(b.Context(), "s0007", false))
+		b.reopen()
+		same(b, "the beliefs", b.beliefs("x"), slices.Delete(want, 7, 8))
+		for range b.Beliefs(b.Context(), "x") {
+			break // must not hang
+		}
 	}},
 	{"beliefs about sources that are gone are passed over", func(b *bench) {
 		b.add("a")
