@@ -71,6 +71,24 @@ func TestHold(t *testing.T) {
 			words:  "it is left alone after a failed poll",
 		},
 		{
+			name:   "two things, of which a failure lasts longer than its own bound",
+			limits: func(l *sched.Limits) { l.Backoff.Gone = time.Hour },
+			source: freshet.Source{MinGap: 10 * time.Minute},
+			answer: failed("gone"),
+			run:    time.Minute,
+			want:   sched.Hold{Kind: sched.HoldBackoff, Until: after(time.Hour), Failures: 1},
+			words:  "it is left alone after a failed poll",
+		},
+		{
+			name:   "two things, of which its own bound lasts longer than a failure",
+			limits: func(l *sched.Limits) { l.Backoff.Gone = 10 * time.Minute },
+			source: freshet.Source{MinGap: time.Hour},
+			answer: failed("gone"),
+			run:    time.Minute,
+			want:   sched.Hold{Kind: sched.HoldMinGap, Until: after(time.Hour)},
+			words:  "its min_gap has not passed",
+		},
+		{
 			name:   "a failure does not hold back who asks",
 			limits: func(l *sched.Limits) { l.Backoff.Gone = time.Hour },
 			answer: failed("gone"),
@@ -192,7 +210,8 @@ func TestHoldOfAFailingHost(t *testing.T) {
 // budget comes true: where nothing holds a source back it is polled at once, and
 // where only time does it is polled then.
 func TestHoldComesTrue(t *testing.T) {
-	for _, budget := range []sched.Budget{{Polls: 3, Per: 10 * time.Second}, {Polls: 2.5, Per: time.Second}, {Polls: 5, Per: time.Minute, Instant: time.Second}} {
+	for _, budget := range []sched.Budget{{Polls: 3, Per: 10 * time.Second}, {Polls: 2.5, Per: time.Second}, {Polls: 5, Per: time.Minute, Instant: time.Second},
+		{Polls: 0.4, Per: time.Second, Instant: time.Second}, {Polls: 4, Per: 9 * time.Second, Instant: 2 * time.Second}} {
 		l := generous()
 		l.Budget, l.Hosts.Delay = budget, 700*time.Millisecond
 		looked, blind := newWorld(l), newWorld(l)

@@ -94,30 +94,29 @@ func TestLimitsBeforeTheFirstPoll(t *testing.T) {
 }
 
 // What is spent counts from before a request leaves until a whole stretch after
-// its answer is in.
+// its answer is in, whether or not the scheduler is asked for polls meanwhile.
 func TestSpent(t *testing.T) {
 	l := generous()
 	l.Budget = sched.Budget{Polls: 5, Per: 10 * time.Second}
-	w := newWorld(l)
-	w.latency = func(freshet.Poll) time.Duration { return 3 * time.Second }
-	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 2 }
-	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Paused: true})
-	w.s.Ask("a")
-	for _, step := range []struct {
-		at   time.Duration
-		used int
-	}{
-		{0, 1},                            // one is set aside
-		{3 * time.Second, 2},              // it took two
-		{13*time.Second - 1, 2},           //
-		{13 * time.Second, 0},             // a stretch after its end
-		{13*time.Second + time.Minute, 0}, //
-	} {
-		w.run(start.Add(step.at).Sub(w.now))
-		if used, most := w.s.Spent(w.now); used != step.used || most != 5 {
-			t.Errorf("after %v %d of %d requests are spent, want %d of 5", step.at, used, most, step.used)
+	s := sched.New(&policy.Uniform{}, l)
+	s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}})
+	spent := func(at time.Duration, want int) {
+		t.Helper()
+		if used, most := s.Spent(start.Add(at)); used != want || most != 5 {
+			t.Errorf("after %v %d of %d requests are spent, want %d of 5", at, used, most, want)
 		}
 	}
+	spent(0, 0)
+	if _, _, ok := s.Next(start); !ok {
+		t.Fatal("there is no poll")
+	}
+	spent(0, 1) // one is set aside
+	spent(time.Hour, 1)
+	ended := start.Add(2 * time.Hour)
+	s.Observe(ended, freshet.Outcome{Source: "a", Began: start, Ended: ended, Requests: 2})
+	spent(2*time.Hour, 2) // it took two
+	spent(2*time.Hour+10*time.Second-1, 2)
+	spent(2*time.Hour+10*time.Second, 0)
 }
 
 // A budget that is no whole number comes to its rate, and none of its stretches
@@ -147,6 +146,80 @@ func TestFractionalBudget(t *testing.T) {
 			t.Errorf("a budget of %+v polls at %v, want %v", tt.budget, got, tt.want)
 		}
 	}
+}
+
+// What an idle time leaves over is lost, but for one instant's worth.
+func TestIdleTimeIsNotSavedUp(t *testing.T) {
+	for _, tt := range []struct {
+		polls float64
+		want  int // polls at once, after half a minute of nothing
+	}{{60, 1}, {61, 2}, {150, 5}} {
+		l := generous()
+		l.Budget = sched.Budget{Polls: tt.polls, Per: time.Minute, Instant: time.Second}
+		w := newWorld(l)
+		w.run(time.Second)
+		w.run(30 * time.Second)
+		for i := range 100 {
+			w.put(freshet.Source{ID: id(i), URL: "https://a.example/"})
+		}
+		w.run(0)
+		if len(w.polls) != tt.want {
+			t.Errorf("a budget of %v polls %d times at once after a time of nothing, want %d", l.Budget, len(w.polls), tt.want)
+		}
+	}
+}
+
+// A source that takes more requests than the whole budget has is polled when
+// nothing else is counted.
+func TestSourceThatTakesMoreThanTheBudget(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 2, Per: 10 * time.Second}
+	w := newWorld(l)
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 5 }
+	w.s.Put(w.now, freshet.Watched{
+		Source:   freshet.Source{ID: "a", URL: "https://a.example/"},
+		Standing: freshet.Standing{Requests: 5},
+	})
+	w.run(100 * time.Second)
+	if got, want := w.times("a"), seconds(0, 25, 50, 75, 100); !slices.Equal(got, want) {
+		t.Errorf("polled at %v, want %v: five requests are the budget of 25 s", got, want)
+	}
+}
+
+// What was begun before a restart counts whatever order it is told in, with all
+// its requests, and its sources' own bounds count from it.
+func TestResumeCounts(t *testing.T) {
+	tests := []struct {
+		name     string
+		attempts []freshet.Attempt // their sources are not known, but for a
+		want     time.Duration     // of the first poll
+	}{
+		{"nothing", nil, 0},
+		{"ends out of order", []freshet.Attempt{ended("x", -1, 1), ended("x", -9, 1), ended("x", -8, 2)}, time.Second},
+		{"three requests of one poll", []freshet.Attempt{ended("x", -5, 3)}, 0},
+		{"four requests of one poll", []freshet.Attempt{ended("x", -5, 4)}, 5 * time.Second},
+		{"four requests of which one is long past", []freshet.Attempt{ended("x", -10, 1), ended("x", -5, 3)}, 0},
+		{"a poll of the source itself", []freshet.Attempt{ended("a", -2, 1)}, 18 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := generous()
+			l.Budget = sched.Budget{Polls: 4, Per: 10 * time.Second, Instant: 10 * time.Second}
+			w := newWorld(l)
+			w.put(freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 20 * time.Second})
+			w.s.Resume(w.now, tt.attempts)
+			w.run(time.Minute)
+			if got := w.times("a")[0]; got != tt.want {
+				t.Errorf("first polled at %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// ended returns an attempt that ended so many seconds from the start.
+func ended(id freshet.SourceID, at, requests int) freshet.Attempt {
+	moment := start.Add(time.Duration(at) * time.Second)
+	return freshet.Attempt{Source: id, Began: moment, Ended: moment, Requests: requests}
 }
 
 func TestBudgetPerSecond(t *testing.T) {

@@ -81,6 +81,7 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 			e := &s.entries[slot]
 			e.begun = later(e.begun, a.Began)
 			s.shut(e.host, ended)
+			s.expect(slot)
 		}
 	}
 	s.ceiling.sort()
@@ -202,7 +203,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 		l.Remove(slot)
 	}
 	if e := &s.entries[slot]; e.busy {
-		e.gone = true
+		e.gone, e.asked = true, false // whoever puts it again can ask again
 		return
 	}
 	s.release(slot)

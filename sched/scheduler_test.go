@@ -103,6 +103,9 @@ func TestBackoff(t *testing.T) {
 			t.Errorf("%v after failure %d, want %v give or take a fifth", gap, i+1, want)
 		}
 	}
+	if first, second := at[1]-at[0], at[2]-at[1]; (second - 2*first).Abs() <= 200*time.Millisecond {
+		t.Errorf("the first two waits, %v and %v, are spread alike, want each by itself", first, second)
+	}
 	if again := fail(); !slices.Equal(at, again) {
 		t.Errorf("another run gives %v, want %v", again, at)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/policy"
 	"freshet/sched"
 )
 
@@ -180,6 +181,152 @@ func TestAskKeepsTheBounds(t *testing.T) {
 			t.Errorf("%s was polled at %v, want %v", id(i), got, want)
 		}
 	}
+}
+
+// Asking does not get around the instants.
+func TestAskedPollsWaitForInstants(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 60, Per: time.Minute}
+	w := newWorld(l)
+	for i := range 3 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/", Paused: true})
+		w.s.Ask(id(i))
+	}
+	w.run(10 * time.Second)
+	for i := range 3 {
+		if got, want := w.times(id(i)), seconds(float64(i)); !slices.Equal(got, want) {
+			t.Errorf("%s was polled at %v, want %v", id(i), got, want)
+		}
+	}
+}
+
+// A source that is removed and put again during a poll can be asked for again.
+func TestAskAfterComingBack(t *testing.T) {
+	w := newWorld(generous())
+	w.latency = func(freshet.Poll) time.Duration { return 3 * time.Second }
+	source := freshet.Source{ID: "a", URL: "https://a.example/", Paused: true}
+	w.put(source)
+	w.s.Ask("a")
+	w.run(time.Second)
+	w.s.Ask("a") // has to wait for the first
+	w.s.Remove("a")
+	w.s.Ask("a") // of nothing
+	w.run(time.Second)
+	w.put(source)
+	w.run(10 * time.Second)
+	if len(w.polls) != 1 {
+		t.Errorf("%d polls, want 1: what was asked for was removed", len(w.polls))
+	}
+	w.s.Ask("a")
+	w.run(time.Second)
+	if got, want := w.times("a"), seconds(0, 12); !slices.Equal(got, want) {
+		t.Errorf("polled at %v, want %v: it was asked for again", got, want)
+	}
+}
+
+// A poll that somebody asked for, and that saw the source, ends its back-off.
+func TestAskEndsABackoff(t *testing.T) {
+	l := generous()
+	l.Backoff.Gone = time.Hour
+	w := newWorld(l)
+	w.answer = fails(freshet.FailGone)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 10 * time.Second})
+	w.run(time.Minute)
+	w.answer = nil
+	w.s.Ask("a")
+	w.run(25 * time.Second)
+	if got, want := w.times("a"), seconds(0, 60, 70, 80); !slices.Equal(got, want) {
+		t.Errorf("polled at %v, want %v", got, want)
+	}
+}
+
+// Bounds are kept in the order in which they run out, however many there are.
+func TestManyBounds(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 1000, Per: time.Second}
+	w := &world{s: sched.New(never{}, l), now: start}
+	gap := func(i int) time.Duration { return time.Duration(30+i*37%101) * time.Second }
+	for i := range 101 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/", MaxGap: gap(i)})
+		w.s.Ask(id(i))
+	}
+	w.run(10 * time.Minute)
+	for i := range 101 {
+		at := w.times(id(i))
+		if want := 1 + int((10*time.Minute-at[0])/gap(i)); len(at) != want {
+			t.Errorf("%s, which is to be polled every %v, was polled %d times, want %d", id(i), gap(i), len(at), want)
+		}
+		for k := 1; k < len(at); k++ {
+			if at[k]-at[k-1] != gap(i) {
+				t.Errorf("%s was polled after %v, want %v", id(i), at[k]-at[k-1], gap(i))
+			}
+		}
+	}
+}
+
+// A source that is known to take several requests and gets another URL is taken
+// to need one, until it is known better.
+func TestAnotherURLForgetsRequests(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 60, Per: time.Minute}
+	w := newWorld(l)
+	w.answer = func(p freshet.Poll, o *freshet.Outcome) {
+		if p.Source.Name == "" {
+			o.Requests = 5
+		}
+	}
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.run(4500 * time.Millisecond)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/other", Name: "edited"})
+	w.run(3 * time.Second)
+	if got, want := w.times("a"), seconds(0, 5, 6, 7); !slices.Equal(got, want) {
+		t.Errorf("polled at %v, want %v", got, want)
+	}
+}
+
+// The policy is told when a source was last seen, and of every outcome.
+func TestPolicyIsTold(t *testing.T) {
+	told := &told{Policy: &policy.Uniform{}}
+	w := &world{s: sched.New(told, generous()), now: start}
+	seen := start.Add(-time.Hour)
+	w.s.Put(w.now, freshet.Watched{
+		Source:   freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 10 * time.Second},
+		Standing: freshet.Standing{Seen: seen},
+	})
+	w.run(10 * time.Second)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Name: "edited", Paused: true})
+	if want := []time.Time{seen, start.Add(10 * time.Second)}; !slices.EqualFunc(told.since, want, time.Time.Equal) {
+		t.Errorf("the policy was told that the source was last seen at %v, want %v", told.since, want)
+	}
+	if told.outcomes != 2 {
+		t.Errorf("the policy was told of %d outcomes, want 2", told.outcomes)
+	}
+	w.s.Remove("a")
+	if told.removed != 1 {
+		t.Errorf("the policy was told of %d removals, want 1", told.removed)
+	}
+}
+
+// A told policy notes what it is told.
+type told struct {
+	freshet.Policy
+	since             []time.Time
+	outcomes, removed int
+}
+
+func (p *told) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	p.since = append(p.since, since)
+	p.Policy.Put(now, slot, s, since)
+}
+
+func (p *told) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
+	p.outcomes++
+	p.Policy.Observe(now, slot, o)
+}
+
+func (p *told) Remove(slot freshet.Slot) {
+	p.removed++
+	p.Policy.Remove(slot)
 }
 
 // MaxGap does not reach past a pause, a back-off or a removal, and an edit of it
