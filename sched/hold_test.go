@@ -144,6 +144,17 @@ func TestHold(t *testing.T) {
 			words:  "the budget is spent for the moment",
 		},
 		{
+			name: "the budget of the stretch, which opens after the next instant",
+			limits: func(l *sched.Limits) {
+				l.Budget = sched.Budget{Polls: 4, Per: time.Minute, Instant: 15 * time.Second}
+			},
+			latency: func(freshet.Poll) time.Duration { return 20 * time.Second },
+			answer:  func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 4 },
+			run:     30 * time.Second,
+			want:    sched.Hold{Kind: sched.HoldBudget, Until: after(80 * time.Second)},
+			words:   "the budget is spent for the moment",
+		},
+		{
 			name: "the budget of the stretch, which redirects have eaten",
 			limits: func(l *sched.Limits) {
 				l.Budget = sched.Budget{Polls: 4, Per: time.Minute, Instant: 15 * time.Second}
@@ -234,6 +245,9 @@ func TestHoldComesTrue(t *testing.T) {
 					t.Fatalf("%v: it was polled before %v although %v", budget, h.Until, h)
 				}
 				looked.run(time.Nanosecond)
+				if h.Kind == sched.HoldBudget && len(looked.polls) == before {
+					t.Fatalf("%v: it was not polled at %v although only %v", budget, h.Until, h)
+				}
 			default:
 				t.Fatalf("%v: held back by %v until %v at %v", budget, h, h.Until, looked.now)
 			}

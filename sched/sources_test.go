@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"freshet"
 	"freshet/policy"
 	"freshet/sched"
@@ -264,11 +266,26 @@ func TestManyBounds(t *testing.T) {
 	}
 }
 
+// Deadlines come up in the order of their times, in whatever order they came in.
+func TestDeadlinesAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var times []time.Time
+		for _, n := range rapid.SliceOfN(rapid.Int64Range(1, 30), 0, 40).Draw(t, "times") {
+			times = append(times, start.Add(time.Duration(n)*time.Second))
+		}
+		got := sched.InOrder(times, rapid.IntRange(0, 20).Draw(t, "taken out"))
+		slices.SortFunc(times, time.Time.Compare)
+		if !slices.EqualFunc(got, times, time.Time.Equal) {
+			t.Errorf("they come up as %v, want %v", got, times)
+		}
+	})
+}
+
 // A source that is known to take several requests and gets another URL is taken
 // to need one, until it is known better.
 func TestAnotherURLForgetsRequests(t *testing.T) {
 	l := generous()
-	l.Budget = sched.Budget{Polls: 60, Per: time.Minute}
+	l.Budget = sched.Budget{Polls: 8, Per: 8 * time.Second} // not twice five
 	w := newWorld(l)
 	w.answer = func(p freshet.Poll, o *freshet.Outcome) {
 		if p.Source.Name == "" {
