@@ -344,10 +344,13 @@ func TestReaderKeepsUp(t *testing.T) {
 			_, err := look.AddSource(t.Context(), freshet.Source{URL: "https://b.example/"})
 			return err
 		}(),
-		"moving a place":   look.Advance(t.Context(), "r", 1, nil),
-		"retiring":         look.Retire(t.Context(), "r", "e", "gone"),
-		"saving a belief":  look.SaveBeliefs(t.Context(), []freshet.Belief{{Estimator: "x"}}),
-		"beginning a poll": look.Begin(t.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon}),
+		"moving a place":  look.Advance(t.Context(), "r", 1, nil),
+		"retiring":        look.Retire(t.Context(), "r", "e", "gone"),
+		"saving a belief": look.SaveBeliefs(t.Context(), []freshet.Belief{{Estimator: "x"}}),
+		"beginning a poll": func() error {
+			_, err := look.Begin(t.Context(), freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon})
+			return err
+		}(),
 	} {
 		if !errors.Is(err, freshet.ErrStorage) || !strings.Contains(fmt.Sprint(err), "reading only") {
 			t.Errorf("%s gives %v, want %v: it is open for reading only", doing, err, freshet.ErrStorage)
