@@ -13,9 +13,10 @@ import (
 // A Contender is a policy that takes part in a comparison, and what its polls
 // show it.
 type Contender struct {
-	Name     string   `json:"name"`   // in tables
-	Policy   string   `json:"policy"` // with its options
-	Evidence Evidence `json:"-"`
+	Name       string   `json:"name"`   // in tables
+	Policy     string   `json:"policy"` // with its options
+	Evidence   Evidence `json:"-"`
+	Conditions `json:"-"`
 
 	// Reseeded is the policy to run again with other seeds, to see how much of
 	// a score is luck; "" if nothing about it is drawn by chance.
@@ -106,6 +107,7 @@ type Feat struct {
 type Results struct {
 	Contenders []Contender `json:"-"`
 	Dated      []Contender `json:"-"` // who took part in the reference settings once more, with dates
+	Daemon     []Contender `json:"-"` // likewise, as the daemon runs
 	Missing    []string    `json:"missing,omitempty"`
 
 	Reference []Result `json:"reference"`         // at the budgets of the recordings

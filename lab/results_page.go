@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet"
 )
 
 // A page is results as Markdown.
@@ -67,6 +70,11 @@ func (p *page) preface(command, picture string) {
 	if len(p.Dated) > 0 {
 		p.say("A column marked *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified or a feed would.")
 	}
+	if len(p.Daemon) > 0 {
+		p.say("A column marked *daemon* is what a user's daemon would have captured: the same policy as `freshet serve` runs it, with the same learner and tick, in continuous time and under its default limits. "+
+			"Changes happen when the recording says, the budget is spread evenly, and a poll takes %s. "+
+			"It counts the same changes as the other columns, but its polls fall anywhere within an instant, not at its end. So it can come a little above what is possible by the instant.", freshet.FormatDuration(usualLatency))
+	}
 	p.say("Many recordings were made by a scraper, and the time of a change is then when the scraper saw it: a rhythm by the minute may be the scraper's own.")
 	if len(p.Missing) > 0 {
 		p.say("Not there, and left out: %s.", strings.Join(p.Missing, ", "))
@@ -96,7 +104,7 @@ func (p *page) summary() {
 		}
 	}
 	var rows [][]string
-	for _, c := range append(p.Contenders[:len(p.Contenders):len(p.Contenders)], p.Dated...) {
+	for _, c := range append(p.Contenders[:len(p.Contenders):len(p.Contenders)], slices.Concat(p.Dated, p.Daemon)...) {
 		row := []string{c.Name}
 		for _, list := range parts {
 			cell := ""

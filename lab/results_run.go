@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet"
+	"freshet/policy"
 )
 
 // A Comparison says which contenders are to be held against each other, and on
@@ -58,7 +59,7 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Results{Contenders: c.Contenders, Dated: dated(c.Contenders), Missing: missing}
+	r := &Results{Contenders: c.Contenders, Dated: dated(c.Contenders), Daemon: inDaemon(c.Contenders), Missing: missing}
 	bouts, err := c.prepare(ctx, r, files)
 	if err != nil {
 		return nil, err
@@ -76,11 +77,28 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 // own.
 func dated(list []Contender) (dated []Contender) {
 	for _, c := range list {
-		if name, _, _ := strings.Cut(c.Policy, ":"); name == "auto" {
+		if c.isDefault() {
 			dated = append(dated, Contender{Name: c.Name + ", dated", Policy: c.Policy, Evidence: Dated})
 		}
 	}
 	return dated
+}
+
+// inDaemon returns what the daemon does where it is told nothing else, as a
+// contender of its own.
+func inDaemon(list []Contender) (daemon []Contender) {
+	for _, c := range list {
+		if c.isDefault() {
+			daemon = append(daemon, Contender{Name: c.Name + ", daemon", Policy: c.Policy, Conditions: InDaemon()})
+		}
+	}
+	return daemon
+}
+
+// isDefault reports whether a contender is the daemon's default policy.
+func (c Contender) isDefault() bool {
+	name, _, _ := strings.Cut(c.Policy, ":")
+	return name == policy.Default
 }
 
 // A recordingFile is a recording and where it is.
@@ -185,7 +203,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		first, second := list[len(list)-2], list[len(list)-1]
 		first.twin, second.second = second, true
 	}
-	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil {
+	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated, r.Daemon)); err != nil {
 		return nil, err
 	}
 	list[0].reruns = true
@@ -213,10 +231,10 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if g, err = f.grid(h); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated)); err != nil {
+		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated, r.Daemon)); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Dated)); err != nil {
+		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Dated, r.Daemon)); err != nil {
 			return nil, err
 		}
 		pair()
@@ -297,7 +315,7 @@ func Indifferent(name string) bool {
 // fight replays one contender, and again with other seeds.
 func (b *bout) fight(ctx context.Context, i, again int) error {
 	who := b.contenders[i]
-	o := Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence}
+	o := Options{Budget: b.result.Budget, Stakes: b.stakes, Evidence: who.Evidence, Conditions: who.Conditions}
 	var twin *Scorer
 	if b.twin != nil && Indifferent(who.Policy) {
 		twin = NewScorer(b.grid, b.twin.stakes, Measures{})

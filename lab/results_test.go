@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"
+	"freshet/sched"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -116,6 +118,41 @@ func TestResultsAreThoseOfReplays(t *testing.T) {
 	}
 	if len(r.Shares) != 6 || len(r.Decayed) != 6 || len(r.Missing) != len(lab.Recordings())-1 {
 		t.Errorf("%d and %d settings, %d recordings missing", len(r.Shares), len(r.Decayed), len(r.Missing))
+	}
+}
+
+// The column of the daemon is what a replay says in which policy, tick and
+// limits are those of the daemon.
+func TestResultsOfTheDaemon(t *testing.T) {
+	dir := fewTraces(t)
+	r, err := lab.Comparison{Traces: dir, Contenders: contenders(t, "uniform", "auto"), Instant: time.Hour, Quick: true}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := lab.OpenHistory(filepath.Join(dir, "chance.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := h.Quantise(lab.Period{Instant: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := r.Reference[slices.IndexFunc(r.Reference, func(x lab.Result) bool { return x.Trace == "chance" })]
+	p, _, err := policy.Wire("auto", policy.InDaemon("auto", sched.Budget{Polls: x.Budget, Per: time.Hour}, len(g.Pages())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := sched.DefaultLimits()
+	limits.Budget = sched.Budget{Polls: x.Budget, Per: time.Hour}
+	score, err := lab.Replay(t.Context(), g, p, lab.Options{
+		Budget: x.Budget, Conditions: lab.Conditions{Continuous: true, Limits: &limits, Latency: 300 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := x.Feats[len(x.Feats)-1]
+	if got.Name != "auto, daemon" || got.Recall != score.Recall || got.Recall == x.Feats[1].Recall {
+		t.Errorf("%s has a recall of %v, and auto by the instant %v; a replay as the daemon runs has %v", got.Name, got.Recall, x.Feats[1].Recall, score.Recall)
 	}
 }
 

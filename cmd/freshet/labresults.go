@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -182,7 +183,7 @@ func resultsPicture(r *lab.Results) plot.Page {
 	p := plot.Page{Title: "Mean share of the limit"}
 	if len(r.Shares) == 0 {
 		bars := plot.Bars{Title: fmt.Sprintf("Mean over %s, at their reference budgets", counted(len(r.Reference), "trace")), Caption: "share of the limit"}
-		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], r.Dated...) {
+		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], slices.Concat(r.Dated, r.Daemon)...) {
 			bars.Bars = append(bars.Bars, plot.Bar{Name: c.Name, Value: lab.MeanOfLimit(r.Reference, c.Name)})
 		}
 		p.Charts = append(p.Charts, bars)
