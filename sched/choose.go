@@ -163,8 +163,8 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 	if s.budget() <= 0 {
 		return s.ceiling.opens()
 	}
-	if s.skipped {
-		return s.nextTurn()
+	if s.skipped { // what has happened since waits for the policy's next turn
+		return s.purse.epoch.Add(time.Duration(s.turn+1) * turnLength)
 	}
 	wake := sooner(s.alarms.first(), s.again)
 	wake = sooner(wake, s.ceiling.opens())
@@ -176,13 +176,5 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 		// to be asked at a time that is past: the next instant is soon enough.
 		wake = s.purse.epoch.Add(time.Duration(s.purse.reached+1) * s.purse.instant)
 	}
-	if !wake.IsZero() && s.rests(now) {
-		wake = later(wake, s.nextTurn())
-	}
 	return wake
-}
-
-// nextTurn returns when the next turn of the policy begins.
-func (s *Scheduler) nextTurn() time.Time {
-	return s.purse.epoch.Add(time.Duration(s.turn+1) * turnLength)
 }

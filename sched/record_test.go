@@ -60,39 +60,39 @@ func TestLearnersBeside(t *testing.T) {
 
 // Outcomes on record teach, but do not count again what a standing rests on.
 func TestOutcomesOnRecord(t *testing.T) {
-	outcomes := []freshet.Outcome{
-		{Cursor: 7, Source: "a", Since: start.Add(-5 * time.Hour), Began: start.Add(-3 * time.Hour), Result: freshet.Unchanged},
-		{Cursor: 8, Source: "a", Since: start.Add(-3 * time.Hour), Began: start.Add(-2 * time.Hour), Result: freshet.Failed, Failure: freshet.FailDNS},
-		{Cursor: 9, Source: "a", Since: start.Add(-3 * time.Hour), Began: start.Add(-time.Second), Result: freshet.Failed, Failure: freshet.FailDNS},
-	}
+	seen := freshet.Outcome{Cursor: 7, Source: "a", Since: start.Add(-5 * time.Hour), Began: start.Add(-3 * time.Hour)}
+	down := freshet.Outcome{Cursor: 8, Source: "a", Since: start.Add(-3 * time.Hour), Began: start.Add(-2 * time.Hour), Result: freshet.Failed, Failure: freshet.FailDNS}
+	again := down
+	again.Cursor, again.Began = 9, start.Add(-time.Second)
 	tests := []struct {
 		name     string
 		standing freshet.Standing
-		failures int       // in the hold
-		seen     time.Time // by the next poll's Since
+		outcomes []freshet.Outcome
+		failures int // in the hold
 	}{
-		{"the standing rests on all of them", freshet.Standing{Upto: 9, Failures: 2, Failure: freshet.FailDNS, Begun: start.Add(-time.Second)}, 2, start.Add(-3 * time.Hour)},
-		{"the standing rests on none", freshet.Standing{}, 2, start.Add(-3 * time.Hour)},
-		{"the standing rests on the first", freshet.Standing{Upto: 7, Seen: start.Add(-3 * time.Hour)}, 2, start.Add(-3 * time.Hour)},
+		{"the standing rests on all of them", freshet.Standing{Upto: 9, Failures: 5, Failure: freshet.FailDNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{seen, down, again}, 5},
+		{"the standing rests on all of them, which saw nothing", freshet.Standing{Upto: 9, Failures: 5, Failure: freshet.FailDNS, Begun: start.Add(-time.Second)}, []freshet.Outcome{down, again}, 5},
+		{"the standing rests on none", freshet.Standing{}, []freshet.Outcome{seen, down, again}, 2},
+		{"the standing rests on the first", freshet.Standing{Upto: 7, Seen: start.Add(-3 * time.Hour)}, []freshet.Outcome{seen, down, again}, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &pupil{t: t}
 			w := &world{s: sched.New(p, generous()), now: start}
 			w.s.Put(start, freshet.Watched{Source: freshet.Source{ID: "a", URL: "https://a.example/"}, Standing: tt.standing})
-			for _, o := range outcomes {
+			for _, o := range tt.outcomes {
 				o.Ended = o.Began
 				w.s.Observe(o.Ended, o)
 			}
-			if want := []freshet.Cursor{7, 8, 9}; !slices.Equal(p.told, want) {
-				t.Errorf("the policy was told of outcomes %v, want %v", p.told, want)
+			if len(p.told) != len(tt.outcomes) {
+				t.Errorf("the policy was told of outcomes %v, want all %d", p.told, len(tt.outcomes))
 			}
 			if h, _ := w.s.Hold(start, "a"); h.Kind != sched.HoldBackoff || h.Failures != tt.failures {
 				t.Errorf("the source is held back by %q (%d), want by %d failures", h, h.Failures, tt.failures)
 			}
-			w.run(10 * time.Minute)
-			if len(w.polls) == 0 || !w.polls[0].Since.Equal(tt.seen) {
-				t.Errorf("the next poll says that it was last seen at %v, want %v", w.polls[0].Since, tt.seen)
+			w.run(time.Hour)
+			if len(w.polls) == 0 || !w.polls[0].Since.Equal(seen.Began) {
+				t.Errorf("the next polls are %v, want one that says when the source was last seen", w.polls)
 			}
 		})
 	}
@@ -201,5 +201,18 @@ func TestTurnsLeaveTheIdleAlone(t *testing.T) {
 	w.run(time.Minute)
 	if _, wake, ok := w.s.Next(w.now); ok || wake.Sub(start) < 59*time.Minute {
 		t.Errorf("woken again at %v, want when the source may be polled again", wake.Sub(start))
+	}
+}
+
+// What may be polled when a poll ends is polled in the policy's next turn.
+func TestNextTurn(t *testing.T) {
+	w := newWorld(sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}, Hosts: sched.Politeness{Concurrency: 2}})
+	w.latency = func(freshet.Poll) time.Duration { return time.Millisecond }
+	for i := range 3 {
+		w.put(freshet.Source{ID: id(i), URL: "https://a.example/", MinGap: time.Hour})
+	}
+	w.run(time.Minute)
+	if got, want := w.times(id(2)), []time.Duration{12500 * time.Microsecond}; !slices.Equal(got, want) {
+		t.Errorf("the third source of a host was polled at %v, want %v", got, want)
 	}
 }
