@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,92 +14,114 @@ import (
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
+	"freshet/sqlite"
 	"freshet/synth"
 )
 
-// A slowCatalog answers questions about a source late: it lets others go first,
-// now more and now fewer of them. Time does not pass, because it would not in a
-// bubble in which somebody waits for a lock.
+// A slowCatalog answers the first question about a source, once it is told to,
+// only when another edit is through or cannot get through.
 type slowCatalog struct {
 	freshet.Store
-	mu     sync.Mutex
-	chance *rand.Rand
+	slow    atomic.Bool
+	read    chan struct{} // closed when the first question has its answer
+	through chan struct{} // closed when the other edit is through
 }
 
 func (s *slowCatalog) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
 	w, err := s.Store.Source(ctx, id)
-	s.mu.Lock()
-	turns := s.chance.IntN(100)
-	s.mu.Unlock()
-	for range turns {
-		runtime.Gosched()
+	if s.slow.CompareAndSwap(true, false) {
+		close(s.read)
+		select {
+		case <-s.through:
+		case <-time.After(200 * time.Millisecond):
+		}
 	}
 	return w, err
 }
 
-// Of edits at the same time, the loop goes by the one that was written last.
+// Of two edits at the same time, the loop goes by the one that was written last.
 func TestLoopGoesByTheLastEdit(t *testing.T) {
-	for seed := range uint64(8) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			inBubble(t, func(t *testing.T, dir string) {
-				w := synth.New(synth.Config{Now: time.Now, Pages: []synth.Page{{ID: "a", Host: "x"}, {ID: "b", Host: "x"}, {ID: "c", Host: "x"}, {ID: "d", Host: "x"}}})
-				urls := w.Sources()
-				store := filled(t, dir, w)
-				defer store.Close()
-				for _, s := range urls[1:] {
-					if err := store.RemoveSource(t.Context(), s.ID, true); err != nil {
-						t.Fatal(err)
-					}
-				}
-				slow := &slowCatalog{Store: store, chance: rand.New(rand.NewPCG(seed, 9))}
-				d := live.New(live.Config{Store: slow, Fetcher: w, Policy: &policy.RoundRobin{}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Second}}})
-				ctx, stop := context.WithCancel(t.Context())
-				var running, editing sync.WaitGroup
-				running.Go(func() {
-					if err := d.Run(ctx); err != nil {
-						t.Errorf("the daemon stopped: %v", err)
-					}
-				})
-				<-d.Started()
-				for i := range 40 {
-					editing.Go(func() {
-						var err error
-						switch s := (freshet.Source{ID: "a", URL: urls[i%4].URL, Created: time.Now()}); i % 5 {
-						case 3:
-							err = d.RemoveSource(t.Context(), "a", i%2 == 0)
-						case 4:
-							_, err = d.AddSource(t.Context(), s)
-						default:
-							err = d.UpdateSource(t.Context(), s)
-						}
-						if err != nil && !errors.Is(err, freshet.ErrNotFound) && !errors.Is(err, freshet.ErrConflict) {
-							t.Errorf("edit %d: %v", i, err)
-						}
-					})
-				}
-				editing.Wait()
-				time.Sleep(5 * time.Second)
-				before := len(w.Requests())
-				time.Sleep(5 * time.Second)
-				stop()
-				running.Wait()
-				want := 5 // polls of the source, as it is in the store
-				now, err := store.Source(t.Context(), "a")
-				if errors.Is(err, freshet.ErrNotFound) {
-					want = 0
-				} else if err != nil {
+	pages := []synth.Page{{ID: "a", Host: "x"}, {ID: "b", Host: "x"}, {ID: "c", Host: "x"}, {ID: "other", Host: "y"}}
+	urls := synth.New(synth.Config{Now: time.Now, Pages: pages}).Sources()
+	to := func(i int) freshet.Source { return freshet.Source{ID: "a", URL: urls[i].URL, Created: start} }
+	update := func(i int) func(context.Context, *live.Daemon) error {
+		return func(ctx context.Context, d *live.Daemon) error { return d.UpdateSource(ctx, to(i)) }
+	}
+	remove := func(ctx context.Context, d *live.Daemon) error { return d.RemoveSource(ctx, "a", true) }
+	add := func(ctx context.Context, d *live.Daemon) error {
+		_, err := d.AddSource(ctx, to(2))
+		return err
+	}
+	tests := []struct {
+		name        string
+		first, then func(context.Context, *live.Daemon) error
+		want        freshet.SourceID // the page that is polled in the end; none if empty
+	}{
+		{"two changes", update(1), update(2), "c"},
+		{"a change and a removal", update(1), remove, ""},
+		{"a removal and a new beginning", remove, add, "c"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := synth.New(synth.Config{Now: time.Now, Pages: pages})
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			for _, s := range []freshet.Source{to(0), urls[3]} {
+				if _, err := store.AddSource(t.Context(), s); err != nil {
 					t.Fatal(err)
 				}
-				after := w.Requests()[before:]
-				if len(after) < want || want == 0 && len(after) > 0 {
-					t.Fatalf("%d polls in 5 s of what is in the store as %q (%v), want %d", len(after), now.URL, err, want)
-				}
-				for _, r := range after {
-					if url := urls[map[freshet.SourceID]int{"a": 0, "b": 1, "c": 2, "d": 3}[r.Page]].URL; url != now.URL {
-						t.Fatalf("the loop polls %s, and the store has %s", url, now.URL)
-					}
+			}
+			slow := &slowCatalog{Store: store, read: make(chan struct{}), through: make(chan struct{})}
+			outcomes := make(chan freshet.Outcome, 10_000)
+			d := live.New(live.Config{
+				Store: slow, Fetcher: w, Policy: &policy.RoundRobin{}, Observe: func(o freshet.Outcome) { outcomes <- o },
+				Limits: sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Second}},
+			})
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var running, editing sync.WaitGroup
+			running.Go(func() {
+				if err := d.Run(ctx); err != nil {
+					t.Errorf("the daemon stopped: %v", err)
 				}
 			})
+			<-outcomes // it is at work
+			slow.slow.Store(true)
+			editing.Go(func() {
+				if err := tt.first(ctx, d); err != nil {
+					t.Errorf("the first edit: %v", err)
+				}
+			})
+			<-slow.read
+			if err := tt.then(ctx, d); err != nil {
+				t.Errorf("the second edit: %v", err)
+			}
+			close(slow.through)
+			editing.Wait()
+			before := 0
+			for i := range 5 { // the first of these is asked for behind the edits
+				if _, err := d.Poll(ctx, "other"); err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					before = len(w.Requests())
+				}
+			}
+			stop()
+			running.Wait()
+			polled := false
+			for _, r := range w.Requests()[before:] {
+				if r.Page != "other" && r.Page != tt.want {
+					t.Fatalf("in the end page %s is polled, want %q", r.Page, tt.want)
+				}
+				polled = polled || r.Page == tt.want
+			}
+			if tt.want != "" && !polled {
+				t.Errorf("in the end page %s is not polled", tt.want)
+			}
 		})
 	}
 }
@@ -192,8 +212,19 @@ func TestFollowsAPurgedLog(t *testing.T) {
 		w := page(0, time.Minute)
 		store := filled(t, dir, w)
 		defer store.Close()
+		for _, r := range []freshet.Record{{Outcome: freshet.Outcome{Source: "page", Began: start, Ended: start}}, {Outcome: freshet.Outcome{Source: "gone", Began: start, Ended: start}}} {
+			if _, err := store.AddSource(t.Context(), freshet.Source{ID: "gone", URL: "https://gone.example/"}); err != nil && !errors.Is(err, freshet.ErrConflict) {
+				t.Fatal(err)
+			}
+			if _, _, err := store.Commit(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.RemoveSource(t.Context(), "gone", true); err != nil {
+			t.Fatal(err)
+		}
 		log := &forgottenLog{Store: store}
-		d := live.New(live.Config{Store: log, Fetcher: w, Policy: &policy.RoundRobin{}})
+		d := live.New(live.Config{Store: log, Fetcher: w, Policy: &policy.RoundRobin{}, Recall: 100})
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() {
@@ -220,5 +251,89 @@ func TestFollowsAPurgedLog(t *testing.T) {
 		}
 		stop()
 		running.Wait()
+	})
+}
+
+// A poll whose source is purged meanwhile frees its worker.
+func TestPurgedWhileUnderWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := synth.New(synth.Config{Now: time.Now, Latency: time.Second, Pages: []synth.Page{{ID: "a", Host: "x"}, {ID: "b", Host: "y"}}})
+		list := w.Sources()
+		b := begin(t, dir, live.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 2 * time.Second}, Workers: 1}}, list[0])
+		defer b.stop()
+		time.Sleep(500 * time.Millisecond) // the poll of a is under way
+		if err := b.RemoveSource(t.Context(), "a", true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.AddSource(t.Context(), list[1]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if n := len(w.Requests()); n < 6 {
+			t.Errorf("%d requests in 20 s, want one every three seconds: two after the last one has ended", n)
+		}
+	})
+}
+
+// An attempt of which nothing more is known counts against the budget of the
+// next run.
+func TestUnfinishedAttemptCounts(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := page(0, time.Minute)
+		store := filled(t, dir, w)
+		defer store.Close()
+		if _, err := store.Begin(t.Context(), freshet.Poll{Source: w.Sources()[0], At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		cfg := live.Config{Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Hour}}}
+		watchFor(t, cfg, 59*time.Minute)
+		if n := len(w.Requests()); n != 0 {
+			t.Errorf("%d requests within an hour of the start, want none: one may have been made just before", n)
+		}
+		watchFor(t, cfg, 2*time.Hour)
+		if n := len(w.Requests()); n == 0 {
+			t.Error("no request in two more hours")
+		}
+	})
+}
+
+// A beginner writes down when sources had been seen when it was told of them.
+type beginner struct {
+	policy.Uniform
+	since []time.Time
+	told  int
+}
+
+func (b *beginner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	b.since = append(b.since, since)
+	b.Uniform.Put(now, slot, s, since)
+}
+
+func (b *beginner) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
+	b.told++
+	b.Uniform.Observe(now, slot, o)
+}
+
+// Whoever is told of the log again begins where the log does, and one who is not
+// begins where it ends.
+func TestBeginsWhereTheLogDoes(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := manyPages(5)
+		store := filled(t, dir, w)
+		defer store.Close()
+		watchFor(t, live.Config{Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Limits: crowded}, 5*time.Second)
+		for _, recall := range []int{0, 1 << 20} {
+			p := &beginner{}
+			watchFor(t, live.Config{Store: store, Fetcher: w, Policy: p, Recall: recall, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}}, time.Second)
+			for _, since := range p.since {
+				if since.IsZero() != (recall > 0) {
+					t.Errorf("recalling %d outcomes a source is said to have been seen at %v", recall, since)
+				}
+			}
+			if (p.told > 10) != (recall > 0) {
+				t.Errorf("recalling %d outcomes the policy is told of %d", recall, p.told)
+			}
+		}
 	})
 }

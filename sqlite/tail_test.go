@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func TestTailOfALongLog(t *testing.T) {
 		}
 	}
 	var writing sync.WaitGroup
+	var early, kept []freshet.Outcome // a page that is read before most of the log is written
 	for i := range writers {
 		writing.Go(func() {
 			for n := range each {
@@ -41,7 +43,17 @@ func TestTailOfALongLog(t *testing.T) {
 			}
 		})
 	}
+	if err := store.WaitOutcome(t.Context(), 200); err != nil {
+		t.Fatal(err)
+	}
+	if early, err = store.Outcomes(t.Context(), freshet.OutcomeQuery{After: 100, Limit: 100}); err != nil {
+		t.Fatal(err)
+	}
+	kept = slices.Clone(early)
 	writing.Wait()
+	if diff := cmp.Diff(kept, early); diff != "" {
+		t.Errorf("outcomes that were read change afterwards:\n%s", diff)
+	}
 	read := func(s *sqlite.Store, after freshet.Cursor, limit int) []freshet.Outcome {
 		found, err := s.Outcomes(t.Context(), freshet.OutcomeQuery{After: after, Limit: limit})
 		if err != nil {
