@@ -13,6 +13,9 @@ var (
 	// ErrConflict means that what was to be added is there already.
 	ErrConflict = errors.New("already there")
 
+	// ErrStale means that what was to be edited has been changed meanwhile.
+	ErrStale = errors.New("changed meanwhile")
+
 	// ErrBusy means that another process holds the data.
 	ErrBusy = errors.New("in use by another process")
 
@@ -43,6 +46,21 @@ func (e *ConflictError) Error() string {
 
 // Is makes a ConflictError an ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// A StaleError says that an edit was made of a source as it no longer is: it has
+// been written since by somebody else.
+type StaleError struct {
+	Source        SourceID
+	Given, Stored int64 // revisions
+}
+
+// Error says which revisions differ.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("source %s has been changed meanwhile: the edit is of revision %d, and there is %d", e.Source, e.Given, e.Stored)
+}
+
+// Is makes a StaleError an ErrStale.
+func (e *StaleError) Is(target error) bool { return target == ErrStale }
 
 // An InvalidError says which field of the input is wrong, and how.
 type InvalidError struct {

@@ -50,6 +50,11 @@ type Source struct {
 	Keep    Keep      // how much history to keep of this source
 	Origin  Origin    // who added it
 	Created time.Time // when it was first added
+
+	// Revision is how often the source has been written, from 1. The store
+	// counts: it refuses an edit of a source that has another revision by now.
+	// Zero means any.
+	Revision int64
 }
 
 // Host returns the host (with its port, if it names one) that politeness is

@@ -38,12 +38,15 @@ type Watched struct {
 type Catalog interface {
 	// AddSource adds s and returns it as stored. If a source with the same
 	// URL and recipe is watched already it returns a *ConflictError; if there
-	// was one that has been removed, s takes up its ID and its history.
+	// was one that has been removed, s takes up its ID and its history. Its
+	// revision is 1, or the next if it was there before.
 	// An empty ID is filled in.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
 	// UpdateSource replaces the source with the same ID, or returns
-	// ErrNotFound, or a *ConflictError.
+	// ErrNotFound, or a *ConflictError. If s has a revision that is not the one
+	// stored, it returns a *StaleError and changes nothing. The revision of the
+	// source then grows by one.
 	UpdateSource(ctx context.Context, s Source) error
 
 	// RemoveSource stops watching a source. Its history stays, and is taken

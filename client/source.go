@@ -1,6 +1,8 @@
 package client
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"freshet"
@@ -26,6 +28,22 @@ type Source struct {
 	CreatedAt time.Time        `json:"created_at"`
 	Host      string           `json:"host" doc:"That politeness is owed to"`
 	Standing  Standing         `json:"standing"`
+}
+
+// Defined returns what a user said of the source. A weight and a cost of 1 are
+// what they are if nobody said anything.
+func (s Source) Defined() (freshet.Source, error) {
+	if s.Weight == 1 {
+		s.Weight = 0
+	}
+	if s.Cost == 1 {
+		s.Cost = 0
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return freshet.Source{}, fmt.Errorf("encode source %s: %w", s.ID, err)
+	}
+	return freshet.ParseDefinition(text)
 }
 
 // A Select says which part of a response counts, and how it is read.

@@ -23,6 +23,22 @@ func Check(r freshet.Recipe) error {
 	return err
 }
 
+// CheckSource judges all that a user says of a source, by Source.Check, by its
+// recipe, and by a function that knows which URLs may be reached. It returns the
+// source in its normal form, or a *freshet.InvalidError.
+func CheckSource(s freshet.Source, checkURL func(string) (string, error)) (freshet.Source, error) {
+	s, err := s.Check()
+	if err != nil {
+		return s, err
+	}
+	normal, err := checkURL(s.URL)
+	if err != nil {
+		return s, err
+	}
+	s.URL = normal
+	return s, Check(s.Recipe)
+}
+
 // A selection is a recipe ready for use.
 type selection struct {
 	kind freshet.Kind

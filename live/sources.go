@@ -128,6 +128,6 @@ func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Recipe.Key() }
 func equal(a, b freshet.Source) bool {
 	sameTags := slices.Equal(a.Tags, b.Tags)
 	a.Tags, b.Tags = nil, nil
-	a.Created, b.Created = time.Time{}, time.Time{}
+	a.Created, b.Created, a.Revision, b.Revision = time.Time{}, time.Time{}, 0, 0
 	return sameTags && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }

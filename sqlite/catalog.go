@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +40,7 @@ func tidied(src freshet.Source) freshet.Source {
 }
 
 func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
+	src.Revision = 1
 	past, created, err := b.sameSource(src, "")
 	if err != nil {
 		return src, err
@@ -60,6 +60,11 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 		src.ID, src.Created = past, created.time()
 		e := b.entry(past)
 		e.removed = false
+		before, err := b.revision(e.key)
+		if err != nil {
+			return src, err
+		}
+		src.Revision = before + 1
 		return src, b.putSource(e.key, src)
 	}
 	for src.ID == "" || b.entry(src.ID) != nil {
@@ -99,23 +104,19 @@ func (b *batch) created(key int64) (m moment, err error) {
 	return m, err
 }
 
+// revision returns how often a source has been written.
+func (b *batch) revision(key int64) (int64, error) {
+	return b.number("SELECT revision FROM sources WHERE key = ?", key)
+}
+
 // putSource writes the row of a watched source.
 func (b *batch) putSource(key int64, src freshet.Source) error {
-	tags, err := json.Marshal(src.Tags)
-	if err != nil {
-		return err
-	}
-	_, err = b.exec(`INSERT INTO sources (key, id, url, recipe, name, tags, weight, paused, min_gap, max_gap,
-		keep_age, keep_versions, keep_bytes, origin, created, life, urgency, cost, level, removed)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-		ON CONFLICT (key) DO UPDATE SET url = excluded.url, recipe = excluded.recipe, name = excluded.name,
-		tags = excluded.tags, weight = excluded.weight, paused = excluded.paused, min_gap = excluded.min_gap,
-		max_gap = excluded.max_gap, keep_age = excluded.keep_age, keep_versions = excluded.keep_versions,
-		keep_bytes = excluded.keep_bytes, origin = excluded.origin, created = excluded.created,
-		life = excluded.life, urgency = excluded.urgency, cost = excluded.cost, level = excluded.level, removed = 0`,
-		key, string(src.ID), src.URL, src.Recipe.Key(), src.Name, string(tags), src.Weight, src.Paused,
-		int64(src.MinGap), int64(src.MaxGap), int64(src.Keep.Age), int64(src.Keep.Versions), src.Keep.Bytes,
-		string(src.Origin), momentOf(src.Created).value(), src.Life.String(), src.Urgency.String(), src.Cost, src.Level.String())
+	_, err := b.exec(`INSERT INTO sources (key, id, url, recipe, definition, revision, origin, created, removed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
+		ON CONFLICT (key) DO UPDATE SET url = excluded.url, recipe = excluded.recipe, definition = excluded.definition,
+		revision = excluded.revision, origin = excluded.origin, created = excluded.created, removed = 0`,
+		key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
+		string(src.Origin), momentOf(src.Created).value())
 	return err
 }
 
@@ -138,6 +139,14 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 			return err
 		}
 		next := tidied(src)
+		stored, err := b.revision(e.key)
+		if err != nil {
+			return err
+		}
+		if src.Revision != 0 && src.Revision != stored {
+			return &freshet.StaleError{Source: src.ID, Given: src.Revision, Stored: stored}
+		}
+		next.Revision = stored + 1
 		if next.Created.IsZero() {
 			created, err := b.created(e.key)
 			if err != nil {

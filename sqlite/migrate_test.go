@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	_ "modernc.org/sqlite"
 
@@ -69,6 +74,77 @@ func TestMigratesForward(t *testing.T) {
 	}
 	if old.Weight != 2 || old.Name != "Old" || old.Life != (freshet.Life{}) || !old.Urgency.Equal(freshet.Urgency{}) || old.Level != (freshet.ServiceLevel{}) {
 		t.Errorf("the old source comes back as %+v", old.Source)
+	}
+}
+
+// Whatever was said of a source before definitions were documents is said of it
+// still, and time that had no unit counts seconds.
+func TestMigratesDefinitions(t *testing.T) {
+	put := func(key int, id, set string) []string {
+		return []string{
+			fmt.Sprintf(`INSERT INTO sources (key, id, url, recipe, name, tags, weight, paused, min_gap, max_gap, keep_age, keep_versions, keep_bytes, origin, created)
+				VALUES (%d, '%s', 'https://%s.example/', '{}', '', '[]', 0, 0, 0, 0, 0, 0, 0, 'api', 1000000000)`, key, id, id),
+			fmt.Sprintf("UPDATE sources SET origin = 'file' %s WHERE key = %d", set, key),
+			fmt.Sprintf("INSERT INTO standings (source) VALUES (%d)", key),
+		}
+	}
+	minute := time.Minute
+	tests := []struct {
+		set  string
+		want freshet.Source
+	}{
+		{"", freshet.Source{}},
+		{`, name = 'A "name"', tags = '["a","two words","a,b",""]'`, freshet.Source{Name: `A "name"`, Tags: []string{"a", "two words", "a,b", ""}}},
+		{", tags = 'null'", freshet.Source{}},
+		{`, recipe = '{"kind":"html","css":"main \u003e p[x=\"y\"]"}'`, freshet.Source{Recipe: freshet.Recipe{Kind: freshet.HTML, CSS: `main > p[x="y"]`}}},
+		{", weight = 2.5, cost = 0.1, paused = 1", freshet.Source{Weight: 2.5, Cost: 0.1, Paused: true}},
+		{", min_gap = 60000000000, max_gap = 90000000001", freshet.Source{MinGap: minute, MaxGap: 90*time.Second + 1}},
+		{", keep_age = 60000000000, keep_versions = 7, keep_bytes = 1099511627777", freshet.Source{Keep: freshet.Keep{Age: minute, Versions: 7, Bytes: 1<<40 + 1}}},
+		{", keep_versions = 7", freshet.Source{Keep: freshet.Keep{Versions: 7}}},
+		{", life = 'append', urgency = 'exp:0.9', level = '99.5% within 1m30s'", freshet.Source{
+			Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9}, Level: freshet.ServiceLevel{Share: 0.995, Within: 90 * time.Second},
+		}},
+		{", life = 'window:600', urgency = 'window:60'", freshet.Source{
+			Life: freshet.Life{Kind: freshet.LifeWindow, For: 10 * minute}, Urgency: freshet.Urgency{Kind: freshet.UrgencyWindow, Width: minute},
+		}},
+		{", life = 'last:3', urgency = 'poly:2'", freshet.Source{Life: freshet.Life{Kind: freshet.LifeLast, N: 3}, Urgency: freshet.Urgency{Kind: freshet.UrgencyPoly, A: 2}}},
+		{", urgency = 'polyexp:2,0.5'", freshet.Source{Urgency: freshet.Urgency{Kind: freshet.UrgencyPolyexp, K: 2, A: 0.5}}},
+		{", urgency = 'chordal:0.5'", freshet.Source{Urgency: freshet.Urgency{Kind: freshet.UrgencyChordal, Width: 500 * time.Millisecond}}},
+		{", urgency = 'chordal:1e-07'", freshet.Source{Urgency: freshet.Urgency{Kind: freshet.UrgencyChordal, Width: 100}}},
+		{", urgency = 'table:1,0.5'", freshet.Source{Urgency: freshet.Urgency{Kind: freshet.UrgencyTable, Table: []float64{1, 0.5}}}},
+		{", urgency = 'exp:0.9/1m', life = 'window:1h'", freshet.Source{
+			Life: freshet.Life{Kind: freshet.LifeWindow, For: time.Hour}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: minute},
+		}},
+	}
+	var stmts []string
+	for i, tt := range tests {
+		stmts = append(stmts, put(i+1, fmt.Sprintf("s%02d", i), tt.set)...)
+	}
+	dir := written(t, 5, stmts...)
+	for range 2 { // as migrated, and as written again
+		s := open(t, sqlite.Config{Dir: dir})
+		for i, tt := range tests {
+			id := freshet.SourceID(fmt.Sprintf("s%02d", i))
+			got, err := s.Source(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.want
+			want.ID, want.URL, want.Origin, want.Created, want.Revision = id, "https://"+string(id)+".example/", freshet.FromFile, time.Unix(1, 0).UTC(), got.Revision
+			got.Created = got.Created.UTC()
+			if diff := cmp.Diff(want, got.Source, cmpopts.EquateEmpty(), cmpopts.SortSlices(strings.Compare)); diff != "" || got.Revision < 1 || got.Revision > 2 {
+				t.Errorf("%s in revision %d (-want +got):\n%s", tt.set, got.Revision, diff)
+			}
+			if _, err := s.AddSource(t.Context(), freshet.Source{URL: want.URL, Recipe: want.Recipe}); !errors.Is(err, freshet.ErrConflict) {
+				t.Errorf("%s: adding it again gives %v, want a conflict", tt.set, err)
+			}
+			if err := s.UpdateSource(t.Context(), got.Source); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -51,10 +51,15 @@ type bound struct {
 
 // bounded returns the sources that some bound applies to, removed ones too.
 func (s *Store) bounded(ctx context.Context, age time.Duration) (found []bound, err error) {
-	err = eachRow(ctx, s.reader, `SELECT id, key, keep_age, keep_versions, keep_bytes FROM sources
-		WHERE ? > 0 OR keep_age > 0 OR keep_versions > 0 OR keep_bytes > 0`, []any{age}, func(scan func(...any) error) error {
+	err = eachRow(ctx, s.reader, `SELECT `+sourceColumns+`, s.key FROM sources s
+		WHERE ? > 0 OR json_extract(s.definition, '$.keep') IS NOT NULL`, []any{age}, func(scan func(...any) error) error {
+		var row sourceRow
 		var b bound
-		err := scan(&b.id, &b.key, &b.keep.Age, &b.keep.Versions, &b.keep.Bytes)
+		if err := scan(append(row.places(), &b.key)...); err != nil {
+			return err
+		}
+		src, err := row.source()
+		b.id, b.keep = src.ID, src.Keep
 		if age > 0 && (b.keep.Age == 0 || b.keep.Age > age) {
 			b.keep.Age = age
 		}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 
 	"freshet"
@@ -43,29 +42,17 @@ func (s *Store) Known(ctx context.Context) iter.Seq2[Known, error] {
 
 // knownAfter returns a page of the known sources.
 func (s *Store) knownAfter(ctx context.Context, last freshet.SourceID) (page []Known, err error) {
-	const query = `SELECT id, url, name, tags, weight, paused, min_gap, max_gap, created, life, urgency, cost, level, removed
-		FROM sources WHERE id > ? ORDER BY id LIMIT ?`
+	const query = "SELECT " + sourceColumns + ", s.removed FROM sources s WHERE s.id > ? ORDER BY s.id LIMIT ?"
 	err = eachRow(ctx, s.reader, query, []any{string(last), sourcePage}, func(scan func(...any) error) error {
 		var k Known
-		var tags, life, urgency, level string
-		var created moment
-		err := scan(&k.ID, &k.URL, &k.Name, &tags, &k.Weight, &k.Paused, &k.MinGap, &k.MaxGap, &created, &life, &urgency, &k.Cost, &level, &k.Removed)
+		var row sourceRow
+		err := scan(append(row.places(), &k.Removed)...)
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal([]byte(tags), &k.Tags); err != nil {
+		if k.Source, err = row.source(); err != nil {
 			return err
 		}
-		if k.Life, err = freshet.ParseLife(life); err != nil {
-			return err
-		}
-		if k.Urgency, err = freshet.ParseUrgency(urgency); err != nil {
-			return err
-		}
-		if k.Level, err = freshet.ParseServiceLevel(level); err != nil {
-			return err
-		}
-		k.Created = created.time()
 		page = append(page, k)
 		return nil
 	})

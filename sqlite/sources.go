@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"iter"
 
 	"freshet"
@@ -13,8 +13,10 @@ import (
 // folded into the database.
 const sourcePage = 500
 
-const selectWatched = `SELECT s.id, s.url, s.recipe, s.name, s.tags, s.weight, s.paused, s.min_gap, s.max_gap,
-	s.keep_age, s.keep_versions, s.keep_bytes, s.origin, s.created, s.life, s.urgency, s.cost, s.level,
+// sourceColumns are what sourceRow scans.
+const sourceColumns = "s.id, s.definition, s.revision, s.origin, s.created"
+
+const selectWatched = `SELECT ` + sourceColumns + `,
 	t.head_recipe, t.etag, t.last_modified, t.changes, t.changed_at, ` + versionColumns + `
 	FROM sources s JOIN standings t ON t.source = s.key
 	LEFT JOIN versions v ON v.source = s.key AND v.number = t.head ` + versionJoins + `
@@ -55,6 +57,30 @@ func (s *Store) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
 	}
 }
 
+// A sourceRow is the row of a source as it is read.
+type sourceRow struct {
+	id         freshet.SourceID
+	definition []byte
+	revision   int64
+	origin     freshet.Origin
+	created    moment
+}
+
+// places returns where sourceColumns are to be scanned to.
+func (r *sourceRow) places() []any {
+	return []any{&r.id, &r.definition, &r.revision, &r.origin, &r.created}
+}
+
+// source returns the source of the row.
+func (r *sourceRow) source() (freshet.Source, error) {
+	src, err := freshet.ParseDefinition(r.definition)
+	if err != nil {
+		return src, fmt.Errorf("source %s: %w", r.id, err)
+	}
+	src.ID, src.Revision, src.Origin, src.Created = r.id, r.revision, r.origin, r.created.time()
+	return src, nil
+}
+
 // watched returns the sources that a query finds, with their standings.
 func (s *Store) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
 	if s.cfg.ReadOnly { // somebody else may have written since
@@ -65,38 +91,24 @@ func (s *Store) watched(ctx context.Context, query string, args ...any) ([]fresh
 	var found []freshet.Watched
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.Watched
-		var recipe, tags, life, urgency, level string
-		var created, changedAt moment
-		src, st := &w.Source, freshet.Standing{}
+		var row sourceRow
+		var changedAt moment
+		st := freshet.Standing{}
 		v, err := scanVersion(func(dst ...any) error {
-			return scan(append([]any{&src.ID, &src.URL, &recipe, &src.Name, &tags, &src.Weight, &src.Paused, &src.MinGap, &src.MaxGap,
-				&src.Keep.Age, &src.Keep.Versions, &src.Keep.Bytes, &src.Origin, &created, &life, &urgency, &src.Cost, &level,
-				&st.Recipe, &st.Validators.ETag, &st.Validators.LastModified, &st.Changes, &changedAt}, dst...)...)
+			return scan(append(append(row.places(), &st.Recipe, &st.Validators.ETag, &st.Validators.LastModified, &st.Changes, &changedAt), dst...)...)
 		})
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal([]byte(recipe), &src.Recipe); err != nil {
+		if w.Source, err = row.source(); err != nil {
 			return err
 		}
-		if err := json.Unmarshal([]byte(tags), &src.Tags); err != nil {
-			return err
-		}
-		if src.Life, err = freshet.ParseLife(life); err != nil {
-			return err
-		}
-		if src.Urgency, err = freshet.ParseUrgency(urgency); err != nil {
-			return err
-		}
-		if src.Level, err = freshet.ParseServiceLevel(level); err != nil {
-			return err
-		}
-		src.Created, st.ChangedAt = created.time(), changedAt.time()
+		st.ChangedAt = changedAt.time()
 		if v.Number != 0 {
-			v.Source = src.ID
+			v.Source = w.ID
 			st.Head = v
 		}
-		w.Standing = s.tallied(src.ID, st)
+		w.Standing = s.tallied(w.ID, st)
 		found = append(found, w)
 		return nil
 	})

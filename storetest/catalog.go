@@ -19,7 +19,9 @@ var catalogTests = []test{
 			Level:  freshet.ServiceLevel{Share: 0.995, Within: 90 * time.Second},
 			Origin: freshet.FromFile, Created: noon,
 		}
-		same(b, "the source as added", b.addSource(want), want)
+		added := b.addSource(want)
+		want.Revision = 1
+		same(b, "the source as added", added, want)
 		b.reopen()
 		same(b, "the source as stored", b.watched(want.ID), freshet.Watched{Source: want})
 	}},
@@ -62,12 +64,71 @@ var catalogTests = []test{
 		s.Name, s.Paused, s.URL, s.Tags = "new", true, "https://new.example/", []string{"x"}
 		s.Level = freshet.ServiceLevel{Share: 0.9, Within: time.Hour}
 		b.ok("update", b.UpdateSource(b.Context(), s))
+		s.Revision = 2
 		same(b, "the source", b.watched("a").Source, s)
 		b.is("update of nothing", b.UpdateSource(b.Context(), freshet.Source{ID: "none", URL: "https://x.example/"}), freshet.ErrNotFound)
 		other := b.add("other")
 		other.URL = s.URL
 		b.is("update to a taken URL", b.UpdateSource(b.Context(), other), freshet.ErrConflict)
 		b.addSource(freshet.Source{ID: "again", URL: "https://a.example/"})
+	}},
+	{"each edit makes a revision", func(b *bench) {
+		s := b.add("a")
+		for want := int64(1); want < 5; want++ {
+			if s = b.watched("a").Source; s.Revision != want {
+				b.Errorf("the revision is %d, want %d", s.Revision, want)
+			}
+			s.Name = fmt.Sprint("edit ", want)
+			b.ok("edit", b.UpdateSource(b.Context(), s))
+			b.reopen()
+		}
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		if back := b.addSource(freshet.Source{URL: s.URL}); back.Revision != 6 || b.watched("a").Revision != 6 {
+			b.Errorf("it comes back with revision %d, want 6: more than it ever had", back.Revision)
+		}
+	}},
+	{"an edit of what has changed meanwhile is refused", func(b *bench) {
+		b.add("a")
+		one, two := b.watched("a").Source, b.watched("a").Source
+		one.Name, two.Name = "one", "two"
+		b.ok("the first edit", b.UpdateSource(b.Context(), one))
+		err := b.UpdateSource(b.Context(), two)
+		if stale, ok := errors.AsType[*freshet.StaleError](err); !ok || stale.Source != "a" || stale.Given != 1 || stale.Stored != 2 {
+			b.Errorf("the second edit of the same revision gives %v, want a StaleError of 1 and 2", err)
+		}
+		b.is("the second edit", err, freshet.ErrStale)
+		if s := b.watched("a").Source; s.Name != "one" || s.Revision != 2 {
+			b.Errorf("then the source is %q in revision %d, want the first edit", s.Name, s.Revision)
+		}
+		two.Revision = 3
+		b.is("an edit of a revision to come", b.UpdateSource(b.Context(), two), freshet.ErrStale)
+		two.Revision = 0
+		b.ok("an edit of whatever is there", b.UpdateSource(b.Context(), two))
+		if s := b.watched("a").Source; s.Name != "two" || s.Revision != 3 {
+			b.Errorf("then the source is %q in revision %d, want the second edit", s.Name, s.Revision)
+		}
+	}},
+	{"of edits side by side of one revision, one is made", func(b *bench) {
+		b.add("a")
+		s := b.watched("a").Source
+		errs := make(chan error)
+		for i := range 8 {
+			mine := s
+			mine.Name = fmt.Sprint(i)
+			go func() { errs <- b.UpdateSource(b.Context(), mine) }()
+		}
+		made := 0
+		for range 8 {
+			switch err := <-errs; {
+			case err == nil:
+				made++
+			case !errors.Is(err, freshet.ErrStale):
+				b.Errorf("an edit gives %v", err)
+			}
+		}
+		if made != 1 || b.watched("a").Revision != 2 {
+			b.Errorf("%d edits were made, and the revision is %d", made, b.watched("a").Revision)
+		}
 	}},
 	{"sources come in the order of their IDs", func(b *bench) {
 		want := []freshet.SourceID{}

@@ -49,6 +49,7 @@ func runModel(t *testing.T, open Open) {
 		}()
 		rt.Repeat(map[string]func(*rapid.T){
 			"add":    m.add,
+			"edit":   m.edit,
 			"remove": m.remove,
 			"begin":  m.begin,
 			"poll":   m.poll,
@@ -96,16 +97,34 @@ func (m *machine) add(rt *rapid.T) {
 	if fails(rt, err, known != nil && known.watched) {
 		return
 	}
+	s.Revision = 1
 	if known == nil {
 		known = &modelSource{texts: map[int]string{}}
 		m.model.sources[id] = known
 	} else {
-		s.Created = known.source.Created
+		s.Created, s.Revision = known.source.Created, known.source.Revision+1
 	}
 	known.source, known.watched = s, true
 	if diff := cmp.Diff(s, added); diff != "" {
 		rt.Fatalf("the source was added otherwise (-want +got):\n%s", diff)
 	}
+}
+
+func (m *machine) edit(rt *rapid.T) {
+	id, known := m.pick(rt)
+	s := freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Name: rapid.SampledFrom([]string{"", "new"}).Draw(rt, "name")}
+	if known != nil {
+		s = known.source
+		s.Name, s.Paused = rapid.SampledFrom([]string{"", "new"}).Draw(rt, "name"), rapid.Bool().Draw(rt, "paused")
+		s.Revision = rapid.SampledFrom([]int64{0, s.Revision, s.Revision - 1, s.Revision + 1}).Draw(rt, "revision")
+	}
+	watched := known != nil && known.watched
+	err := m.store.UpdateSource(m.Context(), s)
+	if fails(rt, err, !watched || s.Revision != 0 && s.Revision != known.source.Revision) {
+		return
+	}
+	s.Revision = known.source.Revision + 1
+	known.source = s
 }
 
 func (m *machine) remove(rt *rapid.T) {

@@ -33,16 +33,19 @@ the same selectors is refused with exit code 5.`,
 			"  freshet add - --tag imported < urls.txt",
 		Args: takes(1, -1),
 	}
-	f.register(cmd.Flags())
+	f.register(cmd.Flags(), "")
 	cmd.Flags().StringVar(&id, "id", "", "id to know the source by; made up if it is left out")
 	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until it is resumed")
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll at once and wait for the outcome")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
 	return p.clientVerb(cmd, true, func(ctx context.Context, c *connection, urls []string) error {
-		described := f.described()
+		described, err := f.newSource()
+		if err != nil {
+			return err
+		}
 		described.ID, described.Paused = freshet.SourceID(id), paused
-		urls, err := p.listedURLs(urls, described)
+		urls, err = p.listedURLs(urls, described)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -122,21 +123,44 @@ func showWebhook(w config.Webhook) yaml.MapSlice {
 	})
 }
 
-func showSource(s freshet.Source) yaml.MapSlice {
-	return present(yaml.MapSlice{
-		{Key: "id", Value: string(s.ID)}, {Key: "url", Value: s.URL}, {Key: "name", Value: s.Name},
-		{Key: "tags", Value: texts(s.Tags)},
-		{Key: "select", Value: present(yaml.MapSlice{
-			{Key: "css", Value: s.Recipe.CSS}, {Key: "jsonpath", Value: s.Recipe.JSONPath}, {Key: "kind", Value: string(s.Recipe.Kind)},
-		})},
-		{Key: "weight", Value: s.Weight}, {Key: "life", Value: strings.TrimPrefix(s.Life.String(), "overwrite")},
-		{Key: "urgency", Value: strings.TrimPrefix(s.Urgency.String(), "uniform")}, {Key: "cost", Value: s.Cost}, {Key: "paused", Value: s.Paused},
-		{Key: "min_gap", Value: freshet.FormatDuration(s.MinGap)}, {Key: "max_gap", Value: freshet.FormatDuration(s.MaxGap)},
-		{Key: "level", Value: s.Level.String()},
-		{Key: "keep", Value: present(yaml.MapSlice{
-			{Key: "age", Value: freshet.FormatDuration(s.Keep.Age)}, {Key: "versions", Value: s.Keep.Versions}, {Key: "bytes", Value: freshet.FormatSize(s.Keep.Bytes)},
-		})},
-	})
+func showSource(s freshet.Source) (shown yaml.MapSlice) {
+	for _, f := range freshet.SourceFields() {
+		texts := f.Show(&s)
+		if len(texts) == 0 {
+			continue
+		}
+		section, part, nested := strings.Cut(f.Name, ".")
+		if !nested {
+			shown = append(shown, yaml.MapItem{Key: section, Value: inYAML(f, texts)})
+			continue
+		}
+		if last := len(shown) - 1; last < 0 || shown[last].Key != section {
+			shown = append(shown, yaml.MapItem{Key: section, Value: yaml.MapSlice{}})
+		}
+		last := &shown[len(shown)-1]
+		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: part, Value: inYAML(f, texts)})
+	}
+	return shown
+}
+
+// inYAML returns the value of a field as YAML has it.
+func inYAML(f freshet.SourceField, texts []string) any {
+	if f.List {
+		return texts
+	}
+	switch f.Kind {
+	case "float":
+		if x, err := strconv.ParseFloat(texts[0], 64); err == nil {
+			return x
+		}
+	case "int":
+		if n, err := strconv.Atoi(texts[0]); err == nil {
+			return n
+		}
+	case "bool":
+		return texts[0] == "true"
+	}
+	return texts[0]
 }
 
 // present drops the items that say nothing.

@@ -27,12 +27,15 @@ begins anew: it is a version, but no change.`,
 			"  freshet edit news --level '95% within 1h'",
 		Args: takes(1, 1),
 	}
-	f.register(cmd.Flags())
+	f.register(cmd.Flags(), "")
 	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
 	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		edit := f.edit()
+		edit, err := f.edit()
+		if err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("url") {
 			edit.URL = &url
 		}

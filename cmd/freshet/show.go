@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,29 +54,20 @@ func (p *program) printSource(s client.Source, next string) error {
 		}
 		return fmt.Sprintf("%s (%s)", ago(t, now), t.Local().Format(time.DateTime))
 	}
+	defined, err := s.Defined()
+	if err != nil {
+		return err
+	}
 	st := s.Standing
 	line("id", string(s.ID))
 	line("url", s.URL)
 	line("name", harmless(s.Name))
 	line("title", harmless(st.Title))
-	line("tags", strings.Join(s.Tags, ", "))
-	line("css", s.Select.CSS)
-	line("jsonpath", s.Select.JSONPath)
-	line("kind", string(s.Select.Kind))
-	if s.Weight != 1 {
-		line("weight", fmt.Sprint(s.Weight))
+	for _, f := range freshet.SourceFields() {
+		if !slices.Contains([]string{"id", "url", "name", "paused"}, f.Name) {
+			line(strings.NewReplacer("_", " ", ".", " ").Replace(strings.TrimPrefix(f.Name, "select.")), strings.Join(f.Show(&defined), ", "))
+		}
 	}
-	if s.Life != (freshet.Life{}).String() || s.Urgency != (freshet.Urgency{}).String() {
-		line("life", s.Life)
-		line("urgency", s.Urgency)
-	}
-	if s.Cost != 1 {
-		line("cost", fmt.Sprint(s.Cost))
-	}
-	line("min gap", time.Duration(s.MinGap).String())
-	line("max gap", time.Duration(s.MaxGap).String())
-	line("level", s.Level)
-	line("keep", keepInWords(s.Keep))
 	line("origin", string(s.Origin))
 	line("added", at(s.CreatedAt))
 	state, colour := stateOf(s, paint)
@@ -96,19 +88,4 @@ func (p *program) printSource(s client.Source, next string) error {
 		line("changed", at(st.ChangedAt))
 	}
 	return nil
-}
-
-// keepInWords says how much history is kept.
-func keepInWords(k client.Keep) string {
-	var bounds []string
-	if k.Age > 0 {
-		bounds = append(bounds, freshet.FormatDuration(time.Duration(k.Age)))
-	}
-	if k.Versions > 0 {
-		bounds = append(bounds, counted(k.Versions, "version"))
-	}
-	if k.Bytes > 0 {
-		bounds = append(bounds, freshet.FormatSize(k.Bytes))
-	}
-	return strings.Join(bounds, ", ")
 }

@@ -24,7 +24,7 @@ import (
 type watching struct {
 	*program
 	config.Settings
-	recipe freshet.Recipe
+	recipe sourceFlags
 	every  time.Duration
 	most   int
 	json   bool
@@ -70,7 +70,7 @@ With --json each change is a CloudEvent on a line of its own.`,
 	optionFlags(flags, "budget", "host-delay", "allow-cidr", "policy")
 	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, as far as its host allows")
 	flags.IntVarP(&w.most, "count", "n", 0, "end after so many changes")
-	recipeFlags(flags, &w.recipe.CSS, &w.recipe.JSONPath, &w.recipe.Kind)
+	w.recipe.register(flags, "select.")
 	jsonFlag(cmd, &w.json)
 	return cmd
 }
@@ -126,15 +126,20 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 
 // admitted checks the URLs as those of sources would be.
 func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) {
-	if err := content.Check(w.recipe); err != nil {
-		return nil, usageError{err}
-	}
 	for _, raw := range urls {
-		url, err := w.Fetch.CheckURL(raw)
+		s, err := w.recipe.described()
+		if err != nil {
+			return nil, err
+		}
+		s.URL, s.MinGap = raw, w.every
+		s, err = content.CheckSource(s, w.Fetch.CheckURL)
+		if field, ok := invalidField(err); ok && field != "url" {
+			return nil, usageError{err}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", raw, err)
 		}
-		listed = append(listed, freshet.Source{URL: url, Recipe: w.recipe, MinGap: w.every})
+		listed = append(listed, s)
 	}
 	return listed, nil
 }

@@ -1,0 +1,134 @@
+package freshet
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxURL  = 8192 // bytes
+	maxName = 200  // runes
+	maxTag  = 64   // bytes
+	maxTags = 32
+)
+
+// Check judges what a user says of a source. It returns the source in its normal
+// form, or an *InvalidError that names the field as the user wrote it. Whether
+// the URL may be reached is for package fetch to say and whether a selector can
+// be used for package content, whose CheckSource judges all of it.
+//
+// Sources that are stored already are not judged: rules may have changed since.
+func (s Source) Check() (Source, error) {
+	for _, check := range []func(*Source) error{
+		(*Source).checkID, (*Source).checkURL, (*Source).checkName, (*Source).checkTags, (*Source).checkWorth, (*Source).checkGaps, (*Source).checkKeep,
+	} {
+		if err := check(&s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func wrong(field, format string, args ...any) error {
+	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (s *Source) checkID() error {
+	if s.ID != "" && !ValidSourceID(s.ID) {
+		return wrong("id", "%q cannot be an id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
+	}
+	return nil
+}
+
+func (s *Source) checkURL() error {
+	if s.URL == "" {
+		return wrong("url", "the source has no url")
+	}
+	if len(s.URL) > maxURL {
+		return wrong("url", "is longer than %d bytes", maxURL)
+	}
+	if _, err := url.Parse(s.URL); err != nil {
+		return wrong("url", "%q is not a URL", s.URL)
+	}
+	return nil
+}
+
+func (s *Source) checkName() error {
+	s.Name = strings.TrimSpace(s.Name)
+	if utf8.RuneCountInString(s.Name) > maxName {
+		return wrong("name", "is longer than %d characters", maxName)
+	}
+	if strings.ContainsFunc(s.Name, unicode.IsControl) {
+		return wrong("name", "has a control character in it")
+	}
+	return nil
+}
+
+func (s *Source) checkTags() error {
+	if len(s.Tags) > maxTags {
+		return wrong("tags", "there are more than %d", maxTags)
+	}
+	tidy := make([]string, 0, len(s.Tags))
+	for i, tag := range s.Tags {
+		tag = strings.TrimSpace(tag)
+		field := fmt.Sprintf("tags[%d]", i)
+		switch {
+		case tag == "":
+			return wrong(field, "is empty")
+		case len(tag) > maxTag:
+			return wrong(field, "is longer than %d bytes", maxTag)
+		case strings.ContainsFunc(tag, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == ',' }):
+			return wrong(field, "%q has a space, a comma or a control character in it", tag)
+		}
+		tidy = append(tidy, tag)
+	}
+	slices.Sort(tidy)
+	s.Tags = slices.Compact(tidy)
+	return nil
+}
+
+func (s *Source) checkWorth() error {
+	if _, err := ParseLife(s.Life.String()); err != nil {
+		return err
+	}
+	if _, err := ParseUrgency(s.Urgency.String()); err != nil {
+		return err
+	}
+	if math.IsNaN(s.Weight) || s.Weight < 0 || s.Weight > most {
+		return wrong("weight", "is not between 0 and a million")
+	}
+	if math.IsNaN(s.Cost) || s.Cost < 0 || s.Cost > most {
+		return wrong("cost", "is not between 0 and a million")
+	}
+	return nil
+}
+
+func (s *Source) checkGaps() error {
+	switch {
+	case s.MinGap < 0:
+		return wrong("min_gap", "is less than no time")
+	case s.MaxGap < 0:
+		return wrong("max_gap", "is less than no time")
+	case s.MaxGap > 0 && s.MinGap > s.MaxGap:
+		return wrong("max_gap", "%s is less than min_gap, %s", FormatDuration(s.MaxGap), FormatDuration(s.MinGap))
+	}
+	_, err := ParseServiceLevel(s.Level.String())
+	return err
+}
+
+func (s *Source) checkKeep() error {
+	switch {
+	case s.Keep.Age < 0:
+		return wrong("keep.age", "is less than no time")
+	case s.Keep.Versions < 0:
+		return wrong("keep.versions", "is less than none")
+	case s.Keep.Bytes < 0:
+		return wrong("keep.bytes", "is less than none")
+	}
+	return nil
+}

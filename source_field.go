@@ -1,0 +1,273 @@
+package freshet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A SourceField is one thing that a user can say of a source. The configuration
+// file, the flags, the definition in the store and what is shown of a source all
+// go by the same fields: see SourceFields.
+type SourceField struct {
+	Name string // in files and the API; a dot divides a section from its part, as in "keep.age"
+	Flag string // on the command line; "" if there is none
+	Kind string // what the flag takes: "string", "float", "int", "bool", "TIME" or "SIZE"
+	List bool   // it can be given several times
+	Help string // of the flag
+
+	// Read sets the field of a source from text: from one, or from any number if
+	// it is a List.
+	Read func(s *Source, text ...string) error
+
+	// Show returns the field as Read reads it, and nothing if it has its default.
+	Show func(s *Source) []string
+
+	value func(s *Source) any // for JSON; what Show returns unless it says otherwise
+}
+
+// SourceFields returns all that a user can say of a source, in the order in
+// which it is shown. A field that is added here is read, stored and shown
+// everywhere; the API has its types in package client.
+func SourceFields() []SourceField {
+	return []SourceField{
+		wordField(SourceField{Name: "id"}, func(s *Source) *string { return (*string)(&s.ID) }),
+		wordField(SourceField{Name: "url"}, func(s *Source) *string { return &s.URL }),
+		wordField(SourceField{Name: "name", Flag: "name", Help: "name for people"}, func(s *Source) *string { return &s.Name }),
+		listField(SourceField{Name: "tags", Flag: "tag", Help: "tag; can be repeated"}, func(s *Source) *[]string { return &s.Tags }),
+		wordField(SourceField{Name: "select.css", Flag: "css", Help: "compare only what this CSS selector selects"}, func(s *Source) *string { return &s.Recipe.CSS }),
+		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "compare only what this JSONPath selects, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
+		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "read the response as html, json, feed or text, whatever it says it is"},
+			func(s *Source) *Kind { return &s.Recipe.Kind }, parseKind, func(k Kind) string { return string(k) }),
+		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance next to other sources; 1 is normal"}, func(s *Source) *float64 { return &s.Weight }),
+		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be captured: overwrite, append, window:10m or last:5"},
+			func(s *Source) *Life { return &s.Life }, ParseLife, func(l Life) string { return strings.TrimPrefix(l.String(), "overwrite") }),
+		textField(SourceField{Name: "urgency", Flag: "urgency", Help: "how its worth falls with the delay: uniform, exp:0.9/1m, half-life:1h, window:10m, ..."},
+			func(s *Source) *Urgency { return &s.Urgency }, ParseUrgency, func(u Urgency) string { return strings.TrimPrefix(u.String(), "uniform") }),
+		numberField(SourceField{Name: "cost", Flag: "cost", Help: "of a poll, next to other sources; 1 is normal"}, func(s *Source) *float64 { return &s.Cost }),
+		switchField(SourceField{Name: "paused"}, func(s *Source) *bool { return &s.Paused }),
+		lengthField(SourceField{Name: "min_gap", Flag: "min-gap", Help: "never poll sooner than this after the last poll"}, func(s *Source) *time.Duration { return &s.MinGap }),
+		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, as far as budget and host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
+		textField(SourceField{Name: "level", Flag: "level", Help: "how soon changes are wanted, such as '90% within 10m'; freshet budget shows its cost"},
+			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
+		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "drop versions superseded longer ago than this"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
+		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most so many versions"}, func(s *Source) *int { return &s.Keep.Versions }),
+		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most so many stored bytes"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
+	}
+}
+
+// textField is a field that is written as one text.
+func textField[T any](f SourceField, at func(*Source) *T, parse func(string) (T, error), format func(T) string) SourceField {
+	if f.Kind == "" {
+		f.Kind = "string"
+	}
+	f.Read = func(s *Source, text ...string) error {
+		v, err := parse(strings.Join(text, ""))
+		if err == nil {
+			*at(s) = v
+		}
+		return err
+	}
+	f.Show = func(s *Source) []string {
+		if text := format(*at(s)); text != "" {
+			return []string{text}
+		}
+		return nil
+	}
+	return f
+}
+
+func wordField(f SourceField, at func(*Source) *string) SourceField {
+	same := func(text string) string { return text }
+	return textField(f, at, func(text string) (string, error) { return text, nil }, same)
+}
+
+func parseKind(text string) (Kind, error) { return Kind(strings.TrimPrefix(text, "auto")), nil }
+
+func lengthField(f SourceField, at func(*Source) *time.Duration) SourceField {
+	f.Kind = "TIME"
+	return textField(f, at, ParseDuration, func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return FormatDuration(d)
+	})
+}
+
+// numeric is a field whose value is a number in JSON.
+func numeric[T int | int64 | float64](f SourceField, at func(*Source) *T, parse func(string) (T, error), format func(T) string) SourceField {
+	f = textField(f, at, parse, func(x T) string {
+		if x == 0 {
+			return ""
+		}
+		return format(x)
+	})
+	f.value = func(s *Source) any { return *at(s) }
+	return f
+}
+
+// most bounds what a source can weigh or cost.
+const most = 1e6
+
+func numberField(f SourceField, at func(*Source) *float64) SourceField {
+	f.Kind = "float"
+	return numeric(f, at, func(text string) (float64, error) {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x > 0) || x > most {
+			return 0, fmt.Errorf("%q is not a number above 0 and up to a million", text)
+		}
+		return x, nil
+	}, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) })
+}
+
+func countField(f SourceField, at func(*Source) *int) SourceField {
+	f.Kind = "int"
+	return numeric(f, at, func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return 0, fmt.Errorf("%q is not a whole number", text)
+		}
+		return n, nil
+	}, strconv.Itoa)
+}
+
+func sizeField(f SourceField, at func(*Source) *int64) SourceField {
+	f.Kind = "SIZE"
+	return numeric(f, at, ParseSize, FormatSize)
+}
+
+func switchField(f SourceField, at func(*Source) *bool) SourceField {
+	f.Kind = "bool"
+	f = textField(f, at, func(text string) (bool, error) {
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			err = fmt.Errorf("%q is neither true nor false", text)
+		}
+		return on, err
+	}, func(on bool) string { return strings.TrimPrefix(strconv.FormatBool(on), "false") })
+	f.value = func(s *Source) any { return *at(s) }
+	return f
+}
+
+func listField(f SourceField, at func(*Source) *[]string) SourceField {
+	f.Kind, f.List = "string", true
+	f.Read = func(s *Source, text ...string) error { *at(s) = text; return nil }
+	f.Show = func(s *Source) []string { return *at(s) }
+	f.value = func(s *Source) any { return append([]string{}, *at(s)...) }
+	return f
+}
+
+// Definition returns what a user said of the source as a JSON object, in the form
+// in which the API takes a new source. What has its default is left out.
+func (s Source) Definition() []byte {
+	all := map[string]any{}
+	for _, f := range SourceFields() {
+		if len(f.Show(&s)) > 0 {
+			f.put(all, f.json(&s))
+		}
+	}
+	return marshalled(all)
+}
+
+// Part returns the named fields of the source as a JSON object, those too that
+// have their default. It is an edit as the API takes it.
+func (s Source) Part(names ...string) []byte {
+	part := map[string]any{}
+	for _, f := range SourceFields() {
+		if slices.Contains(names, f.Name) {
+			f.put(part, f.json(&s))
+		}
+	}
+	return marshalled(part)
+}
+
+func marshalled(object map[string]any) []byte {
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // of texts, numbers and lists
+	}
+	return text
+}
+
+// json returns the value of a field.
+func (f SourceField) json(s *Source) any {
+	if f.value != nil {
+		return f.value(s)
+	}
+	return strings.Join(f.Show(s), "")
+}
+
+// put sets the field in a JSON object.
+func (f SourceField) put(all map[string]any, value any) {
+	section, name, nested := strings.Cut(f.Name, ".")
+	if !nested {
+		all[section] = value
+		return
+	}
+	part, ok := all[section].(map[string]any)
+	if !ok {
+		part = map[string]any{}
+		all[section] = part
+	}
+	part[name] = value
+}
+
+// ParseDefinition reads what Definition returns, and what the API takes as a new
+// source. It does not judge: see Source.Check.
+func ParseDefinition(definition []byte) (s Source, err error) {
+	var all map[string]any
+	d := json.NewDecoder(bytes.NewReader(definition))
+	d.UseNumber()
+	if err := d.Decode(&all); err != nil {
+		return s, fmt.Errorf("read the definition of a source: %w", err)
+	}
+	for _, f := range SourceFields() {
+		section, name, nested := strings.Cut(f.Name, ".")
+		value := all[section]
+		if part, ok := value.(map[string]any); nested && ok {
+			value = part[name]
+		} else if nested {
+			continue
+		}
+		if err := f.readJSON(&s, value); err != nil {
+			return s, &InvalidError{Field: f.Name, Reason: reasonOf(err)}
+		}
+	}
+	return s, nil
+}
+
+// readJSON sets the field from a value of a JSON object.
+func (f SourceField) readJSON(s *Source, value any) error {
+	switch value := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		items := make([]string, len(value))
+		for i, v := range value {
+			items[i] = fmt.Sprint(v)
+		}
+		return f.Read(s, items...)
+	case string:
+		if value == "" {
+			return nil
+		}
+		return f.Read(s, value)
+	case json.Number:
+		if x, err := value.Float64(); err == nil && x == 0 {
+			return nil
+		}
+	}
+	return f.Read(s, fmt.Sprint(value))
+}
+
+// reasonOf returns an error without the field that it names.
+func reasonOf(err error) string {
+	if invalid, ok := err.(*InvalidError); ok {
+		return invalid.Reason
+	}
+	return err.Error()
+}
