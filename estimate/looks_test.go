@@ -25,7 +25,7 @@ func TestRegularLooks(t *testing.T) {
 	}
 	for _, row := range regular.Rows {
 		looks := estimate.RegularLooks(float64(row.X), float64(row.N), row.I)
-		if got := looks.Rate(); got < 0 || math.Abs(got-row.Corrected) > tol {
+		if got := looks.Rate(); got < 0 || !(math.Abs(got-row.Corrected) <= tol) {
 			t.Errorf("%d changes in %d looks: rate %v, want %v", row.X, row.N, got, row.Corrected)
 		}
 		var one estimate.Looks
@@ -36,10 +36,10 @@ func TestRegularLooks(t *testing.T) {
 				changed = append(changed, row.I)
 			}
 		}
-		if got := one.Rate(); math.Abs(got-row.Corrected) > tol {
+		if got := one.Rate(); !(math.Abs(got-row.Corrected) <= tol) {
 			t.Errorf("%d changes in %d looks, one by one: rate %v, want %v", row.X, row.N, got, row.Corrected)
 		}
-		if got := estimate.Likeliest(changed, float64(row.N-row.X)*row.I); math.Abs(got-row.Corrected) > tol {
+		if got := estimate.Likeliest(changed, float64(row.N-row.X)*row.I); !(math.Abs(got-row.Corrected) <= tol) {
 			t.Errorf("%d changes in %d looks: likeliest rate %v, want %v", row.X, row.N, got, row.Corrected)
 		}
 	}
@@ -54,7 +54,7 @@ func TestLikeliestOracle(t *testing.T) {
 	for i, rate := range want.Lam {
 		changed, unchanged := in.Instances[i][0], in.Instances[i][1]
 		half := sum(changed) / float64(len(changed)) / 2
-		if got := estimate.Likeliest(changed, sum(unchanged)-half); math.Abs(got-rate) > tol {
+		if got := estimate.Likeliest(changed, sum(unchanged)-half); !(math.Abs(got-rate) <= tol) {
 			t.Errorf("%v: rate %v, want %v", in.Instances[i], got, rate)
 		}
 	}
@@ -77,6 +77,15 @@ func TestLikeliestIsTheRoot(t *testing.T) {
 			t.Errorf("at rate %v the pulls are %v and %v", rate, pull, still)
 		}
 	})
+}
+
+// Looks at several sources add up.
+func TestLooksAddUp(t *testing.T) {
+	all := estimate.Looks{Changes: 1, Changed: 2, Same: 3}
+	all.Add(estimate.Looks{Changes: 10, Changed: 20, Same: 30})
+	if want := (estimate.Looks{Changes: 11, Changed: 22, Same: 33}); all != want {
+		t.Errorf("both together are %+v, want %+v", all, want)
+	}
 }
 
 func TestLikeliestOfNothing(t *testing.T) {

@@ -27,7 +27,7 @@ func TestLongRun(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			got := learn.LongRun(freshet.Outlook{Rate: now, Tally: c.tally})
 			for what, pair := range map[string][2]float64{"mean": {got.Mean, c.want.Mean}, "low": {got.Low, c.want.Low}, "high": {got.High, c.want.High}} {
-				if math.Abs(pair[0]*day-pair[1]) > 1e-9 {
+				if !(math.Abs(pair[0]*day-pair[1]) <= 1e-9) {
 					t.Errorf("the %s is %.6f a day, want %.6f", what, pair[0]*day, pair[1])
 				}
 			}

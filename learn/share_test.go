@@ -25,6 +25,9 @@ func TestShare(t *testing.T) {
 		{"some were missed", freshet.Tally{Captured: 30, Happened: 40}, freshet.Range{Mean: 0.75, Low: 30 / 47.8243, High: 30 / 34.7812}},
 		// By chance there may be 10±10: log1p(1) more in the square of the spread.
 		{"some were missed, and by chance", freshet.Tally{Captured: 30, Happened: 40, Variance: 100}, freshet.Range{Mean: 0.75, Low: 0.50148, High: 0.95454}},
+		{"some were missed, and rates may be off", freshet.Tally{Captured: 30, Happened: 40, Doubt: 10}, freshet.Range{Mean: 0.75, Low: 0.50148, High: 0.95454}},
+		// Half of the polls found a change: the model is off by 0.49375.
+		{"every other poll found a change", freshet.Tally{Polls: 60, Captured: 30, Happened: 40}, freshet.Range{Mean: 0.75, Low: 0.60069, High: 0.88418}},
 		// Every poll found a change: the model is off by 1.9.
 		{"every poll found a change", freshet.Tally{Polls: 30, Captured: 30, Happened: 40}, freshet.Range{Mean: 0.75, Low: 0.44482, High: 0.99760}},
 	}
@@ -32,7 +35,7 @@ func TestShare(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			got := learn.Share(c.tally)
 			for what, pair := range map[string][2]float64{"mean": {got.Mean, c.want.Mean}, "low": {got.Low, c.want.Low}, "high": {got.High, c.want.High}} {
-				if math.Abs(pair[0]-pair[1]) > 1e-4 {
+				if !(math.Abs(pair[0]-pair[1]) <= 1e-4) {
 					t.Errorf("the %s is %.5f, want %.5f", what, pair[0], pair[1])
 				}
 			}

@@ -31,13 +31,13 @@ func ratesOf(sources ...freshet.Watched) []freshet.Range {
 func TestStandingsOfManyPolls(t *testing.T) {
 	r := ratesOf(polled(20001, 10000, time.Hour))[0]
 	want := math.Ln2 / 3600
-	if math.Abs(r.Mean/want-1) > 0.001 {
+	if !(math.Abs(r.Mean/want-1) <= 0.001) {
 		t.Errorf("the source changes %v times a second, want %v", r.Mean, want)
 	}
 	// The logarithm of the rate has a standard deviation of 1/(ln 2 sqrt(n)).
 	off := learn.NineInTen / (math.Ln2 * math.Sqrt(20000))
 	for what, pair := range map[string][2]float64{"low": {r.Low, want * math.Exp(-off)}, "high": {r.High, want * math.Exp(off)}} {
-		if math.Abs(pair[0]/pair[1]-1) > 0.001 {
+		if !(math.Abs(pair[0]/pair[1]-1) <= 0.001) {
 			t.Errorf("the bound %s is %v, want %v", what, pair[0], pair[1])
 		}
 	}
@@ -60,7 +60,7 @@ func TestStandingsOfNone(t *testing.T) {
 			Low:  c.typical * math.Exp(-learn.NineInTen*sd), High: c.typical * math.Exp(learn.NineInTen*sd),
 		}
 		for bound, pair := range map[string][2]float64{"mean": {c.got.Mean, want.Mean}, "low": {c.got.Low, want.Low}, "high": {c.got.High, want.High}} {
-			if math.Abs(pair[0]/pair[1]-1) > 0.001 {
+			if !(math.Abs(pair[0]/pair[1]-1) <= 0.001) {
 				t.Errorf("%s: the %s is %v, want %v", what, bound, pair[0], pair[1])
 			}
 		}
@@ -75,10 +75,10 @@ func TestStandingsOfFewPolls(t *testing.T) {
 	still, busy, typical := rates[1], rates[2], rates[3]
 	// By hand, with q = 0.1 and 0.9 of polls that find a change: -ln(1-q) an hour
 	// and a standard deviation of sqrt(q/(5(1-q)))/-ln(1-q), and the others' at 1.2.
-	if want := 0.50256 / 3600; math.Abs(still.Mean/want-1) > 0.001 {
+	if want := 0.50256 / 3600; !(math.Abs(still.Mean/want-1) <= 0.001) {
 		t.Errorf("a source that four polls found unchanged changes %.5f times an hour, want %.5f", still.Mean*3600, want*3600)
 	}
-	if want := 2.13412 / 3600; math.Abs(busy.Mean/want-1) > 0.001 {
+	if want := 2.13412 / 3600; !(math.Abs(busy.Mean/want-1) <= 0.001) {
 		t.Errorf("a source that four polls found changed changes %.5f times an hour, want %.5f", busy.Mean*3600, want*3600)
 	}
 	if still.High-still.Low > typical.High-typical.Low || still.Mean >= typical.Mean || busy.Mean <= typical.Mean {

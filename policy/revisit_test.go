@@ -29,6 +29,32 @@ func TestFixedIntervalIsSpread(t *testing.T) {
 	}
 }
 
+// Fixed by its name has the interval that it is given, or sixty instants where it
+// is to fit the instant.
+func TestFixedByName(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		at   policy.Setting
+		want time.Duration
+	}{
+		{"fixed", policy.Setting{Instant: time.Second}, 3 * time.Hour},
+		{"fixed", policy.Setting{Instant: time.Second, Scale: true}, time.Minute},
+		{"fixed:every=5h", policy.Setting{Instant: time.Second}, 5 * time.Hour},
+		{"fixed:every=5h", policy.Setting{Instant: time.Second, Scale: true}, 5 * time.Hour},
+		{"fixed:initial=2h", policy.Setting{}, 2 * time.Hour},
+	} {
+		p, err := policy.New(c.name, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, gap := range policytest.Gaps(t, p, "1ucu") {
+			if off := gap.Seconds() / c.want.Seconds(); off < 0.9 || off > 1.1 {
+				t.Errorf("%s in %+v comes back after %v, want %v give or take a tenth", c.name, c.at, gap, c.want)
+			}
+		}
+	}
+}
+
 func TestMostOverdueGoesFirst(t *testing.T) {
 	p := policy.NewFixed(policy.RevisitConfig{Initial: time.Hour})
 	for slot, ago := range []time.Duration{2, 4, 3, 0, 4} {

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"freshet"
 	"freshet/policy"
+	"freshet/policytest"
 	"freshet/rival"
 )
 
@@ -46,15 +48,91 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Each name stands for a rule of its own.
+// Each name stands for its rule, and what is set of it reaches it.
 func TestNewMakesWhatIsNamed(t *testing.T) {
-	for name, want := range map[string]string{
-		"price": "*rival.Priced", "cam": "*rival.CAM", "yardstick": "*rival.Yardstick",
-		"miniflux": "*policy.Revisit", "nutch": "*policy.Revisit", "stormcrawler": "*policy.Revisit", "wic": "*policy.WIC",
+	at := policy.Setting{Start: policytest.Noon, Instant: time.Minute, Polls: 0.5}
+	for _, c := range []struct {
+		name      string
+		same, not freshet.Policy
+	}{
+		{"yardstick",
+			rival.NewYardstick(rival.YardstickConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls}),
+			rival.NewYardstick(rival.YardstickConfig{Start: at.Start, Instant: at.Instant})},
+		{"price:patience=3",
+			rival.NewPriced(rival.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Patience: 3}),
+			rival.NewPriced(rival.PricedConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
+		{"cam:epoch=4",
+			rival.NewCAM(rival.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls, Epoch: 4}),
+			rival.NewCAM(rival.CAMConfig{Start: at.Start, Instant: at.Instant, Polls: at.Polls})},
 	} {
-		p, err := rival.New(name, policy.Setting{})
-		if got := fmt.Sprintf("%T", p); err != nil || got != want {
-			t.Errorf("%s is a %s (%v), want %s", name, got, err, want)
+		p, err := rival.New(c.name, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := polls(p)
+		if want := polls(c.same); got != want {
+			t.Errorf("%s polls %s, want %s", c.name, got, want)
+		}
+		if got == polls(c.not) {
+			t.Errorf("%s polls %s whatever is set of it", c.name, got)
+		}
+	}
+}
+
+// polls returns which of some sources a policy polls, and at what worth, while
+// each found a change every so many instants.
+func polls(p freshet.Policy) string {
+	var b strings.Builder
+	const sources = 5
+	for i := range freshet.Slot(sources) {
+		p.Put(policytest.Noon, i, freshet.Source{ID: freshet.SourceID(fmt.Sprint(i)), Life: freshet.Life{Kind: freshet.LifeAppend}, Weight: float64(1 + i%2)}, time.Time{})
+	}
+	seen := make([]time.Time, sources)
+	for j := 1; j <= 60; j++ {
+		now := policytest.Noon.Add(time.Duration(j) * time.Minute)
+		var taken []freshet.Slot
+		p.Choose(now, j%2, func(s freshet.Slot, worth float64) bool {
+			fmt.Fprintf(&b, " %d:%.6g", s, worth)
+			taken = append(taken, s)
+			return true
+		})
+		for _, s := range taken {
+			o := freshet.Outcome{Since: seen[s], Began: now, Ended: now}
+			if j%(int(s)+2) == 0 {
+				o.Result = freshet.Changed
+			}
+			seen[s] = now
+			p.Observe(now, s, o)
+		}
+	}
+	return b.String()
+}
+
+// The rules of products come back when they should, by their names and with the
+// intervals that their options set, or those of the product made to fit an
+// instant.
+func TestNewOfProducts(t *testing.T) {
+	config := policy.RevisitConfig{Initial: 10 * time.Hour, Min: time.Hour, Max: 20 * time.Hour}
+	scaled := policy.RevisitConfig{Instant: time.Minute}
+	for name, fresh := range map[string]func(policy.RevisitConfig) *policy.Revisit{
+		"miniflux": rival.NewMiniflux, "nutch": rival.NewNutch, "stormcrawler": rival.NewStormCrawler,
+	} {
+		for _, c := range []struct {
+			options string
+			at      policy.Setting
+			want    policy.RevisitConfig
+		}{
+			{"", policy.Setting{Instant: time.Minute}, policy.RevisitConfig{}},
+			{":initial=10h,min=1h,max=20h", policy.Setting{}, config},
+			{"", policy.Setting{Instant: time.Minute, Scale: true}, scaled},
+		} {
+			p, err := rival.New(name+c.options, c.at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := policytest.Gaps(t, p, "1cuccu"), policytest.Gaps(t, fresh(c.want), "1cuccu"); !slices.Equal(got, want) {
+				t.Errorf("%s%s comes back after %v, want %v", name, c.options, got, want)
+			}
 		}
 	}
 }

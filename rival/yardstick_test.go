@@ -92,3 +92,20 @@ func TestYardstickLearnsFromTheSecondPollOn(t *testing.T) {
 		t.Errorf("after a second poll that found a change the source is worth %v, the other %v; want more", a, b)
 	}
 }
+
+// A poll that finds a change after a long time tells of more than one: of a source
+// that is taken to change every other minute, thirty in an hour.
+func TestYardstickCountsWhatPollsHide(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	y := rival.NewYardstick(rival.YardstickConfig{Start: start, Instant: time.Minute, Polls: 1})
+	y.Put(start, 0, freshet.Source{ID: "a"}, time.Time{})
+	for _, minutes := range []time.Duration{1, 61} { // the first poll teaches it nothing
+		now := start.Add(minutes * time.Minute)
+		y.Observe(now, 0, freshet.Outcome{Began: now, Result: freshet.Changed})
+	}
+	worth := 0.0
+	y.Choose(start.Add(71*time.Minute), 1, func(_ freshet.Slot, w float64) bool { worth = w; return true })
+	if worth < 4 || worth > 6 {
+		t.Errorf("%.3f changes are expected in ten minutes, want about 5", worth)
+	}
+}
