@@ -161,6 +161,11 @@ func TestMarks(t *testing.T) {
 	tests := []struct{ old, new, oldMark, newMark string }{
 		{"the level is 210 cm today", "the level is 245 cm today", "210", "245"},
 		{"the level is low", "the level is very low", "", "very "},
+		{"the price is 10", "the price is 100", "10", "100"},
+		{"the price is 100", "the price is 10", "100", "10"},
+		{"10 is the price", "310 is the price", "10", "310"},
+		{"abcd efghij", "abcd klmnop", "efghij", "klmnop"}, // a third in common is enough
+		{"ab cdefghijk", "ab lmnopqrst", "-", "-"},         // a quarter is not
 		{"größer als 3 m", "größer als 4 m", "3", "4"},
 		{"Straße", "Strasse", "-", "-"},
 		{"nothing in common", "quite another line", "-", "-"},
@@ -179,6 +184,23 @@ func TestMarks(t *testing.T) {
 		}
 		if len(got) != 2 || got[0] != tt.oldMark || got[1] != tt.newMark {
 			t.Errorf("from %q to %q the marks are %q, want %q and %q", tt.old, tt.new, got, tt.oldMark, tt.newMark)
+		}
+	}
+}
+
+// Only runs of as many lines are compared line by line: which of two new lines
+// an old one became is not known.
+func TestMarksOnlyPairs(t *testing.T) {
+	d := content.Diff([]byte("x\nthe level is 210 cm\n"), []byte("x\nthe level is 245 cm\nthe level is 250 cm\n"))
+	for _, l := range d.Hunks[0].Lines {
+		if l.Mark != nil {
+			t.Errorf("%q is marked %v", l.Text, *l.Mark)
+		}
+	}
+	d = content.Diff([]byte("a 1 b\na 2 b\n"), []byte("a 3 b\na 4 b\n"))
+	for _, l := range d.Hunks[0].Lines {
+		if l.Mark == nil || *l.Mark != (content.Mark{From: 2, To: 3}) {
+			t.Errorf("%q is marked %v, want its number", l.Text, l.Mark)
 		}
 	}
 }

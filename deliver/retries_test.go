@@ -134,6 +134,12 @@ func TestFollowerRetryAfterHolds(t *testing.T) {
 		if got := len(r.sendings()); got != 3 {
 			t.Errorf("%d attempts before 9 hours, want 3", got)
 		}
+		time.Sleep(time.Minute)
+		r.capture(page)
+		time.Sleep(3*time.Hour - time.Minute - time.Nanosecond)
+		if got := len(r.sendings()); got != 5 {
+			t.Errorf("%d attempts before 12 hours, want 5: both changes at 9 hours", got)
+		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var secret = "whsec_" + base64.StdEncoding.EncodeToString([]byte("a key of thirty-two bytes, or so"))
 
+// secretOf returns a secret with a key of so many bytes.
+func secretOf(n int) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", n)))
+}
+
 // send is the way out that webhooks use, with loopback opened.
 func send() func(*http.Request) (*http.Response, error) {
 	return fetch.NewEgress(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}).Do
@@ -206,6 +211,18 @@ func TestWebhookAnswers(t *testing.T) {
 			w.Header().Set("Retry-After", "-5")
 			w.WriteHeader(503)
 		}, &deliver.Refusal{Status: 503}},
+		{"retry after a date", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")
+			w.WriteHeader(503)
+		}, &deliver.Refusal{Status: 503, RetryAfter: 24 * time.Hour}},
+		{"retry after a date that is past", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT")
+			w.WriteHeader(503)
+		}, &deliver.Refusal{Status: 503}},
+		{"an error that is no text", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(500)
+			fmt.Fprint(w, "\xff\xfe no")
+		}, &deliver.Refusal{Status: 500, Body: "\uFFFD no"}},
 		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, &deliver.Refusal{Status: 410}},
 	}
 	for _, tt := range tests {
@@ -268,6 +285,10 @@ func TestWebhookConfig(t *testing.T) {
 		{"a secret without prefix", func(c *deliver.WebhookConfig) { c.Secret = secret[6:] }, "secret"},
 		{"a secret that is not base64", func(c *deliver.WebhookConfig) { c.Secret = "whsec_###" }, "secret"},
 		{"a short secret", func(c *deliver.WebhookConfig) { c.Secret = "whsec_c2hvcnQ=" }, "secret"},
+		{"the longest secret", func(c *deliver.WebhookConfig) { c.Secret = secretOf(64) }, ""},
+		{"a secret that is too long", func(c *deliver.WebhookConfig) { c.Secret = secretOf(65) }, "secret"},
+		{"the shortest secret", func(c *deliver.WebhookConfig) { c.Secret = secretOf(24) }, ""},
+		{"a secret that is too short", func(c *deliver.WebhookConfig) { c.Secret = secretOf(23) }, "secret"},
 		{"unsigned", func(c *deliver.WebhookConfig) { c.Secret, c.Unsigned = "", true }, ""},
 	}
 	for _, tt := range tests {

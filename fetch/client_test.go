@@ -123,6 +123,49 @@ func TestDatesOfTheSameSecond(t *testing.T) {
 	}
 }
 
+// TestModified believes a page that says when it changed, if that can be: not in
+// the future, but for clocks that differ a little, and not before the Web.
+func TestModified(t *testing.T) {
+	const now = "Mon, 02 Jan 2006 15:00:00 GMT"
+	tests := map[string]bool{
+		"Mon, 02 Jan 2006 14:00:00 GMT": true, now: true,
+		"Mon, 02 Jan 2006 15:05:00 GMT": true, "Mon, 02 Jan 2006 15:05:01 GMT": false,
+		"Mon, 01 Jan 1990 00:00:00 GMT": true, "Sun, 31 Dec 1989 23:59:59 GMT": false,
+		"Thu, 01 Jan 1970 00:00:00 GMT": false, "yesterday": false,
+	}
+	for lm, believed := range tests {
+		for _, status := range []int{200, 304} {
+			url := web(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", now)
+				w.Header().Set("Last-Modified", lm)
+				w.WriteHeader(status)
+			})
+			res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: url, Validators: freshet.Validators{ETag: `"a"`}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := http.ParseTime(lm)
+			if !believed {
+				want = time.Time{}
+			}
+			if !res.Modified.Equal(want) {
+				t.Errorf("a page that says with %d that it changed at %q changed at %v, want %v", status, lm, res.Modified, want)
+			}
+		}
+	}
+}
+
+// TestNoValidatorsOfAFailure: a response that could not be read whole must not be
+// asked after by its validators, or the page would be taken to be known.
+func TestNoValidatorsOfAFailure(t *testing.T) {
+	half := "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nEtag: \"a\"\r\nLast-Modified: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 100\r\n\r\nhalf"
+	res, err := newClient(t, fetch.Config{}).Fetch(t.Context(), freshet.Request{URL: fmt.Sprintf("http://%s/", serve(t, say(half)))})
+	wantClass(t, err, freshet.FailTruncated)
+	if res.Validators != (freshet.Validators{}) || !res.Modified.IsZero() || res.Body != nil {
+		t.Errorf("half a page leaves %+v behind, modified at %v, and %d bytes of body", res.Validators, res.Modified, len(res.Body))
+	}
+}
+
 // TestAsksHonestly looks at the request as the server gets it.
 func TestAsksHonestly(t *testing.T) {
 	url := web(t, func(w http.ResponseWriter, r *http.Request) {

@@ -88,6 +88,51 @@ func TestSlowServers(t *testing.T) {
 	}
 }
 
+// TestPausesAreBorne reads a body that comes in portions, with pauses in between
+// that are each shorter than the limit and together longer.
+func TestPausesAreBorne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fetch.NewOver(fetch.Config{}, pipeTo(t, func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 400000\r\n\r\n")
+			for range 4 {
+				io.WriteString(conn, fmt.Sprintf("%0100000d", 0))
+				time.Sleep(10 * time.Second)
+			}
+		}))
+		defer client.CloseIdle()
+		began := time.Now()
+		res, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
+		if err != nil || len(res.Body) != 400000 || time.Since(began) != 30*time.Second {
+			t.Errorf("%d bytes came within %v: %v", len(res.Body), time.Since(began), err)
+		}
+	})
+}
+
+// TestRateIsThatOfLate gives up on a body that came fast and then drips: what
+// came long ago does not count.
+func TestRateIsThatOfLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fetch.NewOver(fetch.Config{Total: 10 * time.Minute}, pipeTo(t, func(conn net.Conn) {
+			hear(conn)
+			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"+fmt.Sprintf("%01000000d", 0))
+			for {
+				if _, err := io.WriteString(conn, "x"); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		}))
+		defer client.CloseIdle()
+		began := time.Now()
+		_, err := client.Fetch(t.Context(), freshet.Request{URL: "http://page.example/"})
+		wantClass(t, err, freshet.FailTimeoutRate)
+		if took := time.Since(began); took < time.Minute || took > 90*time.Second {
+			t.Errorf("it ended after %v, want it soon after a minute", took)
+		}
+	})
+}
+
 // pipeTo returns a way to connect to a server that lives in this process. The
 // test ends only when the server has noticed that it is alone.
 func pipeTo(t *testing.T, talk func(net.Conn)) func() net.Conn {

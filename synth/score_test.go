@@ -33,6 +33,8 @@ func TestTally(t *testing.T) {
 			synth.Score{Changes: 4, Captured: 2, Missed: 1, Pending: 1, Delay: 4 * s}},
 		{"captured twice counts once, the first time", []synth.Capture{got(2, 17*s), got(2, 12*s), got(2, 15*s)}, 0, 19 * s,
 			synth.Score{Changes: 1, Captured: 1, Delay: 2 * s}},
+		{"captured a moment too soon, by another clock, counts without delay", []synth.Capture{got(2, 8*s), got(3, 21*s)}, 0, 25 * s,
+			synth.Score{Changes: 2, Captured: 2, Delay: 1 * s}},
 		{"captured later is not captured yet", []synth.Capture{got(2, 17*s)}, 0, 16 * s, synth.Score{Changes: 1, Pending: 1}},
 		{"changes from before do not count", []synth.Capture{got(2, 12*s)}, 10 * s, 25 * s, synth.Score{Changes: 1, Pending: 1}},
 		{"other pages do not count", []synth.Capture{{Page: "other", Version: 2, At: start.Add(12 * s)}}, 0, 15 * s, synth.Score{Changes: 1, Pending: 1}},

@@ -126,6 +126,7 @@ func TestHosts(t *testing.T) {
 		{"freshet.example", nil, 421},
 		{"localhost.evil.example", nil, 421},
 		{"Freshet.example:8080", []string{"freshet.example"}, 200},
+		{"freshet.example", []string{"Freshet.Example"}, 200},
 		{"evil.example", []string{"freshet.example"}, 421},
 		{"anything", []string{"*"}, 200},
 	}
