@@ -227,6 +227,16 @@ func TestAttemptsBesideMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for n := range 20 { // none of which hides those of the first
+		id := freshet.SourceID(fmt.Sprintf("old%d", n))
+		if _, err := s.AddSource(t.Context(), freshet.Source{ID: id, URL: "https://" + string(id) + ".example/"}); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := s.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{Source: id, Began: noon.Add(-time.Hour), Ended: noon, Result: freshet.Failed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	for since, want := range map[int][]int{0: {1, 2, 3, 4, 8, 9}, 3: {3, 4, 8, 9}, 8: {8, 9}, 9: {9}, 10: nil} {
 		attempts, err := s.Attempts(t.Context(), noon.Add(time.Duration(since)*time.Minute))
 		if err != nil {

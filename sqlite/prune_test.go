@@ -59,5 +59,8 @@ func TestPruneKeepsChains(t *testing.T) {
 				t.Errorf("version %d: %v", v.Number, err)
 			}
 		}
+		if n := count(t, dir, "SELECT count(*) FROM bodies b JOIN bodies c ON c.id = b.base WHERE b.depth < c.depth + 1"); n != 0 {
+			t.Errorf("with %d versions left %d bodies count too few of those they rest on", keep, n)
+		}
 	}
 }

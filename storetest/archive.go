@@ -166,6 +166,18 @@ var archiveTests = []test{
 		}
 	}},
 	{"the standing is what the log adds up to", standingTest},
+	{"a host's wish ends at its moment", func(b *bench) {
+		b.add("a")
+		for i, passed := range []bool{false, true, true} {
+			r := failed("a", minute(10*i), freshet.FailRetryAfter)
+			r.Outcome.NotBefore = minute(10*i + 5)
+			b.commit(r)
+			b.commit(saw("a", minute(10*i+4+i), freshet.Unchanged, ""))
+			if got := b.watched("a").Standing.NotBefore; got.IsZero() != passed {
+				b.Errorf("%d minutes after a wish of 5 it ends at %v", 4+i, got)
+			}
+		}
+	}},
 	{"a commit begun under a done context is not made", func(b *bench) {
 		b.add("a")
 		ctx, cancel := contextDone(b)
