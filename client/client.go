@@ -36,31 +36,45 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, to any)
 // call makes a request with a JSON body, nil for none, and reads the answer
 // into to, nil for none.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, to any) error {
+	_, err := c.callIf(ctx, method, path, query, 0, body, to)
+	return err
+}
+
+// callIf is call, on the condition that a source has a revision still; zero is
+// none. It returns the revision that the answer names.
+func (c *Client) callIf(ctx context.Context, method, path string, query url.Values, revision int64, body, to any) (now int64, err error) {
 	var payload io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		payload = bytes.NewReader(text)
 	}
-	resp, err := c.send(ctx, method, path, query, payload)
+	header := http.Header{}
+	if revision != 0 {
+		header.Set("If-Match", strconv.Quote(strconv.FormatInt(revision, 10)))
+	}
+	resp, err := c.send(ctx, method, path, query, header, payload)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer resp.Body.Close()
+	if tag, err := strconv.ParseInt(strings.Trim(resp.Header.Get("ETag"), `"`), 10, 64); err == nil {
+		now = tag
+	}
 	if to == nil {
-		return nil
+		return now, nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(to); err != nil {
-		return freshet.WithHint(fmt.Errorf("read the answer of %s: %w", c.base, err), "is that address a freshet of this version?")
+		return 0, freshet.WithHint(fmt.Errorf("read the answer of %s: %w", c.base, err), "is that address a freshet of this version?")
 	}
-	return nil
+	return now, nil
 }
 
 // bytes returns an answer as it is.
 func (c *Client) bytes(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	resp, err := c.send(ctx, http.MethodGet, path, query, nil)
+	resp, err := c.send(ctx, http.MethodGet, path, query, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +83,7 @@ func (c *Client) bytes(ctx context.Context, path string, query url.Values) ([]by
 }
 
 // send makes a request and returns an answer that is no refusal.
-func (c *Client) send(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
 	where := c.base + "/api/v1" + path
 	if len(query) > 0 {
 		where += "?" + query.Encode()
@@ -77,6 +91,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	req, err := http.NewRequestWithContext(ctx, method, where, body)
 	if err != nil {
 		return nil, err
+	}
+	for name, values := range header {
+		req.Header[name] = values
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -78,7 +78,19 @@ func TestSources(t *testing.T) {
 	if edited.Name != "" || edited.Paused || edited.MaxGap != added.MaxGap || len(edited.Tags) != 1 {
 		t.Errorf("with name and pause taken away a source is %+v", edited)
 	}
-	if err := c.Remove(ctx, "a", true); err != nil {
+	if now := must[client.Source](t)(c.Source(ctx, "a")); added.Revision != 1 || edited.Revision != 2 || now.Revision != 2 {
+		t.Errorf("the revisions are %d, %d and %d, want 1, 2 and 2", added.Revision, edited.Revision, now.Revision)
+	}
+	if _, err := c.EditIf(ctx, "a", added.Revision, client.SourceEdit{Name: &name}); !errors.Is(err, freshet.ErrStale) || freshet.HintOf(err) == "" {
+		t.Errorf("an edit of an old revision gives %v, with the hint %q", err, freshet.HintOf(err))
+	}
+	if s := must[client.Source](t)(c.EditIf(ctx, "a", edited.Revision, client.SourceEdit{Name: &name})); s.Revision != 3 {
+		t.Errorf("an edit makes revision %d, want 3", s.Revision)
+	}
+	if err := c.RemoveIf(ctx, "a", edited.Revision, true); !errors.Is(err, freshet.ErrStale) {
+		t.Errorf("removing an old revision gives %v", err)
+	}
+	if err := c.RemoveIf(ctx, "a", 3, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Source(ctx, "a"); !errors.Is(err, freshet.ErrNotFound) {

@@ -10,5 +10,6 @@
 // [InProcess] has a handler of this process answer.
 //
 // What the API refuses comes back as a [*Problem]. It says which field is
-// wrong, and errors.Is finds freshet.ErrNotFound and freshet.ErrConflict in it.
+// wrong, and errors.Is finds freshet.ErrNotFound, freshet.ErrConflict and
+// freshet.ErrStale in it.
 package client

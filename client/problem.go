@@ -68,6 +68,8 @@ func (p *Problem) Is(target error) bool {
 		return p.Status == http.StatusNotFound
 	case freshet.ErrConflict:
 		return p.Status == http.StatusConflict
+	case freshet.ErrStale:
+		return p.Status == http.StatusPreconditionFailed
 	case freshet.ErrStorage, freshet.ErrDamaged: // no status of their own
 		return p.Status >= 500 && strings.Contains(p.Detail, target.Error())
 	}

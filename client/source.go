@@ -28,6 +28,10 @@ type Source struct {
 	CreatedAt time.Time        `json:"created_at"`
 	Host      string           `json:"host" doc:"That politeness is owed to"`
 	Standing  Standing         `json:"standing"`
+
+	// Revision is how often the source has been written, as its ETag says. It is
+	// zero in a list.
+	Revision int64 `json:"-"`
 }
 
 // Defined returns what a user said of the source. A weight and a cost of 1 are

@@ -47,28 +47,41 @@ func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err 
 
 // Source returns a source by its id.
 func (c *Client) Source(ctx context.Context, id freshet.SourceID) (s Source, err error) {
-	err = c.get(ctx, sourcePath(id), nil, &s)
+	s.Revision, err = c.callIf(ctx, http.MethodGet, sourcePath(id), nil, 0, nil, &s)
 	return s, err
 }
 
 // Add watches a source and returns it as it was taken on.
 func (c *Client) Add(ctx context.Context, n NewSource) (s Source, err error) {
-	err = c.call(ctx, http.MethodPost, "/sources", nil, n, &s)
+	s.Revision, err = c.callIf(ctx, http.MethodPost, "/sources", nil, 0, n, &s)
 	return s, err
 }
 
-// Edit changes a source and returns how it then is.
+// Edit changes a source, however it is by now, and returns how it then is.
 func (c *Client) Edit(ctx context.Context, id freshet.SourceID, e SourceEdit) (s Source, err error) {
-	err = c.call(ctx, http.MethodPatch, sourcePath(id), nil, e, &s)
+	return c.EditIf(ctx, id, 0, e)
+}
+
+// EditIf changes a source if it has a revision still. Otherwise the error is a
+// freshet.ErrStale. A revision of zero is any.
+func (c *Client) EditIf(ctx context.Context, id freshet.SourceID, revision int64, e SourceEdit) (s Source, err error) {
+	s.Revision, err = c.callIf(ctx, http.MethodPatch, sourcePath(id), nil, revision, e, &s)
 	return s, err
 }
 
 // Remove stops watching a source. With purge all of its history is deleted,
 // too.
 func (c *Client) Remove(ctx context.Context, id freshet.SourceID, purge bool) error {
+	return c.RemoveIf(ctx, id, 0, purge)
+}
+
+// RemoveIf is Remove if the source has a revision still. Otherwise the error is
+// a freshet.ErrStale. A revision of zero is any.
+func (c *Client) RemoveIf(ctx context.Context, id freshet.SourceID, revision int64, purge bool) error {
 	q := query{}
 	q.flag("purge", purge)
-	return c.call(ctx, http.MethodDelete, sourcePath(id), url.Values(q), nil, nil)
+	_, err := c.callIf(ctx, http.MethodDelete, sourcePath(id), url.Values(q), revision, nil, nil)
+	return err
 }
 
 // Poll asks for a poll of a source, to be made as soon as the budget and its

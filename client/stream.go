@@ -23,7 +23,7 @@ func (c *Client) Stream(ctx context.Context, after freshet.Cursor, source freshe
 	return func(yield func(Event, error) bool) {
 		q := query{"after": {strconv.FormatInt(int64(after), 10)}}
 		q.text("source", string(source))
-		resp, err := c.send(ctx, http.MethodGet, "/changes/stream", url.Values(q), nil)
+		resp, err := c.send(ctx, http.MethodGet, "/changes/stream", url.Values(q), nil, nil)
 		if err != nil {
 			yield(Event{}, err)
 			return

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -65,6 +66,7 @@ type api struct {
 	Config
 	started time.Time
 	events  fanout
+	edits   sync.RWMutex // held by edits, and alone by a removal on a condition
 }
 
 // maxBody is the largest request body.

@@ -43,6 +43,9 @@ func problemOf(err error) *Problem {
 	if c, ok := errors.AsType[*freshet.ConflictError](err); ok {
 		p.Existing = c.Existing
 	}
+	if errors.Is(err, freshet.ErrStale) && p.Hint == "" {
+		p.Hint = "get the source again, and edit it as it now is"
+	}
 	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
 		p.Detail = "validation failed"
 		p.Errors = []*client.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
@@ -59,6 +62,8 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, freshet.ErrConflict):
 		return http.StatusConflict
+	case errors.Is(err, freshet.ErrStale):
+		return http.StatusPreconditionFailed
 	case errors.Is(err, live.ErrNoNumbers):
 		return http.StatusNotImplemented
 	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, live.ErrNotRunning),

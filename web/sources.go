@@ -100,6 +100,7 @@ func (in *listSourcesInput) matches(s freshet.Source) bool {
 
 type addedSource struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     client.Source
 }
 
@@ -116,48 +117,85 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*add
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", s.ID, err)
 	}
-	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), Body: sourceOf(w)}, nil
+	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: tagOf(w.Revision), Body: sourceOf(w)}, nil
 }
 
-func (a *api) getSource(ctx context.Context, in *sourcePath) (*bodyOf[client.Source], error) {
+func (a *api) getSource(ctx context.Context, in *sourcePath) (*editedSource, error) {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
 	}
-	return &bodyOf[client.Source]{sourceOf(w)}, nil
+	return &editedSource{tagOf(w.Revision), sourceOf(w)}, nil
 }
 
 type editSourceInput struct {
-	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Body mergePatch
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	IfMatch ifMatch          `header:"If-Match" doc:"Edit only if the source still has this ETag; * means any"`
+	Body    mergePatch
 }
 
-func (a *api) editSource(ctx context.Context, in *editSourceInput) (*bodyOf[client.Source], error) {
+// editTries is how often an edit that may be of any revision is made anew when
+// others edit the same source.
+const editTries = 10
+
+func (a *api) editSource(ctx context.Context, in *editSourceInput) (*editedSource, error) {
+	var err error
+	for range editTries {
+		if err = a.editOnce(ctx, in); err == nil {
+			return a.getSource(ctx, &sourcePath{in.ID})
+		}
+		if in.IfMatch != "" || !errors.Is(err, freshet.ErrStale) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// editOnce applies the patch to the source as it is. If somebody else edits it
+// meanwhile, it changes nothing.
+func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+		return fmt.Errorf("source %s: %w", in.ID, err)
+	}
+	if err := in.IfMatch.check(w.Source); err != nil {
+		return err
 	}
 	edited, err := merged(newSourceOf(w.Source), in.Body)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s, err := a.admit(edited)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.ID, s.Origin, s.Created = w.ID, w.Origin, w.Created
+	s.ID, s.Origin, s.Created, s.Revision = w.ID, w.Origin, w.Created, w.Revision
+	a.edits.RLock()
+	defer a.edits.RUnlock()
 	if err := a.Daemon.UpdateSource(ctx, s); err != nil {
-		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+		return fmt.Errorf("source %s: %w", in.ID, err)
 	}
-	return a.getSource(ctx, &sourcePath{in.ID})
+	return nil
 }
 
 type removeSourceInput struct {
-	ID    freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Purge bool             `query:"purge" doc:"Delete all of its history too"`
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	IfMatch ifMatch          `header:"If-Match" doc:"Remove only if the source still has this ETag; * means any"`
+	Purge   bool             `query:"purge" doc:"Delete all of its history too"`
 }
 
 func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{}, error) {
+	if in.IfMatch != "" {
+		a.edits.Lock() // no edit comes between the look and the removal
+		defer a.edits.Unlock()
+		w, err := a.Store.Source(ctx, in.ID)
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", in.ID, err)
+		}
+		if err := in.IfMatch.check(w.Source); err != nil {
+			return nil, err
+		}
+	}
 	if err := a.Daemon.RemoveSource(ctx, in.ID, in.Purge); err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
 	}

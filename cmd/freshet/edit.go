@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"freshet/client"
@@ -46,7 +47,7 @@ begins anew: it is a version, but no change.`,
 		if err != nil {
 			return err
 		}
-		if s, err = c.Edit(ctx, s.ID, edit); err != nil {
+		if s, err = c.edit(ctx, s.ID, edit); err != nil {
 			return fmt.Errorf("edit %s: %w", args[0], err)
 		}
 		p.warnOfFile(s)
@@ -56,4 +57,18 @@ begins anew: it is a version, but no change.`,
 		_, err = fmt.Fprintln(p.out, "changed", label(s))
 		return err
 	}), 1)
+}
+
+// edit changes a source as it is now. If somebody else changes it meanwhile, the
+// edit is made once more: it sets the same fields, whatever the others are.
+func (c *connection) edit(ctx context.Context, id freshet.SourceID, e client.SourceEdit) (s client.Source, err error) {
+	for range 2 {
+		if s, err = c.Source(ctx, id); err != nil {
+			return s, err
+		}
+		if s, err = c.EditIf(ctx, id, s.Revision, e); !errors.Is(err, freshet.ErrStale) {
+			break
+		}
+	}
+	return s, err
 }

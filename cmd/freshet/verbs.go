@@ -66,7 +66,7 @@ func (p *program) setPaused(cmd *cobra.Command, paused bool, done string) *cobra
 	jsonFlag(cmd, &asJSON)
 	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		return c.forEach(ctx, args, func(s client.Source) error {
-			s, err := c.Edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
+			s, err := c.edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
 			if err != nil {
 				return err
 			}
