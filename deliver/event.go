@@ -4,9 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/client"
-
 	"freshet"
+	"freshet/client"
 )
 
 // ChangeOf returns c as it is told, where s is the source that changed.

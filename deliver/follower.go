@@ -9,9 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet/client"
-
 	"freshet"
+	"freshet/client"
 	"freshet/persist"
 )
 

@@ -16,11 +16,10 @@ import (
 	"strings"
 	"time"
 
-	"freshet/client"
-
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet"
+	"freshet/client"
 )
 
 const (

@@ -16,9 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"freshet/fetch"
-
 	"freshet"
+	"freshet/fetch"
 )
 
 // addressName is the file in the data directory that says where the daemon

@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/config"
-
 	"freshet"
+	"freshet/config"
 )
 
 // wait returns when ctx is done. Until then it reloads when it is asked to, by

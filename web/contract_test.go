@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/client"
-
 	"github.com/google/go-cmp/cmp"
+
+	"freshet/client"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"reflect"
 
-	"freshet/client"
-
 	"github.com/danielgtaylor/huma/v2"
+
+	"freshet/client"
 )
 
 // A mergePatch is a SourceEdit as it was sent. Only there can a field that is

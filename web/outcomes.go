@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
-	"freshet/client"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 )
 
 // maxPage is the most items that a page holds.

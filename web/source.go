@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"freshet/client"
-
 	"freshet"
+	"freshet/client"
 )
 
 // sourceOf returns a source as the API tells it.

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"freshet/client"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 )
 
 // bodyOf is a response that is one JSON value.

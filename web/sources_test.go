@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"freshet/client"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"freshet"
+	"freshet/client"
 )
 
 func TestListSources(t *testing.T) {

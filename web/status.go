@@ -7,11 +7,10 @@ import (
 	"io"
 	"net/http"
 
-	"freshet/client"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 )
 
 func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {

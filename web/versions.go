@@ -9,11 +9,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"freshet/client"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
+	"freshet/client"
 )
 
 func versionOf(v freshet.Version) client.Version {

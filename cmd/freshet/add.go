@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"freshet"
 	"freshet/client"
-
-	"github.com/spf13/cobra"
 )
 
 func (p *program) add() *cobra.Command {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
+
+	"freshet/client"
 )
 
 // A budgeting is one run of the verb "budget".

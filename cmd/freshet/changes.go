@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 func (p *program) changes() *cobra.Command {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet/stage"
-
 	"golang.org/x/term"
+
+	"freshet/stage"
 )
 
 // A demoView shows a demo: as a picture that is redrawn, as lines, or as JSON.

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/config"
-
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"freshet/config"
 )
 
 // A document is a configuration file as it is read. Reading goes on after a

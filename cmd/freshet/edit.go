@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 func (p *program) edit() *cobra.Command {

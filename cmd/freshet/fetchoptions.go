@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"freshet/config"
-
 	"freshet"
+	"freshet/config"
 )
 
 // fetchOptions bound what one poll may take. A zero leaves the default of

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
+
+	"freshet/client"
 )
 
 func (p *program) history() *cobra.Command {

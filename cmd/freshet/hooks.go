@@ -3,11 +3,10 @@ package main
 import (
 	"strconv"
 
-	"freshet/config"
-
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet"
+	"freshet/config"
 )
 
 // A listedHook is where a webhook stands in the file.

@@ -4,9 +4,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet/config"
-
 	"freshet"
+	"freshet/config"
 )
 
 // level returns a reader of one item of the list of service levels by tag.

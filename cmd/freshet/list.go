@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
+
+	"freshet/client"
 )
 
 func (p *program) list() *cobra.Command {

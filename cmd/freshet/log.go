@@ -7,11 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 // errNobodyPolls is what following comes to without a daemon.

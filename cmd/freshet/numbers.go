@@ -6,9 +6,9 @@ import (
 	"math"
 	"strconv"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
+
+	"freshet/client"
 )
 
 // A numbering is one run of the verb "numbers".

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 // pollPatience is how long to wait for a poll if nothing else is said. The

@@ -24,10 +24,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet/node"
-
 	"github.com/rogpeppe/go-internal/testscript"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"freshet/node"
 )
 
 func TestMain(m *testing.M) {

@@ -7,11 +7,10 @@ import (
 	"os"
 	"strings"
 
-	"freshet/config"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/config"
 )
 
 // settings gathers what was set for cmd. All that is wrong is reported at once.

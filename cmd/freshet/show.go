@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 func (p *program) show() *cobra.Command {

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/pflag"
 
 	"freshet"
+	"freshet/client"
 )
 
 // sourceFlags are what can be said of a source with flags.

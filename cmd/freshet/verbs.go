@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 // label names a source for people.

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/client"
-
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/client"
 )
 
 const whyHelp = `Explain the next poll of a source: how often it changes and how likely it is to
