@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"storetest":   1,
 	"synth":       1,
 	"client":      1,
+	"spell":       1,
 	"plot":        1,
 	"persist":     1,
 	"whatif":      3,

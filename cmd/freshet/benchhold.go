@@ -40,9 +40,9 @@ shorter the stretch (30000/m loses less than 500/s).`,
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
-				return wrongFlag("rate", reason(err))
+				return wrongFlag("rate", freshet.ReasonOf(err))
 			}
-			if err := wrongFlag("policy", setPolicy(new(config.Settings), b.Plan.Policy)); err != nil {
+			if err := wrongFlag("policy", new(config.Settings).SetPolicy(b.Plan.Policy)); err != nil {
 				return err
 			}
 			return b.run(cmd.Context())

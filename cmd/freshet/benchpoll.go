@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/bench"
 	"freshet/sched"
 )
@@ -41,7 +42,7 @@ what learning from a poll costs is counted all the same.`,
 			b.Budget = bench.Wide
 			if b.rate != "0" {
 				if b.Budget, err = sched.ParseBudget(b.rate); err != nil {
-					return wrongFlag("rate", reason(err))
+					return wrongFlag("rate", freshet.ReasonOf(err))
 				}
 			}
 			return b.run(cmd.Context())

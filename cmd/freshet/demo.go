@@ -54,7 +54,7 @@ minutes. With --plot the course of both is drawn to an SVG file at the end.`,
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.Started = time.Now()
-			err := errors.Join(wrongFlag("budget", setBudget(&d.Settings, budget)), wrongFlag("policy", setPolicy(&d.Settings, chosen)))
+			err := errors.Join(wrongFlag("budget", d.Settings.SetBudget(budget)), wrongFlag("policy", d.Settings.SetPolicy(chosen)))
 			if err != nil {
 				return err
 			}

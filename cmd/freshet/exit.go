@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"freshet"
+	"freshet/config"
 )
 
 // The exit codes, which scripts rely on.
@@ -40,10 +41,11 @@ func usagef(format string, args ...any) error {
 // exitCode returns the code that tells a script of err.
 func exitCode(err error) int {
 	var usage usageError
+	var flag *config.FlagError
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &flag):
 		return exitUsage
 	case errors.Is(err, freshet.ErrNotFound):
 		return exitNotFound
@@ -63,8 +65,8 @@ func (p *program) complain(err error) {
 		}
 		return
 	}
-	if c, ok := errors.AsType[*configError](err); ok {
-		fmt.Fprint(p.err, c.Details())
+	if c, ok := errors.AsType[*config.Error](err); ok {
+		fmt.Fprint(p.err, harmlessLines(c.Details()))
 	}
 	fmt.Fprintf(p.err, "freshet: %s\n", strings.TrimSpace(err.Error()))
 	if hint := freshet.HintOf(err); hint != "" {

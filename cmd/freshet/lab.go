@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/spell"
 )
 
 func (p *program) lab() *cobra.Command {
@@ -31,7 +32,7 @@ as one. All pages of the trace take part, and count as seen when it begins.`,
 				known = append(known, c.Name())
 			}
 			wrong := usagef("lab: unknown verb %q", args[0])
-			if n := nearest(args[0], known); n != "" {
+			if n := spell.Nearest(args[0], known); n != "" {
 				return freshet.WithHint(wrong, "did you mean freshet lab "+n+"?")
 			}
 			return freshet.WithHint(wrong, "freshet lab --help lists the verbs")

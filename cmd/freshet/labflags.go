@@ -16,6 +16,7 @@ import (
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"
+	"freshet/spell"
 )
 
 // A momentFlag is a time as RFC 3339 or in Unix seconds.
@@ -125,9 +126,9 @@ func baseName(s string) string {
 func meant(err error, written string, known ...string) error {
 	base := baseName(written)
 	if err == nil || slices.Contains(known, base) {
-		return reason(err)
+		return freshet.ReasonOf(err)
 	}
-	return fmt.Errorf("%w%s", reason(err), didYouMean(base, known))
+	return fmt.Errorf("%w%s", freshet.ReasonOf(err), spell.DidYouMean(base, known))
 }
 
 // A policiesFlag lists policies, with their options.

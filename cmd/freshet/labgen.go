@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/lab"
 )
 
@@ -61,7 +62,7 @@ at most once in a cycle. A page that never changes is not in the trace.`,
 // generate makes up a trace and writes it to a file, or prints it.
 func (p *program) generate(g lab.Generation, out string) error {
 	h, err := lab.Generate(g)
-	if field, ok := invalidField(err); ok && field == "kind" {
+	if field, ok := freshet.FieldOf(err); ok && field == "kind" {
 		return wrongFlag("kind", meant(err, g.Kind, lab.Generators...))
 	}
 	if err != nil {

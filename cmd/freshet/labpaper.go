@@ -14,6 +14,7 @@ import (
 
 	"freshet"
 	"freshet/paper"
+	"freshet/spell"
 )
 
 // A labPaper is one run of the verb "lab paper".
@@ -67,7 +68,7 @@ func papersNamed(args []string) (list []paper.Paper, err error) {
 	for _, a := range args {
 		if !slices.Contains(paper.Papers, paper.Paper(a)) {
 			names := each(paper.Papers, func(p paper.Paper) string { return string(p) })
-			return nil, freshet.WithHint(usagef("paper: there is no paper %q%s", a, didYouMean(a, names)), "there are "+strings.Join(names, ", "))
+			return nil, freshet.WithHint(usagef("paper: there is no paper %q%s", a, spell.DidYouMean(a, names)), "there are "+strings.Join(names, ", "))
 		}
 	}
 	for _, p := range paper.Papers {

@@ -40,19 +40,19 @@ func (l *labPeriod) grid(trace string) (*lab.Grid, error) {
 		return nil, usagef("--instant: it takes a length of time above 0")
 	}
 	g, err := h.Quantise(lab.Period{Start: l.start.Time, End: l.end.Time, Instant: l.instant})
-	if field, ok := invalidField(err); ok && field == "trace" {
-		return nil, freshet.WithHint(fmt.Errorf("%s: %w", trace, reason(err)), freshet.HintOf(err))
+	if field, ok := freshet.FieldOf(err); ok && field == "trace" {
+		return nil, freshet.WithHint(fmt.Errorf("%s: %w", trace, freshet.ReasonOf(err)), freshet.HintOf(err))
 	}
 	return g, flagFault(err)
 }
 
 // flagFault turns an error about a field into one about the flag of that name.
 func flagFault(err error) error {
-	field, ok := invalidField(err)
+	field, ok := freshet.FieldOf(err)
 	if !ok {
 		return err
 	}
-	wrong := wrongFlag(strings.ReplaceAll(field, " ", "-"), reason(err))
+	wrong := wrongFlag(strings.ReplaceAll(field, " ", "-"), freshet.ReasonOf(err))
 	if hint := freshet.HintOf(err); hint != "" {
 		return freshet.WithHint(wrong, hint)
 	}

@@ -11,6 +11,7 @@ import (
 	"freshet"
 	"freshet/cycle"
 	"freshet/lab"
+	"freshet/spell"
 )
 
 // A planning is one run of the verb "plan".
@@ -101,7 +102,7 @@ func (l *planning) run(file string) error {
 		return usagef("plan: --separate is for several pages, and --page names one")
 	}
 	if !slices.Contains(methods(), l.method) {
-		return usagef("--method: there is no method %q; there are %s%s", l.method, strings.Join(methods(), ", "), didYouMean(l.method, methods()))
+		return usagef("--method: there is no method %q; there are %s%s", l.method, strings.Join(methods(), ", "), spell.DidYouMean(l.method, methods()))
 	}
 	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
 		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.instant))
@@ -135,7 +136,7 @@ func (l *planning) history(g *lab.Grid, file string) (h cycle.History, err error
 		page, ok := g.Page(freshet.SourceID(l.page))
 		if !ok {
 			known := each(g.Pages(), func(id freshet.SourceID) string { return string(id) })
-			return h, fmt.Errorf("%s has no page %q%s", file, l.page, didYouMean(l.page, known))
+			return h, fmt.Errorf("%s has no page %q%s", file, l.page, spell.DidYouMean(l.page, known))
 		}
 		h.Pages = [][]int{instants(page)}
 		return h, nil

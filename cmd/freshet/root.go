@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet"
+	"freshet/spell"
 )
 
 // The groups in which help lists the verbs.
@@ -125,7 +126,7 @@ func unknownVerb(root *cobra.Command, name string) error {
 		}
 	}
 	hint := "freshet --help lists the verbs"
-	if n := nearest(name, known); n != "" {
+	if n := spell.Nearest(name, known); n != "" {
 		hint = "did you mean freshet " + n + "?"
 	} else if strings.Contains(name, "://") {
 		hint = "to watch a page: freshet watch " + name + "; to have the daemon watch it: freshet add " + name
@@ -139,7 +140,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if n := nearest(unknown.GetSpecifiedName(), known); n != "" {
+		if n := spell.Nearest(unknown.GetSpecifiedName(), known); n != "" {
 			return freshet.WithHint(wrong, "did you mean --"+n+"?")
 		}
 	}

@@ -70,7 +70,7 @@ func (p *program) runServe(cmd *cobra.Command) error {
 		Hangups: hangups,
 		Reloaded: func(from, to config.Settings) {
 			level.Set(levelOf(to.LogLevel))
-			if later := needRestart(from, to); len(later) > 0 {
+			if later := from.NeedRestart(to); len(later) > 0 {
 				log.Warn("some settings have changed that only a restart takes on", "settings", later)
 			}
 		},
@@ -79,15 +79,4 @@ func (p *program) runServe(cmd *cobra.Command) error {
 			return err
 		},
 	})
-}
-
-// needRestart returns the options that differ in to and are read only at the
-// start.
-func needRestart(from, to config.Settings) (keys []string) {
-	for _, o := range options {
-		if !o.live && fmt.Sprint(o.show(from)) != fmt.Sprint(o.show(to)) {
-			keys = append(keys, o.key)
-		}
-	}
-	return keys
 }

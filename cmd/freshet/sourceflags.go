@@ -9,6 +9,7 @@ import (
 
 	"freshet"
 	"freshet/client"
+	"freshet/config"
 )
 
 // sourceFlags are what can be said of a source with flags.
@@ -50,7 +51,7 @@ func (f *fieldFlag) Type() string {
 // list it adds the items.
 func (f *fieldFlag) Set(v string) error {
 	if f.field.List {
-		f.texts[f.field.Name] = append(f.texts[f.field.Name], splitList(v)...)
+		f.texts[f.field.Name] = append(f.texts[f.field.Name], config.SplitList(v)...)
 		return nil
 	}
 	f.texts[f.field.Name] = nil
@@ -61,7 +62,7 @@ func (f *fieldFlag) Set(v string) error {
 	if f.field.Kind == "string" {
 		return nil // judged with the rest of the source
 	}
-	return reason(f.field.Read(&freshet.Source{}, v))
+	return freshet.ReasonOf(f.field.Read(&freshet.Source{}, v))
 }
 
 // described returns what the flags say of a source.

@@ -45,3 +45,12 @@ func ago(t, now time.Time) string {
 	}
 	return roughDuration(now.Sub(t)) + " ago"
 }
+
+// each returns what becomes of the items of a list.
+func each[T, R any](list []T, of func(T) R) []R {
+	made := make([]R, 0, len(list))
+	for _, v := range list {
+		made = append(made, of(v))
+	}
+	return made
+}

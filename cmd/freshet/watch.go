@@ -133,7 +133,7 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 		}
 		s.URL, s.MinGap = raw, w.every
 		s, err = content.CheckSource(s, w.Fetch.CheckURL)
-		if field, ok := invalidField(err); ok && field != "url" {
+		if field, ok := freshet.FieldOf(err); ok && field != "url" {
 			return nil, usageError{err}
 		}
 		if err != nil {

@@ -1,18 +1,17 @@
-package main
+package config
 
 import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet"
-	"freshet/config"
 )
 
 // level returns a reader of one item of the list of service levels by tag.
-func (d *document) level(s *config.Settings) func(ast.Node, string) {
+func (d *document) level(s *Settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
 		var t freshet.TagLevel
-		before := len(d.problems)
+		before := len(d.Problems)
 		d.mapping(n, path, []field{
 			d.word("tag", &t.Tag),
 			{"level", func(v ast.Node, path string) {
@@ -22,12 +21,12 @@ func (d *document) level(s *config.Settings) func(ast.Node, string) {
 				}
 				var err error
 				if t.Level, err = freshet.ParseServiceLevel(text); err != nil {
-					d.report(d.resolve(v), path, "%v", reason(err))
+					d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
 				}
 			}},
 		})
 		switch {
-		case len(d.problems) > before:
+		case len(d.Problems) > before:
 		case t.Tag == "":
 			d.report(n, path, "does not say for which tag it is")
 		case t.Level == freshet.ServiceLevel{}:

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet"
-	"freshet/config"
 	"freshet/content"
 )
 
@@ -26,13 +25,13 @@ func (l listedSource) line() int { return firstToken(l.node).Position.Line }
 // source reads one item of the list of sources: a URL, or a mapping.
 func (d *document) source(n ast.Node, path string) {
 	l := listedSource{node: n, path: path, at: map[string]ast.Node{"url": n}}
-	before := len(d.problems)
+	before := len(d.Problems)
 	if _, ok := d.resolve(n).(ast.ScalarNode); ok {
 		l.URL, _ = d.scalar(n, path)
 	} else {
 		d.mapping(n, path, l.fields(d))
 	}
-	if l.URL == "" && len(d.problems) == before {
+	if l.URL == "" && len(d.Problems) == before {
 		d.report(n, path, "the source has no url")
 	}
 	if l.URL != "" { // what is wrong with it otherwise has been said
@@ -78,13 +77,13 @@ func (l *listedSource) read(d *document, f freshet.SourceField, v ast.Node, path
 		return
 	}
 	if err := f.Read(&l.Source, texts...); err != nil {
-		d.report(d.resolve(v), path, "%v", reason(err))
+		d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
 	}
 }
 
 // admit checks the sources of the file against all settings and against each
 // other, and adds them to s.
-func (d *document) admit(s *config.Settings) {
+func (d *document) admit(s *Settings) {
 	ids, keys := map[freshet.SourceID]listedSource{}, map[string]listedSource{}
 	for _, l := range d.sources {
 		checked, err := content.CheckSource(l.Source, s.Fetch.CheckURL)
@@ -107,10 +106,10 @@ func (d *document) admit(s *config.Settings) {
 
 // blame reports an error at the field that it names, or else at the one given.
 func (d *document) blame(l listedSource, field string, err error) {
-	if invalid, ok := invalidField(err); ok && l.at[invalid] != nil {
+	if invalid, ok := freshet.FieldOf(err); ok && l.at[invalid] != nil {
 		field = invalid
 	}
-	text := reason(err).Error()
+	text := freshet.ReasonOf(err).Error()
 	if hint := freshet.HintOf(err); hint != "" {
 		text += "; " + hint
 	}

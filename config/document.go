@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -11,13 +11,13 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"freshet/config"
+	"freshet/spell"
 )
 
 // A document is a configuration file as it is read. Reading goes on after a
 // problem, so that all of them are told at once.
 type document struct {
-	configError
+	Error
 	env     func(string) string
 	anchors map[string]ast.Node
 	sources []listedSource
@@ -32,12 +32,12 @@ type field struct {
 }
 
 // readDocument reads text into s.
-func readDocument(file string, text []byte, s *config.Settings, env func(string) string) document {
+func readDocument(file string, text []byte, s *Settings, env func(string) string) document {
 	d := document{
-		configError: configError{file: file, lines: strings.Split(string(text), "\n")},
-		env:         env,
-		anchors:     map[string]ast.Node{},
-		hooks:       map[string]listedHook{},
+		Error:   Error{File: file, lines: strings.Split(string(text), "\n")},
+		env:     env,
+		anchors: map[string]ast.Node{},
+		hooks:   map[string]listedHook{},
 	}
 	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -63,23 +63,23 @@ func readDocument(file string, text []byte, s *config.Settings, env func(string)
 
 // err returns what is wrong with the file, or nil.
 func (d *document) err() error {
-	if len(d.problems) == 0 {
+	if len(d.Problems) == 0 {
 		return nil
 	}
 	d.sort()
-	return &d.configError
+	return &d.Error
 }
 
 // syntax notes that the file is not YAML.
 func (d *document) syntax(err error) {
-	p := problem{line: 1, col: 1, text: err.Error()}
+	p := Problem{Line: 1, Col: 1, Text: err.Error()}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
-		p.text = "not YAML: " + e.GetMessage()
+		p.Text = "not YAML: " + e.GetMessage()
 		if tk := e.GetToken(); tk != nil && tk.Position != nil {
-			p.line, p.col = tk.Position.Line, tk.Position.Column
+			p.Line, p.Col = tk.Position.Line, tk.Position.Column
 		}
 	}
-	d.problems = append(d.problems, p)
+	d.Problems = append(d.Problems, p)
 }
 
 // report notes a problem at a node. Path names the field, "" for the whole.
@@ -89,11 +89,11 @@ func (d *document) report(n ast.Node, path, format string, args ...any) {
 	if path != "" {
 		text = path + ": " + text
 	}
-	p := problem{line: 1, col: 1, text: text}
+	p := Problem{Line: 1, Col: 1, Text: text}
 	if tk != nil && tk.Position != nil {
-		p.line, p.col, p.width = tk.Position.Line, tk.Position.Column, width(tk)
+		p.Line, p.Col, p.Width = tk.Position.Line, tk.Position.Column, width(tk)
 	}
-	d.problems = append(d.problems, p)
+	d.Problems = append(d.Problems, p)
 }
 
 // width returns how many characters of a token to underline.
@@ -103,10 +103,10 @@ func width(tk *token.Token) int {
 }
 
 // optionFields returns fields for the options, nested as their keys are.
-func (d *document) optionFields(s *config.Settings) (fields []field) {
+func (d *document) optionFields(s *Settings) (fields []field) {
 	sections := map[string][]field{}
 	for _, o := range options {
-		section, key, nested := strings.Cut(o.key, ".")
+		section, key, nested := strings.Cut(o.Key, ".")
 		if !nested {
 			fields = append(fields, field{section, d.optionValue(s, o)})
 			continue
@@ -119,13 +119,13 @@ func (d *document) optionFields(s *config.Settings) (fields []field) {
 	return fields
 }
 
-func (d *document) optionValue(s *config.Settings, o option) func(ast.Node, string) {
-	set := func(s *config.Settings, v ast.Node, path, text string) {
+func (d *document) optionValue(s *Settings, o Option) func(ast.Node, string) {
+	set := func(s *Settings, v ast.Node, path, text string) {
 		if err := o.set(s, text); err != nil {
 			d.report(d.resolve(v), path, "%v", err)
 		}
 	}
-	if !o.many {
+	if !o.Many {
 		return func(v ast.Node, path string) {
 			if text, ok := d.scalar(v, path); ok {
 				set(s, v, path, text)
@@ -133,12 +133,12 @@ func (d *document) optionValue(s *config.Settings, o option) func(ast.Node, stri
 		}
 	}
 	return func(v ast.Node, path string) {
-		before := len(d.problems)
+		before := len(d.Problems)
 		list := d.texts(v, path, func(item ast.Node, path, text string) {
 			scratch := *s // each alone first, to tell which of them is wrong
 			set(&scratch, item, path, text)
 		})
-		if len(d.problems) == before {
+		if len(d.Problems) == before {
 			set(s, v, path, strings.Join(list, ","))
 		}
 	}
@@ -170,7 +170,7 @@ func (d *document) mapping(n ast.Node, path string, fields []field) {
 		inside := strings.TrimPrefix(path+"."+key, ".")
 		switch first, twice := met[key], met[key] > 0; {
 		case i < 0:
-			d.report(pair.Key, path, "unknown key %q%s", key, didYouMean(key, known))
+			d.report(pair.Key, path, "unknown key %q%s", key, spell.DidYouMean(key, known))
 		case twice:
 			d.report(pair.Key, path, "the key %q is here twice; the first is in line %d", key, first)
 		default:

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"strconv"
@@ -6,7 +6,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet"
-	"freshet/config"
 )
 
 // A listedHook is where a webhook stands in the file.
@@ -16,7 +15,7 @@ type listedHook struct {
 }
 
 // admitHooks checks the webhooks against all settings.
-func (d *document) admitHooks(s *config.Settings) {
+func (d *document) admitHooks(s *Settings) {
 	for _, w := range s.Webhooks {
 		if _, err := s.Sink(w); err != nil {
 			at := d.hooks[w.Name]
@@ -30,10 +29,10 @@ func (d *document) admitHooks(s *config.Settings) {
 }
 
 // webhook returns a reader of one item of the list of webhooks.
-func (d *document) webhook(s *config.Settings) func(ast.Node, string) {
+func (d *document) webhook(s *Settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
-		var w config.Webhook
-		before := len(d.problems)
+		var w Webhook
+		before := len(d.Problems)
 		d.mapping(n, path, []field{
 			d.word("name", &w.Name), d.word("url", &w.URL),
 			d.word("secret", &w.Secret), d.word("secret_env", &w.SecretEnv),
@@ -51,7 +50,7 @@ func (d *document) webhook(s *config.Settings) func(ast.Node, string) {
 				}
 			}},
 		})
-		if len(d.problems) > before {
+		if len(d.Problems) > before {
 			return
 		}
 		if err := w.Complete(d.env); err != nil {

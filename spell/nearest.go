@@ -1,10 +1,10 @@
-package main
+package spell
 
 import "fmt"
 
-// nearest returns the known word that was probably meant, or "" if none is
+// Nearest returns the known word that was probably meant, or "" if none is
 // near: at most a third of the letters may differ, and at least one may.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
 		if d := distance(word, k); d < least {
@@ -14,9 +14,9 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// didYouMean returns a remark in brackets, or "" if no known word is near.
-func didYouMean(word string, known []string) string {
-	if n := nearest(word, known); n != "" {
+// DidYouMean returns a remark in brackets, or "" if no known word is near.
+func DidYouMean(word string, known []string) string {
+	if n := Nearest(word, known); n != "" {
 		return fmt.Sprintf(" (did you mean %q?)", n)
 	}
 	return ""

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"freshet/config"
+)
+
+// optionFlags adds the flags of the options named to a set.
+func optionFlags(set *pflag.FlagSet, names ...string) {
+	for _, o := range config.Options() {
+		if o.Flag != "" && slices.Contains(names, o.Flag) {
+			set.Var(&optionFlag{Option: o}, o.Flag, o.Help+" ["+o.Env+"]")
+		}
+	}
+}
+
+// An optionFlag holds what was written after a flag until all settings are
+// gathered.
+type optionFlag struct {
+	config.Option
+	value string
+}
+
+// String returns what was written.
+func (f *optionFlag) String() string { return f.value }
+
+// Type returns what the flag takes, for its help.
+func (f *optionFlag) Type() string { return f.Arg }
+
+// Set notes what was written.
+func (f *optionFlag) Set(v string) error {
+	if f.Many && f.value != "" {
+		v = f.value + "," + v
+	}
+	f.value = v
+	return nil
+}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"freshet"
+)
+
+// fetchOptions bound what one poll may take. A zero leaves the default of
+// package fetch.
+var fetchOptions = []Option{
+	{Key: "fetch.agent", Help: "User-Agent",
+		set: text(func(s *Settings) *string { return &s.Fetch.Agent }), show: func(s Settings) any { return s.Fetch.Agent }},
+	fetchTime("dns_timeout", func(s *Settings) *time.Duration { return &s.Fetch.DNSTimeout }),
+	fetchTime("dial_timeout", func(s *Settings) *time.Duration { return &s.Fetch.DialTimeout }),
+	fetchTime("tls_timeout", func(s *Settings) *time.Duration { return &s.Fetch.TLSTimeout }),
+	fetchTime("header_timeout", func(s *Settings) *time.Duration { return &s.Fetch.HeaderTimeout }),
+	fetchTime("body_idle", func(s *Settings) *time.Duration { return &s.Fetch.BodyIdle }),
+	fetchTime("total", func(s *Settings) *time.Duration { return &s.Fetch.Total }),
+	fetchSize("min_rate", func(s *Settings) *int64 { return &s.Fetch.MinRate }),
+	fetchSize("header_bytes", func(s *Settings) *int64 { return &s.Fetch.HeaderBytes }),
+	fetchSize("wire_bytes", func(s *Settings) *int64 { return &s.Fetch.WireBytes }),
+	fetchSize("decoded_bytes", func(s *Settings) *int64 { return &s.Fetch.DecodedBytes }),
+	fetchSize("ratio", func(s *Settings) *int64 { return &s.Fetch.Ratio }),
+	{Key: "fetch.redirects",
+		set: count(func(s *Settings) *int { return &s.Fetch.Redirects }, -1), show: func(s Settings) any { return s.Fetch.Redirects }},
+	{Key: "fetch.ports", Many: true, set: setPorts, show: func(s Settings) any { return s.Fetch.Ports }},
+}
+
+func fetchTime(key string, at func(*Settings) *time.Duration) Option {
+	return Option{Key: "fetch." + key, set: length(at), show: func(s Settings) any { return freshet.FormatDuration(*at(&s)) }}
+}
+
+func fetchSize(key string, at func(*Settings) *int64) Option {
+	return Option{Key: "fetch." + key, set: size(at), show: func(s Settings) any { return freshet.FormatSize(*at(&s)) }}
+}
+
+func setPorts(s *Settings, v string) error {
+	var ports []uint16
+	for _, item := range SplitList(v) {
+		n, err := strconv.ParseUint(item, 10, 16)
+		if err != nil || n == 0 {
+			return fmt.Errorf("%q is not a port between 1 and 65535", item)
+		}
+		ports = append(ports, uint16(n))
+	}
+	s.Fetch.Ports = ports
+	return nil
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"freshet"
+)
+
+// An Input is where settings come from.
+type Input struct {
+	File string                   // "" means none
+	Env  func(name string) string // of variables
+	Flag func(name string) (value string, given bool)
+}
+
+// A FlagError is what is wrong with a flag.
+type FlagError struct {
+	Flag string
+	Err  error
+}
+
+// Error names the flag.
+func (e *FlagError) Error() string { return "--" + e.Flag + ": " + e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *FlagError) Unwrap() error { return e.Err }
+
+// Load gathers settings: flags win over the environment, that over the file, and
+// that over the defaults. All that is wrong is reported at once, what is wrong
+// with the file as an [*Error], and with a flag as a [*FlagError].
+func Load(in Input) (Settings, error) {
+	if in.File == "" {
+		return in.load(nil)
+	}
+	text, err := os.ReadFile(in.File)
+	if err != nil {
+		return Defaults(in.Env), freshet.WithHint(fmt.Errorf("read the configuration: %w", err), "name the file with --config or FRESHET_CONFIG")
+	}
+	return in.load(text)
+}
+
+// load gathers settings, where the file has been read.
+func (in Input) load(text []byte) (Settings, error) {
+	s := Defaults(in.Env)
+	var doc document
+	if s.File = in.File; s.File != "" {
+		doc = readDocument(s.File, text, &s, in.Env)
+	}
+	var faults []error
+	for _, o := range options {
+		if v := in.Env(o.Env); v != "" {
+			if err := o.set(&s, v); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", o.Env, err))
+			}
+		}
+		if v, given := in.Flag(o.Flag); given {
+			if err := o.set(&s, v); err != nil {
+				faults = append(faults, &FlagError{o.Flag, err})
+			}
+		}
+	}
+	doc.admit(&s) // only now is it known which addresses are allowed
+	doc.admitHooks(&s)
+	if err := doc.err(); err != nil {
+		faults = append([]error{err}, faults...)
+	}
+	return s, errors.Join(faults...)
+}
+
+// parsePrefixes reads ranges of addresses; a lone address is a range of one.
+func parsePrefixes(list string) (found []netip.Prefix, err error) {
+	for _, s := range SplitList(list) {
+		prefix, err := netip.ParsePrefix(s)
+		if addr, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {
+			prefix, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a range of addresses; write 127.0.0.0/8, 10.1.2.3 or fd00::/8", s)
+		}
+		found = append(found, prefix.Masked())
+	}
+	return found, nil
+}
+
+// SplitList cuts a list at its commas and drops what is empty.
+func SplitList(list string) (items []string) {
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

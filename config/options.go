@@ -1,0 +1,172 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet"
+	"freshet/policy"
+	"freshet/sched"
+	"freshet/spell"
+)
+
+// An Option is one thing to set: the same by a key of the file, a variable of
+// the environment or a flag.
+type Option struct {
+	Key  string // in the file, with a dot before what is nested
+	Env  string
+	Flag string // "" if there is none
+	Arg  string // what the flag takes, for its help
+	Help string
+	Many bool // a list in the file, a flag that can be repeated, commas in the environment
+
+	live bool // a reload takes it on
+	set  func(*Settings, string) error
+	show func(Settings) any // as it would be written in the file
+}
+
+// options are all of them, in the order in which they are shown.
+var options = named(slices.Concat([]Option{
+	{Key: "data", Flag: "data", Arg: "DIR", Help: "where sources and history are kept; default $XDG_DATA_HOME/freshet or ~/.local/share/freshet",
+		set: text(func(s *Settings) *string { return &s.Data }), show: func(s Settings) any { return s.Data }},
+	{Key: "listen", Flag: "listen", Arg: "ADDR", Help: "address of the API; port 0 takes any free one; default 127.0.0.1:8080",
+		set: setListen, show: func(s Settings) any { return s.Listen }},
+	{Key: "api.url", Help: "where others reach the API, as told in events",
+		set: text(func(s *Settings) *string { return &s.PublicURL }), show: func(s Settings) any { return s.PublicURL }},
+	{Key: "api.names", Help: "names that the API is called by, besides addresses and localhost", Many: true,
+		set: func(s *Settings, v string) error { s.Names = SplitList(v); return nil }, show: func(s Settings) any { return s.Names }},
+	{Key: "budget", Flag: "budget", Arg: "N/TIME", Help: "requests to spend, such as 500/s or 10/30s; default 60/m", live: true,
+		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
+	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "what to poll next: " + strings.Join(policy.Names, " or ") + "; default " + policy.Default,
+		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
+	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "time between two polls of one host; default 1s", live: true,
+		set: length(func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
+	{Key: "hosts.concurrency", Help: "polls of one host at once, where there is no delay", live: true,
+		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
+	{Key: "workers", Help: "polls at once in all", live: true,
+		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
+	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
+		set: setAllow, show: func(s Settings) any { return s.Fetch.Allow }},
+	{Key: "log.level", Flag: "log-level", Arg: "LEVEL", Help: "least to log: debug, info, warn or error; default info", live: true,
+		set: oneOf(func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error"), show: func(s Settings) any { return s.LogLevel }},
+	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "form of the log: text or json; default text",
+		set: oneOf(func(s *Settings) *string { return &s.LogForm }, "text", "json"), show: func(s Settings) any { return s.LogForm }},
+	{Key: "keep.age", Help: "drop versions superseded longer ago than this",
+		set: length(func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
+	{Key: "keep.versions", Help: "versions of all sources together",
+		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
+	{Key: "keep.bytes", Help: "stored bytes of all sources together",
+		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Bytes) }},
+	{Key: "keep.logs", Help: "how long outcomes of polls are kept",
+		set: length(func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
+}, fetchOptions))
+
+// Options returns all that can be set, in the order in which it is shown.
+func Options() []Option { return slices.Clone(options) }
+
+// named fills in the names of the variables: after the flag if there is one,
+// and otherwise after the key.
+func named(list []Option) []Option {
+	for i, o := range list {
+		name := o.Flag
+		if name == "" {
+			name = o.Key
+		}
+		list[i].Env = "FRESHET_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+	}
+	return list
+}
+
+func text(at func(*Settings) *string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if v == "" {
+			return fmt.Errorf("is empty")
+		}
+		*at(s) = v
+		return nil
+	}
+}
+
+func oneOf(at func(*Settings) *string, known ...string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if !slices.Contains(known, v) {
+			return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), spell.DidYouMean(v, known))
+		}
+		*at(s) = v
+		return nil
+	}
+}
+
+func length(at func(*Settings) *time.Duration) func(*Settings, string) error {
+	return func(s *Settings, v string) (err error) {
+		d, err := freshet.ParseDuration(v)
+		if err == nil {
+			*at(s) = d
+		}
+		return err
+	}
+}
+
+func size(at func(*Settings) *int64) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		n, err := freshet.ParseSize(v)
+		if err == nil {
+			*at(s) = n
+		}
+		return err
+	}
+}
+
+func count(at func(*Settings) *int, least int) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least {
+			return fmt.Errorf("%q is not a whole number of at least %d", v, least)
+		}
+		*at(s) = n
+		return nil
+	}
+}
+
+func setListen(s *Settings, v string) error {
+	host, port, err := net.SplitHostPort(v)
+	if err != nil {
+		return fmt.Errorf("%q is not an address and port; write 127.0.0.1:8080", v)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q has no port between 0 and 65535", v)
+	}
+	s.Listen = net.JoinHostPort(host, port)
+	return nil
+}
+
+// SetBudget reads a budget.
+func (s *Settings) SetBudget(v string) error {
+	b, err := sched.ParseBudget(v)
+	if err != nil {
+		return freshet.ReasonOf(err)
+	}
+	s.Limits.Budget = b
+	return nil
+}
+
+// SetPolicy takes on the policy called v.
+func (s *Settings) SetPolicy(v string) error {
+	if _, err := policy.New(v, policy.Setting{}); err != nil {
+		return fmt.Errorf("%w%s", freshet.ReasonOf(err), spell.DidYouMean(v, policy.Names))
+	}
+	s.Policy = v
+	return nil
+}
+
+func setAllow(s *Settings, v string) (err error) {
+	prefixes, err := parsePrefixes(v)
+	if err == nil {
+		s.Fetch.Allow = prefixes
+	}
+	return err
+}

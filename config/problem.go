@@ -1,0 +1,72 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is one thing that is wrong with a configuration file.
+type Problem struct {
+	Line, Col int // from 1; Col counts characters
+	Width     int // characters to underline
+	Text      string
+}
+
+// An Error is all that is wrong with a configuration file.
+type Error struct {
+	File     string
+	Problems []Problem
+	lines    []string
+}
+
+// Error counts the problems, or tells of the only one.
+func (e *Error) Error() string {
+	if len(e.Problems) == 1 {
+		return "the configuration is not usable: " + e.head(e.Problems[0])
+	}
+	return fmt.Sprintf("the configuration is not usable: %d problems, the first at %s", len(e.Problems), e.head(e.Problems[0]))
+}
+
+func (e *Error) head(p Problem) string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, p.Text)
+}
+
+// Details shows every problem with its line and a mark under the place.
+func (e *Error) Details() string {
+	var b strings.Builder
+	for _, p := range e.Problems {
+		fmt.Fprintln(&b, e.head(p))
+		if p.Line < 1 || p.Line > len(e.lines) {
+			continue
+		}
+		line := strings.TrimSuffix(e.lines[p.Line-1], "\r")
+		fmt.Fprintf(&b, "%5d | %s\n      | %s%s\n", p.Line, line, indentTo(line, p.Col), strings.Repeat("^", max(1, p.Width)))
+	}
+	return b.String()
+}
+
+// indentTo returns the blank space before a column of line, keeping its tabs.
+func indentTo(line string, col int) string {
+	var b strings.Builder
+	for i, r := range []rune(line) {
+		if i >= col-1 {
+			break
+		}
+		if r == '\t' {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+func (e *Error) sort() {
+	slices.SortStableFunc(e.Problems, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Col - b.Col
+	})
+}

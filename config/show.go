@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"freshet"
+)
+
+// YAML returns the settings as a configuration file, without secrets.
+func (s *Settings) YAML() ([]byte, error) {
+	text, err := yaml.Marshal(s.effective())
+	if err != nil {
+		return nil, fmt.Errorf("print the settings: %w", err)
+	}
+	return text, nil
+}
+
+// Plain returns the same as encoding/json writes it.
+func (s *Settings) Plain() any { return orderless(s.effective()) }
+
+// effective returns the settings in the shape of a configuration file. What is
+// at a default of a lower package is left out.
+func (s *Settings) effective() yaml.MapSlice {
+	var doc yaml.MapSlice
+	for _, o := range options {
+		value := o.show(*s)
+		switch v := value.(type) {
+		case []netip.Prefix:
+			value = texts(v)
+		case []uint16:
+			value = texts(v)
+		}
+		section, key, nested := strings.Cut(o.Key, ".")
+		if unset(value) && section != "allow_cidr" {
+			continue
+		}
+		if !nested {
+			doc = append(doc, yaml.MapItem{Key: section, Value: value})
+			continue
+		}
+		if last := len(doc) - 1; last < 0 || doc[last].Key != section {
+			doc = append(doc, yaml.MapItem{Key: section, Value: yaml.MapSlice{}})
+		}
+		last := &doc[len(doc)-1]
+		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: key, Value: value})
+	}
+	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.Webhooks, showWebhook)})
+	if len(s.Levels) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
+	}
+	return append(doc,
+		yaml.MapItem{Key: "sources", Value: each(s.Sources, showSource)})
+}
+
+func showWebhook(w Webhook) yaml.MapSlice {
+	return present(yaml.MapSlice{
+		{Key: "name", Value: w.Name}, {Key: "url", Value: w.URL},
+		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},
+		{Key: "tags", Value: texts(w.Tags)}, {Key: "sources", Value: texts(w.Sources)},
+	})
+}
+
+func showSource(s freshet.Source) (shown yaml.MapSlice) {
+	for _, f := range freshet.SourceFields() {
+		texts := f.Show(&s)
+		if len(texts) == 0 {
+			continue
+		}
+		section, part, nested := strings.Cut(f.Name, ".")
+		if !nested {
+			shown = append(shown, yaml.MapItem{Key: section, Value: inYAML(f, texts)})
+			continue
+		}
+		if last := len(shown) - 1; last < 0 || shown[last].Key != section {
+			shown = append(shown, yaml.MapItem{Key: section, Value: yaml.MapSlice{}})
+		}
+		last := &shown[len(shown)-1]
+		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: part, Value: inYAML(f, texts)})
+	}
+	return shown
+}
+
+// inYAML returns the value of a field as YAML has it.
+func inYAML(f freshet.SourceField, texts []string) any {
+	if f.List {
+		return texts
+	}
+	switch f.Kind {
+	case "float":
+		if x, err := strconv.ParseFloat(texts[0], 64); err == nil {
+			return x
+		}
+	case "int":
+		if n, err := strconv.Atoi(texts[0]); err == nil {
+			return n
+		}
+	case "bool":
+		return texts[0] == "true"
+	}
+	return texts[0]
+}
+
+// present drops the items that say nothing.
+func present(items yaml.MapSlice) (kept yaml.MapSlice) {
+	for _, item := range items {
+		if !unset(item.Value) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// unset reports whether a value says nothing.
+func unset(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v == "" || v == "0" || v == "0s"
+	case int:
+		return v == 0
+	case float64:
+		return v == 0
+	case bool:
+		return !v
+	case []string:
+		return len(v) == 0
+	case yaml.MapSlice:
+		return len(v) == 0
+	}
+	return false
+}
+
+func texts[T any](list []T) []string {
+	return each(list, func(v T) string { return fmt.Sprint(v) })
+}
+
+// each returns what becomes of the items of a list.
+func each[T, R any](list []T, of func(T) R) []R {
+	made := make([]R, 0, len(list))
+	for _, v := range list {
+		made = append(made, of(v))
+	}
+	return made
+}
+
+// orderless turns what was made for YAML into what encoding/json writes.
+func orderless(v any) any {
+	switch v := v.(type) {
+	case yaml.MapSlice:
+		m := map[string]any{}
+		for _, item := range v {
+			m[fmt.Sprint(item.Key)] = orderless(item.Value)
+		}
+		return m
+	case []yaml.MapSlice:
+		return each(v, func(m yaml.MapSlice) any { return orderless(m) })
+	}
+	return v
+}
+
+// NeedRestart returns the keys of options that differ in to and are read only at the
+// start.
+func (s *Settings) NeedRestart(to Settings) (keys []string) {
+	for _, o := range options {
+		if !o.live && fmt.Sprint(o.show(*s)) != fmt.Sprint(o.show(to)) {
+			keys = append(keys, o.Key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,18 @@
+package spell_test
+
+import (
+	"testing"
+
+	"freshet/spell"
+)
+
+func TestNearest(t *testing.T) {
+	known := []string{"budget", "listen", "sources", "hosts", "id"}
+	for word, want := range map[string]string{
+		"budgett": "budget", "bugdet": "budget", "lisen": "listen", "source": "sources", "di": "id", "zebra": "", "": "",
+	} {
+		if got := spell.Nearest(word, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
