@@ -17,10 +17,16 @@ func TestTickFollowsTheTurnOfTheSources(t *testing.T) {
 	}{
 		{"no source", 0, 1, time.Second, time.Second},
 		{"no budget", 100, 0, time.Second, time.Second},
-		{"a turn of just so many instants", 384, 1, time.Second, time.Second},
-		{"one source more", 385, 1, time.Second, 2 * time.Second},
+		{"a sixteenth of a turn is less than two instants", 31, 1, time.Second, time.Second},
+		{"it is two", 32, 1, time.Second, 2 * time.Second},
+		{"it is 6.25", 100, 1, time.Second, 5 * time.Second},
+		{"1,000 sources at a poll a second", 1000, 1, time.Second, time.Minute},
 		{"10,000 sources at 500 polls a second", 10_000, 500, time.Second, time.Second},
-		{"10,000 sources at a poll a second", 10_000, 1, time.Second, 32 * time.Second},
+		{"a turn of 384 hours", 384 * 60 * 60, 1, time.Second, time.Hour},
+		{"one of 385", 385 * 60 * 60, 1, time.Second, 2 * time.Hour},
+		{"10,000 sources at 5 polls an hour", 10_000, 5.0 / 3600, time.Second, 8 * time.Hour},
+		{"instants of an hour", 300, 1, time.Hour, time.Hour},
+		{"instants of 10 minutes", 300, 1, 10 * time.Minute, 50 * time.Minute},
 		{"a fraction of a poll in every 12 hours", 500, 0.5, 12 * time.Hour, 48 * time.Hour},
 	} {
 		if got := learn.TickFor(c.sources, c.polls, c.instant); got != c.want {
