@@ -13,7 +13,7 @@ import (
 	"freshet/client"
 )
 
-func (p *program) add() *cobra.Command {
+func addVerb(p *program) *cobra.Command {
 	var f sourceFlags
 	var id string
 	var paused, poll, asJSON bool
@@ -39,20 +39,20 @@ the same selectors is refused with exit code 5.`,
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll at once and wait for the outcome")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
-	return p.clientVerb(cmd, true, func(ctx context.Context, c *connection, urls []string) error {
+	return clientVerb(p, cmd, true, func(ctx context.Context, c *connection, urls []string) error {
 		described, err := f.newSource()
 		if err != nil {
 			return err
 		}
 		described.ID, described.Paused = freshet.SourceID(id), paused
-		urls, err = p.listedURLs(urls, described)
+		urls, err = listedURLs(p, urls, described)
 		if err != nil {
 			return err
 		}
 		var faults []error
 		var added []client.Source
 		for _, u := range urls {
-			s, err := p.addOne(ctx, c, u, described, poll, asJSON)
+			s, err := addOne(ctx, p, c, u, described, poll, asJSON)
 			if err != nil {
 				faults = append(faults, fmt.Errorf("add %s: %w", u, err))
 			}
@@ -70,7 +70,7 @@ the same selectors is refused with exit code 5.`,
 }
 
 // addOne adds one source and says so.
-func (p *program) addOne(ctx context.Context, c *connection, url string, described client.NewSource, poll, quiet bool) (s client.Source, err error) {
+func addOne(ctx context.Context, p *program, c *connection, url string, described client.NewSource, poll, quiet bool) (s client.Source, err error) {
 	described.URL = url
 	if s, err = c.Add(ctx, described); err != nil {
 		return s, err
@@ -86,7 +86,7 @@ func (p *program) addOne(ctx context.Context, c *connection, url string, describ
 		return s, err
 	}
 	if !quiet {
-		p.printPoll(s, answer)
+		printPoll(p, s, answer)
 	}
 	if s, err = c.Source(ctx, s.ID); err != nil {
 		return s, err
@@ -95,9 +95,9 @@ func (p *program) addOne(ctx context.Context, c *connection, url string, describ
 }
 
 // listedURLs returns the URLs to add, from standard input if that is meant.
-func (p *program) listedURLs(urls []string, described client.NewSource) (listed []string, err error) {
+func listedURLs(p *program, urls []string, described client.NewSource) (listed []string, err error) {
 	if len(urls) == 1 && urls[0] == "-" {
-		if urls, err = p.readURLs(); err != nil {
+		if urls, err = readURLs(p); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +108,7 @@ func (p *program) listedURLs(urls []string, described client.NewSource) (listed 
 }
 
 // readURLs reads URLs from standard input.
-func (p *program) readURLs() (urls []string, err error) {
+func readURLs(p *program) (urls []string, err error) {
 	lines := bufio.NewScanner(p.in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (p *program) bench() *cobra.Command {
+func benchVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure on this machine what polling costs and how much it bears",
@@ -15,6 +15,6 @@ process, so that CPU time is that of the daemon alone.`,
 		Args:    takes(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(p.benchPoll(), p.benchHold())
+	cmd.AddCommand(benchPollVerb(p), benchHoldVerb(p))
 	return cmd
 }

@@ -22,7 +22,7 @@ type holdBench struct {
 	json bool
 }
 
-func (p *program) benchHold() *cobra.Command {
+func benchHoldVerb(p *program) *cobra.Command {
 	b := holdBench{program: p, Hold: bench.Hold{Length: 10 * time.Minute, Every: 30 * time.Second}}
 	var rate string
 	cmd := &cobra.Command{

@@ -20,7 +20,7 @@ type pollBench struct {
 	json bool
 }
 
-func (p *program) benchPoll() *cobra.Command {
+func benchPollVerb(p *program) *cobra.Command {
 	b := pollBench{program: p, Poll: bench.Poll{Length: 10 * time.Second, Plan: bench.Plan{Policy: "uniform"}}}
 	cmd := &cobra.Command{
 		Use:   "poll",

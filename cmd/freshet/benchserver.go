@@ -10,10 +10,10 @@ import (
 	"freshet/synth"
 )
 
-// benchServer is the other process of a benchmark: the server that is polled.
+// benchServerVerb is the other process of a benchmark: the server that is polled.
 // It says where its pages are, ends when its input does, and says then what it
 // has served.
-func (p *program) benchServer() *cobra.Command {
+func benchServerVerb(p *program) *cobra.Command {
 	var c synth.BenchConfig
 	cmd := &cobra.Command{
 		Use:    "bench-server",

@@ -36,7 +36,7 @@ and polls to go where they are worth most. Sources with a rhythm that the policy
 has learned are captured better than this says, and sources that change in bursts
 worse: what comes and goes between two polls leaves no trace.`
 
-func (p *program) budget() *cobra.Command {
+func budgetVerb(p *program) *cobra.Command {
 	b := budgeting{program: p}
 	cmd := &cobra.Command{
 		Use:   "budget",
@@ -58,7 +58,7 @@ func (p *program) budget() *cobra.Command {
 	flags.BoolVar(&b.levels, "levels", false, "list the service levels and what each takes")
 	flags.StringVar(&b.plot, "plot", "", "draw the curve into this SVG file")
 	jsonFlag(cmd, &b.json)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
 }
 
 // run asks, and shows the answer.

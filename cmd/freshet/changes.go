@@ -12,7 +12,7 @@ import (
 	"freshet/client"
 )
 
-func (p *program) changes() *cobra.Command {
+func changesVerb(p *program) *cobra.Command {
 	l := changeLog{program: p}
 	var limit int
 	var after int64
@@ -31,7 +31,7 @@ is on a line of its own. Its cursor is the place to go on from with --after.`,
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show what changed, line by line")
 	jsonFlag(cmd, &l.json)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l.connection = c
 		if follow && c.local {
 			return errNobodyPolls
@@ -120,7 +120,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 			}
 			continue
 		}
-		l.printChange(c)
+		printChange(l.program, c)
 		if !l.diff {
 			continue
 		}
@@ -131,7 +131,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 		case err != nil:
 			return err
 		default:
-			l.printDiff(text)
+			printDiff(l.program, text)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"freshet/sqlite"
 )
 
-func (p *program) check() *cobra.Command {
+func checkVerb(p *program) *cobra.Command {
 	var asJSON, stored bool
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
@@ -40,7 +40,7 @@ may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
 				return err
 			}
 			if stored {
-				return p.checkStore(cmd.Context(), s.Data)
+				return checkStore(cmd.Context(), p, s.Data)
 			}
 			if asJSON {
 				return p.printJSON(s.Plain())
@@ -60,7 +60,7 @@ may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
 }
 
 // checkStore reads all that is stored and says whether it is what was written.
-func (p *program) checkStore(ctx context.Context, dir string) (err error) {
+func checkStore(ctx context.Context, p *program, dir string) (err error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrNotFound), "name one with --data or FRESHET_DATA")
 	}

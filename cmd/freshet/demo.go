@@ -30,7 +30,7 @@ type demo struct {
 // demoLength is how long the demo runs if nobody can interrupt it by hand.
 const demoLength = 3 * time.Minute
 
-func (p *program) demo() *cobra.Command {
+func demoVerb(p *program) *cobra.Command {
 	d := demo{program: p, Demo: stage.Demo{Settings: config.Defaults(p.env)}}
 	var budget, chosen string
 	cmd := &cobra.Command{

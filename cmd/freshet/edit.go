@@ -11,7 +11,7 @@ import (
 	"freshet/client"
 )
 
-func (p *program) edit() *cobra.Command {
+func editVerb(p *program) *cobra.Command {
 	var f sourceFlags
 	var url string
 	var asJSON bool
@@ -31,7 +31,7 @@ begins anew: it is a version, but no change.`,
 	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		edit, err := f.edit()
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ begins anew: it is a version, but no change.`,
 		if s, err = c.edit(ctx, s.ID, edit); err != nil {
 			return fmt.Errorf("edit %s: %w", args[0], err)
 		}
-		p.warnOfFile(s)
+		warnOfFile(p, s)
 		if asJSON {
 			return p.printJSON(s)
 		}

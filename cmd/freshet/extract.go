@@ -10,8 +10,8 @@ import (
 	"freshet/node"
 )
 
-// extract is the child process that applies selectors, where it can be killed.
-func (p *program) extract() *cobra.Command {
+// extractVerb is the child process that applies selectors, where it can be killed.
+func extractVerb(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:    "extract",
 		Short:  "Apply selectors for a daemon, over standard input and output",

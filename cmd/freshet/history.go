@@ -11,7 +11,7 @@ import (
 	"freshet/client"
 )
 
-func (p *program) history() *cobra.Command {
+func historyVerb(p *program) *cobra.Command {
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -23,7 +23,7 @@ func (p *program) history() *cobra.Command {
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many; 0 means all")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
@@ -39,11 +39,11 @@ func (p *program) history() *cobra.Command {
 			fmt.Fprintf(p.err, "nothing has been captured of %s yet; poll it with freshet poll %s\n", label(s), s.ID)
 			return nil
 		}
-		return p.printVersions(found)
+		return printVersions(p, found)
 	}), 1)
 }
 
-func (p *program) printVersions(found []client.Version) error {
+func printVersions(p *program, found []client.Version) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	t := table{head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"}}
 	for _, v := range found {
@@ -54,7 +54,7 @@ func (p *program) printVersions(found []client.Version) error {
 	return t.write(p.out, paint)
 }
 
-func (p *program) diff() *cobra.Command {
+func diffVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE [FROM] [TO]",
@@ -66,7 +66,7 @@ lists them.`,
 		Args:    takes(1, 3),
 	}
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		var between [2]int // zero means that the API chooses
 		for i, arg := range args[1:] {
 			n, err := strconv.Atoi(arg)
@@ -90,12 +90,12 @@ lists them.`,
 		if err != nil {
 			return err
 		}
-		p.printUnified(text)
+		printUnified(p, text)
 		return nil
 	}), 1)
 }
 
-func (p *program) cat() *cobra.Command {
+func catVerb(p *program) *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:   "cat SOURCE [VERSION]",
@@ -109,7 +109,7 @@ the bytes are as they were stored.`,
 		Args:    takes(1, 2),
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the response body instead of the text")
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		number := 0 // the newest
 		if len(args) > 1 && args[1] != "latest" {
 			n, err := strconv.Atoi(args[1])

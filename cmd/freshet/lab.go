@@ -7,7 +7,7 @@ import (
 	"freshet/spell"
 )
 
-func (p *program) lab() *cobra.Command {
+func labVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab",
 		Short: "Try policies on recorded or generated histories of change",
@@ -38,7 +38,7 @@ as one. All pages of the trace take part, and count as seen when it begins.`,
 			return freshet.WithHint(wrong, "freshet lab --help lists the verbs")
 		},
 	}
-	cmd.AddCommand(p.labReplay(), p.labCompare(), p.labLimit(), p.labGen(), p.labExport(), p.labPaper(), p.labResults())
+	cmd.AddCommand(labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p))
 	return cmd
 }
 

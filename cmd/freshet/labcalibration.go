@@ -18,7 +18,7 @@ they are in the daemon, because they may still be captured.
 `
 
 // printCalibration shows to people how honest a learner was.
-func (p *program) printCalibration(f *lab.CalibrationFigures) error {
+func printCalibration(p *program, f *lab.CalibrationFigures) error {
 	paint := palette(p.colours(p.out))
 	var b strings.Builder
 	b.WriteString("\n")

@@ -22,7 +22,7 @@ type labCompare struct {
 	json, csv bool
 }
 
-func (p *program) labCompare() *cobra.Command {
+func labCompareVerb(p *program) *cobra.Command {
 	c := labCompare{program: p, budgets: budgets(), store: storeFlags{hidden: true}}
 	var traces []string
 	cmd := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 	"freshet/lab"
 )
 
-func (p *program) labExport() *cobra.Command {
+func labExportVerb(p *program) *cobra.Command {
 	store := storeFlags{}
 	var seed uint64
 	var out string
@@ -34,11 +34,11 @@ when sources came and went, and what their changes are worth.`,
 			if !store.on {
 				return freshet.WithHint(usagef("export: --from-store is missing"), "write freshet lab export --from-store: there is nothing else to export")
 			}
-			dir, err := p.dataDir(cmd)
+			dir, err := dataDir(p, cmd)
 			if err != nil {
 				return err
 			}
-			return p.export(cmd.Context(), dir, &store, seed, out)
+			return exportTrace(cmd.Context(), p, dir, &store, seed, out)
 		},
 	}
 	flags := cmd.Flags()
@@ -48,9 +48,9 @@ when sources came and went, and what their changes are worth.`,
 	return cmd
 }
 
-// export writes what a daemon has recorded as a trace.
-func (p *program) export(ctx context.Context, dir string, f *storeFlags, seed uint64, out string) error {
-	kept, err := p.readStore(ctx, dir, f, seed)
+// exportTrace writes what a daemon has recorded as a trace.
+func exportTrace(ctx context.Context, p *program, dir string, f *storeFlags, seed uint64, out string) error {
+	kept, err := readStore(ctx, p, dir, f, seed)
 	if err != nil {
 		return err
 	}

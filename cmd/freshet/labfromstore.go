@@ -58,7 +58,7 @@ func (f *placementFlag) Set(v string) (err error) {
 
 // dataDir returns the data directory that was named. The verbs of the lab have
 // flags of their own called like settings, which are left out of it.
-func (p *program) dataDir(cmd *cobra.Command) (string, error) {
+func dataDir(p *program, cmd *cobra.Command) (string, error) {
 	bare := &cobra.Command{}
 	bare.SetContext(cmd.Context())
 	for _, name := range []string{"data", "config"} {
@@ -72,11 +72,11 @@ func (p *program) dataDir(cmd *cobra.Command) (string, error) {
 
 // openRecorded reads what a daemon has recorded, and lays it on a grid.
 func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags) (*lab.Case, error) {
-	dir, err := p.dataDir(cmd)
+	dir, err := dataDir(p, cmd)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := p.readStore(cmd.Context(), dir, f, l.seed)
+	kept, err := readStore(cmd.Context(), p, dir, f, l.seed)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ type storedHistory struct {
 
 // readStore reads what a daemon has recorded in a data directory. The daemon
 // may go on meanwhile.
-func (p *program) readStore(ctx context.Context, dir string, f *storeFlags, seed uint64) (kept storedHistory, err error) {
+func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed uint64) (kept storedHistory, err error) {
 	if !(f.days >= 0) || f.days > 36500 {
 		return kept, usagef("--days: it takes a number of days above 0, such as 7 or 0.5")
 	}

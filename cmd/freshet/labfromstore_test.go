@@ -76,7 +76,7 @@ func TestHistoryOfADaemon(t *testing.T) {
 		w := synth.New(synth.Config{Seed: 5, Latency: 20 * time.Millisecond, Pages: pages})
 		watchFor(t, dir, w, 40*time.Minute)
 
-		kept, err := quiet().readStore(t.Context(), dir, &storeFlags{}, 1)
+		kept, err := readStore(t.Context(), quiet(), dir, &storeFlags{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestDaysOfALog(t *testing.T) {
 		days  float64
 		polls int
 	}{{0, 480}, {0.5, 26}, {1, 50}, {7, 338}, {400, 480}} {
-		kept, err := quiet().readStore(t.Context(), dir, &storeFlags{days: tt.days}, 1)
+		kept, err := readStore(t.Context(), quiet(), dir, &storeFlags{days: tt.days}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestDamagedLog(t *testing.T) {
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = quiet().readStore(t.Context(), dir, &storeFlags{}, 1)
+	_, err = readStore(t.Context(), quiet(), dir, &storeFlags{}, 1)
 	if !errors.Is(err, freshet.ErrDamaged) || freshet.HintOf(err) == "" {
 		t.Errorf("a damaged log gives %v, with the hint %q", err, freshet.HintOf(err))
 	}

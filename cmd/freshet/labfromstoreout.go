@@ -15,7 +15,7 @@ import (
 
 // printRecorded tells people what was recorded, how the daemon itself fared by
 // the same measure, and what a replay of it cannot show.
-func (p *program) printRecorded(c *lab.Case, f *storeFlags) error {
+func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 	var b strings.Builder
 	r := c.Recorded
 	paint := palette(p.colours(p.out))
@@ -154,5 +154,5 @@ func (c *labCompare) runRecorded(cmd *cobra.Command, traces []string) error {
 	if err := c.run(cmd.Context(), []*lab.Case{t}); err != nil || c.json || c.csv {
 		return err
 	}
-	return c.printRecorded(t, &c.store)
+	return printRecorded(c.program, t, &c.store)
 }

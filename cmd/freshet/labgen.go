@@ -10,7 +10,7 @@ import (
 	"freshet/lab"
 )
 
-func (p *program) labGen() *cobra.Command {
+func labGenVerb(p *program) *cobra.Command {
 	var g lab.Generation
 	var start momentFlag
 	var out string
@@ -42,7 +42,7 @@ at most once in a cycle. A page that never changes is not in the trace.`,
 				}
 			}
 			g.Start = start.Time
-			return p.generate(g, out)
+			return generateTrace(p, g, out)
 		},
 	}
 	flags := cmd.Flags()
@@ -59,8 +59,8 @@ at most once in a cycle. A page that never changes is not in the trace.`,
 	return cmd
 }
 
-// generate makes up a trace and writes it to a file, or prints it.
-func (p *program) generate(g lab.Generation, out string) error {
+// generateTrace makes up a trace and writes it to a file, or prints it.
+func generateTrace(p *program, g lab.Generation, out string) error {
 	h, err := lab.Generate(g)
 	if field, ok := freshet.FieldOf(err); ok && field == "kind" {
 		return wrongFlag("kind", meant(err, g.Kind, lab.Generators...))

@@ -21,7 +21,7 @@ type labLimit struct {
 	json            bool
 }
 
-func (p *program) labLimit() *cobra.Command {
+func labLimitVerb(p *program) *cobra.Command {
 	l := labLimit{program: p, budgets: budgets(), shares: numbersFlag{most: 1, what: "a share; it takes a number above 0 and up to 1"}}
 	var traces []string
 	cmd := &cobra.Command{

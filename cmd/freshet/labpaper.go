@@ -25,7 +25,7 @@ type labPaper struct {
 	json    bool
 }
 
-func (p *program) labPaper() *cobra.Command {
+func labPaperVerb(p *program) *cobra.Command {
 	l := labPaper{program: p}
 	names := each(paper.Papers, func(p paper.Paper) string { return string(p) })
 	cmd := &cobra.Command{

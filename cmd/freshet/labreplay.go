@@ -23,7 +23,7 @@ type labReplay struct {
 	json    bool
 }
 
-func (p *program) labReplay() *cobra.Command {
+func labReplayVerb(p *program) *cobra.Command {
 	r := labReplay{program: p, store: storeFlags{hidden: true}}
 	var traces []string
 	var policies policiesFlag
@@ -156,14 +156,14 @@ func (r *labReplay) show(c *lab.Case, result lab.Trial) error {
 		return err
 	}
 	if result.Calibration != nil {
-		if err := r.printCalibration(result.Calibration); err != nil {
+		if err := printCalibration(r.program, result.Calibration); err != nil {
 			return err
 		}
 	}
 	if c.Recorded == nil {
 		return nil
 	}
-	return r.printRecorded(c, &r.store)
+	return printRecorded(r.program, c, &r.store)
 }
 
 // report shows one trial to people.

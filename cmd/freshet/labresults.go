@@ -29,7 +29,7 @@ type labResults struct {
 	json       bool
 }
 
-func (p *program) labResults() *cobra.Command {
+func labResultsVerb(p *program) *cobra.Command {
 	l := labResults{program: p}
 	cmd := &cobra.Command{
 		Use:   "results --traces DIR",

@@ -12,7 +12,7 @@ import (
 	"freshet/client"
 )
 
-func (p *program) list() *cobra.Command {
+func listVerb(p *program) *cobra.Command {
 	var tag string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -26,7 +26,7 @@ that have it in their id, name or URL.`,
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "only sources with this tag")
 	jsonFlag(cmd, &asJSON)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		query := client.SourceQuery{Tag: tag}
 		if len(args) > 0 {
 			query.Text = args[0]
@@ -42,11 +42,11 @@ that have it in their id, name or URL.`,
 			fmt.Fprintln(p.err, "no sources; add one with freshet add URL")
 			return nil
 		}
-		return p.printSources(found)
+		return printSources(p, found)
 	})
 }
 
-func (p *program) printSources(found []client.Source) error {
+func printSources(p *program, found []client.Source) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	t := table{head: []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "STATE"}}
 	for _, s := range found {

@@ -26,7 +26,7 @@ const impatience = time.Second
 
 // clientVerb makes cmd a verb that calls the API. If polls is set and there is
 // no daemon, polls can be asked for all the same.
-func (p *program) clientVerb(cmd *cobra.Command, polls bool, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
+func clientVerb(p *program, cmd *cobra.Command, polls bool, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	cmd.Flags().String("server", "", "URL of the daemon [FRESHET_SERVER]; otherwise the one that holds the data directory, or none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c, err := p.connect(cmd, polls)

@@ -16,7 +16,7 @@ import (
 // errNobodyPolls is what following comes to without a daemon.
 var errNobodyPolls = freshet.WithHint(fmt.Errorf("there is nothing to follow: no daemon holds the data directory"), "start one with freshet serve, or name one with --server")
 
-func (p *program) logVerb() *cobra.Command {
+func logVerb(p *program) *cobra.Command {
 	var limit int
 	var follow, failed, asJSON bool
 	cmd := &cobra.Command{
@@ -32,7 +32,7 @@ is on a line of its own.`,
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
 	cmd.Flags().BoolVar(&failed, "failed", false, "only polls that failed")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l := pollLog{program: p, connection: c, failed: failed, json: asJSON, urls: map[freshet.SourceID]string{}}
 		if follow && c.local {
 			return errNobodyPolls

@@ -29,7 +29,7 @@ often nor when, so all of this is estimated. Nine times in ten the truth is
 expected within the range that is given. What is a week old counts half. With
 --calibration: how far the chances said of polls came true.`
 
-func (p *program) numbers() *cobra.Command {
+func numbersVerb(p *program) *cobra.Command {
 	n := numbering{program: p}
 	cmd := &cobra.Command{
 		Use:   "numbers",
@@ -48,7 +48,7 @@ func (p *program) numbers() *cobra.Command {
 	flags.IntVar(&n.limit, "limit", 100, "show at most so many tags, hosts or sources")
 	flags.BoolVar(&n.calibration, "calibration", false, "show how far the chances said of polls came true")
 	jsonFlag(cmd, &n.json)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
 }
 
 // run asks, and shows the answer.

@@ -26,7 +26,7 @@ type planning struct {
 	json     bool
 }
 
-func (p *program) plan() *cobra.Command {
+func planVerb(p *program) *cobra.Command {
 	l := planning{program: p, period: time.Hour}
 	var traces []string
 	cmd := &cobra.Command{

@@ -16,7 +16,7 @@ import (
 // budget and the host may make it wait.
 const pollPatience = 30 * time.Second
 
-func (p *program) poll() *cobra.Command {
+func pollVerb(p *program) *cobra.Command {
 	wait := lengthFlag(pollPatience)
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ A poll that fails gives exit code 1.`,
 	cmd.Flags().Var(&wait, "wait", "for the outcome; 0 only asks for the poll")
 	jsonFlag(cmd, &asJSON)
 	optionFlags(cmd.Flags(), "allow-cidr")
-	return p.completed(p.clientVerb(cmd, true, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, true, func(ctx context.Context, c *connection, args []string) error {
 		return c.forEach(ctx, args, func(s client.Source) error {
 			patience := time.Duration(wait)
 			if c.local { // there is nobody to make the poll later
@@ -43,7 +43,7 @@ A poll that fails gives exit code 1.`,
 			if asJSON {
 				err = p.printJSON(answer)
 			} else {
-				p.printPoll(s, answer)
+				printPoll(p, s, answer)
 			}
 			return errors.Join(err, failure(answer))
 		})
@@ -51,7 +51,7 @@ A poll that fails gives exit code 1.`,
 }
 
 // printPoll says for people what a poll found.
-func (p *program) printPoll(s client.Source, a client.PollAnswer) {
+func printPoll(p *program, s client.Source, a client.PollAnswer) {
 	paint := palette(p.colours(p.out))
 	o := a.Outcome
 	switch {

@@ -22,34 +22,34 @@ const (
 )
 
 // verbs are what freshet can do, in the order in which help lists them.
-func (p *program) verbs() []*cobra.Command {
+func verbs(p *program) []*cobra.Command {
 	return []*cobra.Command{
-		in(atWork, p.serve()),
-		in(atWork, p.watch()),
-		in(atWork, p.demo()),
-		in(sources, p.add()),
-		in(sources, p.list()),
-		in(sources, p.show()),
-		in(sources, p.why()),
-		in(sources, p.edit()),
-		in(sources, p.pause()),
-		in(sources, p.resume()),
-		in(sources, p.poll()),
-		in(sources, p.remove()),
-		in(history, p.changes()),
-		in(history, p.history()),
-		in(history, p.diff()),
-		in(history, p.cat()),
-		in(history, p.logVerb()),
-		in(history, p.numbers()),
-		in(trials, p.budget()),
-		in(trials, p.plan()),
-		in(trials, p.lab()),
-		in(upkeep, p.check()),
-		in(upkeep, p.bench()),
-		in(upkeep, p.versionVerb()),
-		p.extract(),
-		p.benchServer(),
+		in(atWork, serveVerb(p)),
+		in(atWork, watchVerb(p)),
+		in(atWork, demoVerb(p)),
+		in(sources, addVerb(p)),
+		in(sources, listVerb(p)),
+		in(sources, showVerb(p)),
+		in(sources, whyVerb(p)),
+		in(sources, editVerb(p)),
+		in(sources, pauseVerb(p)),
+		in(sources, resumeVerb(p)),
+		in(sources, pollVerb(p)),
+		in(sources, removeVerb(p)),
+		in(history, changesVerb(p)),
+		in(history, historyVerb(p)),
+		in(history, diffVerb(p)),
+		in(history, catVerb(p)),
+		in(history, logVerb(p)),
+		in(history, numbersVerb(p)),
+		in(trials, budgetVerb(p)),
+		in(trials, planVerb(p)),
+		in(trials, labVerb(p)),
+		in(upkeep, checkVerb(p)),
+		in(upkeep, benchVerb(p)),
+		in(upkeep, versionVerb(p)),
+		extractVerb(p),
+		benchServerVerb(p),
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *program) root() *cobra.Command {
 	)
 	root.SetHelpCommandGroupID(upkeep)
 	root.SetCompletionCommandGroupID(upkeep)
-	root.AddCommand(p.verbs()...)
+	root.AddCommand(verbs(p)...)
 	return root
 }
 

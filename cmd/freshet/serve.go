@@ -28,7 +28,7 @@ finish; a second signal ends at once.
 There is no authentication: keep --listen on loopback, or put a proxy that asks
 for a password in front.`
 
-func (p *program) serve() *cobra.Command {
+func serveVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the daemon that watches, keeps and tells",
@@ -38,7 +38,7 @@ func (p *program) serve() *cobra.Command {
 			"  freshet serve --listen 127.0.0.1:0 --budget 500/s --host-delay 0s --allow-cidr 127.0.0.0/8",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.runServe(cmd)
+			return runServe(p, cmd)
 		},
 	}
 	optionFlags(cmd.Flags(), serveFlags...)
@@ -47,7 +47,7 @@ func (p *program) serve() *cobra.Command {
 
 // runServe serves until it is asked to stop. What is reloaded is gathered as it
 // was at the start.
-func (p *program) runServe(cmd *cobra.Command) error {
+func runServe(p *program, cmd *cobra.Command) error {
 	s, err := p.settings(cmd)
 	if err != nil {
 		return err

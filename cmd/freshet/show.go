@@ -13,7 +13,7 @@ import (
 	"freshet/client"
 )
 
-func (p *program) show() *cobra.Command {
+func showVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show SOURCE",
@@ -24,7 +24,7 @@ by its id, its name or its URL.`,
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
@@ -36,11 +36,11 @@ by its id, its name or its URL.`,
 		if err != nil {
 			return err
 		}
-		return p.printSource(s, next)
+		return printSource(p, s, next)
 	}), 1)
 }
 
-func (p *program) printSource(s client.Source, next string) error {
+func printSource(p *program, s client.Source, next string) error {
 	paint, now := palette(p.colours(p.out)), time.Now()
 	line := func(name, value string) {
 		if value != "" && value != "0s" && value != "0" {

@@ -19,7 +19,7 @@ func label(s client.Source) string {
 }
 
 // completed has the shell complete the ids of sources.
-func (p *program) completed(cmd *cobra.Command, most int) *cobra.Command {
+func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -38,7 +38,7 @@ func (p *program) completed(cmd *cobra.Command, most int) *cobra.Command {
 	return cmd
 }
 
-func (p *program) pause() *cobra.Command {
+func pauseVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pause SOURCE...",
 		Short:   "Stop polling sources, for now",
@@ -46,10 +46,10 @@ func (p *program) pause() *cobra.Command {
 		Example: "  freshet pause news\n  freshet pause https://example.com/",
 		Args:    takes(1, -1),
 	}
-	return p.completed(p.setPaused(cmd, true, "paused"), -1)
+	return completed(p, setPaused(p, cmd, true, "paused"), -1)
 }
 
-func (p *program) resume() *cobra.Command {
+func resumeVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume SOURCE...",
 		Short:   "Go on polling paused sources",
@@ -57,19 +57,19 @@ func (p *program) resume() *cobra.Command {
 		Example: "  freshet resume news",
 		Args:    takes(1, -1),
 	}
-	return p.completed(p.setPaused(cmd, false, "resumed"), -1)
+	return completed(p, setPaused(p, cmd, false, "resumed"), -1)
 }
 
-func (p *program) setPaused(cmd *cobra.Command, paused bool, done string) *cobra.Command {
+func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.Command {
 	var asJSON bool
 	jsonFlag(cmd, &asJSON)
-	return p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		return c.forEach(ctx, args, func(s client.Source) error {
 			s, err := c.edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
 			if err != nil {
 				return err
 			}
-			p.warnOfFile(s)
+			warnOfFile(p, s)
 			if asJSON {
 				return p.printJSON(s)
 			}
@@ -80,13 +80,13 @@ func (p *program) setPaused(cmd *cobra.Command, paused bool, done string) *cobra
 }
 
 // warnOfFile tells that an edit of a source of the file does not last.
-func (p *program) warnOfFile(s client.Source) {
+func warnOfFile(p *program, s client.Source) {
 	if s.Origin == freshet.FromFile {
 		fmt.Fprintf(p.err, "note: %s is listed in the configuration file; the next reload or start sets it back to what the file says\n", s.ID)
 	}
 }
 
-func (p *program) remove() *cobra.Command {
+func removeVerb(p *program) *cobra.Command {
 	var purge, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "remove SOURCE...",
@@ -99,12 +99,12 @@ deleted for good.`,
 	}
 	cmd.Flags().BoolVar(&purge, "purge", false, "delete all history too")
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		return c.forEach(ctx, args, func(s client.Source) error {
 			if err := c.Remove(ctx, s.ID, purge); err != nil {
 				return err
 			}
-			p.warnOfFile(s)
+			warnOfFile(p, s)
 			if asJSON {
 				return p.printLine(map[string]any{"removed": s.ID, "purged": purge})
 			}

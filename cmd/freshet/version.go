@@ -38,7 +38,7 @@ func thisBuild() build {
 	return b
 }
 
-func (p *program) versionVerb() *cobra.Command {
+func versionVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",

@@ -37,7 +37,7 @@ type watching struct {
 	polls, failed atomic.Int64
 }
 
-func (p *program) watch() *cobra.Command {
+func watchVerb(p *program) *cobra.Command {
 	w := watching{program: p, sources: map[freshet.SourceID]freshet.Source{}}
 	cmd := &cobra.Command{
 		Use:   "watch URL...",
@@ -184,8 +184,8 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if err != nil {
 		return err
 	}
-	w.printChange(deliver.ChangeOf(c, s))
-	w.printDiff(content.Diff(old, text).Unified("before", "after"))
+	printChange(w.program, deliver.ChangeOf(c, s))
+	printDiff(w.program, content.Diff(old, text).Unified("before", "after"))
 	return nil
 }
 
@@ -211,7 +211,7 @@ func (w *watching) say(format string, args ...any) {
 }
 
 // printChange prints the head of a change.
-func (p *program) printChange(c client.Change) {
+func printChange(p *program, c client.Change) {
 	paint := palette(p.colours(p.out))
 	name := c.URL
 	if c.Name != "" {
@@ -225,15 +225,15 @@ func (p *program) printChange(c client.Change) {
 }
 
 // printDiff prints a unified diff without its names.
-func (p *program) printDiff(unified string) {
+func printDiff(p *program, unified string) {
 	if _, rest, ok := strings.Cut(unified, "\n@@"); ok {
 		unified = "@@" + rest
 	}
-	p.printUnified(unified)
+	printUnified(p, unified)
 }
 
 // printUnified prints a unified diff, in colour if there is any.
-func (p *program) printUnified(unified string) {
+func printUnified(p *program, unified string) {
 	paint := palette(p.colours(p.out))
 	named := true // the lines before the first hunk are names, whatever else begins like them
 	for line := range strings.Lines(unified) {

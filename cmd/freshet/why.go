@@ -20,7 +20,7 @@ or its URL.
 
 Only a daemon at work knows what it will do next.`
 
-func (p *program) why() *cobra.Command {
+func whyVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "why SOURCE",
@@ -30,7 +30,7 @@ func (p *program) why() *cobra.Command {
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	return p.completed(p.clientVerb(cmd, false, func(ctx context.Context, c *connection, args []string) error {
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
