@@ -23,6 +23,10 @@ type Contender struct {
 	Reseeded string `json:"-"`
 }
 
+// onEqualTerms reports whether a contender sees and meets what most do, so that
+// it can be called the best of them.
+func (c Contender) onEqualTerms() bool { return c.Evidence == Bits && !c.Continuous }
+
 // rivals are the policies that are compared where none are named, as far as
 // there are such policies. The first is the one that the others are held
 // against.

@@ -232,13 +232,13 @@ func (r *Result) cells() []string {
 	row := []string{r.Trace, r.circumstances(), limit}
 	best := 0.0
 	for _, f := range r.Feats {
-		if f.Contender.Evidence == Bits {
+		if f.onEqualTerms() {
 			best = max(best, f.Utility)
 		}
 	}
 	for _, f := range r.Feats {
 		cell := fmt.Sprintf("%.3f", f.Utility)
-		if f.Contender.Evidence == Bits && f.Utility == best {
+		if f.onEqualTerms() && f.Utility == best {
 			cell = "**" + cell + "**"
 		}
 		row = append(row, fmt.Sprintf("%s (%s)", cell, percent(f.OfLimit, 0)))
