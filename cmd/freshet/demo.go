@@ -72,14 +72,6 @@ minutes. With --plot the course of both is drawn to an SVG file at the end.`,
 	return cmd
 }
 
-// wrongFlag says which flag err is about.
-func wrongFlag(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return usagef("--%s: %w", name, err)
-}
-
 // run shows the demo until ctx is done or its time is over.
 func (d *demo) run(ctx context.Context) (err error) {
 	if d.Extract, err = extractor(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 
 	"freshet"
 	"freshet/lab"
-	"freshet/plot"
 )
 
 // A labResults is one run of the verb "lab results".
@@ -92,7 +90,7 @@ func (l *labResults) run(ctx context.Context) (err error) {
 		fmt.Fprintf(l.err, "left out: %s is not there\n", name)
 	}
 	if l.plot != "" {
-		if err := os.WriteFile(l.plot, []byte(resultsPicture(results).SVG()), 0o644); err != nil {
+		if err := os.WriteFile(l.plot, []byte(results.Draw().SVG()), 0o644); err != nil {
 			return fmt.Errorf("write a picture: %w", err)
 		}
 	}
@@ -175,40 +173,4 @@ func (l *labResults) render(w io.Writer, results *lab.Results) error {
 		}
 	}
 	return results.WritePage(w, command, picture)
-}
-
-// resultsPicture draws what the policies had of the limit in the mean, by
-// budget; of a quick comparison, at the reference budgets.
-func resultsPicture(r *lab.Results) plot.Page {
-	p := plot.Page{Title: "Mean share of the limit"}
-	if len(r.Shares) == 0 {
-		bars := plot.Bars{Title: fmt.Sprintf("Mean over %s, at their reference budgets", counted(len(r.Reference), "trace")), Caption: "share of the limit"}
-		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], slices.Concat(r.Dated, r.Daemon)...) {
-			bars.Bars = append(bars.Bars, plot.Bar{Name: c.Name, Value: lab.MeanOfLimit(r.Reference, c.Name)})
-		}
-		p.Charts = append(p.Charts, bars)
-		return p
-	}
-	for _, part := range []struct {
-		title string
-		list  []lab.Result
-	}{{"Overwritten, and late is as good as early", r.Shares}, {"Kept, and worth a tenth less every instant", r.Decayed}} {
-		chart := plot.Chart{
-			Title: fmt.Sprintf("%s: mean over %s", part.title, counted(len(r.Reference), "trace")),
-			X:     plot.Axis{Caption: "share of all changes that the limit captures", From: lab.Shares[0], To: lab.Shares[len(lab.Shares)-1]},
-			Y:     plot.Linear("share of the limit", 0, 1),
-		}
-		for _, share := range lab.Shares {
-			chart.X.Ticks = append(chart.X.Ticks, plot.Tick{At: share, Label: fmt.Sprintf("%.0f%%", 100*share)})
-		}
-		for _, c := range r.Contenders {
-			line := plot.Line{Name: c.Name}
-			for _, share := range lab.Shares {
-				line.Points = append(line.Points, [2]float64{share, lab.MeanOfLimit(lab.AtShare(part.list, share), c.Name)})
-			}
-			chart.Lines = append(chart.Lines, line)
-		}
-		p.Charts = append(p.Charts, chart)
-	}
-	return p
 }

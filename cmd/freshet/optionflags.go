@@ -38,3 +38,11 @@ func (f *optionFlag) Set(v string) error {
 	f.value = v
 	return nil
 }
+
+// wrongFlag says which flag err is about.
+func wrongFlag(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usagef("--%s: %w", name, err)
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/sched"
 )
 
 const day = freshet.Day
@@ -53,4 +54,28 @@ func each[T, R any](list []T, of func(T) R) []R {
 		made = append(made, of(v))
 	}
 	return made
+}
+
+// clock writes a time of the day for people.
+func clock(t time.Time) string { return t.Local().Format("15:04:05") }
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// rate writes a budget in words.
+func rate(b sched.Budget) string {
+	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", day: "a day"}[b.Per]
+	if per == "" {
+		per = "every " + freshet.FormatDuration(b.Per)
+	}
+	polls := "polls"
+	if b.Polls == 1 {
+		polls = "poll"
+	}
+	return fmt.Sprintf("%g %s %s", b.Polls, polls, per)
 }

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/client"
 	"freshet/config"
 	"freshet/content"
 	"freshet/deliver"
@@ -208,66 +206,4 @@ func (w *watching) observe(o freshet.Outcome) {
 // say tells of the watching itself, apart from what was asked for.
 func (w *watching) say(format string, args ...any) {
 	fmt.Fprintln(w.err, palette(w.colours(w.err)).dim(fmt.Sprintf(format, args...)))
-}
-
-// printChange prints the head of a change.
-func printChange(p *program, c client.Change) {
-	paint := palette(p.colours(p.out))
-	name := c.URL
-	if c.Name != "" {
-		name = c.Name + " " + c.URL
-	}
-	when := clock(c.Before)
-	if !c.After.IsZero() {
-		when += fmt.Sprintf(" (up to %s before)", roughDuration(c.Before.Sub(c.After)))
-	}
-	fmt.Fprintf(p.out, "%s %s\n  %s\n", paint.bold(harmless(name)), paint.dim(when), harmless(c.Summary))
-}
-
-// printDiff prints a unified diff without its names.
-func printDiff(p *program, unified string) {
-	if _, rest, ok := strings.Cut(unified, "\n@@"); ok {
-		unified = "@@" + rest
-	}
-	printUnified(p, unified)
-}
-
-// printUnified prints a unified diff, in colour if there is any.
-func printUnified(p *program, unified string) {
-	paint := palette(p.colours(p.out))
-	named := true // the lines before the first hunk are names, whatever else begins like them
-	for line := range strings.Lines(unified) {
-		line = harmless(strings.TrimSuffix(line, "\n"))
-		named = named && !strings.HasPrefix(line, "@@")
-		if named {
-			line = paint.bold(line)
-		} else {
-			line = paint.diff(line)
-		}
-		fmt.Fprintln(p.out, line)
-	}
-}
-
-// clock writes a time of the day for people.
-func clock(t time.Time) string { return t.Local().Format("15:04:05") }
-
-// counted writes a number of things.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
-
-// rate writes a budget in words.
-func rate(b sched.Budget) string {
-	per := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", day: "a day"}[b.Per]
-	if per == "" {
-		per = "every " + freshet.FormatDuration(b.Per)
-	}
-	polls := "polls"
-	if b.Polls == 1 {
-		polls = "poll"
-	}
-	return fmt.Sprintf("%g %s %s", b.Polls, polls, per)
 }
