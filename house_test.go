@@ -23,7 +23,7 @@ var floors = map[string]int{
 	"cycle":       1,
 	"policytest":  1,
 	"learn":       2,
-	"crossing":    1,
+	"solve":       1,
 	"fetch":       1,
 	"content":     1,
 	"sqlite":      1,
@@ -51,7 +51,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "crossing", "whatif", "lab", "plot", "paper"}
+var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

@@ -4,7 +4,7 @@ package cycle
 type Misses struct{ window *linkWindow }
 
 // NewMisses returns the misses of plans for a history.
-func NewMisses(h History, period int) *Misses { return &Misses{newLinkWindow(h, period)} }
+func NewMisses(h Timeline, period int) *Misses { return &Misses{newLinkWindow(h, period)} }
 
 // Fewest returns how many changes of the history are missed at the least with so
 // many polls a period, of which there has to be one.

@@ -13,7 +13,7 @@ import (
 func TestFewestMisses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		period := rapid.IntRange(1, 12).Draw(t, "period")
-		h := cycle.History{Pages: rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(1, 5*period), 0, 12, rapid.ID), 1, 3).Draw(t, "pages")}
+		h := cycle.Timeline{Pages: rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(1, 5*period), 0, 12, rapid.ID), 1, 3).Draw(t, "pages")}
 		m := cycle.NewMisses(h, period)
 		for _, polls := range rapid.SliceOfN(rapid.IntRange(1, period), 1, 8).Draw(t, "polls") {
 			want := h.Count(period, planned(t, h, period, polls, cycle.Optimal)).Misses

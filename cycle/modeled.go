@@ -30,7 +30,7 @@ const (
 // no number of changes is usual, or too many come to be told apart, changes are
 // taken to come by chance alone, more often at some offsets than at others, and
 // the polls have the fewest expected misses.
-func PlanModeled(h History, period, polls int) ([]int, error) {
+func PlanModeled(h Timeline, period, polls int) ([]int, error) {
 	if err := fits(period, polls); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func PlanModeled(h History, period, polls int) ([]int, error) {
 
 // planByChance returns the offsets with the fewest expected misses if changes
 // come by chance alone.
-func planByChance(h History, period, polls int) ([]int, error) {
+func planByChance(h Timeline, period, polls int) ([]int, error) {
 	if err := linkable(period, polls); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func planByChance(h History, period, polls int) ([]int, error) {
 // which nothing ever changes, and returns the offset after it and the changes of
 // each page in each period, in instants from there. The periods before a page's
 // first change and after its last are left out.
-func spellsOf(h History, period int) (cut int, all [][]int) {
+func spellsOf(h Timeline, period int) (cut int, all [][]int) {
 	busy := make([]bool, period)
 	any := false
 	for offset := range h.changes(period) {
@@ -195,7 +195,7 @@ type intensity []float64
 
 // newIntensity spreads each change of the history over the instants around it,
 // a quarter of the mean distance of polls wide.
-func newIntensity(h History, period, polls int) intensity {
+func newIntensity(h Timeline, period, polls int) intensity {
 	width := max(1, period/(4*polls))
 	counts := make([]float64, period)
 	first, last := math.MaxInt, math.MinInt

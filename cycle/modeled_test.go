@@ -154,7 +154,7 @@ func TestModelMissesAreAMean(t *testing.T) {
 	for i, b := range polls {
 		fine[i], times[i] = b*1000, float64(b)
 	}
-	got := float64(cycle.History{Pages: [][]int{page}}.Count(60_000, fine).Misses) / laps
+	got := float64(cycle.Timeline{Pages: [][]int{page}}.Count(60_000, fine).Misses) / laps
 	if want := m.Misses(times); math.Abs(got-want) > 0.01 {
 		t.Errorf("%v misses a period, and %v expected", got, want)
 	}
@@ -244,7 +244,7 @@ func TestModeledWithManyMessages(t *testing.T) {
 			page = append(page, d*period+1+k*100+r.IntN(90))
 		}
 	}
-	h := cycle.History{Pages: [][]int{page}}
+	h := cycle.Timeline{Pages: [][]int{page}}
 	model := h.Count(period, planned(t, h, period, 30, cycle.Modeled))
 	if even := h.Count(period, planned(t, h, period, 30, cycle.Even)); model.Misses >= even.Misses {
 		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)

@@ -16,7 +16,7 @@ import (
 // Only offsets at which something changed need be considered: a poll elsewhere
 // can be made at the last such offset before it, where it sees the same changes
 // sooner, and a poll that sees nothing can be moved to any of them at no loss.
-func PlanOptimal(h History, period, polls int) ([]int, error) {
+func PlanOptimal(h Timeline, period, polls int) ([]int, error) {
 	if err := fits(period, polls); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ type fate struct {
 	age   int64 // instants from the changes to the stop at which they are missed
 }
 
-func newLinkWindow(h History, period int) *linkWindow {
+func newLinkWindow(h Timeline, period int) *linkWindow {
 	w := &linkWindow{period: period}
 	byOffset := make([]int64, period)
 	for offset := range h.changes(period) {

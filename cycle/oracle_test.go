@@ -55,7 +55,7 @@ func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol }
 // line counts what polls at these instants make of changes at these, as one long
 // period of which the history is the beginning. An invisible change is seen one
 // instant later.
-func line(updates, polls []int, visible bool) cycle.Tally {
+func line(updates, polls []int, visible bool) cycle.Score {
 	period := 2 * (slices.Max(append(slices.Clone(updates), polls...)) + 2)
 	shifted := slices.Clone(updates)
 	for i := range shifted {
@@ -64,7 +64,7 @@ func line(updates, polls []int, visible bool) cycle.Tally {
 		}
 		shifted[i]++ // minute 0 is instant 1
 	}
-	return cycle.History{Pages: [][]int{shifted}}.Count(period, polls)
+	return cycle.Timeline{Pages: [][]int{shifted}}.Count(period, polls)
 }
 
 func TestOracleRecall(t *testing.T) {
@@ -121,7 +121,7 @@ func TestOracleRecall(t *testing.T) {
 		var want struct{ Recall []float64 }
 		c.read(t, &in, &want)
 		for i, p := range in.Pairs {
-			if got := (cycle.Tally{Changes: p[1], Misses: p[1] - p[0]}).Recall(); !near(got, want.Recall[i], c.Tol) {
+			if got := (cycle.Score{Changes: p[1], Misses: p[1] - p[0]}).Recall(); !near(got, want.Recall[i], c.Tol) {
 				t.Errorf("%s: %d of %d is a recall of %v, want %v", c.ID, p[0], p[1], got, want.Recall[i])
 			}
 		}
@@ -134,16 +134,16 @@ type circularCase struct {
 	History []int
 }
 
-func (c circularCase) history() cycle.History {
+func (c circularCase) history() cycle.Timeline {
 	page := slices.Clone(c.History)
 	for i := range page {
 		page[i]++
 	}
-	return cycle.History{Pages: [][]int{page}, Circle: c.T * c.D}
+	return cycle.Timeline{Pages: [][]int{page}, Circle: c.T * c.D}
 }
 
 // optimum looks that the planner finds the fewest misses that there are.
-func (c circularCase) optimum(t *testing.T, id string, polls, want int) cycle.Tally {
+func (c circularCase) optimum(t *testing.T, id string, polls, want int) cycle.Score {
 	t.Helper()
 	h := c.history()
 	got := h.Count(c.T, planned(t, h, c.T, polls, cycle.Optimal))

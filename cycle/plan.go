@@ -9,14 +9,14 @@ import (
 	"freshet"
 )
 
-// A History is when pages changed, as a cyclic strategy is planned from it.
+// A Timeline is when pages changed, as a cyclic strategy is planned from it.
 // Time is counted in instants from 1, and instant j lies at offset (j-1) mod s
 // of a period of s instants.
 //
 // Each page holds one version at a time, so that of the changes between two
 // polls only the last is captured. Changes of a page in one instant count as
 // one. With several pages each poll looks at all of them.
-type History struct {
+type Timeline struct {
 	Pages [][]int // for each page the instants of its changes
 
 	// Circle, if positive, bends the history into a circle of so many
@@ -29,7 +29,7 @@ type History struct {
 // changes yields for each change its offset in the period and the instants
 // until the next change of its page. Where more than a period passes, so that
 // some poll always comes between, the gap is given as the period.
-func (h History) changes(period int) iter.Seq2[int, int] {
+func (h Timeline) changes(period int) iter.Seq2[int, int] {
 	return func(yield func(offset, gap int) bool) {
 		for _, page := range h.Pages {
 			if !slices.IsSorted(page) {
@@ -54,18 +54,18 @@ func (h History) changes(period int) iter.Seq2[int, int] {
 // modulo returns x mod m, from 0 to m-1 also for an x below 0.
 func modulo(x, m int) int { return (x%m + m) % m }
 
-// A Tally is what a strategy makes of a history.
-type Tally struct {
+// A Score is what a strategy makes of a history.
+type Score struct {
 	Changes int // that happened
 	Misses  int // of those, replaced before a poll saw them
 	Delay   int // instants between the captured changes and their polls, added up
 }
 
 // Captured returns how many changes were seen.
-func (t Tally) Captured() int { return t.Changes - t.Misses }
+func (t Score) Captured() int { return t.Changes - t.Misses }
 
 // Recall returns the share of the changes that was captured; 1 if there were none.
-func (t Tally) Recall() float64 {
+func (t Score) Recall() float64 {
 	if t.Changes == 0 {
 		return 1
 	}
@@ -73,7 +73,7 @@ func (t Tally) Recall() float64 {
 }
 
 // MeanDelay returns how many instants late the captured changes were seen.
-func (t Tally) MeanDelay() float64 {
+func (t Score) MeanDelay() float64 {
 	if t.Captured() == 0 {
 		return 0
 	}
@@ -83,7 +83,7 @@ func (t Tally) MeanDelay() float64 {
 // Count says what polls at these offsets of every period make of the history.
 // A poll at offset b sees the changes up to the end of that instant. The
 // strategy repeats before the history and after it.
-func (h History) Count(period int, offsets []int) Tally {
+func (h Timeline) Count(period int, offsets []int) Score {
 	wait := make([]int, period) // from each offset to the next poll
 	if len(offsets) == 0 {
 		for i := range wait {
@@ -102,7 +102,7 @@ func (h History) Count(period int, offsets []int) Tally {
 			wait[i] = next - i
 		}
 	}
-	var t Tally
+	var t Score
 	for offset, gap := range h.changes(period) {
 		t.Changes++
 		if w := wait[offset]; w < gap {
@@ -130,7 +130,7 @@ var Methods = []Method{Optimal, Modeled, Even, BestPhase}
 
 // Plan returns the offsets, in order, of so many polls in a period of so many
 // instants, planned from a history.
-func Plan(h History, period, polls int, m Method) ([]int, error) {
+func Plan(h Timeline, period, polls int, m Method) ([]int, error) {
 	switch m {
 	case Optimal:
 		return PlanOptimal(h, period, polls)
@@ -187,12 +187,12 @@ func Spaced(period, polls, shift int) []int {
 // PlanBestPhase returns offsets at equal distances, begun where the history has
 // the fewest misses and then the least delay. What an optimal strategy captures
 // beyond it is owed to the spacing of the polls and not to their phase.
-func PlanBestPhase(h History, period, polls int) ([]int, error) {
+func PlanBestPhase(h Timeline, period, polls int) ([]int, error) {
 	if err := fits(period, polls); err != nil {
 		return nil, err
 	}
 	var best []int
-	var least Tally
+	var least Score
 	for shift := range (period + polls - 1) / polls {
 		offsets := Spaced(period, polls, shift)
 		t := h.Count(period, offsets)

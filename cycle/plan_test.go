@@ -16,8 +16,8 @@ import (
 
 // simulate polls a history instant by instant and counts what is seen. The
 // strategy has been running for ever before the history and goes on after it.
-func simulate(h cycle.History, period int, offsets []int) cycle.Tally {
-	var t cycle.Tally
+func simulate(h cycle.Timeline, period int, offsets []int) cycle.Score {
+	var t cycle.Score
 	for _, page := range h.Pages {
 		changed := map[int]bool{}
 		end := 0
@@ -55,13 +55,13 @@ func simulate(h cycle.History, period int, offsets []int) cycle.Tally {
 }
 
 // fewer reports whether one tally is better than another.
-func fewer(a, b cycle.Tally) bool {
+func fewer(a, b cycle.Score) bool {
 	return a.Misses < b.Misses || a.Misses == b.Misses && a.Delay < b.Delay
 }
 
 // exhaustive tries all sets of offsets.
-func exhaustive(h cycle.History, period, polls int) cycle.Tally {
-	var best cycle.Tally
+func exhaustive(h cycle.Timeline, period, polls int) cycle.Score {
+	var best cycle.Score
 	found := false
 	var try func(offsets []int, from int)
 	try = func(offsets []int, from int) {
@@ -81,7 +81,7 @@ func exhaustive(h cycle.History, period, polls int) cycle.Tally {
 
 // plainPlan is the plain dynamic programme: every offset, every beginning, every
 // last link, over a table of what each link loses.
-func plainPlan(h cycle.History, period, polls int) (misses, delay int) {
+func plainPlan(h cycle.Timeline, period, polls int) (misses, delay int) {
 	const big = 1 << 40
 	loss := make([][]int, period)
 	for a := range loss {
@@ -117,7 +117,7 @@ func plainPlan(h cycle.History, period, polls int) (misses, delay int) {
 
 // linkLosses returns what links from a to the offsets after it lose, by walking
 // along each period with a count of its changes and its latest.
-func linkLosses(h cycle.History, period, a, big int) []int {
+func linkLosses(h cycle.Timeline, period, a, big int) []int {
 	losses := make([]int, period+1)
 	for _, page := range h.Pages {
 		page = slices.Compact(slices.Sorted(slices.Values(page)))
@@ -145,7 +145,7 @@ func linkLosses(h cycle.History, period, a, big int) []int {
 }
 
 // draw draws a small history, a period and a number of polls.
-func draw(t *rapid.T, most int) (h cycle.History, period, polls int) {
+func draw(t *rapid.T, most int) (h cycle.Timeline, period, polls int) {
 	period = rapid.IntRange(1, most).Draw(t, "period")
 	polls = rapid.IntRange(1, period).Draw(t, "polls")
 	laps := rapid.IntRange(1, 4).Draw(t, "laps")
@@ -223,7 +223,7 @@ func TestOptimalEqualsThePlainProgrammeOnRegularPages(t *testing.T) {
 
 // regularPage is a page with three messages a period, each a few instants early
 // or late, and now and then a special.
-func regularPage(r *rand.Rand, period, laps int) cycle.History {
+func regularPage(r *rand.Rand, period, laps int) cycle.Timeline {
 	var page []int
 	for d := range laps {
 		for _, at := range []int{period / 12, period / 4, period - 1} {
@@ -234,11 +234,11 @@ func regularPage(r *rand.Rand, period, laps int) cycle.History {
 		}
 	}
 	slices.Sort(page)
-	return cycle.History{Pages: [][]int{page}}
+	return cycle.Timeline{Pages: [][]int{page}}
 }
 
 // planned returns a plan after looking that it is one.
-func planned(t interface{ Fatalf(string, ...any) }, h cycle.History, period, polls int, m cycle.Method) []int {
+func planned(t interface{ Fatalf(string, ...any) }, h cycle.Timeline, period, polls int, m cycle.Method) []int {
 	offsets, err := cycle.Plan(h, period, polls, m)
 	if err != nil {
 		t.Fatalf("planning %d polls in %d instants: %v", polls, period, err)
@@ -282,16 +282,16 @@ func TestMorePollsSaveLessEachAndNeverHurt(t *testing.T) {
 }
 
 func TestPlansOfLittle(t *testing.T) {
-	one := cycle.History{Pages: [][]int{{8}}}
+	one := cycle.Timeline{Pages: [][]int{{8}}}
 	for _, c := range []struct {
 		what          string
-		h             cycle.History
+		h             cycle.Timeline
 		period, polls int
 		m             cycle.Method
 		want          string
 	}{
-		{"nothing ever changed", cycle.History{}, 60, 4, cycle.Optimal, "[0 15 30 45]"},
-		{"nothing ever changed, by a model", cycle.History{}, 60, 4, cycle.Modeled, "[0 15 30 45]"},
+		{"nothing ever changed", cycle.Timeline{}, 60, 4, cycle.Optimal, "[0 15 30 45]"},
+		{"nothing ever changed, by a model", cycle.Timeline{}, 60, 4, cycle.Modeled, "[0 15 30 45]"},
 		{"one change is met", one, 60, 1, cycle.Optimal, "[7]"},
 		{"one change is met by a model", one, 60, 1, cycle.Modeled, "[7]"},
 		{"the rest of the polls are spread", one, 60, 3, cycle.Optimal, "[7 22 37]"},
@@ -309,12 +309,12 @@ func TestPlansOfLittle(t *testing.T) {
 }
 
 func TestNothingWrapsFromTheEndOfTheLine(t *testing.T) {
-	h := cycle.History{Pages: [][]int{{1, 12}}} // offsets 0 and 11 of one period of 12
-	if got := h.Count(12, []int{5}); got != (cycle.Tally{Changes: 2, Delay: 5 + 6}) {
+	h := cycle.Timeline{Pages: [][]int{{1, 12}}} // offsets 0 and 11 of one period of 12
+	if got := h.Count(12, []int{5}); got != (cycle.Score{Changes: 2, Delay: 5 + 6}) {
 		t.Errorf("on the line %+v, want both captured, the last one in the next period", got)
 	}
 	h.Circle = 12
-	if got := h.Count(12, []int{5}); got != (cycle.Tally{Changes: 2, Misses: 1, Delay: 5}) {
+	if got := h.Count(12, []int{5}); got != (cycle.Score{Changes: 2, Misses: 1, Delay: 5}) {
 		t.Errorf("on the circle %+v, want the last replaced by the first", got)
 	}
 	if got := h.Count(12, nil); got.Misses != 2 || got.MeanDelay() != 0 || got.Recall() != 0 {
@@ -337,7 +337,7 @@ func TestPlansThatCannotBe(t *testing.T) {
 		{1 << 30, 1, cycle.Optimal, "period"},
 		{60, 2, "optimum", "method"},
 	} {
-		_, err := cycle.Plan(cycle.History{Pages: [][]int{{1, 5}}}, c.period, c.polls, c.m)
+		_, err := cycle.Plan(cycle.Timeline{Pages: [][]int{{1, 5}}}, c.period, c.polls, c.m)
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != c.field {
 			t.Errorf("%d polls in %d instants by %s: error %v, want one about the %s", c.polls, c.period, c.m, err, c.field)
 		}
@@ -375,7 +375,7 @@ func BenchmarkPlanRatio(b *testing.B) {
 }
 
 // busyWeeks is a page that is busier at some hours than at others.
-func busyWeeks(period, laps, changes int) cycle.History {
+func busyWeeks(period, laps, changes int) cycle.Timeline {
 	r := rand.New(rand.NewPCG(7, 7))
 	var page []int
 	for d := range laps {
@@ -388,5 +388,5 @@ func busyWeeks(period, laps, changes int) cycle.History {
 		}
 	}
 	slices.Sort(page)
-	return cycle.History{Pages: [][]int{page}}
+	return cycle.Timeline{Pages: [][]int{page}}
 }

@@ -48,8 +48,8 @@ type recordedSpan struct {
 	dates    bool  // it dates its changes, more often than not
 }
 
-// A Reading says how a log of outcomes is read. The zero Reading will do.
-type Reading struct {
+// A LogOptions says how a log of outcomes is read. The zero LogOptions will do.
+type LogOptions struct {
 	Place Placement // of changes within their windows
 	Seed  uint64    // of those that are placed by chance
 
@@ -67,7 +67,7 @@ type Reading struct {
 // FromOutcomes reads a log of outcomes, the oldest first, as a daemon has
 // written it. Of a poll it keeps twelve bytes, and of a change sixteen more, or forty
 // where windows are filled.
-func FromOutcomes(outcomes iter.Seq2[freshet.Outcome, error], r Reading) (*Recorded, error) {
+func FromOutcomes(outcomes iter.Seq2[freshet.Outcome, error], r LogOptions) (*Recorded, error) {
 	l := logReader{reading: r, recorded: &Recorded{}}
 	for o, err := range outcomes {
 		if err != nil {
@@ -82,7 +82,7 @@ func FromOutcomes(outcomes iter.Seq2[freshet.Outcome, error], r Reading) (*Recor
 
 // A logReader reads a log, outcome by outcome.
 type logReader struct {
-	reading  Reading
+	reading  LogOptions
 	recorded *Recorded
 
 	found   gatherer

@@ -42,7 +42,7 @@ func ParsePlacement(s string) (Placement, error) {
 // place returns when a change happened, as far as can be told, and whether its
 // source says so itself. It was after since, and before the poll ended: an
 // answer is on its way before it has arrived.
-func (r Reading) place(since int64, o *freshet.Outcome) (at int64, dated bool) {
+func (r LogOptions) place(since int64, o *freshet.Outcome) (at int64, dated bool) {
 	first := since + 1
 	last := max(first, o.Ended.UnixNano()-1)
 	if at := o.Modified.UnixNano(); !o.Modified.IsZero() && at > since && !o.Modified.After(o.Ended) {

@@ -80,7 +80,7 @@ func TestLogsOfRecordedHistories(t *testing.T) {
 		for _, logger := range []string{"uniform", "frequency"} {
 			said := map[bool]float64{} // gain, by whether the log is filled
 			for _, fill := range []bool{false, true} {
-				r := read(t, lab.Reading{Seed: 1, Fill: fill}, logs[logger]...)
+				r := read(t, lab.LogOptions{Seed: 1, Fill: fill}, logs[logger]...)
 				g, err := r.History.Quantise(r.Period(0))
 				if err != nil {
 					t.Fatal(err)

@@ -45,7 +45,7 @@ func logged(outcomes []freshet.Outcome) iter.Seq2[freshet.Outcome, error] {
 func read(t interface {
 	Helper()
 	Fatal(...any)
-}, r lab.Reading, outcomes ...freshet.Outcome) *lab.Recorded {
+}, r lab.LogOptions, outcomes ...freshet.Outcome) *lab.Recorded {
 	t.Helper()
 	rec, err := lab.FromOutcomes(logged(outcomes), r)
 	if err != nil {
@@ -90,7 +90,7 @@ func smallLog() []freshet.Outcome {
 }
 
 func TestRecordedFigures(t *testing.T) {
-	r := read(t, lab.Reading{Place: lab.Late}, smallLog()...)
+	r := read(t, lab.LogOptions{Place: lab.Late}, smallLog()...)
 	if diff := cmp.Diff([]freshet.SourceID{"a", "dated", "late"}, r.History.Pages()); diff != "" {
 		t.Errorf("the pages differ (-want +got):\n%s", diff)
 	}
@@ -125,7 +125,7 @@ func TestPlacements(t *testing.T) {
 		{lab.Early, map[freshet.SourceID][]float64{"a": {10 + ns, 40 + ns}, "dated": {12, 30 + ns}, "late": nil}},
 		{lab.Late, map[freshet.SourceID][]float64{"a": {30 - ns, 100 - ns}, "dated": {12, 60 - ns}, "late": nil}},
 	} {
-		h := read(t, lab.Reading{Place: tt.place}, smallLog()...).History
+		h := read(t, lab.LogOptions{Place: tt.place}, smallLog()...).History
 		for id, want := range tt.want {
 			got := changesOf(h, id)
 			if !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < ns/2 }) {
@@ -150,7 +150,7 @@ func TestSpread(t *testing.T) {
 	for i := range 4000 {
 		log = append(log, found("a", float64(i), float64(i+1), freshet.Changed))
 	}
-	h := read(t, lab.Reading{Seed: 1}, log...).History
+	h := read(t, lab.LogOptions{Seed: 1}, log...).History
 	var quarters [4]int
 	for i, at := range changesOf(h, "a") {
 		quarters[int(4*(at-float64(i)))]++
@@ -160,10 +160,10 @@ func TestSpread(t *testing.T) {
 			t.Errorf("quarter %d of the windows has %d of 4000 changes", q+1, n)
 		}
 	}
-	if part := changesOf(read(t, lab.Reading{Seed: 1}, log[3000:]...).History, "a"); !slices.Equal(part, changesOf(h, "a")[3000:]) {
+	if part := changesOf(read(t, lab.LogOptions{Seed: 1}, log[3000:]...).History, "a"); !slices.Equal(part, changesOf(h, "a")[3000:]) {
 		t.Error("a part of the log places its changes elsewhere than the whole")
 	}
-	if other := read(t, lab.Reading{Seed: 2}, log...).History; slices.Equal(changesOf(other, "a"), changesOf(h, "a")) {
+	if other := read(t, lab.LogOptions{Seed: 2}, log...).History; slices.Equal(changesOf(other, "a"), changesOf(h, "a")) {
 		t.Error("another seed places all changes alike")
 	}
 }
@@ -196,7 +196,7 @@ func TestRecordedHistoryIsTheTrueOneUpToTheGap(t *testing.T) {
 			}
 		}
 		place := rapid.SampledFrom([]lab.Placement{lab.Spread, lab.Early, lab.Late}).Draw(t, "placement")
-		r := read(t, lab.Reading{Place: place, Seed: rapid.Uint64().Draw(t, "seed")}, log...)
+		r := read(t, lab.LogOptions{Place: place, Seed: rapid.Uint64().Draw(t, "seed")}, log...)
 		widest := r.WidthP90.Minutes()
 		for _, o := range log {
 			widest = max(widest, o.Ended.Sub(o.Since).Minutes()*float64(btoi(!o.Since.IsZero())))
@@ -254,7 +254,7 @@ func TestHappened(t *testing.T) {
 			since = now
 		}
 	}
-	r := read(t, lab.Reading{}, log...)
+	r := read(t, lab.LogOptions{}, log...)
 	if r.Changes > truth*4/5 {
 		t.Fatalf("%d of %d changes were recorded: too many to show anything", r.Changes, truth)
 	}
@@ -281,7 +281,7 @@ func TestFill(t *testing.T) {
 			}
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
-		plain, r := read(t, lab.Reading{Seed: seed}, log...), read(t, lab.Reading{Seed: seed, Fill: true}, log...)
+		plain, r := read(t, lab.LogOptions{Seed: seed}, log...), read(t, lab.LogOptions{Seed: seed, Fill: true}, log...)
 		if r.History.Changes() != plain.Changes+r.Filled || r.Happened != plain.Happened {
 			t.Fatalf("%d changes were seen and %d put in, which makes %d", plain.Changes, r.Filled, r.History.Changes())
 		}
@@ -312,17 +312,17 @@ func TestHappenedAlways(t *testing.T) {
 	for i := range 1000 {
 		log = append(log, found("a", float64(i), float64(i+1), freshet.Changed))
 	}
-	if r := read(t, lab.Reading{}, log...); r.Happened < 1000 || r.Happened > 10_000 {
+	if r := read(t, lab.LogOptions{}, log...); r.Happened < 1000 || r.Happened > 10_000 {
 		t.Errorf("of 1000 looks that all found something %v changes are made", r.Happened)
 	}
-	if r := read(t, lab.Reading{}, log[0]); math.Abs(r.Happened-math.Log(3)*1.5) > 1e-6 {
+	if r := read(t, lab.LogOptions{}, log[0]); math.Abs(r.Happened-math.Log(3)*1.5) > 1e-6 {
 		t.Errorf("one look that found something makes %v changes, want %v", r.Happened, math.Log(3)*1.5)
 	}
 }
 
 // A clock that jumps back leaves windows that are none.
 func TestRecordedClockJumps(t *testing.T) {
-	r := read(t, lab.Reading{},
+	r := read(t, lab.LogOptions{},
 		found("a", -1, 100, freshet.First),
 		found("a", 100, 50, freshet.Changed),
 		found("a", 50, 60, freshet.Unchanged))
@@ -341,7 +341,7 @@ func TestRecordedFault(t *testing.T) {
 		if yield(found("a", -1, 0, freshet.First), nil) {
 			yield(freshet.Outcome{}, broken)
 		}
-	}, lab.Reading{})
+	}, lab.LogOptions{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a log that breaks off gives %v", err)
 	}
@@ -357,7 +357,7 @@ func TestRecordedReplay(t *testing.T) {
 		found("late", -1, 30, freshet.First),
 		found("stays", 10, 40, freshet.Changed), found("late", 30, 40, freshet.Changed),
 	}
-	r := read(t, lab.Reading{Gone: func(id freshet.SourceID) bool { return id == "gone" }}, log...)
+	r := read(t, lab.LogOptions{Gone: func(id freshet.SourceID) bool { return id == "gone" }}, log...)
 	g, err := r.History.Quantise(r.Period(time.Minute))
 	if err != nil {
 		t.Fatal(err)
@@ -390,7 +390,7 @@ func TestRecordedReplay(t *testing.T) {
 func TestRecordedDates(t *testing.T) {
 	dated := found("dated", 0, 30, freshet.Changed)
 	dated.Modified = after(12)
-	r := read(t, lab.Reading{}, found("dated", -1, 0, freshet.First), found("mute", -1, 0, freshet.First), dated, found("mute", 0, 30, freshet.Changed))
+	r := read(t, lab.LogOptions{}, found("dated", -1, 0, freshet.First), found("mute", -1, 0, freshet.First), dated, found("mute", 0, 30, freshet.Changed))
 	g, err := r.History.Quantise(r.Period(time.Minute))
 	if err != nil {
 		t.Fatal(err)
@@ -425,7 +425,7 @@ func TestRecordedReplayIsReplay(t *testing.T) {
 				since += g
 			}
 		}
-		r := read(t, lab.Reading{}, log...)
+		r := read(t, lab.LogOptions{}, log...)
 		g, err := r.History.Quantise(r.Period(time.Minute))
 		if err != nil {
 			t.Fatal(err)

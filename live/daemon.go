@@ -30,10 +30,10 @@ type Config struct {
 	// polls. Nil means that nothing is learnt, and that there are no numbers.
 	Learner *learn.Learner
 
-	// Recall is how many of the last outcomes the policy is told of again at the
+	// Retell is how many of the last outcomes the policy is told of again at the
 	// start. A policy that does not learn needs none, nor one that learns with
 	// the Learner.
-	Recall int
+	Retell int
 
 	// Relearn is how many of the last outcomes the Learner goes through at a
 	// start where nothing of what it had learnt can be taken up. 0 means
@@ -87,7 +87,7 @@ func New(cfg Config) *Daemon {
 		cfg: cfg,
 		brain: brain{
 			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log,
-			recall: cfg.Recall, relearn: cmp.Or(cfg.Relearn, 2_000_000),
+			recall: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
 		hand:    hand.New(cfg.Fetcher, cfg.Read),
 		record:  record{store: cfg.Store, log: cfg.Log},

@@ -95,7 +95,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Learner: learner,
 		Limits:  cfg.Limits,
 		Levels:  cfg.Levels,
-		Recall:  recall(cfg.Policy),
+		Retell:  recall(cfg.Policy),
 		Read:    n.reader.Read,
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,

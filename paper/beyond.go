@@ -27,7 +27,7 @@ func beyondWith(make policyMaker) []Experiment {
 	list := []struct {
 		where string
 		cost  int
-		run   func(context.Context, Setting, question, policyMaker) (Figure, error)
+		run   func(context.Context, Options, question, policyMaker) (Figure, error)
 	}{
 		{"question 1", 45, handoverFigure},
 		{"question 2", 12, groupsFigure},
@@ -40,7 +40,7 @@ func beyondWith(make policyMaker) []Experiment {
 	var experiments []Experiment
 	for _, e := range list {
 		experiments = append(experiments, Experiment{Paper: Beyond, Where: e.where, Cost: e.cost,
-			Run: func(ctx context.Context, s Setting) (Figure, error) { return e.run(ctx, s, question(e.where), make) }})
+			Run: func(ctx context.Context, s Options) (Figure, error) { return e.run(ctx, s, question(e.where), make) }})
 	}
 	return experiments
 }
@@ -63,7 +63,7 @@ func (q question) finding(claim, guess string, holds bool, why, measured string,
 var beyondStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // sized returns one of two sizes.
-func sized[T any](s Setting, full, quick T) T {
+func sized[T any](s Options, full, quick T) T {
 	if s.Quick {
 		return quick
 	}
@@ -71,7 +71,7 @@ func sized[T any](s Setting, full, quick T) T {
 }
 
 // recordedHistory opens a recorded history, if it is at hand.
-func recordedHistory(s Setting, name string) (h *lab.History, ok bool, err error) {
+func recordedHistory(s Options, name string) (h *lab.History, ok bool, err error) {
 	if s.Traces == "" {
 		return nil, false, nil
 	}

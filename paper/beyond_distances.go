@@ -30,7 +30,7 @@ func newWorkload(name string, g *lab.Grid, shares ...float64) workload {
 
 // workloads returns histories of several kinds, and recorded ones where they
 // are at hand.
-func workloads(s Setting, shares ...float64) (list []workload, err error) {
+func workloads(s Options, shares ...float64) (list []workload, err error) {
 	for _, kind := range []string{"poisson", "periodic", "bursty", "auction"} {
 		// Pages with habits are watched for days, so that these can be learned;
 		// auctions are over in one.
@@ -222,7 +222,7 @@ func (l *league) on(name, work string) float64    { return l.at(name, work).ofLi
 func (l *league) delay(name, work string) float64 { return l.at(name, work).MeanDelay }
 
 // distancesFigure answers how far each policy is from the clairvoyant limit.
-func distancesFigure(ctx context.Context, s Setting, q question, make policyMaker) (Figure, error) {
+func distancesFigure(ctx context.Context, s Options, q question, make policyMaker) (Figure, error) {
 	work, err := workloads(s, .3, .6, .9)
 	if err != nil {
 		return Figure{}, err
@@ -289,7 +289,7 @@ func describeWork(work []workload) string {
 var products = []string{"fixed", "miniflux", "nutch", "stormcrawler"}
 
 // productsFigure answers how the policies of today's products do.
-func productsFigure(ctx context.Context, s Setting, q question, make policyMaker) (Figure, error) {
+func productsFigure(ctx context.Context, s Options, q question, make policyMaker) (Figure, error) {
 	work, err := workloads(s, .3, .6, 1.2)
 	if err != nil {
 		return Figure{}, err

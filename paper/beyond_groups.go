@@ -118,11 +118,11 @@ func groupedSampling(grouping string, c policy.SamplingConfig) freshet.Policy {
 }
 
 // groupsFigure answers whether one should sample by something else than sites.
-func groupsFigure(ctx context.Context, s Setting, q question, _ policyMaker) (Figure, error) {
+func groupsFigure(ctx context.Context, s Options, q question, _ policyMaker) (Figure, error) {
 	return groupsWith(ctx, s, q, groupedSampling)
 }
 
-func groupsWith(ctx context.Context, s Setting, q question, sampling func(string, policy.SamplingConfig) freshet.Policy) (Figure, error) {
+func groupsWith(ctx context.Context, s Options, q question, sampling func(string, policy.SamplingConfig) freshet.Policy) (Figure, error) {
 	w := webOfSites{Sites: sized(s, 60, 20), Directories: 8, Pages: sized(s, 50, 25), Cycles: sized(s, 30, 16), Likeness: 5, Seed: s.Seed}
 	downloads := w.pages() / 4
 	f := Figure{

@@ -133,7 +133,7 @@ func (r relayed) crossing() string {
 }
 
 // handoverFigure answers when to move from sampling to frequency.
-func handoverFigure(ctx context.Context, s Setting, q question, make policyMaker) (Figure, error) {
+func handoverFigure(ctx context.Context, s Options, q question, make policyMaker) (Figure, error) {
 	w := webOfSites{Sites: sized(s, 100, 24), Directories: 1, Pages: sized(s, 200, 80), Cycles: sized(s, 64, 32), By: "site", Seed: s.Seed}
 	webs := []struct {
 		name     string

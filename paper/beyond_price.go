@@ -68,7 +68,7 @@ const (
 
 // priceFigure answers which of several sources to poll, where it is known how
 // likely they are to change.
-func priceFigure(ctx context.Context, s Setting, q question, make policyMaker) (Figure, error) {
+func priceFigure(ctx context.Context, s Options, q question, make policyMaker) (Figure, error) {
 	pages, instants, polls := sized(s, 120, 30), sized(s, 360, 90), sized(s, 4, 2)
 	f := Figure{
 		Title: "To poll where most has accrued, or where waiting loses most?",

@@ -62,8 +62,8 @@ func (x shape) publish(seed uint64, hours int) []int {
 // them; the others plan from a history.
 func assuming() []schedule {
 	return []schedule{
-		{"uniform polls", func(_ cycle.History, n int) ([]int, error) { return cycle.PlanUniform(hourly, n) }},
-		{"the paper's, from intervals", func(_ cycle.History, n int) ([]int, error) {
+		{"uniform polls", func(_ cycle.Timeline, n int) ([]int, error) { return cycle.PlanUniform(hourly, n) }},
+		{"the paper's, from intervals", func(_ cycle.Timeline, n int) ([]int, error) {
 			times := threeMessages.Strategy(n)
 			if times == nil {
 				return threeMessages.Best(n), nil
@@ -74,14 +74,14 @@ func assuming() []schedule {
 			}
 			return offsets, nil
 		}},
-		{"modeled from history", func(h cycle.History, n int) ([]int, error) { return cycle.PlanModeled(h, hourly, n) }},
-		{"optimal for history", func(h cycle.History, n int) ([]int, error) { return cycle.PlanOptimal(h, hourly, n) }},
+		{"modeled from history", func(h cycle.Timeline, n int) ([]int, error) { return cycle.PlanModeled(h, hourly, n) }},
+		{"optimal for history", func(h cycle.Timeline, n int) ([]int, error) { return cycle.PlanOptimal(h, hourly, n) }},
 	}
 }
 
 // shapesFigure answers what becomes of the modelled strategy where messages are
 // not spread evenly over their intervals.
-func shapesFigure(ctx context.Context, s Setting, q question, _ policyMaker) (Figure, error) {
+func shapesFigure(ctx context.Context, s Options, q question, _ policyMaker) (Figure, error) {
 	return shapesWith(ctx, s, q, assuming())
 }
 
@@ -95,7 +95,7 @@ const (
 
 const leastShapePolls, mostShapePolls = 3, 12
 
-func shapesWith(ctx context.Context, s Setting, q question, ways []schedule) (Figure, error) {
+func shapesWith(ctx context.Context, s Options, q question, ways []schedule) (Figure, error) {
 	days := sized(s, 60, 30)
 	f := Figure{
 		Title: "Messages that are not spread evenly over their intervals",
@@ -138,7 +138,7 @@ func shapesWith(ctx context.Context, s Setting, q question, ways []schedule) (Fi
 
 // judge returns the recall of strategies, by strategy and number of polls.
 func (x shape) judge(ctx context.Context, seed uint64, hours int, ways []schedule) ([][]float64, error) {
-	h := cycle.History{Pages: [][]int{x.publish(seed, hours)}}
+	h := cycle.Timeline{Pages: [][]int{x.publish(seed, hours)}}
 	rest := lab.NewGrid(beyondStart, time.Minute, hours*hourly, [][]int{x.publish(seed+1, hours)})
 	found := make([][]float64, len(ways))
 	for k, way := range ways {

@@ -16,7 +16,7 @@ import (
 	"freshet/rival"
 )
 
-var beyondQuick = paper.Setting{Seed: 1, Quick: true}
+var beyondQuick = paper.Options{Seed: 1, Quick: true}
 
 // runBeyond runs the experiment on a question.
 func runBeyond(t *testing.T, list []paper.Experiment, where string) paper.Figure {
@@ -146,7 +146,7 @@ func TestPlanForAgeIsTheYoungest(t *testing.T) {
 		}
 		return s.Score().AgeSeconds
 	}
-	planned := age(paper.PlanForAge(cycle.History{Pages: [][]int{changes}}, 2))
+	planned := age(paper.PlanForAge(cycle.Timeline{Pages: [][]int{changes}}, 2))
 	for a := range 60 {
 		for b := range a {
 			// The history ends where the strategy goes on, which may be worth

@@ -15,7 +15,7 @@ const captureHour = 60
 // captureMeans are the ways of planning that the paper's experiments compare.
 type captureMeans struct {
 	// plan places polls by a history.
-	plan func(h cycle.History, period, polls int, m cycle.Method) ([]int, error)
+	plan func(h cycle.Timeline, period, polls int, m cycle.Method) ([]int, error)
 
 	// model places polls by the messages that come; nil if there are too few.
 	model func(m cycle.Model, polls int) []float64
@@ -41,18 +41,18 @@ func (c captureMeans) experiments() []Experiment {
 
 // captureHistory returns a page that changed at these minutes of the clock, as
 // in 65 for 1:05.
-func captureHistory(minutes ...int) cycle.History {
+func captureHistory(minutes ...int) cycle.Timeline {
 	page := make([]int, len(minutes))
 	for i, m := range minutes {
 		page[i] = m + 1
 	}
-	return cycle.History{Pages: [][]int{page}}
+	return cycle.Timeline{Pages: [][]int{page}}
 }
 
 // captureLater returns the history in which polls see a change only from the
 // minute after it.
-func captureLater(h cycle.History) cycle.History {
-	later := cycle.History{Circle: h.Circle}
+func captureLater(h cycle.Timeline) cycle.Timeline {
+	later := cycle.Timeline{Circle: h.Circle}
 	for _, page := range h.Pages {
 		page = slices.Clone(page)
 		for i := range page {

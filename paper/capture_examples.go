@@ -13,7 +13,7 @@ import (
 // captureCase is a strategy held against a log of changes.
 type captureCase struct {
 	name    string
-	history cycle.History
+	history cycle.Timeline
 	offsets []int
 }
 
@@ -31,7 +31,7 @@ func captureCases(title string, cases []captureCase) (svg string, t Table) {
 }
 
 // table1 is the log of changes that opens the paper, and its metric.
-func (c captureMeans) table1(_ context.Context, s Setting) (Figure, error) {
+func (c captureMeans) table1(_ context.Context, s Options) (Figure, error) {
 	log := captureHistory(65, 74, 124, 135, 183, 194)
 	even, err := c.plan(log, captureHour, 2, cycle.Even)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c captureMeans) table1(_ context.Context, s Setting) (Figure, error) {
 	})
 	uniform, smart, optimal := log.Count(captureHour, even), log.Count(captureHour, printed), log.Count(captureHour, planned)
 	later := captureLater(log).Count(captureHour, printed)
-	atis, cnn := cycle.Tally{Changes: 30, Misses: 3}.Recall(), cycle.Tally{Changes: 18, Misses: 3}.Recall()
+	atis, cnn := cycle.Score{Changes: 30, Misses: 3}.Recall(), cycle.Score{Changes: 18, Misses: 3}.Recall()
 	return Figure{
 		Title: "Table 1: when to poll matters",
 		About: fmt.Sprintf("The printed log (1:05, 1:14, 2:04, 2:15, 3:03, 3:14) and two polls an hour. A poll sees a change of its own minute; in the last row, only those before it. Nothing is drawn by chance (seed %d).", s.Seed),
@@ -72,20 +72,20 @@ func (c captureMeans) table1(_ context.Context, s Setting) (Figure, error) {
 
 // burst is the example that closes the paper's experiments, with its minutes as
 // printed, and with minutes that give what it says.
-func (c captureMeans) burst(_ context.Context, s Setting) (Figure, error) {
+func (c captureMeans) burst(_ context.Context, s Options) (Figure, error) {
 	literal := captureHistory(60, 65, 70, 75, 120, 124, 129, 135, 181, 185, 190, 195)
 	strict := captureHistory(61, 65, 70, 74, 121, 125, 130, 134, 181, 185, 190, 194)
 	var cases []captureCase
 	for _, log := range []struct {
 		name string
-		cycle.History
+		cycle.Timeline
 	}{{"as printed", literal}, {"within a gap", strict}} {
 		for _, m := range []cycle.Method{cycle.Even, cycle.Optimal, cycle.Modeled} {
-			offsets, err := c.plan(log.History, captureHour, 4, m)
+			offsets, err := c.plan(log.Timeline, captureHour, 4, m)
 			if err != nil {
 				return Figure{}, err
 			}
-			cases = append(cases, captureCase{fmt.Sprintf("%s, %s", log.name, m), log.History, offsets})
+			cases = append(cases, captureCase{fmt.Sprintf("%s, %s", log.name, m), log.Timeline, offsets})
 		}
 	}
 	svg, table := captureCases("Four polls an hour on bursts of four changes", cases)

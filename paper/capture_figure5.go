@@ -11,7 +11,7 @@ import (
 )
 
 // figure5 is the paper's experiment: recall of the strategies by polls an hour.
-func (c captureMeans) figure5(ctx context.Context, s Setting) (Figure, error) {
+func (c captureMeans) figure5(ctx context.Context, s Options) (Figure, error) {
 	sets, err := captureSets(s)
 	if err != nil {
 		return Figure{}, err

@@ -44,7 +44,7 @@ func captureWithin(messages, k int) float64 {
 
 // captureFigure4 is what polls within a multiple-update interval are worth, and
 // how they are best shared out.
-func captureFigure4(_ context.Context, s Setting) (Figure, error) {
+func captureFigure4(_ context.Context, s Options) (Figure, error) {
 	draws := 200_000
 	if s.Quick {
 		draws = 20_000

@@ -35,7 +35,7 @@ func captureDensities(title string, m cycle.Model) string {
 }
 
 // figure2 has messages that never come together.
-func (c captureMeans) figure2(_ context.Context, s Setting) (Figure, error) {
+func (c captureMeans) figure2(_ context.Context, s Options) (Figure, error) {
 	m := captureModel([2]float64{5, 15}, [2]float64{25, 35}, [2]float64{40, 50})
 	polls := c.model(m, 3)
 	misses := m.Misses(polls)
@@ -53,7 +53,7 @@ func (c captureMeans) figure2(_ context.Context, s Setting) (Figure, error) {
 }
 
 // figure3 has messages that may come together.
-func (c captureMeans) figure3(_ context.Context, s Setting) (Figure, error) {
+func (c captureMeans) figure3(_ context.Context, s Options) (Figure, error) {
 	m := captureModel([2]float64{5, 20}, [2]float64{10, 35}, [2]float64{30, 40})
 	strategy := plot.Line{Name: "strategy of the paper"}
 	best := plot.Line{Name: "fewest misses of all", Colour: plot.Black, Dashed: true}

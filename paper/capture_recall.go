@@ -24,7 +24,7 @@ const capturePolls = 12
 
 // A captureRun is what a strategy did on a set of sources.
 type captureRun struct {
-	past, future cycle.Tally // all sources together
+	past, future cycle.Score // all sources together
 	freshness    float64
 	ageLast      float64 // mean minutes since the latest change that the copy lacks
 	ageFirst     float64 // and since the first
@@ -77,8 +77,8 @@ func (c captureMeans) follow(set captureSet, grid *lab.Grid, m cycle.Method, pol
 	return r, nil
 }
 
-func captureSum(a, b cycle.Tally) cycle.Tally {
-	return cycle.Tally{Changes: a.Changes + b.Changes, Misses: a.Misses + b.Misses, Delay: a.Delay + b.Delay}
+func captureSum(a, b cycle.Score) cycle.Score {
+	return cycle.Score{Changes: a.Changes + b.Changes, Misses: a.Misses + b.Misses, Delay: a.Delay + b.Delay}
 }
 
 // gain returns how much more of the changes one method captures than another,

@@ -23,7 +23,7 @@ type captureSet struct {
 }
 
 // captureOf returns the past or the future of one source as a history.
-func captureOf(page []int) cycle.History { return cycle.History{Pages: [][]int{page}} }
+func captureOf(page []int) cycle.Timeline { return cycle.Timeline{Pages: [][]int{page}} }
 
 // captureSetting is how regular a made-up source is.
 type captureSetting struct {
@@ -44,7 +44,7 @@ var captureSettings = []captureSetting{
 }
 
 // captureSize is how many sources there are of each kind, and for how many days.
-func captureSize(s Setting) (sources, past, future int) {
+func captureSize(s Options) (sources, past, future int) {
 	if s.Quick {
 		return 6, 40, 20
 	}
@@ -54,7 +54,7 @@ func captureSize(s Setting) (sources, past, future int) {
 // captureSets returns airports as the paper describes them, by how regular they
 // are; airports with minutes of their own; and those recorded, if they are at
 // hand.
-func captureSets(s Setting) ([]captureSet, error) {
+func captureSets(s Options) ([]captureSet, error) {
 	sources, past, future := captureSize(s)
 	var sets []captureSet
 	for k, c := range captureSettings {

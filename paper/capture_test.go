@@ -16,7 +16,7 @@ import (
 )
 
 // captured runs experiments at quick size and returns what they gave.
-func captured(t *testing.T, list []paper.Experiment, s paper.Setting) []paper.Figure {
+func captured(t *testing.T, list []paper.Experiment, s paper.Options) []paper.Figure {
 	t.Helper()
 	s.Quick = true
 	var figures []paper.Figure
@@ -50,7 +50,7 @@ func TestCaptureClaims(t *testing.T) {
 		"section 3.1.3: uniform polls on the burst as printed do very poorly",
 	}
 	list := paper.Experiments(paper.Capture)
-	figures := captured(t, list, paper.Setting{Seed: 1})
+	figures := captured(t, list, paper.Options{Seed: 1})
 	for i, f := range figures {
 		captureComplete(t, list[i].Where, f)
 		for _, c := range f.Claims {
@@ -63,10 +63,10 @@ func TestCaptureClaims(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(figures, captured(t, list, paper.Setting{Seed: 1})); diff != "" {
+	if diff := cmp.Diff(figures, captured(t, list, paper.Options{Seed: 1})); diff != "" {
 		t.Errorf("the same seed gives something else (-first +again):\n%s", diff)
 	}
-	if other := captured(t, list[1:2], paper.Setting{Seed: 2}); cmp.Equal(figures[1].SVGs, other[0].SVGs) {
+	if other := captured(t, list[1:2], paper.Options{Seed: 2}); cmp.Equal(figures[1].SVGs, other[0].SVGs) {
 		t.Error("another seed gives the same picture of section 3.1")
 	}
 }
@@ -93,8 +93,8 @@ func captureComplete(t *testing.T, where string, f paper.Figure) {
 
 // A planner that is not what its label says is found out.
 func TestCaptureVerdictsTurn(t *testing.T) {
-	mislabelled := func(wrong cycle.Method) func(cycle.History, int, int, cycle.Method) ([]int, error) {
-		return func(h cycle.History, period, polls int, m cycle.Method) ([]int, error) {
+	mislabelled := func(wrong cycle.Method) func(cycle.Timeline, int, int, cycle.Method) ([]int, error) {
+		return func(h cycle.Timeline, period, polls int, m cycle.Method) ([]int, error) {
 			if m == wrong {
 				return cycle.PlanUniform(period, polls)
 			}
@@ -135,7 +135,7 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			wrong := captureVerdicts(captured(t, tt.list, paper.Setting{Seed: 1}))
+			wrong := captureVerdicts(captured(t, tt.list, paper.Options{Seed: 1}))
 			for _, claim := range tt.turns {
 				if holds, said := wrong[claim]; holds || !said {
 					t.Errorf("%q is said: %v, and holds: %v; want the verdict to turn", claim, said, holds)
@@ -148,7 +148,7 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 // The rule that the paper prints crowds its polls where nothing happens; with
 // the circle closed the programme is exact.
 func TestCaptureProgramme(t *testing.T) {
-	h := cycle.History{Circle: 24}
+	h := cycle.Timeline{Circle: 24}
 	page := []int{2, 5, 6, 9, 14, 17, 19, 21}
 	for i := range page {
 		page[i]++
@@ -179,8 +179,8 @@ func TestCaptureOfRecordedAirports(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := paper.Experiments(paper.Capture)
-	without := captured(t, list[1:2], paper.Setting{Seed: 1, Traces: t.TempDir()})
-	with := captureVerdicts(captured(t, list[6:7], paper.Setting{Seed: 1, Traces: dir}))
+	without := captured(t, list[1:2], paper.Options{Seed: 1, Traces: t.TempDir()})
+	with := captureVerdicts(captured(t, list[6:7], paper.Options{Seed: 1, Traces: dir}))
 	if !with["figure 5: recorded airports: the optimal strategy captures significantly more than the uniform one"] {
 		t.Errorf("of recorded airports nothing is said, or that planning is no use: %v", with)
 	}
@@ -192,7 +192,7 @@ func TestCaptureOfRecordedAirports(t *testing.T) {
 	if err := os.WriteFile(file, []byte("page,time\nx,soon\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := list[6].Run(t.Context(), paper.Setting{Quick: true, Traces: dir}); err == nil {
+	if _, err := list[6].Run(t.Context(), paper.Options{Quick: true, Traces: dir}); err == nil {
 		t.Error("a broken recording is passed over")
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // moments is when sources change: what the paper observed of ATIS.
-func (c captureMeans) moments(_ context.Context, s Setting) (Figure, error) {
+func (c captureMeans) moments(_ context.Context, s Options) (Figure, error) {
 	sets, err := captureSets(s)
 	if err != nil {
 		return Figure{}, err

@@ -13,7 +13,7 @@ func BeyondWith(make func(name string, at policy.Setting) (freshet.Policy, error
 }
 
 // Groupings runs question 2 with sampling under other names.
-func Groupings(ctx context.Context, s Setting, sampling func(name string, c policy.SamplingConfig) freshet.Policy) (Figure, error) {
+func Groupings(ctx context.Context, s Options, sampling func(name string, c policy.SamplingConfig) freshet.Policy) (Figure, error) {
 	return groupsWith(ctx, s, "question 2", sampling)
 }
 
@@ -22,7 +22,7 @@ var GroupedSampling = groupedSampling
 
 // Shapes runs question 4 with the plans of one strategy under the name of
 // another.
-func Shapes(ctx context.Context, s Setting, swapped bool) (Figure, error) {
+func Shapes(ctx context.Context, s Options, swapped bool) (Figure, error) {
 	ways := assuming()
 	if swapped {
 		ways[byHistory].plan = ways[byNothing].plan

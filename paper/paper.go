@@ -31,8 +31,8 @@ func (p Paper) Title() string {
 	}[p]
 }
 
-// A Setting is what experiments are run with.
-type Setting struct {
+// A Options is what experiments are run with.
+type Options struct {
 	Seed  uint64
 	Quick bool // small sizes: minutes become seconds, and some claims are out of reach
 
@@ -72,7 +72,7 @@ type Experiment struct {
 	Paper Paper
 	Where string // as the paper numbers it: "figure 5", "table 1", "section 4"
 	Cost  int    // about how many seconds of one core the full size takes
-	Run   func(ctx context.Context, s Setting) (Figure, error)
+	Run   func(ctx context.Context, s Options) (Figure, error)
 }
 
 // Experiments returns those of a paper, in its order.
@@ -99,7 +99,7 @@ type Done struct {
 // Run runs experiments, as many at once as there are processors, and returns
 // what they gave in the order they were named. Progress, if not nil, is told of
 // each that has ended.
-func Run(ctx context.Context, list []Experiment, s Setting, progress func(Experiment)) ([]Done, error) {
+func Run(ctx context.Context, list []Experiment, s Options, progress func(Experiment)) ([]Done, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	done := make([]Done, len(list))

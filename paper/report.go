@@ -17,14 +17,14 @@ import (
 
 // A Report is what experiments gave, ready to be read.
 type Report struct {
-	Setting Setting
+	Setting Options
 	Done    []Done // in the order of the papers
 }
 
 // NewReport runs the experiments of papers. Those that take longest begin
 // first, so that no processor is left with a long one at the end; the report
 // has them in the order of the papers all the same.
-func NewReport(ctx context.Context, list []Experiment, s Setting, progress func(Experiment)) (Report, error) {
+func NewReport(ctx context.Context, list []Experiment, s Options, progress func(Experiment)) (Report, error) {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
@@ -131,7 +131,7 @@ type objection struct {
 // without a claim proves nothing, so it is an error.
 func (r Report) Write(w io.Writer) error {
 	page := struct {
-		Setting    Setting
+		Setting    Options
 		Whole      Summary
 		Sections   []section
 		Objections []objection

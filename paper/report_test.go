@@ -19,7 +19,7 @@ func sampleReport() paper.Report {
 	good := claim
 	good.Holds = true
 	return paper.Report{
-		Setting: paper.Setting{Seed: 7, Quick: true},
+		Setting: paper.Options{Seed: 7, Quick: true},
 		Done: []paper.Done{
 			{Experiment: paper.Experiment{Paper: paper.WIC, Where: evilWords}, Figure: paper.Figure{
 				Title: evilWords, About: evilWords, SVGs: []string{"<svg id=\"drawn\"></svg>"},
@@ -101,12 +101,12 @@ func TestClaimsAreAListForPrograms(t *testing.T) {
 func TestReportKeepsTheOrderOfTheList(t *testing.T) {
 	var list []paper.Experiment
 	for i, where := range []string{"a", "b", "c", "d"} {
-		list = append(list, paper.Experiment{Paper: paper.WIC, Where: where, Cost: i * 10, Run: func(context.Context, paper.Setting) (paper.Figure, error) {
+		list = append(list, paper.Experiment{Paper: paper.WIC, Where: where, Cost: i * 10, Run: func(context.Context, paper.Options) (paper.Figure, error) {
 			return paper.Figure{Title: where}, nil
 		}})
 	}
 	told := 0
-	r, err := paper.NewReport(t.Context(), list, paper.Setting{}, func(paper.Experiment) { told++ })
+	r, err := paper.NewReport(t.Context(), list, paper.Options{}, func(paper.Experiment) { told++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,8 @@ func TestReportKeepsTheOrderOfTheList(t *testing.T) {
 		t.Errorf("experiments of 0, 10, 20 and 30 seconds are said to take %v", least)
 	}
 	broken := errors.New("broken")
-	list[2].Run = func(context.Context, paper.Setting) (paper.Figure, error) { return paper.Figure{}, broken }
-	if _, err := paper.NewReport(t.Context(), list, paper.Setting{}, nil); !errors.Is(err, broken) || !strings.Contains(err.Error(), "wic, c") {
+	list[2].Run = func(context.Context, paper.Options) (paper.Figure, error) { return paper.Figure{}, broken }
+	if _, err := paper.NewReport(t.Context(), list, paper.Options{}, nil); !errors.Is(err, broken) || !strings.Contains(err.Error(), "wic, c") {
 		t.Errorf("an experiment that fails gives %v", err)
 	}
 }

@@ -47,7 +47,7 @@ type crawlSize struct {
 
 // sizeOf returns the published size or, in a hurry, a quarter of the sites: so
 // each has as many pages and as large a share of the downloads.
-func sizeOf(s Setting) crawlSize {
+func sizeOf(s Options) crawlSize {
 	if s.Quick {
 		return crawlSize{63, 88_250, 25_000, 4, 4}
 	}
@@ -55,10 +55,10 @@ func sizeOf(s Setting) crawlSize {
 }
 
 // set draws the V-shaped set of the size.
-func (z crawlSize) set(s Setting) *siteSet { return vShapedSet(evenSizes(z.sites, z.pages), s.Seed) }
+func (z crawlSize) set(s Options) *siteSet { return vShapedSet(evenSizes(z.sites, z.pages), s.Seed) }
 
 // about says what an experiment ran on.
-func (z crawlSize) about(s Setting) string {
+func (z crawlSize) about(s Options) string {
 	return fmt.Sprintf("V-shaped set of %d sites with %d pages, %d downloads a cycle, seed %d.", z.sites, z.pages, z.downloads, s.Seed)
 }
 

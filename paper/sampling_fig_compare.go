@@ -9,7 +9,7 @@ import (
 )
 
 // histogram is figure 5.
-func (u samplingRules) histogram(_ context.Context, s Setting) (Figure, error) {
+func (u samplingRules) histogram(_ context.Context, s Options) (Figure, error) {
 	z := sizeOf(s)
 	set := z.set(s)
 	counts := make([]int, 10)
@@ -103,7 +103,7 @@ func (t contest) row(name string, means []float64) []string {
 }
 
 // comparison is figure 6.
-func (u samplingRules) comparison(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) comparison(ctx context.Context, s Options) (Figure, error) {
 	z := sizeOf(s)
 	set := z.set(s)
 	t, err := u.compete(ctx, set, z.downloads, paperSamples, paperCycles, s.Seed)

@@ -9,7 +9,7 @@ import (
 )
 
 // adaptiveSettings is figures 11 and 12.
-func (u samplingRules) adaptiveSettings(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) adaptiveSettings(ctx context.Context, s Options) (Figure, error) {
 	z := sizeOf(s)
 	set := z.set(s)
 	steps := sweep{at: []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100}, trials: make([][]trial, 1)}
@@ -47,7 +47,7 @@ const (
 )
 
 // confidences runs adaptive sampling at each confidence, in percent.
-func (u samplingRules) confidences(ctx context.Context, s Setting, z crawlSize, set *siteSet) (sweep, error) {
+func (u samplingRules) confidences(ctx context.Context, s Options, z crawlSize, set *siteSet) (sweep, error) {
 	w := sweep{at: []int{50, 60, 70, 75, 80, 85, 90, 95, 99}, trials: make([][]trial, 4)}
 	for _, percent := range w.at {
 		alpha := float64(percent) / 100
@@ -124,7 +124,7 @@ func (u samplingRules) confidenceClaims(w sweep) []Claim {
 }
 
 // greediness is figures 13 and 14, and theorem 3.
-func (u samplingRules) greediness(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) greediness(ctx context.Context, s Options) (Figure, error) {
 	z := sizeOf(s)
 	set := z.set(s)
 	c := newCrawl(set, z.downloads, s.Seed)

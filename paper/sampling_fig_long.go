@@ -70,7 +70,7 @@ func crawlCorrelation(a, b []float64) float64 {
 const paperAllowance = 3
 
 // longTerm is figure 10.
-func (u samplingRules) longTerm(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) longTerm(ctx context.Context, s Options) (Figure, error) {
 	z, cycles := sizeOf(s), 160
 	if s.Quick {
 		cycles = 120
@@ -142,7 +142,7 @@ func longTermClaims(greedy, cautious, likely longRun, downloads int) []Claim {
 }
 
 // normalSites is figure 15.
-func (u samplingRules) normalSites(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) normalSites(ctx context.Context, s Options) (Figure, error) {
 	z, cycles := sizeOf(s), 30
 	sites := 300 / z.scale
 	set := normalSet(sites, 1000, cycles, s.Seed)

@@ -25,7 +25,7 @@ var recordedSites = []struct {
 
 // recorded adds to figure 6 how the policies do on recorded sites, where there
 // are any at hand.
-func (u samplingRules) recorded(ctx context.Context, s Setting, f Figure) (Figure, error) {
+func (u samplingRules) recorded(ctx context.Context, s Options, f Figure) (Figure, error) {
 	if s.Traces == "" {
 		return f, nil
 	}

@@ -85,7 +85,7 @@ func (w sweep) table(setting string, deviations bool, names ...string) Table {
 }
 
 // sampleCounts is figure 7.
-func (u samplingRules) sampleCounts(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) sampleCounts(ctx context.Context, s Options) (Figure, error) {
 	z := sizeOf(s)
 	set := z.set(s)
 	w := sweep{at: []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 400}, trials: make([][]trial, 2)}
@@ -135,7 +135,7 @@ func sampleCountClaims(w sweep) []Claim {
 }
 
 // resources is figures 8 and 9.
-func (u samplingRules) resources(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) resources(ctx context.Context, s Options) (Figure, error) {
 	z := sizeOf(s)
 	set := z.set(s)
 	published := []int{3000, 5000, 7000, 10_000, 15_000, 20_000, 30_000, 50_000, 70_000, 100_000, 150_000, 200_000, 250_000, 300_000, 353_000}

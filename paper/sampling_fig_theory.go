@@ -11,7 +11,7 @@ import (
 )
 
 // twoSites is figure 1, with the example and the theorem before it.
-func (u samplingRules) twoSites(_ context.Context, s Setting) (Figure, error) {
+func (u samplingRules) twoSites(_ context.Context, s Options) (Figure, error) {
 	w := twoSiteWorld{pages: 100, downloads: 100, changed: [2]int{70, 20}}
 	round := float64(w.changed[0]+w.changed[1]) / float64(2*w.pages)
 	var greedy, proportional []float64
@@ -58,7 +58,7 @@ func (u samplingRules) twoSites(_ context.Context, s Setting) (Figure, error) {
 }
 
 // exampleTwo is example 2 and theorem 1 of section 3.2.
-func (u samplingRules) exampleTwo(s Setting) []Claim {
+func (u samplingRules) exampleTwo(s Options) []Claim {
 	sites := []policy.Site{{Size: 100, Sampled: 10, Changed: 7}, {Size: 100, Sampled: 10, Changed: 2}}
 	greedy := policy.ExpectedChanges(sites, u.greedy(sites, 80)) / 100
 	proportional := policy.ExpectedChanges(sites, u.proportional(sites, 80)) / 100
@@ -127,7 +127,7 @@ func sizeCases(large int) []sizeCase {
 }
 
 // sampleSizes is theorem 2.
-func (u samplingRules) sampleSizes(ctx context.Context, s Setting) (Figure, error) {
+func (u samplingRules) sampleSizes(ctx context.Context, s Options) (Figure, error) {
 	cases, slices := sizeCases(10_000), 400
 	if s.Quick {
 		cases, slices = sizeCases(5600), 120

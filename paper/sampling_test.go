@@ -39,7 +39,7 @@ func doubted(c paper.Claim) bool {
 
 func runSampling(t *testing.T, list []paper.Experiment, seed uint64) []paper.Done {
 	t.Helper()
-	done, err := paper.Run(t.Context(), list, paper.Setting{Seed: seed, Quick: true}, nil)
+	done, err := paper.Run(t.Context(), list, paper.Options{Seed: seed, Quick: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestVerdictsOnSamplingTurn(t *testing.T) {
 // Recorded sites are added where there are any, and are missed where not.
 func TestSamplingWithoutTheTracesThatItKnows(t *testing.T) {
 	list := samplingAt(paper.Experiments(paper.Sampling), "figure 6")
-	done, err := paper.Run(t.Context(), list, paper.Setting{Seed: 1, Quick: true, Traces: t.TempDir()}, nil)
+	done, err := paper.Run(t.Context(), list, paper.Options{Seed: 1, Quick: true, Traces: t.TempDir()}, nil)
 	if err != nil {
 		t.Fatalf("an empty folder of traces: %v", err)
 	}
@@ -188,7 +188,7 @@ func TestSamplingOfRecordedSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := samplingAt(paper.Experiments(paper.Sampling), "figure 6")
-	done, err := paper.Run(t.Context(), list, paper.Setting{Seed: 1, Quick: true, Traces: dir}, nil)
+	done, err := paper.Run(t.Context(), list, paper.Options{Seed: 1, Quick: true, Traces: dir}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -194,7 +194,7 @@ func wicWhy(c Claim, reason string) Claim {
 
 // wicEverySet runs one part of an experiment on every set, and gathers what
 // they give in one figure.
-func wicEverySet(s Setting, title, about string, part func(set wicSet, f *Figure) error) (Figure, error) {
+func wicEverySet(s Options, title, about string, part func(set wicSet, f *Figure) error) (Figure, error) {
 	sets, err := wicSets(s)
 	if err != nil {
 		return Figure{}, err

@@ -11,7 +11,7 @@ import (
 
 // againstCAM is section 5.4: WIC beside CAM, where what CAM strives for is what
 // utility means.
-func (w wicStudy) againstCAM(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) againstCAM(ctx context.Context, s Options) (Figure, error) {
 	about := fmt.Sprintf("Utility over C, life overwrite, r = 0 (the returned information ratio that CAM is made for), FPN = %v, sigma = %v. How CAM turns its allocation into a schedule is a reconstruction: what an instant has no room for is dropped.", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "WIC and CAM", about, func(set wicSet, f *Figure) error {
 		wic, err := w.wic.curve(ctx, "WIC", set, wicWorst, wicNoise)
@@ -67,7 +67,7 @@ type wicBound struct {
 
 // guarantee is section 3.3: how close WIC that knows all chances comes to the
 // best of all schedules.
-func (w wicStudy) guarantee(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) guarantee(ctx context.Context, s Options) (Figure, error) {
 	about := "Utility of WIC, with exact chances, as a share of the most that any schedule could have; that is worked out exactly or bounded from above."
 	return wicEverySet(s, "WIC and the best schedule", about, func(set wicSet, f *Figure) error {
 		chart := plot.Chart{

@@ -42,7 +42,7 @@ func (set wicSet) delayChart(title string, shares []float64) string {
 }
 
 // delays is figure 8: how late changes are captured.
-func (w wicStudy) delays(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) delays(ctx context.Context, s Options) (Figure, error) {
 	about := fmt.Sprintf("How late the captured changes are captured, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3, about as short of their changes).", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Distribution of the delay of captured changes", about, func(set wicSet, f *Figure) error {
 		scores, err := w.atMiddle(ctx, set, set.middle)
@@ -108,7 +108,7 @@ func wicDelayClaims(set wicSet, scores, ample []lab.Score, trimmed lab.Score) []
 }
 
 // balance is figure 9: timeliness against completeness.
-func (w wicStudy) balance(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) balance(ctx context.Context, s Options) (Figure, error) {
 	about := fmt.Sprintf("Changes captured and changes captured at once over r, life append, FPN = %v, sigma = %v, C = 8 (the recorded auctions: C = 3, about as short of their changes).", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Timeliness against completeness", about, func(set wicSet, f *Figure) error {
 		scores, err := w.atMiddle(ctx, set, set.middle)

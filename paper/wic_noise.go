@@ -97,7 +97,7 @@ func (e wicEffect) depends(c Claim, level int) Claim {
 }
 
 // spread is figure 5: the effect of chances that are spread over time.
-func (w wicStudy) spread(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) spread(ctx context.Context, s Options) (Figure, error) {
 	about := "Utility over C for spreads of 0 to 5 instants, no false positives or negatives, in what the paper found to be the best and the worst case."
 	return wicEverySet(s, "Effect of chances that are spread over time", about, func(set wicSet, f *Figure) error {
 		e, err := w.effect(ctx, set, "Spread", wicSpreads(false), f)
@@ -127,7 +127,7 @@ const wicSlackReason = "Not tested, but likely: what is greedy at every instant 
 // displaced is figure 5 with spreads whose centres are off by as much as they
 // are wide. The paper's stay on the change, so that the likeliest instant is
 // always the right one.
-func (w wicStudy) displaced(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) displaced(ctx context.Context, s Options) (Figure, error) {
 	about := "An addition: as figure 5, but the centre of each spread is moved by a draw from it, as an honest estimator's would be. In the paper the likeliest instant is always the right one, however wide the spread."
 	return wicEverySet(s, "Effect of chances that are spread over time and displaced", about, func(set wicSet, f *Figure) error {
 		e, err := w.effect(ctx, set, "Displaced spread", wicSpreads(true), f)
@@ -146,7 +146,7 @@ func (w wicStudy) displaced(ctx context.Context, s Setting) (Figure, error) {
 
 // falsehoods is figure 6: the effect of changes that are expected at the wrong
 // time.
-func (w wicStudy) falsehoods(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) falsehoods(ctx context.Context, s Options) (Figure, error) {
 	about := "Utility over C for shares FPN of the changes that are expected at a random instant instead of their own; no spread."
 	return wicEverySet(s, "Effect of false positives and false negatives", about, func(set wicSet, f *Figure) error {
 		e, err := w.effect(ctx, set, "False chances", wicFalsehoods(), f)

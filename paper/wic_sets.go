@@ -32,7 +32,7 @@ type wicSet struct {
 
 // wicSets returns the generated auctions, and the recorded ones where there are
 // any.
-func wicSets(s Setting) ([]wicSet, error) {
+func wicSets(s Options) ([]wicSet, error) {
 	made, err := wicGenerated(s)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func wicSets(s Setting) ([]wicSet, error) {
 // wicGenerated makes auctions up. The small size is a quarter of the pages for
 // a quarter of a day, so that a minute brings as many bids as at full size and
 // the budgets mean the same.
-func wicGenerated(s Setting) (wicSet, error) {
+func wicGenerated(s Options) (wicSet, error) {
 	pages, instants, budgets := 7550, 1440, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	if s.Quick {
 		pages, instants, budgets = 1888, 360, []float64{1, 2, 4, 8, 12}
@@ -88,7 +88,7 @@ const (
 // timed from the opening of each auction, as if all had opened at once and most
 // had ended at once. So each is turned by a random part of a week, taken as a
 // ring: at any time some begin and some end.
-func wicRecorded(s Setting) ([]wicSet, error) {
+func wicRecorded(s Options) ([]wicSet, error) {
 	if s.Traces == "" {
 		return nil, nil
 	}

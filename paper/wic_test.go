@@ -19,7 +19,7 @@ import (
 
 // wicRun runs experiments on WIC at small size; those at some places alone, if
 // any are named.
-func wicRun(t *testing.T, list []paper.Experiment, s paper.Setting, places ...string) []paper.Done {
+func wicRun(t *testing.T, list []paper.Experiment, s paper.Options, places ...string) []paper.Done {
 	t.Helper()
 	if len(places) > 0 {
 		list = slices.DeleteFunc(list, func(e paper.Experiment) bool { return !slices.Contains(places, e.Where) })
@@ -74,7 +74,7 @@ var wicMust = []string{
 // Every figure is drawn, every verdict against the paper has a reason, what
 // must hold does, and a second run gives the same bytes.
 func TestWIC(t *testing.T) {
-	done := wicRun(t, paper.Experiments(paper.WIC), paper.Setting{})
+	done := wicRun(t, paper.Experiments(paper.WIC), paper.Options{})
 	verdicts := wicVerdicts(done)
 	for _, claim := range wicMust {
 		if holds, made := verdicts[claim]; !made || !holds {
@@ -94,7 +94,7 @@ func TestWIC(t *testing.T) {
 			}
 		}
 	}
-	for _, second := range wicRun(t, paper.Experiments(paper.WIC), paper.Setting{}, "section 3.3", "section 4", "figure 6", "figure 8", "figure 9", "section 5.4") {
+	for _, second := range wicRun(t, paper.Experiments(paper.WIC), paper.Options{}, "section 3.3", "section 4", "figure 6", "figure 8", "figure 9", "section 5.4") {
 		first := done[slices.IndexFunc(done, func(d paper.Done) bool { return d.Where == second.Where })]
 		if diff := cmp.Diff(first.Figure, second.Figure); diff != "" {
 			t.Errorf("%s is different the second time:\n%s", second.Where, diff)
@@ -132,7 +132,7 @@ func TestWICVerdictsTurn(t *testing.T) {
 	}
 	for _, x := range tests {
 		t.Run(x.name, func(t *testing.T) {
-			verdicts := wicVerdicts(wicRun(t, paper.WICExperimentsOf(x.wic, x.cam), paper.Setting{}, x.places...))
+			verdicts := wicVerdicts(wicRun(t, paper.WICExperimentsOf(x.wic, x.cam), paper.Options{}, x.places...))
 			for _, claim := range x.turned {
 				if holds, made := verdicts[claim]; !made || holds {
 					t.Errorf("%q is claimed: %t, and holds: %t", claim, made, holds)
@@ -155,8 +155,8 @@ func TestWICRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	places := []string{"figure 8", "section 5.4"}
-	alone := wicRun(t, paper.Experiments(paper.WIC), paper.Setting{Traces: t.TempDir()}, places...)
-	both := wicRun(t, paper.Experiments(paper.WIC), paper.Setting{Traces: dir}, places...)
+	alone := wicRun(t, paper.Experiments(paper.WIC), paper.Options{Traces: t.TempDir()}, places...)
+	both := wicRun(t, paper.Experiments(paper.WIC), paper.Options{Traces: dir}, places...)
 	for i, d := range both {
 		recorded := slices.DeleteFunc(slices.Clone(d.Claims), func(c paper.Claim) bool { return !strings.HasSuffix(c.Where, "ebay-palm (real)") })
 		if n := len(alone[i].Claims); len(recorded) != n || len(d.Claims) != 2*n || len(d.SVGs) != 2*len(alone[i].SVGs) {
@@ -167,7 +167,7 @@ func TestWICRecorded(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no trace"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := paper.Run(t.Context(), paper.Experiments(paper.WIC), paper.Setting{Quick: true, Traces: dir}, nil); err == nil {
+	if _, err := paper.Run(t.Context(), paper.Experiments(paper.WIC), paper.Options{Quick: true, Traces: dir}, nil); err == nil {
 		t.Error("a file that is no trace is taken for one")
 	}
 }

@@ -135,7 +135,7 @@ var wicScenes = []wicScene{{3, 6, .1, .3}, {2, 7, .2, .5}, {4, 6, .1, .2}, {3, 1
 
 // tradeoff is section 4: timeliness against completeness, by formulas, by trying
 // every schedule, and by what WIC makes of it.
-func (w wicStudy) tradeoff(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) tradeoff(ctx context.Context, s Options) (Figure, error) {
 	f := Figure{Title: "Timeliness against completeness, by analysis"}
 	t := Table{Head: []string{"expected numbers of changes", "", "captured", "captured at once"}}
 	row := func(name string, what string, y wicYield) {
@@ -177,7 +177,7 @@ func (w wicStudy) tradeoff(ctx context.Context, s Setting) (Figure, error) {
 }
 
 // knob lets r go from 0 to 1 in a larger scene.
-func (w wicStudy) knob(ctx context.Context, s Setting, f *Figure) error {
+func (w wicStudy) knob(ctx context.Context, s Options, f *Figure) error {
 	x := wicScene{20, 500, .02, .06}
 	f.About = fmt.Sprintf("One poll an instant, pages that append. Every schedule is tried in the scenes of the table. The picture is what WIC is expected to capture in a larger one (%s), beside the formulas. Nothing is drawn by chance (seed %d has no part in it).", x, s.Seed)
 	var rates, captured, atOnce []float64

@@ -12,7 +12,7 @@ import (
 )
 
 // wicUrgencies is figure 4: what a capture is worth by its delay.
-func wicUrgencies(_ context.Context, s Setting) (Figure, error) {
+func wicUrgencies(_ context.Context, s Options) (Figure, error) {
 	const longest = 20
 	c := plot.Chart{
 		Title: "Urgency for different values of r",
@@ -68,7 +68,7 @@ func (w wicStudy) urgencies(ctx context.Context, set wicSet, life freshet.LifeKi
 }
 
 // captured is figure 7: how many changes are captured with which urgency.
-func (w wicStudy) captured(ctx context.Context, s Setting) (Figure, error) {
+func (w wicStudy) captured(ctx context.Context, s Options) (Figure, error) {
 	about := fmt.Sprintf("Changes captured over C, life append, FPN = %v, sigma = %v; the table of overwrite is for the remark that it gives similar results.", wicNoise.FPN, wicNoise.Sigma)
 	return wicEverySet(s, "Changes captured with different urgencies", about, func(set wicSet, f *Figure) error {
 		curves, err := w.urgencies(ctx, set, freshet.LifeAppend)

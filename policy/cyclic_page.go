@@ -105,9 +105,9 @@ func (p *cyclicPage) timely(period int) []int {
 // history returns what the source did in so far as that is known: the changes
 // that were found within a period, several times over, with each change at
 // another place between the polls on both sides of it.
-func (p *cyclicPage) history(period int) cycle.History {
+func (p *cyclicPage) history(period int) cycle.Timeline {
 	const places = 3
-	var h cycle.History
+	var h cycle.Timeline
 	for place := range places {
 		var at []int
 		for _, n := range p.notes {

@@ -76,9 +76,9 @@ type pollBid struct {
 	slot    freshet.Slot
 	page    *cyclicPage
 	period  int
-	changes float64       // expected in a period
-	history cycle.History // of a source that keeps to a period
-	best    *cycle.Misses // of the history, made when it is needed
+	changes float64        // expected in a period
+	history cycle.Timeline // of a source that keeps to a period
+	best    *cycle.Misses  // of the history, made when it is needed
 
 	polls int     // that it has
 	gain  float64 // of one more

@@ -114,7 +114,7 @@ func (s *Stage) Look(ctx context.Context, now time.Time) (Scene, error) {
 	slices.Reverse(next.Recent)
 	next.Recent = append(next.Recent, s.now.Recent...)
 	next.Recent = next.Recent[:min(len(next.Recent), Recent)]
-	next.Score = scoreOf(s.Web.Tally(s.captures, s.Began, now))
+	next.Score = scoreOf(s.Web.Judge(s.captures, s.Began, now))
 	next.Rival = scoreOf(s.Web.UniformRival(s.every, s.Began, now))
 	s.Course.Add(next)
 	if p, r, ok := s.Course.lately(len(s.Course.marks) - 1); ok {

@@ -4,7 +4,7 @@
 // version of a page at a moment is a function of its [Schedule], the seed and
 // the moment; the body is a function of the page and the version. So whoever
 // watches the web can be held to what really happened: [Web.Changes] says when
-// each page changed, [Web.Requests] who asked for what, and [Web.Tally] how
+// each page changed, [Web.Requests] who asked for what, and [Web.Judge] how
 // many of the changes a list of captures caught. [Web.UniformRival] says how a
 // poller that gives every page the same share would have fared meanwhile.
 //

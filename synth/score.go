@@ -78,10 +78,10 @@ func (s *Score) add(c change, captured, now time.Time) {
 	}
 }
 
-// Tally holds captures against the changes that happened in (from, to], as
+// Judge holds captures against the changes that happened in (from, to], as
 // things stand at to. Captures of versions from before and of other webs are
 // left out.
-func (w *Web) Tally(captures []Capture, from, to time.Time) Score {
+func (w *Web) Judge(captures []Capture, from, to time.Time) Score {
 	type step struct {
 		page    freshet.SourceID
 		version int

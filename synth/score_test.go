@@ -41,7 +41,7 @@ func TestTally(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, w.Tally(tt.captures, start.Add(tt.from), start.Add(tt.to))); diff != "" {
+			if diff := cmp.Diff(tt.want, w.Judge(tt.captures, start.Add(tt.from), start.Add(tt.to))); diff != "" {
 				t.Errorf("the score is not as expected (-want +got):\n%s", diff)
 			}
 		})
@@ -90,7 +90,7 @@ func TestUniformRival(t *testing.T) {
 				captures = append(captures, synth.Capture{Page: id, Version: v, At: start.Add(at)})
 			}
 		}
-		want := w.Tally(captures, start.Add(from), start.Add(to))
+		want := w.Judge(captures, start.Add(from), start.Add(to))
 		if diff := cmp.Diff(want, w.UniformRival(every, start.Add(from), start.Add(to))); diff != "" {
 			t.Errorf("the rival's score is not that of a real poller (-want +got):\n%s", diff)
 		}

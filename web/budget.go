@@ -65,7 +65,7 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 		p, ok := m.Least(goal)
 		b.Goal = &client.BudgetGoal{Share: goal.Share, Delay: client.Duration(max(goal.Within, goal.Delay)), Reachable: ok, At: pointOf(p)}
 	}
-	for _, e := range m.Eaters(in.Eaters) {
+	for _, e := range m.Spenders(in.Eaters) {
 		b.Eaters = append(b.Eaters, eaterOf(e))
 	}
 	if len(in.Drop) > 0 {
@@ -131,7 +131,7 @@ func rounded(d time.Duration) client.Duration {
 	return client.Duration(d.Round(time.Second))
 }
 
-func eaterOf(e whatif.Eater) client.Eater {
+func eaterOf(e whatif.Spender) client.Eater {
 	return client.Eater{
 		ID: e.ID, PollsPerDay: perDay(e.Spent), Gap: rounded(e.Gap), ChangesPerDay: perDay(e.Changes),
 		CapturedPerDay: perDay(e.Captured), Share: estimateOf(e.Share), Delay: rounded(e.Delay),
@@ -139,7 +139,7 @@ func eaterOf(e whatif.Eater) client.Eater {
 }
 
 // levelsOf returns the levels as the API tells them; nil if there are none.
-func levelsOf(p whatif.Pledges, each bool) *client.Levels {
+func levelsOf(p whatif.LevelCosts, each bool) *client.Levels {
 	if len(p.All) == 0 {
 		return nil
 	}
@@ -149,7 +149,7 @@ func levelsOf(p whatif.Pledges, each bool) *client.Levels {
 	}
 	for _, one := range p.All {
 		l.Items = append(l.Items, client.Pledge{
-			ID: one.ID, Level: one.Level.String(), Kept: one.Kept(), Hold: string(one.Hold), Share: one.Share,
+			ID: one.ID, Level: one.Level.String(), Kept: one.Kept(), Hold: string(one.Obstacle), Share: one.Share,
 			Gap: rounded(one.Now), NeedGap: rounded(one.Gap), NeedPerDay: perDay(one.Need),
 		})
 	}

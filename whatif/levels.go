@@ -7,44 +7,44 @@ import (
 	"freshet"
 )
 
-// A Hold is what keeps a service level from being kept.
-type Hold string
+// A Obstacle is what keeps a service level from being kept.
+type Obstacle string
 
 // What keeps levels from being kept.
 const (
-	NoHold   Hold = ""        // nothing: it is kept
-	ByBudget Hold = "budget"  // all levels together need more than there is
-	ByHost   Hold = "host"    // the levels at its host together need more than the host allows
-	ByMinGap Hold = "min_gap" // the source may not be polled so often
-	ByRate   Hold = "rate"    // it changes, or may change, too often for any poller
-	ByWorth  Hold = "worth"   // it could be kept, but polls of other sources are worth more
+	NoObstacle Obstacle = ""        // nothing: it is kept
+	ByBudget   Obstacle = "budget"  // all levels together need more than there is
+	ByHost     Obstacle = "host"    // the levels at its host together need more than the host allows
+	ByMinGap   Obstacle = "min_gap" // the source may not be polled so often
+	ByRate     Obstacle = "rate"    // it changes, or may change, too often for any poller
+	ByWorth    Obstacle = "worth"   // it could be kept, but polls of other sources are worth more
 )
 
-// A Pledge is a service level of a source and what it takes to keep it.
-type Pledge struct {
+// A LevelCost is a service level of a source and what it takes to keep it.
+type LevelCost struct {
 	ID    freshet.SourceID
 	Level freshet.ServiceLevel
 
-	Gap   time.Duration // between polls, that would keep it; 0 if none does
-	Need  float64       // requests a second that this takes
-	Now   time.Duration // the gap at present
-	Share float64       // of the changes that is expected to be seen in time at present
-	Hold  Hold          // what keeps it from being kept
+	Gap      time.Duration // between polls, that would keep it; 0 if none does
+	Need     float64       // requests a second that this takes
+	Now      time.Duration // the gap at present
+	Share    float64       // of the changes that is expected to be seen in time at present
+	Obstacle Obstacle      // what keeps it from being kept
 }
 
 // Kept reports whether the level is expected to be kept.
-func (p Pledge) Kept() bool { return p.Hold == NoHold }
+func (p LevelCost) Kept() bool { return p.Obstacle == NoObstacle }
 
-// Pledges are the service levels of all sources, and whether they are kept.
-type Pledges struct {
-	All    []Pledge
+// LevelCosts are the service levels of all sources, and whether they are kept.
+type LevelCosts struct {
+	All    []LevelCost
 	Unmet  int     // how many are not expected to be kept
 	Need   float64 // requests a second that keeping all takes
 	Budget float64 // that there are
 }
 
 // Short reports whether the levels alone need more than the budget.
-func (p Pledges) Short() bool { return p.Need > p.Budget }
+func (p LevelCosts) Short() bool { return p.Need > p.Budget }
 
 // A level counts as kept if it is missed by less than this: what is expected is
 // not known any better.
@@ -53,8 +53,8 @@ const leeway = 0.005
 // Levels returns what the service levels take and whether they are kept. The
 // gap at present is that of late, where it is known, and otherwise the one that
 // is expected of the present budget.
-func (m *Market) Levels() Pledges {
-	all := Pledges{Budget: m.terms.Budget}
+func (m *Market) Levels() LevelCosts {
+	all := LevelCosts{Budget: m.terms.Budget}
 	var st stance
 	hosts := map[string]float64{} // polls a second that its levels need
 	var at []int
@@ -81,13 +81,13 @@ func (m *Market) Levels() Pledges {
 		case p.Kept():
 			continue
 		case p.Gap == 0 && m.prospects[at[i]].MinGap > shortest:
-			p.Hold = ByMinGap
+			p.Obstacle = ByMinGap
 		case p.Gap == 0:
-			p.Hold = ByRate
+			p.Obstacle = ByRate
 		case host != "" && hosts[host]*m.terms.HostGap.Seconds() > 1:
-			p.Hold = ByHost
+			p.Obstacle = ByHost
 		case all.Short():
-			p.Hold = ByBudget
+			p.Obstacle = ByBudget
 		}
 		all.Unmet++
 	}
@@ -95,7 +95,7 @@ func (m *Market) Levels() Pledges {
 }
 
 // pledge returns what the level of a prospect takes.
-func (m *Market) pledge(i int, st stance) Pledge {
+func (m *Market) pledge(i int, st stance) LevelCost {
 	p := &m.prospects[i]
 	c := m.single(i, m.hosts)
 	now := p.Gap.Seconds()
@@ -103,7 +103,7 @@ func (m *Market) pledge(i int, st stance) Pledge {
 		now = c.gap(st.price) * st.stretch
 	}
 	within := p.Level.Within.Seconds()
-	pledge := Pledge{ID: p.ID, Level: p.Level, Now: seconds(now)}
+	pledge := LevelCost{ID: p.ID, Level: p.Level, Now: seconds(now)}
 	if !math.IsInf(now, 1) {
 		pledge.Share = min(1, c.within(now, within))
 	}
@@ -111,7 +111,7 @@ func (m *Market) pledge(i int, st stance) Pledge {
 		pledge.Gap, pledge.Need = seconds(need), c.toll/need
 	}
 	if pledge.Share < p.Level.Share-leeway {
-		pledge.Hold = ByWorth
+		pledge.Obstacle = ByWorth
 	}
 	return pledge
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/crossing"
+	"freshet/solve"
 )
 
 // A Market is prospects under terms, ready to be asked. It can be asked from
@@ -192,7 +192,7 @@ func (m *Market) clear(budget, guess float64) stance {
 		above = m.wants(lo)
 	}
 	excess := func(x float64) float64 { return math.Log(m.wants(math.Exp(x)) / budget) }
-	from, to := crossing.Of(excess, math.Log(lo), math.Log(hi), math.Log(above/budget), math.Log(below/budget), 1e-6)
+	from, to := solve.Falling(excess, math.Log(lo), math.Log(hi), math.Log(above/budget), math.Log(below/budget), 1e-6)
 	s := stance{price: math.Exp(to), lower: math.Exp(from), stretch: 1}
 	if from != to {
 		more, less := m.wants(s.lower), m.wants(s.price)

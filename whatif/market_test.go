@@ -30,7 +30,7 @@ func doubted(every time.Duration, factor float64) freshet.Range {
 // gaps returns how often each source is polled.
 func gaps(m *whatif.Market) map[freshet.SourceID]float64 {
 	all := map[freshet.SourceID]float64{}
-	for _, e := range m.Eaters(math.MaxInt) {
+	for _, e := range m.Spenders(math.MaxInt) {
 		all[e.ID] = e.Gap.Seconds()
 	}
 	return all
@@ -287,7 +287,7 @@ func TestHostsAreKeptTo(t *testing.T) {
 	}
 	m := whatif.New(set, whatif.Terms{Budget: 0.5, HostGap: 20 * time.Second})
 	busy, others := 0.0, 0.0
-	for _, e := range m.Eaters(math.MaxInt) {
+	for _, e := range m.Spenders(math.MaxInt) {
 		if e.ID < "6" {
 			busy += e.Spent
 		} else {

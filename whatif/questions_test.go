@@ -117,13 +117,13 @@ func TestEaters(t *testing.T) {
 		{ID: "redirected", Rate: known(time.Hour), Host: "y.example", Tags: []string{"slow", "new"}, Requests: 2},
 	}
 	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 30})
-	eaters := m.Eaters(2)
+	eaters := m.Spenders(2)
 	if len(eaters) != 2 || eaters[0].ID != "busy" || eaters[1].ID != "redirected" {
 		t.Fatalf("the eaters are %+v", eaters)
 	}
 	near(t, "what two requests a poll take", eaters[1].Spent, 2/eaters[1].Gap.Seconds(), 1e-6)
 	total := 0.0
-	for _, e := range m.Eaters(100) {
+	for _, e := range m.Spenders(100) {
 		total += e.Spent
 	}
 	near(t, "what all take", total, 1.0/30, 1e-5)
@@ -187,22 +187,22 @@ func TestLevels(t *testing.T) {
 	near(t, "the gap needed", kept.Gap.Seconds(), 600/0.9, 1e-6)
 	near(t, "the cost", kept.Need, 0.9/600, 1e-6)
 	near(t, "the share in time", missed.Share, 0.5, 1e-6)
-	if !kept.Kept() || missed.Hold != whatif.ByWorth || barred.Hold != whatif.ByMinGap || barred.Gap != 0 {
+	if !kept.Kept() || missed.Obstacle != whatif.ByWorth || barred.Obstacle != whatif.ByMinGap || barred.Gap != 0 {
 		t.Errorf("kept %+v, missed %+v, barred %+v", kept, missed, barred)
 	}
-	if fast := got.All[3]; fast.Hold != whatif.ByRate || fast.Gap != 0 {
+	if fast := got.All[3]; fast.Obstacle != whatif.ByRate || fast.Gap != 0 {
 		t.Errorf("a page that changes every second is %+v, want it too fast for its level", fast)
 	}
 
 	short := whatif.New(set, whatif.Terms{Budget: 1.0 / 600}).Levels()
-	if !short.Short() || short.All[1].Hold != whatif.ByBudget {
+	if !short.Short() || short.All[1].Obstacle != whatif.ByBudget {
 		t.Errorf("with too small a budget the levels are %+v", short)
 	}
 	for i := range set {
 		set[i].Host = "one.example"
 	}
 	slow := whatif.New(set, whatif.Terms{Budget: 1, HostGap: 8 * time.Minute}).Levels()
-	if slow.All[1].Hold != whatif.ByHost {
+	if slow.All[1].Obstacle != whatif.ByHost {
 		t.Errorf("with a slow host the levels are %+v", slow)
 	}
 }

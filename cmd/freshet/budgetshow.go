@@ -99,13 +99,13 @@ func (b *budgeting) showEaters(a client.Budget, paint palette) error {
 }
 
 // holds says what keeps a level from being kept.
-var holds = map[whatif.Hold]string{
-	whatif.NoHold:   "",
-	whatif.ByBudget: "the levels need more than the budget",
-	whatif.ByHost:   "its host may not be polled so often (hosts.delay)",
-	whatif.ByMinGap: "its min_gap",
-	whatif.ByRate:   "it may change too often to be kept",
-	whatif.ByWorth:  "polls of others are worth more; set max_gap",
+var holds = map[whatif.Obstacle]string{
+	whatif.NoObstacle: "",
+	whatif.ByBudget:   "the levels need more than the budget",
+	whatif.ByHost:     "its host may not be polled so often (hosts.delay)",
+	whatif.ByMinGap:   "its min_gap",
+	whatif.ByRate:     "it may change too often to be kept",
+	whatif.ByWorth:    "polls of others are worth more; set max_gap",
 }
 
 func (b *budgeting) showLevels(l *client.Levels, paint palette, say func(string, ...any)) error {
@@ -130,7 +130,7 @@ func (b *budgeting) showLevels(l *client.Levels, paint palette, say func(string,
 		if !i.Kept {
 			share.paint = paint.red
 		}
-		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(rough(i.NeedPerDay)), plain(holds[whatif.Hold(i.Hold)]))
+		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(rough(i.NeedPerDay)), plain(holds[whatif.Obstacle(i.Hold)]))
 	}
 	return t.write(b.out, paint)
 }

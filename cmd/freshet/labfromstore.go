@@ -135,7 +135,7 @@ func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed 
 		return kept, err
 	}
 	bar := p.progress("reading", log.Len())
-	kept.Recorded, err = lab.FromOutcomes(log.Outcomes(ctx, bar.add), lab.Reading{
+	kept.Recorded, err = lab.FromOutcomes(log.Outcomes(ctx, bar.add), lab.LogOptions{
 		Place: f.place.Placement, Fill: f.hidden, Seed: seed, Gone: func(id freshet.SourceID) bool { return gone[id] },
 	})
 	bar.done()

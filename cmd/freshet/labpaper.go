@@ -20,7 +20,7 @@ import (
 // A labPaper is one run of the verb "lab paper".
 type labPaper struct {
 	*program
-	setting paper.Setting
+	setting paper.Options
 	dir     string
 	json    bool
 }

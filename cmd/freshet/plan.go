@@ -130,7 +130,7 @@ func (l *planning) run(file string) error {
 }
 
 // history returns what the strategy is planned from.
-func (l *planning) history(g *lab.Grid, file string) (h cycle.History, err error) {
+func (l *planning) history(g *lab.Grid, file string) (h cycle.Timeline, err error) {
 	instants := func(page int) []int { return each(g.Of(page), func(j int32) int { return int(j) }) }
 	if l.page != "" {
 		page, ok := g.Page(freshet.SourceID(l.page))

@@ -8,8 +8,8 @@ import (
 	"freshet"
 )
 
-// An Eater is a source with what it takes of the budget and what it brings.
-type Eater struct {
+// An Spender is a source with what it takes of the budget and what it brings.
+type Spender struct {
 	ID       freshet.SourceID
 	Gap      time.Duration // between polls
 	Spent    float64       // requests a second
@@ -19,9 +19,9 @@ type Eater struct {
 	Delay    time.Duration // of a captured change, on average
 }
 
-// Eaters returns the sources that take the most of the present budget, the
+// Spenders returns the sources that take the most of the present budget, the
 // greatest first, and no more than so many.
-func (m *Market) Eaters(most int) []Eater {
+func (m *Market) Spenders(most int) []Spender {
 	st := m.clear(m.terms.Budget, 0)
 	price := st.price
 	if st.part > 0.5 {
@@ -37,14 +37,14 @@ func (m *Market) Eaters(most int) []Eater {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(spends[b].spent, spends[a].spent), cmp.Compare(m.prospects[a].ID, m.prospects[b].ID))
 	})
-	eaters := make([]Eater, min(most, len(order)))
+	eaters := make([]Spender, min(most, len(order)))
 	for i := range eaters {
 		at := order[i]
 		c := m.single(int(at), m.hosts)
 		var own sum
 		own.count(&c, spends[at].gap)
 		p := own.point()
-		eaters[i] = Eater{
+		eaters[i] = Spender{
 			ID: m.prospects[at].ID, Gap: seconds(spends[at].gap), Spent: spends[at].spent,
 			Changes: p.Changes, Captured: p.Captured, Share: p.Share, Delay: p.Delay,
 		}
