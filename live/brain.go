@@ -20,7 +20,7 @@ type brain struct {
 	store   freshet.Store
 	policy  freshet.Policy
 	learner *learn.Learner // nil if nothing is learnt
-	recall  int            // how many of the last outcomes the policy wants to be told of at a start
+	retell  int            // how many of the last outcomes the policy wants to be told of at a start
 	relearn int            // likewise the learner, if none of its notes can be taken up
 	log     *slog.Logger
 
@@ -81,7 +81,7 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 // through the log from there.
 func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, error) {
 	now := time.Now()
-	from := max(0, end-freshet.Cursor(b.recall))
+	from := max(0, end-freshet.Cursor(b.retell))
 	if b.learner != nil {
 		from = min(from, c.upto)
 	}

@@ -87,7 +87,7 @@ func New(cfg Config) *Daemon {
 		cfg: cfg,
 		brain: brain{
 			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log,
-			recall: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
+			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
 		hand:    hand.New(cfg.Fetcher, cfg.Read),
 		record:  record{store: cfg.Store, log: cfg.Log},

@@ -95,7 +95,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Learner: learner,
 		Limits:  cfg.Limits,
 		Levels:  cfg.Levels,
-		Retell:  recall(cfg.Policy),
+		Retell:  retell(cfg.Policy),
 		Read:    n.reader.Read,
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,
@@ -117,10 +117,10 @@ func countSources(ctx context.Context, store freshet.Store) (n int, err error) {
 	return n, nil
 }
 
-// recall returns how much of the log a policy is told of again at the start:
+// retell returns how much of the log a policy is told of again at the start:
 // enough to know every source again, and not so much that a start takes long.
 // What auto learns is kept and taken up by the daemon.
-func recall(name string) int {
+func retell(name string) int {
 	if name == "auto" || !policy.Learns(name) {
 		return 0
 	}

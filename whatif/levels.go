@@ -7,7 +7,7 @@ import (
 	"freshet"
 )
 
-// A Obstacle is what keeps a service level from being kept.
+// An Obstacle is what keeps a service level from being kept.
 type Obstacle string
 
 // What keeps levels from being kept.
@@ -67,11 +67,11 @@ func (m *Market) Levels() LevelCosts {
 			st = m.clear(m.terms.Budget, 0)
 		}
 		at = append(at, i)
-		pledge := m.pledge(i, st)
-		all.All = append(all.All, pledge)
-		all.Need += pledge.Need
-		if pledge.Gap > 0 {
-			hosts[p.Host] += 1 / pledge.Gap.Seconds()
+		cost := m.cost(i, st)
+		all.All = append(all.All, cost)
+		all.Need += cost.Need
+		if cost.Gap > 0 {
+			hosts[p.Host] += 1 / cost.Gap.Seconds()
 		}
 	}
 	for i := range all.All {
@@ -94,8 +94,8 @@ func (m *Market) Levels() LevelCosts {
 	return all
 }
 
-// pledge returns what the level of a prospect takes.
-func (m *Market) pledge(i int, st stance) LevelCost {
+// cost returns what the level of a prospect takes.
+func (m *Market) cost(i int, st stance) LevelCost {
 	p := &m.prospects[i]
 	c := m.single(i, m.hosts)
 	now := p.Gap.Seconds()
@@ -103,17 +103,17 @@ func (m *Market) pledge(i int, st stance) LevelCost {
 		now = c.gap(st.price) * st.stretch
 	}
 	within := p.Level.Within.Seconds()
-	pledge := LevelCost{ID: p.ID, Level: p.Level, Now: seconds(now)}
+	cost := LevelCost{ID: p.ID, Level: p.Level, Now: seconds(now)}
 	if !math.IsInf(now, 1) {
-		pledge.Share = min(1, c.within(now, within))
+		cost.Share = min(1, c.within(now, within))
 	}
 	if need := c.needed(p.Level.Share, within, m.terms.Longest.Seconds()); need > 0 {
-		pledge.Gap, pledge.Need = seconds(need), c.toll/need
+		cost.Gap, cost.Need = seconds(need), c.toll/need
 	}
-	if pledge.Share < p.Level.Share-leeway {
-		pledge.Obstacle = ByWorth
+	if cost.Share < p.Level.Share-leeway {
+		cost.Obstacle = ByWorth
 	}
-	return pledge
+	return cost
 }
 
 // needed returns the greatest gap, up to the longest, at which a share of the

@@ -110,18 +110,18 @@ func TestLeastOfOtherGoals(t *testing.T) {
 	}
 }
 
-func TestEaters(t *testing.T) {
+func TestSpenders(t *testing.T) {
 	set := []whatif.Prospect{
 		{ID: "calm", Rate: known(100 * time.Hour), Host: "x.example", Tags: []string{"slow"}},
 		{ID: "busy", Rate: known(time.Minute), Host: "x.example"},
 		{ID: "redirected", Rate: known(time.Hour), Host: "y.example", Tags: []string{"slow", "new"}, Requests: 2},
 	}
 	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 30})
-	eaters := m.Spenders(2)
-	if len(eaters) != 2 || eaters[0].ID != "busy" || eaters[1].ID != "redirected" {
-		t.Fatalf("the eaters are %+v", eaters)
+	spenders := m.Spenders(2)
+	if len(spenders) != 2 || spenders[0].ID != "busy" || spenders[1].ID != "redirected" {
+		t.Fatalf("the spenders are %+v", spenders)
 	}
-	near(t, "what two requests a poll take", eaters[1].Spent, 2/eaters[1].Gap.Seconds(), 1e-6)
+	near(t, "what two requests a poll take", spenders[1].Spent, 2/spenders[1].Gap.Seconds(), 1e-6)
 	total := 0.0
 	for _, e := range m.Spenders(100) {
 		total += e.Spent
@@ -132,8 +132,8 @@ func TestEaters(t *testing.T) {
 	if d.Sources != 1 {
 		t.Errorf("%d sources were dropped", d.Sources)
 	}
-	near(t, "what is freed", d.Freed, eaters[0].Spent, 1e-4)
-	near(t, "what is lost", d.Lost, eaters[0].Captured, 1e-4)
+	near(t, "what is freed", d.Freed, spenders[0].Spent, 1e-4)
+	near(t, "what is lost", d.Lost, spenders[0].Captured, 1e-4)
 	near(t, "what the others take", d.Before.Spent+d.Freed, 1.0/30, 1e-5)
 	if d.After.Share.Mean <= d.Before.Share.Mean || d.After.Delay >= d.Before.Delay {
 		t.Errorf("the others gain nothing: %+v and then %+v", d.Before, d.After)

@@ -8,7 +8,7 @@ import (
 	"freshet"
 )
 
-// An Spender is a source with what it takes of the budget and what it brings.
+// A Spender is a source with what it takes of the budget and what it brings.
 type Spender struct {
 	ID       freshet.SourceID
 	Gap      time.Duration // between polls
@@ -37,19 +37,19 @@ func (m *Market) Spenders(most int) []Spender {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(spends[b].spent, spends[a].spent), cmp.Compare(m.prospects[a].ID, m.prospects[b].ID))
 	})
-	eaters := make([]Spender, min(most, len(order)))
-	for i := range eaters {
+	spenders := make([]Spender, min(most, len(order)))
+	for i := range spenders {
 		at := order[i]
 		c := m.single(int(at), m.hosts)
 		var own sum
 		own.count(&c, spends[at].gap)
 		p := own.point()
-		eaters[i] = Spender{
+		spenders[i] = Spender{
 			ID: m.prospects[at].ID, Gap: seconds(spends[at].gap), Spent: spends[at].spent,
 			Changes: p.Changes, Captured: p.Captured, Share: p.Share, Delay: p.Delay,
 		}
 	}
-	return eaters
+	return spenders
 }
 
 // A Drop is what dropping some sources would mean for the others.
