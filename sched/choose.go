@@ -37,31 +37,31 @@ func (s *Scheduler) choose(now time.Time) {
 	s.chooseOverdue(now)
 	s.again = time.Time{}
 	if n := s.budget(); n > 0 {
-		s.turn = s.turnAt(now)
+		s.beat = s.beatAt(now)
 		s.again = s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
 			return s.budget() > 0 && s.take(now, slot, worth, freshet.ByPolicy)
 		})
 	}
 }
 
-// turnLength is how long a turn of the policy is where instants are as fine as
-// they get. It is asked once a turn and not at every event: what an ask costs
-// grows with the sources that it refuses, and the events with the polls.
-const turnLength = finestInstant / 8
+// beatLength is how long a beat is. Where instants are as fine as they get, the
+// policy is asked once a beat and not at every event: what an ask costs grows
+// with the sources that it refuses, and the events with the polls.
+const beatLength = finestInstant / 8
 
-// turnAt returns the turn of the policy at now, or -1 if it has none and can be
+// beatAt returns the beat at now, or -1 if there is none and the policy can be
 // asked at every event.
-func (s *Scheduler) turnAt(now time.Time) int64 {
+func (s *Scheduler) beatAt(now time.Time) int64 {
 	if s.purse.instant > finestInstant {
 		return -1
 	}
-	return int64(now.Sub(s.purse.epoch) / turnLength)
+	return int64(now.Sub(s.purse.epoch) / beatLength)
 }
 
-// rests reports whether the policy has had its turn at now.
+// rests reports whether the policy has been asked in this beat.
 func (s *Scheduler) rests(now time.Time) bool {
-	turn := s.turnAt(now)
-	return turn >= 0 && turn == s.turn
+	beat := s.beatAt(now)
+	return beat >= 0 && beat == s.beat
 }
 
 // budget returns how many more polls may be begun now.
@@ -163,8 +163,8 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 	if s.budget() <= 0 {
 		return s.ceiling.opens()
 	}
-	if s.skipped { // what has happened since waits for the policy's next turn
-		return s.purse.epoch.Add(time.Duration(s.turn+1) * turnLength)
+	if s.skipped { // what has happened since waits for the next beat
+		return s.purse.epoch.Add(time.Duration(s.beat+1) * beatLength)
 	}
 	wake := sooner(s.alarms.first(), s.again)
 	wake = sooner(wake, s.ceiling.opens())

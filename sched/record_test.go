@@ -158,9 +158,9 @@ func (c *counting) Choose(now time.Time, n int, take func(freshet.Slot, float64)
 	return c.Uniform.Choose(now, n, take)
 }
 
-// Where instants are as fine as they get, the policy is asked once a turn,
+// Where instants are as fine as they get, the policy is asked once a beat,
 // however much happens; elsewhere at every event.
-func TestTurns(t *testing.T) {
+func TestBeats(t *testing.T) {
 	tests := []struct {
 		name   string
 		budget sched.Budget
@@ -195,7 +195,7 @@ func TestTurns(t *testing.T) {
 }
 
 // With nothing to do, nobody is woken.
-func TestTurnsLeaveTheIdleAlone(t *testing.T) {
+func TestBeatsLeaveTheIdleAlone(t *testing.T) {
 	w := newWorld(sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}})
 	w.put(freshet.Source{ID: "a", URL: "https://a.example/", MinGap: time.Hour})
 	w.run(time.Minute)
@@ -204,8 +204,8 @@ func TestTurnsLeaveTheIdleAlone(t *testing.T) {
 	}
 }
 
-// What may be polled when a poll ends is polled in the policy's next turn.
-func TestNextTurn(t *testing.T) {
+// What may be polled when a poll ends is polled in the next beat.
+func TestNextBeat(t *testing.T) {
 	w := newWorld(sched.Limits{Budget: sched.Budget{Polls: 1000, Per: time.Second}, Hosts: sched.Politeness{Concurrency: 2}})
 	w.latency = func(freshet.Poll) time.Duration { return time.Millisecond }
 	for i := range 3 {

@@ -28,8 +28,8 @@ type Scheduler struct {
 	overdue deadlines      // when each source's MaxGap runs out
 	alarms  alarms         // when something that is shut opens
 	again   time.Time      // when the policy wants to be asked again
-	turn    int64          // of the policy, in which it was last asked
-	skipped bool           // something has happened since, and waits for its next turn
+	beat    int64          // in which the policy was last asked
+	skipped bool           // something has happened since, and waits for the next beat
 
 	flying int            // polls chosen and not ended
 	ready  []freshet.Poll // chosen
@@ -61,7 +61,7 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 		limits:   l.withDefaults(),
 		slots:    map[freshet.SourceID]freshet.Slot{},
 		hosts:    map[string]*host{},
-		turn:     -1,
+		beat:     -1,
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	if !s.started {
 		return
 	}
-	s.purse, s.turn, s.skipped = newPurse(s.limits.Budget, now), -1, false
+	s.purse, s.beat, s.skipped = newPurse(s.limits.Budget, now), -1, false
 	fresh := newCeiling(s.limits.Budget)
 	s.ceiling.most, s.ceiling.per = fresh.most, fresh.per
 	for _, h := range s.hosts {
@@ -147,7 +147,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		l.Put(now, slot, w.Source, e.seen)
 	}
 	s.expect(slot)
-	s.turn = -1 // edits are rare, and need not wait for the policy's next turn
+	s.beat = -1 // edits are rare, and need not wait for the next beat
 }
 
 // stand takes over how things stand with a source that is new here.
