@@ -192,13 +192,18 @@ func (l *Learner) Turn() float64 { return 1 / l.fair() }
 const floor = 0.02
 
 // moment returns now in ticks, but not before the tick under way: outcomes have
-// been later than that.
+// been later than that. Until the first outcome the tick under way is that of
+// now, and the clocks of the sites have run evenly up to it.
 func (l *Learner) moment(now time.Time) float64 {
 	x := l.clock.at(now)
 	if l.began {
-		x = max(x, float64(l.open))
-	} else {
-		l.open = int64(math.Floor(x))
+		return max(x, float64(l.open))
+	}
+	if tick := int64(math.Floor(x)); tick != l.open {
+		for _, s := range l.sites {
+			s.upto += float64(tick - l.open)
+		}
+		l.open = tick
 	}
 	return x
 }
