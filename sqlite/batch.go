@@ -150,8 +150,7 @@ func (s *Store) apply(b *batch) {
 	}
 	s.tail.add(b.logged)
 	if b.changed {
-		close(s.woken)
-		s.woken = make(chan struct{})
+		s.changed.ring()
 	}
 	s.mu.Unlock()
 	for _, c := range b.cached {

@@ -48,32 +48,13 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 	return found, fault(s.path, "reading changes", err)
 }
 
-// Wait implements [freshet.ChangeLog]. It hears of the changes that this
-// process commits, so on a store opened for reading only it hears of none.
+// Wait implements [freshet.ChangeLog]. On a store opened for reading only it hears
+// of nothing.
 func (s *Store) Wait(ctx context.Context, after freshet.Cursor) error {
-	for {
-		s.mu.RLock()
-		last, woken := s.next.change, s.woken
-		s.mu.RUnlock()
-		if last > after {
-			return nil
-		}
-		select {
-		case <-woken:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return s.await(ctx, &s.changed, after, func() freshet.Cursor { return s.next.change })
 }
 
 // LastChange implements [freshet.ChangeLog].
 func (s *Store) LastChange(ctx context.Context) (freshet.Cursor, error) {
-	if s.cfg.ReadOnly {
-		if err := s.load(ctx); err != nil {
-			return 0, fault(s.path, "reading changes", err)
-		}
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.next.change, nil
+	return s.end(ctx, func() freshet.Cursor { return s.next.change })
 }

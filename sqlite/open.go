@@ -71,8 +71,8 @@ type Store struct {
 
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry
-	woken   chan struct{} // closed when there is a new change
-	tail    tail          // of the log of outcomes
+	changed bell // rung when there is a new change
+	tail    tail // of the log of outcomes
 }
 
 // Open opens the store in cfg.Dir, making it if there is none. It must be
@@ -81,7 +81,7 @@ type Store struct {
 // ErrStorage, each with a hint.
 func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	cfg = cfg.withDefaults()
-	s := &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, cache: newBodyCache(cfg.CacheBytes), woken: make(chan struct{})}
+	s := &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, cache: newBodyCache(cfg.CacheBytes)}
 	s.queue = queue{most: cfg.Batch, perform: s.perform}
 	defer func() {
 		if err != nil {

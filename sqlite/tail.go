@@ -15,7 +15,7 @@ const tailLength = 4096
 // reads from it what was committed a moment ago, without a query.
 type tail struct {
 	outcomes []freshet.Outcome // in the order of the log
-	woken    chan struct{}     // closed when there is a new one; nil while nobody waits
+	bell     bell              // rung when there is a new one
 }
 
 // add appends outcomes that have been committed.
@@ -27,10 +27,7 @@ func (t *tail) add(logged []freshet.Outcome) {
 		t.outcomes = slices.Delete(t.outcomes, 0, max(0, len(t.outcomes)-tailLength))
 	}
 	t.outcomes = append(t.outcomes, logged...)
-	if t.woken != nil {
-		close(t.woken)
-		t.woken = nil
-	}
+	t.bell.ring()
 }
 
 // clear forgets all outcomes: some of them are no longer in the log.
@@ -64,36 +61,13 @@ func (s *Store) latest(after freshet.Cursor, limit int) ([]freshet.Outcome, bool
 	return s.tail.after(after, limit)
 }
 
-// WaitOutcome implements [freshet.OutcomeLog]. It hears of the outcomes that this
-// process commits, so on a store opened for reading only it hears of none.
+// WaitOutcome implements [freshet.OutcomeLog]. On a store opened for reading only
+// it hears of nothing.
 func (s *Store) WaitOutcome(ctx context.Context, after freshet.Cursor) error {
-	for {
-		s.mu.Lock()
-		last := s.next.outcome
-		if s.tail.woken == nil {
-			s.tail.woken = make(chan struct{})
-		}
-		woken := s.tail.woken
-		s.mu.Unlock()
-		if last > after {
-			return nil
-		}
-		select {
-		case <-woken:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return s.await(ctx, &s.tail.bell, after, func() freshet.Cursor { return s.next.outcome })
 }
 
 // LastOutcome implements [freshet.OutcomeLog].
 func (s *Store) LastOutcome(ctx context.Context) (freshet.Cursor, error) {
-	if s.cfg.ReadOnly {
-		if err := s.load(ctx); err != nil {
-			return 0, fault(s.path, "reading outcomes", err)
-		}
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.next.outcome, nil
+	return s.end(ctx, func() freshet.Cursor { return s.next.outcome })
 }
