@@ -83,3 +83,20 @@ func TestCompetitionRefuses(t *testing.T) {
 		t.Errorf("a policy that there is not gives %v", err)
 	}
 }
+
+// The least budget for a share reaches it, and hardly any less would.
+func TestCeiling(t *testing.T) {
+	t.Parallel()
+	c := generated(t, "poisson")
+	at, err := c.CeilingAt(t.Context(), 0.6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := c.Ceiling(t.Context(), at.Budget-0.02)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Share != 0.6 || at.Normalized < 0.6 || below.Normalized >= 0.6 || at.Changes != c.Grid.Changes() || at.Normalized != at.Value/c.Weight {
+		t.Errorf("a share of 0.6 takes %v polls an instant, for %v; a little less brings %v", at.Budget, at.Normalized, below.Normalized)
+	}
+}

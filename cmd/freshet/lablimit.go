@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,41 +59,24 @@ With one budget and no share --json prints an object, otherwise a list of them.`
 	return cmd
 }
 
-// A ceiling is a limit and what it is a limit of.
-type ceiling struct {
-	Trace      string  `json:"trace"`
-	Start      string  `json:"start"`
-	End        string  `json:"end"`
-	Instant    float64 `json:"instant_seconds"`
-	Pages      int     `json:"pages"`
-	Instants   int     `json:"instants"`
-	Changes    int     `json:"changes"`
-	Life       string  `json:"life"`
-	Urgency    string  `json:"urgency"`
-	Share      float64 `json:"share,omitempty"` // that was asked for
-	Budget     float64 `json:"budget"`
-	Normalized float64 `json:"limit_normalized"` // of the weight of all changes
-	lab.Limit
-}
-
 // run works limits out, and shows them.
 func (l *labLimit) run(ctx context.Context, file string) error {
 	t, err := openTrace(file, &l.labPeriod, &l.labStakes)
 	if err != nil {
 		return err
 	}
-	var found []ceiling
+	var found []lab.Ceiling
 	for _, budget := range l.budgets.list {
-		c, err := l.at(ctx, t, budget)
+		c, err := t.Ceiling(ctx, budget)
 		if err != nil {
-			return err
+			return flagFault(err)
 		}
 		found = append(found, c)
 	}
 	for _, wanted := range l.shares.list {
-		c, err := l.reaching(ctx, t, wanted)
+		c, err := t.CeilingAt(ctx, wanted)
 		if err != nil {
-			return err
+			return flagFault(err)
 		}
 		found = append(found, c)
 	}
@@ -110,40 +92,4 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 	}
 	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), t.Stakes.Life, t.Stakes.Urgency)
 	return rows.write(l.out, palette(l.colours(l.out)))
-}
-
-// at returns the limit of a budget.
-func (l *labLimit) at(ctx context.Context, t *lab.Case, budget float64) (ceiling, error) {
-	c := ceiling{
-		Trace: t.Trace, Start: t.Grid.Start.Format(time.RFC3339), End: t.Grid.Time(t.Grid.Instants).Format(time.RFC3339), Instant: t.Grid.Instant.Seconds(),
-		Pages: len(t.Grid.Pages()), Instants: t.Grid.Instants, Changes: t.Grid.Changes(),
-		Life: t.Stakes.Life.String(), Urgency: t.Stakes.Urgency.String(), Budget: budget,
-	}
-	if err := ctx.Err(); err != nil {
-		return c, err
-	}
-	var err error
-	c.Limit, err = t.Grid.Limit(budget, t.Stakes)
-	c.Normalized = share(c.Value, t.Weight)
-	return c, flagFault(err)
-}
-
-// reaching returns the limit of the least budget at which it is a share of all.
-func (l *labLimit) reaching(ctx context.Context, t *lab.Case, wanted float64) (ceiling, error) {
-	found := map[float64]ceiling{}
-	budget, err := lab.LeastBudget(wanted, func(budget float64) (float64, error) {
-		c, err := l.at(ctx, t, budget)
-		c.Share = wanted
-		found[budget] = c
-		return c.Normalized, err
-	})
-	return found[budget], err
-}
-
-// share returns a of b, or 1 if there is nothing to have a share of.
-func share(a, b float64) float64 {
-	if b == 0 {
-		return 1
-	}
-	return a / b
 }

@@ -1,0 +1,51 @@
+package lab
+
+import (
+	"context"
+	"time"
+)
+
+// A Ceiling is a limit and what it is a limit of.
+type Ceiling struct {
+	Trace      string  `json:"trace"`
+	Start      string  `json:"start"`
+	End        string  `json:"end"`
+	Instant    float64 `json:"instant_seconds"`
+	Pages      int     `json:"pages"`
+	Instants   int     `json:"instants"`
+	Changes    int     `json:"changes"`
+	Life       string  `json:"life"`
+	Urgency    string  `json:"urgency"`
+	Share      float64 `json:"share,omitempty"` // that was asked for
+	Budget     float64 `json:"budget"`
+	Normalized float64 `json:"limit_normalized"` // of the weight of all changes
+	Limit
+}
+
+// Ceiling returns the limit of a budget.
+func (k *Case) Ceiling(ctx context.Context, budget float64) (Ceiling, error) {
+	c := Ceiling{
+		Trace: k.Trace, Start: k.Grid.Start.Format(time.RFC3339), End: k.Grid.Time(k.Grid.Instants).Format(time.RFC3339), Instant: k.Grid.Instant.Seconds(),
+		Pages: len(k.Grid.Pages()), Instants: k.Grid.Instants, Changes: k.Grid.Changes(),
+		Life: k.Stakes.Life.String(), Urgency: k.Stakes.Urgency.String(), Budget: budget,
+	}
+	if err := ctx.Err(); err != nil {
+		return c, err
+	}
+	var err error
+	c.Limit, err = k.Grid.Limit(budget, k.Stakes)
+	c.Normalized = ratio(c.Value, k.Weight, 1)
+	return c, err
+}
+
+// CeilingAt returns the limit of the least budget at which it is a share of all.
+func (k *Case) CeilingAt(ctx context.Context, wanted float64) (Ceiling, error) {
+	found := map[float64]Ceiling{}
+	budget, err := LeastBudget(wanted, func(budget float64) (float64, error) {
+		c, err := k.Ceiling(ctx, budget)
+		c.Share = wanted
+		found[budget] = c
+		return c.Normalized, err
+	})
+	return found[budget], err
+}
