@@ -70,6 +70,11 @@ func TestLoadPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatalf("what is printed cannot be read: %v\n%s", err, again)
 	}
+	other := s
+	other.Data, other.Limits.Workers = "elsewhere", 8 // a reload takes on the workers
+	if later := s.NeedRestart(other); len(later) != 1 || later[0] != "data" {
+		t.Errorf("another data directory and other workers need a restart for %v, want data", later)
+	}
 	if later := s.NeedRestart(back); len(later) > 0 {
 		t.Errorf("settings that were printed and read again differ in %v:\n%s", later, again)
 	}

@@ -225,7 +225,7 @@ func TestLocal(t *testing.T) {
 	}
 	c := client.New("http://localhost", client.InProcess(looking))
 	for _, id := range []freshet.SourceID{"asked", "bound"} {
-		if _, err := c.Add(t.Context(), client.NewSource{ID: id, URL: url + "/" + string(id), MaxGap: client.Duration(time.Second)}); err != nil {
+		if _, err := c.Add(t.Context(), client.NewSource{ID: id, URL: url + "/" + string(id), MaxGap: client.Duration(time.Millisecond)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -236,21 +236,34 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	polling, err := node.Local(t.Context(), node.Config{Settings: s, Grace: time.Second}, "test", true)
+	for _, to := range []string{"two\n", "three\n"} { // the second time both sources have been seen
+		polling, err := node.Local(t.Context(), node.Config{Settings: s, Grace: time.Second}, "test", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c = client.New("http://localhost", client.InProcess(polling))
+		change(t, c, "asked", text, to)
+		change(t, c, "bound", text, to+to)
+		if kept, err := c.Source(t.Context(), "bound"); err != nil || kept.MaxGap != client.Duration(time.Millisecond) {
+			t.Errorf("a bound that does not bind is told as %+v (%v)", kept, err)
+		}
+		if err := polling.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over, err := node.Local(t.Context(), node.Config{Settings: s}, "test", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = client.New("http://localhost", client.InProcess(polling))
-	change(t, c, "asked", text, "two\n")
-	polls, err := c.Outcomes(t.Context(), client.OutcomeQuery{})
-	if err != nil || len(polls.Items) != 2 || polls.Items[1].Result != "changed" || polls.Items[1].Cause != "hand" {
-		t.Errorf("two polls that were asked for are told as %+v (%v)", polls.Items, err)
+	defer over.Close()
+	polls, err := client.New("http://localhost", client.InProcess(over)).Outcomes(t.Context(), client.OutcomeQuery{})
+	if err != nil || len(polls.Items) != 8 || polls.Items[1].Result != "changed" {
+		t.Errorf("eight polls that were asked for are told as %+v (%v)", polls.Items, err)
 	}
-	if kept, err := c.Source(t.Context(), "bound"); err != nil || kept.MaxGap != client.Duration(time.Second) {
-		t.Errorf("a bound that does not bind is told as %+v (%v)", kept, err)
-	}
-	if err := polling.Close(); err != nil {
-		t.Fatal(err)
+	for _, o := range polls.Items {
+		if o.Cause != "hand" {
+			t.Errorf("nobody asked for %+v", o)
+		}
 	}
 }
 
