@@ -144,3 +144,6 @@ func (c *correction) Weights() (weights, doubts [5]float64) {
 // RateOf returns the rate of a source, in changes a tick, as nothing but its
 // own polls and its prior tell it.
 func (l *Learner) RateOf(slot freshet.Slot) float64 { return l.know(slot) }
+
+// Add counts a poll.
+func (r *Reliability) Add(chance float64, found bool) { r.add(chance, found) }

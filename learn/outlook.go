@@ -99,7 +99,7 @@ func (l *Learner) quantile(q *spread, share float64) float64 {
 // Tally returns what became of the changes of a source. What is long past counts
 // for less.
 func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
-	if !l.began || int(slot) >= len(l.counts) {
+	if !l.began || int(slot) >= len(l.pages) || l.pages[slot].site == nil {
 		return freshet.Tally{}
 	}
 	c := &l.counts[slot]

@@ -62,3 +62,24 @@ func TestShareBounds(t *testing.T) {
 		}
 	})
 }
+
+// The more was captured of what happened, the higher is the share, and tallies
+// with the same in them several times over have the same share.
+func TestShareGrowsWithWhatWasCaptured(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tally := freshet.Tally{Happened: rapid.Float64Range(2, 1e5).Draw(rt, "happened"), Polls: rapid.Float64Range(1, 1e5).Draw(rt, "polls")}
+		tally.Captured = tally.Happened * rapid.Float64Range(0.01, 0.9).Draw(rt, "captured")
+		s := learn.Share(tally)
+		if math.Abs(s.Mean-tally.Captured/tally.Happened) > 1e-9 {
+			rt.Fatalf("%v of %v were captured, and the share is %v", tally.Captured, tally.Happened, s.Mean)
+		}
+		more := tally
+		more.Captured *= 1.1
+		if m := learn.Share(more); m.Mean <= s.Mean {
+			rt.Fatalf("with more captured the share goes from %+v to %+v", s, m)
+		}
+		if m := learn.Share(tally.Scale(7)); math.Abs(m.Mean-s.Mean) > 1e-9 || math.Abs(m.Low-s.Low) > 1e-9 {
+			rt.Fatalf("seven times the same has the share %+v, want %+v", m, s)
+		}
+	})
+}

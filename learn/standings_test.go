@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"freshet"
 	"freshet/learn"
 )
@@ -84,4 +86,71 @@ func TestStandingsOfFewPolls(t *testing.T) {
 	if still.High-still.Low > typical.High-typical.Low || still.Mean >= typical.Mean || busy.Mean <= typical.Mean {
 		t.Errorf("a source found unchanged is at %+v, one found changed at %+v, and one of which nothing is known at %+v", still, busy, typical)
 	}
+}
+
+// What cannot be right of a standing is not believed.
+func TestStandingsThatCannotBe(t *testing.T) {
+	nothing := ratesOf(polled(1, 0, time.Hour))[0]
+	before := polled(10, 3, time.Hour)
+	before.Standing.Seen = before.Created.Add(-time.Hour)
+	never := polled(10, 3, time.Hour)
+	never.Standing.Seen = time.Time{}
+	for what, w := range map[string]freshet.Watched{
+		"never polled": polled(0, 0, 0), "polled once": polled(1, 1, time.Hour), "polled often in no time": polled(10, 5, 0),
+		"seen before it was there": before, "polled and never seen": never,
+	} {
+		if got := ratesOf(w)[0]; got != nothing {
+			t.Errorf("%s: the rate is %+v, want %+v as of a source that nothing is known of", what, got, nothing)
+		}
+	}
+	if got, want := ratesOf(polled(10, 500, time.Hour))[0], ratesOf(polled(10, 9, time.Hour))[0]; got != want {
+		t.Errorf("with more changes than polls the rate is %+v, want %+v as if each found one", got, want)
+	}
+	var none learn.Standings
+	if got := none.Rates(); len(got) != 0 {
+		t.Errorf("no sources have the rates %v", got)
+	}
+}
+
+// The order in which sources are added does not matter to any of them, and one
+// that was found changed more often changes more often.
+func TestStandingsOfManySources(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var sources []freshet.Watched
+		for range rapid.IntRange(2, 8).Draw(rt, "sources") {
+			polls := rapid.IntRange(2, 1000).Draw(rt, "polls")
+			gap := time.Duration(rapid.Int64Range(int64(time.Second), int64(1000*time.Hour)).Draw(rt, "gap"))
+			sources = append(sources, polled(polls, rapid.IntRange(0, polls-1).Draw(rt, "changes"), gap))
+		}
+		rates := ratesOf(sources...)
+		to := rapid.Permutation(indices(len(sources))).Draw(rt, "order")
+		mixed := make([]freshet.Watched, len(sources))
+		for i := range sources {
+			mixed[i] = sources[to[i]]
+		}
+		for i, got := range ratesOf(mixed...) {
+			if want := rates[to[i]]; math.Abs(got.Mean/want.Mean-1) > 1e-9 || math.Abs(got.Low/want.Low-1) > 1e-9 {
+				rt.Fatalf("in another order source %d has the rate %+v, want %+v", to[i], got, want)
+			}
+		}
+		for i, r := range rates {
+			if !(0 < r.Low && r.Low < r.High) || r.Mean <= r.Low || math.IsInf(r.High, 1) {
+				rt.Fatalf("source %d has the rate %+v", i, r)
+			}
+		}
+		still, busy := sources[0], sources[0]
+		if busy.Standing.Changes++; int64(busy.Standing.Changes) < busy.Standing.Polls {
+			if two := ratesOf(still, busy); two[0].Low >= two[1].Low {
+				rt.Fatalf("a source has the rate %+v, and one that was found changed once more %+v", two[0], two[1])
+			}
+		}
+	})
+}
+
+// indices returns the numbers from 0 up to n.
+func indices(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
 }

@@ -1,8 +1,11 @@
 package learn_test
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"freshet/learn"
 )
@@ -17,6 +20,8 @@ func TestTickFollowsTheTurnOfTheSources(t *testing.T) {
 	}{
 		{"no source", 0, 1, time.Second, time.Second},
 		{"no budget", 100, 0, time.Second, time.Second},
+		{"a budget below nothing", 100, -1, time.Second, time.Second},
+		{"a budget that is not a number", 100, math.NaN(), time.Second, time.Second},
 		{"a sixteenth of a turn is less than two instants", 31, 1, time.Second, time.Second},
 		{"it is two", 32, 1, time.Second, 2 * time.Second},
 		{"it is 6.25", 100, 1, time.Second, 5 * time.Second},
@@ -33,4 +38,22 @@ func TestTickFollowsTheTurnOfTheSources(t *testing.T) {
 			t.Errorf("%s: the tick is %v, want %v", c.what, got, c.want)
 		}
 	}
+}
+
+// A turn has from 16 to 384 ticks: fewer only where a tick is an instant. A tick is
+// at most an hour, unless a turn would then have too many.
+func TestTurnHasTheTicksALearnerCanUse(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		sources := rapid.IntRange(0, 1_000_000).Draw(rt, "sources")
+		polls := math.Exp(rapid.Float64Range(-8, 10).Draw(rt, "polls"))
+		instant := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 7 * time.Minute, 2 * time.Hour}).Draw(rt, "instant")
+		tick := learn.TickFor(sources, polls, instant)
+		turn := float64(sources) / polls * float64(instant) / float64(tick)
+		if tick < instant || tick%instant != 0 || turn > 384 || tick > instant && turn < 16 {
+			rt.Fatalf("a tick is %v, and a turn of %d sources %v ticks", tick, sources, turn)
+		}
+		if tick > time.Hour && tick > instant && turn <= 192 {
+			rt.Fatalf("a tick is %v, and half of it would have been enough for a turn of %v ticks", tick, turn)
+		}
+	})
 }
