@@ -1,6 +1,9 @@
 package learn
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A turn is the time in which the budget is enough to poll every source once.
 // These are about how many ticks it has: as few as tell what came early in it
@@ -29,7 +32,7 @@ func TickFor(sources int, polls float64, instant time.Duration) time.Duration {
 			length = n
 		}
 	}
-	for turn > mostTicks*float64(length) {
+	for turn > mostTicks*float64(length) && time.Duration(length)*instant <= math.MaxInt64/2 { // which is 146 years
 		length *= 2
 	}
 	return time.Duration(length) * instant

@@ -45,7 +45,7 @@ func TestTickFollowsTheTurnOfTheSources(t *testing.T) {
 func TestTurnHasTheTicksALearnerCanUse(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sources := rapid.IntRange(0, 1_000_000).Draw(rt, "sources")
-		polls := math.Exp(rapid.Float64Range(-8, 10).Draw(rt, "polls"))
+		polls := math.Exp(rapid.Float64Range(-2, 10).Draw(rt, "polls"))
 		instant := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 7 * time.Minute, 2 * time.Hour}).Draw(rt, "instant")
 		tick := learn.TickFor(sources, polls, instant)
 		turn := float64(sources) / polls * float64(instant) / float64(tick)
@@ -56,4 +56,16 @@ func TestTurnHasTheTicksALearnerCanUse(t *testing.T) {
 			rt.Fatalf("a tick is %v, and half of it would have been enough for a turn of %v ticks", tick, turn)
 		}
 	})
+}
+
+// A budget of next to nothing makes a tick of centuries, and no more than a
+// duration can hold.
+func TestTickOfHardlyAnyBudget(t *testing.T) {
+	for _, polls := range []float64{1e-12, 1e-300, math.SmallestNonzeroFloat64} {
+		for _, instant := range []time.Duration{time.Second, 7 * time.Minute, 12 * time.Hour} {
+			if got := learn.TickFor(1_000_000, polls, instant); got < 100*year || got%instant != 0 {
+				t.Errorf("%g polls in %v for a million sources: the tick is %v, want at least a century", polls, instant, got)
+			}
+		}
+	}
 }
