@@ -100,6 +100,24 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// After a silence nothing of what was going on before it is taken to have gone on
+// in the meantime.
+func TestSilenceIsSilent(t *testing.T) {
+	l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.08})
+	for slot := range freshet.Slot(8) {
+		l.Put(monday, slot, page(fmt.Sprint("h", slot), 0), monday)
+		l.Observe(time.Time{}, slot, found(10))
+	}
+	const busy = 10 + 4*learn.Span // remembered where that hour was
+	l.Observe(time.Time{}, 0, freshet.Outcome{Ended: hours(busy + 20), Result: freshet.Failed})
+	l.Put(hours(busy+20), 8, page("new", 0), hours(busy-20))
+	l.Put(hours(busy+20), 9, page("newer", 0), hours(busy+10))
+	long, short := l.Outlook(hours(busy+20), 8).Expected, l.Outlook(hours(busy+20), 9).Expected
+	if math.Abs(long/short-4) > 1e-6 {
+		t.Errorf("%v times as many changes are expected in 40 quiet hours as in 10, want 4", long/short)
+	}
+}
+
 // rateOfTheWeek returns the rate of the first page, in changes a tick, on average
 // over all hours of a week.
 func rateOfTheWeek(l *learn.Learner, from float64) (mean float64) {

@@ -105,7 +105,9 @@ func TestExpectedGrowsWithTheGap(t *testing.T) {
 // also on days that no outcome has reached.
 func TestExpectedHeedsTheHoursToCome(t *testing.T) {
 	l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.04})
-	l.Put(monday, 0, page("h", 0), monday)
+	for slot := range freshet.Slot(8) { // so many that none has a profile of its own
+		l.Put(monday, slot, page(fmt.Sprint("h", slot), 0), monday)
+	}
 	for d := range 60 { // seen before nine and after ten
 		l.Observe(time.Time{}, 0, same(float64(24*d)+8.75))
 		l.Observe(time.Time{}, 0, found(float64(24*d)+10.25))

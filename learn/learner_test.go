@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"freshet"
 	"freshet/learn"
 )
@@ -147,4 +149,39 @@ func TestSitesComeAndGo(t *testing.T) {
 			t.Errorf("slot %d has waited for %v ticks, and %v changes are expected; want %v ticks", slot, gaps[slot], expected[slot], gap)
 		}
 	}
+}
+
+// Whichever sites go, in whatever order, the clocks of all others go on.
+func TestClocksOfSitesGoOn(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.05})
+		const slots = 6
+		l.Put(monday, slots, page("stays", 0), monday) // is always there
+		there := map[freshet.Slot]bool{}
+		hour := 1.0
+		for range rapid.IntRange(1, 30).Draw(rt, "steps") {
+			slot := freshet.Slot(rapid.IntRange(0, slots-1).Draw(rt, "slot"))
+			if there[slot] = !there[slot]; there[slot] {
+				l.Put(hours(hour), slot, page(fmt.Sprint("h", slot/2), int(slot)), hours(hour))
+			} else {
+				l.Remove(slot)
+			}
+			hour++
+			l.Observe(time.Time{}, slots, same(hour))
+		}
+		l.Observe(time.Time{}, slots, same(hour+100))
+		expected := make([]float64, slots)
+		l.Expected(hours(hour+100), expected, make([]float64, slots))
+		for slot := range freshet.Slot(slots) {
+			if !there[slot] {
+				if expected[slot] != 0 {
+					rt.Fatalf("of slot %d, where there is no source, %v changes are expected", slot, expected[slot])
+				}
+				continue
+			}
+			if got, least := expected[slot], 30*l.RateOf(slot); got < least {
+				rt.Fatalf("after a hundred hours %v changes are expected of slot %d, want %v at least", got, slot, least)
+			}
+		}
+	})
 }

@@ -17,6 +17,24 @@ func spike(at int, sources float64) []float64 {
 	return q
 }
 
+// Before any poll the rate is taken to be about exponentially distributed, and
+// hence on a scale of logarithms with a weight of x*e^-x, and a little more.
+func TestPriorBeforeAnyPoll(t *testing.T) {
+	rates := learn.NewClock(monday, time.Minute).Grid()
+	for _, every := range []float64{1, 200, 1e5} {
+		want := make([]float64, len(rates))
+		for i, rate := range rates {
+			want[i] = rate*every*math.Exp(-rate*every) + 0.002
+		}
+		want = normal(want)
+		for i, got := range learn.NewPrior(rates, every) {
+			if math.Abs(got/want[i]-1) > 1e-9 {
+				t.Errorf("a change in %v ticks: the chance of rate %d is %v, want %v", every, i, got, want[i])
+			}
+		}
+	}
+}
+
 // What nine sources do and what their parent thinks, which counts for three, is
 // the prior of the tenth. Each source is blurred by a step of the grid.
 func TestPriorOfAPool(t *testing.T) {

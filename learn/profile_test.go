@@ -56,6 +56,12 @@ func TestProfileGoesRound(t *testing.T) {
 	if hours[23] != hours[1] || hours[23] <= hours[22] || hours[0] <= hours[23] {
 		t.Errorf("after changes at midnight the factors of the hours are %v", hours)
 	}
+	evening := learn.NewProfile()
+	evening.Add(23, 50, 1)
+	evening.Settle(nil, 3)
+	if hours, _, _ := evening.Factors(); hours[0] != hours[22] || hours[0] <= hours[1] {
+		t.Errorf("after changes at eleven in the evening the factors of the hours are %v", hours)
+	}
 	if minutes[11] != minutes[1] || minutes[11] <= minutes[10] {
 		t.Errorf("after changes on the hour the factors of the minutes are %v", minutes)
 	}
