@@ -24,7 +24,7 @@ import (
 // A Node is a store and a daemon over it, with all that the daemon needs. The
 // daemon does nothing until it is started.
 type Node struct {
-	Store  *sqlite.Store
+	Store  freshet.Store
 	Daemon *live.Daemon
 	Tick   time.Duration // by which it learns; zero if it does not
 

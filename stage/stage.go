@@ -8,7 +8,6 @@ import (
 
 	"freshet"
 	"freshet/sched"
-	"freshet/sqlite"
 	"freshet/synth"
 )
 
@@ -24,7 +23,7 @@ type Stage struct {
 	Began    time.Time     // when the clock started
 	Course   Course
 
-	store    *sqlite.Store
+	store    freshet.Store
 	every    time.Duration  // between two polls of the rival
 	outcomes freshet.Cursor // read so far
 	changes  freshet.Cursor // read so far
@@ -89,7 +88,7 @@ type Change struct {
 
 // New returns the stage of a web that is watched into a store under limits. Its
 // clock starts now; of the requests so far so many were those of a first look.
-func New(store *sqlite.Store, w *synth.Web, policy string, limits sched.Limits, started time.Time, baseline int) *Stage {
+func New(store freshet.Store, w *synth.Web, policy string, limits sched.Limits, started time.Time, baseline int) *Stage {
 	return &Stage{
 		Web: w, Policy: policy, Budget: limits.Budget, Delay: limits.Hosts.Delay,
 		Baseline: baseline, Started: started, Began: time.Now(),
