@@ -45,16 +45,6 @@ var results = [...]string{"unchanged", "changed", "first", "failed"}
 // String returns the result in a word.
 func (r Result) String() string { return nameOf(results[:], int(r)) }
 
-// ParseResult reads what String wrote.
-func ParseResult(s string) (Result, error) {
-	for i, name := range results {
-		if s == name {
-			return Result(i), nil
-		}
-	}
-	return 0, fmt.Errorf("no such result: %q", s)
-}
-
 // Seen reports whether the source was seen at all.
 func (r Result) Seen() bool { return r != Failed }
 

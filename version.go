@@ -22,18 +22,6 @@ func (h Hash) String() string {
 	return hex.EncodeToString(h[:])
 }
 
-// ParseHash reads what String wrote.
-func ParseHash(s string) (h Hash, err error) {
-	if s == "" {
-		return h, nil
-	}
-	b, err := hex.DecodeString(s)
-	if err != nil || len(b) != len(h) {
-		return h, fmt.Errorf("not a SHA-256 in hexadecimal: %q", s)
-	}
-	return Hash(b), nil
-}
-
 // A Version is one state of a source, as extracted.
 type Version struct {
 	Source SourceID
