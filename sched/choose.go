@@ -38,9 +38,11 @@ func (s *Scheduler) choose(now time.Time) {
 	s.again = time.Time{}
 	if n := s.budget(); n > 0 {
 		s.beat = s.beatAt(now)
+		before := len(s.ready)
 		s.again = s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
 			return s.budget() > 0 && s.take(now, slot, worth, freshet.ByPolicy)
 		})
+		s.filled = len(s.ready)-before == n
 	}
 }
 
@@ -58,10 +60,15 @@ func (s *Scheduler) beatAt(now time.Time) int64 {
 	return int64(now.Sub(s.purse.epoch) / beatLength)
 }
 
-// rests reports whether the policy has been asked in this beat.
+// rests reports whether the policy is not to be asked before the next beat. One
+// that had more to offer than workers were free is asked sooner, when a good part
+// of them is free again.
 func (s *Scheduler) rests(now time.Time) bool {
 	beat := s.beatAt(now)
-	return beat >= 0 && beat == s.beat
+	if beat < 0 || beat != s.beat {
+		return false
+	}
+	return !s.filled || s.budget() < max(1, s.limits.Workers/8)
 }
 
 // budget returns how many more polls may be begun now.

@@ -216,3 +216,16 @@ func TestNextBeat(t *testing.T) {
 		t.Errorf("the third source of a host was polled at %v, want %v", got, want)
 	}
 }
+
+// Few workers that are soon free again are not held up by the beat.
+func TestBusyWorkersDoNotWaitForTheBeat(t *testing.T) {
+	w := newWorld(sched.Limits{Budget: sched.Budget{Polls: 10_000, Per: time.Second}, Workers: 16})
+	w.latency = func(freshet.Poll) time.Duration { return time.Millisecond }
+	for i := range 2000 {
+		w.put(freshet.Source{ID: id(i), URL: "https://" + string(id(i)) + ".example/"})
+	}
+	w.run(500 * time.Millisecond)
+	if n := len(w.polls); n < 4500 {
+		t.Errorf("%d polls in half a second, want about those that the budget allows", n)
+	}
+}

@@ -29,6 +29,7 @@ type Scheduler struct {
 	alarms  alarms         // when something that is shut opens
 	again   time.Time      // when the policy wants to be asked again
 	beat    int64          // in which the policy was last asked
+	filled  bool           // it then had as many to offer as could be polled
 	skipped bool           // something has happened since, and waits for the next beat
 
 	flying int            // polls chosen and not ended
