@@ -110,6 +110,11 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 					before = len(w.Requests())
 				}
 			}
+			if tt.want != "" {
+				if _, err := d.Poll(ctx, "a"); err != nil {
+					t.Fatal(err)
+				}
+			}
 			stop()
 			running.Wait()
 			polled := false
