@@ -31,38 +31,38 @@ const (
 // A Line is a line of a diff. Old and New are its numbers in the two texts,
 // from 1; zero where it is not there.
 type Line struct {
-	Op   Op     `json:"op"`
-	Old  int    `json:"old,omitempty"`
-	New  int    `json:"new,omitempty"`
-	Text string `json:"text"` // without its newline
+	Op   Op
+	Old  int
+	New  int
+	Text string // without its newline
 
 	// Unended is set if the line is the last of its text and has no newline.
-	Unended bool `json:"unended,omitempty"`
+	Unended bool
 
 	// Mark is set if the line was changed only in part.
-	Mark *Mark `json:"mark,omitempty"`
+	Mark *Mark
 }
 
 // A Hunk is a run of changed lines with the unchanged lines around them. The
 // line numbers count from 1.
 type Hunk struct {
-	OldStart int    `json:"old_start"`
-	OldLines int    `json:"old_lines"`
-	NewStart int    `json:"new_start"`
-	NewLines int    `json:"new_lines"`
-	Lines    []Line `json:"lines"`
+	OldStart int
+	OldLines int
+	NewStart int
+	NewLines int
+	Lines    []Line
 }
 
 // A Delta is the step from one text to another.
 type Delta struct {
-	Hunks   []Hunk `json:"hunks"`
-	Added   int    `json:"added"`   // lines
-	Removed int    `json:"removed"` // lines
+	Hunks   []Hunk
+	Added   int // lines
+	Removed int // lines
 
 	// Coarse is set if the texts are too large to compare line by line: one
 	// has replaced the other, all lines were removed and all lines added, and
 	// there are no hunks.
-	Coarse bool `json:"coarse,omitempty"`
+	Coarse bool
 }
 
 // Diff compares two texts by lines. It takes bounded time; see Delta.Coarse.
