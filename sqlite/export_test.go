@@ -1,6 +1,10 @@
 package sqlite
 
-import "net/http"
+import (
+	"net/http"
+
+	"freshet"
+)
 
 // A Codec lets tests encode bodies as the store does.
 type Codec struct{ codec codec }
@@ -37,3 +41,14 @@ var Do = (*queue).do
 
 // A Batch is what a job works on.
 type Batch = batch
+
+// Tail gives tests the end of the log in memory.
+type Tail struct{ tail }
+
+// Add appends outcomes.
+func (t *Tail) Add(logged ...freshet.Outcome) { t.add(logged) }
+
+// After returns outcomes after a place.
+func (t *Tail) After(place freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
+	return t.after(place, limit)
+}
