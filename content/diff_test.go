@@ -2,7 +2,6 @@ package content_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -241,14 +240,6 @@ func TestSummaryIsTame(t *testing.T) {
 	got := d.Summary()
 	if !strings.HasPrefix(got, "+1 line: [31mred[0m turned and long long") || !strings.HasSuffix(got, "…") {
 		t.Errorf("the summary is %q", got)
-	}
-}
-
-func TestDeltaJSON(t *testing.T) {
-	got, err := json.Marshal(content.Diff([]byte("a\n"), []byte("b\n")))
-	want := `{"hunks":[{"old_start":1,"old_lines":1,"new_start":1,"new_lines":1,"lines":[{"op":"-","old":1,"text":"a"},{"op":"+","new":1,"text":"b"}]}],"added":1,"removed":1}`
-	if err != nil || string(got) != want {
-		t.Errorf("the delta is %s in JSON, want %s (%v)", got, want, err)
 	}
 }
 

@@ -212,12 +212,17 @@ func TestDiff(t *testing.T) {
 		}
 	}
 	var d client.Diff
-	r.do("GET", "/api/v1/sources/page/diff?to=2&format=json", nil, "Accept", "text/plain").is(200).into(&d)
+	a := r.do("GET", "/api/v1/sources/page/diff?to=2&format=json", nil, "Accept", "text/plain").is(200)
+	a.into(&d)
+	hunks := `"hunks":[{"old_start":1,"old_lines":1,"new_start":1,"new_lines":1,"lines":[{"op":"-","old":1,"text":"version 0","mark":{"from":8,"to":9}},{"op":"+","new":1,"text":"version 1","mark":{"from":8,"to":9}}]}],"added":1,"removed":1`
+	if !strings.Contains(string(a.Body), hunks) {
+		t.Errorf("the diff is %s, want in it %s", a.Body, hunks)
+	}
 	if d.From.Number != 1 || d.To.Number != 2 || d.Added != 1 || d.Removed != 1 || len(d.Hunks) != 1 || d.Summary == "" {
 		t.Errorf("the diff is %+v", d)
 	}
 	r.do("GET", "/api/v1/sources/page/diff?to=1", nil).is(404)
-	a := r.do("GET", "/api/v1/sources/page/diff?from=2&to=2", nil).is(200)
+	a = r.do("GET", "/api/v1/sources/page/diff?from=2&to=2", nil).is(200)
 	if !strings.Contains(string(a.Body), `"hunks":[]`) {
 		t.Errorf("a version differs from itself: %s", a.Body)
 	}
