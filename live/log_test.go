@@ -110,8 +110,8 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 					before = len(w.Requests())
 				}
 			}
-			if tt.want != "" {
-				if _, err := d.Poll(ctx, "a"); err != nil {
+			for range 2 { // the first may join a poll that was on its way before
+				if _, err := d.Poll(ctx, "a"); tt.want != "" && err != nil {
 					t.Fatal(err)
 				}
 			}
