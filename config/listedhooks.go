@@ -17,7 +17,7 @@ type listedHook struct {
 // admitHooks checks the webhooks against all settings.
 func (d *document) admitHooks(s *Settings) {
 	for _, w := range s.Webhooks {
-		if _, err := s.Sink(w); err != nil {
+		if _, err := s.Sink(w, nil); err != nil {
 			at := d.hooks[w.Name]
 			text := err.Error()
 			if hint := freshet.HintOf(err); hint != "" {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"time"
 
 	"freshet"
 	"freshet/deliver"
@@ -40,14 +41,15 @@ func (w *Webhook) Complete(env func(string) string) error {
 	return nil
 }
 
-// Sink returns what sends to a webhook.
-func (s *Settings) Sink(w Webhook) (*deliver.Webhook, error) {
+// Sink returns what sends to a webhook. It dates requests by now; nil means
+// time.Now.
+func (s *Settings) Sink(w Webhook, now func() time.Time) (*deliver.Webhook, error) {
 	url, err := s.Fetch.CheckURL(w.URL)
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
 	}
 	sink, err := deliver.NewWebhook(deliver.WebhookConfig{
-		Name: w.Name, URL: url, Secret: w.Secret, Unsigned: w.Unsigned, Send: fetch.NewEgress(s.Fetch).Do,
+		Name: w.Name, URL: url, Secret: w.Secret, Unsigned: w.Unsigned, Send: fetch.NewEgress(s.Fetch).Do, Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)

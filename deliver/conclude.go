@@ -50,7 +50,7 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 // postpone puts a debt off until its next attempt, or gives it up after the
 // last.
 func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) error {
-	now, d := time.Now(), a.debt
+	now, d := r.cfg.Now(), a.debt
 	r.gate.failed(now, away)
 	if r.released {
 		r.refused[d.Change.Cursor] = true

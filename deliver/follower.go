@@ -39,12 +39,16 @@ type FollowerConfig struct {
 	// first change after NewFollower.
 	History bool
 
-	Log     *slog.Logger   // nil means silence
-	Observe func(Delivery) // told of every attempt; may be nil
+	Now     func() time.Time // the wall clock; nil means time.Now
+	Log     *slog.Logger     // nil means silence
+	Observe func(Delivery)   // told of every attempt; may be nil
 }
 
 func (c FollowerConfig) withDefaults() FollowerConfig {
 	c.Workers = cmp.Or(c.Workers, 4)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

@@ -69,7 +69,7 @@ func (r *round) run(ctx context.Context) error {
 			return err
 		}
 		if more {
-			alarm = time.Now()
+			alarm = r.cfg.Now()
 		} else {
 			r.listen(ctx)
 		}
@@ -116,7 +116,7 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 // pay begins the attempts that may be made now, and returns when to look again
 // although nothing has happened; zero means not before something has.
 func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
-	now := time.Now()
+	now := r.cfg.Now()
 	width := r.gate.width(now, r.cfg.Workers)
 	if width == 0 {
 		return r.gate.opens, nil
@@ -189,7 +189,7 @@ func (r *round) listen(ctx context.Context) {
 func (r *round) await(ctx context.Context, alarm time.Time) error {
 	var rings <-chan time.Time
 	if !alarm.IsZero() {
-		timer := time.NewTimer(time.Until(alarm))
+		timer := time.NewTimer(alarm.Sub(r.cfg.Now()))
 		defer timer.Stop()
 		rings = timer.C
 	}

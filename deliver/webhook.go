@@ -43,7 +43,8 @@ type WebhookConfig struct {
 	// the program, so it decides which addresses may be reached.
 	Send func(*http.Request) (*http.Response, error)
 
-	Timeout time.Duration // of one attempt; 0 means 15 seconds
+	Timeout time.Duration    // of one attempt; 0 means 15 seconds
+	Now     func() time.Time // the wall clock; nil means time.Now
 }
 
 // A Webhook posts events to one endpoint.
@@ -63,6 +64,9 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	h := &Webhook{cfg: cfg}
 	if cfg.Unsigned {
@@ -143,7 +147,7 @@ func (h *Webhook) Send(ctx context.Context, e client.Event) error {
 		return &Refusal{
 			Status:     resp.StatusCode,
 			Body:       strings.ToValidUTF8(string(answer[:min(len(answer), maxQuote)]), "\uFFFD"),
-			RetryAfter: retryAfter(resp.Header, time.Now()),
+			RetryAfter: retryAfter(resp.Header, h.cfg.Now()),
 		}
 	case err != nil && context.Cause(ctx) != nil:
 		return context.Cause(ctx)
@@ -162,7 +166,7 @@ func (h *Webhook) request(ctx context.Context, e client.Event) (*http.Request, e
 	if err != nil {
 		return nil, fmt.Errorf("post to %s: %w", h.cfg.Name, err)
 	}
-	id, now := WebhookID(h.cfg.Name, e.ID), time.Now()
+	id, now := WebhookID(h.cfg.Name, e.ID), h.cfg.Now()
 	req.Header.Set("Content-Type", "application/cloudevents+json; charset=utf-8")
 	req.Header.Set(webhooks.HeaderWebhookID, id)
 	req.Header.Set(webhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))

@@ -161,8 +161,8 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 // that carried the validators asked.
 func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked freshet.Validators) (res freshet.Response, e *freshet.FetchError) {
 	res.Status = hr.StatusCode
-	res.RetryAfter, e = refusal(hr, w.began)
-	received, when := validatorsOf(hr.Header, w.began), modified(hr.Header, w.began)
+	res.RetryAfter, e = refusal(hr, w.date)
+	received, when := validatorsOf(hr.Header, w.date), modified(hr.Header, w.date)
 	switch {
 	case e != nil:
 		c.discard(hr, w)

@@ -46,6 +46,9 @@ type Config struct {
 	RootCAs   *x509.CertPool // authorities to trust; nil means the system's
 	IdleConns int            // connections kept open in all; 1024
 
+	// Now is the wall clock, for dates in headers; nil means time.Now.
+	Now func() time.Time
+
 	// Resolver looks up the addresses of a name; nil means the system's way.
 	// Every answer is judged, whoever gave it.
 	Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -82,6 +85,9 @@ func (c Config) withDefaults() Config {
 	c.IdleConns = cmp.Or(c.IdleConns, 1024)
 	if c.Ports == nil {
 		c.Ports = []uint16{80, 443, 8080, 8443}
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	c.Allow = slices.Clone(c.Allow)
 	for i, p := range c.Allow {

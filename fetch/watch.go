@@ -18,6 +18,7 @@ type watch struct {
 	limits *Config
 	cancel context.CancelCauseFunc
 	began  time.Time
+	date   time.Time // the same by the wall clock
 
 	sent    atomic.Int32 // requests that left
 	granted atomic.Int32 // requests that may leave
@@ -39,7 +40,7 @@ type mark struct {
 // watchOver starts a watch and returns the context that it ends.
 func watchOver(ctx context.Context, limits *Config) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watch{limits: limits, cancel: cancel, began: time.Now()}
+	w := &watch{limits: limits, cancel: cancel, began: time.Now(), date: limits.Now()}
 	w.mu.Lock() // against a look before timer is set
 	w.timer = time.AfterFunc(limits.Total, w.look)
 	w.mu.Unlock()

@@ -23,6 +23,7 @@ type brain struct {
 	retell  int            // how many of the last outcomes the policy wants to be told of at a start
 	relearn int            // likewise the learner, if none of its notes can be taken up
 	log     *slog.Logger
+	now     func() time.Time
 
 	sched *sched.Scheduler // while the daemon runs; only for its loop
 	notes notes
@@ -80,7 +81,7 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
 func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, error) {
-	now := time.Now()
+	now := b.now()
 	from := max(0, end-freshet.Cursor(b.retell))
 	if b.learner != nil {
 		from = min(from, c.upto)

@@ -46,6 +46,7 @@ type Config struct {
 	Logs  time.Duration // how long outcomes are kept; 0 means for ever
 	Grace time.Duration // for polls under way when the daemon stops; 0 means 10 seconds
 
+	Now     func() time.Time      // the wall clock; nil means time.Now
 	Log     *slog.Logger          // nil means silence
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
 }
@@ -81,12 +82,15 @@ func New(cfg Config) *Daemon {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, 5*time.Minute)
 	d := &Daemon{
 		cfg: cfg,
 		brain: brain{
-			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log,
+			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, now: cfg.Now,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
 		hand:    hand.New(cfg.Fetcher, cfg.Read),
@@ -187,7 +191,7 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		gone, err := d.cfg.Store.Prune(ctx, time.Now(), d.cfg.Keep, d.cfg.Logs)
+		gone, err := d.cfg.Store.Prune(ctx, d.cfg.Now(), d.cfg.Keep, d.cfg.Logs)
 		switch {
 		case ctx.Err() != nil:
 			return

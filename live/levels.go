@@ -98,7 +98,7 @@ func (d *Daemon) weighLevels(ctx context.Context) error {
 	if set > 0 {
 		d.levels.any.Store(true)
 		pledges := whatif.New(prospects, d.Terms()).Levels()
-		now = LevelStatus{At: time.Now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget}
+		now = LevelStatus{At: d.cfg.Now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget}
 	}
 	d.levels.mu.Lock()
 	before := d.levels.now

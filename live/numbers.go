@@ -78,8 +78,9 @@ var ErrNoNumbers = errors.New("there are no numbers, because nothing is learnt f
 
 // overall keeps what was last said of all sources.
 type overall struct {
-	mu   sync.Mutex
-	last Numbers
+	mu    sync.Mutex
+	last  Numbers
+	since time.Time // when it was said
 }
 
 // overallFor is how long that is good enough for those who ask often.
@@ -90,12 +91,12 @@ const overallFor = 10 * time.Second
 func (d *Daemon) Overall(ctx context.Context) (Numbers, error) {
 	d.overall.mu.Lock()
 	defer d.overall.mu.Unlock()
-	if !d.running.Load() || time.Since(d.overall.last.At) > overallFor {
+	if !d.running.Load() || time.Since(d.overall.since) > overallFor {
 		n, err := d.Numbers(ctx, NumbersQuery{})
 		if err != nil {
 			return n, err
 		}
-		d.overall.last = n
+		d.overall.last, d.overall.since = n, time.Now()
 	}
 	return d.overall.last, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"freshet"
 	"freshet/hand"
@@ -19,7 +18,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
 		d.unrecorded(ctx, p, err)
 		return
 	}
-	began := time.Now()
+	began := d.cfg.Now()
 	found := d.hand.Look(ctx, hand.Order{Source: p.Source, Head: head, At: began, Base: d.baseOf(p.Source.ID, head.Number)})
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
@@ -50,7 +49,7 @@ func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 		return
 	}
 	d.inbox.post(sched.Event{Abandon: p.Source.ID})
-	now := time.Now()
+	now := d.cfg.Now()
 	d.asks.answer(freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now,
 		Result: freshet.Failed, Failure: freshet.FailInternal, Err: err.Error(),

@@ -20,7 +20,7 @@ type world struct {
 var errStopped = errors.New("asked to stop")
 
 // Now implements [sched.World].
-func (w *world) Now() time.Time { return time.Now() }
+func (w *world) Now() time.Time { return w.cfg.Now() }
 
 // Begin implements [sched.World].
 func (w *world) Begin(ctx context.Context, p freshet.Poll) {
@@ -51,7 +51,7 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 		select {
 		case <-w.inbox.bell:
 		case <-rings:
-			w.gauges.rang(time.Since(alarm))
+			w.gauges.rang(w.Now().Sub(alarm))
 			return sched.Event{}, nil
 		case <-w.stop:
 		case err := <-w.fatal:
@@ -64,10 +64,10 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 
 // ringAt sets the one timer.
 func (w *world) ringAt(alarm time.Time) <-chan time.Time {
-	if w.timer == nil {
-		w.timer = time.NewTimer(time.Until(alarm))
+	if until := alarm.Sub(w.Now()); w.timer == nil {
+		w.timer = time.NewTimer(until)
 	} else {
-		w.timer.Reset(time.Until(alarm))
+		w.timer.Reset(until)
 	}
 	return w.timer.C
 }

@@ -31,7 +31,7 @@ func Local(ctx context.Context, cfg Config, version string, polls bool) (*LocalA
 		}
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
-	handler := web.New(web.Config{Store: n.Store, Daemon: n.Daemon, Check: cfg.Fetch.CheckURL, Version: version})
+	handler := web.New(web.Config{Store: n.Store, Daemon: n.Daemon, Check: cfg.Fetch.CheckURL, Version: version, Now: cfg.Now})
 	return &LocalAPI{handler, closeAll}, nil
 }
 

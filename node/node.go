@@ -48,6 +48,7 @@ type Config struct {
 	Unbound bool                  // poll no source because its MaxGap has passed
 	Grace   time.Duration         // for polls under way at the end; zero means that of package live
 	Observe func(freshet.Outcome) // is told of every poll; may be nil
+	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
 	Log     *slog.Logger          // nil means silence
 }
 
@@ -58,7 +59,7 @@ const ExtractMemory = 256 << 20
 // node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: ExtractMemory})
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Log: cfg.Log})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Now: cfg.Now, Log: cfg.Log})
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
@@ -84,6 +85,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 			return err
 		}
 	}
+	cfg.Fetch.Now = cfg.Now
 	var watched freshet.Store = n.Store
 	if cfg.Unbound {
 		watched = unboundStore{n.Store}
@@ -99,6 +101,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Read:    n.reader.Read,
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,
+		Now:     cfg.Now,
 		Log:     cfg.Log,
 		Observe: cfg.Observe,
 		Grace:   cfg.Grace,

@@ -34,7 +34,7 @@ func (r *receivers) names() []string {
 // check reports what is wrong with webhooks that are to be taken on.
 func (r *receivers) check(to []config.Webhook) error {
 	for _, w := range to {
-		if _, err := r.settings.Sink(w); err != nil {
+		if _, err := r.settings.Sink(w, r.Now); err != nil {
 			return err
 		}
 	}
@@ -48,14 +48,14 @@ func (r *receivers) replace(ctx context.Context, to []config.Webhook) error {
 	}
 	var followers []*deliver.Follower
 	for _, w := range to {
-		sink, err := r.settings.Sink(w)
+		sink, err := r.settings.Sink(w, r.Now)
 		if err != nil {
 			return err
 		}
 		f, err := deliver.NewFollower(ctx, deliver.FollowerConfig{
 			Name: w.Name, Store: r.node.Store, Send: sink.Send, Endpoint: w.URL,
 			Sources: w.Sources, Tags: w.Tags, Base: r.settings.PublicURL,
-			Log: r.Log, Observe: r.metrics.Delivery,
+			Now: r.Now, Log: r.Log, Observe: r.metrics.Delivery,
 		})
 		if err != nil {
 			return err

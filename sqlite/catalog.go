@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"freshet"
 )
@@ -21,7 +20,7 @@ func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Sour
 		return src, &freshet.InvalidError{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
 	}
 	if src.Created.IsZero() {
-		src.Created = time.Now()
+		src.Created = s.cfg.Now()
 	}
 	var added freshet.Source
 	err := s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {

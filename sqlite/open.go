@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -27,9 +28,10 @@ const (
 
 // Config says where the store is and how it works. Only Dir has no default.
 type Config struct {
-	Dir      string       // the data directory; it is made if it does not exist
-	ReadOnly bool         // look at a store that another process may be writing
-	Log      *slog.Logger // nil means silence
+	Dir      string           // the data directory; it is made if it does not exist
+	ReadOnly bool             // look at a store that another process may be writing
+	Now      func() time.Time // the wall clock; nil means time.Now
+	Log      *slog.Logger     // nil means silence
 
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
@@ -46,6 +48,9 @@ func (c Config) withDefaults() Config {
 	c.Readers = cmp.Or(c.Readers, 4)
 	c.CacheBytes = cmp.Or(c.CacheBytes, 64<<20)
 	c.FlushEvery = cmp.Or(c.FlushEvery, 16384)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}

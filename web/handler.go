@@ -47,11 +47,15 @@ type Config struct {
 	Base    string          // of the URLs in events, such as "https://freshet.example"
 	Sinks   func() []string // names the sinks whose deliveries are told of; nil means none
 	Version string
-	Metrics *Metrics     // nil means new ones
-	Log     *slog.Logger // nil means silence
+	Now     func() time.Time // the wall clock; nil means time.Now
+	Metrics *Metrics         // nil means new ones
+	Log     *slog.Logger     // nil means silence
 }
 
 func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -74,7 +78,8 @@ const maxBody = 1 << 20
 
 // New returns the handler of everything that Freshet serves over HTTP.
 func New(cfg Config) http.Handler {
-	a := &api{Config: cfg.withDefaults(), started: time.Now().UTC()}
+	a := &api{Config: cfg.withDefaults()}
+	a.started = a.Now().UTC()
 	mux := http.NewServeMux()
 	h := humago.New(mux, a.describe())
 	describeTypes(h.OpenAPI().Components.Schemas)
