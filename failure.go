@@ -17,6 +17,10 @@ func (f Failure) WithStatus(status int) Failure {
 	return f + "." + Failure(strconv.Itoa(status))
 }
 
+// Ours reports whether a poll failed for a reason of our own that passes: it says
+// nothing about the source or its host.
+func (f Failure) Ours() bool { return f.Is(FailDeferredHost) }
+
 // The classes of failed polls. Some carry a status as one more word, such as
 // "http.404", so test for a class with [Failure.Is]. Package content divides
 // FailExtract further.
@@ -24,6 +28,10 @@ const (
 	FailExtract  Failure = "extract"  // the response could not be read as its recipe says
 	FailInternal Failure = "internal" // a fault of ours, such as a full disk
 	FailCanceled Failure = "canceled" // the caller gave up
+
+	FailDeferred       Failure = "deferred"        // all of the following: a redirect could not be followed for now
+	FailDeferredHost   Failure = "deferred.host"   // its host is owed a rest
+	FailDeferredBudget Failure = "deferred.budget" // the budget has no room for one more request
 
 	FailDNS           Failure = "dns"                // the name has no address, or nobody says in time
 	FailConnect       Failure = "connect"            // no connection: refused, unreachable

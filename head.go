@@ -12,6 +12,13 @@ type Head struct {
 	Validators Validators
 	Asked      time.Time // when the source was last asked for without validators; zero if never
 	Sums       Sums
+	Moved      Moved
+}
+
+// A Moved says that a source has a new URL: permanent redirects lead there.
+type Moved struct {
+	URL string    // "" if the source has not moved
+	At  time.Time // when the old URL last said so
 }
 
 // Sums are fast hashes of the last body of a source and of the text in it. By

@@ -1,7 +1,9 @@
 package freshet
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,7 +14,11 @@ type Poll struct {
 	Since  time.Time // when the source was last seen; zero if never
 	Worth  float64   // what the policy put it at, in the policy's own unit
 	Cause  Cause     // why it was chosen
+	Host   string    // that its first request may go to without asking; "" means the source's own
 }
+
+// FirstHost returns the host that the first request may go to.
+func (p Poll) FirstHost() string { return cmp.Or(p.Host, p.Source.Host()) }
 
 // A Cause says who wanted a poll.
 type Cause uint8
@@ -72,24 +78,43 @@ type Outcome struct {
 	Version  int   // number of the version seen; zero if none
 	Status   int   // of the last HTTP response; zero if none came
 	Requests int   // requests made, redirects included
+	Route    Route // where they went, if not all to the source's own host
 	Bytes    int64 // of body taken off the wire
 
 	// Modified is when the source says it last changed (Last-Modified, the
 	// newest feed item), if it says so. It is evidence, not truth.
 	Modified time.Time
 
-	// NotBefore is the time before which the host asked not to be polled.
+	// NotBefore is the time before which the host that answered last asked not to
+	// be polled.
 	NotBefore time.Time
 
 	Failure Failure // the class of what went wrong, if Failed
 	Err     string  // the same in words
 }
 
-// An Attempt is a poll that was begun: what must be remembered through a crash
-// so that the budget and the politeness hold across it.
+// An Attempt is what a poll sent or was about to send: what must be remembered
+// through a crash so that the budget and the politeness hold across it. A poll
+// that ended is one attempt. Of one that did not, each request is.
 type Attempt struct {
-	Source   SourceID
+	Source   SourceID // "" if the source has been purged
 	Began    time.Time
 	Ended    time.Time // zero if no outcome was recorded
 	Requests int       // as in Outcome; at least 1
+	Route    Route     // as in Outcome
+}
+
+// A Route is the hosts that the requests of a poll went to, in order, with a
+// space between two. It is empty if all went to the source's own host.
+type Route string
+
+// Hosts returns the hosts of the route.
+func (r Route) Hosts() []string { return strings.Fields(string(r)) }
+
+// Then returns the route with one more host at its end.
+func (r Route) Then(host string) Route {
+	if r == "" {
+		return Route(host)
+	}
+	return r + " " + Route(host)
 }

@@ -59,8 +59,12 @@ type Source struct {
 
 // Host returns the host (with its port, if it names one) that politeness is
 // owed to, in lower case.
-func (s Source) Host() string {
-	u, err := url.Parse(s.URL)
+func (s Source) Host() string { return HostOf(s.URL) }
+
+// HostOf returns the host of a URL, with its port if it has one: what politeness
+// is owed to.
+func HostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""
 	}

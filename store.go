@@ -19,11 +19,13 @@ type Standing struct {
 	Failure   Failure   // of the last of them
 	Err       string    // likewise, in words
 	Requests  int       // that the last poll took
+	Route     Route     // where they went, as in Outcome
 	Polls     int64     // made in all
 
 	Head       Version // the newest version; Number is zero if there is none
 	Recipe     string  // Key of the recipe that the head was read with
 	Validators Validators
+	Moved      Moved
 	Changes    int       // Seq of the newest change
 	ChangedAt  time.Time // Before of the newest change
 }
@@ -66,6 +68,7 @@ type Record struct {
 	Outcome    Outcome
 	Validators Validators // as received; kept for the next request
 	Sums       Sums       // of what was seen; kept for the next poll
+	Moved      Moved      // likewise
 	Capture    *Capture   // set if the outcome is Captured
 }
 
@@ -86,13 +89,18 @@ type Archive interface {
 	// politeness are kept by it.
 	Begin(ctx context.Context, p Poll) (Head, error)
 
+	// Hop records that a poll that has begun is about to send one more request, at
+	// a moment to a host. Like Begin it returns when that survives a crash.
+	Hop(ctx context.Context, p Poll, at time.Time, host string) error
+
 	// Commit records a finished poll: the outcome and, if it captured a
 	// version, the version and the change, all or nothing. When it returns
 	// without error all of it survives a crash. It returns the outcome as
 	// stored, with its Cursor and Version, and the change if there was one.
 	Commit(ctx context.Context, r Record) (Outcome, Change, error)
 
-	// Attempts returns the polls begun at or after a moment, oldest first.
+	// Attempts returns what polls sent at or after a moment, oldest first. What
+	// was sent stays on record when its source is purged.
 	Attempts(ctx context.Context, since time.Time) ([]Attempt, error)
 
 	// Versions returns up to limit versions of a source with numbers below

@@ -10,6 +10,18 @@ import (
 type Request struct {
 	URL string
 	Validators
+
+	// Leave is asked before each request leaves: the first, each that follows a
+	// redirect, and one that is sent again over another connection. It may wait.
+	// If it returns an error nothing is sent, and Fetch returns the error. Nil
+	// means that all may leave.
+	Leave func(context.Context, Hop) error
+}
+
+// A Hop is one request of a poll that is about to leave.
+type Hop struct {
+	URL  string        // to ask
+	Wait time.Duration // that the redirect asked us to wait before it
 }
 
 // A Response is what came back from a poll's last request.
@@ -24,6 +36,7 @@ type Response struct {
 	MediaType string // Content-Type as received
 	WireBytes int64  // body bytes as they came, before decoding
 	Requests  int    // made in all, redirects included
+	Moved     string // where permanent redirects from the URL asked for lead; "" if there are none
 	Modified  time.Time
 
 	// RetryAfter is how long the server asked us to stay away.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"net/http"
+	"time"
 
 	"freshet"
 )
@@ -22,10 +23,24 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 		}
 		e.open, e.begun, e.dirty = at, max(e.begun, at), true
 		head = e.compare()
-		_, err := b.exec("INSERT OR IGNORE INTO attempts (source, began) VALUES (?, ?)", e.key, int64(at))
+		_, err := b.exec("INSERT OR IGNORE INTO attempts (source, began, hop, at, route) VALUES (?, ?, 0, ?, ?)", e.key, int64(at), int64(at), textOrNull(p.Host))
 		return err
 	})
 	return head, err
+}
+
+// Hop implements [freshet.Archive].
+func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
+	return s.write(ctx, "following a redirect", func(b *batch) error {
+		e := b.entry(p.Source.ID)
+		if e == nil {
+			return unknown(p.Source.ID)
+		}
+		_, err := b.exec(`INSERT INTO attempts (source, began, hop, at, route)
+			SELECT ?1, ?2, 1 + ifnull(max(hop), 0), ?3, ?4 FROM attempts WHERE source = ?1 AND began = ?2`,
+			e.key, int64(momentOf(p.At)), int64(momentOf(at)), host)
+		return err
+	})
 }
 
 // Commit implements [freshet.Archive]. A change from nothing is a first
@@ -114,6 +129,13 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 			if err != nil {
 				return o, c, err
 			}
+		}
+	}
+	if moved := (freshet.Moved{URL: r.Moved.URL, At: momentOf(r.Moved.At).time()}); moved != e.moved {
+		e.moved = moved
+		_, err = b.exec("UPDATE standings SET moved = ?, moved_at = ? WHERE source = ?", moved.URL, momentOf(moved.At).value(), e.key)
+		if err != nil {
+			return o, c, err
 		}
 	}
 	o, err = b.append(e, o)
@@ -206,9 +228,9 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
 	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
 	_, err := b.exec(`INSERT INTO outcomes (cursor, source, prev, began, gap, took, cause, result, version, status,
-		requests, bytes, modified, not_before, failure, err) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		requests, route, bytes, modified, not_before, failure, err) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
-		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), o.Bytes,
+		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
 		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err))
 	if err != nil {
 		return o, err

@@ -193,9 +193,9 @@ func (b *batch) flush() error {
 
 func (b *batch) writeTally(e *entry) error {
 	_, err := b.exec(`UPDATE standings SET begun = ?, seen = ?, not_before = ?, failures = ?, failure = ?, err = ?,
-		requests = ?, polls = ?, last_outcome = ? WHERE source = ?`,
+		requests = ?, route = ?, polls = ?, last_outcome = ? WHERE source = ?`,
 		e.begun.value(), e.seen.value(), e.notBefore.value(), e.failures, string(e.failure), e.err,
-		e.requests, e.polls, int64(e.last), e.key)
+		e.requests, textOrNull(string(e.route)), e.polls, int64(e.last), e.key)
 	return err
 }
 

@@ -181,6 +181,9 @@ func (b *batch) purge(e *entry) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
+	if err := b.keepSpent(e); err != nil {
+		return err
+	}
 	if err := b.unlog("outcomes", e.last); err != nil {
 		return err
 	}
@@ -201,6 +204,33 @@ func (b *batch) purge(e *entry) error {
 	}
 	b.staged[e.id], b.unlogged = nil, true
 	_, err = b.exec("DELETE FROM sources WHERE key = ?", e.key)
+	return err
+}
+
+// keepSpent keeps what polls of a source sent when the source is purged: the
+// budget and the politeness count it, whoever it was for.
+func (b *batch) keepSpent(e *entry) error {
+	var url string
+	err := b.query("SELECT url FROM sources WHERE key = ?", []driver.Value{e.key}, func(v []driver.Value) error {
+		url, _ = v[0].(string)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	host := freshet.HostOf(url)
+	for at := int64(e.last); at != 0; {
+		_, err := b.exec(`INSERT OR IGNORE INTO attempts (source, began, hop, at, route, ended, requests)
+			SELECT 0, began, cursor, began, ifnull(route, ?), began + took, max(requests, 1) FROM outcomes WHERE cursor = ? AND began IS NOT NULL`, host, at)
+		if err != nil {
+			return err
+		}
+		if at, err = b.number("SELECT prev FROM outcomes WHERE cursor = ?", at); err != nil {
+			return err
+		}
+	}
+	_, err = b.exec(`INSERT OR IGNORE INTO attempts (source, began, hop, at, route)
+		SELECT 0, began, -1 - (source << 16) - hop, at, ifnull(route, ?) FROM attempts WHERE source = ?`, host, e.key)
 	return err
 }
 

@@ -13,6 +13,7 @@ type tally struct {
 	failure   freshet.Failure
 	err       string
 	requests  int64
+	route     freshet.Route
 	polls     int64
 	last      freshet.Cursor // of the newest outcome
 }
@@ -21,7 +22,7 @@ type tally struct {
 func (t *tally) add(o *freshet.Outcome) {
 	began := momentOf(o.Began)
 	t.begun = max(t.begun, began)
-	t.requests = int64(o.Requests)
+	t.requests, t.route = int64(o.Requests), o.Route
 	t.polls++
 	t.last = o.Cursor
 	switch {
@@ -35,7 +36,9 @@ func (t *tally) add(o *freshet.Outcome) {
 		t.failures, t.failure, t.err = 0, "", ""
 		return
 	}
-	t.failures++
+	if !o.Failure.Ours() {
+		t.failures++
+	}
 	t.failure, t.err = o.Failure, o.Err
 }
 
@@ -62,6 +65,7 @@ type entry struct {
 	validators  freshet.Validators
 	asked       moment       // when the source was last asked for without validators
 	sums        freshet.Sums // of what was last seen; not on disk
+	moved       freshet.Moved
 }
 
 // newEntry returns the entry of a source that has no history.
@@ -80,6 +84,8 @@ func (e *entry) standing() freshet.Standing {
 		Failure:   e.failure,
 		Err:       e.err,
 		Requests:  int(e.requests),
+		Route:     e.route,
+		Moved:     e.moved,
 		Polls:     e.polls,
 	}
 }
@@ -88,6 +94,6 @@ func (e *entry) standing() freshet.Standing {
 func (e *entry) compare() freshet.Head {
 	return freshet.Head{
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
-		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums,
+		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved,
 	}
 }

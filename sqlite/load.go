@@ -57,7 +57,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
-		t.requests, t.polls, t.last_outcome, t.head, t.changes, t.last_change, t.etag, t.last_modified,
+		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, t.head, t.changes, t.last_change, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
 		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header
 		FROM sources s JOIN standings t ON t.source = s.key
@@ -66,12 +66,14 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 		func(scan func(...any) error) error {
 			e := newEntry(0, "")
 			var hash []byte
+			var movedAt moment
 			var env envelope
 			err := scan(&e.key, &e.id, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
-				&e.requests, &e.polls, &e.last, &e.head, &e.changes, &e.changed, &e.validators.ETag, &e.validators.LastModified,
+				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.head, &e.changes, &e.changed, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header)
 			copy(e.hash[:], hash)
+			e.moved.At = movedAt.time()
 			if e.envelope != 0 {
 				e.envelopeSum = env.sum()
 			}

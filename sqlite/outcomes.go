@@ -10,13 +10,13 @@ import (
 )
 
 const outcomeColumns = `o.cursor, o.began, o.began - o.gap, o.began + o.took, o.cause, o.result, o.version, o.status,
-	o.requests, o.bytes, o.modified, o.not_before, ifnull(o.failure, ''), ifnull(o.err, '')`
+	o.requests, ifnull(o.route, ''), o.bytes, o.modified, o.not_before, ifnull(o.failure, ''), ifnull(o.err, '')`
 
 // scanOutcome reads outcomeColumns.
 func scanOutcome(scan func(...any) error) (o freshet.Outcome, err error) {
 	var began, since, ended, modified, notBefore moment
 	err = scan(&o.Cursor, &began, &since, &ended, &o.Cause, &o.Result, &o.Version, &o.Status,
-		&o.Requests, &o.Bytes, &modified, &notBefore, &o.Failure, &o.Err)
+		&o.Requests, &o.Route, &o.Bytes, &modified, &notBefore, &o.Failure, &o.Err)
 	o.Began, o.Since, o.Ended = began.time(), since.time(), ended.time()
 	o.Modified, o.NotBefore = modified.time(), notBefore.time()
 	return o, err
@@ -91,13 +91,14 @@ func limited(n int) int {
 func (s *Store) Attempts(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
 	from := momentOf(since)
 	var found []freshet.Attempt
-	err := eachRow(ctx, s.reader, `SELECT s.id, o.began, o.began + o.took, o.requests FROM outcomes o JOIN sources s ON s.key = o.source
+	err := eachRow(ctx, s.reader, `SELECT s.id, o.began, o.began + o.took, o.requests, ifnull(o.route, '') FROM outcomes o JOIN sources s ON s.key = o.source
 		WHERE o.cursor > (SELECT ifnull(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1
-		UNION ALL SELECT s.id, a.began, NULL, 1 FROM attempts a JOIN sources s ON s.key = a.source WHERE a.began >= ?1`,
+		UNION ALL SELECT ifnull(s.id, ''), a.at, a.ended, a.requests, ifnull(a.route, '')
+			FROM attempts a LEFT JOIN sources s ON s.key = a.source WHERE a.at >= ?1`,
 		[]any{int64(from)}, func(scan func(...any) error) error {
 			var a freshet.Attempt
 			var began, ended moment
-			err := scan(&a.Source, &began, &ended, &a.Requests)
+			err := scan(&a.Source, &began, &ended, &a.Requests, &a.Route)
 			a.Began, a.Ended, a.Requests = began.time(), ended.time(), max(a.Requests, 1)
 			found = append(found, a)
 			return err

@@ -189,7 +189,7 @@ func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Prun
 	for {
 		var n int64
 		err := s.write(ctx, "pruning the log", func(b *batch) (err error) {
-			if _, err := b.exec("DELETE FROM attempts WHERE began < ?", int64(before)); err != nil {
+			if _, err := b.exec("DELETE FROM attempts WHERE at < ?", int64(before)); err != nil {
 				return err
 			}
 			n, err = b.exec("DELETE FROM outcomes WHERE cursor IN (SELECT cursor FROM outcomes ORDER BY cursor LIMIT ?) AND ifnull(began, 0) < ?",

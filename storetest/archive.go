@@ -31,6 +31,74 @@ var archiveTests = []test{
 		same(b, "the attempts", got, want)
 		same(b, "when it was last begun", b.watched("a").Standing.Begun, noon)
 	}},
+	{"every request of a poll survives without an outcome", func(b *bench) {
+		s := b.add("a")
+		p := freshet.Poll{Source: s, At: noon}
+		b.ok("begin", b.begin(p))
+		b.ok("hop", b.Hop(b.Context(), p, noon, "b.example"))
+		b.ok("hop", b.Hop(b.Context(), p, minute(1), "c.example:8080"))
+		b.is("a hop of nothing", b.Hop(b.Context(), freshet.Poll{Source: freshet.Source{ID: "none"}, At: noon}, noon, "b.example"), freshet.ErrNotFound)
+		b.reopen()
+		got, err := b.Attempts(b.Context(), noon)
+		b.ok("attempts", err)
+		same(b, "the attempts", got, []freshet.Attempt{
+			{Source: "a", Began: noon, Requests: 1},
+			{Source: "a", Began: noon, Requests: 1, Route: "b.example"},
+			{Source: "a", Began: minute(1), Requests: 1, Route: "c.example:8080"},
+		})
+		got, err = b.Attempts(b.Context(), minute(1))
+		b.ok("attempts", err)
+		if len(got) != 1 {
+			b.Errorf("of a minute later there are %+v, want the last", got)
+		}
+		r := saw("a", noon, freshet.First, "x")
+		r.Outcome.Requests, r.Outcome.Route, r.Outcome.Ended = 3, "a.example b.example c.example:8080", minute(2)
+		b.commit(r)
+		b.reopen()
+		got, err = b.Attempts(b.Context(), noon)
+		b.ok("attempts", err)
+		same(b, "the attempts of a poll that ended", got, []freshet.Attempt{
+			{Source: "a", Began: noon, Ended: minute(2), Requests: 3, Route: "a.example b.example c.example:8080"},
+		})
+		same(b, "the route", b.watched("a").Standing.Route, r.Outcome.Route)
+	}},
+	{"the first request of a poll may go to another host", func(b *bench) {
+		s := b.add("a")
+		b.ok("begin", b.begin(freshet.Poll{Source: s, At: noon, Host: "b.example"}))
+		b.reopen()
+		got, err := b.Attempts(b.Context(), noon)
+		b.ok("attempts", err)
+		same(b, "the attempts", got, []freshet.Attempt{{Source: "a", Began: noon, Requests: 1, Route: "b.example"}})
+	}},
+	{"where a source has moved is kept until a poll finds it otherwise", func(b *bench) {
+		s := b.add("a")
+		moved := freshet.Moved{URL: "https://new.example/", At: noon}
+		r := saw("a", noon, freshet.First, "x")
+		r.Moved = moved
+		b.commit(r)
+		for range 2 {
+			head, err := b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(1)})
+			b.ok("begin", err)
+			same(b, "where it has moved", head.Moved, moved)
+			same(b, "where it is said to have moved", b.watched("a").Standing.Moved, moved)
+			b.reopen()
+		}
+		b.commit(saw("a", minute(1), freshet.Unchanged, ""))
+		b.reopen()
+		same(b, "where it has moved", b.watched("a").Standing.Moved, freshet.Moved{})
+	}},
+	{"a poll that failed by our own doing is no failure of the source", func(b *bench) {
+		b.add("a")
+		r := saw("a", noon, freshet.Failed, "")
+		r.Outcome.Failure = freshet.FailDeferredHost
+		b.commit(r)
+		for range 2 {
+			if got := b.watched("a").Standing; got.Failures != 0 || got.Failure != freshet.FailDeferredHost {
+				b.Errorf("%d failures after %q, want none", got.Failures, got.Failure)
+			}
+			b.reopen()
+		}
+	}},
 	{"attempts are of a moment or later, the oldest first", func(b *bench) {
 		one, two := b.add("a"), b.add("b")
 		for i := range 6 {
@@ -57,7 +125,7 @@ var archiveTests = []test{
 		b.add("a")
 		want := freshet.Outcome{
 			Source: "a", Cause: freshet.ByHand, Since: minute(-3), Began: noon.Add(123456789), Ended: minute(1),
-			Result: freshet.Failed, Status: 503, Requests: 3, Bytes: 1 << 40,
+			Result: freshet.Failed, Status: 503, Requests: 3, Route: "a.example b.example b.example", Bytes: 1 << 40,
 			Modified: minute(-9), NotBefore: minute(60), Failure: "http.503", Err: "no\x00 \"service\" é",
 		}
 		got, c := b.commit(freshet.Record{Outcome: want})

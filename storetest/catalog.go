@@ -211,8 +211,19 @@ var catalogTests = []test{
 			}
 			attempts, err := b.Attempts(b.Context(), noon)
 			b.ok("attempts", err)
-			if len(attempts) != 2 {
-				b.Errorf("%d attempts are left, want the two of b", len(attempts))
+			own, spent := 0, 0
+			for _, at := range attempts {
+				switch {
+				case at.Source == "b":
+					own++
+				case at.Source == "" && at.Route == freshet.Route(s.Host()):
+					spent += at.Requests
+				default:
+					b.Errorf("an attempt is left as %+v", at)
+				}
+			}
+			if own != 2 || spent != 4 {
+				b.Errorf("%d attempts of b are left and %d requests of what is purged, want 2 and 4", own, spent)
 			}
 			open, dead, err := b.Owed(b.Context(), "r")
 			b.ok("owed", err)
