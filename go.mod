@@ -32,7 +32,7 @@ require (
 )
 
 // The driver of SQLite crashes with another libc than the one it was made with.
-require modernc.org/libc v1.79.0 // indirect
+require modernc.org/libc v1.79.0
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
