@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"sqlite":      1,
 	"storetest":   1,
 	"synth":       1,
+	"disk":        1,
 	"client":      1,
 	"spell":       1,
 	"plot":        1,

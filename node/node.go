@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -50,6 +51,11 @@ type Config struct {
 	Observe func(freshet.Outcome) // is told of every poll; may be nil
 	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
 	Log     *slog.Logger          // nil means silence
+
+	// VFS and Files are the disk that the store is on, for tests; see
+	// [sqlite.Config].
+	VFS   string
+	Files fs.FS
 }
 
 // ExtractMemory is what a child process may use to apply selectors.
@@ -59,7 +65,7 @@ const ExtractMemory = 256 << 20
 // node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: ExtractMemory})
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Now: cfg.Now, Log: cfg.Log})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Now: cfg.Now, Log: cfg.Log, VFS: cfg.VFS, Files: cfg.Files})
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}

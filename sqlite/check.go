@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"freshet"
@@ -101,7 +102,7 @@ type Size struct {
 // Size measures the store. It reads a good part of the file.
 func (s *Store) Size(ctx context.Context) (size Size, err error) {
 	for _, suffix := range []string{"", "-wal"} {
-		if info, err := os.Stat(s.path + suffix); err == nil {
+		if info, err := fs.Stat(s.cfg.Files, fileName+suffix); err == nil {
 			size.File += info.Size()
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"freshet"
 )
@@ -21,7 +20,7 @@ const checkedBytes = 64 << 20
 // empty file for a new database. It reports whether the store was not closed
 // the last time.
 func (s *Store) inspect() (unclean bool, err error) {
-	f, err := os.Open(s.path)
+	f, err := s.cfg.Files.Open(fileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		if s.cfg.ReadOnly {
 			return false, freshet.WithHint(fmt.Errorf("no store in %s: %w", s.cfg.Dir, freshet.ErrNotFound), "name the directory that freshet serve uses")
@@ -36,7 +35,7 @@ func (s *Store) inspect() (unclean bool, err error) {
 	if err != nil {
 		return false, fault(s.path, "opening the store", err)
 	}
-	log, err := os.Stat(s.path + "-wal")
+	log, err := fs.Stat(s.cfg.Files, fileName+"-wal")
 	unclean = err == nil && log.Size() > 0 && !s.cfg.ReadOnly
 	if info.Size() == 0 {
 		return unclean, nil // made, and never written to

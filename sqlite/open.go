@@ -41,6 +41,13 @@ type Config struct {
 	// then they are folded from the log when the store is opened. 0 means
 	// 16384.
 	FlushEvery int
+
+	// VFS is SQLite's name of the disk that the database is on, and Files are
+	// the files that lie there in Dir. The lock is always in Dir of the machine.
+	// Tests set them, to have disks that fail. Empty means the disk of the
+	// machine.
+	VFS   string
+	Files fs.FS
 }
 
 func (c Config) withDefaults() Config {
@@ -53,6 +60,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Files == nil {
+		c.Files = os.DirFS(c.Dir)
 	}
 	return c
 }
@@ -121,7 +131,7 @@ func (s *Store) enter() error {
 		return &freshet.InvalidError{Field: "data", Reason: "no data directory is given"}
 	}
 	if !s.cfg.ReadOnly {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := makeDir(dir); err != nil {
 			return s.dirFault(err)
 		}
 	}
@@ -206,6 +216,9 @@ func (s *Store) dsn(reading bool) string {
 		q.Add("_pragma", "journal_size_limit(67108864)")
 	}
 	q.Add("_pragma", "temp_store(memory)")
+	if s.cfg.VFS != "" {
+		q.Set("vfs", s.cfg.VFS)
+	}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(s.path), RawQuery: q.Encode()}
 	return u.String()
 }
@@ -213,7 +226,7 @@ func (s *Store) dsn(reading bool) string {
 // unwritable reports whether no log lies beside the database and none can be
 // made, so that nobody can be writing it.
 func (s *Store) unwritable() bool {
-	if _, err := os.Stat(s.path + "-wal"); err == nil {
+	if _, err := fs.Stat(s.cfg.Files, fileName+"-wal"); err == nil {
 		return false
 	}
 	f, err := os.CreateTemp(s.cfg.Dir, ".probe-*")

@@ -52,7 +52,11 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	for _, m := range done {
 		s.log.InfoContext(ctx, "schema migrated", "to", m.Source.Version)
 	}
-	return os.Chmod(s.path, 0o600)
+	err = os.Chmod(s.path, 0o600)
+	if s.cfg.VFS != "" && errors.Is(err, fs.ErrNotExist) {
+		return nil // it lies on another disk
+	}
+	return err
 }
 
 // schema returns the version of the schema, zero if there is none yet, and the
