@@ -56,7 +56,7 @@ func NewBench(ctx context.Context, c BenchConfig) (*Bench, error) {
 	c.Pages = cmp.Or(c.Pages, 10_000)
 	c.Size = cmp.Or(c.Size, 20<<10)
 	c.Hosts = cmp.Or(c.Hosts, 1)
-	listeners, err := bind(ctx, c.Hosts)
+	listeners, err := Loopback(ctx, c.Hosts)
 	if err != nil {
 		return nil, err
 	}

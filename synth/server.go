@@ -24,16 +24,16 @@ type Server struct {
 // they are answered while [Server.Run] runs, which must be called to let go of
 // the addresses again.
 func (w *Web) Listen(ctx context.Context) (*Server, error) {
-	listeners, err := bind(ctx, len(w.hosts))
+	listeners, err := Loopback(ctx, len(w.hosts))
 	if err != nil {
 		return nil, err
 	}
 	return &Server{web: w, listeners: listeners}, nil
 }
 
-// bind listens on n addresses of 127.0.0.0/8, all with the same port where it
+// Loopback listens on n addresses of 127.0.0.0/8, all with the same port where it
 // is free. Linux has all those addresses; elsewhere they are ports of 127.0.0.1.
-func bind(ctx context.Context, n int) ([]net.Listener, error) {
+func Loopback(ctx context.Context, n int) ([]net.Listener, error) {
 	listeners := make([]net.Listener, 0, n)
 	port := "0"
 	for i := range n {

@@ -1,0 +1,64 @@
+package torture
+
+import (
+	"sync"
+	"time"
+)
+
+// A visit is one request as its server saw it, a redirect's hop like any other.
+type visit struct {
+	at     time.Time // when the handler was called
+	left   time.Time // when it returned; zero while it runs
+	host   string
+	source string // that the request was made for, by the URL's query
+	path   string
+	first  bool          // the request the poll began with, not a redirect's target
+	away   time.Duration // how long the answer asked to be left alone
+}
+
+// visits are all requests in the order of their arrival.
+type visits struct {
+	mu  sync.Mutex
+	all []*visit
+}
+
+// arrive notes a request. The clock is read under the lock, so that the order of
+// the log is the order of time.
+func (l *visits) arrive(v *visit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v.at = time.Now()
+	l.all = append(l.all, v)
+}
+
+// asks notes that the answer to a visit will ask to be left alone.
+func (l *visits) asks(v *visit, away time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v.away = away
+}
+
+// leave notes that a visit is over.
+func (l *visits) leave(v *visit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v.left = time.Now()
+}
+
+// since returns copies of the visits from the nth on.
+func (l *visits) since(n int) []visit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := make([]visit, 0, len(l.all)-n)
+	for _, v := range l.all[n:] {
+		found = append(found, *v)
+	}
+	return found
+}
+
+// count returns how many there are.
+func (l *visits) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
+}
