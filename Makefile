@@ -46,6 +46,11 @@ fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 crash: ## kill -9 the daemon KILLS times (default 200) and check every promise
 	$(GO) test -tags crash -run 'TestCrash' -count=1 -timeout 60m -v ./cmd/freshet -kills $(or $(KILLS),200)
 
+.PHONY: torture
+torture: build ## break the daemon for FOR (default 10m) from SEED on in every way, and check every promise
+	$(GO) build -o bin/torture ./cmd/torture
+	bin/torture --for $(or $(FOR),10m) --seed $(or $(SEED),1) --workers $(or $(WORKERS),2) $(ARGS)
+
 .PHONY: bench
 bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of all packages
 	$(BIN) bench poll

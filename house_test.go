@@ -47,7 +47,9 @@ var floors = map[string]int{
 	"node":        7,
 	"bench":       8,
 	"stage":       8,
+	"torture":     8,
 	"cmd/freshet": 9,
+	"cmd/torture": 9,
 }
 
 // clockless packages are replayed in the lab: time and chance come to them as

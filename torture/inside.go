@@ -64,6 +64,7 @@ func serve(ctx context.Context, file string, extract []string, c *clock) error {
 	return node.Serve(ctx, s, node.ServeConfig{
 		Extract: extract,
 		Version: "torture",
+		Now:     c.now,
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		Load:    load,
 		Hangups: hangups,

@@ -33,6 +33,8 @@ type life struct {
 	base string // of its API, once it is ready
 	api  *client.Client
 	peak usage
+
+	memory int64 // that it may take
 }
 
 // A start says how a daemon is started.
@@ -52,7 +54,7 @@ func begin(c Config, n int, file string, s start) (*life, error) {
 	if s.files > 0 {
 		command = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$@"`, s.files), "sh"}, command...)
 	}
-	l := &life{n: n, inside: s.inside, ready: make(chan string, 1), ended: make(chan struct{}), began: time.Now(), log: &journal{}}
+	l := &life{n: n, inside: s.inside, ready: make(chan string, 1), ended: make(chan struct{}), began: time.Now(), log: &journal{}, memory: mostMemory}
 	l.cmd = exec.Command(command[0], command[1:]...)
 	l.cmd.Env = append(os.Environ(), s.env...)
 	out, err := l.cmd.StdoutPipe()

@@ -8,7 +8,8 @@ import (
 // A visit is one request as its server saw it, a redirect's hop like any other.
 type visit struct {
 	at     time.Time // when the handler was called
-	left   time.Time // when it returned; zero while it runs
+	done   time.Time // just before it answered; zero if it did not, or not well
+	left   time.Time // when the handler returned; zero while it runs
 	host   string
 	source string // that the request was made for, by the URL's query
 	path   string
@@ -36,6 +37,13 @@ func (l *visits) asks(v *visit, away time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v.away = away
+}
+
+// answers notes that a visit is about to be answered.
+func (l *visits) answers(v *visit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v.done = time.Now()
 }
 
 // leave notes that a visit is over.

@@ -129,6 +129,11 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	v := &visit{host: w.hosts[local.String()], source: r.URL.Query().Get("s"), path: r.URL.Path, first: !r.URL.Query().Has("hop")}
 	w.visits.arrive(v)
 	defer w.visits.leave(v)
+	if !w.hostile.answers(v.host) {
+		if !w.think(r.Context(), v) {
+			return
+		}
+	}
 	switch {
 	case strings.HasPrefix(v.host, "away") && w.sendAway(rw, v):
 	case strings.HasPrefix(v.path, "/hop/"), strings.HasPrefix(v.path, "/loop/"), strings.HasPrefix(v.path, "/turn/"):
@@ -138,6 +143,18 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.pages.Handler().ServeHTTP(rw, r)
 	}
+}
+
+// think takes a moment, so that requests made at once meet each other, and
+// reports whether the client is still there.
+func (w *web) think(ctx context.Context, v *visit) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Duration(len(v.path)%20) * time.Millisecond):
+	}
+	w.visits.answers(v)
+	return true
 }
 
 // sendAway reports whether a host asks at this moment to be left alone, and if

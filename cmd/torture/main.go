@@ -1,0 +1,98 @@
+//go:build unix
+
+// Torture breaks a daemon in every way it knows and checks that it keeps its
+// promises. See package freshet/torture.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"freshet/content"
+	"freshet/node"
+	"freshet/torture"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// run returns the exit code: 1 if a promise did not hold.
+func run(ctx context.Context, args []string) int {
+	self, err := os.Executable()
+	if err != nil {
+		return complain(err)
+	}
+	if len(args) > 0 && args[0] == "inside" {
+		return torture.Inside(ctx, args[1:], []string{self, "extract"})
+	}
+	if len(args) > 0 && args[0] == "extract" {
+		if err := content.Serve(os.Stdin, os.Stdout, node.ExtractMemory); err != nil {
+			return 1
+		}
+		return 0
+	}
+	c := torture.Config{Inside: []string{self, "inside"}}
+	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
+	flags.DurationVar(&c.For, "for", 0, "begin no round after this time, such as 10m")
+	flags.IntVar(&c.Faults, "faults", 0, "begin no round after so many faults")
+	flags.IntVar(&c.Episodes, "episodes", 0, "run at most so many episodes")
+	flags.IntVar(&c.Rounds, "rounds", 30, "rounds of an episode")
+	flags.IntVar(&c.Workers, "workers", 1, "episodes at once")
+	flags.Uint64Var(&c.Seed, "seed", 1, "of the first episode; the next has the next")
+	flags.StringVar(&c.Dir, "dir", "", "where to keep the data meanwhile")
+	freshet := flags.String("freshet", "bin/freshet", "the program to break")
+	asJSON := flags.Bool("json", false, "report as JSON")
+	only := flags.String("faults-only", "", "kinds of faults, with commas: "+names(torture.Kinds))
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	for _, name := range strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }) {
+		if !slices.Contains(torture.Kinds, torture.Kind(name)) {
+			return complain(fmt.Errorf("there is no fault %q; there are %s", name, names(torture.Kinds)))
+		}
+		c.Only = append(c.Only, torture.Kind(name))
+	}
+	if c.For == 0 && c.Faults == 0 && c.Episodes == 0 {
+		c.For = 10 * time.Minute
+	}
+	c.Freshet = []string{*freshet}
+	c.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
+	report, err := torture.Run(ctx, c)
+	if *asJSON {
+		json.NewEncoder(os.Stdout).Encode(report)
+	} else {
+		report.Print(os.Stdout)
+	}
+	if err != nil {
+		return complain(err)
+	}
+	if len(report.Violations) > 0 {
+		return 1
+	}
+	return 0
+}
+
+func complain(err error) int {
+	fmt.Fprintln(os.Stderr, "torture:", err)
+	return 2
+}
+
+// names lists kinds of faults.
+func names(kinds []torture.Kind) string {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, string(k))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,41 @@
+//go:build unix
+
+package torture
+
+import "strings"
+
+// explained are the errors in the daemon's log that a fault explains, by words
+// of the message.
+var explained = map[Kind][]string{
+	Reload: {"nothing was reloaded"},
+	Hooks:  {"endpoint is gone", "delivery given up"},
+}
+
+// checkLog wants no error in the log that no fault explains, and no panic.
+func (e *episode) checkLog(l *life) {
+	errors, strays := l.log.take()
+	e.report.checked("log", 1)
+	for _, line := range errors {
+		if !e.explains(line) {
+			e.violate("log", "an error that no fault explains: %s", line)
+		}
+	}
+	for _, line := range strays {
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "DATA RACE") || strings.Contains(line, "goroutine ") {
+			e.violate("panic", "%s", line)
+		}
+	}
+}
+
+// explains reports whether some fault of this episode explains an error: what
+// one leaves behind can show up rounds later.
+func (e *episode) explains(line string) bool {
+	for _, words := range explained {
+		for _, w := range words {
+			if strings.Contains(line, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
