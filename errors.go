@@ -16,6 +16,9 @@ var (
 	// ErrStale means that what was to be edited has been changed meanwhile.
 	ErrStale = errors.New("changed meanwhile")
 
+	// ErrGone means that a place is not one of the log, or not any more.
+	ErrGone = errors.New("no place in this log")
+
 	// ErrBusy means that another process holds the data.
 	ErrBusy = errors.New("in use by another process")
 
@@ -116,6 +119,9 @@ func HintOf(err error) string {
 	}
 	if f, ok := errors.AsType[*FetchError](err); ok {
 		return f.Hint
+	}
+	if g, ok := errors.AsType[*GoneError](err); ok {
+		return g.Hint()
 	}
 	return ""
 }

@@ -41,7 +41,7 @@ type Catalog interface {
 	// AddSource adds s and returns it as stored. If a source with the same
 	// URL and recipe is watched already it returns a *ConflictError; if there
 	// was one that has been removed, s takes up its ID and its history. Its
-	// revision is 1, or the next if it was there before.
+	// revision is 1, or the next if there was a source with its ID before.
 	// An empty ID is filled in.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
@@ -53,7 +53,9 @@ type Catalog interface {
 
 	// RemoveSource stops watching a source. Its history stays, and is taken
 	// up again if the source comes back, unless purge is set: then all of it
-	// is deleted.
+	// is deleted but its last numbers. A source that takes the ID later goes on
+	// after them, so that no version, change or revision has a number that
+	// another had.
 	RemoveSource(ctx context.Context, id SourceID, purge bool) error
 
 	// Source returns one watched source, or ErrNotFound.
@@ -136,6 +138,9 @@ type OutcomeLog interface {
 
 	// LastOutcome returns the end of the log.
 	LastOutcome(ctx context.Context) (Cursor, error)
+
+	// OutcomeEpochs returns the epochs of the log.
+	OutcomeEpochs(ctx context.Context) (Epochs, error)
 }
 
 // An OutcomeQuery selects outcomes.
@@ -165,6 +170,9 @@ type ChangeLog interface {
 
 	// LastChange returns the end of the log.
 	LastChange(ctx context.Context) (Cursor, error)
+
+	// ChangeEpochs returns the epochs of the log.
+	ChangeEpochs(ctx context.Context) (Epochs, error)
 }
 
 // A ChangeQuery selects changes.
@@ -185,7 +193,7 @@ type Outbox interface {
 	// Advance moves a reader's place and records the deliveries it now owes,
 	// in one step. The first Advance begins the reader, wherever it goes, to
 	// zero too. Moving back is allowed and owes again.
-	Advance(ctx context.Context, reader string, to Cursor, owed []Cursor) error
+	Advance(ctx context.Context, reader string, to Cursor, owed []Message) error
 
 	// Debts returns up to limit debts of a reader that are due, the longest
 	// due first, and when the next one after them is due (zero if none).
@@ -219,9 +227,17 @@ func EndpointAt(url string) EndpointID {
 	return EndpointID(hex.EncodeToString(sum[:16]))
 }
 
+// A Message is what a reader owes of a change, as it is to be sent on every
+// attempt.
+type Message struct {
+	Change Cursor
+	Body   []byte
+}
+
 // A Debt is a delivery that a reader owes.
 type Debt struct {
 	Change   Change
+	Body     []byte    // of its Message; nil if it was owed before messages were kept
 	Attempts int       // made so far
 	Due      time.Time // of the next one
 	Err      string    // of the last one

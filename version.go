@@ -25,7 +25,7 @@ func (h Hash) String() string {
 // A Version is one state of a source, as extracted.
 type Version struct {
 	Source SourceID
-	Number int  // 1 is the first; numbers are not reused
+	Number int  // 1 is the first; never given twice, see Catalog.RemoveSource
 	Hash   Hash // of the text
 	SeenAt time.Time
 
@@ -56,7 +56,9 @@ type Validators struct {
 	LastModified string // as received
 }
 
-// A Cursor is a place in a log. Cursors only grow; zero is the beginning.
+// A Cursor is a place in a log. Cursors only grow, and none is given twice by one
+// store; zero is the beginning. Two stores can give out the same one, and a store is
+// two when an older copy of it is put back: outside, a Cursor goes by its [Place].
 type Cursor int64
 
 // A Change is the step from one version of a source to the next. It happened
@@ -64,15 +66,27 @@ type Cursor int64
 // narrower is said.
 type Change struct {
 	Cursor        Cursor // place in the log of all changes
+	Epoch         Epoch  // in which it was written
 	Source        SourceID
-	Seq           int // of this source's changes, from 1, without gaps
+	Seq           int // of this source's changes, from 1, without gaps; one that was purged goes on after its last
 	Number        int // of the version it led to
 	From, To      Hash
 	After, Before time.Time
 	Modified      time.Time // when the source says it happened, if that lies in between
 	Summary       string    // a few words: what was added and what went
+	Label         Label     // of the source, as it was then
 }
 
-// ID returns the name under which the change is delivered: the same however
-// often it is sent.
-func (c Change) ID() string { return fmt.Sprintf("%s.%d", c.Source, c.Seq) }
+// A Label is what a source is called when others are told of it.
+type Label struct {
+	URL, Name string
+	Tags      []string
+}
+
+// Place returns the place of the change in the log of all changes.
+func (c Change) Place() Place { return Place{c.Cursor, c.Epoch} }
+
+// ID returns the name under which the change is delivered, such as
+// "prices.3~k3f9q2xw": the same however often it is sent, and never that of
+// another change.
+func (c Change) ID() string { return c.Epoch.name(fmt.Sprintf("%s.%d", c.Source, c.Seq)) }

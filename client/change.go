@@ -10,17 +10,17 @@ import (
 
 // A ChangePage is part of the change log.
 type ChangePage struct {
-	Items []Change       `json:"items" nullable:"false"`
-	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from"`
+	Items []Change      `json:"items" nullable:"false"`
+	Next  freshet.Place `json:"next" doc:"The cursor to go on from"`
 }
 
 // A Change is a change as it is told to other programs: by the API, by streams
-// and by webhooks alike. The URL, name and tags are those that the source has
-// when the change is told; they are empty if it is no longer watched.
+// and by webhooks alike. The URL, name and tags are those that the source had when
+// the change was seen, so a change is told in the same words whenever it is told.
 type Change struct {
-	Cursor   freshet.Cursor   `json:"cursor" doc:"Place in the log of all changes"`
+	Cursor   freshet.Place    `json:"cursor" doc:"Place in the log of all changes"`
 	Source   freshet.SourceID `json:"source" doc:"ID of the source that changed"`
-	Seq      int              `json:"seq" doc:"Number among this source's changes, from 1, without gaps"`
+	Seq      int              `json:"seq" doc:"Number among this source's changes, from 1, without gaps; one that was purged and added again goes on after its last"`
 	Number   int              `json:"number" doc:"Number of the version that the change led to"`
 	From     string           `json:"from" doc:"SHA-256 of the text before"`
 	To       string           `json:"to" doc:"SHA-256 of the text after"`
@@ -28,9 +28,9 @@ type Change struct {
 	Before   time.Time        `json:"before" doc:"When the new text was first seen: the change happened no later"`
 	Modified time.Time        `json:"modified,omitzero" doc:"When the source says it happened, if that lies in between"`
 	Summary  string           `json:"summary" doc:"What was added and what went, in a few words"`
-	URL      string           `json:"url,omitempty" doc:"Of the source"`
-	Name     string           `json:"name,omitempty" doc:"Of the source"`
-	Tags     []string         `json:"tags,omitempty" doc:"Of the source"`
+	URL      string           `json:"url,omitempty" doc:"Of the source, when the change was seen"`
+	Name     string           `json:"name,omitempty" doc:"Of the source, when the change was seen"`
+	Tags     []string         `json:"tags,omitempty" doc:"Of the source, when the change was seen"`
 }
 
 // EventType is the CloudEvents type of every Event.
@@ -39,7 +39,7 @@ const EventType = "freshet.change"
 // An Event is a change in a CloudEvents 1.0 envelope, in its JSON format.
 type Event struct {
 	SpecVersion     string    `json:"specversion" enum:"1.0"`
-	ID              string    `json:"id" doc:"Names the change, however often it is sent"`
+	ID              string    `json:"id" doc:"Names the change, however often it is sent, and never another one"`
 	Source          string    `json:"source" format:"uri-reference" doc:"Where the source is found in the API"`
 	Type            string    `json:"type" enum:"freshet.change"`
 	Time            time.Time `json:"time" doc:"When the change was seen"`
@@ -50,17 +50,18 @@ type Event struct {
 
 // A ChangeQuery selects a page of the change log.
 type ChangeQuery struct {
-	After  freshet.Cursor   // begin after this cursor
+	After  freshet.Place    // begin after this cursor
 	Source freshet.SourceID // only changes of this source; "" means of all
 	Limit  int              // zero means 100; at most 1000
 	Wait   time.Duration    // for a change, if there is none; at most a minute
 }
 
 // Changes returns a page of the change log, the oldest first. Its Next is where
-// to go on.
+// to go on. If After is not a place of this log the error is a *freshet.GoneError,
+// which says where to go on.
 func (c *Client) Changes(ctx context.Context, q ChangeQuery) (page ChangePage, err error) {
 	asked := query{}
-	asked.number("after", int64(q.After))
+	asked.place("after", q.After)
 	asked.text("source", string(q.Source))
 	asked.number("limit", int64(q.Limit))
 	if q.Wait > 0 {

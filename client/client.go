@@ -137,6 +137,12 @@ func (q query) number(name string, value int64) {
 	}
 }
 
+func (q query) place(name string, p freshet.Place) {
+	if p.Cursor != 0 {
+		q.text(name, p.String())
+	}
+}
+
 func (q query) flag(name string, value bool) {
 	if value {
 		q.text(name, "true")

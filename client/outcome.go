@@ -10,7 +10,7 @@ import (
 
 // An Outcome is how a poll ended, as the API tells it.
 type Outcome struct {
-	Cursor    freshet.Cursor   `json:"cursor" doc:"Place in the log of outcomes"`
+	Cursor    freshet.Place    `json:"cursor" doc:"Place in the log of outcomes"`
 	Source    freshet.SourceID `json:"source"`
 	Cause     string           `json:"cause" enum:"policy,bound,hand" doc:"Who wanted the poll"`
 	Since     time.Time        `json:"since,omitzero" doc:"When the source was last seen before"`
@@ -29,30 +29,30 @@ type Outcome struct {
 
 // An OutcomePage is part of the log of outcomes.
 type OutcomePage struct {
-	Items []Outcome      `json:"items" nullable:"false"`
-	Next  freshet.Cursor `json:"next" doc:"The cursor to go on from: the next after, or with newest the next before; 0 if there are no older ones"`
+	Items []Outcome     `json:"items" nullable:"false"`
+	Next  freshet.Place `json:"next" doc:"The cursor to go on from: the next after, or with newest the next before; 0 if there are no older ones"`
 }
 
 // An OutcomeHistory is part of a source's outcomes, the newest first.
 type OutcomeHistory struct {
-	Items []Outcome       `json:"items" nullable:"false"`
-	Next  *freshet.Cursor `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
+	Items []Outcome      `json:"items" nullable:"false"`
+	Next  *freshet.Place `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
 }
 
 // An OutcomeQuery selects a page of the log of outcomes.
 type OutcomeQuery struct {
-	After  freshet.Cursor // begin after this cursor
-	Newest bool           // the newest first, going back
-	Before freshet.Cursor // with Newest: only those before this cursor; zero means from the end
-	Limit  int            // zero means 100; at most 1000
+	After  freshet.Place // begin after this cursor
+	Newest bool          // the newest first, going back
+	Before freshet.Place // with Newest: only those before this cursor; zero means from the end
+	Limit  int           // zero means 100; at most 1000
 }
 
 // Outcomes returns a page of the log of all polls.
 func (c *Client) Outcomes(ctx context.Context, q OutcomeQuery) (page OutcomePage, err error) {
 	asked := query{}
-	asked.number("after", int64(q.After))
+	asked.place("after", q.After)
 	asked.flag("newest", q.Newest)
-	asked.number("before", int64(q.Before))
+	asked.place("before", q.Before)
 	asked.number("limit", int64(q.Limit))
 	err = c.get(ctx, "/outcomes", url.Values(asked), &page)
 	return page, err
@@ -60,9 +60,9 @@ func (c *Client) Outcomes(ctx context.Context, q OutcomeQuery) (page OutcomePage
 
 // SourceOutcomes returns polls of one source, the newest first, from before a
 // cursor; zero means from the end. A limit of zero means 100.
-func (c *Client) SourceOutcomes(ctx context.Context, id freshet.SourceID, before freshet.Cursor, limit int) (page OutcomeHistory, err error) {
+func (c *Client) SourceOutcomes(ctx context.Context, id freshet.SourceID, before freshet.Place, limit int) (page OutcomeHistory, err error) {
 	asked := query{}
-	asked.number("before", int64(before))
+	asked.place("before", before)
 	asked.number("limit", int64(limit))
 	err = c.get(ctx, sourcePath(id, "outcomes"), url.Values(asked), &page)
 	return page, err

@@ -32,8 +32,24 @@ type Problem struct {
 	// Existing is the source in the way, if the status is 409.
 	Existing freshet.SourceID `json:"existing,omitempty"`
 
+	// Gone says where to go on, if the status is 410.
+	Gone *Gone `json:"gone,omitempty"`
+
 	// Hint is what the operator can do about it, if anything.
 	Hint string `json:"hint,omitempty"`
+}
+
+// A Gone says where a reader goes on whose cursor is not one of the log.
+type Gone struct {
+	// Cursor is what was asked for.
+	Cursor freshet.Place `json:"cursor"`
+
+	// Resume is the last cursor that this log has in common with the one that
+	// gave out Cursor; 0 if none is known.
+	Resume freshet.Place `json:"resume" doc:"Go on after this cursor: all up to there is as it was told; 0 if nothing is known to be"`
+
+	// End is the end of this log.
+	End freshet.Place `json:"end" doc:"Go on after this cursor to see only what comes from now on"`
 }
 
 // An ErrorDetail is one wrong value of a request.
@@ -70,10 +86,21 @@ func (p *Problem) Is(target error) bool {
 		return p.Status == http.StatusConflict
 	case freshet.ErrStale:
 		return p.Status == http.StatusPreconditionFailed
+	case freshet.ErrGone:
+		return p.Status == http.StatusGone
 	case freshet.ErrStorage, freshet.ErrDamaged: // no status of their own
 		return p.Status >= 500 && strings.Contains(p.Detail, target.Error())
 	}
 	return false
+}
+
+// As gives a problem that says where to go on as a *freshet.GoneError.
+func (p *Problem) As(target any) bool {
+	gone, ok := target.(**freshet.GoneError)
+	if ok && p.Gone != nil {
+		*gone = &freshet.GoneError{Place: p.Gone.Cursor, Resume: p.Gone.Resume, End: p.Gone.End}
+	}
+	return ok && p.Gone != nil
 }
 
 // refusal reads why the API refused.

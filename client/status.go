@@ -23,7 +23,7 @@ type Status struct {
 	Failed     int64          `json:"failed" doc:"Polls, since the start"`
 	Late       Duration       `json:"late" doc:"How long after its time the scheduler last woke"`
 	MostLate   Duration       `json:"most_late" doc:"The most of that since the start"`
-	LastChange freshet.Cursor `json:"last_change" doc:"End of the change log"`
+	LastChange freshet.Place  `json:"last_change" doc:"End of the change log"`
 	StoreBytes int64          `json:"store_bytes,omitempty" doc:"That the store takes on disk"`
 	Levels     *Levels        `json:"levels,omitempty" doc:"How things stand with the service levels, if there are any; worked out every minute"`
 	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, a few seconds ago; missing if nothing is learnt from polls"`
@@ -32,10 +32,10 @@ type Status struct {
 
 // A Sink is how far the deliveries of one webhook are.
 type Sink struct {
-	Name  string         `json:"name"`
-	Place freshet.Cursor `json:"place" doc:"How far it has read the change log"`
-	Open  int            `json:"open" doc:"Deliveries still owed"`
-	Dead  int            `json:"dead" doc:"Deliveries given up"`
+	Name  string        `json:"name"`
+	Place freshet.Place `json:"place" doc:"How far it has read the change log"`
+	Open  int           `json:"open" doc:"Deliveries still owed"`
+	Dead  int           `json:"dead" doc:"Deliveries given up"`
 }
 
 // Status returns how the program is doing.

@@ -1,6 +1,8 @@
 package deliver
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -8,14 +10,14 @@ import (
 	"freshet/client"
 )
 
-// ChangeOf returns c as it is told, where s is the source that changed.
-func ChangeOf(c freshet.Change, s freshet.Source) client.Change {
+// ChangeOf returns c as it is told. Nothing goes into it that can change later.
+func ChangeOf(c freshet.Change) client.Change {
 	return client.Change{
-		Cursor: c.Cursor, Source: c.Source, Seq: c.Seq, Number: c.Number,
+		Cursor: c.Place(), Source: c.Source, Seq: c.Seq, Number: c.Number,
 		From: c.From.String(), To: c.To.String(),
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
 		Summary: c.Summary,
-		URL:     s.URL, Name: s.Name, Tags: s.Tags,
+		URL:     c.Label.URL, Name: c.Label.Name, Tags: c.Label.Tags,
 	}
 }
 
@@ -27,18 +29,32 @@ func utc(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// Envelope returns the event that tells of c, where s is the source that
-// changed. Base is put before the path of the source in the API, such as
-// "https://freshet.example"; it may be empty.
-func Envelope(c freshet.Change, s freshet.Source, base string) client.Event {
+// Envelope returns the event that tells of c. Base is put before the path of the
+// source in the API, such as "https://freshet.example"; it may be empty.
+func Envelope(c freshet.Change, base string) client.Event {
 	return client.Event{
 		SpecVersion:     "1.0",
 		ID:              c.ID(),
 		Source:          strings.TrimSuffix(base, "/") + "/api/v1/sources/" + string(c.Source),
 		Type:            client.EventType,
 		Time:            c.Before.UTC(),
-		Subject:         s.URL,
+		Subject:         c.Label.URL,
 		DataContentType: "application/json",
-		Data:            ChangeOf(c, s),
+		Data:            ChangeOf(c),
 	}
+}
+
+// A Message is an event as it is sent.
+type Message struct {
+	ID   string // of the event
+	Body []byte // the event in JSON
+}
+
+// encode returns the bytes of the event that tells of c.
+func encode(c freshet.Change, base string) ([]byte, error) {
+	body, err := json.Marshal(Envelope(c, base))
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", c.ID(), err)
+	}
+	return body, nil
 }

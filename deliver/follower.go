@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/client"
 	"freshet/persist"
 )
 
@@ -21,10 +20,10 @@ type FollowerConfig struct {
 
 	// Send makes one attempt at a delivery, as [Webhook.Send] does. It is
 	// called from several goroutines at once.
-	Send func(context.Context, client.Event) error
+	Send func(context.Context, Message) error
 
-	// Only changes of one of these sources, or of a source with one of these
-	// tags, are delivered. Both empty means all.
+	// Only changes of one of these sources, or of a source that had one of these
+	// tags then, are delivered. Both empty means all.
 	Sources []freshet.SourceID
 	Tags    []string
 
@@ -85,17 +84,22 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 			err = fmt.Errorf("place of sink %s in the log: %w", f.cfg.Name, err)
 		}
 	}()
+	end, err := f.cfg.Store.LastChange(ctx)
+	if err != nil {
+		return 0, err
+	}
 	at, err = f.cfg.Store.Place(ctx, f.cfg.Name)
-	if !errors.Is(err, freshet.ErrNotFound) {
+	switch {
+	case err == nil && at > end:
+		// Nothing would be delivered until the log has grown to there.
+		f.cfg.Log.Warn("the place of the sink lies past the end of the log; it goes on from the end", "place", at, "end", end)
+		return end, f.cfg.Store.Advance(ctx, f.cfg.Name, end, nil)
+	case !errors.Is(err, freshet.ErrNotFound):
 		return at, err
+	case f.cfg.History:
+		end = 0
 	}
-	at, err = 0, nil
-	if !f.cfg.History {
-		if at, err = f.cfg.Store.LastChange(ctx); err != nil {
-			return 0, err
-		}
-	}
-	return at, f.cfg.Store.Advance(ctx, f.cfg.Name, at, nil)
+	return end, f.cfg.Store.Advance(ctx, f.cfg.Name, end, nil)
 }
 
 // endpoint is the name under which the store knows where the sink sends to.
@@ -128,24 +132,9 @@ func (f *Follower) Run(ctx context.Context) error {
 }
 
 // wants reports whether a change is to be delivered.
-func (f *Follower) wants(ctx context.Context, c freshet.Change) (bool, error) {
-	if len(f.cfg.Sources) == 0 && len(f.cfg.Tags) == 0 || slices.Contains(f.cfg.Sources, c.Source) {
-		return true, nil
-	}
-	if len(f.cfg.Tags) == 0 {
-		return false, nil
-	}
-	s, err := f.source(ctx, c.Source)
-	return slices.ContainsFunc(s.Tags, func(tag string) bool { return slices.Contains(f.cfg.Tags, tag) }), err
-}
-
-// source returns a source, empty but for its ID if it is no longer watched.
-func (f *Follower) source(ctx context.Context, id freshet.SourceID) (freshet.Source, error) {
-	w, err := f.cfg.Store.Source(ctx, id)
-	if errors.Is(err, freshet.ErrNotFound) {
-		return freshet.Source{ID: id}, nil
-	}
-	return w.Source, err
+func (f *Follower) wants(c freshet.Change) bool {
+	return len(f.cfg.Sources) == 0 && len(f.cfg.Tags) == 0 || slices.Contains(f.cfg.Sources, c.Source) ||
+		slices.ContainsFunc(c.Label.Tags, func(tag string) bool { return slices.Contains(f.cfg.Tags, tag) })
 }
 
 // persist writes to the store, again and again for as long as the store cannot

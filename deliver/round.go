@@ -94,15 +94,16 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 		r.at = max(r.at, end) // past changes that were purged, which would ring for ever
 		return false, nil
 	}
-	var owed []freshet.Cursor
+	var owed []freshet.Message
 	for _, c := range changes {
-		wanted, err := r.wants(ctx, c)
+		if !r.wants(c) {
+			continue
+		}
+		body, err := encode(c, r.cfg.Base)
 		if err != nil {
-			return false, fmt.Errorf("source %s: %w", c.Source, err)
+			return false, err
 		}
-		if wanted {
-			owed = append(owed, c.Cursor)
-		}
+		owed = append(owed, freshet.Message{Change: c.Cursor, Body: body})
 	}
 	to := changes[len(changes)-1].Cursor
 	err = r.persist(ctx, "place", func() error { return r.cfg.Store.Advance(ctx, r.cfg.Name, to, owed) })
@@ -161,15 +162,17 @@ func distant(now time.Time) time.Time { return now.AddDate(100, 0, 0) }
 
 // begin makes an attempt in a goroutine of its own.
 func (r *round) begin(ctx context.Context, d freshet.Debt) error {
-	source, err := r.source(ctx, d.Change.Source)
-	if err != nil {
-		return fmt.Errorf("source %s: %w", d.Change.Source, err)
+	m := Message{ID: d.Change.ID(), Body: d.Body}
+	if m.Body == nil { // owed before messages were kept
+		var err error
+		if m.Body, err = encode(d.Change, r.cfg.Base); err != nil {
+			return err
+		}
 	}
-	event := Envelope(d.Change, source, r.cfg.Base)
 	r.flying[d.Change.Cursor] = true
 	r.flight.Go(func() {
 		begun := time.Now()
-		err := r.cfg.Send(ctx, event)
+		err := r.cfg.Send(ctx, m)
 		r.done <- attempt{debt: d, took: time.Since(begun), err: err}
 	})
 	return nil

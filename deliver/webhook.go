@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"freshet"
-	"freshet/client"
 )
 
 const (
@@ -123,12 +121,12 @@ func (r *Refusal) Error() string {
 // Gone reports whether the endpoint wants no more deliveries at all.
 func (r *Refusal) Gone() bool { return r.Status == http.StatusGone }
 
-// Send posts an event. It returns nil if the endpoint has accepted it, and a
+// Send posts a message. It returns nil if the endpoint has accepted it, and a
 // *Refusal if it answered anything but 2xx.
-func (h *Webhook) Send(ctx context.Context, e client.Event) error {
+func (h *Webhook) Send(ctx context.Context, m Message) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.cfg.Timeout, fmt.Errorf("no answer within %v", h.cfg.Timeout))
 	defer cancel()
-	req, err := h.request(ctx, e)
+	req, err := h.request(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -155,23 +153,18 @@ func (h *Webhook) Send(ctx context.Context, e client.Event) error {
 	return nil // accepted, however its body ended
 }
 
-// request builds the signed request. Its body is made of the event alone, so
-// that every attempt carries the same bytes.
-func (h *Webhook) request(ctx context.Context, e client.Event) (*http.Request, error) {
-	body, err := json.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("encode event %s: %w", e.ID, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.cfg.URL, bytes.NewReader(body))
+// request builds the signed request.
+func (h *Webhook) request(ctx context.Context, m Message) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.cfg.URL, bytes.NewReader(m.Body))
 	if err != nil {
 		return nil, fmt.Errorf("post to %s: %w", h.cfg.Name, err)
 	}
-	id, now := WebhookID(h.cfg.Name, e.ID), h.cfg.Now()
+	id, now := WebhookID(h.cfg.Name, m.ID), h.cfg.Now()
 	req.Header.Set("Content-Type", "application/cloudevents+json; charset=utf-8")
 	req.Header.Set(webhooks.HeaderWebhookID, id)
 	req.Header.Set(webhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	if h.sign != nil {
-		signature, err := h.sign.Sign(id, now, body)
+		signature, err := h.sign.Sign(id, now, m.Body)
 		if err != nil {
 			return nil, fmt.Errorf("sign for webhook %s: %w", h.cfg.Name, err)
 		}

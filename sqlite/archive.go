@@ -169,7 +169,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 	if text != e.text && raw != e.raw {
 		b.forget = append(b.forget, e.text, e.raw)
 	}
-	e.head++
+	e.head = e.lastVersion() + 1
 	e.hash, e.recipe, e.text, e.raw = f.Hash, f.Recipe, text, raw
 	_, err = b.exec("INSERT INTO versions (source, number, hash, seen, text, raw, envelope, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header))
@@ -190,11 +190,19 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 
 // change appends the step to the newest version to the log of changes.
 func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary string) (freshet.Change, error) {
-	e.changes++
+	if err := b.beginEpoch(); err != nil {
+		return freshet.Change{}, err
+	}
+	label, err := b.called(e)
+	if err != nil {
+		return freshet.Change{}, err
+	}
+	e.changes = e.lastChange() + 1
 	b.next.change++
 	b.changed = true
 	c := freshet.Change{
 		Cursor:  b.next.change,
+		Epoch:   b.store.cfg.Epoch,
 		Source:  e.id,
 		Seq:     int(e.changes),
 		Number:  int(e.head),
@@ -203,6 +211,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 		After:   momentOf(o.Since).time(),
 		Before:  momentOf(o.Ended).time(),
 		Summary: summary,
+		Label:   label,
 	}
 	if c.After.IsZero() {
 		c.After = e.seen.time()
@@ -212,15 +221,18 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	}
 	prev := e.changed
 	e.changed = c.Cursor
-	_, err := b.exec(`INSERT INTO changes (cursor, source, prev, seq, number, from_hash, to_hash, after, before, modified, summary)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
-		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary)
+	_, err = b.exec(`INSERT INTO changes (cursor, source, prev, seq, number, from_hash, to_hash, after, before, modified, summary, label)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
+		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label)
 	return c, err
 }
 
 // append adds an outcome to the log and to the tally of its source, and ends
 // the attempt that it came of.
 func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
+	if err := b.beginEpoch(); err != nil {
+		return o, err
+	}
 	b.next.outcome++
 	b.unmarked++
 	o.Cursor = b.next.outcome

@@ -7,13 +7,6 @@ import (
 	"freshet"
 )
 
-// A counter hands out the numbers of the tables that the writing process
-// numbers itself.
-type counter struct {
-	source, body, envelope int64
-	outcome, change        freshet.Cursor
-}
-
 // A batch is the work of one transaction: what it writes goes through w, what
 // it changes in memory is staged and takes effect only if the transaction is
 // committed.
@@ -30,6 +23,7 @@ type batch struct {
 	unlogged bool              // outcomes were taken out of the log
 	changed  bool
 	flushed  bool
+	begun    bool     // the epoch was put on record
 	written  []*entry // not staged, whose tallies were written
 }
 
@@ -145,6 +139,7 @@ func (s *Store) apply(b *batch) {
 	}
 	s.unmarked += b.unmarked
 	s.next = b.next
+	s.begun = s.begun || b.begun
 	if b.unlogged {
 		s.tail.clear()
 	}

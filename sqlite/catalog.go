@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +40,6 @@ func tidied(src freshet.Source) freshet.Source {
 }
 
 func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
-	src.Revision = 1
 	past, created, err := b.sameSource(src, "")
 	if err != nil {
 		return src, err
@@ -64,15 +64,19 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 			return src, err
 		}
 		src.Revision = before + 1
-		return src, b.putSource(e.key, src)
+		return src, b.putSource(e, src)
 	}
 	for src.ID == "" || b.entry(src.ID) != nil {
 		src.ID = randomID()
 	}
 	b.next.source++
 	e := newEntry(b.next.source, src.ID)
+	if e.before, err = b.tombstone(src.ID); err != nil {
+		return src, err
+	}
+	src.Revision = e.before.revision + 1
 	b.staged[src.ID] = e
-	if err := b.putSource(e.key, src); err != nil {
+	if err := b.putSource(e, src); err != nil {
 		return src, err
 	}
 	_, err = b.exec("INSERT INTO standings (source) VALUES (?)", e.key)
@@ -108,13 +112,15 @@ func (b *batch) revision(key int64) (int64, error) {
 	return b.number("SELECT revision FROM sources WHERE key = ?", key)
 }
 
-// putSource writes the row of a watched source.
-func (b *batch) putSource(key int64, src freshet.Source) error {
+// putSource writes the row of a watched source. It is given a label by its next
+// change.
+func (b *batch) putSource(e *entry, src freshet.Source) error {
+	e.label, e.called = 0, nil
 	_, err := b.exec(`INSERT INTO sources (key, id, url, recipe, definition, revision, origin, created, removed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
 		ON CONFLICT (key) DO UPDATE SET url = excluded.url, recipe = excluded.recipe, definition = excluded.definition,
-		revision = excluded.revision, origin = excluded.origin, created = excluded.created, removed = 0`,
-		key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
+		revision = excluded.revision, origin = excluded.origin, created = excluded.created, removed = 0, label = 0`,
+		e.key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
 		string(src.Origin), momentOf(src.Created).value())
 	return err
 }
@@ -153,7 +159,7 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 			}
 			next.Created = created.time()
 		}
-		return b.putSource(e.key, next)
+		return b.putSource(e, next)
 	})
 }
 
@@ -174,11 +180,9 @@ func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge boo
 	})
 }
 
-// purge deletes a source and all that is known of it.
+// purge deletes a source and all that is known of it but its last numbers.
 func (b *batch) purge(e *entry) error {
-	// The tallies are written first: the outcomes that go may be the newest,
-	// and the mark keeps their cursors from being given out again.
-	if err := b.flush(); err != nil {
+	if err := errors.Join(b.keepCounters(), b.bury(e)); err != nil {
 		return err
 	}
 	if err := b.keepSpent(e); err != nil {
@@ -197,7 +201,7 @@ func (b *batch) purge(e *entry) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"attempts", "versions", "bodies", "envelopes", "beliefs", "standings"} {
+	for _, table := range []string{"attempts", "versions", "bodies", "envelopes", "beliefs", "labels", "standings"} {
 		if _, err := b.exec("DELETE FROM "+table+" WHERE source = ?", e.key); err != nil {
 			return fmt.Errorf("%s of source %s: %w", table, e.id, err)
 		}

@@ -6,16 +6,26 @@ import (
 	"freshet"
 )
 
-const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary`
+const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary,
+	ifnull(l.url, ''), ifnull(l.name, ''), ifnull(l.tags, '[]')`
 
-// scanChange reads changeColumns.
+// changeJoins are the tables of changeColumns, besides changes as c.
+const changeJoins = " JOIN sources s ON s.key = c.source LEFT JOIN labels l ON l.id = c.label "
+
+// scanChange reads changeColumns. The epoch is left to withEpochs.
 func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	var from, to []byte
 	var after, before, modified moment
-	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary)
+	var tags string
+	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary,
+		&c.Label.URL, &c.Label.Name, &tags)
+	if err != nil {
+		return c, err
+	}
 	copy(c.From[:], from)
 	copy(c.To[:], to)
 	c.After, c.Before, c.Modified = after.time(), before.time(), modified.time()
+	c.Label.Tags, err = scanTags(tags)
 	return c, err
 }
 
@@ -25,12 +35,12 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 		SELECT cursor, prev FROM changes WHERE cursor = ?
 		UNION ALL
 		SELECT c.cursor, c.prev FROM own JOIN changes c ON c.cursor = own.prev WHERE own.prev > ?
-	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor JOIN sources s ON s.key = c.source
+	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor ` + changeJoins + `
 	WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?`
 
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
-	query := "SELECT " + changeColumns + " FROM changes c JOIN sources s ON s.key = c.source WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?"
+	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?"
 	args := []any{q.After, limited(q.Limit)}
 	if q.Source != "" {
 		e, err := s.remembered(ctx, q.Source)
@@ -45,7 +55,10 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 		found = append(found, c)
 		return err
 	})
-	return found, fault(s.path, "reading changes", err)
+	if err != nil {
+		return nil, fault(s.path, "reading changes", err)
+	}
+	return s.withEpochs(ctx, found)
 }
 
 // Wait implements [freshet.ChangeLog]. On a store opened for reading only it hears

@@ -28,7 +28,8 @@ func (s *Store) Check(ctx context.Context) error {
 		return fault(s.path, "checking the store", err)
 	}
 	err = eachRow(ctx, s.reader, `SELECT s.id, count(*), max(c.seq) FROM changes c JOIN sources s ON s.key = c.source
-		GROUP BY c.source HAVING count(*) <> max(c.seq) OR min(c.seq) <> 1`, nil, func(scan func(...any) error) error {
+		LEFT JOIN tombstones g ON g.id = s.id
+		GROUP BY c.source HAVING count(*) <> max(c.seq) - ifnull(g.change, 0) OR min(c.seq) <> 1 + ifnull(g.change, 0)`, nil, func(scan func(...any) error) error {
 		var id freshet.SourceID
 		var count, last int
 		err := scan(&id, &count, &last)

@@ -41,6 +41,9 @@ func (b *batch) cut(e *entry, first int64) (n int, freed int64, err error) {
 	if err != nil || dropped == 0 {
 		return 0, 0, err
 	}
+	if err := b.keepCounters(); err != nil {
+		return 0, 0, err
+	}
 	_, err = b.exec("DELETE FROM envelopes WHERE source = ?1 AND id NOT IN (SELECT envelope FROM versions WHERE source = ?1)", e.key)
 	if err != nil {
 		return 0, 0, err

@@ -53,12 +53,17 @@ type entry struct {
 	dirty bool   // the tally is newer than the standings table
 	open  moment // the newest attempt without an outcome, or never
 
+	before tombstone // the last numbers of sources with this ID that were purged
+
 	head      int64  // number of the newest version
 	recipe    string // that it was read with
 	hash      freshet.Hash
 	text, raw int64 // its bodies
 	changes   int64
 	changed   freshet.Cursor // of the newest change
+
+	label  int64          // of the source as it is now, or zero
+	called *freshet.Label // what it says, if that has been read
 
 	envelope    int64  // of the newest version
 	envelopeSum uint64 // to tell whether the next one has the same
@@ -89,6 +94,12 @@ func (e *entry) standing() freshet.Standing {
 		Polls:     e.polls,
 	}
 }
+
+// lastVersion returns the last number that a version with this ID had.
+func (e *entry) lastVersion() int64 { return max(e.head, e.before.version) }
+
+// lastChange returns the last number that a change with this ID had.
+func (e *entry) lastChange() int64 { return max(e.changes, e.before.change) }
 
 // compare returns what the next poll compares with.
 func (e *entry) compare() freshet.Head {

@@ -23,14 +23,11 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := tx.QueryRowContext(ctx, "SELECT ifnull(max(upto), 0) FROM marks").Scan(&mark); err != nil {
 		return err
 	}
-	var next counter
-	err = tx.QueryRowContext(ctx, `SELECT
-		(SELECT ifnull(max(key), 0) FROM sources),
-		(SELECT ifnull(max(id), 0) FROM bodies),
-		(SELECT ifnull(max(id), 0) FROM envelopes),
-		max(?, (SELECT ifnull(max(cursor), 0) FROM outcomes)),
-		(SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes')`, mark).
-		Scan(&next.source, &next.body, &next.envelope, &next.outcome, &next.change)
+	next, err := readCounters(ctx, tx)
+	if err != nil {
+		return err
+	}
+	epochs, err := readEpochs(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -45,6 +42,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.unmarked = next, unmarked
+	s.takeEpochs(epochs)
 	s.tail.clear()
 	s.entries = make(map[freshet.SourceID]*entry, len(entries))
 	for _, e := range entries {
@@ -59,8 +57,10 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, t.head, t.changes, t.last_change, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
-		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header
+		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header,
+		s.label, ifnull(g.version, 0), ifnull(g.change, 0), ifnull(g.revision, 0)
 		FROM sources s JOIN standings t ON t.source = s.key
+		LEFT JOIN tombstones g ON g.id = s.id
 		LEFT JOIN versions v ON v.source = s.key AND v.number = t.head
 		LEFT JOIN envelopes n ON n.id = v.envelope`, nil,
 		func(scan func(...any) error) error {
@@ -71,7 +71,8 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			err := scan(&e.key, &e.id, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
 				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.head, &e.changes, &e.changed, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
-				&env.status, &env.url, &env.mediaType, &env.title, &env.header)
+				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
+				&e.label, &e.before.version, &e.before.change, &e.before.revision)
 			copy(e.hash[:], hash)
 			e.moved.At = movedAt.time()
 			if e.envelope != 0 {

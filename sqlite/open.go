@@ -48,6 +48,11 @@ type Config struct {
 	// machine.
 	VFS   string
 	Files fs.FS
+
+	// Epoch is the name under which this process gives out numbers. It must be
+	// one that no process has used on this store or on a copy of it. "" means a
+	// random one.
+	Epoch freshet.Epoch
 }
 
 func (c Config) withDefaults() Config {
@@ -58,6 +63,7 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.Epoch = cmp.Or(c.Epoch, randomEpoch())
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -76,13 +82,15 @@ type Store struct {
 	reader *reader
 	cache  *bodyCache
 	codec  codec
+	epochs epochs // the present one last; only Open changes them
 	queue  queue
 
 	// These belong to whoever leads the queue.
 	writer   *writer
 	broken   error // why nothing can be written until the store is opened again
 	next     counter
-	unmarked int // outcomes since the last mark
+	unmarked int  // outcomes since the last mark
+	begun    bool // the present epoch is on record
 
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry

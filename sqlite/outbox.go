@@ -22,15 +22,15 @@ func (s *Store) Place(ctx context.Context, reader string) (freshet.Cursor, error
 
 // Advance implements [freshet.Outbox]. What is owed is due at once; a change
 // that has been purged is owed to nobody.
-func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Cursor) error {
+func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Message) error {
 	return s.write(ctx, "moving the place of "+reader, func(b *batch) error {
 		_, err := b.exec("INSERT INTO places (reader, place) VALUES (?, ?) ON CONFLICT DO UPDATE SET place = excluded.place", reader, int64(to))
 		if err != nil {
 			return err
 		}
-		for _, cursor := range owed {
-			_, err := b.exec(`INSERT OR REPLACE INTO debts (reader, change, attempts, due, err)
-				SELECT ?, cursor, 0, 0, '' FROM changes WHERE cursor = ?`, reader, int64(cursor))
+		for _, m := range owed {
+			_, err := b.exec(`INSERT OR REPLACE INTO debts (reader, change, attempts, due, err, message)
+				SELECT ?, cursor, 0, 0, '', ? FROM changes WHERE cursor = ?`, reader, blob(m.Body), int64(m.Change))
 			if err != nil {
 				return err
 			}
@@ -44,14 +44,14 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	if limit = limited(limit); limit > 0 {
 		limit++ // one more, to see when it is due
 	}
-	err = eachRow(ctx, s.reader, `SELECT d.attempts, d.due, d.err, `+changeColumns+`
-		FROM debts d JOIN changes c ON c.cursor = d.change JOIN sources s ON s.key = c.source
+	err = eachRow(ctx, s.reader, `SELECT d.attempts, d.due, d.err, d.message, `+changeColumns+`
+		FROM debts d JOIN changes c ON c.cursor = d.change`+changeJoins+`
 		WHERE d.reader = ? AND d.due <= ? ORDER BY d.due, d.change LIMIT ?`, []any{reader, int64(momentOf(now)), limit},
 		func(scan func(...any) error) (err error) {
 			var d freshet.Debt
 			var at moment
 			d.Change, err = scanChange(func(dst ...any) error {
-				return scan(append([]any{&d.Attempts, &at, &d.Err}, dst...)...)
+				return scan(append([]any{&d.Attempts, &at, &d.Err, &d.Body}, dst...)...)
 			})
 			d.Due = at.time()
 			if at == 0 {
@@ -62,6 +62,13 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 		})
 	if err != nil {
 		return nil, next, fault(s.path, "reading the debts of "+reader, err)
+	}
+	epochs, err := s.ChangeEpochs(ctx)
+	if err != nil {
+		return nil, next, err
+	}
+	for i := range due {
+		due[i].Change.Epoch = epochs.Of(due[i].Change.Cursor)
 	}
 	if limit > 0 && len(due) == limit {
 		return due[:limit-1], due[limit-1].Due, nil

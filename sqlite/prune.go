@@ -198,6 +198,9 @@ func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Prun
 			if err != nil {
 				return err
 			}
+			if err := b.keepCounters(); err != nil {
+				return err
+			}
 			_, err = b.exec(`DELETE FROM marks WHERE upto < (SELECT max(upto) FROM marks)
 				AND upto < (SELECT ifnull(min(cursor), 0) FROM outcomes)`)
 			return err

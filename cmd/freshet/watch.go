@@ -170,9 +170,8 @@ func (w *watching) follow(ctx context.Context) error {
 
 // show prints one change.
 func (w *watching) show(ctx context.Context, c freshet.Change) error {
-	s := w.sources[c.Source]
 	if w.json {
-		return w.printLine(deliver.Envelope(c, s, ""))
+		return w.printLine(deliver.Envelope(c, ""))
 	}
 	old, err := w.node.Store.Text(ctx, c.Source, c.Number-1)
 	if err != nil {
@@ -182,7 +181,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if err != nil {
 		return err
 	}
-	printChange(w.program, deliver.ChangeOf(c, s))
+	printChange(w.program, deliver.ChangeOf(c))
 	printDiff(w.program, content.Diff(old, text).Unified("before", "after"))
 	return nil
 }

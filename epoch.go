@@ -1,0 +1,138 @@
+package freshet
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An Epoch names one run of a store: all that was written between opening it and
+// closing it. The name is random. So a copy of a store that is put back, whenever
+// and however, goes on under a name that nobody has seen, and what it gives out is
+// never mistaken for what was given out before.
+//
+// The epoch without a name is that of stores from before there were epochs.
+type Epoch string
+
+// A Place is a Cursor as it is told outside of the store: with the epoch in which
+// the store gave it out. The zero Place is the beginning of every log.
+type Place struct {
+	Cursor Cursor
+	Epoch  Epoch
+}
+
+// epochMark stands between a number and its epoch. No source ID has it.
+const epochMark = "~"
+
+// String returns the place as ParsePlace reads it, such as "17~k3f9q2xw".
+func (p Place) String() string { return p.Epoch.name(strconv.FormatInt(int64(p.Cursor), 10)) }
+
+// name returns a number as it is named in the epoch.
+func (e Epoch) name(number string) string {
+	if e == "" {
+		return number
+	}
+	return number + epochMark + string(e)
+}
+
+var errNoPlace = errors.New("is not a cursor")
+
+// ParsePlace reads a place.
+func ParsePlace(text string) (Place, error) {
+	number, epoch, named := strings.Cut(text, epochMark)
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != number || named && !validEpoch(epoch) {
+		return Place{}, errNoPlace
+	}
+	return Place{Cursor(n), Epoch(epoch)}, nil
+}
+
+// validEpoch reports whether text can be the name of an epoch.
+func validEpoch(text string) bool {
+	return text != "" && len(text) <= 16 && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Place) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePlace(string(text))
+	return err
+}
+
+// Epochs are the epochs of a log, the oldest first. The first one begins at zero.
+type Epochs []EpochStart
+
+// An EpochStart is where an epoch begins in a log.
+type EpochStart struct {
+	Epoch Epoch
+	After Cursor // the end of the log when it began
+}
+
+// Of returns the epoch in which an entry was written.
+func (e Epochs) Of(at Cursor) Epoch {
+	for i := len(e) - 1; i >= 0; i-- {
+		if at > e[i].After {
+			return e[i].Epoch
+		}
+	}
+	return ""
+}
+
+// Place returns the place of an entry.
+func (e Epochs) Place(at Cursor) Place { return Place{at, e.Of(at)} }
+
+// Find returns the cursor of a place in a log that ends at end. If this log did not
+// give the place out it returns a *GoneError.
+//
+// A log has an epoch in common with the one that gave the place out, and therefore
+// all that came before it, up to the end of that epoch here.
+func (e Epochs) Find(p Place, end Cursor) (Cursor, error) {
+	if p.Cursor == 0 {
+		return 0, nil
+	}
+	gone := &GoneError{Place: p, End: e.Place(end)}
+	for i, start := range e {
+		if start.Epoch != p.Epoch {
+			continue
+		}
+		last := end
+		if i+1 < len(e) {
+			last = e[i+1].After
+		}
+		if p.Cursor <= last {
+			return p.Cursor, nil
+		}
+		gone.Resume = e.Place(last)
+	}
+	return 0, gone
+}
+
+// A GoneError says that a place is not one of a log: it lies past the end, because
+// the store has been restored from an older copy, or it is that of another store.
+type GoneError struct {
+	Place  Place // that was asked for
+	Resume Place // the last place that both logs have; zero if none is known
+	End    Place // of this log
+}
+
+// Error says how far the log goes.
+func (e *GoneError) Error() string {
+	if e.Resume == (Place{}) {
+		return fmt.Sprintf("the cursor %s is not one of this log: it comes from another store, or from before this one was restored from an older copy", e.Place)
+	}
+	return fmt.Sprintf("the cursor %s lies past the end: this log has what led to it only up to %s, because the store was restored from an older copy", e.Place, e.Resume)
+}
+
+// Hint says how to go on.
+func (e *GoneError) Hint() string {
+	if e.Resume == (Place{}) {
+		return fmt.Sprintf("read the log again after 0 to see all that it has, or go on after %s with what comes from now on", e.End)
+	}
+	return fmt.Sprintf("go on after %s: you have all up to there, and what follows has new ids", e.Resume)
+}
+
+// Is makes a GoneError an ErrGone.
+func (e *GoneError) Is(target error) bool { return target == ErrGone }

@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"slices"
+
+	"freshet"
+)
+
+// called returns what a source is called now, and makes a label of it if there is
+// none yet.
+func (b *batch) called(e *entry) (freshet.Label, error) {
+	if e.called != nil {
+		return *e.called, nil
+	}
+	label, err := b.present(e.key)
+	if err != nil {
+		return label, err
+	}
+	if e.label == 0 {
+		if err := b.putLabel(e, label); err != nil {
+			return label, err
+		}
+	}
+	e.called = &label
+	return label, nil
+}
+
+// present returns the label of a source as it is written now.
+func (b *batch) present(key int64) (label freshet.Label, err error) {
+	err = b.query("SELECT definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) error {
+		text, _ := v[0].(string)
+		src, err := freshet.ParseDefinition([]byte(text))
+		label = freshet.Label{URL: src.URL, Name: src.Name, Tags: src.Tags}
+		return err
+	})
+	return label, err
+}
+
+// putLabel writes the label of a source, unless its newest one is the same.
+func (b *batch) putLabel(e *entry, label freshet.Label) error {
+	tags, err := json.Marshal(slices.Concat([]string{}, label.Tags))
+	if err != nil {
+		return err
+	}
+	e.label, err = b.number(`SELECT id FROM labels WHERE id = (SELECT max(id) FROM labels WHERE source = ?)
+		AND url = ? AND name = ? AND tags = ?`, e.key, label.URL, label.Name, string(tags))
+	if err != nil {
+		return err
+	}
+	if e.label == 0 {
+		b.next.label++
+		e.label = b.next.label
+		_, err = b.exec("INSERT INTO labels (id, source, url, name, tags) VALUES (?, ?, ?, ?, ?)",
+			e.label, e.key, label.URL, label.Name, string(tags))
+		if err != nil {
+			return err
+		}
+	}
+	_, err = b.exec("UPDATE sources SET label = ? WHERE key = ?", e.label, e.key)
+	return err
+}
+
+// scanTags reads the tags of a label; none are nil.
+func scanTags(text string) (tags []string, err error) {
+	if err := json.Unmarshal([]byte(text), &tags); err != nil {
+		return nil, err
+	}
+	if len(tags) == 0 {
+		return nil, nil
+	}
+	return tags, nil
+}
