@@ -19,7 +19,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"freshet"
-	"freshet/client"
 	"freshet/deliver"
 	"freshet/sqlite"
 )
@@ -179,7 +178,7 @@ func TestMigratesTheOutbox(t *testing.T) {
 			var sent []string
 			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{
 				Name: tt.sink, Store: s, Endpoint: tt.endpoint, Workers: 1,
-				Send: func(_ context.Context, e client.Event) error { sent = append(sent, e.ID); return nil },
+				Send: func(_ context.Context, m deliver.Message) error { sent = append(sent, m.ID); return nil },
 			})
 			if err != nil {
 				t.Fatal(err)

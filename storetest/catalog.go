@@ -188,7 +188,7 @@ var catalogTests = []test{
 		b.history("b", 2)
 		changes := b.history("a", 3)
 		last := changes[1].Cursor
-		b.ok("advance", b.Advance(b.Context(), "r", last, []freshet.Cursor{last}))
+		b.ok("advance", b.Advance(b.Context(), "r", last, messages(changes[1:])))
 		b.ok("beliefs", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: "e"}}))
 		b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(8)}))
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
@@ -236,12 +236,12 @@ var catalogTests = []test{
 		check()
 		b.add("a")
 		o, _ := b.commit(saw("a", minute(20), freshet.First, "anew"))
-		if o.Cursor <= 5 || o.Version != 1 {
-			b.Errorf("the first poll of the new source is %+v, want a new cursor and version 1", o)
+		if o.Cursor <= 5 || o.Version != 4 || o.Result != freshet.First {
+			b.Errorf("the first poll of the new source is %+v, want a new cursor and version 4", o)
 		}
 		_, c := b.commit(saw("a", minute(21), freshet.Changed, "anew 2"))
-		if c.Cursor <= last || c.Seq != 1 {
-			b.Errorf("its first change is %+v, want a new cursor and seq 1", c)
+		if c.Cursor <= last || c.Seq != 3 || c.Number != 5 {
+			b.Errorf("its first change is %+v, want a new cursor and seq 3", c)
 		}
 	}},
 	{"a removed source can be purged", func(b *bench) {

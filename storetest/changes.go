@@ -19,6 +19,7 @@ var changeTests = []test{
 		want := freshet.Change{
 			Cursor: got.Cursor, Source: "a", Seq: 1, Number: 2, From: first.Capture.Hash, To: r.Capture.Hash,
 			After: minute(2), Before: minute(5).Add(time.Second), Modified: minute(3), Summary: "now two",
+			Epoch: got.Epoch, Label: freshet.Label{URL: "https://a.example/"},
 		}
 		same(b, "the change as committed", got, want)
 		b.reopen()

@@ -19,8 +19,15 @@ import (
 type model struct {
 	sources map[freshet.SourceID]*modelSource
 	changes []freshet.Change
+	buried  map[freshet.SourceID]numbers
 	last    freshet.Cursor // of all changes there ever were
 	polls   int
+}
+
+// numbers are the last ones that a purged source had.
+type numbers struct {
+	version, change int
+	revision        int64
 }
 
 type modelSource struct {
@@ -28,6 +35,12 @@ type modelSource struct {
 	watched  bool
 	standing freshet.Standing
 	texts    map[int]string
+	before   numbers // of those with its ID that were purged
+}
+
+// numbers returns the last ones of the source and of those with its ID before it.
+func (k *modelSource) numbers() numbers {
+	return numbers{max(k.before.version, k.standing.Head.Number), max(k.before.change, k.standing.Changes), k.source.Revision}
 }
 
 // runModel takes random steps with a store and with a model of it, and
@@ -41,7 +54,7 @@ func runModel(t *testing.T, open Open) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		m := &machine{T: t, rt: rt, place: place, open: open, store: open(t, place), model: model{sources: map[freshet.SourceID]*modelSource{}}, now: noon}
+		m := &machine{T: t, rt: rt, place: place, open: open, store: open(t, place), model: model{sources: map[freshet.SourceID]*modelSource{}, buried: map[freshet.SourceID]numbers{}}, now: noon}
 		defer func() {
 			if err := m.store.Close(); err != nil {
 				rt.Errorf("closing the store: %v", err)
@@ -97,9 +110,9 @@ func (m *machine) add(rt *rapid.T) {
 	if fails(rt, err, known != nil && known.watched) {
 		return
 	}
-	s.Revision = 1
 	if known == nil {
-		known = &modelSource{texts: map[int]string{}}
+		known = &modelSource{texts: map[int]string{}, before: m.model.buried[id]}
+		s.Revision = known.before.revision + 1
 		m.model.sources[id] = known
 	} else {
 		s.Created, s.Revision = known.source.Created, known.source.Revision+1
@@ -136,6 +149,7 @@ func (m *machine) remove(rt *rapid.T) {
 	}
 	known.watched = false
 	if purge {
+		m.model.buried[id] = known.numbers()
 		delete(m.model.sources, id)
 		m.model.changes = slices.DeleteFunc(m.model.changes, func(c freshet.Change) bool { return c.Source == id })
 	}
@@ -167,7 +181,7 @@ func (m *machine) poll(rt *rapid.T) {
 	}
 	m.model.polls++
 	known.standing.Upto = o.Cursor
-	if wantC := m.model.commit(known, r, c.Cursor); !cmp.Equal(wantC, c) {
+	if wantC := m.model.commit(known, r, c); !cmp.Equal(wantC, c) {
 		rt.Fatalf("the change is not as it should be (-want +got):\n%s", cmp.Diff(wantC, c))
 	}
 	if want := known.standing.Head.Number; o.Result.Seen() && o.Version != want {
@@ -176,22 +190,23 @@ func (m *machine) poll(rt *rapid.T) {
 }
 
 // commit does to the model what Commit does to a store.
-func (m *model) commit(k *modelSource, r freshet.Record, at freshet.Cursor) (c freshet.Change) {
-	st, o := &k.standing, r.Outcome
+func (m *model) commit(k *modelSource, r freshet.Record, got freshet.Change) (c freshet.Change) {
+	st, o, at := &k.standing, r.Outcome, got.Cursor
 	if r.Capture != nil {
 		from := st.Head
 		st.Head = freshet.Version{
-			Source: o.Source, Number: from.Number + 1, Hash: r.Capture.Hash, SeenAt: o.Ended,
+			Source: o.Source, Number: k.numbers().version + 1, Hash: r.Capture.Hash, SeenAt: o.Ended,
 			TextBytes: int64(len(r.Capture.Text)), RawBytes: int64(len(r.Capture.Raw.Body)), MediaType: "text/html",
 		}
 		st.Recipe = r.Capture.Recipe
 		k.texts[st.Head.Number] = string(r.Capture.Text)
 		if o.Result == freshet.Changed && from.Number > 0 {
-			st.Changes++
+			st.Changes = k.numbers().change + 1
 			st.ChangedAt = o.Ended
 			c = freshet.Change{
 				Cursor: at, Source: o.Source, Seq: st.Changes, Number: st.Head.Number, From: from.Hash, To: r.Capture.Hash,
 				After: st.Seen, Before: o.Ended, Summary: r.Capture.Summary,
+				Epoch: got.Epoch, Label: freshet.Label{URL: k.source.URL, Name: k.source.Name, Tags: k.source.Tags},
 			}
 			if at <= m.last {
 				c.Cursor = m.last + 1 // the cursor given is a fault

@@ -10,7 +10,7 @@ import (
 func owes(b *bench) []freshet.Change {
 	b.add("a")
 	changes := b.history("a", 6)
-	b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, cursors(changes)))
+	b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, messages(changes)))
 	return changes
 }
 
@@ -19,6 +19,14 @@ func cursors(changes []freshet.Change) (at []freshet.Cursor) {
 		at = append(at, c.Cursor)
 	}
 	return at
+}
+
+// messages returns what is owed of changes.
+func messages(changes []freshet.Change) (owed []freshet.Message) {
+	for _, c := range changes {
+		owed = append(owed, freshet.Message{Change: c.Cursor, Body: []byte("of " + c.ID())})
+	}
+	return owed
 }
 
 // debts returns the changes that reader r owes at a moment.
@@ -47,7 +55,7 @@ var outboxTests = []test{
 	}},
 	{"a reader owes what it has passed, in order", func(b *bench) {
 		changes := owes(b)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, cursors(changes[:1])))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, messages(changes[:1])))
 		b.reopen()
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
@@ -56,7 +64,7 @@ var outboxTests = []test{
 		same(b, "the debts", owed(due), changes)
 		same(b, "the next after them", next, time.Time{})
 		for _, d := range due {
-			if d.Attempts != 0 || d.Due.IsZero() || d.Due.After(minute(60)) || d.Err != "" {
+			if d.Attempts != 0 || d.Due.IsZero() || d.Due.After(minute(60)) || d.Err != "" || string(d.Body) != "of "+d.Change.ID() {
 				b.Errorf("a fresh debt is %+v", d)
 			}
 		}
@@ -103,8 +111,8 @@ var outboxTests = []test{
 		b.ok("settle", b.Settle(b.Context(), "r", cursors(changes[2:])...))
 		due, next = b.debts(minute(90), 100)
 		same(b, "the debts at last", due, []freshet.Debt{
-			{Change: changes[1], Attempts: 1, Due: minute(80), Err: "down"},
-			{Change: changes[0], Attempts: 3, Due: minute(90), Err: "refused"},
+			{Change: changes[1], Body: messages(changes)[1].Body, Attempts: 1, Due: minute(80), Err: "down"},
+			{Change: changes[0], Body: messages(changes)[0].Body, Attempts: 3, Due: minute(90), Err: "refused"},
 		})
 		same(b, "the next after them", next, time.Time{})
 		_, next = b.debts(minute(90), 1)
@@ -127,7 +135,7 @@ var outboxTests = []test{
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
 		same(b, "the place", place, changes[0].Cursor-1)
-		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, cursors(changes[:3])))
+		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, messages(changes[:3])))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes)
 		for _, d := range due[:3] {
@@ -138,7 +146,7 @@ var outboxTests = []test{
 	}},
 	{"each reader settles and puts off its own debts", func(b *bench) {
 		changes := owes(b)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[4].Cursor, cursors(changes)))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[4].Cursor, messages(changes)))
 		b.ok("settle", b.Settle(b.Context(), "other", changes[0].Cursor))
 		b.ok("postpone", b.Postpone(b.Context(), "other", freshet.Debt{Change: changes[1], Attempts: 1, Due: minute(90)}))
 		due, next := b.debts(minute(60), 100)
@@ -160,17 +168,17 @@ var outboxTests = []test{
 		changes := owes(b)
 		b.add("b")
 		other := b.history("b", 2)
-		b.ok("advance", b.Advance(b.Context(), "r", other[0].Cursor, cursors(other)))
+		b.ok("advance", b.Advance(b.Context(), "r", other[0].Cursor, messages(other)))
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), other)
-		b.ok("owe what was purged", b.Advance(b.Context(), "r", other[0].Cursor, cursors(changes)))
+		b.ok("owe what was purged", b.Advance(b.Context(), "r", other[0].Cursor, messages(changes)))
 		due, _ = b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), other)
 	}},
 	{"a retired endpoint gives up what its reader owes", func(b *bench) {
 		changes := owes(b)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, cursors(changes[:1])))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, messages(changes[:1])))
 		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "at last"}))
 		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[1], Attempts: 2, Due: minute(1e6)}))
 		one, two := freshet.EndpointAt("https://one.example/"), freshet.EndpointAt("https://two.example/")
@@ -203,7 +211,7 @@ var outboxTests = []test{
 	{"what is owed to a retired reader anew is open", func(b *bench) {
 		changes := owes(b)
 		b.ok("retire", b.Retire(b.Context(), "r", "e", "gone"))
-		b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, cursors(changes[3:])))
+		b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, messages(changes[3:])))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes[3:])
 	}},

@@ -29,6 +29,7 @@ func Run(t *testing.T, open Open) {
 		{"log", logTests},
 		{"bodies", bodyTests},
 		{"changes", changeTests},
+		{"numbers", numberTests},
 		{"outbox", outboxTests},
 		{"beliefs", beliefTests},
 		{"prune", pruneTests},
@@ -42,6 +43,7 @@ func Run(t *testing.T, open Open) {
 		})
 	}
 	t.Run("model", func(t *testing.T) { runModel(t, open) })
+	t.Run("no number twice", func(t *testing.T) { runNumbers(t, open) })
 }
 
 // A test is one behaviour, named by a sentence.

@@ -21,14 +21,15 @@ func (a *api) routeChanges(h huma.API) {
 	tags := []string{"changes"}
 	route(h, a, huma.Operation{
 		OperationID: "list-changes", Method: http.MethodGet, Path: "/api/v1/changes", Tags: tags,
-		Summary:     "Read the change log, the oldest first",
-		Description: "With wait the answer is held back until there is a change to tell of, or the wait is over.",
+		Summary: "Read the change log, the oldest first",
+		Description: "With wait the answer is held back until there is a change to tell of, or the wait is over. " +
+			"A cursor that is not one of this log, because the store was restored from an older copy or is another, is refused with 410.",
 	}, a.listChanges)
 	a.routeStream(h, tags)
 }
 
 type listChangesInput struct {
-	After  freshet.Cursor   `query:"after" minimum:"0" doc:"Begin after this cursor"`
+	After  string           `query:"after" doc:"Begin after this cursor; 0 is the beginning"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 	Wait   string           `query:"wait" doc:"How long to wait if there is no change, such as 10s; more than 60s means 60s"`
 	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`
@@ -39,10 +40,18 @@ func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[cl
 	if err != nil {
 		return nil, err
 	}
+	place, err := parsePlace("query.after", in.After)
+	if err != nil {
+		return nil, err
+	}
+	after, err := a.findChange(ctx, place)
+	if err != nil {
+		return nil, err
+	}
 	waiting, cancel := a.patience(ctx, wait)
 	defer cancel()
-	page := &bodyOf[client.ChangePage]{client.ChangePage{Items: []client.Change{}, Next: in.After}}
-	tail := tail{store: a.Store, at: in.After, source: in.Source}
+	page := &bodyOf[client.ChangePage]{client.ChangePage{Items: []client.Change{}, Next: place}}
+	tail := tail{store: a.Store, at: after, source: in.Source}
 	changes, err := tail.read(ctx, min(in.Limit, maxPage))
 	for err == nil && len(changes) == 0 && wait > 0 {
 		if err := a.Store.Wait(waiting, tail.at); errors.Is(err, errWaited) {
@@ -55,14 +64,9 @@ func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[cl
 	if err != nil {
 		return nil, err
 	}
-	told := teller{store: a.Store}
 	for _, c := range changes {
-		s, err := told.source(ctx, c.Source)
-		if err != nil {
-			return nil, err
-		}
-		page.Body.Items = append(page.Body.Items, deliver.ChangeOf(c, s))
-		page.Body.Next = c.Cursor
+		page.Body.Items = append(page.Body.Items, deliver.ChangeOf(c))
+		page.Body.Next = c.Place()
 	}
 	return page, nil
 }
@@ -91,29 +95,4 @@ func (t *tail) read(ctx context.Context, limit int) ([]freshet.Change, error) {
 		t.at = max(t.at, end)
 	}
 	return changes, nil
-}
-
-// A teller knows the sources of the changes it tells of, for one page.
-type teller struct {
-	store freshet.Catalog
-	known map[freshet.SourceID]freshet.Source
-}
-
-// source returns a source, empty but for its ID if it is no longer watched.
-func (t *teller) source(ctx context.Context, id freshet.SourceID) (freshet.Source, error) {
-	if s, ok := t.known[id]; ok {
-		return s, nil
-	}
-	w, err := t.store.Source(ctx, id)
-	if errors.Is(err, freshet.ErrNotFound) {
-		w, err = freshet.Watched{Source: freshet.Source{ID: id}}, nil
-	}
-	if err != nil {
-		return freshet.Source{}, fmt.Errorf("source %s: %w", id, err)
-	}
-	if t.known == nil {
-		t.known = map[freshet.SourceID]freshet.Source{}
-	}
-	t.known[id] = w.Source
-	return w.Source, nil
 }

@@ -14,9 +14,9 @@ import (
 const maxPage = 1000
 
 // outcomeOf returns an outcome as the API tells it.
-func outcomeOf(o freshet.Outcome) client.Outcome {
+func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 	return client.Outcome{
-		Cursor: o.Cursor, Source: o.Source, Cause: o.Cause.String(),
+		Cursor: epochs.Place(o.Cursor), Source: o.Source, Cause: o.Cause.String(),
 		Since: utc(o.Since), Began: utc(o.Began), Ended: utc(o.Ended),
 		Result: o.Result.String(), Version: o.Version, Status: o.Status,
 		Requests: o.Requests, Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
@@ -37,41 +37,63 @@ func (a *api) routeOutcomes(h huma.API) {
 }
 
 type listOutcomesInput struct {
-	After  freshet.Cursor `query:"after" minimum:"0" doc:"Begin after this cursor"`
-	Newest bool           `query:"newest" doc:"The newest first, going back"`
-	Before freshet.Cursor `query:"before" minimum:"0" doc:"With newest: only those before this cursor; 0 means from the end"`
-	Limit  int            `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	After  string `query:"after" doc:"Begin after this cursor; 0 is the beginning"`
+	Newest bool   `query:"newest" doc:"The newest first, going back"`
+	Before string `query:"before" doc:"With newest: only those before this cursor; 0 means from the end"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
 func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[client.OutcomePage], error) {
-	q := freshet.OutcomeQuery{After: in.After, Limit: min(in.Limit, maxPage)}
-	page := client.OutcomePage{Items: []client.Outcome{}, Next: in.After}
-	if in.Newest {
-		q.After, q.Newest, page.Next = in.Before, true, 0
+	place, after, err := a.findOutcome(ctx, "query.after", in.After)
+	if err != nil {
+		return nil, err
 	}
-	outcomes, err := a.Store.Outcomes(ctx, q)
+	_, before, err := a.findOutcome(ctx, "query.before", in.Before)
+	if err != nil {
+		return nil, err
+	}
+	q := freshet.OutcomeQuery{After: after, Limit: min(in.Limit, maxPage)}
+	page := client.OutcomePage{Items: []client.Outcome{}, Next: place}
+	if in.Newest {
+		q.After, q.Newest, page.Next = before, true, freshet.Place{}
+	}
+	outcomes, epochs, err := a.readOutcomes(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range outcomes {
-		page.Items = append(page.Items, outcomeOf(o))
-		page.Next = o.Cursor
+		page.Items = append(page.Items, outcomeOf(o, epochs))
+		page.Next = epochs.Place(o.Cursor)
 	}
 	if in.Newest && len(outcomes) < q.Limit {
-		page.Next = 0
+		page.Next = freshet.Place{}
 	}
 	return &bodyOf[client.OutcomePage]{page}, nil
 }
 
+// readOutcomes returns outcomes, and the epochs that they are of.
+func (a *api) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, freshet.Epochs, error) {
+	outcomes, err := a.Store.Outcomes(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	epochs, err := a.Store.OutcomeEpochs(ctx)
+	return outcomes, epochs, err
+}
+
 type listSourceOutcomesInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Before freshet.Cursor   `query:"before" minimum:"0" doc:"Only those before this cursor; 0 means from the newest"`
+	Before string           `query:"before" doc:"Only those before this cursor; 0 means from the newest"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 
 func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInput) (*bodyOf[client.OutcomeHistory], error) {
 	limit := min(in.Limit, maxPage)
-	outcomes, err := a.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: in.ID, After: in.Before, Newest: true, Limit: limit + 1})
+	_, before, err := a.findOutcome(ctx, "query.before", in.Before)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, epochs, err := a.readOutcomes(ctx, freshet.OutcomeQuery{Source: in.ID, After: before, Newest: true, Limit: limit + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +108,7 @@ func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInpu
 			page.Next = &page.Items[limit-1].Cursor
 			break
 		}
-		page.Items = append(page.Items, outcomeOf(o))
+		page.Items = append(page.Items, outcomeOf(o, epochs))
 	}
 	return &bodyOf[client.OutcomeHistory]{page}, nil
 }

@@ -43,6 +43,9 @@ func problemOf(err error) *Problem {
 	if c, ok := errors.AsType[*freshet.ConflictError](err); ok {
 		p.Existing = c.Existing
 	}
+	if g, ok := errors.AsType[*freshet.GoneError](err); ok {
+		p.Gone = &client.Gone{Cursor: g.Place, Resume: g.Resume, End: g.End}
+	}
 	if errors.Is(err, freshet.ErrStale) && p.Hint == "" {
 		p.Hint = "get the source again, and edit it as it now is"
 	}
@@ -64,6 +67,8 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, freshet.ErrStale):
 		return http.StatusPreconditionFailed
+	case errors.Is(err, freshet.ErrGone):
+		return http.StatusGone
 	case errors.Is(err, live.ErrNoNumbers):
 		return http.StatusNotImplemented
 	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, live.ErrNotRunning),

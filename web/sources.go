@@ -235,6 +235,10 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 	case err != nil:
 		return nil, fmt.Errorf("poll %s: %w", in.ID, err)
 	}
-	outcome := outcomeOf(o)
+	epochs, err := a.Store.OutcomeEpochs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	outcome := outcomeOf(o, epochs)
 	return &pollSourceOutput{Status: http.StatusOK, Body: client.PollAnswer{Outcome: &outcome}}, nil
 }

@@ -93,9 +93,12 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 		s.Levels = &client.Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
 	}
 	s.Numbers = a.statusNumbers(ctx)
-	var err error
-	if s.LastChange, err = a.Store.LastChange(ctx); err != nil {
+	end, err := a.Store.LastChange(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("end of the change log: %w", err)
+	}
+	if s.LastChange, err = a.changePlace(ctx, end); err != nil {
+		return nil, err
 	}
 	if a.Size != nil {
 		if s.StoreBytes, err = a.Size(); err != nil {
@@ -116,9 +119,12 @@ func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
 	var sinks []client.Sink
 	for _, name := range a.Sinks() {
 		s := client.Sink{Name: name}
-		var err error
-		if s.Place, err = a.Store.Place(ctx, name); err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		at, err := a.Store.Place(ctx, name)
+		if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 			return nil, fmt.Errorf("place of sink %s: %w", name, err)
+		}
+		if s.Place, err = a.changePlace(ctx, at); err != nil {
+			return nil, err
 		}
 		if s.Open, s.Dead, err = a.Store.Owed(ctx, name); err != nil {
 			return nil, fmt.Errorf("debts of sink %s: %w", name, err)

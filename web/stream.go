@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,7 +27,8 @@ func (a *api) routeStream(h huma.API, tags []string) {
 		OperationID: "stream-changes", Method: http.MethodGet, Path: "/api/v1/changes/stream", Tags: tags,
 		Summary: "Follow the change log as server-sent events",
 		Description: "Every event is called change, has the cursor as its id and a CloudEvent as its data. " +
-			"The stream goes on after Last-Event-ID, or else after the cursor given, or else after the end of the log.",
+			"The stream goes on after Last-Event-ID, or else after the cursor given, or else after the end of the log. " +
+			"A cursor that is not one of this log, because the store was restored from an older copy or is another, is refused with 410.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
@@ -42,23 +42,21 @@ type streamInput struct {
 }
 
 // place returns the cursor that the stream is to go on after, if it names one.
-func (in *streamInput) place() (at freshet.Cursor, given bool, err error) {
+func (in *streamInput) place() (at freshet.Place, given bool, err error) {
 	text, location := in.LastEventID, "header.Last-Event-ID"
 	if text == "" {
 		text, location = in.After, "query.after"
 	}
-	if text == "" {
-		return 0, false, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, false, invalid(location, "is not a cursor", text)
-	}
-	return freshet.Cursor(n), true, nil
+	at, err = parsePlace(location, text)
+	return at, text != "", err
 }
 
 func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamResponse, error) {
-	at, given, err := in.place()
+	from, given, err := in.place()
+	if err != nil {
+		return nil, err
+	}
+	at, err := a.findChange(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -66,13 +64,20 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 		if at, err = a.Store.LastChange(ctx); err != nil {
 			return nil, fmt.Errorf("end of the change log: %w", err)
 		}
+		if from, err = a.changePlace(ctx, at); err != nil {
+			return nil, err
+		}
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
 		s := &stream{api: a, place: place{at, in.Source}, w: w, control: http.NewResponseController(w)}
 		ctx, cancel := a.untilStop(r.Context())
 		defer cancel()
-		err := s.run(ctx, given)
+		greeting := "retry: 2000\n"
+		if !given {
+			greeting += fmt.Sprintf(": no place was given; this begins at the end of the log, after %s\n", from)
+		}
+		err := s.run(ctx, greeting)
 		if err != nil && ctx.Err() == nil {
 			a.Log.Debug("a stream has ended", "at", s.at, "err", err)
 		}
@@ -87,16 +92,12 @@ type stream struct {
 	control *http.ResponseController
 }
 
-// run sends changes until the client or the program ends it.
-func (s *stream) run(ctx context.Context, given bool) error {
+// run greets the client and sends changes until the client or the program ends it.
+func (s *stream) run(ctx context.Context, greeting string) error {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
 	s.w.WriteHeader(http.StatusOK)
-	greeting := "retry: 2000\n"
-	if !given {
-		greeting += fmt.Sprintf(": no place was given; this begins at the end of the log, after %d\n", s.at)
-	}
 	if err := s.send([]byte(greeting + "\n")); err != nil {
 		return err
 	}
@@ -131,19 +132,13 @@ func (s *stream) load(ctx context.Context, p *eventPage) {
 		return
 	}
 	var events bytes.Buffer
-	told := teller{store: s.Store}
 	for _, c := range changes {
-		source, err := told.source(ctx, c.Source)
-		if err != nil {
-			p.err = err
-			return
-		}
-		data, err := json.Marshal(deliver.Envelope(c, source, s.Base))
+		data, err := json.Marshal(deliver.Envelope(c, s.Base))
 		if err != nil {
 			p.err = fmt.Errorf("encode change %d: %w", c.Cursor, err)
 			return
 		}
-		writeEvent(&events, "change", strconv.FormatInt(int64(c.Cursor), 10), data)
+		writeEvent(&events, "change", c.Place().String(), data)
 	}
 	p.events, p.n, p.to = events.Bytes(), len(changes), tail.at
 }

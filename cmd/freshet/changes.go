@@ -15,19 +15,21 @@ import (
 func changesVerb(p *program) *cobra.Command {
 	l := changeLog{program: p}
 	var limit int
-	var after int64
+	var after string
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "changes [SOURCE]",
 		Short: "Show captured changes, and follow new ones",
 		Long: `Show the last changes, of one source or of all, the oldest first. With --follow
 further ones are shown as they are captured, until interrupted; with --json each
-is on a line of its own. Its cursor is the place to go on from with --after.`,
-		Example: "  freshet changes\n  freshet changes --follow --diff\n  freshet changes --after 17 --follow --json",
+is on a line of its own. Its cursor is the place to go on from with --after. If the
+store was restored from an older copy meanwhile, and does not have that place, the
+exit code is 4 and the hint says from where to go on.`,
+		Example: "  freshet changes\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
 		Args:    takes(0, 1),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many of those that there are")
-	cmd.Flags().Int64Var(&after, "after", -1, "begin after this cursor, with all that there are")
+	cmd.Flags().StringVar(&after, "after", "", "begin after this cursor, with all that there are; 0 is the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show what changed, line by line")
 	jsonFlag(cmd, &l.json)
@@ -36,6 +38,14 @@ is on a line of its own. Its cursor is the place to go on from with --after.`,
 		if follow && c.local {
 			return errNobodyPolls
 		}
+		var begin *freshet.Place
+		if after != "" {
+			place, err := freshet.ParsePlace(after)
+			if err != nil {
+				return usagef("changes: --after: %q %v", after, err)
+			}
+			begin = &place
+		}
 		if len(args) > 0 {
 			s, err := c.find(ctx, args[0])
 			if err != nil {
@@ -43,7 +53,7 @@ is on a line of its own. Its cursor is the place to go on from with --after.`,
 			}
 			l.source = s.ID
 		}
-		return unlessDone(ctx, l.run(ctx, freshet.Cursor(after), limit, follow))
+		return unlessDone(ctx, l.run(ctx, begin, limit, follow))
 	}), 1)
 }
 
@@ -56,25 +66,26 @@ type changeLog struct {
 	json   bool
 }
 
-// run prints the changes after a place or, if that is negative, the last ones,
-// and then follows the log if asked to.
-func (l *changeLog) run(ctx context.Context, after freshet.Cursor, limit int, follow bool) error {
-	begin, all := after, after >= 0
-	if !all {
-		begin = 0
-		if l.source == "" { // no need to read all of the log to see its end
-			now, err := l.Status(ctx)
-			if err != nil {
-				return err
-			}
-			begin = max(0, now.LastChange-freshet.Cursor(limit))
+// run prints the changes after a place or, if there is none, the last ones, and
+// then follows the log if asked to.
+func (l *changeLog) run(ctx context.Context, after *freshet.Place, limit int, follow bool) error {
+	var begin freshet.Place
+	switch {
+	case after != nil:
+		begin = *after
+	case l.source == "": // no need to read all of the log to see its end
+		now, err := l.Status(ctx)
+		if err != nil {
+			return err
 		}
+		begin = now.LastChange
+		begin.Cursor = max(0, begin.Cursor-freshet.Cursor(limit))
 	}
 	past, end, err := l.read(ctx, begin)
 	if err != nil {
 		return err
 	}
-	if !all {
+	if after == nil {
 		past = past[max(0, len(past)-limit):]
 	}
 	if err := l.print(ctx, past); err != nil {
@@ -94,11 +105,11 @@ func (l *changeLog) run(ctx context.Context, after freshet.Cursor, limit int, fo
 }
 
 // read returns all changes after a place, and where they end.
-func (l *changeLog) read(ctx context.Context, after freshet.Cursor) (all []client.Change, end freshet.Cursor, err error) {
+func (l *changeLog) read(ctx context.Context, after freshet.Place) (all []client.Change, end freshet.Place, err error) {
 	for {
 		page, err := l.page(ctx, after, 0)
 		if err != nil {
-			return nil, 0, err
+			return nil, end, err
 		}
 		if len(page.Items) == 0 {
 			return all, page.Next, nil
@@ -107,7 +118,7 @@ func (l *changeLog) read(ctx context.Context, after freshet.Cursor) (all []clien
 	}
 }
 
-func (l *changeLog) page(ctx context.Context, after freshet.Cursor, wait time.Duration) (client.ChangePage, error) {
+func (l *changeLog) page(ctx context.Context, after freshet.Place, wait time.Duration) (client.ChangePage, error) {
 	return l.Changes(ctx, client.ChangeQuery{After: after, Source: l.source, Limit: 1000, Wait: wait})
 }
 

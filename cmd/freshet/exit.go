@@ -25,7 +25,7 @@ const exitHelp = `Exit codes:
   1  something went wrong
   2  the command line is wrong
   3  the data cannot be read or written: full disk, damaged file
-  4  there is no such source or version
+  4  there is no such source, version or cursor
   5  in the way: already watched, data or port in use`
 
 // A usageError is a command line that makes no sense.
@@ -47,7 +47,7 @@ func exitCode(err error) int {
 		return 0
 	case errors.As(err, &usage), errors.As(err, &flag):
 		return exitUsage
-	case errors.Is(err, freshet.ErrNotFound):
+	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrGone):
 		return exitNotFound
 	case errors.Is(err, freshet.ErrConflict), errors.Is(err, freshet.ErrBusy), errors.Is(err, syscall.EADDRINUSE):
 		return exitConflict

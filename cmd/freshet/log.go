@@ -63,10 +63,10 @@ type pollLog struct {
 }
 
 // past prints the last outcomes and returns where the log ends.
-func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err error) {
+func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Place, err error) {
 	newest, err := l.Outcomes(ctx, client.OutcomeQuery{Newest: true, Limit: 1})
 	if err != nil || len(newest.Items) == 0 {
-		return 0, err
+		return end, err
 	}
 	end = newest.Items[0].Cursor
 	shown, err := l.last(ctx, limit)
@@ -80,14 +80,14 @@ func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Cursor, err 
 
 // last returns the last outcomes that are wanted, the newest first.
 func (l *pollLog) last(ctx context.Context, limit int) (found []client.Outcome, err error) {
-	var before freshet.Cursor
+	var before freshet.Place
 	for len(found) < limit {
 		items, older, err := l.older(ctx, before, min(1000, limit))
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, l.wanted(items)...)
-		if older == 0 {
+		if older.Cursor == 0 {
 			break
 		}
 		before = older
@@ -97,14 +97,14 @@ func (l *pollLog) last(ctx context.Context, limit int) (found []client.Outcome, 
 
 // older returns a page of the log, the newest first, and where to go on; zero
 // at its beginning.
-func (l *pollLog) older(ctx context.Context, before freshet.Cursor, limit int) ([]client.Outcome, freshet.Cursor, error) {
+func (l *pollLog) older(ctx context.Context, before freshet.Place, limit int) ([]client.Outcome, freshet.Place, error) {
 	if l.source == "" {
 		page, err := l.Outcomes(ctx, client.OutcomeQuery{Newest: true, Before: before, Limit: limit})
 		return page.Items, page.Next, err
 	}
 	page, err := l.SourceOutcomes(ctx, l.source, before, limit)
 	if err != nil || page.Next == nil {
-		return page.Items, 0, err
+		return page.Items, freshet.Place{}, err
 	}
 	return page.Items, *page.Next, nil
 }
@@ -117,7 +117,7 @@ func (l *pollLog) wanted(found []client.Outcome) []client.Outcome {
 }
 
 // follow prints outcomes as they come, until ctx is done.
-func (l *pollLog) follow(ctx context.Context, after freshet.Cursor) error {
+func (l *pollLog) follow(ctx context.Context, after freshet.Place) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
