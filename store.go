@@ -231,13 +231,13 @@ func EndpointAt(url string) EndpointID {
 // attempt.
 type Message struct {
 	Change Cursor
-	Body   []byte
+	Body   []byte // nil leaves it to each attempt
 }
 
 // A Debt is a delivery that a reader owes.
 type Debt struct {
 	Change   Change
-	Body     []byte    // of its Message; nil if it was owed before messages were kept
+	Body     []byte    // of its Message
 	Attempts int       // made so far
 	Due      time.Time // of the next one
 	Err      string    // of the last one

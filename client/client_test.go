@@ -218,7 +218,7 @@ func TestStreamBreaks(t *testing.T) {
 	r, c := rigged(t)
 	r.add(t, c, "page", "one\n", "two\n")
 	n := 0
-	for e, err := range c.Stream(t.Context(), 0, "") {
+	for e, err := range c.Stream(t.Context(), freshet.Place{}, "") {
 		if n++; n == 1 {
 			if err != nil || e.Data.Source != "page" {
 				t.Fatalf("the stream begins with %+v, %v", e, err)

@@ -39,7 +39,7 @@ func TestFollowerDelivers(t *testing.T) {
 		}
 		got := r.accepted()
 		slices.Sort(got)
-		if want := []string{"page.2", "page.3", "page.4", "page.5"}; !slices.Equal(got, want) {
+		if want := []string{"page.2~rig", "page.3~rig", "page.4~rig", "page.5~rig"}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, want %v", got, want)
 		}
 		r.owes(0, 0)
@@ -95,10 +95,10 @@ func TestFollowerFilters(t *testing.T) {
 		tags    []string
 		want    []string
 	}{
-		{"everything", nil, nil, []string{"other.1", "page.1"}},
-		{"by source", []freshet.SourceID{"other"}, nil, []string{"other.1"}},
-		{"by tag", nil, []string{"news", "sport"}, []string{"page.1"}},
-		{"by either", []freshet.SourceID{"other"}, []string{"news"}, []string{"other.1", "page.1"}},
+		{"everything", nil, nil, []string{"other.1~rig", "page.1~rig"}},
+		{"by source", []freshet.SourceID{"other"}, nil, []string{"other.1~rig"}},
+		{"by tag", nil, []string{"news", "sport"}, []string{"page.1~rig"}},
+		{"by either", []freshet.SourceID{"other"}, []string{"news"}, []string{"other.1~rig", "page.1~rig"}},
 		{"nothing", []freshet.SourceID{"third"}, []string{"sport"}, nil},
 	}
 	for _, tt := range tests {
@@ -208,12 +208,12 @@ func TestFollowerOutage(t *testing.T) {
 		var mu sync.Mutex
 		var begun []time.Duration
 		stop := r.follow(func(c *deliver.FollowerConfig) {
-			c.Send = func(ctx context.Context, e client.Event) error {
+			c.Send = func(ctx context.Context, m deliver.Message) error {
 				mu.Lock()
 				begun = append(begun, time.Since(began))
 				mu.Unlock()
 				time.Sleep(time.Second)
-				return r.Send(ctx, e)
+				return r.Send(ctx, m)
 			}
 		})
 		for range 200 {
@@ -392,7 +392,7 @@ func (s *fullStore) room() error {
 	return nil
 }
 
-func (s *fullStore) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Cursor) error {
+func (s *fullStore) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Message) error {
 	if err := s.room(); err != nil {
 		return err
 	}

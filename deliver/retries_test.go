@@ -68,17 +68,17 @@ func TestFollowerWorkers(t *testing.T) {
 		flying, most := 0, 0
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Workers = 3
-			c.Send = func(ctx context.Context, e client.Event) error {
+			c.Send = func(ctx context.Context, m deliver.Message) error {
 				mu.Lock()
 				flying++
 				most = max(most, flying)
-				wait := time.Duration(len(e.ID)) * time.Second // so that they do not end together
+				wait := time.Duration(len(m.ID)) * time.Second // so that they do not end together
 				mu.Unlock()
 				time.Sleep(wait)
 				mu.Lock()
 				flying--
 				mu.Unlock()
-				return r.Send(ctx, e)
+				return r.Send(ctx, m)
 			}
 		})
 		r.capture(page)
@@ -185,12 +185,12 @@ func TestFollowerReleases(t *testing.T) {
 func (r *rig) outage(n int, answer func(client.Event) error) (stop func() error) {
 	r.t.Helper()
 	var owed []freshet.Change
-	var cursors []freshet.Cursor
+	var messages []freshet.Message // as they were owed before their bytes were kept
 	for range n {
 		c := r.capture(page)
-		owed, cursors = append(owed, c), append(cursors, c.Cursor)
+		owed, messages = append(owed, c), append(messages, freshet.Message{Change: c.Cursor})
 	}
-	if err := r.store.Advance(r.t.Context(), "sink", cursors[n-1], cursors); err != nil {
+	if err := r.store.Advance(r.t.Context(), "sink", owed[n-1].Cursor, messages); err != nil {
 		r.t.Fatal(err)
 	}
 	for _, c := range owed {
@@ -219,7 +219,7 @@ func TestFollowerReleaseEnds(t *testing.T) {
 		defer r.close()
 		poisoned := 0
 		stop := r.outage(10, func(e client.Event) error {
-			if e.ID == "page.4" {
+			if e.ID == "page.4~rig" {
 				poisoned++
 				return &deliver.Refusal{Status: 400}
 			}
@@ -278,9 +278,9 @@ func TestFollowerTells(t *testing.T) {
 		observe := func(c *deliver.FollowerConfig) {
 			c.Workers, c.Endpoint = 1, "http://one.example/"
 			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
-			c.Send = func(ctx context.Context, e client.Event) error {
+			c.Send = func(ctx context.Context, m deliver.Message) error {
 				time.Sleep(3 * time.Second)
-				return r.Send(ctx, e)
+				return r.Send(ctx, m)
 			}
 		}
 		r.answers(func(client.Event) error { return errDown })
@@ -314,9 +314,9 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			stop := r.follow(func(c *deliver.FollowerConfig) {
-				c.Send = func(ctx context.Context, e client.Event) error {
+				c.Send = func(ctx context.Context, m deliver.Message) error {
 					<-ctx.Done() // the endpoint accepts what it has, all the same
-					return r.Send(ctx, e)
+					return r.Send(ctx, m)
 				}
 			})
 			r.capture(page)
@@ -373,7 +373,7 @@ func TestFollowerEndsWithItsStore(t *testing.T) {
 		if err := stop(); !errors.Is(err, freshet.ErrStoreFailed) {
 			t.Errorf("the follower ended with %v, want %v", err, broken)
 		}
-		if got := r.accepted(); !slices.Equal(got, []string{"page.1"}) {
+		if got := r.accepted(); !slices.Equal(got, []string{"page.1~rig"}) {
 			t.Errorf("accepted %v, want the one change", got)
 		}
 		r.owes(1, 0) // and will be sent again

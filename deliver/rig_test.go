@@ -2,6 +2,7 @@ package deliver_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -29,6 +30,7 @@ type rig struct {
 type sending struct {
 	at    time.Time
 	event client.Event
+	body  string
 	err   error
 }
 
@@ -46,7 +48,7 @@ func newRig(t testing.TB) *rig {
 }
 
 func (r *rig) open() {
-	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir})
+	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir, Epoch: "rig"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -80,11 +82,15 @@ func (r *rig) capture(id freshet.SourceID) freshet.Change {
 }
 
 // Send is the sink.
-func (r *rig) Send(_ context.Context, e client.Event) error {
+func (r *rig) Send(_ context.Context, m deliver.Message) error {
+	var e client.Event
+	if err := json.Unmarshal(m.Body, &e); err != nil || e.ID != m.ID {
+		r.t.Errorf("the message %s cannot be read (%v): %s", m.ID, err, m.Body)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := r.answer(e)
-	r.sent = append(r.sent, sending{time.Now(), e, err})
+	r.sent = append(r.sent, sending{time.Now(), e, string(m.Body), err})
 	return err
 }
 

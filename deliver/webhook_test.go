@@ -78,9 +78,19 @@ func event() client.Event {
 		From: freshet.HashOf([]byte("old\n")), To: freshet.HashOf([]byte("new\n")),
 		After: seen.Add(-time.Hour), Before: seen, Modified: seen.Add(-time.Minute),
 		Summary: `+1 -1 line: <b>"new"</b>`,
+		Epoch:   "k3f9q2xw",
+		Label:   freshet.Label{URL: "http://page.example/?a=1&b=2", Name: "Page", Tags: []string{"news"}},
 	}
-	s := freshet.Source{ID: "page", URL: "http://page.example/?a=1&b=2", Name: "Page", Tags: []string{"news"}}
-	return deliver.Envelope(c, s, "https://freshet.example/")
+	return deliver.Envelope(c, "https://freshet.example/")
+}
+
+// message returns the event as it is sent.
+func message(t testing.TB) deliver.Message {
+	body, err := json.Marshal(event())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return deliver.Message{ID: event().ID, Body: body}
 }
 
 func TestEnvelope(t *testing.T) {
@@ -104,9 +114,10 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-func TestEnvelopeOfRemovedSource(t *testing.T) {
+// A change from before labels and epochs were kept.
+func TestEnvelopeWithoutALabel(t *testing.T) {
 	c := freshet.Change{Source: "page", Seq: 1}
-	e := deliver.Envelope(c, freshet.Source{ID: "page"}, "")
+	e := deliver.Envelope(c, "")
 	if e.Source != "/api/v1/sources/page" || e.ID != "page.1" {
 		t.Errorf("the envelope is from %q under %q", e.Source, e.ID)
 	}
@@ -116,7 +127,7 @@ func TestEnvelopeOfRemovedSource(t *testing.T) {
 	}
 	for _, absent := range []string{"subject", `"url"`, "tags", "modified"} {
 		if strings.Contains(string(b), absent) {
-			t.Errorf("the envelope of a removed source names %s: %s", absent, b)
+			t.Errorf("the envelope names %s: %s", absent, b)
 		}
 	}
 }
@@ -128,7 +139,7 @@ func TestWebhookSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := h.Send(t.Context(), event()); err != nil {
+		if err := h.Send(t.Context(), message(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,10 +159,10 @@ func TestWebhookSigns(t *testing.T) {
 	if string(first.body) != string(second.body) {
 		t.Errorf("two attempts differ:\n%s\n%s", first.body, second.body)
 	}
-	if id := first.header.Get("webhook-id"); id != second.header.Get("webhook-id") || id != deliver.WebhookID("hook", "page.3") {
+	if id := first.header.Get("webhook-id"); id != second.header.Get("webhook-id") || id != deliver.WebhookID("hook", "page.3~k3f9q2xw") {
 		t.Errorf("the attempts go by %q and %q", id, second.header.Get("webhook-id"))
 	}
-	if other := deliver.WebhookID("other", "page.3"); other == deliver.WebhookID("hook", "page.3") {
+	if other := deliver.WebhookID("other", "page.3~k3f9q2xw"); other == deliver.WebhookID("hook", "page.3~k3f9q2xw") {
 		t.Errorf("two sinks share the id %s", other)
 	}
 	if got := first.header.Get("Content-Type"); got != "application/cloudevents+json; charset=utf-8" {
@@ -172,7 +183,7 @@ func TestWebhookUnsigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Send(t.Context(), event()); err != nil {
+	if err := h.Send(t.Context(), message(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got := e.arrivals[0].header.Get("webhook-signature"); got != "" {
@@ -232,7 +243,7 @@ func TestWebhookAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = h.Send(t.Context(), event())
+			err = h.Send(t.Context(), message(t))
 			got, _ := errors.AsType[*deliver.Refusal](err)
 			if got == nil && err != nil {
 				t.Fatal(err)
@@ -253,7 +264,7 @@ func TestWebhookTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Send(t.Context(), event()); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
+	if err := h.Send(t.Context(), message(t)); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("an endpoint that does not answer gives %v", err)
 	}
 }
@@ -264,7 +275,7 @@ func TestWebhookRefusesPrivateAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Send(t.Context(), event()); err == nil || len(e.arrivals) > 0 {
+	if err := h.Send(t.Context(), message(t)); err == nil || len(e.arrivals) > 0 {
 		t.Errorf("a webhook on loopback was sent to (%v) although nobody opened it", err)
 	}
 }

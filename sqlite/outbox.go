@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -30,13 +31,21 @@ func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, o
 		}
 		for _, m := range owed {
 			_, err := b.exec(`INSERT OR REPLACE INTO debts (reader, change, attempts, due, err, message)
-				SELECT ?, cursor, 0, 0, '', ? FROM changes WHERE cursor = ?`, reader, blob(m.Body), int64(m.Change))
+				SELECT ?, cursor, 0, 0, '', ? FROM changes WHERE cursor = ?`, reader, bytesOrNull(m.Body), int64(m.Change))
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// bytesOrNull returns nil as NULL.
+func bytesOrNull(b []byte) driver.Value {
+	if b == nil {
+		return nil
+	}
+	return b
 }
 
 // Debts implements [freshet.Outbox].

@@ -61,7 +61,7 @@ func newRigWith(t testing.TB, differ func(*live.Config), change ...func(*web.Con
 	r := &rig{t: t, pages: map[string]page{}, stop: make(chan struct{})}
 	r.origin = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.origin.Close)
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir()})
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Epoch: "rig"})
 	if err != nil {
 		t.Fatal(err)
 	}

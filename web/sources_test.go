@@ -171,11 +171,11 @@ func TestVersionPages(t *testing.T) {
 		t.Errorf("the pages list versions %v, want %v", numbers, want)
 	}
 	var cursors []freshet.Cursor
-	for before := freshet.Cursor(0); ; {
+	for before := (freshet.Place{}); ; {
 		var p client.OutcomeHistory
-		r.do("GET", fmt.Sprintf("/api/v1/sources/page/outcomes?limit=3&before=%d", before), nil).is(200).into(&p)
+		r.do("GET", fmt.Sprintf("/api/v1/sources/page/outcomes?limit=3&before=%s", before), nil).is(200).into(&p)
 		for _, o := range p.Items {
-			cursors = append(cursors, o.Cursor)
+			cursors = append(cursors, o.Cursor.Cursor)
 		}
 		if p.Next == nil {
 			break

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -116,24 +115,24 @@ func TestStream(t *testing.T) {
 		}
 	}
 	e, _ := stream.next()
-	if want := fmt.Sprintf("after %d", before.Cursor); !strings.Contains(e.comment, want) {
+	if want := fmt.Sprintf("after %s", before.Place()); !strings.Contains(e.comment, want) {
 		t.Errorf("a stream without a place begins with the comment %q, want it to say %q", e.comment, want)
 	}
 	c := r.capture("page", 2)
 	e, ok := stream.next()
-	if !ok || e.event != "change" || e.id != strconv.FormatInt(int64(c.Cursor), 10) {
-		t.Fatalf("the stream brought %+v, want change %d", e, c.Cursor)
+	if !ok || e.event != "change" || e.id != c.Place().String() {
+		t.Fatalf("the stream brought %+v, want change %s", e, c.Place())
 	}
 	var got client.Event
 	if err := json.Unmarshal([]byte(e.data), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.ID != c.ID() || got.SpecVersion != "1.0" || got.Type != "freshet.change" || got.Data.Cursor != c.Cursor {
+	if got.ID != c.ID() || got.SpecVersion != "1.0" || got.Type != "freshet.change" || got.Data.Cursor != c.Place() {
 		t.Errorf("the event is %+v", got)
 	}
 	// The data of the event and the item of the list are the same object.
 	var page struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(r.do("GET", fmt.Sprintf("/api/v1/changes?after=%d", before.Cursor), nil).is(200).Body, &page); err != nil {
+	if err := json.Unmarshal(r.do("GET", fmt.Sprintf("/api/v1/changes?after=%s", before.Place()), nil).is(200).Body, &page); err != nil {
 		t.Fatal(err)
 	}
 	var envelope struct{ Data json.RawMessage }
@@ -156,11 +155,11 @@ func TestStreamPlaces(t *testing.T) {
 	tests := []struct {
 		name, query, last, want string
 	}{
-		{"from the beginning", "?after=0", "", "page.1"},
-		{"after a cursor", "?after=2", "", "page.2"},
-		{"after the last event", "", "3", "other.2"},
-		{"the last event wins", "?after=0", "4", "page.3"},
-		{"of one source", "?after=0&source=other", "", "other.1"},
+		{"from the beginning", "?after=0", "", "page.1~rig"},
+		{"after a cursor", "?after=2~rig", "", "page.2~rig"},
+		{"after the last event", "", "3~rig", "other.2~rig"},
+		{"the last event wins", "?after=0", "4~rig", "page.3~rig"},
+		{"of one source", "?after=0&source=other", "", "other.1~rig"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,7 +171,7 @@ func TestStreamPlaces(t *testing.T) {
 			}
 		})
 	}
-	for _, last := range []string{"x", "-1", "1.5", "99999999999999999999"} {
+	for _, last := range []string{"x", "-1", "1.5", "99999999999999999999", "1~", "1~A", "~rig", "1~rig~rig", "+1~rig", "01~rig"} {
 		a := r.do("GET", "/api/v1/changes/stream", nil, "Last-Event-ID", last).is(422)
 		if !strings.Contains(string(a.Body), "header.Last-Event-ID") {
 			t.Errorf("the problem does not name the header: %s", a.Body)
@@ -236,8 +235,8 @@ func (r *rig) readSome(t *testing.T, last string, n, left int, seen map[string]b
 		if e.event == "" {
 			continue
 		}
-		before, _ := strconv.Atoi(last)
-		if at, err := strconv.Atoi(e.id); err != nil || at != before+1 {
+		before, _ := freshet.ParsePlace(last)
+		if at, err := freshet.ParsePlace(e.id); err != nil || at.Cursor != before.Cursor+1 {
 			t.Errorf("after %s came %s", last, e.id)
 		}
 		if seen[e.id] {
@@ -268,21 +267,17 @@ func TestLongPoll(t *testing.T) {
 	r.capture("other", 1) // wakes it, but is not what it waits for
 	c := r.capture("page", 1)
 	(<-asked).is(200).into(&p)
-	if len(p.Items) != 1 || p.Items[0].Cursor != c.Cursor || p.Next != c.Cursor {
-		t.Errorf("the long poll brought %+v, want change %d", p, c.Cursor)
+	if len(p.Items) != 1 || p.Items[0].Cursor != c.Place() || p.Next != c.Place() {
+		t.Errorf("the long poll brought %+v, want change %s", p, c.Place())
 	}
-	r.do("GET", "/api/v1/changes?after=2&wait=1ms", nil).is(200).into(&p)
-	if len(p.Items) != 0 || p.Next != 2 {
+	r.do("GET", "/api/v1/changes?after=2~rig&wait=1ms", nil).is(200).into(&p)
+	if len(p.Items) != 0 || p.Next != c.Place() {
 		t.Errorf("an empty long poll answered %+v, want to go on after 2", p)
 	}
-	r.do("GET", "/api/v1/changes?after=9&wait=1ms", nil).is(200).into(&p)
-	if len(p.Items) != 0 || p.Next != 9 {
-		t.Errorf("a long poll beyond the end answered %+v, want to go on after 9", p)
-	}
-	asked = r.later("GET", "/api/v1/changes?after=2&wait=60s")
+	asked = r.later("GET", "/api/v1/changes?after=2~rig&wait=60s")
 	close(r.stop)
 	(<-asked).is(200).into(&p)
-	if len(p.Items) != 0 || p.Next != 2 {
+	if len(p.Items) != 0 || p.Next != c.Place() {
 		t.Errorf("a long poll that was stopped answered %+v", p)
 	}
 }
@@ -293,11 +288,11 @@ func TestChangePages(t *testing.T) {
 	for i := range 25 {
 		r.capture("page", i+1)
 	}
-	var after freshet.Cursor
+	var after freshet.Place
 	total := 0
 	for {
 		var p client.ChangePage
-		r.do("GET", fmt.Sprintf("/api/v1/changes?after=%d&limit=10", after), nil).is(200).into(&p)
+		r.do("GET", fmt.Sprintf("/api/v1/changes?after=%s&limit=10", after), nil).is(200).into(&p)
 		if len(p.Items) == 0 {
 			break
 		}
@@ -369,8 +364,8 @@ func TestWaitersRest(t *testing.T) {
 			if query != "" {
 				r.capture("other", i+2)
 			}
-			if e, ok := stream.next(); !ok || query == "" && e.id != strconv.FormatInt(int64(c.Cursor), 10) {
-				t.Fatalf("the stream brought %+v, want change %d", e, c.Cursor)
+			if e, ok := stream.next(); !ok || query == "" && e.id != c.Place().String() {
+				t.Fatalf("the stream brought %+v, want change %s", e, c.Place())
 			}
 		}
 		if n := store.waits.Swap(0); n > 12 {

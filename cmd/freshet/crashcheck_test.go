@@ -156,13 +156,13 @@ func (c *crashChecks) checkTold(t *testing.T, changes []freshet.Change) {
 			t.Errorf("the change %s never reached the webhook", ch.ID())
 		}
 		var streamed client.Event
-		if data, ok := c.stream.data[ch.Cursor]; !ok {
-			t.Errorf("the change %s at %d never reached the stream", ch.ID(), ch.Cursor)
+		if data, ok := c.stream.data[ch.Place()]; !ok {
+			t.Errorf("the change %s at %s never reached the stream", ch.ID(), ch.Place())
 		} else if err := json.Unmarshal(data, &streamed); err != nil {
 			t.Errorf("the event %d cannot be read: %v", ch.Cursor, err)
 		}
 		for _, e := range []client.Event{hooked, streamed} {
-			if e.ID != ch.ID() || e.Data.Cursor != ch.Cursor || e.Data.From != ch.From.String() || e.Data.To != ch.To.String() || e.Data.Summary != ch.Summary {
+			if e.ID != ch.ID() || e.Data.Cursor != ch.Place() || e.Data.From != ch.From.String() || e.Data.To != ch.To.String() || e.Data.Summary != ch.Summary {
 				t.Errorf("the change %s was told as %+v", ch.ID(), e)
 			}
 		}

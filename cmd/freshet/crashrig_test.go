@@ -175,7 +175,7 @@ func (r *crashRig) settle(t *testing.T) {
 	deadline := time.After(2 * time.Minute)
 	for {
 		s := r.status(t, base)
-		if len(s.Sinks) == 1 && s.Sinks[0].Place >= s.LastChange && s.Sinks[0].Open == 0 && r.stream.reached() >= s.LastChange && s.UnderWay == 0 {
+		if len(s.Sinks) == 1 && s.Sinks[0].Place.Cursor >= s.LastChange.Cursor && s.Sinks[0].Open == 0 && r.stream.reached().Cursor >= s.LastChange.Cursor && s.UnderWay == 0 {
 			if s.Sinks[0].Dead > 0 {
 				t.Errorf("%d deliveries were given up, want none", s.Sinks[0].Dead)
 			}
@@ -183,7 +183,7 @@ func (r *crashRig) settle(t *testing.T) {
 		}
 		select {
 		case <-deadline:
-			t.Errorf("not all changes were told within two minutes: the log ends at %d, the stream has reached %d, the webhook stands at %+v", s.LastChange, r.stream.reached(), s.Sinks)
+			t.Errorf("not all changes were told within two minutes: the log ends at %s, the stream has reached %s, the webhook stands at %+v", s.LastChange, r.stream.reached(), s.Sinks)
 			d.kill(t)
 			return
 		case <-time.After(50 * time.Millisecond):

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -114,13 +113,13 @@ type streamWitness struct {
 	bases chan string
 
 	mu                           sync.Mutex
-	last                         freshet.Cursor
-	data                         map[freshet.Cursor][]byte
+	last                         freshet.Place
+	data                         map[freshet.Place][]byte
 	events, repeats, connections int
 }
 
 func newStreamWitness() *streamWitness {
-	return &streamWitness{bases: make(chan string, 1), data: map[freshet.Cursor][]byte{}}
+	return &streamWitness{bases: make(chan string, 1), data: map[freshet.Place][]byte{}}
 }
 
 // meet tells the witness where the daemon now is.
@@ -152,8 +151,9 @@ func (w *streamWitness) follow(ctx context.Context, base string) error {
 	if err != nil {
 		return err
 	}
-	from := max(w.reached()-3, 0)
-	req.Header.Set("Last-Event-ID", strconv.FormatInt(int64(from), 10))
+	from := w.reached()
+	from.Cursor = max(from.Cursor-3, 0)
+	req.Header.Set("Last-Event-ID", from.String())
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
@@ -190,11 +190,10 @@ func (w *streamWitness) follow(ctx context.Context, base string) error {
 }
 
 // receive remembers an event that came after another.
-func (w *streamWitness) receive(before freshet.Cursor, id, data string) (freshet.Cursor, error) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	at := freshet.Cursor(n)
-	if err != nil || at <= before {
-		return before, fmt.Errorf("after the event %d came %q", before, id)
+func (w *streamWitness) receive(before freshet.Place, id, data string) (freshet.Place, error) {
+	at, err := freshet.ParsePlace(id)
+	if err != nil || at.Cursor <= before.Cursor {
+		return before, fmt.Errorf("after the event %s came %q", before, id)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -202,16 +201,18 @@ func (w *streamWitness) receive(before freshet.Cursor, id, data string) (freshet
 	if old, ok := w.data[at]; ok {
 		w.repeats++
 		if string(old) != data {
-			return at, fmt.Errorf("the event %d came again with other bytes:\n%s\n%s", at, old, data)
+			return at, fmt.Errorf("the event %s came again with other bytes:\n%s\n%s", at, old, data)
 		}
 	}
 	w.data[at] = []byte(data)
-	w.last = max(w.last, at)
+	if at.Cursor > w.last.Cursor {
+		w.last = at
+	}
 	return at, nil
 }
 
 // reached returns the last event seen.
-func (w *streamWitness) reached() freshet.Cursor {
+func (w *streamWitness) reached() freshet.Place {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
