@@ -205,13 +205,13 @@ func (e *episode) checkChanges(ctx context.Context) {
 	}
 	before := e.chronicle.log()
 	seqs := map[freshet.SourceID]int{}
-	there := map[freshet.Cursor]bool{}
-	var last freshet.Cursor
+	there := map[freshet.Place]bool{}
+	var last freshet.Place
 	reached, seen := e.follower.place()
 	for _, c := range changes {
 		e.report.checked("changes", 1)
 		there[c.Cursor] = true
-		if c.Cursor <= last {
+		if c.Cursor.Cursor <= last.Cursor {
 			e.violate("changes", "after cursor %v comes %v", last, c.Cursor)
 		}
 		last = c.Cursor
@@ -220,7 +220,7 @@ func (e *episode) checkChanges(ctx context.Context) {
 		}
 		seqs[c.Source] = c.Seq
 		e.chronicle.change(c)
-		if c.Cursor < reached && !seen(c.Cursor) {
+		if c.Cursor.Cursor < reached.Cursor && !seen(c.Cursor) {
 			e.violate("stream", "the stream has reached %v and left out %v, change %d of %s", reached, c.Cursor, c.Seq, c.Source)
 		}
 	}
@@ -238,7 +238,7 @@ func (e *episode) pruned(id freshet.SourceID) bool {
 
 // log reads the whole log of changes.
 func (e *episode) log(ctx context.Context) (all []client.Change, err error) {
-	var after freshet.Cursor
+	var after freshet.Place
 	for {
 		page, err := e.now.api.Changes(ctx, client.ChangeQuery{After: after, Limit: 1000})
 		if err != nil {

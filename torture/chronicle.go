@@ -14,7 +14,7 @@ import (
 // stay so.
 type chronicle struct {
 	mu       sync.Mutex
-	changes  map[freshet.Cursor]told
+	changes  map[freshet.Place]told
 	versions map[freshet.SourceID]map[int]shown
 	ids      map[string]told          // of events; never forgotten, whatever is restored
 	highest  map[freshet.SourceID]int // numbers ever shown, of versions purged since
@@ -39,7 +39,7 @@ type shown struct {
 
 func newChronicle() *chronicle {
 	return &chronicle{
-		changes: map[freshet.Cursor]told{}, versions: map[freshet.SourceID]map[int]shown{}, ids: map[string]told{},
+		changes: map[freshet.Place]told{}, versions: map[freshet.SourceID]map[int]shown{}, ids: map[string]told{},
 		highest: map[freshet.SourceID]int{}, purges: map[freshet.SourceID]int{},
 	}
 }
@@ -121,7 +121,7 @@ func (c *chronicle) purge(id freshet.SourceID) {
 		c.highest[id] = max(c.highest[id], n)
 	}
 	delete(c.versions, id)
-	maps.DeleteFunc(c.changes, func(_ freshet.Cursor, t told) bool { return t.source == id })
+	maps.DeleteFunc(c.changes, func(_ freshet.Place, t told) bool { return t.source == id })
 }
 
 // known returns the versions of a source that were shown, and the highest number
@@ -133,7 +133,7 @@ func (c *chronicle) known(id freshet.SourceID) (versions map[int]shown, purged i
 }
 
 // log returns the changes that were told.
-func (c *chronicle) log() map[freshet.Cursor]told {
+func (c *chronicle) log() map[freshet.Place]told {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.changes)

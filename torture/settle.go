@@ -67,12 +67,12 @@ func (e *episode) allTold(s client.Status) bool {
 		if sink.Name == "leaver" {
 			continue // it may be gone
 		}
-		if sink.Place < s.LastChange || sink.Open > 0 {
+		if sink.Place.Cursor < s.LastChange.Cursor || sink.Open > 0 {
 			return false
 		}
 	}
 	reached, _ := e.follower.place()
-	return s.UnderWay == 0 && reached >= s.LastChange
+	return s.UnderWay == 0 && reached.Cursor >= s.LastChange.Cursor
 }
 
 // checkDelivered wants every change of the log to have been accepted by each

@@ -28,8 +28,8 @@ type follower struct {
 	mu       sync.Mutex
 	begun    bool
 	last     string // id of the last event; "" to begin at the start of the log
-	reached  freshet.Cursor
-	seen     map[freshet.Cursor]bool
+	reached  freshet.Place
+	seen     map[freshet.Place]bool
 	refused  int // connections that were answered 410
 	problems []string
 
@@ -37,7 +37,7 @@ type follower struct {
 }
 
 func newFollower(c *chronicle, chance *rand.Rand) *follower {
-	return &follower{chronicle: c, chance: chance, bases: make(chan string, 1), seen: map[freshet.Cursor]bool{}}
+	return &follower{chronicle: c, chance: chance, bases: make(chan string, 1), seen: map[freshet.Place]bool{}}
 }
 
 // meet tells the follower where the daemon now is.
@@ -101,7 +101,7 @@ func (f *follower) follow(ctx context.Context, base string) (again bool) {
 	case resp.StatusCode == http.StatusGone:
 		// What the place was in is no more: begin again.
 		f.refused++
-		f.last, f.begun, f.seen, f.reached = "", false, map[freshet.Cursor]bool{}, 0
+		f.last, f.begun, f.seen, f.reached = "", false, map[freshet.Place]bool{}, freshet.Place{}
 		f.mu.Unlock()
 		return last != ""
 	case resp.StatusCode != http.StatusOK:
@@ -155,11 +155,14 @@ func (f *follower) receive(id, data string) {
 	case err != nil:
 		f.problems = append(f.problems, fmt.Sprintf("the event %s cannot be read: %v", id, err))
 		return
-	case e.Data.Cursor <= f.reached && f.begun && f.seen[e.Data.Cursor]:
+	case e.Data.Cursor.Cursor <= f.reached.Cursor && f.begun && f.seen[e.Data.Cursor]:
 		f.repeats++
 		f.problems = append(f.problems, fmt.Sprintf("after the event %v came %v again", f.reached, e.Data.Cursor))
 	}
-	f.last, f.reached, f.seen[e.Data.Cursor] = id, max(f.reached, e.Data.Cursor), true
+	f.last, f.seen[e.Data.Cursor] = id, true
+	if e.Data.Cursor.Cursor > f.reached.Cursor {
+		f.reached = e.Data.Cursor
+	}
 	f.chronicle.event(e)
 }
 
@@ -172,12 +175,12 @@ func (f *follower) take() (problems []string) {
 }
 
 // place returns how far the follower is, and what it has seen since it began.
-func (f *follower) place() (reached freshet.Cursor, seen func(freshet.Cursor) bool) {
+func (f *follower) place() (reached freshet.Place, seen func(freshet.Place) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	have := make(map[freshet.Cursor]bool, len(f.seen))
+	have := make(map[freshet.Place]bool, len(f.seen))
 	for c := range f.seen {
 		have[c] = true
 	}
-	return f.reached, func(c freshet.Cursor) bool { return have[c] }
+	return f.reached, func(c freshet.Place) bool { return have[c] }
 }
