@@ -19,7 +19,7 @@ func (f Failure) WithStatus(status int) Failure {
 
 // Ours reports whether a poll failed for a reason of our own that passes: it says
 // nothing about the source or its host.
-func (f Failure) Ours() bool { return f.Is(FailDeferredHost) }
+func (f Failure) Ours() bool { return f.Is(FailDeferredHost) || f.Is(FailLocal) }
 
 // The classes of failed polls. Some carry a status as one more word, such as
 // "http.404", so test for a class with [Failure.Is]. Package content divides
@@ -32,6 +32,10 @@ const (
 	FailDeferred       Failure = "deferred"        // all of the following: a redirect could not be followed for now
 	FailDeferredHost   Failure = "deferred.host"   // its host is owed a rest
 	FailDeferredBudget Failure = "deferred.budget" // the budget has no room for one more request
+
+	FailLocal       Failure = "local"        // all of the following: this machine is short of something for now
+	FailLocalMemory Failure = "local.memory" // of memory for polls under way
+	FailLocalFiles  Failure = "local.files"  // of open files, and so of connections
 
 	FailDNS           Failure = "dns"                // the name has no address, or nobody says in time
 	FailConnect       Failure = "connect"            // no connection: refused, unreachable

@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"spell":       1,
 	"plot":        1,
 	"persist":     1,
+	"memory":      1,
 	"whatif":      3,
 	"policy":      3,
 	"rival":       4,

@@ -16,6 +16,12 @@ type Request struct {
 	// If it returns an error nothing is sent, and Fetch returns the error. Nil
 	// means that all may leave.
 	Leave func(context.Context, Hop) error
+
+	// Room is asked before the body takes more memory than it was granted: the
+	// body will have up to so many bytes. It may wait, and no clock of the fetch
+	// runs meanwhile. If it returns an error the body is not read any further,
+	// and Fetch returns the error. Nil means that there is always room.
+	Room func(ctx context.Context, size int64) error
 }
 
 // A Hop is one request of a poll that is about to leave.

@@ -49,6 +49,8 @@ var options = named(slices.Concat([]Option{
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
 	{Key: "workers", Help: "polls at once in all", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
+	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "memory that polls under way may take together, such as 512MB; default a quarter of what there is, at most 1GB",
+		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return freshet.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
 		set: setAllow, show: func(s Settings) any { return s.Fetch.Allow }},
 	{Key: "log.level", Flag: "log-level", Arg: "LEVEL", Help: "least to log: debug, info, warn or error; default info", live: true,

@@ -20,6 +20,7 @@ type Settings struct {
 	Limits   sched.Limits
 	Fetch    fetch.Config
 	Keep     freshet.Keep
+	Memory   int64         // bytes that polls under way may hold together; 0 means by what there is
 	Logs     time.Duration // how long outcomes of polls are kept
 	LogLevel string
 	LogForm  string

@@ -64,21 +64,25 @@ func (b *bodyReader) read(hr *http.Response, w *watch) ([]byte, int64, *freshet.
 	if hr.ContentLength == 0 {
 		return []byte{}, 0, nil // also if it says that the nothing is coded
 	}
+	grant := &grant{watch: w, most: b.most(code, hr.ContentLength)}
 	w.reading(hr.Body)
 	wire := &wireReader{body: hr.Body, watch: w, limit: b.limits.WireBytes}
 	var body []byte
 	if code == identity {
-		body, e = b.readPlain(wire, hr.ContentLength)
+		body, e = b.readPlain(wire, hr.ContentLength, grant)
 	} else {
-		body, e = b.readCoded(wire, code)
+		body, e = b.readCoded(wire, code, grant)
 	}
 	return body, wire.n, e
 }
 
 // readPlain reads a body without coding, of a size that is known or -1.
-func (b *bodyReader) readPlain(wire *wireReader, size int64) ([]byte, *freshet.FetchError) {
+func (b *bodyReader) readPlain(wire *wireReader, size int64, g *grant) ([]byte, *freshet.FetchError) {
 	if size < 0 || size > maxScratch {
-		return b.gather(wire, wire)
+		return b.gather(wire, wire, g)
+	}
+	if e := g.cover(size); e != nil {
+		return nil, e
 	}
 	body := make([]byte, size)
 	if n, err := io.ReadFull(wire, body); err != nil {
@@ -101,13 +105,13 @@ func short(err error, n int) error {
 }
 
 // readCoded reads a body and takes off its coding.
-func (b *bodyReader) readCoded(wire *wireReader, code coding) ([]byte, *freshet.FetchError) {
+func (b *bodyReader) readCoded(wire *wireReader, code coding, g *grant) ([]byte, *freshet.FetchError) {
 	dec, err := b.decoders.get(code, wire)
 	if err != nil {
 		return nil, b.codeFailure(wire, code, err)
 	}
 	defer b.decoders.put(code, dec)
-	body, e := b.gather(dec, wire)
+	body, e := b.gather(dec, wire, g)
 	if e != nil {
 		return nil, e
 	}
@@ -121,7 +125,7 @@ func (b *bodyReader) readCoded(wire *wireReader, code coding) ([]byte, *freshet.
 }
 
 // gather reads all of from, which decodes wire or is wire, within the limits.
-func (b *bodyReader) gather(from io.Reader, wire *wireReader) ([]byte, *freshet.FetchError) {
+func (b *bodyReader) gather(from io.Reader, wire *wireReader, g *grant) ([]byte, *freshet.FetchError) {
 	scratch, ok := b.scratch.Get().(*[]byte)
 	if !ok {
 		scratch = new(make([]byte, 0, 32*kib))
@@ -137,6 +141,9 @@ func (b *bodyReader) gather(from io.Reader, wire *wireReader) ([]byte, *freshet.
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
 		}
+		if e := g.cover(int64(len(buf)) + 1); e != nil {
+			return nil, e
+		}
 		n, err := from.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if e := b.overLimit(from, wire, int64(len(buf))); e != nil {
@@ -144,6 +151,9 @@ func (b *bodyReader) gather(from io.Reader, wire *wireReader) ([]byte, *freshet.
 		}
 		switch {
 		case err == io.EOF && wire.err == nil:
+			if cap(buf) > maxScratch {
+				return buf[:len(buf):len(buf)], nil // it is not used again, and two of it are too many
+			}
 			return bytes.Clone(buf), nil
 		case err != nil && from == wire:
 			return nil, b.wireFailure(wire, err)

@@ -43,6 +43,9 @@ func (c *Client) CloseIdle() { c.egress.CloseIdle() }
 func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Response, error) {
 	ctx, w := watchOver(ctx, &c.egress.config)
 	defer w.end()
+	if req.Room != nil {
+		w.room = func(size int64) error { return req.Room(ctx, size) }
+	}
 	res, e := c.follow(ctx, w, req)
 	res.Requests = int(w.sent.Load())
 	if e == nil {
@@ -180,6 +183,7 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked fr
 				e = hinted(e, "the page is a stream of events that never ends; it cannot be watched")
 			}
 		}
+		e = w.blame(e)
 		if e == nil {
 			res.Validators, res.Modified = received, when
 		}

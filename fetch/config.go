@@ -96,6 +96,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// MaxBody returns how many bytes a body can have.
+func (c Config) MaxBody() int64 {
+	c = c.withDefaults()
+	return max(c.WireBytes, c.DecodedBytes)
+}
+
 // unmapped returns p with an IPv4 range written as IPv6 turned back, as
 // addresses are before they are compared with it.
 func unmapped(p netip.Prefix) netip.Prefix {

@@ -61,6 +61,11 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	if same && head.Sums.Known && sums.Body == head.Sums.Body {
 		return nil
 	}
+	if o.Room != nil {
+		if err := o.Room(ctx, int64(len(resp.Body))); err != nil {
+			return err
+		}
+	}
 	reading, err := h.read(ctx, o.Source.Recipe, resp)
 	if err != nil {
 		return err

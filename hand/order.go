@@ -24,12 +24,17 @@ type Order struct {
 	// Base returns the text of the head. It is asked for only when the source
 	// has changed, to say how.
 	Base func(context.Context) ([]byte, error)
+
+	// Room is asked before a body takes memory, as in [freshet.Request], and once
+	// more with its size before it is read and compared. Nil means that there is
+	// always room.
+	Room func(ctx context.Context, size int64) error
 }
 
 // request asks after the head, unless the validators have been trusted for
 // long enough or were given for another reading of the page.
 func (o Order) request() freshet.Request {
-	req := freshet.Request{URL: o.Source.URL}
+	req := freshet.Request{URL: o.Source.URL, Room: o.Room}
 	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Recipe.Key() && o.At.Sub(o.Head.Asked) < trustValidators {
 		req.Validators = o.Head.Validators
 	}

@@ -13,6 +13,7 @@ import (
 	"freshet"
 	"freshet/hand"
 	"freshet/learn"
+	"freshet/memory"
 	"freshet/sched"
 )
 
@@ -23,6 +24,8 @@ type Config struct {
 	Policy  freshet.Policy
 	Limits  sched.Limits
 	Levels  []freshet.TagLevel // wanted of all sources with a tag
+
+	Memory *memory.Budget // for polls under way; nil means without bound
 
 	Read hand.Reader // turns a response into text; nil means content.Extract
 

@@ -18,8 +18,13 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
 		d.unrecorded(ctx, p, err)
 		return
 	}
+	room := d.openRoom()
+	defer room.close()
 	began := d.cfg.Now()
-	found := d.hand.Look(ctx, hand.Order{Source: p.Source, Head: head, At: began, Base: d.baseOf(p.Source.ID, head.Number)})
+	found := d.hand.Look(ctx, hand.Order{
+		Source: p.Source, Head: head, At: began,
+		Base: d.baseOf(p.Source.ID, head.Number), Room: room.hold,
+	})
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}

@@ -58,13 +58,10 @@ type Config struct {
 	Files fs.FS
 }
 
-// ExtractMemory is what a child process may use to apply selectors.
-const ExtractMemory = 256 << 20
-
 // Open opens the store in the data directory and puts a daemon over it. The
 // node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
-	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: ExtractMemory})
+	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
 	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Now: cfg.Now, Log: cfg.Log, VFS: cfg.VFS, Files: cfg.Files})
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
@@ -103,6 +100,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Learner: learner,
 		Limits:  cfg.Limits,
 		Levels:  cfg.Levels,
+		Memory:  pollMemory(cfg.Settings),
 		Retell:  retell(cfg.Policy),
 		Read:    n.reader.Read,
 		Keep:    cfg.Keep,

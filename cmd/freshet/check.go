@@ -78,4 +78,4 @@ func checkStore(ctx context.Context, p *program, dir string) (err error) {
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"listen", "budget", "host-delay", "allow-cidr", "policy", "log-level", "log-format"}
+var serveFlags = []string{"listen", "budget", "host-delay", "allow-cidr", "memory", "policy", "log-level", "log-format"}

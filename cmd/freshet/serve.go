@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -45,6 +46,14 @@ func serveVerb(p *program) *cobra.Command {
 	return cmd
 }
 
+// limitMemory has the garbage collector keep this process within the memory of
+// the machine or the container, unless GOMEMLIMIT says otherwise.
+func limitMemory(env func(string) string) {
+	if limit := node.MemoryLimit(); limit > 0 && env("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
+}
+
 // runServe serves until it is asked to stop. What is reloaded is gathered as it
 // was at the start.
 func runServe(p *program, cmd *cobra.Command) error {
@@ -62,6 +71,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	limitMemory(p.env)
 	return node.Serve(cmd.Context(), s, node.ServeConfig{
 		Extract: extract,
 		Version: thisBuild().Version,
