@@ -157,11 +157,12 @@ func (c *ceiling) forget(now time.Time) {
 	}
 }
 
-// room reports whether a poll of so many requests fits below the ceiling. One
-// that alone is more than the whole budget fits when nothing else is counted.
-func (c *ceiling) room(requests int) bool {
-	return c.used()+requests <= c.most || c.used() == 0
-}
+// room reports whether so many more requests fit below the ceiling.
+func (c *ceiling) room(requests int) bool { return c.used()+requests <= c.most }
+
+// atMost returns how many of so many requests a poll can reserve: if it needs
+// more than the whole budget, it waits for the rest on the way.
+func (c *ceiling) atMost(requests int) int { return min(requests, c.most) }
 
 // used returns how many requests are counted.
 func (c *ceiling) used() int { return c.flying + c.counted }

@@ -27,6 +27,7 @@ func (s *Scheduler) choose(now time.Time) {
 	s.purse.fill(now)
 	s.ceiling.forget(now)
 	s.alarms.ring(now)
+	s.tryHops(now)
 	if s.budget() <= 0 {
 		return
 	}
@@ -115,16 +116,25 @@ func (s *Scheduler) stands(d deadline) bool {
 // take begins a poll of a source if everything that could forbid it is open.
 func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause freshet.Cause) bool {
 	e := &s.entries[slot]
-	if !e.open(now, cause) || !e.host.open(now, s.limits.Hosts) || !s.ceiling.room(e.requests) {
+	reserved := s.ceiling.atMost(e.requests)
+	if !e.open(now, cause) || !s.routeOpen(now, e) || !s.ceiling.room(reserved) {
 		return false
 	}
 	e.busy, e.begun = true, now
-	e.host.flying++
-	s.shut(e.host, now)
 	s.flying++
-	s.purse.left -= float64(e.requests)
-	s.ceiling.begin(e.requests)
-	s.ready = append(s.ready, freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause})
+	s.purse.left -= float64(reserved)
+	s.ceiling.begin(reserved)
+	e.flight = flight{reserved: reserved}
+	for _, h := range e.beyond() {
+		h.heading++
+		e.flight.ahead = append(e.flight.ahead, h)
+	}
+	s.enter(now, &e.flight, e.first())
+	p := freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause}
+	if e.first() != e.host {
+		p.Host = e.first().name
+	}
+	s.ready = append(s.ready, p)
 	return true
 }
 
@@ -161,6 +171,11 @@ func (s *Scheduler) expect(slot freshet.Slot) {
 
 // wake returns when something may become possible by the mere passing of time.
 func (s *Scheduler) wake(now time.Time) time.Time {
+	return sooner(s.hopWake(now), s.pollWake(now))
+}
+
+// pollWake returns when a poll may become possible.
+func (s *Scheduler) pollWake(now time.Time) time.Time {
 	if s.flying >= s.limits.Workers {
 		return time.Time{}
 	}

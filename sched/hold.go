@@ -104,7 +104,11 @@ func (s *Scheduler) holdOf(now time.Time, e *entry) Hold {
 	case e.source.Paused && !e.asked:
 		return Hold{Kind: HoldPaused}
 	}
-	h := longest(now, append(e.holds(), e.host.holds(s.limits.Hosts)...))
+	holds := append(e.holds(), e.first().holds(s.limits.Hosts)...)
+	for _, h := range e.beyond() {
+		holds = append(holds, h.holds(s.limits.Hosts)...)
+	}
+	h := longest(now, holds)
 	if h.Kind == NoHold {
 		h = s.shared(now, e)
 	}
@@ -165,7 +169,7 @@ func (s *Scheduler) shared(now time.Time, e *entry) Hold {
 		p = newPurse(s.limits.Budget, now)
 	}
 	p.fill(now)
-	full, opens := s.ceiling.full(now, e.requests)
+	full, opens := s.ceiling.full(now, s.ceiling.atMost(e.requests))
 	switch {
 	case full && opens.IsZero():
 		return Hold{Kind: HoldBudget}
@@ -185,10 +189,7 @@ func (c *ceiling) full(now time.Time, requests int) (bool, time.Time) {
 		counted -= c.landed[next].requests
 		next++
 	}
-	room := func() bool {
-		used := c.flying + counted
-		return used == 0 || used+requests <= c.most
-	}
+	room := func() bool { return c.flying+counted+requests <= c.most }
 	for next < len(c.landed) && !c.landed[next].ended.Add(c.per).After(now) {
 		forget()
 	}

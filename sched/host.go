@@ -10,6 +10,14 @@ type host struct {
 	notBefore time.Time // it asked us to stay away, or failed too often
 	away      time.Time // of that, what it asked for
 	failures  int       // polls running
+	heading   int       // polls under way that redirects will lead here
+}
+
+// expects reports whether one more poll may set out that redirects will lead to
+// the host. Those wait for each other before their first request; polls of the
+// host's own sources do not wait for them.
+func (h *host) expects(p Politeness) bool {
+	return h.heading < p.Concurrency && (h.heading == 0 || p.Delay == 0)
 }
 
 // open reports whether the host may be polled at now. The delay counts from

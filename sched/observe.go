@@ -16,12 +16,16 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 		return
 	}
 	e := &s.entries[slot]
+	at := e.host
 	if e.busy {
+		if e.flight.at != nil {
+			at = e.flight.at
+		}
 		s.land(now, e, max(o.Requests, 0))
 	}
 	if o.Cursor == 0 || o.Cursor > e.upto {
 		e.upto = o.Cursor
-		s.learn(now, e, o)
+		s.learn(now, e, at, o)
 	} else if e.seen = later(e.seen, o.Since); o.Result.Seen() {
 		e.seen = later(e.seen, o.Began)
 	}
@@ -44,7 +48,7 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 		return
 	}
 	e := &s.entries[slot]
-	s.land(now, e, e.requests)
+	s.land(now, e, e.flight.granted())
 	if e.gone {
 		s.release(slot)
 		return
@@ -54,39 +58,65 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 
 // land ends the poll under way of a source, which made so many requests.
 func (s *Scheduler) land(now time.Time, e *entry, made int) {
+	s.dropHop(e.source.ID)
 	s.flying--
-	s.ceiling.end(now, e.requests, made)
-	s.purse.left -= float64(made - e.requests)
-	e.busy = false
-	e.host.flying--
-	s.shut(e.host, now)
+	f := &e.flight
+	left := max(made-f.answered, 0)
+	s.ceiling.end(now, f.reserved, left)
+	s.purse.left += float64(f.reserved - left)
+	s.leave(now, f)
+	for _, h := range f.ahead {
+		h.heading--
+	}
+	e.busy, e.flight = false, flight{}
 }
 
-// learn notes what an outcome says about when to come back.
-func (s *Scheduler) learn(now time.Time, e *entry, o freshet.Outcome) {
-	if o.Requests > 0 {
-		e.requests = o.Requests
+// learn notes what an outcome says about when to come back. At is the host that
+// answered, unless the outcome names it.
+func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) {
+	deferred := o.Failure.Is(freshet.FailDeferred)
+	if o.Requests > 0 && !deferred { // where a deferred poll wanted to go is known already
+		e.requests, e.route = o.Requests, s.routeOf(o.Route)
+	}
+	if hosts := s.routeOf(o.Route); len(hosts) > 0 {
+		at = hosts[len(hosts)-1]
+		for _, h := range hosts[:len(hosts)-1] { // they answered, or there would be no next
+			h.failures = 0
+		}
 	}
 	if until := earlier(o.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
-		e.host.stayAway(until)
+		at.stayAway(until)
 		s.alarms.set(until)
 	}
-	if o.Result.Seen() {
+	switch {
+	case o.Result.Seen():
 		e.seen, e.failures, e.notBefore = o.Began, 0, time.Time{}
-		e.host.failures = 0
+		at.failures = 0
+		return
+	case o.Failure.Ours():
+		e.notBefore = later(e.notBefore, now.Add(ownPause))
+		s.alarms.set(e.notBefore)
 		return
 	}
 	e.failures++
 	e.notBefore = now.Add(s.limits.Backoff.source(o.Source, e.failures, o.Failure))
 	s.alarms.set(e.notBefore)
+	if deferred {
+		at.failures = 0
+		return
+	}
 	if hostAtFault(o.Failure) {
-		e.host.failures++
-		if wait := s.limits.Backoff.host(e.host.name, e.host.failures); wait > 0 {
-			e.host.notBefore = later(e.host.notBefore, now.Add(wait))
-			s.alarms.set(e.host.notBefore)
+		at.failures++
+		if wait := s.limits.Backoff.host(at.name, at.failures); wait > 0 {
+			at.notBefore = later(at.notBefore, now.Add(wait))
+			s.alarms.set(at.notBefore)
 		}
 	}
 }
+
+// ownPause is how long a source is left alone at least after a poll that failed
+// by our own doing.
+const ownPause = time.Second
 
 // shut closes a host for its delay from at.
 func (s *Scheduler) shut(h *host, at time.Time) {

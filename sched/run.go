@@ -34,6 +34,7 @@ type Event struct {
 	Put     *freshet.Watched // a source was added or edited
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
+	Hop     *Hop             // a poll under way wants to make one more request
 	Limits  *Limits          // the operator changed the limits
 
 	// Call is run in the loop, between two things that happen: somebody wants
@@ -67,6 +68,8 @@ func Run(ctx context.Context, s *Scheduler, w World) error {
 			s.Remove(ev.Remove)
 		case ev.Ask != "":
 			s.Ask(ev.Ask)
+		case ev.Hop != nil:
+			s.Hop(now, *ev.Hop)
 		case ev.Limits != nil:
 			s.SetLimits(now, *ev.Limits)
 		case ev.Call != nil:

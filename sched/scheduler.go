@@ -24,6 +24,7 @@ type Scheduler struct {
 	slots   map[freshet.SourceID]freshet.Slot
 	hosts   map[string]*host
 
+	hops    []*hop         // requests that polls under way wait to make, first come first served
 	asked   []freshet.Slot // wanted by hand, first come first served
 	overdue deadlines      // when each source's MaxGap runs out
 	alarms  alarms         // when something that is shut opens
@@ -46,7 +47,9 @@ type entry struct {
 	begun     time.Time      // when it was last polled
 	notBefore time.Time      // backing off until then
 	failures  int
-	requests  int // that its last poll took: what the next one reserves
+	requests  int     // that its last poll took: what the next one reserves
+	route     []*host // that those went to, if not all to its own
+	flight    flight  // of the poll under way
 	busy      bool
 	gone      bool // removed while a poll of it was under way
 	asked     bool
@@ -78,10 +81,15 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 			ended = now
 		}
 		s.ceiling.end(ended, 0, max(1, a.Requests))
+		for _, name := range a.Route.Hosts() {
+			s.shut(s.hostNamed(name), ended)
+		}
 		if slot, ok := s.slots[a.Source]; ok {
 			e := &s.entries[slot]
 			e.begun = later(e.begun, a.Began)
-			s.shut(e.host, ended)
+			if a.Route == "" {
+				s.shut(e.host, ended)
+			}
 			s.expect(slot)
 		}
 	}
@@ -128,19 +136,17 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		s.stand(now, e, w)
 	}
 	if e.host == nil || e.source.URL != w.URL {
-		s.move(e, w.Source.Host())
-		if !e.busy { // what a poll under way has reserved stays reserved
-			e.requests = max(1, w.Standing.Requests)
-		}
+		e.host = s.hostNamed(w.Source.Host())
 	}
 	if !known {
 		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
-			e.host.stayAway(until)
+			e.last().stayAway(until)
 			s.alarms.set(until)
 		}
 	}
 	if e.source.URL != "" && e.source.URL != w.URL {
 		e.failures, e.notBefore = 0, time.Time{}
+		e.requests, e.route = 1, nil
 	}
 	e.source, e.gone = w.Source, false
 	s.alarms.set(e.notBefore)
@@ -155,9 +161,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 func (s *Scheduler) stand(now time.Time, e *entry, w freshet.Watched) {
 	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, w.Standing.Begun
 	e.failures, e.notBefore = w.Standing.Failures, s.resumeBackoff(now, w)
-	if !e.busy { // what a poll under way has reserved stays reserved
-		e.requests = max(1, w.Standing.Requests)
-	}
+	e.requests, e.route = max(1, w.Standing.Requests), s.routeOf(w.Standing.Route)
 }
 
 // resumeBackoff returns until when a source that was failing is left alone.
@@ -179,19 +183,15 @@ func (s *Scheduler) grow() freshet.Slot {
 	return freshet.Slot(len(s.entries) - 1)
 }
 
-// move puts an entry under a host. A host is not forgotten when its last source
-// goes: the politeness owed to it outlives them.
-func (s *Scheduler) move(e *entry, name string) {
+// hostNamed returns a host. It is not forgotten when its last source goes: the
+// politeness owed to it outlives them.
+func (s *Scheduler) hostNamed(name string) *host {
 	h := s.hosts[name]
 	if h == nil {
 		h = &host{name: name}
 		s.hosts[name] = h
 	}
-	if e.host != nil && e.busy { // its end will be counted under the new host
-		e.host.flying--
-		h.flying++
-	}
-	e.host = h
+	return h
 }
 
 // Remove forgets a source. A poll of it that is under way is still counted.

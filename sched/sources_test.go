@@ -45,8 +45,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// A poll under way of a source that moves to another host is counted there, and
-// the host that it left is free.
+// A poll under way of a source that moves to another host stays with the host that
+// it went to, and so does what is learnt from its end.
 func TestMoveWhileUnderWay(t *testing.T) {
 	l := generous()
 	l.Hosts.Delay = 10 * time.Second
@@ -58,15 +58,19 @@ func TestMoveWhileUnderWay(t *testing.T) {
 	w.put(freshet.Source{ID: "b", URL: "https://one.example/"})
 	w.put(freshet.Source{ID: "c", URL: "https://two.example/"})
 	w.run(time.Second)
-	if got := w.times("b"); !slices.Equal(got, seconds(20)) {
+	if got := w.times("c"); !slices.Equal(got, seconds(20)) {
 		t.Errorf("the host that is free was polled at %v, want 20 s", got)
 	}
-	if h, _ := w.s.Hold(w.now, "c"); h.Kind != sched.HoldHostBusy {
-		t.Errorf("a source of the other host is held back by %q, want by the poll that moved there", h)
+	if h, _ := w.s.Hold(w.now, "b"); h.Kind != sched.HoldHostBusy {
+		t.Errorf("a source of the host that was left is held back by %q, want by the poll under way", h)
 	}
-	w.run(time.Minute)
-	if got := w.times("c"); !slices.Equal(got, seconds(70)) {
-		t.Errorf("the other host was polled at %v, want 70 s: 10 s after the poll that moved there ended", got)
+	w.ends[0].NotBefore = start.Add(2 * time.Minute) // it asks to be left alone, and not the host that the source moved to
+	w.run(4 * time.Minute)
+	if got := w.times("b"); len(got) == 0 || got[0] != 2*time.Minute {
+		t.Errorf("the host that asked for two minutes was polled at %v", got)
+	}
+	if got := w.times("c"); len(got) < 2 || got[1] != 90*time.Second {
+		t.Errorf("the other host was polled at %v, want again after 90 s: its poll takes 60, and 10 more are owed", got)
 	}
 }
 

@@ -1,0 +1,252 @@
+package sched
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// A Hop is a request that a poll under way wants to make after its first, because
+// a redirect led on or a connection broke. The answer to the request before it is
+// in. It is answered once: with nil as soon as the budget and the host allow, or
+// with a *freshet.FetchError of class deferred.
+type Hop struct {
+	Source freshet.SourceID
+	Host   string        // that the request goes to
+	Wait   time.Duration // that the redirect asked for
+	First  bool          // no request of the poll has been made yet: it begins at another host than was expected
+
+	// Answer is called in the loop and must not block.
+	Answer func(error)
+}
+
+// How long a poll waits for leave to follow a redirect. The wait for the budget
+// may take a whole stretch of it, within reason: nobody else gets ahead meanwhile.
+const (
+	hopPatience    = 30 * time.Second
+	budgetPatience = 15 * time.Minute
+)
+
+// A hop is a Hop that waits.
+type hop struct {
+	Hop
+	slot      freshet.Slot
+	host      *host
+	asked     time.Time
+	notBefore time.Time // as the redirect asked
+	tight     bool      // it is the budget that it waits for
+}
+
+// A flight is where the poll under way of a source is.
+type flight struct {
+	at       *host   // that a request is with; nil if the poll waits to make the next
+	ahead    []*host // that redirects are expected to lead it to
+	reserved int     // requests that it holds room for, the one under way included
+	answered int     // requests before that
+}
+
+// granted returns how many requests the poll has made or may still make.
+func (f *flight) granted() int { return f.answered + f.reserved }
+
+// enter lets the next request of a flight go to a host.
+func (s *Scheduler) enter(now time.Time, f *flight, h *host) {
+	f.at = h
+	h.flying++
+	s.shut(h, now)
+}
+
+// leave ends the request that a flight has under way.
+func (s *Scheduler) leave(now time.Time, f *flight) {
+	if f.at == nil {
+		return
+	}
+	f.at.flying--
+	s.shut(f.at, now)
+	f.at = nil
+}
+
+// first returns the host that the next poll of a source goes to first.
+func (e *entry) first() *host {
+	if len(e.route) > 0 {
+		return e.route[0]
+	}
+	return e.host
+}
+
+// last returns the host that answered the last poll of a source.
+func (e *entry) last() *host {
+	if n := len(e.route); n > 0 {
+		return e.route[n-1]
+	}
+	return e.host
+}
+
+// beyond returns the hosts that redirects of a source are expected to lead to, each
+// once, without the first.
+func (e *entry) beyond() (hosts []*host) {
+	for _, h := range e.route {
+		if h != e.first() && !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
+// routeOf returns the hosts of a route; none if all requests went to one host, the
+// source's own.
+func (s *Scheduler) routeOf(r freshet.Route) (hosts []*host) {
+	if r == "" {
+		return nil
+	}
+	for _, name := range r.Hosts() {
+		hosts = append(hosts, s.hostNamed(name))
+	}
+	return hosts
+}
+
+// routeOpen reports whether all hosts that a poll of a source is expected to reach
+// may be polled at now.
+func (s *Scheduler) routeOpen(now time.Time, e *entry) bool {
+	if !e.first().open(now, s.limits.Hosts) {
+		return false
+	}
+	for _, h := range e.beyond() {
+		if !h.open(now, s.limits.Hosts) || !h.expects(s.limits.Hosts) {
+			return false
+		}
+	}
+	return true
+}
+
+// Hop asks for leave for one more request of a poll under way.
+func (s *Scheduler) Hop(now time.Time, h Hop) {
+	slot, ok := s.slots[h.Source]
+	if !ok || !s.entries[slot].busy {
+		h.Answer(deferred(freshet.FailDeferredHost, "the poll is over"))
+		return
+	}
+	e := &s.entries[slot]
+	f := &e.flight
+	s.leave(now, f)
+	if !h.First && f.reserved > 0 { // the request before this one is answered
+		s.ceiling.end(now, 1, 1)
+		f.reserved--
+		f.answered++
+	}
+	s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: s.hostNamed(h.Host), asked: now, notBefore: now.Add(h.Wait)})
+	s.tryHops(now)
+}
+
+// tryHops answers the hops that can be answered at now.
+func (s *Scheduler) tryHops(now time.Time) {
+	if len(s.hops) == 0 {
+		return
+	}
+	s.ceiling.forget(now)
+	kept := s.hops[:0]
+	for i, h := range s.hops {
+		switch why := s.refusal(now, h, i); {
+		case why != nil:
+			s.detour(now, h)
+			h.Answer(why)
+		case !s.tryHop(now, h):
+			kept = append(kept, h)
+		}
+	}
+	clear(s.hops[len(kept):])
+	s.hops = kept
+}
+
+// tryHop grants a hop if the host is open and the budget has room.
+func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
+	f := &s.entries[h.slot].flight
+	h.tight = false
+	if h.notBefore.After(now) || !h.host.open(now, s.limits.Hosts) {
+		return false
+	}
+	if f.reserved == 0 {
+		if h.tight = !s.ceiling.room(1); h.tight {
+			return false
+		}
+		s.ceiling.begin(1)
+		s.purse.left--
+		f.reserved++
+	}
+	s.enter(now, f, h.host)
+	if i := slices.Index(f.ahead, h.host); i >= 0 {
+		f.ahead = slices.Delete(f.ahead, i, i+1)
+		h.host.heading--
+	}
+	h.Answer(nil)
+	return true
+}
+
+// refusal returns why a hop is not to be waited for any longer, nil if it is. So
+// many wait before it.
+func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
+	opens := later(h.notBefore, h.host.notBefore)
+	switch {
+	case opens.Sub(h.asked) > hopPatience:
+		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, which is to be left alone until %s", h.Host, opens.UTC().Format(time.RFC3339))
+	case h.tight && now.Sub(h.asked) >= s.budgetPatience():
+		return &freshet.FetchError{
+			Class: freshet.FailDeferredBudget,
+			Err:   fmt.Errorf("the budget of %s has no room for the redirects of the source", s.limits.Budget),
+			Hint:  "give the source the URL that the redirects lead to, or raise the budget",
+		}
+	case !h.tight && now.Sub(h.asked) >= hopPatience:
+		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, which was busy for %v", h.Host, hopPatience)
+	case before >= max(1, s.limits.Workers/2):
+		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, and too many polls wait for redirects", h.Host)
+	}
+	return nil
+}
+
+// budgetPatience returns how long a hop waits for the budget.
+func (s *Scheduler) budgetPatience() time.Duration {
+	return min(s.limits.Budget.Per, budgetPatience) + hopPatience
+}
+
+// detour notes where a poll wanted to go that was not let through: the next one
+// sets out when all of the way is open.
+func (s *Scheduler) detour(now time.Time, h *hop) {
+	e := &s.entries[h.slot]
+	e.requests = max(e.requests, e.flight.answered+1)
+	if !slices.Contains(e.route, h.host) && h.host != e.first() {
+		e.route = append([]*host{e.first()}, h.host)
+	}
+	if until := later(h.notBefore, h.host.notBefore); until.After(now) {
+		e.notBefore = later(e.notBefore, until)
+	}
+}
+
+// dropHop forgets the hop that a poll of a source waits for: the poll is over.
+func (s *Scheduler) dropHop(id freshet.SourceID) {
+	s.hops = slices.DeleteFunc(s.hops, func(h *hop) bool { return h.Source == id })
+}
+
+// hopWake returns when a hop that waits may be granted, or is refused.
+func (s *Scheduler) hopWake(now time.Time) (wake time.Time) {
+	for _, h := range s.hops {
+		if h.tight {
+			wake = sooner(wake, h.asked.Add(s.budgetPatience()))
+			wake = sooner(wake, s.ceiling.opens())
+			continue
+		}
+		wake = sooner(wake, h.asked.Add(hopPatience))
+		at := later(h.notBefore, h.host.notBefore)
+		if !h.host.touched.IsZero() {
+			at = later(at, h.host.touched.Add(s.limits.Hosts.Delay))
+		}
+		if at.After(now) {
+			wake = sooner(wake, at)
+		}
+	}
+	return wake
+}
+
+func deferred(class freshet.Failure, format string, args ...any) error {
+	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...)}
+}
