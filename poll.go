@@ -110,11 +110,3 @@ type Route string
 
 // Hosts returns the hosts of the route.
 func (r Route) Hosts() []string { return strings.Fields(string(r)) }
-
-// Then returns the route with one more host at its end.
-func (r Route) Then(host string) Route {
-	if r == "" {
-		return Route(host)
-	}
-	return r + " " + Route(host)
-}

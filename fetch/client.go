@@ -63,27 +63,42 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request) (res
 	res.URL = req.URL
 	asked := req.Validators
 	at, e := guard.parse(req.URL)
+	var wait time.Duration
+	forGood := true // all redirects so far are permanent
 	for hops := 0; e == nil; hops++ {
+		w.ask = func() error {
+			if req.Leave == nil {
+				return nil
+			}
+			return req.Leave(ctx, freshet.Hop{URL: res.URL, Wait: wait})
+		}
+		if e = w.leave(); e != nil {
+			break
+		}
 		var hr *http.Response
 		if hr, e = c.send(ctx, w, at, asked); e != nil {
 			break
 		}
 		if !isRedirect(hr.StatusCode) {
-			url := res.URL
+			url, moved := res.URL, res.Moved
 			res, e = c.take(ctx, w, hr, asked)
-			res.URL = url
+			res.URL, res.Moved = url, moved
 			if hops > 0 {
 				res.LastModified = ""
 			}
 			break
 		}
-		res.Status = hr.StatusCode
+		res.Status, wait = hr.StatusCode, retryAfter(hr.Header, w.date)
 		c.discard(hr, w)
 		if most := c.egress.config.Redirects; hops >= most {
 			return res, fail(freshet.FailRedirectLimit, "more than %d redirects", max(most, 0))
 		}
-		if at, e = guard.next(at, hr.Header); e == nil {
-			res.URL = at.String()
+		if at, e = guard.next(at, hr.Header); e != nil {
+			break
+		}
+		res.URL = at.String()
+		if forGood = forGood && isPermanent(hr.StatusCode); forGood {
+			res.Moved = res.URL
 		}
 		// A redirect may lead elsewhere than last time, to an older page: not
 		// modified since a date would be true of it, and miss the change.
@@ -99,6 +114,10 @@ func isRedirect(status int) bool {
 		return true
 	}
 	return false
+}
+
+func isPermanent(status int) bool {
+	return status == http.StatusMovedPermanently || status == http.StatusPermanentRedirect
 }
 
 // header returns the request header, with the validators that can be sent.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http/httptrace"
 	"sync"
@@ -20,6 +21,8 @@ type watch struct {
 	began  time.Time
 	date   time.Time // the same by the wall clock
 
+	ask     func() error // for leave to send a request, once or again; nil means that all may leave
+	again   bool         // the present request has been sent once more
 	sent    atomic.Int32 // requests that left
 	granted atomic.Int32 // requests that may leave
 	wire    atomic.Int64 // body bytes that came
@@ -60,16 +63,64 @@ func (w *watch) end() {
 	w.cancel(context.Canceled)
 }
 
-// grant lets one more request leave, and once again if the connection turns
-// out to have died in idleness. The transport would try more often than that.
-func (w *watch) grant() { w.granted.Store(w.sent.Load() + 2) }
+// leave asks for leave to send a request. While it waits, no clock runs.
+func (w *watch) leave() *freshet.FetchError {
+	if w.ask == nil {
+		return nil
+	}
+	begun := time.Now()
+	w.rest(true)
+	err := w.ask()
+	w.mu.Lock()
+	waited := time.Since(begun)
+	w.began, w.date = w.began.Add(waited), w.date.Add(waited)
+	w.mu.Unlock()
+	w.rest(false)
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return e
+	}
+	return fail(freshet.FailCanceled, "not sent: %w", err)
+}
+
+// rest stops the clocks or lets them go on.
+func (w *watch) rest(on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rests = on; on {
+		w.timer.Stop()
+		return
+	}
+	w.timer.Reset(w.pause(time.Now()))
+}
+
+// grant lets one more request leave.
+func (w *watch) grant() {
+	w.again = false
+	w.granted.Store(w.sent.Load() + 1)
+}
 
 func (w *watch) wroteHeaders() { w.sent.Add(1) }
 
-func (w *watch) gotConn(httptrace.GotConnInfo) {
-	if w.sent.Load() >= w.granted.Load() {
-		w.stop(fail(freshet.FailProtocol, "the server drops every request"))
+// gotConn is called before a request is written to a connection. If the request
+// has left already, over a connection that turned out to be dead, it has to ask
+// again, and only once: the transport would try more often than that.
+func (w *watch) gotConn(info httptrace.GotConnInfo) {
+	if w.sent.Load() < w.granted.Load() {
+		return
 	}
+	reason := fail(freshet.FailProtocol, "the server drops every request")
+	if !w.again {
+		w.again = true
+		if reason = w.leave(); reason == nil {
+			w.granted.Add(1)
+			return
+		}
+	}
+	w.stop(reason)
+	info.Conn.Close() // lest the transport write to it all the same
 }
 
 // stop ends the fetch with a reason. The body is closed as well as the context

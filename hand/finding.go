@@ -13,12 +13,13 @@ type Finding struct {
 	Took     time.Duration // until the answer was in
 	Result   freshet.Result
 	Status   int   // of the last HTTP response; zero if none came
-	Requests int   // made in all, redirects included
+	Requests int   // made in all, redirects included; at least one
 	Bytes    int64 // of body taken off the wire
 
 	Modified   time.Time     // when the source says it last changed, if that can be true
 	RetryAfter time.Duration // how long the server asked us to stay away
 
+	Moved      freshet.Moved      // where the source is now, if permanent redirects lead away from its URL
 	Validators freshet.Validators // as received
 	Sums       freshet.Sums       // of what was seen
 	Capture    *freshet.Capture   // set if the result is Captured
@@ -50,5 +51,5 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)
 	}
-	return freshet.Record{Outcome: o, Validators: f.Validators, Sums: f.Sums, Capture: f.Capture}
+	return freshet.Record{Outcome: o, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture}
 }

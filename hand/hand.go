@@ -38,6 +38,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 		Status: resp.Status, Requests: max(1, resp.Requests), Bytes: resp.WireBytes,
 		RetryAfter: resp.RetryAfter,
 	}
+	f.Moved = o.whereabouts(resp, err)
 	if err != nil {
 		return f.failed(err)
 	}

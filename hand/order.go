@@ -1,7 +1,9 @@
 package hand
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"freshet"
@@ -29,16 +31,52 @@ type Order struct {
 	// more with its size before it is read and compared. Nil means that there is
 	// always room.
 	Room func(ctx context.Context, size int64) error
+
+	// Leave is asked before each request leaves, as in [freshet.Request].
+	Leave func(context.Context, freshet.Hop) error
+}
+
+// moved reports whether to ask at the URL that the source has moved to. Once a day
+// the old one is asked again: it may have changed its mind.
+func (o Order) moved() bool {
+	age := o.At.Sub(o.Head.Moved.At)
+	return o.Head.Moved.URL != "" && age >= 0 && age < trustValidators
 }
 
 // request asks after the head, unless the validators have been trusted for
-// long enough or were given for another reading of the page.
+// long enough or were given for another reading of the page or by another URL.
 func (o Order) request() freshet.Request {
-	req := freshet.Request{URL: o.Source.URL, Room: o.Room}
+	req := freshet.Request{URL: o.Source.URL, Room: o.Room, Leave: o.Leave}
+	switch {
+	case o.moved():
+		req.URL = o.Head.Moved.URL
+	case o.Head.Moved.URL != "":
+		return req
+	}
 	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Recipe.Key() && o.At.Sub(o.Head.Asked) < trustValidators {
 		req.Validators = o.Head.Validators
 	}
 	return req
+}
+
+// whereabouts returns where the source is to be asked for next time. Where it has
+// moved to is asked no more when that fails, unless it was not its fault.
+func (o Order) whereabouts(resp freshet.Response, err error) freshet.Moved {
+	failure := freshet.Failure("")
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		failure = e.Class
+	}
+	switch {
+	case failure.Is(freshet.FailDeferred), failure.Is(freshet.FailCanceled), failure.Ours():
+		return o.Head.Moved
+	case err != nil:
+		return freshet.Moved{}
+	case o.moved():
+		return freshet.Moved{URL: cmp.Or(resp.Moved, o.Head.Moved.URL), At: o.Head.Moved.At}
+	case resp.Moved != "":
+		return freshet.Moved{URL: resp.Moved, At: o.At}
+	}
+	return freshet.Moved{}
 }
 
 // plausible returns a date that the source gives, or nothing if it lies in the

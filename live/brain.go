@@ -29,6 +29,12 @@ type brain struct {
 	notes notes
 }
 
+// longestPoll returns how long a poll can take under a budget at most: what fetching
+// and recording may take, and each redirect that waits for room in the budget.
+func longestPoll(b sched.Budget) time.Duration {
+	return 5*time.Minute + 10*min(b.Per, 15*time.Minute)
+}
+
 // An outlooker can say what it thinks of a source.
 type outlooker interface {
 	Outlook(now time.Time, slot freshet.Slot) freshet.Outlook
@@ -106,9 +112,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	if err != nil {
 		return 0, err
 	}
-	// A poll that began this long ago has ended, or died with its process.
-	const longestPoll = 5 * time.Minute
-	attempts, err := b.store.Attempts(ctx, now.Add(-l.Budget.Per-longestPoll))
+	attempts, err := b.store.Attempts(ctx, now.Add(-l.Budget.Per-longestPoll(l.Budget)))
 	if err != nil {
 		return 0, err
 	}

@@ -194,7 +194,7 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		gone, err := d.cfg.Store.Prune(ctx, d.cfg.Now(), d.cfg.Keep, d.cfg.Logs)
+		gone, err := d.cfg.Store.Prune(ctx, d.cfg.Now(), d.cfg.Keep, d.keepLogs())
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -204,6 +204,16 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 			d.cfg.Log.Info("pruned", "versions", gone.Versions, "outcomes", gone.Outcomes, "bytes", gone.Bytes)
 		}
 	}
+}
+
+// keepLogs returns for how long the log is kept: at least as long as the budget
+// counts what it holds.
+func (d *Daemon) keepLogs() time.Duration {
+	if d.cfg.Logs <= 0 {
+		return d.cfg.Logs
+	}
+	b := d.Limits().Budget
+	return max(d.cfg.Logs, b.Per+longestPoll(b))
 }
 
 // Limits returns the limits in force.

@@ -11,8 +11,9 @@ import (
 )
 
 // poll makes one poll: it is put on record, a hand looks, and what the hand
-// found is put on record. The brain hears of it from the log.
-func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
+// found is put on record. The brain hears of it from the log. When stop is closed
+// the brain answers no more.
+func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
 	head, err := d.record.begin(ctx, p)
 	if err != nil {
 		d.unrecorded(ctx, p, err)
@@ -21,17 +22,23 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll) {
 	room := d.openRoom()
 	defer room.close()
 	began := d.cfg.Now()
+	way := passage{daemon: d, poll: p, stop: stop}
 	found := d.hand.Look(ctx, hand.Order{
 		Source: p.Source, Head: head, At: began,
-		Base: d.baseOf(p.Source.ID, head.Number), Room: room.hold,
+		Base: d.baseOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave,
 	})
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
-	o, change, err := d.record.end(ctx, found.Record(p, began))
+	rec := found.Record(p, began)
+	rec.Outcome.Route = way.route(rec.Outcome)
+	o, change, err := d.record.end(ctx, rec)
 	if err != nil {
 		d.unrecorded(ctx, p, err)
 		return
+	}
+	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
+		d.cfg.Log.Warn("the source has moved for good; give it its new URL", "source", o.Source, "url", p.Source.URL, "moved_to", to)
 	}
 	d.report(p, o, change)
 }

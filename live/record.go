@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"freshet"
 	"freshet/persist"
@@ -28,6 +29,11 @@ func (r *record) begin(ctx context.Context, p freshet.Poll) (head freshet.Head, 
 		return err
 	})
 	return head, err
+}
+
+// hop records that a poll makes one more request.
+func (r *record) hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
+	return r.write(ctx, "follow a redirect", func() error { return r.store.Hop(ctx, p, at, host) })
 }
 
 // end records how a poll ended. If the store refuses what was captured for

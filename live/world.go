@@ -27,7 +27,7 @@ func (w *world) Begin(ctx context.Context, p freshet.Poll) {
 	w.gauges.flying.Add(1)
 	w.flying.Go(func() {
 		defer w.gauges.flying.Add(-1)
-		w.poll(ctx, p)
+		w.poll(ctx, p, w.stop)
 	})
 }
 

@@ -1,0 +1,68 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// A passage is the way of one poll from host to host. It sees to it that every
+// request has its leave from the brain and is on record before it leaves: the
+// budget and the politeness hold for redirects too, and across a crash.
+type passage struct {
+	daemon *Daemon
+	poll   freshet.Poll
+	stop   <-chan struct{} // closed when the brain answers no more
+	hosts  []string        // that requests have gone to, in order
+}
+
+// errStopping is what a poll gets that wants to go on while the daemon stops.
+var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("a redirect was not followed: the daemon is stopping")}
+
+// leave returns when a request may leave. It is a Leave of [freshet.Request].
+func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
+	host := freshet.HostOf(hop.URL)
+	first := len(w.hosts) == 0
+	if first && host == w.poll.FirstHost() {
+		w.hosts = append(w.hosts, host) // the decision to poll is leave for the first
+		return nil
+	}
+	if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, First: first}); err != nil {
+		return err
+	}
+	if err := w.daemon.record.hop(ctx, w.poll, w.daemon.cfg.Now(), host); err != nil {
+		return err
+	}
+	w.hosts = append(w.hosts, host)
+	return nil
+}
+
+// ask asks the brain and waits for its answer.
+func (w *passage) ask(ctx context.Context, hop sched.Hop) error {
+	answer := make(chan error, 1)
+	hop.Answer = func(err error) { answer <- err }
+	w.daemon.inbox.post(sched.Event{Hop: &hop})
+	select {
+	case err := <-answer:
+		return err
+	case <-w.stop:
+		return errStopping
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// route returns where the requests went, for the outcome of the poll. If a host
+// asked to be left alone it is named even if it is the source's own: the source
+// may move, and the wish must stay with the host.
+func (w *passage) route(o freshet.Outcome) freshet.Route {
+	own := w.poll.Source.Host()
+	if o.NotBefore.IsZero() && !slices.ContainsFunc(w.hosts, func(h string) bool { return h != own }) {
+		return ""
+	}
+	return freshet.Route(strings.Join(w.hosts, " "))
+}
