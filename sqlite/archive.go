@@ -23,7 +23,7 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 		}
 		e.open, e.begun, e.dirty = at, max(e.begun, at), true
 		head = e.compare()
-		_, err := b.exec("INSERT OR IGNORE INTO attempts (source, began, hop, at, route) VALUES (?, ?, 0, ?, ?)", e.key, int64(at), int64(at), textOrNull(p.Host))
+		e.opens, err = b.insertNew(&attemptsTable, e.key, int64(at), int64(0), int64(at), textOrNull(p.Host), nil, int64(1))
 		return err
 	})
 	return head, err
@@ -36,9 +36,15 @@ func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host stri
 		if e == nil {
 			return unknown(p.Source.ID)
 		}
-		_, err := b.exec(`INSERT INTO attempts (source, began, hop, at, route)
-			SELECT ?1, ?2, 1 + ifnull(max(hop), 0), ?3, ?4 FROM attempts WHERE source = ?1 AND began = ?2`,
-			e.key, int64(momentOf(p.At)), int64(momentOf(at)), host)
+		began := int64(momentOf(p.At))
+		last, err := b.number("SELECT ifnull(max(hop), 0) FROM attempts WHERE source = ? AND began = ?", e.key, began)
+		if err != nil {
+			return err
+		}
+		added, err := b.insertNew(&attemptsTable, e.key, began, last+1, int64(momentOf(at)), host, nil, int64(1))
+		if e.opens.upto > 0 && int64(e.open) == began {
+			e.opens = e.opens.plus(added)
+		}
 		return err
 	})
 }
@@ -117,6 +123,7 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 			return o, c, err
 		}
 	}
+	stale := f != nil // the head on disk is
 	o.Version = 0
 	if o.Result.Seen() {
 		o.Version, e.sums = int(e.head), r.Sums
@@ -124,17 +131,14 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 			e.asked = momentOf(o.Began)
 		}
 		if r.Validators != e.validators {
-			e.validators = r.Validators
-			_, err = b.exec("UPDATE standings SET etag = ?, last_modified = ? WHERE source = ?", r.Validators.ETag, r.Validators.LastModified, e.key)
-			if err != nil {
-				return o, c, err
-			}
+			e.validators, stale = r.Validators, true
 		}
 	}
 	if moved := (freshet.Moved{URL: r.Moved.URL, At: momentOf(r.Moved.At).time()}); moved != e.moved {
-		e.moved = moved
-		_, err = b.exec("UPDATE standings SET moved = ?, moved_at = ? WHERE source = ?", moved.URL, momentOf(moved.At).value(), e.key)
-		if err != nil {
+		e.moved, stale = moved, true
+	}
+	if stale {
+		if err := b.writeHead(e); err != nil {
 			return o, c, err
 		}
 	}
@@ -159,9 +163,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 		b.next.envelope++
 		e.envelope, e.envelopeSum = b.next.envelope, sum
 		n := f.envelope
-		_, err = b.exec("INSERT INTO envelopes (id, source, status, url, media_type, title, header) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			e.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header))
-		if err != nil {
+		if err := b.insert(&envelopesTable, e.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header)); err != nil {
 			return c, err
 		}
 	}
@@ -171,21 +173,15 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 	}
 	e.head = e.lastVersion() + 1
 	e.hash, e.recipe, e.text, e.raw = f.Hash, f.Recipe, text, raw
-	_, err = b.exec("INSERT INTO versions (source, number, hash, seen, text, raw, envelope, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header))
-	if err != nil {
+	if e.first == 0 {
+		e.first = e.head
+	}
+	err = b.insert(&versionsTable, e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header))
+	if err != nil || o.Result != freshet.Changed {
 		return c, err
 	}
-	if o.Result != freshet.Changed {
-		_, err = b.exec("UPDATE standings SET head = ?, head_recipe = ? WHERE source = ?", e.head, f.Recipe, e.key)
-		return c, err
-	}
-	if c, err = b.change(e, o, from, f.Summary); err != nil {
-		return c, err
-	}
-	_, err = b.exec("UPDATE standings SET head = ?, head_recipe = ?, changes = ?, changed_at = ?, last_change = ? WHERE source = ?",
-		e.head, f.Recipe, e.changes, seen.value(), int64(e.changed), e.key)
-	return c, err
+	e.changedAt = seen
+	return b.change(e, o, from, f.Summary)
 }
 
 // change appends the step to the newest version to the log of changes.
@@ -221,8 +217,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	}
 	prev := e.changed
 	e.changed = c.Cursor
-	_, err = b.exec(`INSERT INTO changes (cursor, source, prev, seq, number, from_hash, to_hash, after, before, modified, summary, label)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
+	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
 		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label)
 	return c, err
 }
@@ -239,9 +234,7 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	since, began, ended := momentOf(o.Since), momentOf(o.Began), momentOf(o.Ended)
 	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
 	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
-	_, err := b.exec(`INSERT INTO outcomes (cursor, source, prev, began, gap, took, cause, result, version, status,
-		requests, route, bytes, modified, not_before, failure, err) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
+	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
 		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
 		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err))
 	if err != nil {
@@ -255,8 +248,20 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	}
 	open := e.open
 	e.open = never
-	_, err = b.exec("DELETE FROM attempts WHERE source = ? AND began = ?", e.key, int64(open))
-	return o, err
+	return o, b.endAttempt(e, open)
+}
+
+// endAttempt deletes the rows of an attempt. Their checksums are mostly known:
+// to ask SQLite for them costs as much as all the rest of an unchanged poll.
+func (b *batch) endAttempt(e *entry, began moment) error {
+	known := e.opens
+	e.opens = seal{}
+	if known.upto == 0 {
+		return b.remove(&attemptsTable, "source = ? AND began = ?", e.key, int64(began))
+	}
+	_, err := b.exec("DELETE FROM attempts WHERE source = ? AND began = ?", e.key, int64(began))
+	b.reseal(&attemptsTable, seal{-known.upto, -known.value})
+	return err
 }
 
 // textOrNull returns "" as NULL, which takes no room in a log that is mostly

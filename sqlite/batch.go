@@ -23,8 +23,9 @@ type batch struct {
 	unlogged bool              // outcomes were taken out of the log
 	changed  bool
 	flushed  bool
-	begun    bool     // the epoch was put on record
-	written  []*entry // not staged, whose tallies were written
+	resealed [sealsEnd]bool // seals to be written
+	begun    bool           // the epoch was put on record
+	written  []*entry       // not staged, whose tallies were written
 }
 
 // entry returns the source with the ID, to be changed by this batch, or nil.
@@ -104,6 +105,10 @@ func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err err
 			return nil, -1, err
 		}
 	}
+	if err := b.writeSeals(); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
 	if _, err := w.exec("COMMIT"); err != nil {
 		s.rollback()
 		return nil, -1, err
@@ -182,16 +187,18 @@ func (b *batch) flush() error {
 		latest = max(latest, e.begun)
 	}
 	b.flushed, b.unmarked = true, 0
-	_, err := b.exec("INSERT OR REPLACE INTO marks (upto, latest) VALUES (?, ?)", int64(b.next.outcome), latest.value())
-	return err
+	return b.put(&marksTable, int64(b.next.outcome), latest.value())
 }
 
 func (b *batch) writeTally(e *entry) error {
-	_, err := b.exec(`UPDATE standings SET begun = ?, seen = ?, not_before = ?, failures = ?, failure = ?, err = ?,
-		requests = ?, route = ?, polls = ?, last_outcome = ? WHERE source = ?`,
-		e.begun.value(), e.seen.value(), e.notBefore.value(), e.failures, string(e.failure), e.err,
-		e.requests, textOrNull(string(e.route)), e.polls, int64(e.last), e.key)
-	return err
+	return b.put(&talliesTable, e.key, e.begun.value(), e.seen.value(), e.notBefore.value(), e.failures, string(e.failure), e.err,
+		e.requests, textOrNull(string(e.route)), e.polls, int64(e.last))
+}
+
+// writeHead writes what a capture changes of how things stand with a source.
+func (b *batch) writeHead(e *entry) error {
+	return b.put(&headsTable, e.key, e.first, e.head, e.recipe, e.validators.ETag, e.validators.LastModified,
+		e.changes, e.changedAt.value(), int64(e.changed), e.moved.URL, momentOf(e.moved.At).value())
 }
 
 // isStorageFault reports whether err is a fault of the storage rather than of

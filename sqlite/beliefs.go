@@ -35,9 +35,7 @@ const beliefPage = 1000
 
 func (b *batch) saveBelief(f freshet.Belief) error {
 	if f.Source == "" {
-		_, err := b.exec("INSERT OR REPLACE INTO common_beliefs (estimator, upto, memory) VALUES (?, ?, ?)",
-			f.Estimator, int64(f.Upto), blob(f.Memory))
-		return err
+		return b.put(&commonBeliefsTable, f.Estimator, int64(f.Upto), blob(f.Memory))
 	}
 	e := b.store.entries[f.Source]
 	if staged, ok := b.staged[f.Source]; ok {
@@ -46,9 +44,7 @@ func (b *batch) saveBelief(f freshet.Belief) error {
 	if e == nil {
 		return nil
 	}
-	_, err := b.exec("INSERT OR REPLACE INTO beliefs (estimator, source, upto, memory) VALUES (?, ?, ?, ?)",
-		f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
-	return err
+	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
 }
 
 // Beliefs implements [freshet.BeliefStore]. It yields the one about all sources

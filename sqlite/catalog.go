@@ -79,8 +79,10 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 	if err := b.putSource(e, src); err != nil {
 		return src, err
 	}
-	_, err = b.exec("INSERT INTO standings (source) VALUES (?)", e.key)
-	return src, err
+	if err := b.writeHead(e); err != nil {
+		return src, err
+	}
+	return src, b.writeTally(e)
 }
 
 // sameSource looks for another source than except with the URL and recipe of
@@ -116,13 +118,8 @@ func (b *batch) revision(key int64) (int64, error) {
 // change.
 func (b *batch) putSource(e *entry, src freshet.Source) error {
 	e.label, e.called = 0, nil
-	_, err := b.exec(`INSERT INTO sources (key, id, url, recipe, definition, revision, origin, created, removed)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
-		ON CONFLICT (key) DO UPDATE SET url = excluded.url, recipe = excluded.recipe, definition = excluded.definition,
-		revision = excluded.revision, origin = excluded.origin, created = excluded.created, removed = 0, label = 0`,
-		e.key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
-		string(src.Origin), momentOf(src.Created).value())
-	return err
+	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
+		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label)
 }
 
 // randomID returns a name that nobody has chosen.
@@ -175,8 +172,8 @@ func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge boo
 			return b.purge(e)
 		}
 		e.removed = true
-		_, err := b.exec("UPDATE sources SET removed = 1 WHERE key = ?", e.key)
-		return err
+		removed := slices.Index(sourcesTable.columns, "removed")
+		return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[removed] = int64(1) })
 	})
 }
 
@@ -188,10 +185,10 @@ func (b *batch) purge(e *entry) error {
 	if err := b.keepSpent(e); err != nil {
 		return err
 	}
-	if err := b.unlog("outcomes", e.last); err != nil {
+	if err := b.unlog(&outcomesTable, e.last); err != nil {
 		return err
 	}
-	if err := b.unlog("changes", e.changed); err != nil {
+	if err := b.unlog(&changesTable, e.changed); err != nil {
 		return err
 	}
 	err := b.query("SELECT id FROM bodies WHERE source = ?", []driver.Value{e.key}, func(v []driver.Value) error {
@@ -201,14 +198,18 @@ func (b *batch) purge(e *entry) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"attempts", "versions", "bodies", "envelopes", "beliefs", "labels", "standings"} {
+	for _, t := range []*table{&attemptsTable, &labelsTable} {
+		if err := b.remove(t, "source = ?", e.key); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"versions", "bodies", "envelopes", "beliefs", "standings", "cuts"} {
 		if _, err := b.exec("DELETE FROM "+table+" WHERE source = ?", e.key); err != nil {
 			return fmt.Errorf("%s of source %s: %w", table, e.id, err)
 		}
 	}
 	b.staged[e.id], b.unlogged = nil, true
-	_, err = b.exec("DELETE FROM sources WHERE key = ?", e.key)
-	return err
+	return b.remove(&sourcesTable, "key = ?", e.key)
 }
 
 // keepSpent keeps what polls of a source sent when the source is purged: the
@@ -224,8 +225,8 @@ func (b *batch) keepSpent(e *entry) error {
 	}
 	host := freshet.HostOf(url)
 	for at := int64(e.last); at != 0; {
-		_, err := b.exec(`INSERT OR IGNORE INTO attempts (source, began, hop, at, route, ended, requests)
-			SELECT 0, began, cursor, began, ifnull(route, ?), began + took, max(requests, 1) FROM outcomes WHERE cursor = ? AND began IS NOT NULL`, host, at)
+		err := b.copyAttempts(`SELECT 0, began, cursor, began, ifnull(route, ?), began + took, max(requests, 1)
+			FROM outcomes WHERE cursor = ? AND began IS NOT NULL`, host, at)
 		if err != nil {
 			return err
 		}
@@ -233,22 +234,20 @@ func (b *batch) keepSpent(e *entry) error {
 			return err
 		}
 	}
-	_, err = b.exec(`INSERT OR IGNORE INTO attempts (source, began, hop, at, route)
-		SELECT 0, began, -1 - (source << 16) - hop, at, ifnull(route, ?) FROM attempts WHERE source = ?`, host, e.key)
-	return err
+	return b.copyAttempts("SELECT 0, began, -1 - (source << 16) - hop, at, ifnull(route, ?), ended, requests FROM attempts WHERE source = ?", host, e.key)
 }
 
-// unlog deletes the rows of one source from a log, from the newest back.
-func (b *batch) unlog(table string, last freshet.Cursor) error {
-	for at := int64(last); at != 0; {
-		prev, err := b.number("SELECT prev FROM "+table+" WHERE cursor = ?", at)
-		if err != nil {
-			return err
+// copyAttempts puts what a query answers with on record as attempts.
+func (b *batch) copyAttempts(query string, args ...driver.Value) error {
+	var rows [][]driver.Value
+	err := b.query(query, args, func(v []driver.Value) error {
+		rows = append(rows, cloneRow(v))
+		return nil
+	})
+	for _, row := range rows {
+		if err == nil {
+			_, err = b.insertNew(&attemptsTable, row...)
 		}
-		if _, err := b.exec("DELETE FROM "+table+" WHERE cursor = ?", at); err != nil {
-			return err
-		}
-		at = prev
 	}
-	return nil
+	return err
 }

@@ -13,6 +13,7 @@ import (
 type counter struct {
 	source, body, envelope, label int64
 	outcome, change               freshet.Cursor
+	seals                         [sealsEnd]seal
 }
 
 // keepCounters writes down the last numbers given out. Whatever deletes rows that
@@ -22,8 +23,7 @@ func (b *batch) keepCounters() error {
 	for name, last := range map[string]int64{
 		"source": b.next.source, "body": b.next.body, "envelope": b.next.envelope, "label": b.next.label, "outcome": int64(b.next.outcome),
 	} {
-		_, err := b.exec("INSERT INTO counters (name, last) VALUES (?, ?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)", name, last)
-		if err != nil {
+		if err := b.put(&countersTable, name, last); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,5 @@ func (b *batch) bury(e *entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.exec("INSERT OR REPLACE INTO tombstones (id, version, change, revision) VALUES (?, ?, ?, ?)",
-		string(e.id), e.lastVersion(), e.lastChange(), revision)
-	return err
+	return b.put(&tombstonesTable, string(e.id), e.lastVersion(), e.lastChange(), revision)
 }

@@ -48,6 +48,15 @@ func (b *batch) cut(e *entry, first int64) (n int, freed int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	if err := b.remove(&cutsTable, "log = 'versions' AND source = ? AND last < ?", e.key, first); err != nil {
+		return 0, 0, err
+	}
+	if e.first, err = b.number("SELECT min(number) FROM versions WHERE source = ?", e.key); err != nil {
+		return 0, 0, err
+	}
+	if err := b.writeHead(e); err != nil {
+		return 0, 0, err
+	}
 	freed, err = b.dropBodies(e.key)
 	return int(dropped), freed, err
 }

@@ -52,15 +52,18 @@ type entry struct {
 	tally
 	dirty bool   // the tally is newer than the standings table
 	open  moment // the newest attempt without an outcome, or never
+	opens seal   // the rows of that attempt; none if they are not known
 
 	before tombstone // the last numbers of sources with this ID that were purged
 
+	first     int64  // number of the oldest version that is kept; 0 if there is none
 	head      int64  // number of the newest version
 	recipe    string // that it was read with
 	hash      freshet.Hash
 	text, raw int64 // its bodies
 	changes   int64
 	changed   freshet.Cursor // of the newest change
+	changedAt moment         // when it was seen
 
 	label  int64          // of the source as it is now, or zero
 	called *freshet.Label // what it says, if that has been read
@@ -75,7 +78,7 @@ type entry struct {
 
 // newEntry returns the entry of a source that has no history.
 func newEntry(key int64, id freshet.SourceID) *entry {
-	return &entry{key: key, id: id, open: never, asked: never, tally: tally{begun: never, seen: never, notBefore: never}}
+	return &entry{key: key, id: id, open: never, asked: never, changedAt: never, tally: tally{begun: never, seen: never, notBefore: never}}
 }
 
 // standing returns the part of a Standing that the tally holds.

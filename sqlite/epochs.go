@@ -56,9 +56,11 @@ func (b *batch) beginEpoch() error {
 	}
 	b.begun = true
 	e, last := b.store.epochs, len(b.store.epochs.changes)-1
-	_, err := b.exec("INSERT INTO epochs (number, name, change, outcome) SELECT ifnull(max(number), 0) + 1, ?, ?, ? FROM epochs",
-		string(e.last()), int64(e.changes[last].After), int64(e.outcomes[last].After))
-	return err
+	number, err := b.number("SELECT max(number) FROM epochs")
+	if err != nil {
+		return err
+	}
+	return b.insert(&epochsTable, number+1, string(e.last()), int64(e.changes[last].After), int64(e.outcomes[last].After))
 }
 
 // epochsNow returns the epochs. Rows that were read before are of one of them.

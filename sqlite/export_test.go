@@ -52,3 +52,13 @@ func (t *Tail) Add(logged ...freshet.Outcome) { t.add(logged) }
 func (t *Tail) After(place freshet.Cursor, limit int) ([]freshet.Outcome, bool) {
 	return t.after(place, limit)
 }
+
+// Checked are the tables whose rows have checksums, each with the columns that
+// are covered, those of the key first.
+func Checked() map[string][]string {
+	found := map[string][]string{}
+	for _, t := range append(checkedTables, &sealsTable) {
+		found[t.name] = append(found[t.name], t.columns...)
+	}
+	return found
+}

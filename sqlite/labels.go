@@ -52,14 +52,12 @@ func (b *batch) putLabel(e *entry, label freshet.Label) error {
 	if e.label == 0 {
 		b.next.label++
 		e.label = b.next.label
-		_, err = b.exec("INSERT INTO labels (id, source, url, name, tags) VALUES (?, ?, ?, ?, ?)",
-			e.label, e.key, label.URL, label.Name, string(tags))
-		if err != nil {
+		if err := b.insert(&labelsTable, e.label, e.key, label.URL, label.Name, string(tags)); err != nil {
 			return err
 		}
 	}
-	_, err = b.exec("UPDATE sources SET label = ? WHERE key = ?", e.label, e.key)
-	return err
+	at := slices.Index(sourcesTable.columns, "label")
+	return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[at] = e.label })
 }
 
 // scanTags reads the tags of a label; none are nil.

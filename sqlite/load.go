@@ -31,6 +31,9 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := readSeals(ctx, tx, &next); err != nil {
+		return err
+	}
 	entries, err := readEntries(ctx, tx)
 	if err != nil {
 		return err
@@ -51,11 +54,30 @@ func (s *Store) load(ctx context.Context) (err error) {
 	return nil
 }
 
+// readSeals reads the seals, and lets no cursor be given out again that a log
+// has had.
+func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
+	by := map[string]seal{}
+	err := eachRow(ctx, tx, "SELECT name, upto, value FROM seals", nil, func(scan func(...any) error) error {
+		var name string
+		var s seal
+		err := scan(&name, &s.upto, &s.value)
+		by[name] = s
+		return err
+	})
+	for _, t := range sealedTables {
+		next.seals[t.seal] = by[t.name]
+	}
+	next.outcome = max(next.outcome, freshet.Cursor(next.seals[sealOutcomes].upto))
+	next.change = max(next.change, freshet.Cursor(next.seals[sealChanges].upto))
+	return err
+}
+
 // readEntries returns the sources by key, as the tables have them.
 func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
-		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, t.head, t.changes, t.last_change, t.etag, t.last_modified,
+		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
 		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header,
 		s.label, ifnull(g.version, 0), ifnull(g.change, 0), ifnull(g.revision, 0)
@@ -69,7 +91,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			var movedAt moment
 			var env envelope
 			err := scan(&e.key, &e.id, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
-				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.head, &e.changes, &e.changed, &e.validators.ETag, &e.validators.LastModified,
+				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
 				&e.label, &e.before.version, &e.before.change, &e.before.revision)

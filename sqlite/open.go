@@ -103,9 +103,7 @@ type Store struct {
 // that is not what was written ErrDamaged, and one that cannot be written
 // ErrStorage, each with a hint.
 func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
-	cfg = cfg.withDefaults()
-	s := &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, cache: newBodyCache(cfg.CacheBytes)}
-	s.queue = queue{most: cfg.Batch, perform: s.perform}
+	s := newStore(cfg)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -130,6 +128,14 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 		return nil, fault(s.path, "reading the store", err)
 	}
 	return s, nil
+}
+
+// newStore returns a store that is not connected to anything.
+func newStore(cfg Config) *Store {
+	cfg = cfg.withDefaults()
+	s := &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, cache: newBodyCache(cfg.CacheBytes)}
+	s.queue = queue{most: cfg.Batch, perform: s.perform}
+	return s
 }
 
 // enter makes the directory and, to write, takes its lock.
@@ -193,6 +199,9 @@ func (s *Store) connect(ctx context.Context) error {
 			return err
 		}
 		s.writer = &writer{conn: conn, stmts: map[string]*statement{}}
+		if err := sealRows(s.writer, s.sayProgress(ctx, "giving rows their checksums")); err != nil {
+			return err
+		}
 	}
 	reading, err := sqlite.NewConnector(s.dsn(true))
 	if err != nil {
@@ -205,6 +214,18 @@ func (s *Store) connect(ctx context.Context) error {
 		return s.checkSchema(ctx, s.reader.DB)
 	}
 	return nil
+}
+
+// sayProgress returns what logs how far something is, every few seconds.
+func (s *Store) sayProgress(ctx context.Context, doing string) func(table string, rows int64) {
+	said := time.Now()
+	return func(table string, rows int64) {
+		if time.Since(said) < 3*time.Second {
+			return
+		}
+		said = time.Now()
+		s.log.InfoContext(ctx, doing, "table", table, "rows", rows)
+	}
 }
 
 // dsn names the database to the driver.

@@ -25,14 +25,18 @@ func (s *Store) Place(ctx context.Context, reader string) (freshet.Cursor, error
 // that has been purged is owed to nobody.
 func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Message) error {
 	return s.write(ctx, "moving the place of "+reader, func(b *batch) error {
-		_, err := b.exec("INSERT INTO places (reader, place) VALUES (?, ?) ON CONFLICT DO UPDATE SET place = excluded.place", reader, int64(to))
-		if err != nil {
+		if err := b.put(&placesTable, reader, int64(to)); err != nil {
 			return err
 		}
 		for _, m := range owed {
-			_, err := b.exec(`INSERT OR REPLACE INTO debts (reader, change, attempts, due, err, message)
-				SELECT ?, cursor, 0, 0, '', ? FROM changes WHERE cursor = ?`, reader, bytesOrNull(m.Body), int64(m.Change))
+			there, err := b.number("SELECT count(*) FROM changes WHERE cursor = ?", int64(m.Change))
 			if err != nil {
+				return err
+			}
+			if there == 0 {
+				continue
+			}
+			if err := b.put(&debtsTable, reader, int64(m.Change), int64(0), int64(0), "", bytesOrNull(m.Body)); err != nil {
 				return err
 			}
 		}
@@ -94,7 +98,7 @@ func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Cursor)
 	}
 	return s.write(ctx, "settling debts of "+reader, func(b *batch) error {
 		for _, cursor := range at {
-			if _, err := b.exec("DELETE FROM debts WHERE reader = ? AND change = ?", reader, int64(cursor)); err != nil {
+			if err := b.remove(&debtsTable, "reader = ? AND change = ?", reader, int64(cursor)); err != nil {
 				return err
 			}
 		}
@@ -106,9 +110,9 @@ func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Cursor)
 // because its source was purged, is left at that.
 func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) error {
 	return s.write(ctx, "postponing a debt of "+reader, func(b *batch) error {
-		_, err := b.exec("UPDATE debts SET attempts = ?, due = ?, err = ? WHERE reader = ? AND change = ?",
-			int64(d.Attempts), momentOf(d.Due).value(), d.Err, reader, int64(d.Change.Cursor))
-		return err
+		return b.amend(&debtsTable, "reader = ? AND change = ?", []driver.Value{reader, int64(d.Change.Cursor)}, func(row []driver.Value) {
+			row[2], row[3], row[4] = int64(d.Attempts), momentOf(d.Due).value(), d.Err
+		})
 	})
 }
 
@@ -121,12 +125,12 @@ func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err er
 // Retire implements [freshet.Outbox].
 func (s *Store) Retire(ctx context.Context, reader string, endpoint freshet.EndpointID, err string) error {
 	return s.write(ctx, "retiring an endpoint of "+reader, func(b *batch) error {
-		_, failed := b.exec("INSERT OR IGNORE INTO retired (reader, endpoint) VALUES (?, ?)", reader, string(endpoint))
-		if failed != nil {
+		if failed := b.put(&retiredTable, reader, string(endpoint)); failed != nil {
 			return failed
 		}
-		_, failed = b.exec("UPDATE debts SET due = NULL, err = ? WHERE reader = ? AND due IS NOT NULL", err, reader)
-		return failed
+		return b.amend(&debtsTable, "reader = ? AND due IS NOT NULL", []driver.Value{reader}, func(row []driver.Value) {
+			row[3], row[4] = nil, err
+		})
 	})
 }
 

@@ -189,10 +189,10 @@ func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Prun
 	for {
 		var n int64
 		err := s.write(ctx, "pruning the log", func(b *batch) (err error) {
-			if _, err := b.exec("DELETE FROM attempts WHERE at < ?", int64(before)); err != nil {
+			if err := b.remove(&attemptsTable, "at < ?", int64(before)); err != nil {
 				return err
 			}
-			n, err = b.exec("DELETE FROM outcomes WHERE cursor IN (SELECT cursor FROM outcomes ORDER BY cursor LIMIT ?) AND ifnull(began, 0) < ?",
+			n, err = b.cutLog(&outcomesTable, "cursor IN (SELECT cursor FROM outcomes ORDER BY cursor LIMIT ?) AND ifnull(began, 0) < ?",
 				int64(logAtOnce), int64(before))
 			b.unlogged = b.unlogged || n > 0
 			if err != nil {
@@ -201,9 +201,8 @@ func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Prun
 			if err := b.keepCounters(); err != nil {
 				return err
 			}
-			_, err = b.exec(`DELETE FROM marks WHERE upto < (SELECT max(upto) FROM marks)
+			return b.remove(&marksTable, `upto < (SELECT max(upto) FROM marks)
 				AND upto < (SELECT ifnull(min(cursor), 0) FROM outcomes)`)
-			return err
 		})
 		done.Outcomes += n
 		if err != nil || n == 0 {

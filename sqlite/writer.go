@@ -16,6 +16,7 @@ import (
 type writer struct {
 	conn  driver.Conn
 	stmts map[string]*statement
+	room  []byte // to sum up rows in
 }
 
 // A statement is prepared once and keeps room for its arguments.

@@ -1,0 +1,255 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/sqlite"
+)
+
+// rich returns a directory with a closed store that has rows in every table:
+// three sources with versions, changes and failures, a source that was purged
+// from the middle of the logs, logs that were pruned, an outbox and beliefs.
+func rich(t *testing.T) string {
+	t.Helper()
+	dir, ctx := t.TempDir(), t.Context()
+	s := open(t, sqlite.Config{Dir: dir})
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sources := []freshet.SourceID{"a", "b", "gone", "c"}
+	for _, id := range sources {
+		_, err := s.AddSource(ctx, freshet.Source{ID: id, URL: "https://" + string(id) + ".example/", Name: "Source " + string(id)})
+		do(err)
+	}
+	for n := 1; n <= 30; n++ {
+		for _, id := range sources {
+			at := noon.Add(time.Duration(n) * time.Minute)
+			_, err := s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: id}, At: at})
+			do(err)
+			r := freshet.Record{Outcome: freshet.Outcome{Source: id, Began: at, Ended: at.Add(time.Second), Result: freshet.Failed, Failure: "timeout", Err: "it took too long", Requests: 1}}
+			if n%3 != 0 {
+				text := crashText(id, n)
+				r.Outcome.Result, r.Outcome.Failure, r.Outcome.Err = freshet.Changed, "", ""
+				r.Validators = freshet.Validators{ETag: fmt.Sprint(n)}
+				r.Capture = &freshet.Capture{Text: text, Hash: freshet.HashOf(text), Title: "A page", Summary: fmt.Sprintf("change %d", n), Raw: freshet.Raw{
+					Status: 200, URL: "https://" + string(id) + ".example/", Body: append([]byte("<p>"), text...),
+					Header: map[string][]string{"Content-Type": {"text/html"}, "Etag": {fmt.Sprint(n)}},
+				}}
+			}
+			_, _, err = s.Commit(ctx, r)
+			do(err)
+		}
+	}
+	do(s.RemoveSource(ctx, "gone", true))
+	do(s.RemoveSource(ctx, "c", false))
+	_, err := s.Prune(ctx, noon.Add(time.Hour), freshet.Keep{Versions: 40}, 50*time.Minute)
+	do(err)
+	last, err := s.LastChange(ctx)
+	do(err)
+	changes, err := s.Changes(ctx, freshet.ChangeQuery{})
+	do(err)
+	do(s.Advance(ctx, "pager", last-2, []freshet.Message{{Change: changes[0].Cursor}, {Change: changes[1].Cursor, Body: []byte("{}")}, {Change: changes[2].Cursor}}))
+	do(s.Advance(ctx, "slow", 2, nil))
+	do(s.Postpone(ctx, "pager", freshet.Debt{Change: changes[1], Attempts: 3, Due: noon, Err: "refused"}))
+	do(s.Settle(ctx, "pager", changes[2].Cursor))
+	do(s.Retire(ctx, "slow", freshet.EndpointAt("https://x.example/"), "410"))
+	do(s.SaveBeliefs(ctx, []freshet.Belief{{Estimator: "e", Memory: []byte("all")}, {Estimator: "e", Source: "a", Upto: 7, Memory: []byte("one")}}))
+	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
+	do(err)
+	do(s.Check(ctx))
+	packed := t.TempDir() // without pages that nothing is in
+	do(s.Backup(ctx, filepath.Join(packed, "freshet.db")))
+	do(s.Close())
+	return packed
+}
+
+// copied returns a copy of a closed store.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "freshet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	if err := os.WriteFile(filepath.Join(to, "freshet.db"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// checked returns what Check says of a store, whether or not it can be opened.
+func checked(t *testing.T, dir string) error {
+	t.Helper()
+	r, err := sqlite.Verify(t.Context(), sqlite.Config{Dir: dir}, nil)
+	if err != nil {
+		return err
+	}
+	return r.Err(dir)
+}
+
+// Whatever column of whatever row is altered by hand, Check finds it, and so it
+// does if the row is gone, or if another is put in its place.
+func TestEveryAlteredRowIsFound(t *testing.T) {
+	dir := rich(t)
+	tables := sqlite.Checked()
+	tables["bodies"] = []string{"id", "source", "sum", "size", "base", "frame"}
+	var meddlings []string
+	for table, columns := range tables {
+		if n := count(t, dir, "SELECT count(*) FROM "+table); n == 0 {
+			t.Errorf("there is no row in %s to alter", table)
+		}
+		some := fmt.Sprintf("WHERE %s = (SELECT %s FROM %s LIMIT 1)", columns[0], columns[0], table)
+		for i, column := range columns {
+			set := fmt.Sprintf(`CASE typeof(%[1]s) WHEN 'null' THEN 5 WHEN 'integer' THEN %[1]s + 1000
+				WHEN 'text' THEN %[1]s || 'x' ELSE CAST(%[1]s || 'x' AS BLOB) END`, column)
+			if i > 0 || table != "standings" {
+				meddlings = append(meddlings, fmt.Sprintf("UPDATE %s SET %s = %s %s", table, column, set, some))
+			}
+		}
+		if table != "beliefs" && table != "common_beliefs" { // what is gone of those is learnt anew
+			meddlings = append(meddlings, fmt.Sprintf("DELETE FROM %s %s", table, some))
+		}
+		if table != "bodies" {
+			meddlings = append(meddlings, fmt.Sprintf("UPDATE %s SET checksum = NULL %s", table, some), fmt.Sprintf("UPDATE %s SET checksum = checksum + 1 %s", table, some))
+		}
+	}
+	for _, log := range []string{"outcomes", "changes"} {
+		columns := strings.Join(append(slices.Clone(tables[log][1:]), "checksum"), ", ")
+		two := fmt.Sprintf("SELECT cursor FROM %s ORDER BY cursor DESC LIMIT 2", log)
+		meddlings = append(meddlings,
+			fmt.Sprintf("DELETE FROM %[1]s WHERE cursor = (SELECT max(cursor) FROM %[1]s)", log),
+			fmt.Sprintf("DELETE FROM %[1]s WHERE cursor > (SELECT max(cursor) - 3 FROM %[1]s)", log),
+			fmt.Sprintf("CREATE TEMP TABLE two AS SELECT * FROM %[1]s WHERE cursor IN (%[2]s); UPDATE %[1]s SET (%[3]s) = (SELECT %[3]s FROM two WHERE two.cursor <> %[1]s.cursor) WHERE cursor IN (%[2]s)", log, two, columns))
+	}
+	slices.Sort(meddlings)
+	for _, meddling := range meddlings {
+		damaged := copied(t, dir)
+		meddle(t, damaged, "PRAGMA foreign_keys = 0; PRAGMA ignore_check_constraints = 1; "+meddling)
+		if err := checked(t, damaged); !errors.Is(err, freshet.ErrDamaged) {
+			t.Errorf("%s: Check gives %v, want %v", meddling, err, freshet.ErrDamaged)
+		}
+	}
+	t.Logf("%d meddlings", len(meddlings))
+}
+
+// contents returns all rows that count of a store, as SQLite reads them.
+func contents(t *testing.T, dir string) (string, error) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "freshet.db")+"?mode=ro")
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var all strings.Builder
+	for _, table := range []string{"sources", "standings", "attempts", "outcomes", "marks", "bodies", "envelopes", "versions", "changes",
+		"places", "debts", "retired", "beliefs", "common_beliefs", "cuts", "seals", "epochs", "tombstones", "counters", "labels"} {
+		rows, err := db.Query("SELECT * FROM " + table + " ORDER BY 1, 2")
+		if err != nil {
+			return "", err
+		}
+		columns, _ := rows.Columns()
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		for rows.Next() {
+			if err := rows.Scan(values...); err != nil {
+				return "", err
+			}
+			for _, v := range values {
+				fmt.Fprintf(&all, "%v|", *v.(*any))
+			}
+			all.WriteString("\n")
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return "", err
+		}
+	}
+	return all.String(), nil
+}
+
+// Bits of the file are flipped at many places. A store that is said to be fine
+// holds what was written, and what is served of a damaged one is what was
+// written, too.
+func TestFlippedBitsAreFound(t *testing.T) {
+	dir := rich(t)
+	want, err := contents(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(dir, "freshet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := 120
+	if testing.Short() || raced {
+		places = 20
+	}
+	var used []int // not the room that is left in pages
+	for at, b := range file {
+		if b != 0 {
+			used = append(used, at)
+		}
+	}
+	draw, found, fine, served := rand.New(rand.NewPCG(7, 10)), 0, 0, 0
+	for range places {
+		damaged := t.TempDir()
+		data := bytes.Clone(file)
+		at := used[draw.IntN(len(used))]
+		data[at] ^= 1 << draw.IntN(8)
+		if err := os.WriteFile(filepath.Join(damaged, "freshet.db"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := checked(t, damaged); err != nil {
+			found++
+		} else if got, err := contents(t, damaged); err != nil || got != want {
+			t.Errorf("a bit at %d was flipped, what is stored is not what was written, and Check says that it is: %v", at, err)
+		} else {
+			fine++
+		}
+		served += serves(t, damaged)
+	}
+	t.Logf("%d of %d were found, in %d nothing that counts was altered, %d texts were served", found, places, fine, served)
+}
+
+// serves counts the texts that a damaged store still serves. Each must be what
+// was written.
+func serves(t *testing.T, dir string) (n int) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true})
+	if err != nil {
+		return 0
+	}
+	defer s.Close()
+	for _, id := range []freshet.SourceID{"a", "b"} {
+		versions, err := s.Versions(t.Context(), id, 0, 0)
+		if err != nil {
+			continue
+		}
+		for _, v := range versions {
+			text, err := s.Text(t.Context(), id, v.Number)
+			if err != nil {
+				continue
+			}
+			n++
+			if poll := v.Number + (v.Number-1)/2; !bytes.Equal(text, crashText(id, poll)) {
+				t.Errorf("version %d of source %s is served with another text", v.Number, id)
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A table is what has to be known of a table to keep and to verify the
+// checksums of its rows.
+type table struct {
+	name    string
+	keys    []string // the primary key
+	columns []string // that the checksum covers, those of the key first
+	sum     string   // the column that holds it
+	seal    sealName // of the log or of the number of rows; none if neither is kept
+
+	insertion, addition, upsert, selection, stamp, lookup string // statements: see newTable
+}
+
+// newTable returns t with its statements.
+func newTable(t table) table {
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.columns)+1), ", ")
+	columns := strings.Join(t.columns, ", ")
+	t.insertion = fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (%s)", t.name, columns, t.sum, marks)
+	t.addition = t.insertion + " ON CONFLICT DO NOTHING"
+	var sets []string
+	for _, c := range append(slices.Clone(t.columns[len(t.keys):]), t.sum) {
+		sets = append(sets, c+" = excluded."+c)
+	}
+	t.upsert = fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s", t.insertion, strings.Join(t.keys, ", "), strings.Join(sets, ", "))
+	t.selection = fmt.Sprintf("SELECT %s, %s FROM %s", columns, t.sum, t.name)
+	t.stamp = fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s", t.name, t.sum, t.isKey())
+	t.lookup = fmt.Sprintf("SELECT %s FROM %s WHERE %s", t.sum, t.name, t.isKey())
+	return t
+}
+
+// isKey is the condition that a row has a key.
+func (t *table) isKey() string { return strings.Join(t.keys, " = ? AND ") + " = ?" }
+
+// The tables whose rows have checksums. Bodies have none: a body is verified by
+// the hash of what it decodes to, and by the versions that have it.
+var (
+	sourcesTable = newTable(table{name: "sources", sum: "checksum", keys: []string{"key"}, seal: sealSources,
+		columns: []string{"key", "id", "url", "recipe", "definition", "revision", "origin", "created", "removed", "label"}})
+
+	// How things stand with a source is two rows in one: the first part is
+	// written with each capture, the other now and then.
+	headsTable = newTable(table{name: "standings", sum: "checksum", keys: []string{"source"},
+		columns: []string{"source", "first", "head", "head_recipe", "etag", "last_modified", "changes", "changed_at", "last_change",
+			"moved", "moved_at"}})
+	talliesTable = newTable(table{name: "standings", sum: "tally_checksum", keys: []string{"source"},
+		columns: []string{"source", "begun", "seen", "not_before", "failures", "failure", "err", "requests", "route", "polls", "last_outcome"}})
+
+	attemptsTable = newTable(table{name: "attempts", sum: "checksum", keys: []string{"source", "began", "hop"}, seal: sealAttempts,
+		columns: []string{"source", "began", "hop", "at", "route", "ended", "requests"}})
+	outcomesTable = newTable(table{name: "outcomes", sum: "checksum", keys: []string{"cursor"}, seal: sealOutcomes,
+		columns: []string{"cursor", "source", "prev", "began", "gap", "took", "cause", "result", "version", "status",
+			"requests", "route", "bytes", "modified", "not_before", "failure", "err"}})
+	marksTable = newTable(table{name: "marks", sum: "checksum", keys: []string{"upto"}, seal: sealMarks,
+		columns: []string{"upto", "latest"}})
+	envelopesTable = newTable(table{name: "envelopes", sum: "checksum", keys: []string{"id"},
+		columns: []string{"id", "source", "status", "url", "media_type", "title", "header"}})
+	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"},
+		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header"}})
+	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges,
+		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label"}})
+	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces,
+		columns: []string{"reader", "place"}})
+	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts,
+		columns: []string{"reader", "change", "attempts", "due", "err", "message"}})
+	retiredTable = newTable(table{name: "retired", sum: "checksum", keys: []string{"reader", "endpoint"}, seal: sealRetired,
+		columns: []string{"reader", "endpoint"}})
+	beliefsTable = newTable(table{name: "beliefs", sum: "checksum", keys: []string{"estimator", "source"},
+		columns: []string{"estimator", "source", "upto", "memory"}})
+	commonBeliefsTable = newTable(table{name: "common_beliefs", sum: "checksum", keys: []string{"estimator"},
+		columns: []string{"estimator", "upto", "memory"}})
+	epochsTable = newTable(table{name: "epochs", sum: "checksum", keys: []string{"number"}, seal: sealEpochs,
+		columns: []string{"number", "name", "change", "outcome"}})
+	tombstonesTable = newTable(table{name: "tombstones", sum: "checksum", keys: []string{"id"}, seal: sealTombstones,
+		columns: []string{"id", "version", "change", "revision"}})
+	countersTable = newTable(table{name: "counters", sum: "checksum", keys: []string{"name"}, seal: sealCounters,
+		columns: []string{"name", "last"}})
+	labelsTable = newTable(table{name: "labels", sum: "checksum", keys: []string{"id"}, seal: sealLabels,
+		columns: []string{"id", "source", "url", "name", "tags"}})
+	cutsTable = newTable(table{name: "cuts", sum: "checksum", keys: []string{"log", "source", "first"},
+		columns: []string{"log", "source", "first", "last", "before", "after"}})
+	sealsTable = newTable(table{name: "seals", sum: "checksum", keys: []string{"name"},
+		columns: []string{"name", "upto", "value"}})
+)
+
+// checkedTables are all of them but the seals, the logs last.
+var checkedTables = []*table{
+	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
+	&placesTable, &debtsTable, &retiredTable, &beliefsTable, &commonBeliefsTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &cutsTable, &outcomesTable, &changesTable,
+}
+
+// sealedTables are those that have a seal.
+var sealedTables = []*table{
+	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable,
+}
