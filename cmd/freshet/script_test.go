@@ -59,6 +59,7 @@ func TestScripts(t *testing.T) {
 			"follow":   follow,
 			"hits":     hits,
 			"ready":    ready,
+			"remember": remember,
 		},
 	})
 }
@@ -115,6 +116,16 @@ func follow(ts *testscript.TestScript, _ bool, args []string) {
 	if err := cmd.Wait(); err != nil || !found {
 		ts.Fatalf("%s: %v; printed %q: %t", strings.Join(args[1:], " "), err, args[0], found)
 	}
+}
+
+// remember sets a variable to what a pattern finds in what was printed last:
+// remember CURSOR '"cursor":"([^"]*)"'.
+func remember(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) < 2 {
+		ts.Fatalf("%s was not printed", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 // command returns a command as the script would run it.
