@@ -47,7 +47,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 func (d *Daemon) baseOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
 		text, err := d.cfg.Store.Text(ctx, id, number)
-		if err != nil {
+		if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may have been purged since
 			d.cfg.Log.Error("read the version before", "source", id, "version", number, "err", err)
 		}
 		return text, err

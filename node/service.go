@@ -24,6 +24,7 @@ type ServeConfig struct {
 	Extract []string // as in Config
 	Version string
 	Now     func() time.Time // the wall clock of all parts; nil means time.Now
+	VFS     string           // as in Config
 	Log     *slog.Logger
 
 	// Load gathers the settings anew. That happens whenever Hangups has a
@@ -65,7 +66,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	defer l.Close()
 	s.warn(l.Addr())
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Log: s.Log, Observe: s.metrics.Outcome}); err != nil {
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, VFS: s.VFS, Log: s.Log, Observe: s.metrics.Outcome}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()

@@ -30,10 +30,15 @@ const (
 	Restore Kind = "restore" // an older copy of the data is put back
 	Files   Kind = "files"   // few files may be open
 	Memory  Kind = "memory"  // little memory is wanted, and clients do not read
+	Full    Kind = "full"    // the disk is full for a while, or takes half of each write
+	Slow    Kind = "slow"    // the disk takes its time
+	Write   Kind = "write"   // a write fails
+	Sync    Kind = "sync"    // a sync fails
+	Power   Kind = "power"   // power is lost: of what was not synced any part is gone
 )
 
 // Kinds are all kinds of faults, in the order in which they are listed.
-var Kinds = []Kind{Kill, Early, Freeze, Term, Twin, Reload, Hooks, Clock, Restart, Restore, Files, Memory}
+var Kinds = []Kind{Kill, Early, Freeze, Term, Twin, Reload, Hooks, Clock, Restart, Restore, Files, Memory, Full, Slow, Write, Sync, Power}
 
 // plan returns the kinds of an episode, one after another: in each turn all of
 // them come, in an order of its own.
@@ -81,6 +86,16 @@ func (e *episode) inflict(ctx context.Context, k Kind) bool {
 		e.fewFiles(ctx)
 	case Memory:
 		e.littleMemory(ctx)
+	case Full:
+		return e.fillDisk(ctx)
+	case Slow:
+		return e.slowDisk(ctx)
+	case Write:
+		return e.failDisk(ctx, refusesWrite)
+	case Sync:
+		return e.failDisk(ctx, refusesSync)
+	case Power:
+		return e.losePower(ctx)
 	}
 	return true
 }

@@ -10,11 +10,8 @@ import (
 // setClock sets the clock of a running daemon. What is under way must not mind:
 // a process measures time by its monotonic clock.
 func (e *episode) setClock(ctx context.Context) bool {
-	if !e.now.inside {
-		e.term()
-		if !e.up(ctx, start{inside: true}) {
-			return false
-		}
+	if !e.goInside(ctx) {
+		return false
 	}
 	e.offset = e.nextOffset()
 	seconds := int64(e.offset / time.Second)
@@ -48,4 +45,13 @@ func (e *episode) nextOffset() time.Duration {
 		return 0
 	}
 	return drawJump(e.chance)
+}
+
+// goInside sees that the daemon is one whose clock and disk obey.
+func (e *episode) goInside(ctx context.Context) bool {
+	if e.now.inside {
+		return true
+	}
+	e.term()
+	return e.up(ctx, start{inside: true})
 }

@@ -27,6 +27,8 @@ import (
 // input.
 type order struct {
 	Clock *int64 `json:"clock,omitempty"` // set the clock to be so many seconds ahead
+	Disk  ill    `json:"disk,omitempty"`  // what the disk does from now on
+	Skip  int    `json:"skip,omitempty"`  // but not to so many writes or syncs
 }
 
 // Inside is the daemon whose clock and disk obey the campaign. It does what
@@ -41,8 +43,13 @@ func Inside(ctx context.Context, args []string, extract []string) int {
 	}
 	clock := &clock{}
 	clock.ahead.Store(int64(*offset / time.Second))
-	go obey(os.Stdin, clock)
-	if err := serve(ctx, *file, extract, clock); err != nil {
+	d, err := newSickDisk()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go obey(os.Stdin, clock, d)
+	if err := serve(ctx, *file, extract, clock, d); err != nil {
 		fmt.Fprintf(os.Stderr, "{\"level\":\"FATAL\",\"msg\":%q}\n", err)
 		return exitCode(err)
 	}
@@ -50,7 +57,7 @@ func Inside(ctx context.Context, args []string, extract []string) int {
 }
 
 // serve runs the daemon.
-func serve(ctx context.Context, file string, extract []string, c *clock) error {
+func serve(ctx context.Context, file string, extract []string, c *clock, d *sickDisk) error {
 	load := func() (config.Settings, error) {
 		return config.Load(config.Input{File: file, Env: os.Getenv, Flag: func(string) (string, bool) { return "", false }})
 	}
@@ -65,6 +72,7 @@ func serve(ctx context.Context, file string, extract []string, c *clock) error {
 		Extract: extract,
 		Version: "torture",
 		Now:     c.now,
+		VFS:     d.files.VFS(),
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		Load:    load,
 		Hangups: hangups,
@@ -94,7 +102,7 @@ const (
 
 // obey carries out orders until there are no more. A daemon whose campaign has
 // died must not live on.
-func obey(r io.Reader, c *clock) {
+func obey(r io.Reader, c *clock, d *sickDisk) {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		var o order
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
@@ -102,6 +110,9 @@ func obey(r io.Reader, c *clock) {
 		}
 		if o.Clock != nil {
 			c.ahead.Store(*o.Clock)
+		}
+		if o.Disk != "" {
+			d.fall(o.Disk, o.Skip)
 		}
 	}
 	os.Exit(1)
