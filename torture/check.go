@@ -29,6 +29,7 @@ func (e *episode) check(ctx context.Context) {
 	e.checkChanges(ctx)
 	e.checkPastTheEnd(ctx)
 	e.checkHealth(ctx)
+	e.checkGone()
 	e.checkLog(e.now)
 	e.gather()
 }

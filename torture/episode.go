@@ -44,6 +44,8 @@ type episode struct {
 	offset time.Duration // of the clock that the next daemon starts with
 	hidden []time.Time   // when daemons started whose clock had been set since the one before
 	deaths []death
+	still  bool      // no edits, and the clock and the data are left alone
+	goneBy time.Time // when the daemon has surely written down that a receiver is gone
 
 	recoveries, stops []time.Duration
 	peak              usage
@@ -55,13 +57,16 @@ type death struct {
 	hard bool // without a chance to write anything down
 }
 
+// calm is how long a daemon is left alone now and then.
+const calm = 5 * time.Second
+
 // recoveryPatience bounds how long a daemon may take to serve its API. It is
 // much longer than it takes, because the machine may have more to do.
 const recoveryPatience = 20 * time.Second
 
 func newEpisode(ctx context.Context, c *campaign, seed uint64, dir string) (_ *episode, err error) {
 	dice := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }
-	e := &episode{campaign: c, seed: seed, chance: dice(0), dir: dir, file: filepath.Join(dir, "freshet.yaml"), chronicle: newChronicle()}
+	e := &episode{campaign: c, seed: seed, still: seed%4 == 3, chance: dice(0), dir: dir, file: filepath.Join(dir, "freshet.yaml"), chronicle: newChronicle()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -82,6 +87,7 @@ func newEpisode(ctx context.Context, c *campaign, seed uint64, dir string) (_ *e
 	}
 	e.follower = newFollower(e.chronicle, dice(1))
 	e.editor = newEditor(e.web, e.chronicle, dice(2))
+	e.editor.done = e.still
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stop = stop
 	e.witnesses.Go(func() { e.follower.run(following) })
@@ -121,7 +127,12 @@ func (e *episode) run(ctx context.Context) {
 			return
 		}
 		e.check(ctx)
-		e.dwell(ctx, e.lull())
+		if pause := e.lull(); pause < calm {
+			e.dwell(ctx, pause)
+		} else {
+			e.dwell(ctx, pause)
+			e.checkFresh(ctx)
+		}
 		k := plan()
 		e.last = k
 		if e.inflict(ctx, k) {
@@ -140,7 +151,7 @@ func (e *episode) run(ctx context.Context) {
 // enough for all that lasts a while to come to pass.
 func (e *episode) lull() time.Duration {
 	if e.chance.IntN(12) == 0 {
-		return 5 * time.Second
+		return calm
 	}
 	return time.Duration(100+e.chance.IntN(900)) * time.Millisecond
 }

@@ -47,6 +47,12 @@ func (e *episode) plan() (next func() Kind) {
 	if len(e.Only) > 0 {
 		kinds = e.Only
 	}
+	if e.still {
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k == Clock || k == Restart || k == Restore })
+	}
+	if len(kinds) == 0 {
+		kinds = []Kind{Kill}
+	}
 	var turn []Kind
 	return func() Kind {
 		if len(turn) == 0 {

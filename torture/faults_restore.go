@@ -34,8 +34,11 @@ func (e *episode) restore(ctx context.Context) bool {
 	e.editor.mu.Lock()
 	e.chronicle.restore(e.backup.chronicle)
 	for id, g := range e.backup.guests {
+		g.changed = time.Now()
 		e.editor.guests[id] = &g
 	}
+	e.receivers[2].forget()
+	e.goneBy = time.Time{}
 	e.editor.mu.Unlock()
 	e.backup = nil
 	return true

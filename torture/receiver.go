@@ -7,8 +7,10 @@ import (
 	"hash/fnv"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,9 +42,9 @@ type receiver struct {
 
 	mu       sync.Mutex
 	mood     mood
-	wake     chan struct{}           // closed when the mood changes
-	bodies   map[string][]byte       // by webhook-id
-	events   map[string]client.Event // accepted, by the id of the change
+	wake     chan struct{}     // closed when the mood changes
+	bodies   map[string][]byte // by webhook-id
+	accepted map[told]bool
 	refused  map[string]bool
 	goneAt   time.Time // when it first answered 410
 	late     []time.Time
@@ -63,7 +65,7 @@ func newReceiver(name string) (*receiver, error) {
 	}
 	r := &receiver{
 		name: name, addr: l.Addr().String(), ending: make(chan struct{}), mood: fine, wake: make(chan struct{}),
-		bodies: map[string][]byte{}, events: map[string]client.Event{}, refused: map[string]bool{},
+		bodies: map[string][]byte{}, accepted: map[told]bool{}, refused: map[string]bool{},
 	}
 	r.server = &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
@@ -111,7 +113,7 @@ func (r *receiver) answer(rw http.ResponseWriter, req *http.Request, id string, 
 	case fine:
 		var e client.Event
 		if json.Unmarshal(body, &e) == nil {
-			r.events[e.ID] = e
+			r.accepted[toldOf(e.Data)] = true
 		}
 		if !r.goneAt.IsZero() {
 			r.late = append(r.late, time.Now())
@@ -181,13 +183,24 @@ func (r *receiver) take() (problems []string) {
 	return problems
 }
 
-// told returns the changes that were accepted.
-func (r *receiver) told() map[told]bool {
+// took returns the changes that were accepted.
+func (r *receiver) took() map[told]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make(map[told]bool, len(r.events))
-	for _, e := range r.events {
-		all[toldOf(e.Data)] = true
-	}
-	return all
+	return maps.Clone(r.accepted)
+}
+
+// forget has the receiver forget that it ever left.
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.goneAt, r.late = time.Time{}, nil
+}
+
+// farewell returns when the receiver first said that it is gone, and the
+// deliveries that came since.
+func (r *receiver) farewell() (at time.Time, late []time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.goneAt, slices.Clone(r.late)
 }

@@ -87,7 +87,7 @@ func (e *episode) checkDelivered(ctx context.Context) {
 		if r.name == "leaver" {
 			continue
 		}
-		accepted := r.told()
+		accepted := r.took()
 		for _, c := range changes {
 			e.report.checked("deliveries", 1)
 			if !accepted[toldOf(c)] {
@@ -109,5 +109,8 @@ func (e *episode) autopsy(ctx context.Context) {
 	e.report.checked("store", 1)
 	if err := store.Check(ctx); err != nil {
 		e.violate("store", "it is not whole: %v", err)
+	}
+	if e.still {
+		e.checkLearnt(ctx, store)
 	}
 }

@@ -17,6 +17,7 @@ type traffic struct {
 	checked int // visits that were looked at
 	window  []visit
 	hosts   map[string]*hostLog
+	polled  map[string]time.Time // when a poll of a source last came
 }
 
 // An allowance is a budget and when it may have been in force. The moment when a
@@ -35,7 +36,7 @@ type hostLog struct {
 }
 
 func newTraffic(r rules) traffic {
-	return traffic{rules: r, budgets: []allowance{{polls: r.budget.Polls}}, hosts: map[string]*hostLog{}}
+	return traffic{rules: r, budgets: []allowance{{polls: r.budget.Polls}}, hosts: map[string]*hostLog{}, polled: map[string]time.Time{}}
 }
 
 // allow notes that another budget is about to be in force. Calling the function
@@ -70,6 +71,7 @@ func (e *episode) checkTraffic() {
 	for _, v := range fresh {
 		e.checkBudget(v)
 		e.checkManners(v)
+		e.checkWanted(v)
 	}
 	e.report.checked("budget", len(fresh))
 	e.report.checked("politeness", len(fresh))
