@@ -68,8 +68,9 @@ func (e *episode) checkWanted(v visit) {
 		return
 	}
 	// The gap counts from when a poll is written down; the request may leave
-	// later than that, if the disk or the machine is slow.
-	if gap := v.at.Sub(before); gap < e.settings.sources[at].minGap/2 && !e.excusedBy(before, v.at) {
+	// later than that, if the disk or the machine is slow, and much later if the
+	// daemon was stopped in its tracks.
+	if gap := v.at.Sub(before); gap < e.settings.sources[at].minGap/2 && !e.excusedBy(before, v.at) && !e.stalledAt(before) {
 		e.violate("min_gap", "%s was polled %v after the poll before, want %v", id, gap, e.settings.sources[at].minGap)
 	}
 }
@@ -95,4 +96,9 @@ func (e *episode) checkGone() {
 			return
 		}
 	}
+}
+
+// stalledAt reports whether the daemon was held up shortly before a moment.
+func (e *episode) stalledAt(t time.Time) bool {
+	return slices.ContainsFunc(e.stalls, func(at time.Time) bool { return !at.After(t) && t.Sub(at) < 3*time.Second })
 }

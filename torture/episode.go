@@ -35,17 +35,18 @@ type episode struct {
 	traffic   traffic
 	backup    *backup
 
-	now    *life // nil if no daemon runs
-	leave  context.CancelFunc
-	guests sync.WaitGroup // witnesses of the daemon that runs
-	lives  int
-	round  int
-	last   Kind
-	offset time.Duration // of the clock that the next daemon starts with
-	hidden []time.Time   // when daemons started whose clock had been set since the one before
-	deaths []death
-	still  bool      // no edits, and the clock and the data are left alone
-	goneBy time.Time // when the daemon has surely written down that a receiver is gone
+	now        *life // nil if no daemon runs
+	leave      context.CancelFunc
+	guests     sync.WaitGroup // witnesses of the daemon that runs
+	lives      int
+	round      int
+	last       Kind
+	offset     time.Duration // of the clock that the next daemon starts with
+	hidden     []time.Time   // when daemons started whose clock had been set since the one before
+	deaths     []death
+	still      bool      // no edits, and the clock and the data are left alone
+	rebudgeted bool      // by a reload
+	goneBy     time.Time // when the daemon has surely written down that a receiver is gone
 
 	recoveries, stops []time.Duration
 	peak              usage
@@ -135,6 +136,9 @@ func (e *episode) run(ctx context.Context) {
 		}
 		k := plan()
 		e.last = k
+		if k == Freeze || k == Slow || k == Memory {
+			e.stalls = append(e.stalls, time.Now())
+		}
 		if e.inflict(ctx, k) {
 			e.report.fault(k)
 		}

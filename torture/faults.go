@@ -200,6 +200,7 @@ func (e *episode) reload(ctx context.Context) {
 		e.violate("campaign", "%v", err)
 		return
 	}
+	e.rebudgeted = true
 	settled := e.traffic.allow(e.settings.budget)
 	if e.chance.IntN(3) == 0 {
 		e.now.signal(syscall.SIGHUP) // nobody says when it is done: the next start does

@@ -110,7 +110,7 @@ func (e *episode) autopsy(ctx context.Context) {
 	if err := store.Check(ctx); err != nil {
 		e.violate("store", "it is not whole: %v", err)
 	}
-	if e.still {
+	if e.still && !e.rebudgeted { // what is learnt depends on the budget of the start
 		e.checkLearnt(ctx, store)
 	}
 }
