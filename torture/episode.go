@@ -44,9 +44,10 @@ type episode struct {
 	offset     time.Duration // of the clock that the next daemon starts with
 	hidden     []time.Time   // when daemons started whose clock had been set since the one before
 	deaths     []death
-	still      bool      // no edits, and the clock and the data are left alone
-	rebudgeted bool      // by a reload
-	goneBy     time.Time // when the daemon has surely written down that a receiver is gone
+	stalls     []time.Time // when the daemon was held up
+	still      bool        // no edits, and the clock and the data are left alone
+	rebudgeted bool        // by a reload
+	goneBy     time.Time   // when the daemon has surely written down that a receiver is gone
 
 	recoveries, stops []time.Duration
 	peak              usage
