@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"net"
 	"net/netip"
 	"slices"
 	"time"
@@ -52,6 +53,10 @@ type Config struct {
 	// Resolver looks up the addresses of a name; nil means the system's way.
 	// Every answer is judged, whoever gave it.
 	Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	// Connect opens a connection to an address that has been judged; nil means
+	// the machine's network. Tests have one of their own.
+	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 }
 
 const (

@@ -24,6 +24,7 @@ const maxAnswers = 16
 type dialer struct {
 	guard
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+	connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error) // nil: by net
 	net     net.Dialer
 	tls     *tls.Config
 
@@ -34,6 +35,7 @@ func newDialer(c Config) *dialer {
 	d := &dialer{
 		guard:       c.guard(),
 		resolve:     c.Resolver,
+		connect:     c.Connect,
 		dnsTimeout:  c.DNSTimeout,
 		dialTimeout: c.DialTimeout,
 		tlsTimeout:  c.TLSTimeout,
@@ -94,8 +96,17 @@ func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) 
 }
 
 func (d *dialer) dialOne(ctx context.Context, to netip.AddrPort, within time.Duration) (net.Conn, error) {
+	within = max(within, time.Millisecond)
+	if d.connect != nil {
+		if e := d.judge(to); e != nil {
+			return nil, e
+		}
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		return d.connect(ctx, to)
+	}
 	nd := d.net
-	nd.Timeout = max(within, time.Millisecond)
+	nd.Timeout = within
 	return nd.DialContext(ctx, "tcp", to.String())
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -52,17 +51,18 @@ type Config struct {
 	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
 	Log     *slog.Logger          // nil means silence
 
-	// VFS and Files are the disk that the store is on, for tests; see
-	// [sqlite.Config].
-	VFS   string
-	Files fs.FS
+	// Store says how the store is opened, apart from its directory, clock and
+	// log. Tests put it on disks that fail.
+	Store sqlite.Config
 }
 
 // Open opens the store in the data directory and puts a daemon over it. The
 // node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
 	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: cfg.Data, Now: cfg.Now, Log: cfg.Log, VFS: cfg.VFS, Files: cfg.Files})
+	opened := cfg.Store
+	opened.Dir, opened.Now, opened.Log = cfg.Data, cfg.Now, cfg.Log
+	store, err := sqlite.Open(ctx, opened)
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}

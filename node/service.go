@@ -15,6 +15,7 @@ import (
 
 	"freshet"
 	"freshet/config"
+	"freshet/sqlite"
 	"freshet/web"
 )
 
@@ -24,7 +25,6 @@ type ServeConfig struct {
 	Extract []string // as in Config
 	Version string
 	Now     func() time.Time // the wall clock of all parts; nil means time.Now
-	VFS     string           // as in Config
 	Log     *slog.Logger
 
 	// Load gathers the settings anew. That happens whenever Hangups has a
@@ -34,6 +34,11 @@ type ServeConfig struct {
 
 	Reloaded func(from, to config.Settings) // is told of settings that were taken on; may be nil
 	Announce func(url string) error         // is told where the API is when all is at work
+
+	// Listener is where the API is served, for tests; nil means at the address
+	// of the settings. Store is as in Config.
+	Listener net.Listener
+	Store    sqlite.Config
 }
 
 // A service is a node that others can reach: with an API, and webhooks that
@@ -59,14 +64,16 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 
 // run serves until ctx is done.
 func (s *service) run(ctx context.Context) (err error) {
-	l, err := listen(s.settings.Listen)
-	if err != nil {
-		return err
+	l := s.Listener
+	if l == nil {
+		if l, err = listen(s.settings.Listen); err != nil {
+			return err
+		}
 	}
 	defer l.Close()
 	s.warn(l.Addr())
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, VFS: s.VFS, Log: s.Log, Observe: s.metrics.Outcome}); err != nil {
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Log: s.Log, Observe: s.metrics.Outcome, Store: s.Store}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()

@@ -21,6 +21,7 @@ import (
 	"freshet"
 	"freshet/config"
 	"freshet/node"
+	"freshet/sqlite"
 )
 
 // An order steers the daemon inside, one JSON object a line on its standard
@@ -72,7 +73,7 @@ func serve(ctx context.Context, file string, extract []string, c *clock, d *sick
 		Extract: extract,
 		Version: "torture",
 		Now:     c.now,
-		VFS:     d.files.VFS(),
+		Store:   sqlite.Config{VFS: d.files.VFS()},
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		Load:    load,
 		Hangups: hangups,
