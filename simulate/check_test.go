@@ -22,7 +22,9 @@ var switches = struct {
 	ids    bool // a number is never given twice, also not after a purge
 	hops   bool // redirects keep the budget and the politeness, hop by hop
 	clocks bool // budget and politeness hold when the clock jumps
-}{}
+}{
+	ids: true,
+}
 
 // check holds what the world saw, and what is on disk, against the promises.
 func (s *simulation) check() {
@@ -33,7 +35,7 @@ func (s *simulation) check() {
 	if err != nil {
 		panic(err)
 	}
-	store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: s.dir, VFS: vfs, Files: s.disk.Dir(s.dir)})
+	store, err := sqlite.Open(context.Background(), sqlite.Config{Dir: s.dir, VFS: vfs, Files: s.disk.Dir(s.dir), Epoch: "check"})
 	if err != nil {
 		s.broken("the store cannot be opened: %v", err)
 		return
@@ -55,7 +57,7 @@ func (s *simulation) redirects() bool {
 
 // excused reports whether the manners of this run cannot be checked yet.
 func (s *simulation) excused() bool {
-	return s.redirects() && !switches.hops || s.jumped() && !switches.clocks
+	return (s.redirects() || s.plan.reset > 0) && !switches.hops || s.jumped() && !switches.clocks
 }
 
 // checkBudget wants no stretch of time to hold more requests than the budget.

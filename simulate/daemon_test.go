@@ -16,6 +16,7 @@ import (
 	"freshet/fetch"
 	"freshet/node"
 	"freshet/sched"
+	"freshet/sqlite"
 )
 
 // A life is the daemon from a start to its end. What it leaves behind is what
@@ -92,8 +93,8 @@ func (s *simulation) begin() *life {
 	go func() {
 		l.ended <- node.Serve(ctx, s.settings(l), node.ServeConfig{
 			Version: "simulated", Now: s.now, Log: slog.New(&witness{s, l}), Listener: l.door,
-			VFS: vfs, Files: s.disk.Dir(s.dir),
-			Load: func() (config.Settings, error) { return s.settings(l), nil },
+			Store: sqlite.Config{VFS: vfs, Files: s.disk.Dir(s.dir), Epoch: freshet.Epoch(fmt.Sprintf("life%d", l.n))},
+			Load:  func() (config.Settings, error) { return s.settings(l), nil },
 		})
 	}()
 	s.mu.Lock()
@@ -229,5 +230,5 @@ func (w *witness) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// name returns how many lives there have been, for messages.
+// String names the life.
 func (l *life) String() string { return fmt.Sprintf("life %d", l.n) }

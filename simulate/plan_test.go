@@ -21,7 +21,7 @@ type plan struct {
 
 	// Of a request, once in so many; 0 means never.
 	refuse, hang, reset, cutBody, stallBody, serverError, retryAfter, slow int
-	hookFault                                                             int
+	hookFault                                                              int
 
 	deaths    []deathPlan
 	diskSlow  int // a write or sync takes long, once in so many
