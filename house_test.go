@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"plot":        1,
 	"persist":     1,
 	"memory":      1,
+	"clock":       1,
 	"whatif":      3,
 	"policy":      3,
 	"rival":       4,

@@ -206,6 +206,10 @@ type Outbox interface {
 	// it stays on record but is not returned by Debts again.
 	Postpone(ctx context.Context, reader string, d Debt) error
 
+	// ShiftDebts moves when a reader's debts are due, but for those that are due
+	// at once: the clock that they were reckoned by was set.
+	ShiftDebts(ctx context.Context, reader string, by time.Duration) error
+
 	// Owed counts a reader's open debts and those given up.
 	Owed(ctx context.Context, reader string) (open, dead int, err error)
 

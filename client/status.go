@@ -14,6 +14,7 @@ type Status struct {
 	StartedAt  time.Time      `json:"started_at"`
 	Ready      bool           `json:"ready" doc:"Polls are being made and can be recorded"`
 	Trouble    string         `json:"trouble,omitempty" doc:"Why not, if not"`
+	Clock      string         `json:"clock,omitempty" doc:"How the clock of the machine was last set, if that was noticed since the start"`
 	Running    bool           `json:"running" doc:"Polls are being made"`
 	Budget     string         `json:"budget"`
 	Sources    int64          `json:"sources"`

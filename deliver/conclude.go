@@ -50,7 +50,7 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 // postpone puts a debt off until its next attempt, or gives it up after the
 // last.
 func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) error {
-	now, d := r.cfg.Now(), a.debt
+	now, d := r.clock.Now(), a.debt
 	r.gate.failed(now, away)
 	if r.released {
 		r.refused[d.Change.Cursor] = true
@@ -62,7 +62,7 @@ func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) err
 	d.Due = time.Time{}
 	pause, again := wait(d.Change.ID(), d.Attempts)
 	if again {
-		d.Due = now.Add(max(pause, away))
+		d.Due = now.Add(max(pause, away) + r.ahead)
 	}
 	r.report(a, !again)
 	return r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/clock"
 )
 
 const (
@@ -22,6 +23,8 @@ var errGone = errors.New("the endpoint is gone")
 // run; attempts and the listener only send on channels.
 type round struct {
 	*Follower
+	clock  *clock.Clock   // the gate and all alarms go by its steady time
+	ahead  time.Duration  // how far the dates in the store are ahead of it
 	at     freshet.Cursor // everything up to here is owed or not wanted
 	gate   gate
 	flying map[freshet.Cursor]bool // attempts under way
@@ -47,6 +50,7 @@ type attempt struct {
 func newRound(f *Follower, at freshet.Cursor) *round {
 	return &round{
 		Follower: f,
+		clock:    clock.New(f.cfg.Now),
 		at:       at,
 		flying:   map[freshet.Cursor]bool{},
 		done:     make(chan attempt, f.cfg.Workers),
@@ -59,7 +63,13 @@ func newRound(f *Follower, at freshet.Cursor) *round {
 func (r *round) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx) // ends attempts and the listener with the run
 	defer cancel()
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
 	for {
+		if err := r.followClock(ctx); err != nil {
+			return err
+		}
 		more, err := r.read(ctx)
 		if err != nil {
 			return err
@@ -69,7 +79,7 @@ func (r *round) run(ctx context.Context) error {
 			return err
 		}
 		if more {
-			alarm = r.cfg.Now()
+			alarm = r.clock.Now()
 		} else {
 			r.listen(ctx)
 		}
@@ -117,7 +127,7 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 // pay begins the attempts that may be made now, and returns when to look again
 // although nothing has happened; zero means not before something has.
 func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
-	now := r.cfg.Now()
+	now := r.clock.Now()
 	width := r.gate.width(now, r.cfg.Workers)
 	if width == 0 {
 		return r.gate.opens, nil
@@ -126,7 +136,7 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 	if free <= 0 {
 		return time.Time{}, nil
 	}
-	debts, next, err := r.cfg.Store.Debts(ctx, r.cfg.Name, r.horizon(now), free+len(r.flying)+len(r.refused))
+	debts, next, err := r.cfg.Store.Debts(ctx, r.cfg.Name, r.horizon(now.Add(r.ahead)), free+len(r.flying)+len(r.refused))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
 	}
@@ -146,7 +156,7 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 		r.released, r.refused = false, nil
 		return now, nil
 	}
-	return next, nil
+	return clock.Shift(next, -r.ahead), nil
 }
 
 // horizon is the time up to which a debt counts as due.
@@ -192,7 +202,7 @@ func (r *round) listen(ctx context.Context) {
 func (r *round) await(ctx context.Context, alarm time.Time) error {
 	var rings <-chan time.Time
 	if !alarm.IsZero() {
-		timer := time.NewTimer(alarm.Sub(r.cfg.Now()))
+		timer := time.NewTimer(alarm.Sub(r.clock.Now()))
 		defer timer.Stop()
 		rings = timer.C
 	}

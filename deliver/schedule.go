@@ -19,6 +19,9 @@ const Attempts = len(schedule) + 1
 // maxRetryAfter is the longest that an endpoint can send us away for.
 const maxRetryAfter = 24 * time.Hour
 
+// longestWait is longer than any wait between two attempts.
+const longestWait = 30 * time.Hour
+
 // wait returns how long to wait after the nth attempt at a delivery, and
 // whether there is to be another one. The wait is spread by up to a fifth
 // either way, so that deliveries that failed together do not come back

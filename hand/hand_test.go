@@ -117,6 +117,7 @@ func TestSecondLook(t *testing.T) {
 		{"another recipe", says("<p>one"), func(o *hand.Order) { o.Source.Recipe.CSS = "p" }, freshet.First, "", "", ""},
 		{"trusted for a day", says("<p>one"), func(o *hand.Order) { o.At = noon.Add(24*time.Hour - 1) }, freshet.Unchanged, "", `"1"`, ""},
 		{"trusted long enough", says("<p>one"), func(o *hand.Order) { o.At = noon.Add(24 * time.Hour) }, freshet.Unchanged, "", "", ""},
+		{"trusted from the future", says("<p>one"), func(o *hand.Order) { o.At = noon.AddDate(-10, 0, 0) }, freshet.Unchanged, "", "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

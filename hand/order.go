@@ -44,7 +44,8 @@ func (o Order) moved() bool {
 }
 
 // request asks after the head, unless the validators have been trusted for
-// long enough or were given for another reading of the page or by another URL.
+// long enough, or for how long is not known because the clock was set back, or
+// they were given for another reading of the page or by another URL.
 func (o Order) request() freshet.Request {
 	req := freshet.Request{URL: o.Source.URL, Room: o.Room, Leave: o.Leave}
 	switch {
@@ -53,7 +54,8 @@ func (o Order) request() freshet.Request {
 	case o.Head.Moved.URL != "":
 		return req
 	}
-	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Recipe.Key() && o.At.Sub(o.Head.Asked) < trustValidators {
+	trusted := o.At.Sub(o.Head.Asked)
+	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Recipe.Key() && trusted < trustValidators && trusted > -clockSlack {
 		req.Validators = o.Head.Validators
 	}
 	return req

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"freshet"
@@ -23,7 +24,10 @@ type brain struct {
 	retell  int            // how many of the last outcomes the policy wants to be told of at a start
 	relearn int            // likewise the learner, if none of its notes can be taken up
 	log     *slog.Logger
-	now     func() time.Time
+	dates   *dates
+	uptime  func() (boot string, up time.Duration) // nil if that cannot be told
+
+	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
 	sched *sched.Scheduler // while the daemon runs; only for its loop
 	notes notes
@@ -87,12 +91,17 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
 func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, error) {
-	now := b.now()
+	now := b.dates.Now()
+	recall, err := b.recaller(ctx, now, l)
+	if err != nil {
+		return 0, err
+	}
 	from := max(0, end-freshet.Cursor(b.retell))
 	if b.learner != nil {
 		from = min(from, c.upto)
 	}
 	put := func(w freshet.Watched) {
+		recall.standing(&w.Standing)
 		if w.Standing.Upto > from { // when it had been seen at that place is said by the next outcome of it
 			w.Standing.Seen = time.Time{}
 		}
@@ -103,25 +112,28 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 			return 0, err
 		}
 		show(w.Source)
+		recall.notice(w.Standing)
 		put(w)
 	}
 	if err := b.takeUp(ctx, c, put); err != nil {
 		return 0, err
 	}
-	place, err := b.catchUp(ctx, from, end)
+	place, err := b.catchUp(ctx, from, end, now)
 	if err != nil {
 		return 0, err
 	}
-	attempts, err := b.store.Attempts(ctx, now.Add(-l.Budget.Per-longestPoll(l.Budget)))
+	attempts, err := b.store.Attempts(ctx, recall.date(now.Add(-l.Budget.Per-longestPoll(l.Budget))))
 	if err != nil {
 		return 0, err
 	}
+	recall.attempts(attempts)
 	b.sched.Resume(now, attempts)
-	return place, nil
+	recall.report(b)
+	return place, b.markClock(ctx, l)
 }
 
 // catchUp goes through the log from a place to its end.
-func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor) (freshet.Cursor, error) {
+func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (freshet.Cursor, error) {
 	const everySoOften = 5 * time.Second
 	began, said, n := time.Now(), time.Now(), 0
 	f := follower{log: b.store, place: from}
@@ -131,6 +143,9 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor) (freshet.
 			return f.place, err
 		}
 		for _, o := range found {
+			if early := o.Ended.Sub(now); early > 0 { // by a clock that was ahead
+				o = o.Shifted(-early)
+			}
 			b.sched.Observe(o.Ended, o)
 		}
 		if n += len(found); time.Since(said) > everySoOften {

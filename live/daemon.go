@@ -49,7 +49,13 @@ type Config struct {
 	Logs  time.Duration // how long outcomes are kept; 0 means for ever
 	Grace time.Duration // for polls under way when the daemon stops; 0 means 10 seconds
 
-	Now     func() time.Time      // the wall clock; nil means time.Now
+	Now func() time.Time // the wall clock; nil means time.Now
+
+	// Uptime returns how long the machine has been up, and a name for this time
+	// that it is, to tell how far the wall clock was set between two runs. Nil
+	// means that this cannot be told.
+	Uptime func() (boot string, up time.Duration)
+
 	Log     *slog.Logger          // nil means silence
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
 }
@@ -62,6 +68,7 @@ type Daemon struct {
 	brain  brain
 	hand   *hand.Hand
 	record record
+	dates  *dates
 
 	inbox   inbox
 	asks    asks
@@ -90,14 +97,16 @@ func New(cfg Config) *Daemon {
 	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, 5*time.Minute)
+	dates := newDates(cfg.Now)
 	d := &Daemon{
 		cfg: cfg,
 		brain: brain{
-			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, now: cfg.Now,
+			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
 		hand:    hand.New(cfg.Fetcher, cfg.Read),
 		record:  record{store: cfg.Store, log: cfg.Log},
+		dates:   dates,
 		inbox:   newInbox(),
 		fatal:   make(chan error, 1),
 		started: make(chan struct{}),
@@ -135,6 +144,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	work.Go(func() { d.keepHouse(beside) })
 	work.Go(func() { d.watchLevels(beside) })
 	work.Go(func() { d.keepNotes(beside) })
+	work.Go(func() { d.watchClock(beside) })
 	err = sched.Run(hard, d.brain.sched, &world{Daemon: d, stop: ctx.Done()})
 	grace := time.AfterFunc(d.cfg.Grace, func() { abandon(errors.New("the daemon is stopping")) })
 	d.flying.Wait()
@@ -186,6 +196,33 @@ func (d *Daemon) keepNotes(ctx context.Context) {
 // Started is closed when Run has loaded the sources and begins to poll.
 func (d *Daemon) Started() <-chan struct{} { return d.started }
 
+// watchClock notices when the wall clock is set.
+func (d *Daemon) watchClock(ctx context.Context) {
+	for before := d.dates.Ahead(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(clockLook):
+		}
+		ahead := d.dates.Ahead()
+		if ahead == before {
+			continue
+		}
+		how := "ahead"
+		if ahead < before {
+			how = "back"
+		}
+		d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
+		before = ahead
+		if err := d.brain.markClock(ctx, d.Limits()); err != nil && ctx.Err() == nil {
+			d.cfg.Log.Error("keep how the clock is set", "err", err)
+		}
+	}
+}
+
+// clockLook is how often the wall clock is looked at.
+const clockLook = 5 * time.Second
+
 // keepHouse prunes from time to time.
 func (d *Daemon) keepHouse(ctx context.Context) {
 	for wait := time.Minute; ; wait = time.Hour {
@@ -194,7 +231,11 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		gone, err := d.cfg.Store.Prune(ctx, d.cfg.Now(), d.cfg.Keep, d.keepLogs())
+		var gone freshet.Pruned
+		date, err := d.brain.witness(ctx)
+		if err == nil {
+			gone, err = d.cfg.Store.Prune(ctx, date, d.cfg.Keep, d.keepLogs())
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

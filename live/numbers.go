@@ -136,7 +136,7 @@ const countAtOnce = 20_000
 // changes of each are expected since it was last seen.
 func (d *Daemon) glance(ctx context.Context) (n Numbers, expected []float64, err error) {
 	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
-		n.At, n.Reliability = now, d.cfg.Learner.Reliability()
+		n.At, n.Reliability = d.dates.Date(now), d.cfg.Learner.Reliability()
 		n.Used, n.Most = s.Spent(now)
 		expected = make([]float64, s.Slots())
 		d.cfg.Learner.Expected(now, expected, make([]float64, len(expected)))

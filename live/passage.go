@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"freshet"
 	"freshet/sched"
@@ -16,8 +17,9 @@ import (
 type passage struct {
 	daemon *Daemon
 	poll   freshet.Poll
-	stop   <-chan struct{} // closed when the brain answers no more
-	hosts  []string        // that requests have gone to, in order
+	stop   <-chan struct{}  // closed when the brain answers no more
+	now    func() time.Time // as the dates of the poll
+	hosts  []string         // that requests have gone to, in order
 }
 
 // errStopping is what a poll gets that wants to go on while the daemon stops.
@@ -34,7 +36,7 @@ func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 	if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, First: first}); err != nil {
 		return err
 	}
-	if err := w.daemon.record.hop(ctx, w.poll, w.daemon.cfg.Now(), host); err != nil {
+	if err := w.daemon.record.hop(ctx, w.poll, w.now(), host); err != nil {
 		return err
 	}
 	w.hosts = append(w.hosts, host)

@@ -14,6 +14,7 @@ import (
 // found is put on record. The brain hears of it from the log. When stop is closed
 // the brain answers no more.
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
+	p, now := d.dates.begin(p)
 	head, err := d.record.begin(ctx, p)
 	if err != nil {
 		d.unrecorded(ctx, p, err)
@@ -21,8 +22,8 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	room := d.openRoom()
 	defer room.close()
-	began := d.cfg.Now()
-	way := passage{daemon: d, poll: p, stop: stop}
+	began := now()
+	way := passage{daemon: d, poll: p, stop: stop, now: now}
 	found := d.hand.Look(ctx, hand.Order{
 		Source: p.Source, Head: head, At: began,
 		Base: d.baseOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave,
@@ -60,6 +61,7 @@ func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 	if ctx.Err() != nil {
 		return
 	}
+	d.dates.forget(p.Source.ID)
 	d.inbox.post(sched.Event{Abandon: p.Source.ID})
 	now := d.cfg.Now()
 	d.asks.answer(freshet.Outcome{
@@ -82,8 +84,9 @@ func (d *Daemon) fail(err error) {
 // tell lets everybody who waits for outcomes know of them.
 func (d *Daemon) tell(found []freshet.Outcome) {
 	events := make([]sched.Event, len(found))
-	for i := range found {
-		events[i].Outcome = &found[i]
+	for i, o := range found {
+		o = d.dates.tell(o)
+		events[i].Outcome = &o
 	}
 	d.inbox.post(events...)
 	for _, o := range found {

@@ -55,6 +55,7 @@ func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...
 		return err
 	default:
 		d.levels.notice(w.Source)
+		d.brain.recallNow(d.dates.Now(), d.Limits()).standing(&w.Standing)
 		events = append(events, sched.Event{Put: &w})
 	}
 	d.inbox.post(events...)

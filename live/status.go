@@ -18,6 +18,8 @@ type Status struct {
 	Captured int64 // versions, likewise
 	Failed   int64 // polls, likewise
 
+	Clock string // how the wall clock was last set, if that was noticed
+
 	// Late is how long after its time the loop last woke, and MostLate the
 	// most that has been since the start.
 	Late, MostLate time.Duration
@@ -59,6 +61,9 @@ func (d *Daemon) Status() Status {
 		Failed:   d.gauges.failed.Load(),
 		Late:     time.Duration(d.gauges.late.Load()),
 		MostLate: time.Duration(d.gauges.mostLate.Load()),
+	}
+	if how := d.brain.clockSet.Load(); how != nil {
+		s.Clock = *how
 	}
 	if why := d.record.trouble.Load(); why != nil {
 		s.Trouble = *why

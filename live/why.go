@@ -49,6 +49,9 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	if !known { // removed, or added a moment ago
 		return Why{}, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
 	}
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &w.Hold.Until, &w.Hold.Deadline} {
+		*t = d.dates.Date(*t)
+	}
 	w.Source, w.Trouble = source.Source, d.Status().Trouble
 	if w.Outlook.Since.IsZero() {
 		w.Outlook.Since = source.Standing.Seen

@@ -20,7 +20,7 @@ type world struct {
 var errStopped = errors.New("asked to stop")
 
 // Now implements [sched.World].
-func (w *world) Now() time.Time { return w.cfg.Now() }
+func (w *world) Now() time.Time { return w.dates.Now() }
 
 // Begin implements [sched.World].
 func (w *world) Begin(ctx context.Context, p freshet.Poll) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/clock"
 	"freshet/config"
 	"freshet/content"
 	"freshet/fetch"
@@ -54,6 +55,10 @@ type Config struct {
 	// Store says how the store is opened, apart from its directory, clock and
 	// log. Tests put it on disks that fail.
 	Store sqlite.Config
+
+	// Uptime is that of the machine, as in [live.Config]; nil means that the
+	// system says it, if Now is nil too.
+	Uptime func() (boot string, up time.Duration)
 }
 
 // Open opens the store in the data directory and puts a daemon over it. The
@@ -89,6 +94,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		}
 	}
 	cfg.Fetch.Now = cfg.Now
+	if cfg.Now == nil && cfg.Uptime == nil {
+		cfg.Uptime = clock.Uptime
+	}
 	var watched freshet.Store = n.Store
 	if cfg.Unbound {
 		watched = unboundStore{n.Store}
@@ -106,6 +114,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,
 		Now:     cfg.Now,
+		Uptime:  cfg.Uptime,
 		Log:     cfg.Log,
 		Observe: cfg.Observe,
 		Grace:   cfg.Grace,

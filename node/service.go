@@ -24,7 +24,8 @@ import (
 type ServeConfig struct {
 	Extract []string // as in Config
 	Version string
-	Now     func() time.Time // the wall clock of all parts; nil means time.Now
+	Now     func() time.Time                       // the wall clock of all parts; nil means time.Now
+	Uptime  func() (boot string, up time.Duration) // as in Config
 	Log     *slog.Logger
 
 	// Load gathers the settings anew. That happens whenever Hangups has a
@@ -73,7 +74,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	defer l.Close()
 	s.warn(l.Addr())
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Log: s.Log, Observe: s.metrics.Outcome, Store: s.Store}); err != nil {
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Observe: s.metrics.Outcome, Store: s.Store}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()

@@ -21,7 +21,13 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 		if at == never {
 			return &freshet.InvalidError{Field: "at", Reason: "a poll begins at some time"}
 		}
-		e.open, e.begun, e.dirty = at, max(e.begun, at), true
+		if e.open > at { // it was cut off when the clock was ahead
+			if err := b.remove(&attemptsTable, "source = ? AND began > ?", e.key, int64(at)); err != nil {
+				return err
+			}
+		}
+		e.open, e.begun, e.dirty = at, at, true
+		b.next.latest = max(b.next.latest, at)
 		head = e.compare()
 		e.opens, err = b.insertNew(&attemptsTable, e.key, int64(at), int64(0), int64(at), textOrNull(p.Host), nil, int64(1))
 		return err
@@ -242,6 +248,7 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	}
 	e.add(&o)
 	e.dirty = true
+	b.next.latest = max(b.next.latest, began)
 	b.logged = append(b.logged, o)
 	if e.open == never || e.open > began {
 		return o, nil

@@ -164,7 +164,6 @@ func (s *Store) apply(b *batch) {
 // flush writes the tallies of all sources that have changed, and marks how far
 // they go. Jobs that follow it in the same batch make them dirty again.
 func (b *batch) flush() error {
-	latest := never
 	for id, e := range b.store.entries {
 		if _, ok := b.staged[id]; !ok && e.dirty {
 			if err := b.writeTally(e); err != nil {
@@ -172,7 +171,6 @@ func (b *batch) flush() error {
 			}
 			b.written = append(b.written, e)
 		}
-		latest = max(latest, e.begun)
 	}
 	for _, e := range b.staged {
 		if e == nil {
@@ -184,10 +182,9 @@ func (b *batch) flush() error {
 			}
 			e.dirty = false
 		}
-		latest = max(latest, e.begun)
 	}
 	b.flushed, b.unmarked = true, 0
-	return b.put(&marksTable, int64(b.next.outcome), latest.value())
+	return b.put(&marksTable, int64(b.next.outcome), b.next.latest.value())
 }
 
 func (b *batch) writeTally(e *entry) error {

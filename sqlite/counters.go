@@ -14,6 +14,7 @@ type counter struct {
 	source, body, envelope, label int64
 	outcome, change               freshet.Cursor
 	seals                         [sealsEnd]seal
+	latest                        moment // that a poll is dated; never if there is none
 }
 
 // keepCounters writes down the last numbers given out. Whatever deletes rows that
@@ -40,8 +41,9 @@ func readCounters(ctx context.Context, tx *sql.Tx) (next counter, err error) {
 		max(ifnull((SELECT last FROM counters WHERE name = 'envelope'), 0), (SELECT ifnull(max(id), 0) FROM envelopes)),
 		max(ifnull((SELECT last FROM counters WHERE name = 'label'), 0), (SELECT ifnull(max(id), 0) FROM labels)),
 		max(ifnull((SELECT last FROM counters WHERE name = 'outcome'), 0), (SELECT ifnull(max(cursor), 0) FROM outcomes), (SELECT ifnull(max(upto), 0) FROM marks)),
-		max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0), (SELECT ifnull(max(cursor), 0) FROM changes))`).
-		Scan(&next.source, &next.body, &next.envelope, &next.label, &outcome, &change)
+		max(ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0), (SELECT ifnull(max(cursor), 0) FROM changes)),
+		(SELECT max(latest) FROM marks)`).
+		Scan(&next.source, &next.body, &next.envelope, &next.label, &outcome, &change, &next.latest)
 	next.outcome, next.change = freshet.Cursor(outcome), freshet.Cursor(change)
 	return next, err
 }

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"time"
+
 	"freshet"
 )
 
@@ -18,17 +20,20 @@ type tally struct {
 	last      freshet.Cursor // of the newest outcome
 }
 
+// longestAway is longer than any host can send us away.
+const longestAway = moment(30 * time.Hour)
+
 // add brings the tally up to date with one more outcome.
 func (t *tally) add(o *freshet.Outcome) {
 	began := momentOf(o.Began)
-	t.begun = max(t.begun, began)
+	t.begun = began // which may lie before the last, if the clock was set back
 	t.requests, t.route = int64(o.Requests), o.Route
 	t.polls++
 	t.last = o.Cursor
 	switch {
 	case !o.NotBefore.IsZero():
 		t.notBefore = momentOf(o.NotBefore)
-	case t.notBefore <= began:
+	case t.notBefore <= began, t.notBefore > began+longestAway: // the clock was ahead when it was asked for
 		t.notBefore = never
 	}
 	if o.Result.Seen() {

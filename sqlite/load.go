@@ -38,9 +38,16 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	unmarked, err := foldOutcomes(ctx, tx, entries, mark)
+	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
 	if err != nil {
 		return err
+	}
+	next.latest = max(next.latest, latest)
+	for _, e := range entries {
+		if e.open != never {
+			e.begun, e.dirty = max(e.begun, e.open), true
+		}
+		next.latest = max(next.latest, e.begun)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,15 +120,17 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			return err
 		}
 		if e := entries[key]; e != nil {
-			e.open, e.begun, e.dirty = began, max(e.begun, began), true
+			e.open = began
 		}
 		return nil
 	})
 	return entries, err
 }
 
-// foldOutcomes adds the outcomes after a mark to the tallies, and counts them.
-func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, err error) {
+// foldOutcomes adds the outcomes after a mark to the tallies. It returns how many
+// there are, and the latest that one is dated.
+func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mark freshet.Cursor) (n int, latest moment, err error) {
+	latest = never
 	err = eachRow(ctx, tx, "SELECT source, "+outcomeColumns+" FROM outcomes o WHERE cursor > ? ORDER BY cursor", []any{mark},
 		func(scan func(...any) error) error {
 			var key int64
@@ -130,11 +139,12 @@ func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mar
 				return err
 			}
 			n++
+			latest = max(latest, momentOf(o.Began))
 			if e := entries[key]; e != nil {
 				e.add(&o)
 				e.dirty = true
 			}
 			return nil
 		})
-	return n, err
+	return n, latest, err
 }

@@ -116,6 +116,15 @@ func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) err
 	})
 }
 
+// ShiftDebts implements [freshet.Outbox].
+func (s *Store) ShiftDebts(ctx context.Context, reader string, by time.Duration) error {
+	return s.write(ctx, "moving the debts of "+reader, func(b *batch) error {
+		return b.amend(&debtsTable, "reader = ? AND due > 0", []driver.Value{reader}, func(row []driver.Value) {
+			row[3] = max(1, row[3].(int64)+int64(by))
+		})
+	})
+}
+
 // Owed implements [freshet.Outbox].
 func (s *Store) Owed(ctx context.Context, reader string) (open, dead int, err error) {
 	err = s.reader.QueryRowContext(ctx, "SELECT count(due), count(*) - count(due) FROM debts WHERE reader = ?", reader).Scan(&open, &dead)

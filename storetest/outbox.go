@@ -118,6 +118,19 @@ var outboxTests = []test{
 		_, next = b.debts(minute(90), 1)
 		same(b, "the next after the first", next, minute(90))
 	}},
+	{"postponed debts move together", func(b *bench) {
+		changes := owes(b)
+		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 3, Due: minute(90), Err: "refused"}))
+		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[1], Attempts: 9, Err: "gone"}))
+		for _, step := range []struct{ by, due int }{{1e6, 1e6 + 90}, {-1e6 - 20, 70}} {
+			b.ok("move", b.ShiftDebts(b.Context(), "r", time.Duration(step.by)*time.Minute))
+			b.ok("move those of another", b.ShiftDebts(b.Context(), "other", time.Hour))
+			b.reopen()
+			due, next := b.debts(minute(60), 100)
+			same(b, "those that are due at once", owed(due), changes[2:])
+			same(b, "the next after them", next, minute(step.due))
+		}
+	}},
 	{"a debt given up stays on record", func(b *bench) {
 		changes := owes(b)
 		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "gone"}))

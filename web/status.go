@@ -28,7 +28,11 @@ func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 			plain(w, http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
 			return
 		}
-		plain(w, http.StatusOK, "ready\n")
+		said := "ready\n"
+		if how := a.Daemon.Status().Clock; how != "" {
+			said += "the clock was " + how + "\n"
+		}
+		plain(w, http.StatusOK, said)
 	})
 	mux.Handle("GET /metrics", a.Metrics.handler(a))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -81,7 +85,7 @@ func (a *api) ready() error {
 func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status], error) {
 	st := a.Daemon.Status()
 	s := client.Status{
-		Version: a.Version, StartedAt: a.started, Ready: true, Running: st.Running,
+		Version: a.Version, StartedAt: a.started, Ready: true, Clock: st.Clock, Running: st.Running,
 		Budget: st.Budget, Sources: st.Sources, UnderWay: st.UnderWay,
 		Polls: st.Polls, Captured: st.Captured, Failed: st.Failed,
 		Late: client.Duration(st.Late), MostLate: client.Duration(st.MostLate),

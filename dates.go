@@ -1,0 +1,24 @@
+package freshet
+
+import "time"
+
+// Shifted returns the outcome with all its times moved: the clock that they were
+// read from was that far off.
+func (o Outcome) Shifted(by time.Duration) Outcome {
+	for _, t := range []*time.Time{&o.Since, &o.Began, &o.Ended, &o.Modified, &o.NotBefore} {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
+	}
+	return o
+}
+
+// Shifted returns the poll with its times moved.
+func (p Poll) Shifted(by time.Duration) Poll {
+	for _, t := range []*time.Time{&p.At, &p.Since} {
+		if !t.IsZero() {
+			*t = t.Add(by)
+		}
+	}
+	return p
+}

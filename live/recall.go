@@ -1,0 +1,198 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+	"freshet/clock"
+	"freshet/sched"
+)
+
+// A recall reads the dates that earlier runs left behind as the steady time of
+// this one. Nothing that was done lies in the future, and no wait may be cut
+// short: where it cannot be told how long ago something was, it is taken to have
+// been as late as can be.
+type recall struct {
+	now     time.Time     // steady
+	away    time.Duration // the longest that a host can send us away
+	longest time.Duration // that a poll takes
+	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
+	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
+
+	up    time.Duration // of the machine
+	marks []mark        // of this boot, the oldest first
+
+	future int           // sources that were polled in the future, by their dates
+	ahead  time.Duration // at most so far
+}
+
+// slack is how far apart two readings may be without the clock having been set.
+const slack = time.Second
+
+// date returns the earliest date that a steady time may have been given.
+func (r *recall) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
+
+// shift returns how far a date is to be moved. It was given while one of the
+// marks was in force; if it may have been several, the latest.
+func (r *recall) shift(date time.Time) time.Duration {
+	for i := len(r.marks) - 1; i >= 0; i-- {
+		m, until := r.marks[i], r.up
+		if i+1 < len(r.marks) {
+			until = r.marks[i+1].From
+		}
+		if up := date.Sub(time.Unix(0, 0)) - m.Ahead; up >= m.From-slack && up <= until+slack {
+			return min(r.now.Add(up-r.up).Sub(date), r.now.Sub(date))
+		}
+	}
+	return min(r.back+r.lost, r.now.Sub(date))
+}
+
+// notice counts what is dated in the future.
+func (r *recall) notice(s freshet.Standing) {
+	if early := s.Begun.Add(r.back).Sub(r.now); !s.Begun.IsZero() && early > slack {
+		r.future++
+		r.ahead = max(r.ahead, early)
+	}
+}
+
+// standing reads how things stand with a source. What it was asked for when it
+// was last polled holds for as long from there as it did.
+func (r *recall) standing(s *freshet.Standing) {
+	if !s.Begun.IsZero() {
+		if s.NotBefore.Sub(s.Begun) > r.away+r.longest { // of an earlier poll, when the clock was ahead
+			s.NotBefore = time.Time{}
+		}
+		by := r.shift(s.Begun)
+		s.Begun, s.NotBefore = s.Begun.Add(by), clock.Shift(s.NotBefore, by)
+	}
+	if !s.Seen.IsZero() {
+		s.Seen = s.Seen.Add(r.shift(s.Seen))
+	}
+}
+
+// attempts reads what was sent of late.
+func (r *recall) attempts(sent []freshet.Attempt) {
+	for i := range sent {
+		a := &sent[i]
+		by := r.shift(a.Began)
+		a.Began = a.Began.Add(by)
+		if a.Ended = clock.Shift(a.Ended, by); a.Ended.After(r.now) {
+			a.Ended = r.now
+		}
+	}
+}
+
+// report says once what is wrong with the dates.
+func (r *recall) report(b *brain) {
+	switch {
+	case r.future > 0:
+		b.noteClock("set back since the last run",
+			"sources_polled_in_the_future", r.future, "by_up_to", freshet.FormatDuration(r.ahead))
+	case r.lost.Abs() > slack:
+		b.noteClock("set ahead since polls were last made", "by_up_to", freshet.FormatDuration(r.lost))
+	}
+}
+
+// noteClock logs that the wall clock was set, and keeps it for the status.
+func (b *brain) noteClock(how string, args ...any) {
+	b.log.Warn("the clock was "+how+"; waits go by the time that has really passed", args...)
+	for i := 0; i+1 < len(args); i += 2 {
+		how += fmt.Sprintf(", %s: %v", strings.ReplaceAll(args[i].(string), "_", " "), args[i+1])
+	}
+	b.clockSet.Store(&how)
+}
+
+// A mark says by how much the wall clock was ahead of the machine's uptime from
+// some moment on. It changes only when the clock is set.
+type mark struct {
+	Boot  string        // which time that the machine is up
+	From  time.Duration // of uptime
+	Ahead time.Duration
+}
+
+// clockBelief is the estimator under which marks are kept.
+const clockBelief = "clock"
+
+// marks returns the marks in the store, the oldest first. Those that cannot be
+// read are none.
+func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
+	for belief, err := range b.store.Beliefs(ctx, clockBelief) {
+		if err != nil {
+			return nil, err
+		}
+		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
+			b.log.Warn("how the clock was set before cannot be read", "err", err)
+			return nil, nil
+		}
+	}
+	return kept, nil
+}
+
+// mark returns the mark of this moment, and whether there is one.
+func (b *brain) mark() (m mark, ok bool) {
+	if b.uptime == nil {
+		return m, false
+	}
+	m.Boot, m.From = b.uptime()
+	m.Ahead = b.dates.Now().Add(b.dates.Ahead()).Sub(time.Unix(0, 0)) - m.From
+	return m, m.Boot != ""
+}
+
+// recallNow returns how dates of this run are to be read.
+func (b *brain) recallNow(now time.Time, l sched.Limits) *recall {
+	return &recall{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -b.dates.Ahead()}
+}
+
+// recaller returns how dates are to be read at a start.
+func (b *brain) recaller(ctx context.Context, now time.Time, l sched.Limits) (*recall, error) {
+	r := b.recallNow(now, l)
+	this, ok := b.mark()
+	if !ok {
+		return r, nil
+	}
+	kept, err := b.marks(ctx)
+	r.up, r.marks = this.From, slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot })
+	for i, m := range r.marks {
+		if set := this.Ahead - m.Ahead; i == 0 || set > r.lost {
+			r.lost = set
+		}
+	}
+	return r, err
+}
+
+// markClock keeps for the next start how the wall clock is set now. What was in
+// force before is kept for as long as something that is dated by it can matter.
+func (b *brain) markClock(ctx context.Context, l sched.Limits) error {
+	this, ok := b.mark()
+	if !ok {
+		return nil
+	}
+	before, err := b.marks(ctx)
+	if err != nil {
+		return err
+	}
+	var kept []mark
+	for i, m := range before {
+		ended := this.From
+		if i+1 < len(before) {
+			ended = before[i+1].From
+		}
+		if m.Boot == this.Boot && this.From-ended < max(l.Budget.Per, freshet.Day)+longestPoll(l.Budget) {
+			kept = append(kept, m)
+		}
+	}
+	if n := len(kept); n > 0 && (this.Ahead-kept[n-1].Ahead).Abs() <= slack {
+		return nil
+	}
+	memory, err := json.Marshal(append(kept, this))
+	if err != nil {
+		return err
+	}
+	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: sealed(memory)}})
+}
