@@ -47,7 +47,7 @@ func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Respon
 		w.room = func(size int64) error { return req.Room(ctx, size) }
 	}
 	res, e := c.follow(ctx, w, req)
-	res.Requests = int(w.sent.Load())
+	res.Requests = int(min(w.sent.Load(), w.granted.Load())) // one that was denied may count as sent, and was not
 	if e == nil {
 		return res, nil
 	}

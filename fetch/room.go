@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"errors"
 	"time"
 
 	"freshet"
@@ -53,30 +52,11 @@ func (g *grant) cover(size int64) *freshet.FetchError {
 	return nil
 }
 
-// makeRoom asks for room. While it waits no clock of the fetch runs: the server
-// has done nothing wrong.
+// makeRoom asks for room.
 func (w *watch) makeRoom(size int64) *freshet.FetchError {
-	begun := time.Now()
-	w.mu.Lock()
-	w.rests = true
-	w.mu.Unlock()
-	err := w.room(size)
-	w.mu.Lock()
-	now := time.Now()
-	waited := now.Sub(begun)
+	waited, e := w.rest("no room for the body", func() error { return w.room(size) })
 	w.waited += waited
-	w.began = w.began.Add(waited)
-	w.idle.at, w.rate.at = w.idle.at.Add(waited), w.rate.at.Add(waited)
-	w.rests = false
-	w.timer.Reset(w.pause(now))
-	w.mu.Unlock()
-	if err == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
-		return e
-	}
-	return fail(freshet.FailCanceled, "no room for the body: %w", err)
+	return e
 }
 
 // blame returns e as our own fault if the server hung up while we made it wait.

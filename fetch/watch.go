@@ -63,37 +63,38 @@ func (w *watch) end() {
 	w.cancel(context.Canceled)
 }
 
-// leave asks for leave to send a request. While it waits, no clock runs.
+// leave asks for leave to send a request.
 func (w *watch) leave() *freshet.FetchError {
 	if w.ask == nil {
 		return nil
 	}
-	begun := time.Now()
-	w.rest(true)
-	err := w.ask()
-	w.mu.Lock()
-	waited := time.Since(begun)
-	w.began, w.date = w.began.Add(waited), w.date.Add(waited)
-	w.mu.Unlock()
-	w.rest(false)
-	if err == nil {
-		return nil
-	}
-	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
-		return e
-	}
-	return fail(freshet.FailCanceled, "not sent: %w", err)
+	_, e := w.rest("not sent", w.ask)
+	return e
 }
 
-// rest stops the clocks or lets them go on.
-func (w *watch) rest(on bool) {
+// rest waits for something of ours, and returns how long it took. No clock of the
+// fetch runs meanwhile: the server has done nothing wrong.
+func (w *watch) rest(otherwise string, wait func() error) (time.Duration, *freshet.FetchError) {
+	begun := time.Now()
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.rests = on; on {
-		w.timer.Stop()
-		return
+	w.rests = true
+	w.mu.Unlock()
+	err := wait()
+	w.mu.Lock()
+	now := time.Now()
+	waited := now.Sub(begun)
+	w.began, w.date = w.began.Add(waited), w.date.Add(waited)
+	w.idle.at, w.rate.at = w.idle.at.Add(waited), w.rate.at.Add(waited)
+	w.rests = false
+	w.timer.Reset(w.pause(now))
+	w.mu.Unlock()
+	if err == nil {
+		return waited, nil
 	}
-	w.timer.Reset(w.pause(time.Now()))
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return waited, e
+	}
+	return waited, fail(freshet.FailCanceled, "%s: %w", otherwise, err)
 }
 
 // grant lets one more request leave.
