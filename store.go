@@ -68,6 +68,7 @@ type Catalog interface {
 // A Record is all that one finished poll leaves behind.
 type Record struct {
 	Outcome    Outcome
+	URL        string     // of the source when the poll began; what follows is kept only if it is still that
 	Validators Validators // as received; kept for the next request
 	Sums       Sums       // of what was seen; kept for the next poll
 	Moved      Moved      // likewise

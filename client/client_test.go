@@ -151,11 +151,11 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("three polls are told as %+v", outcomes.Items)
 	}
 	newest := must[client.OutcomePage](t)(c.Outcomes(ctx, client.OutcomeQuery{Newest: true, Limit: 1}))
-	if len(newest.Items) != 1 || newest.Items[0] != outcomes.Items[2] {
+	if len(newest.Items) != 1 || newest.Items[0].Cursor != outcomes.Items[2].Cursor {
 		t.Errorf("the newest poll is told as %+v", newest.Items)
 	}
 	older := must[client.OutcomeHistory](t)(c.SourceOutcomes(ctx, "page", outcomes.Items[2].Cursor, 1))
-	if len(older.Items) != 1 || older.Items[0] != outcomes.Items[1] {
+	if len(older.Items) != 1 || older.Items[0].Cursor != outcomes.Items[1].Cursor {
 		t.Errorf("the poll before the newest is told as %+v", older.Items)
 	}
 }

@@ -20,6 +20,7 @@ type Outcome struct {
 	Version   int              `json:"version,omitempty" doc:"Number of the version seen"`
 	Status    int              `json:"status,omitempty" doc:"Of the last HTTP response"`
 	Requests  int              `json:"requests"`
+	Route     []string         `json:"route,omitempty" doc:"Hosts that the requests went to, in order, if not all to the source's own"`
 	Bytes     int64            `json:"bytes" doc:"Of body taken off the wire"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`

@@ -75,6 +75,7 @@ type Standing struct {
 	LastError   *LastError `json:"last_error,omitempty" doc:"Why the last poll failed, if it did"`
 	Version     int        `json:"version" doc:"Number of the newest version; 0 if there is none"`
 	Title       string     `json:"title,omitempty" doc:"Of the newest version"`
+	MovedTo     string     `json:"moved_to,omitempty" doc:"Where permanent redirects lead: the URL to give the source"`
 	Changes     int        `json:"changes" doc:"Seen so far"`
 	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
 }

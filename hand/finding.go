@@ -51,5 +51,5 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)
 	}
-	return freshet.Record{Outcome: o, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture}
+	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"freshet"
 )
 
@@ -136,12 +138,14 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 		if o.Status != http.StatusNotModified {
 			e.asked = momentOf(o.Began)
 		}
-		if r.Validators != e.validators {
-			e.validators, stale = r.Validators, true
-		}
 	}
-	if moved := (freshet.Moved{URL: r.Moved.URL, At: momentOf(r.Moved.At).time()}); moved != e.moved {
-		e.moved, stale = moved, true
+	if r.URL != "" && xxhash.Sum64String(r.URL) != e.url { // it has another one by now
+		r.Validators, r.Moved, e.sums = freshet.Validators{}, freshet.Moved{}, freshet.Sums{}
+	} else if !o.Result.Seen() {
+		r.Validators = e.validators
+	}
+	if e.told(r.Validators, r.Moved) {
+		stale = true
 	}
 	if stale {
 		if err := b.writeHead(e); err != nil {

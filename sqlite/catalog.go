@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"freshet"
 )
 
@@ -118,6 +120,16 @@ func (b *batch) revision(key int64) (int64, error) {
 // change.
 func (b *batch) putSource(e *entry, src freshet.Source) error {
 	e.label, e.called = 0, nil
+	if url := xxhash.Sum64String(src.URL); url != e.url {
+		// What the old URL told of itself means nothing to the new one: its
+		// validators might be taken for those of another page.
+		e.url, e.sums = url, freshet.Sums{}
+		if e.told(freshet.Validators{}, freshet.Moved{}) {
+			if err := b.writeHead(e); err != nil {
+				return err
+			}
+		}
+	}
 	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
 		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label)
 }

@@ -79,6 +79,7 @@ type entry struct {
 	asked       moment       // when the source was last asked for without validators
 	sums        freshet.Sums // of what was last seen; not on disk
 	moved       freshet.Moved
+	url         uint64 // XXH64 of the URL that all of these are of
 }
 
 // newEntry returns the entry of a source that has no history.
@@ -115,4 +116,13 @@ func (e *entry) compare() freshet.Head {
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
 		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved,
 	}
+}
+
+// told takes over what the URL of a source told of itself, and reports whether that
+// is news.
+func (e *entry) told(v freshet.Validators, m freshet.Moved) bool {
+	m.At = momentOf(m.At).time()
+	news := v != e.validators || m != e.moved
+	e.validators, e.moved = v, m
+	return news
 }

@@ -87,6 +87,34 @@ var archiveTests = []test{
 		b.reopen()
 		same(b, "where it has moved", b.watched("a").Standing.Moved, freshet.Moved{})
 	}},
+	{"what an old URL of a source told is not told to a new one", func(b *bench) {
+		s := b.add("a")
+		r := saw("a", noon, freshet.First, "x")
+		r.Moved, r.Validators = freshet.Moved{URL: "https://new.example/", At: noon}, freshet.Validators{ETag: `"1"`, LastModified: "Sun, 01 Mar 2026 10:00:00 GMT"}
+		b.commit(r)
+		s.Name, s.Revision = "renamed", 0
+		b.ok("rename", b.UpdateSource(b.Context(), s))
+		if got := b.watched("a").Standing; got.Moved != r.Moved || got.Validators != r.Validators {
+			b.Errorf("after another edit the source stands at %+v, %+v", got.Moved, got.Validators)
+		}
+		old := s.URL
+		s.URL = "https://new.example/"
+		b.ok("move", b.UpdateSource(b.Context(), s))
+		late := r // a poll of the old URL that was under way
+		late.URL, late.Outcome.Result, late.Capture = old, freshet.Unchanged, nil
+		b.commit(late)
+		for range 2 {
+			if got := b.watched("a").Standing; got.Moved != (freshet.Moved{}) || got.Validators != (freshet.Validators{}) || got.Head.Number != 1 {
+				b.Errorf("under its new URL the source stands at %+v, %+v, version %d", got.Moved, got.Validators, got.Head.Number)
+			}
+			head, err := b.Begin(b.Context(), freshet.Poll{Source: s, At: minute(1)})
+			b.ok("begin", err)
+			if head.Moved != (freshet.Moved{}) || head.Validators != (freshet.Validators{}) || head.Sums.Known {
+				b.Errorf("the next poll compares with %+v", head)
+			}
+			b.reopen()
+		}
+	}},
 	{"a poll that failed by our own doing is no failure of the source", func(b *bench) {
 		b.add("a")
 		r := saw("a", noon, freshet.Failed, "")

@@ -37,7 +37,7 @@ func standingOf(st freshet.Standing) client.Standing {
 	s := client.Standing{
 		LastAttempt: utc(st.Begun), LastSeen: utc(st.Seen), NotBefore: utc(st.NotBefore),
 		Polls: st.Polls, Failures: st.Failures,
-		Version: st.Head.Number, Title: st.Head.Title, Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
+		Version: st.Head.Number, Title: st.Head.Title, MovedTo: st.Moved.URL, Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
 	}
 	if st.Failures > 0 {
 		s.LastError = &client.LastError{Class: st.Failure, Message: st.Err}

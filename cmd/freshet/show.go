@@ -67,6 +67,9 @@ func printSource(p *program, s client.Source, next string) error {
 			line(strings.NewReplacer("_", " ", ".", " ").Replace(strings.TrimPrefix(f.Name, "select.")), strings.Join(f.Show(&defined), ", "))
 		}
 	}
+	if st.MovedTo != "" {
+		line("moved to", fmt.Sprintf("%s (freshet edit %s --url %s)", harmless(st.MovedTo), s.ID, harmless(st.MovedTo)))
+	}
 	line("origin", string(s.Origin))
 	line("added", at(s.CreatedAt))
 	state, colour := stateOf(s, paint)
