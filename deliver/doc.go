@@ -9,7 +9,7 @@
 // A delivery is made at least once and under the same id however often it is
 // tried; it can come twice, and deliveries can overtake each other. Receivers
 // drop what they have seen by its id and put changes of one source in order by
-// their seq. The same change is sent as the same bytes on every attempt, unless
-// its source was given another URL, name or tags in between, or removed. All of a Follower's state is in the store, so that a restart
-// forgets no debt.
+// their seq. The message of a delivery is kept with the debt and sent as the same
+// bytes on every attempt. All of a Follower's state is in the store, so that a
+// restart forgets no debt.
 package deliver

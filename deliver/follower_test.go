@@ -469,3 +469,71 @@ func TestFollowerPassesPurgedChanges(t *testing.T) {
 		r.owes(0, 0)
 	})
 }
+
+// A sink whose place lies past the end of the log, however that came to be, goes on
+// with the next change. It would wait until the log has grown that far.
+func TestFollowerPastTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.capture(page)
+		if err := r.store.Advance(t.Context(), "sink", 99, nil); err != nil {
+			t.Fatal(err)
+		}
+		stop := r.follow(nil)
+		c := r.capture(page)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.accepted(), []string{c.ID()}; !slices.Equal(got, want) {
+			t.Errorf("sent %v, want %v", got, want)
+		}
+	})
+}
+
+// What is sent is what the source was called when it changed: the tags by which a
+// sink chooses, and the bytes, on every attempt.
+func TestFollowerGoesByTheLabel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.answers(func(client.Event) error { return errDown })
+		tagged := func(c *deliver.FollowerConfig) { c.Tags, c.History = []string{"news"}, true }
+		c := r.capture(page)
+		edit := func(name string, tags ...string) {
+			if err := r.store.UpdateSource(t.Context(), freshet.Source{ID: page, URL: "http://page.example/" + name, Name: name, Tags: tags}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		edit("Edited", "other") // before the follower has read the change
+		stop := r.follow(tagged)
+		r.capture(page) // with another tag
+		synctest.Wait()
+		edit("Again", "news")
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.close()
+		r.open()
+		if err := r.store.RemoveSource(t.Context(), page, false); err != nil {
+			t.Fatal(err)
+		}
+		r.answers(func(client.Event) error { return nil })
+		stop = r.follow(func(c *deliver.FollowerConfig) { tagged(c); c.Base = "https://elsewhere.example" })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		sent := r.sendings()
+		for _, s := range sent {
+			if s.event.ID != c.ID() || s.body != sent[0].body || s.event.Data.Name != "Page" || s.event.Subject != "http://page.example/" {
+				t.Errorf("an attempt sent %s, want what the first did: %s", s.body, sent[0].body)
+			}
+		}
+		if len(sent) != 2 || len(r.accepted()) != 1 {
+			t.Errorf("%d attempts and %d accepted, want 2 and 1", len(sent), len(r.accepted()))
+		}
+	})
+}
