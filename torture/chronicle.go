@@ -124,12 +124,11 @@ func (c *chronicle) purge(id freshet.SourceID) {
 	maps.DeleteFunc(c.changes, func(_ freshet.Place, t told) bool { return t.source == id })
 }
 
-// known returns the versions of a source that were shown, and the highest number
-// among those purged.
-func (c *chronicle) known(id freshet.SourceID) (versions map[int]shown, purged int) {
+// known returns the versions of a source that were shown.
+func (c *chronicle) known(id freshet.SourceID) map[int]shown {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.versions[id]), c.highest[id]
+	return maps.Clone(c.versions[id])
 }
 
 // log returns the changes that were told.
