@@ -154,7 +154,7 @@ func (e *episode) checkHistory(ctx context.Context, s spot, reads *int) {
 		e.violate("hostile answers", "%s has a version, and its host never gave a good answer", s.id)
 	}
 	for _, v := range slices.Backward(versions) {
-		if *reads > 0 && !known[v.Number].read {
+		if *reads > 0 && known[v.Number].edition == 0 {
 			*reads--
 			e.compare(ctx, s, v)
 		}
@@ -174,15 +174,18 @@ func (e *episode) compare(ctx context.Context, s spot, v client.Version) {
 		}
 		return
 	}
-	e.chronicle.compared(s.id, v.Number)
 	e.report.checked("bytes", 1)
 	if s.heavy {
+		e.chronicle.edition(s.id, v.Number, v.Number)
 		if len(raw) < heavyBytes {
 			e.violate("versions", "version %d of %s has %d bytes, want %d", v.Number, s.id, len(raw), heavyBytes)
 		}
 		return
 	}
 	edition, _ := synth.VersionIn(raw)
+	if before, ok := e.chronicle.edition(s.id, v.Number, edition); !ok && len(s.pages) == 1 {
+		e.violate("versions", "version %d of %s is edition %d, and an older version was %d", v.Number, s.id, edition, before)
+	}
 	if !slices.ContainsFunc(s.pages, func(p freshet.SourceID) bool {
 		return bytes.Equal(raw, e.web.pages.Body(p, edition, time.Time{}))
 	}) {
@@ -206,7 +209,7 @@ func (e *episode) checkChanges(ctx context.Context) {
 		return
 	}
 	before := e.chronicle.log()
-	seqs := map[freshet.SourceID]int{}
+	seqs, texts := map[freshet.SourceID]int{}, map[freshet.SourceID]string{}
 	there := map[freshet.Place]bool{}
 	var last freshet.Place
 	reached, seen := e.follower.place()
@@ -220,8 +223,12 @@ func (e *episode) checkChanges(ctx context.Context) {
 		if n, ok := seqs[c.Source]; ok && c.Seq != n+1 {
 			e.violate("numbers", "after change %d of %s comes %d", n, c.Source, c.Seq)
 		}
-		seqs[c.Source] = c.Seq
+		if to, ok := texts[c.Source]; ok && c.From != to {
+			e.violate("changes", "change %d of %s leads from %s, and the one before led to %s", c.Seq, c.Source, c.From, to)
+		}
+		seqs[c.Source], texts[c.Source] = c.Seq, c.To
 		e.chronicle.change(c)
+		e.checkMoment(c)
 		if c.Cursor.Cursor < reached.Cursor && !seen(c.Cursor) {
 			e.violate("stream", "the stream has reached %v and left out %v, change %d of %s", reached, c.Cursor, c.Seq, c.Source)
 		}
@@ -230,6 +237,19 @@ func (e *episode) checkChanges(ctx context.Context) {
 		if !there[cursor] && !e.pruned(c.source) {
 			e.violate("changes", "change %d of %s at cursor %v was told and is gone", c.seq, c.source, cursor)
 		}
+	}
+}
+
+// checkMoment wants a change to have happened when it is said to have. A daemon
+// whose clock was set cannot say that.
+func (e *episode) checkMoment(c client.Change) {
+	at := slices.IndexFunc(e.settings.sources, func(s spot) bool { return s.id == c.Source && len(s.pages) == 1 })
+	if at < 0 || len(e.hidden) > 0 || e.offset != 0 {
+		return
+	}
+	e.report.checked("moments", 1)
+	if len(e.web.pages.Changes(e.settings.sources[at].pages[0], c.After, c.Before)) == 0 {
+		e.violate("moments", "change %d of %s is said to fall between %v and %v, when the page did not change", c.Seq, c.Source, c.After, c.Before)
 	}
 }
 

@@ -33,8 +33,8 @@ type told struct {
 
 // A shown is a version that the API has shown.
 type shown struct {
-	hash string
-	read bool // its bytes were compared with the page
+	hash    string
+	edition int // of its page, once its bytes were compared with it
 }
 
 func newChronicle() *chronicle {
@@ -102,14 +102,21 @@ func (c *chronicle) show(id freshet.SourceID, purges int, versions []client.Vers
 	}
 }
 
-// compared notes that the bytes of a version were compared with the page.
-func (c *chronicle) compared(id freshet.SourceID, number int) {
+// edition notes which edition of its page a version was found to be, and returns
+// false if an older version was a newer one, with that.
+func (c *chronicle) edition(id freshet.SourceID, number, edition int) (before int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v, ok := c.versions[id][number]; ok {
-		v.read = true
+	if v, known := c.versions[id][number]; known {
+		v.edition = edition
 		c.versions[id][number] = v
 	}
+	for n, v := range c.versions[id] {
+		if n < number && v.edition >= edition {
+			return v.edition, false
+		}
+	}
+	return 0, true
 }
 
 // purge forgets a source's history.

@@ -137,18 +137,24 @@ func (e *episode) run(ctx context.Context) {
 		}
 		k := plan()
 		e.last = k
-		if k == Freeze || k == Slow || k == Memory {
-			e.stalls = append(e.stalls, time.Now())
-		}
+		e.stall(k)
 		if e.inflict(ctx, k) {
 			e.report.fault(k)
 		}
+		e.stall(k)
 		if e.broken(ctx) {
 			return
 		}
 	}
 	if ctx.Err() == nil {
 		e.settle(ctx)
+	}
+}
+
+// stall notes that the daemon is, or just was, held up by a fault.
+func (e *episode) stall(k Kind) {
+	if k == Freeze || k == Slow || k == Memory || k == Full {
+		e.stalls = append(e.stalls, time.Now())
 	}
 }
 
