@@ -42,18 +42,14 @@ fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 	  done; \
 	done
 
-.PHONY: crash
-crash: ## kill -9 the daemon KILLS times (default 200) and check every promise
-	$(GO) test -tags crash -run 'TestCrash' -count=1 -timeout 60m -v ./cmd/freshet -kills $(or $(KILLS),200)
-
-.PHONY: simulate
-simulate: ## run SEEDS (default 10000) simulations of the whole daemon, from FIRST on
-	$(GO) test -run '^TestSimulate$$' -count=1 -timeout 0 -v ./simulate -seeds $(or $(SEEDS),10000) -first $(or $(FIRST),1)
-
 .PHONY: torture
 torture: build ## break the daemon for FOR (default 10m) from SEED on in every way, and check every promise
 	$(GO) build -o bin/torture ./cmd/torture
 	bin/torture --for $(or $(FOR),10m) --seed $(or $(SEED),1) --workers $(or $(WORKERS),2) $(ARGS)
+
+.PHONY: crash
+crash: ## kill the daemon KILLS times (default 200), and do nothing else to it
+	$(MAKE) torture FOR=0 ARGS="--faults $(or $(KILLS),200) --faults-only kill,early,freeze,term,power"
 
 .PHONY: bench
 bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of all packages

@@ -196,7 +196,7 @@ func TestTroubles(t *testing.T) {
 }
 
 func TestServerHasAnAddressForEachHost(t *testing.T) {
-	w := synth.Crash(1, time.Now())
+	w := many(1, time.Now())
 	server, err := w.Listen(t.Context())
 	if err != nil {
 		t.Fatal(err)

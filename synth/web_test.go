@@ -159,7 +159,7 @@ func TestReadyMadeWebs(t *testing.T) {
 		pages, hosts int
 	}{
 		{"demo", synth.Demo(1, start), 40, 8},
-		{"crash", synth.Crash(1, start), 200, 50},
+		{"many", many(1, start), 200, 50},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -187,10 +187,10 @@ func TestReadyMadeWebs(t *testing.T) {
 	}
 }
 
-// TestCrashPagesHaveNoNoise lets the campaign compare stored bodies with the
+// TestPagesWithoutNoise lets whoever polls them compare stored bodies with the
 // truth byte by byte.
-func TestCrashPagesHaveNoNoise(t *testing.T) {
-	w := synth.Crash(1, start)
+func TestPagesWithoutNoise(t *testing.T) {
+	w := many(1, start)
 	for _, p := range w.Pages() {
 		if !bytes.Equal(w.Body(p.ID, 1, start), w.Body(p.ID, 1, start.Add(time.Hour))) {
 			t.Errorf("the body of %s depends on when it is asked for", p.ID)
