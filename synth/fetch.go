@@ -24,6 +24,11 @@ func (w *Web) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, e
 	if !ours || host < 0 {
 		return freshet.Response{}, &freshet.FetchError{Class: freshet.FailDNS, Err: fmt.Errorf("no host %s in this web", u.Host)}
 	}
+	if r.Leave != nil {
+		if err := r.Leave(ctx, freshet.Hop{URL: r.URL}); err != nil {
+			return freshet.Response{URL: r.URL}, &freshet.FetchError{Class: freshet.FailCanceled, Err: fmt.Errorf("not sent: %w", err)}
+		}
+	}
 	a := w.ask(host, u.Path, r.Validators)
 	if err := pause(ctx, w.latency); err != nil {
 		return freshet.Response{URL: r.URL, Requests: 1}, &freshet.FetchError{
