@@ -82,6 +82,7 @@ func ReadHistory(r io.Reader, name string) (*History, error) {
 type traceReader struct {
 	name     string
 	rows     *csv.Reader
+	line     int // of the last row that could be read
 	failures bool // there is a column for them
 	found    gatherer
 }
@@ -95,14 +96,17 @@ func (t *traceReader) fault(field int, format string, args ...any) error {
 // next returns the next row, or io.EOF itself at the end.
 func (t *traceReader) next() ([]string, error) {
 	row, err := t.rows.Read()
-	if err == nil || err == io.EOF {
+	switch {
+	case err == nil:
+		t.line, _ = t.rows.FieldPos(len(row) - 1)
+		return row, nil
+	case err == io.EOF:
 		return row, err
 	}
 	if p, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, &TraceError{File: t.name, Line: p.Line, Column: p.Column, Reason: p.Err.Error(), Err: err}
 	}
-	line, _ := t.rows.FieldPos(0)
-	return nil, &TraceError{File: t.name, Line: line + 1, Reason: "reading on: " + err.Error(), Err: err}
+	return nil, &TraceError{File: t.name, Line: t.line + 1, Reason: "reading on: " + err.Error(), Err: err}
 }
 
 func (t *traceReader) header() error {

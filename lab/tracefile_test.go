@@ -135,6 +135,27 @@ func TestFailuresAreWritten(t *testing.T) {
 	}
 }
 
+// A compressed trace that was cut off anywhere is refused, and the error says in
+// which line.
+func TestReadHistoryCutOff(t *testing.T) {
+	for _, text := range []string{"page,time\na,1\n", "\"page\",time\na,1\n", "page,time\na,1\n\"b\",2\n"} {
+		var z bytes.Buffer
+		w := gzip.NewWriter(&z)
+		w.Name = "trace.csv"
+		for _, c := range []byte(text) { // a block for each byte
+			w.Write([]byte{c})
+			w.Flush()
+		}
+		w.Close()
+		for n := 1; n < z.Len(); n++ {
+			_, err := lab.ReadHistory(bytes.NewReader(z.Bytes()[:n]), "x.csv.gz")
+			if _, ok := errors.AsType[*lab.TraceError](err); !ok {
+				t.Errorf("the first %d of %d bytes of %q: %v, want an error that says where", n, z.Len(), text, err)
+			}
+		}
+	}
+}
+
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte("page,time\na,1\nb,2.5\n"))
 	f.Add([]byte("\ufeffpage,time\r\n\"a\"\"b\",-1\r\n"))

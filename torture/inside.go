@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"freshet"
+	machine "freshet/clock"
 	"freshet/config"
 	"freshet/node"
 	"freshet/sqlite"
@@ -73,6 +74,7 @@ func serve(ctx context.Context, file string, extract []string, c *clock, d *sick
 		Extract: extract,
 		Version: "torture",
 		Now:     c.now,
+		Uptime:  machine.Uptime,
 		Store:   sqlite.Config{VFS: d.files.VFS()},
 		Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 		Load:    load,
