@@ -72,6 +72,7 @@ type Daemon struct {
 
 	inbox   inbox
 	asks    asks
+	census  census
 	editing sync.Mutex // from reading how a source now is to telling the loop
 	flying  sync.WaitGroup
 
@@ -161,13 +162,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 // wake brings the brain up to date. It returns the place in the log up to which
 // the brain has been told.
 func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
-	n := int64(0)
-	place, err := d.brain.start(ctx, d.Limits(), func(s freshet.Source) {
-		d.levels.notice(s)
-		n++
+	d.census.begin()
+	place, err := d.brain.start(ctx, d.Limits(), d.levels.notice)
+	if err != nil {
+		return place, err
+	}
+	return place, d.census.end(ctx, d.cfg.Store, d.brain.sched.Len(), func(id freshet.SourceID) bool {
+		_, ok := d.brain.sched.Slot(id)
+		return ok
 	})
-	d.gauges.sources.Store(n)
-	return place, err
 }
 
 // follow tells the brain of outcomes as they come.

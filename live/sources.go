@@ -14,11 +14,13 @@ import (
 // AddSource begins to watch a source. It is the store's AddSource, told to the
 // loop.
 func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Source, error) {
-	s, err := d.cfg.Store.AddSource(ctx, s)
+	err := d.census.edit(1, func() (id freshet.SourceID, err error) {
+		s, err = d.cfg.Store.AddSource(ctx, s)
+		return s.ID, err
+	})
 	if err != nil {
 		return s, err
 	}
-	d.gauges.sources.Add(1)
 	return s, d.tellSource(ctx, s.ID)
 }
 
@@ -32,10 +34,15 @@ func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
 
 // RemoveSource stops watching a source, and deletes its history if purge is set.
 func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
-	if err := d.cfg.Store.RemoveSource(ctx, id, purge); err != nil {
+	var err error
+	if purge {
+		err = d.census.purge(ctx, d.cfg.Store, id)
+	} else {
+		err = d.census.edit(-1, func() (freshet.SourceID, error) { return id, d.cfg.Store.RemoveSource(ctx, id, false) })
+	}
+	if err != nil {
 		return err
 	}
-	d.gauges.sources.Add(-1)
 	return d.tellSource(ctx, id, sched.Event{Remove: id})
 }
 

@@ -27,8 +27,8 @@ type Status struct {
 
 // gauges count what a Status says.
 type gauges struct {
-	sources, flying, polls, captured, failed atomic.Int64
-	late, mostLate                           atomic.Int64
+	flying, polls, captured, failed atomic.Int64
+	late, mostLate                  atomic.Int64
 }
 
 func (g *gauges) count(o freshet.Outcome) {
@@ -54,7 +54,7 @@ func (d *Daemon) Status() Status {
 	s := Status{
 		Running:  d.running.Load(),
 		Budget:   d.Limits().Budget.String(),
-		Sources:  d.gauges.sources.Load(),
+		Sources:  d.census.sources.Load(),
 		UnderWay: d.gauges.flying.Load(),
 		Polls:    d.gauges.polls.Load(),
 		Captured: d.gauges.captured.Load(),

@@ -230,6 +230,9 @@ func (s *Scheduler) Slot(id freshet.SourceID) (freshet.Slot, bool) {
 // Slots returns a number that is above every slot in use.
 func (s *Scheduler) Slots() int { return len(s.entries) }
 
+// Len returns how many sources there are.
+func (s *Scheduler) Len() int { return len(s.entries) - len(s.free) }
+
 // Source returns the source in a slot, and whether there is one.
 func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
 	if slot < 0 || int(slot) >= len(s.entries) || !s.entries[slot].used || s.entries[slot].gone {
