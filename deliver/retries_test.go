@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,28 +218,28 @@ func TestFollowerReleaseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		poisoned := 0
+		var poisoned atomic.Int64
 		stop := r.outage(10, func(e client.Event) error {
 			if e.ID == "page.4~rig" {
-				poisoned++
+				poisoned.Add(1)
 				return &deliver.Refusal{Status: 400}
 			}
 			return nil
 		})
 		time.Sleep(time.Minute) // for those of the last three that were not due yet
 		synctest.Wait()
-		if got := len(r.accepted()); got != 12 || poisoned != 1 {
-			t.Errorf("%d changes accepted and one refused %d times, want the 12 that the endpoint can take and once", got, poisoned)
+		if got := len(r.accepted()); got != 12 || poisoned.Load() != 1 {
+			t.Errorf("%d changes accepted and one refused %d times, want the 12 that the endpoint can take and once", got, poisoned.Load())
 		}
 		time.Sleep(7 * time.Hour)
 		synctest.Wait()
-		if poisoned != 1 {
-			t.Errorf("the change that is refused was tried %d times in 7 hours, want once: it is due 10 hours later", poisoned)
+		if poisoned.Load() != 1 {
+			t.Errorf("the change that is refused was tried %d times in 7 hours, want once: it is due 10 hours later", poisoned.Load())
 		}
 		time.Sleep(6 * time.Hour)
 		synctest.Wait()
-		if poisoned != 2 {
-			t.Errorf("the change that is refused was tried %d times in 13 hours, want twice", poisoned)
+		if poisoned.Load() != 2 {
+			t.Errorf("the change that is refused was tried %d times in 13 hours, want twice", poisoned.Load())
 		}
 		r.owes(1, 0)
 		if err := stop(); err != nil {
