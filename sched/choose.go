@@ -27,6 +27,7 @@ func (s *Scheduler) choose(now time.Time) {
 	s.purse.fill(now)
 	s.ceiling.forget(now)
 	s.alarms.ring(now)
+	s.claim = claim{}
 	s.tryHops(now)
 	if s.budget() <= 0 {
 		return
@@ -117,7 +118,11 @@ func (s *Scheduler) stands(d deadline) bool {
 func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause freshet.Cause) bool {
 	e := &s.entries[slot]
 	reserved := s.ceiling.atMost(e.requests)
-	if !e.open(now, cause) || !s.routeOpen(now, e) || !s.ceiling.room(reserved) {
+	switch {
+	case !e.open(now, cause), s.claimed(slot, reserved):
+		return false
+	case !s.routeOpen(now, e) || !s.ceiling.room(reserved):
+		s.stake(now, slot)
 		return false
 	}
 	e.busy, e.begun = true, now

@@ -24,6 +24,7 @@ type Scheduler struct {
 	slots   map[freshet.SourceID]freshet.Slot
 	hosts   map[string]*host
 
+	claim   claim          // what the first poll that waits for several requests or hosts needs
 	hops    []*hop         // requests that polls under way wait to make, first come first served
 	asked   []freshet.Slot // wanted by hand, first come first served
 	overdue deadlines      // when each source's MaxGap runs out

@@ -92,7 +92,7 @@ func (s *simulation) begin() *life {
 	s.say("LIFE %d begins", l.n)
 	go func() {
 		l.ended <- node.Serve(ctx, s.settings(l), node.ServeConfig{
-			Version: "simulated", Now: s.now, Log: slog.New(&witness{s, l}), Listener: l.door,
+			Version: "simulated", Now: s.now, Uptime: s.uptime, Log: slog.New(&witness{s, l}), Listener: l.door,
 			Store: sqlite.Config{VFS: vfs, Files: s.disk.Dir(s.dir), Epoch: freshet.Epoch(fmt.Sprintf("life%d", l.n))},
 			Load:  func() (config.Settings, error) { return s.settings(l), nil },
 		})
@@ -147,6 +147,16 @@ func (s *simulation) end(l *life, how string) {
 		return
 	}
 	s.bury(l)
+}
+
+// uptime is how long the machine has been up since the power last failed.
+func (s *simulation) uptime() (boot string, up time.Duration) {
+	at, n := s.start.Add(-time.Hour), 0
+	for _, t := range s.troublesOf("power") {
+		at = t
+		n++
+	}
+	return fmt.Sprintf("boot%d", n), time.Since(at)
 }
 
 // bury lets nothing that a dead life does be seen, and waits for its end.

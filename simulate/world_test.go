@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -64,7 +66,11 @@ func (w *world) jump(by time.Duration) {
 	w.mu.Lock()
 	w.offset += by
 	w.mu.Unlock()
-	w.did("the clock jumps by %v", by)
+	if by > 0 {
+		w.did("the clock is set ahead by %v", by)
+	} else {
+		w.did("the clock is set back by %v", -by)
+	}
 }
 
 // since returns how long the world has existed.
@@ -98,6 +104,25 @@ func (w *world) troubled(from, to time.Time) bool {
 		}
 	}
 	return false
+}
+
+// troublesOf returns when a kind of trouble was made.
+func (w *world) troublesOf(what string) (at []time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.troubles {
+		if strings.HasPrefix(t.what, what) {
+			at = append(at, t.at)
+		}
+	}
+	return at
+}
+
+// blurred reports whether, in a stretch of time, the clock was set ahead and the
+// machine was started anew: then nobody can know how long ago anything was.
+func (w *world) blurred(from, to time.Time) bool {
+	within := func(at time.Time) bool { return !at.Before(from) && !at.After(to) }
+	return slices.ContainsFunc(w.troublesOf("power"), within) && slices.ContainsFunc(w.troublesOf("the clock is set ahead"), within)
 }
 
 // broken notes that a promise was not kept.
