@@ -60,6 +60,10 @@ bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of a
 hold: build ## 10,000 sources at 500 polls a second for ten minutes
 	$(BIN) bench hold --sources 10000 --rate 500/s --for 10m
 
+.PHONY: soak
+soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
+	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
+
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }

@@ -66,16 +66,25 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 
 // fill adds the pages as sources, many at a time so that they share commits.
 func (r *rig) fill(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(256)
+	group, ctx := limited(ctx, 256)
 	for i, url := range r.origin.urls {
 		group.Go(func() error {
-			_, err := r.Store.AddSource(ctx, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("p%06d", i)), URL: url})
+			_, err := r.Store.AddSource(ctx, freshet.Source{ID: sourceID(i), URL: url})
 			return err
 		})
 	}
 	return group.Wait()
 }
+
+// limited returns a group that does so many things at once.
+func limited(ctx context.Context, most int) (*errgroup.Group, context.Context) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(most)
+	return group, ctx
+}
+
+// sourceID names the source of the ith page.
+func sourceID(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("p%06d", i)) }
 
 // close ends the server and removes the data.
 func (r *rig) close() (err error) {

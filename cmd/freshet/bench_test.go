@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -55,5 +56,30 @@ func TestBenchHoldReportsAndJudges(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; !strings.Contains(last, `"lateness_grew"`) {
 		t.Errorf("the last line is no verdict: %s", last)
+	}
+}
+
+func TestBenchSoakSamplesAndJudges(t *testing.T) {
+	t.Parallel()
+	// So short a run is not flat, and the program says so.
+	dir := t.TempDir()
+	out, err := exec.Command("freshet", "bench", "soak", "--sources", "60", "--rate", "100/s", "--for", "2s", "--every", "400ms", "--changed", "0.5", "--json", "--dir", dir).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
+		t.Fatalf("the soak failed: %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	var s bench.SoakSample
+	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Polls == 0 || s.Failed > 0 || s.RSS == 0 || s.Heap == 0 || s.Files == 0 || s.Goroutines == 0 || s.Store == 0 || s.CPU == 0 || s.Delivered == 0 || s.Streamed == 0 {
+		t.Errorf("the last sample is %+v; want something of everything and no failure", s)
+	}
+	var v bench.SoakVerdict
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil || len(v.Trends) == 0 {
+		t.Errorf("the last line is no verdict: %s (%v)", lines[len(lines)-1], err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the soak left %v behind (%v), want nothing", left, err)
 	}
 }

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet/client"
+	"freshet/fetch"
+)
+
+// A soakDaemon is the daemon under a soak, a process of its own.
+type soakDaemon struct {
+	cmd  *exec.Cmd
+	base string
+	data string
+	api  *client.Client
+	http *http.Client
+}
+
+// soakPatience is how long the daemon may take to start, and to answer.
+const soakPatience = 2 * time.Minute
+
+// launch starts the daemon over the pages and waits until it is ready.
+func (s *Soak) launch(ctx context.Context, dir string, urls []string, hook string) (*soakDaemon, error) {
+	file := filepath.Join(dir, "freshet.yaml")
+	data := filepath.Join(dir, "data")
+	if err := os.WriteFile(file, s.settings(data, hook), 0o600); err != nil {
+		return nil, err
+	}
+	args := append(slices.Clone(s.Daemon[1:]), "serve", "--config", file)
+	d := &soakDaemon{cmd: exec.CommandContext(context.WithoutCancel(ctx), s.Daemon[0], args...), data: data, http: fetch.Trusted(soakPatience)}
+	d.cmd.Stderr = os.Stderr
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the daemon: %w", err)
+	}
+	lines := bufio.NewScanner(out)
+	for d.base == "" && lines.Scan() {
+		_, d.base, _ = strings.Cut(lines.Text(), "listening on ")
+	}
+	if d.base == "" {
+		return nil, errors.Join(errors.New("the daemon did not say where it listens"), d.stop())
+	}
+	go io.Copy(io.Discard, out)
+	d.api = client.New(d.base, d.http.Do)
+	if err := d.fill(ctx, urls); err != nil {
+		return nil, errors.Join(err, d.stop())
+	}
+	return d, nil
+}
+
+// settings is the file of the daemon.
+func (s *Soak) settings(data, hook string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "data: %s\nlisten: 127.0.0.1:0\nbudget: %s\npolicy: %s\nworkers: %d\n", data, s.Budget, s.Plan.Policy, s.Plan.Workers)
+	fmt.Fprintf(&b, "hosts: {delay: 0s, concurrency: %d}\nallow_cidr: [127.0.0.0/8]\nlog: {level: error}\n", s.Plan.Workers)
+	fmt.Fprintf(&b, "webhooks: [{name: soak, url: %q, unsigned: true}]\n", hook)
+	return b.Bytes()
+}
+
+// fill adds the pages as sources.
+func (d *soakDaemon) fill(ctx context.Context, urls []string) error {
+	group, ctx := limited(ctx, 64)
+	for i, url := range urls {
+		group.Go(func() error {
+			_, err := d.api.Add(ctx, client.NewSource{ID: sourceID(i), URL: url, Keep: client.Keep{Versions: soakKeep}})
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// wait looks for a time at how late the daemon is, and returns the most.
+func (d *soakDaemon) wait(ctx context.Context, length time.Duration) (worst time.Duration, err error) {
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		if err := pause(ctx, min(time.Second, time.Until(end))); err != nil {
+			return worst, err
+		}
+		s, err := d.api.Status(ctx)
+		if err != nil {
+			return worst, err
+		}
+		worst = max(worst, time.Duration(s.Late))
+	}
+	return worst, nil
+}
+
+// sample asks the daemon and the system how things stand.
+func (d *soakDaemon) sample(ctx context.Context) (s SoakSample, err error) {
+	metrics, err := d.metrics(ctx)
+	if err != nil {
+		return s, err
+	}
+	status, err := d.api.Status(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Polls, s.Failed, s.Captured = status.Polls, status.Failed, status.Captured
+	s.RSS, s.Heap = int64(metrics["process_resident_memory_bytes"]), int64(metrics["go_memstats_heap_inuse_bytes"])
+	s.Files, s.Goroutines = int(metrics["process_open_fds"]), int(metrics["go_goroutines"])
+	s.CPU = metrics["process_cpu_seconds_total"]
+	for _, sink := range status.Sinks {
+		s.Owed += sink.Open
+	}
+	s.Store = fileSize(filepath.Join(d.data, "freshet.db"))
+	s.WAL = fileSize(filepath.Join(d.data, "freshet.db-wal"))
+	return s, nil
+}
+
+// metrics reads the daemon's metrics that have no labels.
+func (d *soakDaemon) metrics(ctx context.Context) (map[string]float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := d.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("read the metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	found := map[string]float64{}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			found[name] = n
+		}
+	}
+	return found, nil
+}
+
+// stop ends the daemon the gentle way.
+func (d *soakDaemon) stop() error {
+	d.http.CloseIdleConnections()
+	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	return d.cmd.Wait()
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/bench"
+	"freshet/config"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+// A soakBench is one run of the verb "bench soak".
+type soakBench struct {
+	*program
+	bench.Soak
+	json bool
+	csv  *csv.Writer // nil if there is no file for it
+}
+
+func benchSoakVerb(p *program) *cobra.Command {
+	b := soakBench{program: p, Soak: bench.Soak{Length: time.Hour, Every: 10 * time.Second}}
+	var rate, file string
+	cmd := &cobra.Command{
+		Use:   "soak",
+		Short: "Run a daemon for long with everything at work, and see whether anything grows",
+		Long: `Start a daemon as a process of its own, have it poll many pages at a steady rate
+with a webhook, a change stream, edits and prunes beside it, and sample it from
+outside: memory, heap, files, goroutines, disk, lateness and CPU. At the end a
+line is fitted to each, without the first quarter, and each is said to be flat
+or not. The exit code is 1 if one is not.`,
+		Example: "  freshet bench soak\n  freshet bench soak --for 3m --every 5s --csv soak.csv",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if b.Budget, err = sched.ParseBudget(rate); err != nil {
+				return wrongFlag("rate", freshet.ReasonOf(err))
+			}
+			if err := wrongFlag("policy", new(config.Settings).SetPolicy(b.Plan.Policy)); err != nil {
+				return err
+			}
+			return b.run(cmd.Context(), file)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&b.Plan.Sources, "sources", 10_000, "pages to poll")
+	flags.IntVar(&b.Plan.Hosts, "hosts", 50, "addresses over which they are spread")
+	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at once")
+	flags.Float64Var(&b.Plan.Changed, "changed", 0.1, "share of polls that find a new version")
+	flags.StringVar(&rate, "rate", "500/s", "polls to make")
+	flags.StringVar(&b.Plan.Policy, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
+	flags.Var((*lengthFlag)(&b.Length), "for", "how long")
+	flags.Var((*lengthFlag)(&b.Every), "every", "time between two samples")
+	flags.StringVar(&b.Plan.Dir, "dir", "", "where to keep the data meanwhile")
+	flags.StringVar(&file, "csv", "", "write the samples to this file")
+	jsonFlag(cmd, &b.json)
+	return cmd
+}
+
+// run soaks, reports and judges.
+func (b *soakBench) run(ctx context.Context, file string) (err error) {
+	if b.Plan.Server, err = benchServerCommand(); err != nil {
+		return err
+	}
+	b.Daemon = b.Plan.Server[:1]
+	if file != "" {
+		f, err := os.Create(file)
+		if err != nil {
+			return fmt.Errorf("write the samples: %w", err)
+		}
+		defer f.Close()
+		b.csv = csv.NewWriter(f)
+		b.csv.Write(strings.Fields("seconds polls polls_per_second failed captured most_late_seconds rss_bytes heap_bytes files goroutines store_bytes wal_bytes store_bytes_per_poll cpu_share deliveries_owed delivered streamed"))
+	}
+	if !b.json {
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; a share of %g changed\n", b.Plan.Sources, rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
+		fmt.Fprintln(b.out, " TIME  POLLS/S  FAILED  MOST LATE       RSS      HEAP  FILES  GOROUTINES     STORE       WAL  A POLL  CPU  OWED  DELIVERED  STREAMED")
+	}
+	b.Report = b.print
+	verdict, err := b.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.judge(verdict); err != nil {
+		return err
+	}
+	if !verdict.Flat {
+		return fmt.Errorf("not all is flat")
+	}
+	return nil
+}
+
+// print tells of a sample.
+func (b *soakBench) print(s bench.SoakSample) error {
+	if b.csv != nil {
+		b.csv.Write(soakRow(s))
+		b.csv.Flush()
+		if err := b.csv.Error(); err != nil {
+			return fmt.Errorf("write the samples: %w", err)
+		}
+	}
+	if b.json {
+		return b.printLine(s)
+	}
+	_, err := fmt.Fprintf(b.out, "%5s  %7.1f  %6d  %8.1fms  %8s  %8s  %5d  %10d  %8s  %8s  %6.0f  %2.0f%%  %4d  %9d  %8d\n", stopwatch(s.Seconds), s.PerSecond, s.Failed, 1000*s.MostLate,
+		roughSize(s.RSS), roughSize(s.Heap), s.Files, s.Goroutines, roughSize(s.Store), roughSize(s.WAL), s.PerPoll, 100*s.CPUShare, s.Owed, s.Delivered, s.Streamed)
+	return err
+}
+
+// soakRow is a sample as a line of the file.
+func soakRow(s bench.SoakSample) []string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
+	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
+	return []string{
+		number(s.Seconds), whole(s.Polls), number(s.PerSecond), whole(s.Failed), whole(s.Captured), number(s.MostLate), whole(s.RSS), whole(s.Heap),
+		strconv.Itoa(s.Files), strconv.Itoa(s.Goroutines), whole(s.Store), whole(s.WAL), number(s.PerPoll), number(s.CPUShare), strconv.Itoa(s.Owed), whole(s.Delivered), whole(s.Streamed),
+	}
+}
+
+// judge prints what moved and what did not.
+func (b *soakBench) judge(v bench.SoakVerdict) error {
+	if b.json {
+		return json.NewEncoder(b.out).Encode(v)
+	}
+	for _, t := range v.Trends {
+		said := "flat"
+		if !t.Flat {
+			said = "GROWS"
+		}
+		if _, err := fmt.Fprintf(b.out, "%-24s %-5s  mean %.4g, %+.4g an hour, %+.1f%% in all (%.0f%% allowed), scatter %.3g\n", t.Name, said, t.Mean, t.PerHour, 100*t.Change, 100*t.Allowed, t.Noise); err != nil {
+			return err
+		}
+	}
+	return nil
+}
