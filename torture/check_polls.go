@@ -71,7 +71,7 @@ func (e *episode) checkWanted(v visit) {
 	// later than that, if the disk or the machine is slow, and much later if the
 	// daemon was stopped in its tracks.
 	if gap := v.at.Sub(before); gap < e.settings.sources[at].minGap/2 && !e.excusedBy(before, v.at) && !e.stalledAt(before) {
-		e.violate("min_gap", "%s was polled %v after the poll before, want %v", id, gap, e.settings.sources[at].minGap)
+		e.violate("min_gap", "%s was polled at %v, %v after the poll before, want %v; daemons died at %v", id, v.at, gap, e.settings.sources[at].minGap, e.deaths)
 	}
 }
 

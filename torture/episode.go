@@ -45,7 +45,7 @@ type episode struct {
 	hidden     []time.Time   // when daemons started whose clock had been set since the one before
 	deaths     []death
 	stalls     []time.Time // when the daemon was held up
-	still      bool        // no edits, and the clock and the data are left alone
+	still      bool        // no edits, and the clock, the data and the receivers are left alone
 	rebudgeted bool        // by a reload
 	goneBy     time.Time   // when the daemon has surely written down that a receiver is gone
 

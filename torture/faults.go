@@ -48,7 +48,7 @@ func (e *episode) plan() (next func() Kind) {
 		kinds = e.Only
 	}
 	if e.still {
-		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k == Clock || k == Restart || k == Restore })
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool { return k == Clock || k == Restart || k == Restore || k == Hooks })
 	}
 	if len(kinds) == 0 {
 		kinds = []Kind{Kill}

@@ -14,7 +14,7 @@ import (
 const settlePatience = 90 * time.Second
 
 // settle starts the daemon once more, on a clock some days ahead, so that every
-// delivery is due, and with next to nothing to spend, so that the log grows no
+// delivery is due (in a still episode none has failed twice), and with next to nothing to spend, so that the log grows no
 // further. When all is told it looks at the whole.
 func (e *episode) settle(ctx context.Context) {
 	e.last = "settling"
@@ -24,8 +24,10 @@ func (e *episode) settle(ctx context.Context) {
 	for _, r := range e.receivers {
 		r.feel(fine)
 	}
-	e.offset = max(e.offset, 0) + 4*24*time.Hour
-	e.hidden = append(e.hidden, time.Now())
+	if !e.still {
+		e.offset = max(e.offset, 0) + 4*24*time.Hour
+		e.hidden = append(e.hidden, time.Now())
+	}
 	e.editor.mu.Lock()
 	e.editor.done = true
 	e.editor.mu.Unlock()
