@@ -26,7 +26,7 @@ type soakDaemon struct {
 	base string
 	data string
 	api  *client.Client
-	http *http.Client
+	do   func(*http.Request) (*http.Response, error)
 }
 
 // soakPatience is how long the daemon may take to start, and to answer.
@@ -40,7 +40,7 @@ func (s *Soak) launch(ctx context.Context, dir string, urls []string, hook strin
 		return nil, err
 	}
 	args := append(slices.Clone(s.Daemon[1:]), "serve", "--config", file)
-	d := &soakDaemon{cmd: exec.CommandContext(context.WithoutCancel(ctx), s.Daemon[0], args...), data: data, http: fetch.Trusted(soakPatience)}
+	d := &soakDaemon{cmd: exec.CommandContext(context.WithoutCancel(ctx), s.Daemon[0], args...), data: data, do: fetch.Trusted(soakPatience).Do}
 	d.cmd.Stderr = os.Stderr
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Soak) launch(ctx context.Context, dir string, urls []string, hook strin
 		return nil, errors.Join(errors.New("the daemon did not say where it listens"), d.stop())
 	}
 	go io.Copy(io.Discard, out)
-	d.api = client.New(d.base, d.http.Do)
+	d.api = client.New(d.base, d.do)
 	if err := d.fill(ctx, urls); err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
@@ -128,7 +128,7 @@ func (d *soakDaemon) metrics(ctx context.Context) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := d.http.Do(req)
+	resp, err := d.do(req)
 	if err != nil {
 		return nil, fmt.Errorf("read the metrics: %w", err)
 	}
@@ -145,7 +145,6 @@ func (d *soakDaemon) metrics(ctx context.Context) (map[string]float64, error) {
 
 // stop ends the daemon the gentle way.
 func (d *soakDaemon) stop() error {
-	d.http.CloseIdleConnections()
 	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}

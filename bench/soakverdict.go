@@ -80,7 +80,7 @@ var soakQuantities = []soakQuantity{
 	{"wal", 0.25, func(s SoakSample) float64 { return float64(s.WAL) }},
 	{"store bytes a poll", 0.25, func(s SoakSample) float64 { return s.PerPoll }},
 	{"lateness", 0.25, func(s SoakSample) float64 { return s.MostLate }},
-	{"cpu", 0.10, func(s SoakSample) float64 { return s.CPUShare }},
+	{"cpu", 0.25, func(s SoakSample) float64 { return s.CPUShare }},
 	{"deliveries owed", 0.25, func(s SoakSample) float64 { return float64(s.Owed) }},
 	{"polls a second, missing", 0.10, func(s SoakSample) float64 { return -s.PerSecond }},
 }
