@@ -17,6 +17,9 @@ type Damage struct {
 	Cursor freshet.Cursor   `json:"cursor,omitempty"` // in a log
 	Reader string           `json:"reader,omitempty"` // of the outbox
 	What   string           `json:"what"`             // in words
+
+	row *table         // that is damaged, if it is a row
+	key []driver.Value // of the row
 }
 
 // A Report is what Verify found.
@@ -25,6 +28,8 @@ type Report struct {
 	Bodies  int64    `json:"bodies"` // that were decoded
 	Damages []Damage `json:"damages"`
 	More    int      `json:"more,omitempty"` // damages that are not listed
+
+	all bool // damages are listed
 }
 
 // mostDamages is how many damages are listed.
@@ -43,7 +48,7 @@ func (r Report) Err(path string) error {
 }
 
 func (r *Report) add(d Damage) {
-	if len(r.Damages) >= mostDamages {
+	if len(r.Damages) >= mostDamages && !r.all {
 		r.More++
 		return
 	}
@@ -54,7 +59,7 @@ func (r *Report) add(d Damage) {
 func (v *verification) subject(t *table, row []driver.Value) Damage {
 	whole := func(column string) int64 { n, _ := row[slices.Index(t.columns, column)].(int64); return n }
 	text := func(column string) string { s, _ := row[slices.Index(t.columns, column)].(string); return s }
-	d := Damage{Table: t.name}
+	d := Damage{Table: t.name, row: t, key: cloneRow(row[:len(t.keys)])}
 	if slices.Contains(t.columns, "source") {
 		d.Source = v.nameOf(whole("source"))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -63,5 +64,6 @@ func fault(path, doing string, err error) error {
 
 // mendHint is what to do about a damaged file.
 func mendHint(path string) string {
-	return fmt.Sprintf("restore a backup, or save what is left with: sqlite3 %s .recover | sqlite3 mended.db", path)
+	return fmt.Sprintf("restore a backup, or save what is left with: freshet check --data %s --repair NEW; if that cannot read it, with: sqlite3 %s .recover | sqlite3 mended.db",
+		filepath.Dir(path), path)
 }

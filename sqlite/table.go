@@ -89,6 +89,9 @@ var (
 		columns: []string{"name", "upto", "value"}})
 )
 
+// bodiesTable is that of the bodies, whose rows have no checksums.
+var bodiesTable = table{name: "bodies", keys: []string{"id"}}
+
 // checkedTables are all of them but the seals, the logs last.
 var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,

@@ -93,7 +93,12 @@ func Verify(ctx context.Context, cfg Config, say func(Progress)) (r Report, err 
 // logs, the number of rows, and the hash of every version. It goes through each
 // table once, and says how far it is to say, which may be nil. The store can be
 // in use meanwhile.
-func (s *Store) Verify(ctx context.Context, say func(Progress)) (r Report, err error) {
+func (s *Store) Verify(ctx context.Context, say func(Progress)) (Report, error) {
+	return s.verify(ctx, say, false)
+}
+
+// verify is Verify; it lists all damages if all is set.
+func (s *Store) verify(ctx context.Context, say func(Progress), all bool) (r Report, err error) {
 	if say == nil {
 		say = func(Progress) {}
 	}
@@ -107,7 +112,8 @@ func (s *Store) Verify(ctx context.Context, say func(Progress)) (r Report, err e
 	}
 	v := &verification{
 		writer: &writer{conn: conn, stmts: map[string]*statement{}}, ctx: ctx, codec: &s.codec, say: say,
-		names: map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, cuts: map[cutsOf][]cut{}, seals: map[string]seal{},
+		report: Report{all: all},
+		names:  map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, cuts: map[cutsOf][]cut{}, seals: map[string]seal{},
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
 	if err := v.run(); err != nil {

@@ -67,7 +67,8 @@ func (v *verification) versionsOf(key int64) error {
 	wanted := map[int64]bool{}
 	for _, n := range list {
 		lost := func(format string, args ...any) {
-			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf(format, args...)})
+			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf(format, args...),
+				row: &versionsTable, key: []driver.Value{key, n.number}})
 		}
 		text, raw := bodies[n.text], bodies[n.raw]
 		wanted[n.text], wanted[n.raw] = true, true
@@ -87,7 +88,7 @@ func (v *verification) versionsOf(key int64) error {
 		d := Damage{Table: "bodies", Source: id, Number: body}
 		switch {
 		case state.fault != "":
-			d.What = fmt.Sprintf("body %d %s", body, state.fault)
+			d.What, d.row, d.key = fmt.Sprintf("body %d %s", body, state.fault), &bodiesTable, []driver.Value{body}
 		case !wanted[body]:
 			d.What = fmt.Sprintf("body %d of source %s belongs to no version", body, id)
 		default:

@@ -110,7 +110,8 @@ func (w *chainWalk) reach(cursor int64) {
 	}
 	switch {
 	case cursor <= w.at:
-		w.found(cursor, fmt.Sprintf("the entry at %d of the %s was taken out, and is there", cursor, w.t.name))
+		w.v.found(Damage{Table: w.t.name, Cursor: freshet.Cursor(cursor), row: w.t, key: []driver.Value{cursor},
+			What: fmt.Sprintf("the entry at %d of the %s was taken out, and is there", cursor, w.t.name)})
 		w.blind = true
 	case cursor > w.at+1:
 		w.missing(w.at+1, cursor-1)

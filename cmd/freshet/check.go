@@ -1,20 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-
 	"github.com/spf13/cobra"
-
-	"freshet"
-	"freshet/sqlite"
 )
 
 func checkVerb(p *program) *cobra.Command {
 	var asJSON, stored bool
+	var repair string
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Check a configuration file, and the data if asked to",
@@ -25,9 +17,14 @@ used as a configuration file; secrets are left out.
 All problems of the file are told, each with its line. The exit code is then 1.
 
 With --store the data directory is read through instead: the pages of the
-database, the hash of every version and the numbers of every change. A daemon
-may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
-		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json\n  freshet check --store --data /var/lib/freshet",
+database, the checksum of every row, the chain of checksums over the logs, and
+the hash of every version. A daemon may go on meanwhile. What is damaged is told
+line by line, and the exit code is then 3.
+
+With --repair what can be saved of a damaged data directory is saved into a new
+one, under the ids, numbers and cursors that it had. What was lost is told. The
+old directory is not touched, and no daemon may use it.`,
+		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json\n  freshet check --store --data /var/lib/freshet\n  freshet check --data /var/lib/freshet --repair /var/lib/freshet.new",
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -39,8 +36,11 @@ may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
 			if err != nil {
 				return err
 			}
+			if repair != "" {
+				return repairStore(cmd.Context(), p, s.Data, repair, asJSON)
+			}
 			if stored {
-				return checkStore(cmd.Context(), p, s.Data)
+				return checkStore(cmd.Context(), p, s.Data, asJSON)
 			}
 			if asJSON {
 				return p.printJSON(s.Plain())
@@ -55,25 +55,9 @@ may go on meanwhile. What is damaged is told, and the exit code is then 3.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&stored, "store", false, "check all that is stored instead")
+	cmd.Flags().StringVar(&repair, "repair", "", "save what can be saved of the data into this new `directory`")
 	optionFlags(cmd.Flags(), serveFlags...)
 	return cmd
-}
-
-// checkStore reads all that is stored and says whether it is what was written.
-func checkStore(ctx context.Context, p *program, dir string) (err error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrNotFound), "name one with --data or FRESHET_DATA")
-	}
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.Check(ctx); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.out, "all that is stored in %s is as it was written\n", dir)
-	return err
 }
 
 // serveFlags are the flags of the options that serve takes, but for those that

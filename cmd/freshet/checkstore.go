@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"freshet"
+	"freshet/sqlite"
+)
+
+// checkStore reads all that is stored and says whether it is what was written.
+func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error {
+	if err := thereIsData(dir); err != nil {
+		return err
+	}
+	report, err := sqlite.Verify(ctx, sqlite.Config{Dir: dir}, p.sayStep)
+	p.clearStep()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if report.Damages == nil {
+			report.Damages = []sqlite.Damage{}
+		}
+		return errors.Join(p.printJSON(report), damaged(dir, report))
+	}
+	for _, d := range report.Damages {
+		fmt.Fprintln(p.out, d.What)
+	}
+	if report.More > 0 {
+		fmt.Fprintf(p.out, "and %d damages more\n", report.More)
+	}
+	if err := damaged(dir, report); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "all that is stored in %s is as it was written: %d rows, %d bodies\n", dir, report.Rows, report.Bodies)
+	return err
+}
+
+// damaged returns how much is damaged as an error.
+func damaged(dir string, r sqlite.Report) error {
+	n := len(r.Damages) + r.More
+	if n == 0 {
+		return nil
+	}
+	return freshet.WithHint(fmt.Errorf("%s: %w: %d things are not as they were written", dir, freshet.ErrDamaged, n),
+		"restore a backup, or save what can be saved with: freshet check --data "+dir+" --repair NEW")
+}
+
+// repairStore saves what can be saved into a new data directory.
+func repairStore(ctx context.Context, p *program, dir, into string, asJSON bool) error {
+	if err := thereIsData(dir); err != nil {
+		return err
+	}
+	r, err := sqlite.Repair(ctx, dir, into, p.sayStep)
+	p.clearStep()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if r.Lost == nil {
+			r.Lost = []sqlite.Damage{}
+		}
+		return p.printJSON(r)
+	}
+	for _, d := range r.Lost {
+		fmt.Fprintln(p.out, d.What)
+	}
+	_, err = fmt.Fprintf(p.out, "saved in %s: %d sources, %d versions, %d changes and %d outcomes; %s is as it was\n",
+		into, r.Sources, r.Versions, r.Changes, r.Outcomes, dir)
+	return err
+}
+
+func thereIsData(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrNotFound), "name one with --data or FRESHET_DATA")
+	}
+	return nil
+}
+
+// sayStep tells somebody who waits at a terminal how far a check is.
+func (p *program) sayStep(g sqlite.Progress) {
+	if !isTerminal(p.err) || p.env("TERM") == "dumb" {
+		return
+	}
+	of := ""
+	if g.Of > 0 {
+		of = fmt.Sprintf(" of %d", g.Of)
+	}
+	fmt.Fprintf(p.err, "\r\x1b[K%s: %d%s", g.Doing, g.Done, of)
+}
+
+// clearStep takes away what sayStep has shown.
+func (p *program) clearStep() {
+	if isTerminal(p.err) && p.env("TERM") != "dumb" {
+		fmt.Fprint(p.err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,208 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"fmt"
+
+	"freshet"
+)
+
+// A mending makes a store of the rows that were saved from a damaged one: it
+// drops what is not as it was written, and what rests on that.
+type mending struct {
+	*writer
+	lost []Damage
+}
+
+// drop deletes the rows that a verification found to be altered. What is known of
+// a source is told by its other rows, and how far a reader is has to be guessed.
+func (m *mending) drop(found []Damage) error {
+	for _, d := range found {
+		if d.row == nil {
+			m.lost = append(m.lost, d)
+			continue
+		}
+		var err error
+		switch d.row {
+		case &sourcesTable:
+			d.What += m.keepSource(d.key[0])
+		case &headsTable:
+			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', moved = '', moved_at = NULL WHERE source = ?", d.key[0])
+			d.What += ": it is made anew"
+		case &talliesTable:
+			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
+			d.What += ": it is made anew"
+		case &placesTable:
+			_, err = m.exec("UPDATE places SET place = ifnull((SELECT max(change) FROM debts WHERE debts.reader = places.reader), 0) WHERE reader = ?", d.key[0])
+			d.What += ": it is told again of all changes after the last that it is known to have read, under the ids that they had"
+		default:
+			_, err = m.exec("DELETE FROM "+d.row.name+" WHERE "+d.row.isKey(), d.key...)
+			d.What += ": it is lost"
+		}
+		if err != nil {
+			return err
+		}
+		m.lost = append(m.lost, d)
+	}
+	return nil
+}
+
+// keepSource says what becomes of an altered source: it is kept if what it says
+// can be read.
+func (m *mending) keepSource(key driver.Value) string {
+	src, ok := freshet.Source{}, false
+	err := m.query("SELECT id, definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) (err error) {
+		id, _ := v[0].(string)
+		text, _ := v[1].(string)
+		src, err = freshet.ParseDefinition([]byte(text))
+		ok = err == nil && freshet.ValidSourceID(freshet.SourceID(id)) && src.URL != ""
+		return nil
+	})
+	if err == nil && ok {
+		return ": it is kept as it reads"
+	}
+	if _, err := m.exec("DELETE FROM sources WHERE key = ?", key); err != nil {
+		return fmt.Sprintf(": %v", err)
+	}
+	return ": it is lost, with its history"
+}
+
+// dropOrphans deletes rows that refer to what is not there any more.
+func (m *mending) dropOrphans() error {
+	for _, table := range []string{"standings", "outcomes", "envelopes", "bodies", "versions", "changes", "beliefs", "labels"} {
+		n, err := m.exec("DELETE FROM " + table + " WHERE source NOT IN (SELECT key FROM sources)")
+		if err != nil {
+			return err
+		}
+		m.tell(n, table, "%d rows of %s are of sources that are lost")
+	}
+	for {
+		gone, err := m.exec("DELETE FROM bodies WHERE base <> 0 AND base NOT IN (SELECT id FROM bodies)")
+		if err != nil {
+			return err
+		}
+		if gone == 0 {
+			break
+		}
+		m.tell(gone, "bodies", "%d %s rest on one that is lost")
+	}
+	n, err := m.exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
+		OR envelope NOT IN (SELECT id FROM envelopes)`)
+	if err != nil {
+		return err
+	}
+	m.tell(n, "versions", "%d %s are lost, because their bodies are")
+	if n, err = m.exec("DELETE FROM debts WHERE change NOT IN (SELECT cursor FROM changes)"); err != nil {
+		return err
+	}
+	m.tell(n, "debts", "%d deliveries (%s) are lost, because their changes are")
+	_, err = m.exec("INSERT OR IGNORE INTO standings (source) SELECT key FROM sources")
+	return err
+}
+
+func (m *mending) tell(n int64, table, format string) {
+	if n > 0 {
+		m.lost = append(m.lost, Damage{Table: table, What: fmt.Sprintf(format, n, table)})
+	}
+}
+
+// relink has each entry of a log point to the one before it of its source that is
+// still there.
+func (m *mending) relink(t *table) error {
+	last, wrong := map[int64]int64{}, map[int64]int64{}
+	err := m.query("SELECT cursor, source, prev FROM "+t.name+" ORDER BY cursor", nil, func(v []driver.Value) error {
+		cursor, source, prev := v[0].(int64), v[1].(int64), v[2].(int64)
+		if before := last[source]; before != 0 && before != prev {
+			wrong[cursor] = before
+		}
+		last[source] = cursor
+		return nil
+	})
+	for cursor, prev := range wrong {
+		if err == nil {
+			_, err = m.exec("UPDATE "+t.name+" SET prev = ? WHERE cursor = ?", prev, cursor)
+		}
+	}
+	return err
+}
+
+// restand makes what is known of the sources anew, as far as it rests on what is
+// lost. Numbers go on after the last that was given out.
+func (m *mending) restand() error {
+	statements := []string{
+		// A label that is lost says what the source is called now.
+		`INSERT INTO labels (id, source, url, name, tags)
+			SELECT DISTINCT c.label, s.key, s.url, ifnull(json_extract(s.definition, '$.name'), ''), ifnull(json_extract(s.definition, '$.tags'), '[]')
+			FROM changes c JOIN sources s ON s.key = c.source WHERE c.label <> 0 AND c.label NOT IN (SELECT id FROM labels)`,
+		`UPDATE sources SET label = 0 WHERE label NOT IN (SELECT id FROM labels)`,
+		`UPDATE standings SET
+			first = ifnull((SELECT min(number) FROM versions v WHERE v.source = standings.source), 0),
+			head = max(head, ifnull((SELECT max(number) FROM versions v WHERE v.source = standings.source), 0),
+				ifnull((SELECT max(number) FROM changes c WHERE c.source = standings.source), 0)),
+			changes = max(changes, ifnull((SELECT max(seq) FROM changes c WHERE c.source = standings.source), 0)),
+			last_change = ifnull((SELECT max(cursor) FROM changes c WHERE c.source = standings.source), 0)`,
+		// A source whose newest version is lost is asked for all of it.
+		`UPDATE standings SET etag = '', last_modified = '', head_recipe = ''
+			WHERE head <> 0 AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.source = standings.source AND v.number = head)`,
+		`UPDATE standings SET first = head WHERE first = 0`,
+		`UPDATE standings SET last_outcome = ifnull((SELECT max(cursor) FROM outcomes o
+			WHERE o.source = standings.source AND o.cursor <= (SELECT ifnull(max(upto), 0) FROM marks)), 0)`,
+	}
+	for _, s := range []string{"changes", "outcomes"} { // the lookups above go by source
+		statements = append([]string{fmt.Sprintf("CREATE INDEX mending_%s ON %s (source, cursor)", s, s)}, statements...)
+		statements = append(statements, "DROP INDEX mending_"+s)
+	}
+	for _, s := range statements {
+		if _, err := m.exec(s); err != nil {
+			return err
+		}
+	}
+	return m.noteVersions()
+}
+
+// noteVersions notes which versions are lost.
+func (m *mending) noteVersions() error {
+	type gap struct{ source, first, last int64 }
+	var gaps []gap
+	err := m.query(`SELECT source, number + 1, following - 1 FROM (
+			SELECT source, number, lead(number, 1, (SELECT head + 1 FROM standings t WHERE t.source = v.source)) OVER (PARTITION BY source ORDER BY number) AS following
+			FROM versions v
+		) WHERE following > number + 1
+		UNION ALL SELECT source, head, head FROM standings t WHERE head <> 0 AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.source = t.source)`,
+		nil, func(v []driver.Value) error {
+			gaps = append(gaps, gap{v[0].(int64), v[1].(int64), v[2].(int64)})
+			return nil
+		})
+	for _, g := range gaps {
+		if err == nil {
+			_, err = m.exec("INSERT OR REPLACE INTO cuts (log, source, first, last, before, after) VALUES ('versions', ?, ?, ?, 0, 0)", g.source, g.first, g.last)
+		}
+	}
+	return err
+}
+
+// keepEnds sees to it that no number of the logs is given out again.
+func (m *mending) keepEnds() error {
+	outcome, err := m.number(`SELECT max(
+		ifnull((SELECT max(cursor) FROM outcomes), 0), ifnull((SELECT max(upto) FROM marks), 0),
+		ifnull((SELECT last FROM counters WHERE name = 'outcome'), 0), ifnull((SELECT max(last_outcome) FROM standings), 0),
+		ifnull((SELECT upto FROM seals WHERE name = 'outcomes'), 0), ifnull((SELECT max(outcome) FROM epochs), 0))`)
+	if err != nil {
+		return err
+	}
+	change, err := m.number(`SELECT max(
+		ifnull((SELECT max(cursor) FROM changes), 0), ifnull((SELECT max(last_change) FROM standings), 0),
+		ifnull((SELECT max(place) FROM places), 0), ifnull((SELECT upto FROM seals WHERE name = 'changes'), 0),
+		ifnull((SELECT max(change) FROM epochs), 0))`)
+	if err != nil {
+		return err
+	}
+	if _, err := m.exec("INSERT OR REPLACE INTO counters (name, last) VALUES ('outcome', ?)", outcome); err != nil {
+		return err
+	}
+	if _, err := m.exec("DELETE FROM sqlite_sequence WHERE name = 'changes'"); err != nil {
+		return err
+	}
+	_, err = m.exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", change)
+	return err
+}

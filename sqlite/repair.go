@@ -1,0 +1,214 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+
+	"freshet"
+)
+
+// A Repaired is what came of a Repair.
+type Repaired struct {
+	Lost     []Damage `json:"lost"`     // and what was altered or guessed
+	Sources  int64    `json:"sources"`  // saved
+	Versions int64    `json:"versions"` // saved
+	Changes  int64    `json:"changes"`  // saved
+	Outcomes int64    `json:"outcomes"` // saved
+}
+
+// Repair saves what can be saved of the store in dir into a new one in the
+// directory into, which must not exist or be empty. The old one is not touched.
+// What is saved keeps its ids, numbers and cursors, and no number that was given
+// out is given out again; what is not as it was written is dropped, and told.
+// The new store passes Check.
+func Repair(ctx context.Context, dir, into string, say func(Progress)) (r Repaired, err error) {
+	if say == nil {
+		say = func(Progress) {}
+	}
+	if left, err := os.ReadDir(into); err == nil && len(left) > 0 {
+		return r, freshet.WithHint(fmt.Errorf("repair into %s: %w", into, os.ErrExist), "name a directory that does not exist yet")
+	}
+	from, done, err := openDamaged(ctx, dir, into)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	s := newStore(Config{Dir: into})
+	if err := s.mendInto(ctx, from, say, &r); err != nil {
+		return r, errors.Join(fault(s.path, "repairing the store", err), s.release())
+	}
+	if err := s.release(); err != nil {
+		return r, err
+	}
+	return r, finishRepair(ctx, into, say, &r)
+}
+
+// mendInto makes a new store of the rows that can be read.
+func (s *Store) mendInto(ctx context.Context, from *writer, say func(Progress), r *Repaired) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	w := s.writer
+	for _, pragma := range []string{"PRAGMA foreign_keys = 0", "PRAGMA user_version = 0"} {
+		if _, err := w.exec(pragma); err != nil {
+			return err
+		}
+	}
+	copying := &salvage{ctx: ctx, from: from, to: w, say: say}
+	if err := copying.run(); err != nil {
+		return err
+	}
+	found, err := s.verify(ctx, say, true)
+	if err != nil {
+		return err
+	}
+	m := &mending{writer: w, lost: copying.lost}
+	err = w.within(func() error {
+		for _, step := range []func() error{
+			func() error { return m.drop(found.Damages) },
+			m.dropOrphans,
+			func() error { return m.relink(&outcomesTable) },
+			func() error { return m.relink(&changesTable) },
+			m.keepEnds, m.restand,
+		} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.Lost = m.lost
+	if err != nil {
+		return err
+	}
+	return sealRows(w, func(table string, rows int64) { say(Progress{Doing: "giving rows of " + table + " their checksums", Done: rows}) })
+}
+
+// finishRepair drops the bodies that no version has, and holds the new store to
+// Verify.
+func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repaired) (err error) {
+	s, err := Open(ctx, Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, e := range s.entries {
+		err := s.write(ctx, "repairing source "+string(e.id), func(b *batch) error {
+			_, err := b.dropBodies(e.key)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err = s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sources), (SELECT count(*) FROM versions),
+		(SELECT count(*) FROM changes), (SELECT count(*) FROM outcomes)`).Scan(&r.Sources, &r.Versions, &r.Changes, &r.Outcomes)
+	if err != nil {
+		return err
+	}
+	report, err := s.Verify(ctx, say)
+	if err != nil {
+		return err
+	}
+	return report.Err(s.path)
+}
+
+// openDamaged opens the damaged store for reading. If a log lies beside it that
+// is not folded in, both are copied first, because SQLite would fold it in.
+func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() error, err error) {
+	path := filepath.Join(dir, fileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, freshet.WithHint(fmt.Errorf("no store in %s: %w", dir, freshet.ErrNotFound), "name the directory that freshet serve uses")
+	}
+	var clean []func() error
+	done = func() (err error) {
+		for i := len(clean) - 1; i >= 0; i-- {
+			err = errors.Join(err, clean[i]())
+		}
+		return err
+	}
+	if lock, err := os.Open(filepath.Join(dir, lockName)); err == nil {
+		clean = append(clean, lock.Close)
+		if err := lockFile(lock); err != nil {
+			return nil, nil, errors.Join(freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the freshet that uses it"), done())
+		}
+	}
+	query := "immutable=1"
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		copied, err := copyFiles(path, into)
+		clean = append(clean, func() error { return os.RemoveAll(filepath.Dir(copied)) })
+		if err != nil {
+			return nil, nil, errors.Join(fault(into, "copying the damaged store", err), done())
+		}
+		path, query = copied, ""
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}
+	connector, err := sqlite.NewConnector(u.String())
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	conn, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
+	}
+	w := &writer{conn: conn, stmts: map[string]*statement{}}
+	clean = append(clean, w.close)
+	if err := sameSchema(w, path); err != nil {
+		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
+	}
+	return w, done, nil
+}
+
+// sameSchema refuses a damaged store of another schema than this one.
+func sameSchema(w *writer, path string) error {
+	version, err := w.number("SELECT max(version_id) FROM " + versionTable)
+	if err != nil {
+		return err
+	}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err == nil && version != int64(len(files)) {
+		err = freshet.WithHint(fmt.Errorf("%s has schema %d, and this freshet repairs only %d", path, version, len(files)),
+			"start freshet serve on a copy of it once, which brings it up to date")
+	}
+	return err
+}
+
+// copyFiles copies a database and its log to a directory of their own. What
+// cannot be read is left out.
+func copyFiles(path, into string) (string, error) {
+	dir := filepath.Join(into, "damaged")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return filepath.Join(dir, fileName), err
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if err := copyFile(path+suffix, filepath.Join(dir, fileName+suffix)); err != nil {
+			return filepath.Join(dir, fileName), err
+		}
+	}
+	return filepath.Join(dir, fileName), nil
+}
+
+func copyFile(from, to string) (err error) {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	return errors.Join(err, w.Close())
+}
