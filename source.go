@@ -123,4 +123,9 @@ type Keep struct {
 	Age      time.Duration // drop versions superseded longer ago than this
 	Versions int           // keep at most this many
 	Bytes    int64         // keep at most this many stored bytes
+
+	// Total is what the whole store may hold, in bytes: versions, logs and all
+	// the rest. It bounds all sources together; that of one source is not looked
+	// at.
+	Total int64
 }

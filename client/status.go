@@ -26,9 +26,21 @@ type Status struct {
 	MostLate   Duration       `json:"most_late" doc:"The most of that since the start"`
 	LastChange freshet.Place  `json:"last_change" doc:"End of the change log"`
 	StoreBytes int64          `json:"store_bytes,omitempty" doc:"That the store takes on disk"`
+	Disk       *Disk          `json:"disk,omitempty" doc:"The room where the store is; missing if it cannot be told"`
 	Levels     *Levels        `json:"levels,omitempty" doc:"How things stand with the service levels, if there are any; worked out every minute"`
 	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, a few seconds ago; missing if nothing is learnt from polls"`
 	Sinks      []Sink         `json:"sinks,omitempty"`
+}
+
+// A Disk is how much room there is where the store is.
+type Disk struct {
+	Free    int64 `json:"free_bytes" doc:"That this program can still use"`
+	Size    int64 `json:"size_bytes"`
+	Reserve int64 `json:"reserve_bytes" doc:"That are kept free: no polls begin when less is free"`
+	Low     bool  `json:"low" doc:"No polls begin, because there is too little room"`
+
+	Growth   *int64   `json:"growth_bytes_per_day,omitempty" doc:"By how much the store grows, measured over the last day; missing in the first minutes"`
+	DaysLeft *float64 `json:"days_left,omitempty" doc:"Until the reserve is reached, if the store grows as it did; missing if it does not grow"`
 }
 
 // A Sink is how far the deliveries of one webhook are.

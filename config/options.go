@@ -63,8 +63,12 @@ var options = named(slices.Concat([]Option{
 		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
 	{Key: "keep.bytes", Help: "stored bytes of all sources together",
 		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Bytes) }},
+	{Key: "keep.total", Help: "size that the whole store may have; the oldest versions go first",
+		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
 	{Key: "keep.logs", Help: "how long outcomes of polls are kept",
 		set: length(func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
+	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "room to keep free on the disk, such as 1GB; polls stop before it is used; 0 keeps none; default 2% of the disk, from 256MiB to 4GiB",
+		set: setReserve, show: showReserve},
 }, fetchOptions))
 
 // Options returns all that can be set, in the order in which it is shown.
@@ -121,6 +125,29 @@ func size(at func(*Settings) *int64) func(*Settings, string) error {
 		}
 		return err
 	}
+}
+
+func setReserve(s *Settings, v string) error {
+	n, err := freshet.ParseSize(v)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		s.Reserve = -1
+	default:
+		s.Reserve = n
+	}
+	return nil
+}
+
+func showReserve(s Settings) any {
+	switch {
+	case s.Reserve < 0:
+		return "0B"
+	case s.Reserve == 0: // by how large the disk is
+		return ""
+	}
+	return freshet.FormatSize(s.Reserve)
 }
 
 func count(at func(*Settings) *int, least int) func(*Settings, string) error {

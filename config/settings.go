@@ -22,6 +22,7 @@ type Settings struct {
 	Keep     freshet.Keep
 	Memory   int64         // bytes that polls under way may hold together; 0 means by what there is
 	Logs     time.Duration // how long outcomes of polls are kept
+	Reserve  int64         // bytes of the disk to keep free; 0 means by how large it is, less means none
 	LogLevel string
 	LogForm  string
 

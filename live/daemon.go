@@ -45,8 +45,18 @@ type Config struct {
 
 	SaveEvery time.Duration // between two times that what was learnt is saved; 0 means 5 minutes
 
-	Keep  freshet.Keep  // bounds on all history together
-	Logs  time.Duration // how long outcomes are kept; 0 means for ever
+	Keep freshet.Keep  // bounds on all history together
+	Logs time.Duration // how long outcomes are kept; 0 means for ever
+
+	// Space returns how many bytes are free where the store is and how large
+	// that disk is, and Size how large the store is. Nil means that nobody looks.
+	Space func() (free, size int64, err error)
+	Size  func() (int64, error)
+
+	// Reserve is how many bytes are kept free: no polls begin when less is. 0
+	// means what DefaultReserve says, and less that nothing is kept.
+	Reserve int64
+
 	Grace time.Duration // for polls under way when the daemon stops; 0 means 10 seconds
 
 	Now func() time.Time // the wall clock; nil means time.Now
@@ -83,6 +93,7 @@ type Daemon struct {
 	gauges  gauges
 	levels  levelWatch
 	overall overall
+	space   space
 
 	mu     sync.Mutex
 	limits sched.Limits
@@ -124,6 +135,7 @@ var ErrNotRunning = errors.New("no polls are being made")
 // returns nil when it was asked to stop, and otherwise why it could not go on.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.inbox.clear()
+	d.lookAtSpace()
 	place, err := d.wake(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -143,6 +155,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	work.Go(func() { d.follow(beside, place) })
 	work.Go(func() { d.keepHouse(beside) })
+	work.Go(func() { d.watchSpace(beside) })
 	work.Go(func() { d.watchLevels(beside) })
 	work.Go(func() { d.keepNotes(beside) })
 	work.Go(func() { d.watchClock(beside) })
@@ -163,7 +176,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 // the brain has been told.
 func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 	d.census.begin()
-	place, err := d.brain.start(ctx, d.Limits(), d.levels.notice)
+	place, err := d.brain.start(ctx, d.inForce(), d.levels.notice)
 	if err != nil {
 		return place, err
 	}
@@ -272,6 +285,7 @@ func (d *Daemon) SetLimits(l sched.Limits) {
 	d.mu.Lock()
 	d.limits = l
 	d.mu.Unlock()
+	l = d.inForce()
 	d.inbox.post(sched.Event{Limits: &l})
 }
 

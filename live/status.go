@@ -18,6 +18,7 @@ type Status struct {
 	Captured int64 // versions, likewise
 	Failed   int64 // polls, likewise
 
+	Disk  *Disk  // where the store is; nil if nobody looks
 	Clock string // how the wall clock was last set, if that was noticed
 
 	// Late is how long after its time the loop last woke, and MostLate the
@@ -67,6 +68,11 @@ func (d *Daemon) Status() Status {
 	}
 	if why := d.record.trouble.Load(); why != nil {
 		s.Trouble = *why
+	} else {
+		s.Trouble = d.space.trouble()
+	}
+	if disk, ok := d.space.now(); ok {
+		s.Disk = &disk
 	}
 	return s
 }

@@ -56,6 +56,10 @@ type Config struct {
 	// log. Tests put it on disks that fail.
 	Store sqlite.Config
 
+	// Space is the room on the disk, as in [live.Config]; nil means that the
+	// system says it.
+	Space func() (free, size int64, err error)
+
 	// Uptime is that of the machine, as in [live.Config]; nil means that the
 	// system says it, if Now is nil too.
 	Uptime func() (boot string, up time.Duration)
@@ -97,6 +101,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if cfg.Now == nil && cfg.Uptime == nil {
 		cfg.Uptime = clock.Uptime
 	}
+	if cfg.Space == nil && cfg.Store.VFS == "" {
+		cfg.Space = func() (int64, int64, error) { return spaceOf(cfg.Data) }
+	}
 	var watched freshet.Store = n.Store
 	if cfg.Unbound {
 		watched = unboundStore{n.Store}
@@ -113,6 +120,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Read:    n.reader.Read,
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,
+		Space:   cfg.Space,
+		Size:    func() (int64, error) { return databaseSize(cfg.Data) },
+		Reserve: cfg.Reserve,
 		Now:     cfg.Now,
 		Uptime:  cfg.Uptime,
 		Log:     cfg.Log,
@@ -163,6 +173,16 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 // Close ends the children that apply selectors and closes the store.
 func (n *Node) Close() error {
 	return errors.Join(n.reader.Close(), n.Store.Close())
+}
+
+// databaseSize returns how many bytes the database has, without the log beside it,
+// which comes and goes.
+func databaseSize(dir string) (int64, error) {
+	info, err := os.Stat(filepath.Join(dir, "freshet.db"))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // StoreSize returns how many bytes the files in a data directory take.

@@ -34,6 +34,11 @@ func (s *Store) Prune(ctx context.Context, now time.Time, overall freshet.Keep, 
 	if err := s.pruneOverall(ctx, overall, &done); err != nil {
 		return done, err
 	}
+	if overall.Total > 0 {
+		if err := s.pruneTotal(ctx, overall.Total, &done); err != nil {
+			return done, err
+		}
+	}
 	if logs > 0 {
 		if err := s.pruneLogs(ctx, momentOf(now.Add(-logs)), &done); err != nil {
 			return done, err
@@ -146,6 +151,50 @@ func (s *Store) pruneOverall(ctx context.Context, keep freshet.Keep, done *fresh
 		versions -= int64(n)
 		bytes -= done.Bytes - before.Bytes
 	}
+}
+
+// pruneTotal drops the versions that were superseded longest ago until the store
+// holds no more than so many bytes. Pages that have become free do not count:
+// they are used again, or given back to the file system.
+func (s *Store) pruneTotal(ctx context.Context, most int64, done *freshet.Pruned) error {
+	for {
+		held, err := s.held(ctx)
+		if err != nil || held <= most {
+			return err
+		}
+		var versions int64
+		if err := s.reader.QueryRowContext(ctx, "SELECT count(*) FROM versions").Scan(&versions); err != nil {
+			return fault(s.path, "measuring the store", err)
+		}
+		// Half as many as would do if the store held nothing else: the rest is
+		// seen to when it is known what these have freed.
+		excess := 1 + int64(float64(versions)*float64(held-most)/float64(held)/2)
+		n, err := s.cutOldest(ctx, min(excess, oldestAtOnce), done)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			s.log.WarnContext(ctx, "the store holds more than it may, and only the newest versions are left", "bytes", held, "most", most)
+			return nil
+		}
+	}
+}
+
+// held returns how many bytes the pages of the database have that are in use.
+func (s *Store) held(ctx context.Context) (bytes int64, err error) {
+	err = s.write(ctx, "measuring the store", func(b *batch) error {
+		var of [3]int64
+		for i, pragma := range []string{"PRAGMA page_count", "PRAGMA freelist_count", "PRAGMA page_size"} {
+			n, err := b.number(pragma)
+			if err != nil {
+				return err
+			}
+			of[i] = n
+		}
+		bytes = (of[0] - of[1]) * of[2]
+		return nil
+	})
+	return bytes, err
 }
 
 // cutOldest drops the n versions that were superseded first, and returns how

@@ -2,7 +2,10 @@ package sqlite_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"freshet"
 	"freshet/sqlite"
@@ -62,5 +65,64 @@ func TestPruneKeepsChains(t *testing.T) {
 		if n := count(t, dir, "SELECT count(*) FROM bodies b JOIN bodies c ON c.id = b.base WHERE b.depth < c.depth + 1"); n != 0 {
 			t.Errorf("with %d versions left %d bodies count too few of those they rest on", keep, n)
 		}
+	}
+}
+
+// A bound on the whole store drops the oldest versions, of all sources alike and
+// never the newest of one, until the pages in use fit; and the file shrinks.
+func TestPruneTotal(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, sqlite.Config{Dir: dir})
+	ids := []freshet.SourceID{"a", "b", "quiet"}
+	n := 0
+	put := func(id freshet.SourceID, at time.Time) {
+		t.Helper()
+		n++
+		text := noise(n)
+		_, _, err := s.Commit(t.Context(), freshet.Record{
+			Outcome: freshet.Outcome{Source: id, Began: at, Ended: at, Result: freshet.Changed},
+			Capture: &freshet.Capture{Text: text, Hash: freshet.HashOf(text), Raw: freshet.Raw{Status: 200, Body: text}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range ids {
+		if _, err := s.AddSource(t.Context(), freshet.Source{ID: id, URL: "https://" + string(id) + ".example/"}); err != nil {
+			t.Fatal(err)
+		}
+		put(id, noon)
+	}
+	for m := range 100 {
+		put("a", noon.Add(time.Duration(m)*time.Minute))
+		put("b", noon.Add(time.Duration(m)*time.Minute+time.Second))
+	}
+	const most = 1_500_000
+	done, err := s.Prune(t.Context(), noon, freshet.Keep{Total: most}, 0)
+	if err != nil || done.Versions == 0 {
+		t.Fatalf("pruning to %d bytes drops %+v: %v", most, done, err)
+	}
+	left := map[freshet.SourceID]int{}
+	for _, id := range ids {
+		versions, err := s.Versions(t.Context(), id, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left[id] = len(versions)
+	}
+	if left["quiet"] != 1 || left["a"] < 25 || left["b"] < 25 || left["a"]-left["b"] > 2 || left["b"]-left["a"] > 2 {
+		t.Errorf("there are %v versions left, want the one of quiet, and as many of a as of b", left)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if done, err := s.Prune(t.Context(), noon, freshet.Keep{Total: 1}, 0); err != nil || done.Versions != left["a"]+left["b"]-2 {
+		t.Errorf("pruning to nothing drops %+v (%v), want all but the newest", done, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "freshet.db")); err != nil || info.Size() > 600_000 {
+		t.Errorf("the file has %d bytes after all but three versions have gone: %v", info.Size(), err)
 	}
 }

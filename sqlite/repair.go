@@ -92,7 +92,9 @@ func (s *Store) mendInto(ctx context.Context, from *writer, say func(Progress), 
 	if err != nil {
 		return err
 	}
-	return sealRows(w, func(table string, rows int64) { say(Progress{Doing: "giving rows of " + table + " their checksums", Done: rows}) })
+	return sealRows(w, func(table string, rows int64) {
+		say(Progress{Doing: "giving rows of " + table + " their checksums", Done: rows})
+	})
 }
 
 // finishRepair drops the bodies that no version has, and holds the new store to

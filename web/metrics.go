@@ -132,6 +132,14 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 			tell(gauge("freshet_store_bytes", "Bytes that the store takes on disk."), float64(size))
 		}
 	}
+	if d := st.Disk; d != nil {
+		tell(gauge("freshet_disk_free_bytes", "Bytes that are free where the store is."), float64(d.Free))
+		tell(gauge("freshet_disk_reserve_bytes", "Bytes that are kept free there: no polls begin when less is free."), float64(d.Reserve))
+		tell(gauge("freshet_store_growth_bytes_per_day", "By how much the store grows, measured over the last day."), float64(d.Growth))
+		if days, ok := d.DaysLeft(); ok {
+			tell(gauge("freshet_disk_days_left", "Days until the reserve is reached, if the store grows as it did."), days)
+		}
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	m.collectNumbers(ctx, tell)

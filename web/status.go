@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
 	"freshet/client"
+	"freshet/live"
 )
 
 func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
@@ -96,6 +98,7 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 	if l := a.Daemon.Levels(); l.Set > 0 {
 		s.Levels = &client.Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
 	}
+	s.Disk = diskOf(st.Disk)
 	s.Numbers = a.statusNumbers(ctx)
 	end, err := a.Store.LastChange(ctx)
 	if err != nil {
@@ -113,6 +116,22 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 		return nil, err
 	}
 	return &bodyOf[client.Status]{s}, nil
+}
+
+// diskOf returns the room on the disk as the API tells it.
+func diskOf(d *live.Disk) *client.Disk {
+	if d == nil {
+		return nil
+	}
+	told := &client.Disk{Free: d.Free, Size: d.Size, Reserve: d.Reserve, Low: d.Low}
+	if d.Growth != 0 {
+		told.Growth = &d.Growth
+	}
+	if days, ok := d.DaysLeft(); ok {
+		days = math.Round(days*10) / 10
+		told.DaysLeft = &days
+	}
+	return told
 }
 
 // sinks returns how far all sinks are.
