@@ -8,6 +8,12 @@
 // writes nothing until it is opened again, because nobody can know what is on
 // disk; after a full disk it may be tried again.
 //
+// How damage is found. Every row has a checksum; in the logs it covers the entry
+// before, and where a log ends, or how many rows another table has, is kept as a
+// seal. What is taken out of a log leaves a cut, with the checksums around it.
+// Verify reads all of it once. Whoever writes a row therefore does so by insert,
+// put, amend, remove or appendTo, with the columns that table.go lists.
+//
 // How it is fast. Callers that arrive while a transaction is being synced are
 // gathered into the next one, so many polls share one sync. One process
 // writes, held to it by a lock on the directory, so it hands out all numbers
