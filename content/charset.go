@@ -16,9 +16,9 @@ import (
 // decode returns body as valid UTF-8 without a byte order mark.
 //
 // A byte order mark rules, then what the server declares. What the document
-// itself declares is asked only if it is not valid UTF-8: text in another
-// encoding that happens to be valid UTF-8 is as good as unknown, whereas stale
-// declarations in pages that have long moved to UTF-8 are common. If nobody
+// itself declares is asked only if it is not UTF-8, a few stray bytes apart: text
+// in another encoding that happens to be valid UTF-8 is as good as unknown, whereas
+// stale declarations in pages that have long moved to UTF-8 are common. If nobody
 // says, the encoding is guessed. Bytes that the encoding does not know become
 // U+FFFD.
 func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
@@ -26,14 +26,14 @@ func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
 	if label == "" {
 		_, params, _ := mime.ParseMediaType(mediaType)
 		label = params["charset"]
-		if kind == freshet.JSON && utf8.Valid(body) {
+		if kind == freshet.JSON && mostlyUTF8(body) {
 			label = "" // JSON is UTF-8, whatever a careless server adds
 		}
 	}
 	enc, name := charset.Lookup(label)
 	if enc == nil {
-		if utf8.Valid(body) && bytes.IndexByte(body, escape) < 0 {
-			return body, nil
+		if mostlyUTF8(body) && bytes.IndexByte(body, escape) < 0 {
+			return valid(body), nil
 		}
 		if enc, name = charset.Lookup(declared(kind, body)); enc == nil {
 			enc, name = guess(kind, body)
@@ -60,6 +60,30 @@ func valid(b []byte) []byte {
 		return b
 	}
 	return bytes.ToValidUTF8(b, []byte("\ufffd"))
+}
+
+// mostlyUTF8 reports whether a body is UTF-8, or has at least as many letters
+// beyond ASCII in UTF-8 as bytes that are not. Text in other encodings has next to
+// none of the former. So a stray byte does not have the whole page read otherwise.
+func mostlyUTF8(body []byte) bool {
+	if utf8.Valid(body) {
+		return true
+	}
+	letters, strays := 0, 0
+	for len(body) > 0 {
+		if body[0] < utf8.RuneSelf {
+			body = body[1:]
+			continue
+		}
+		r, size := utf8.DecodeRune(body)
+		if r == utf8.RuneError && size == 1 {
+			strays++
+		} else {
+			letters++
+		}
+		body = body[size:]
+	}
+	return letters >= strays
 }
 
 // escape starts a shift sequence in ISO-2022-JP, whose bytes are all ASCII.
@@ -106,10 +130,27 @@ func notWide(label string) string {
 	return label
 }
 
+// enoughToGuess is how many bytes beyond ASCII it takes to tell encodings apart.
+// With fewer, one more or less would have the others read otherwise.
+const enoughToGuess = 8
+
+// beyondASCII counts the bytes beyond ASCII.
+func beyondASCII(body []byte) (n int) {
+	for _, c := range body {
+		if c >= utf8.RuneSelf {
+			n++
+		}
+	}
+	return n
+}
+
 // guess returns the likeliest encoding of body, by the statistics of its bytes.
 func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
-	if utf8.Valid(body) {
+	switch {
+	case mostlyUTF8(body):
 		return charset.Lookup("utf-8")
+	case beyondASCII(body) < enoughToGuess:
+		return charset.Lookup("windows-1252")
 	}
 	d := chardet.NewTextDetector()
 	if kind == freshet.HTML || kind == freshet.Feed {

@@ -59,6 +59,35 @@ func TestCharset(t *testing.T) {
 	}
 }
 
+// A stray byte that comes and goes changes the text where it is, and nowhere else.
+func TestStrayByte(t *testing.T) {
+	for _, page := range []struct{ name, mediaType, before, text string }{
+		{"nothing declared", "text/html", "<p>", german},
+		{"one letter", "text/html", "<p>", "a small caf\u00e9"},
+		{"plain text", "text/plain", "", german},
+		{"declared wrongly by the page", "text/html", "<meta charset=iso-8859-1><p>", german},
+		{"another writing", "text/plain", "", russian},
+		{"JSON, declared wrongly by the server", "application/json; charset=iso-8859-1", "", `"` + german + `"`},
+	} {
+		for _, stray := range []byte{0x80, 0x92, 0xa0, 0xc3, 0xe9, 0xf0, 0xff} {
+			for at, c := range page.text {
+				if c != ' ' {
+					continue
+				}
+				body := page.before + page.text[:at+1] + string([]byte{stray}) + page.text[at:]
+				got, err := content.Extract(freshet.Recipe{}, freshet.Response{MediaType: page.mediaType, Body: []byte(body)})
+				if err != nil {
+					t.Fatalf("%s: %v", page.name, err)
+				}
+				want := page.text[:at+1] + "\ufffd" + page.text[at:]
+				if strings.TrimSpace(string(got.Text)) != want {
+					t.Errorf("%s, with %#x at %d: %q, want %q", page.name, stray, at, got.Text, want)
+				}
+			}
+		}
+	}
+}
+
 func TestCharsetRefused(t *testing.T) {
 	_, err := content.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html; charset=iso-2022-kr", Body: []byte("<p>a")})
 	if classOf(err) != content.FailEncoding {
