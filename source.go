@@ -12,9 +12,10 @@ import (
 // removed and added again. It is made of letters, digits, '.', '_' and '-'.
 type SourceID string
 
-// ValidSourceID reports whether id can name a source.
+// ValidSourceID reports whether id can name a source. Dots alone cannot: in a
+// path, "." and ".." stand for something else.
 func ValidSourceID(id SourceID) bool {
-	if id == "" || len(id) > 64 {
+	if strings.Trim(string(id), ".") == "" || len(id) > 64 {
 		return false
 	}
 	return strings.Trim(string(id), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""

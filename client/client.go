@@ -115,6 +115,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 // sourcePath returns the path of a source in the API, and of what is below it.
 func sourcePath(id freshet.SourceID, below ...string) string {
 	path := "/sources/" + url.PathEscape(string(id))
+	if strings.Trim(string(id), ".") == "" { // an id that older versions took, and that a path would fold
+		path = "/sources/" + strings.Repeat("%2E", len(id))
+	}
 	for _, part := range below {
 		path += "/" + url.PathEscape(part)
 	}

@@ -68,6 +68,9 @@ func routed(mux *http.ServeMux) http.Handler {
 		}
 		v := verdict{header: http.Header{}, status: http.StatusNotFound}
 		handler.ServeHTTP(&v, r)
+		if v.status < 400 { // a way to the same path in another form, at which there is nothing either
+			v.status = http.StatusNotFound
+		}
 		detail := "there is nothing at " + r.URL.Path
 		if allow := v.header.Get("Allow"); allow != "" {
 			w.Header().Set("Allow", allow)

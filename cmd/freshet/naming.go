@@ -14,7 +14,7 @@ import (
 
 // find returns the source that was named by its id, its name or its URL.
 func (c *connection) find(ctx context.Context, named string) (s client.Source, err error) {
-	if freshet.ValidSourceID(freshet.SourceID(named)) {
+	if freshet.ValidSourceID(freshet.SourceID(named)) || named != "" && strings.Trim(named, ".") == "" {
 		s, err := c.Source(ctx, freshet.SourceID(named))
 		if err == nil || !errors.Is(err, freshet.ErrNotFound) {
 			return s, err
