@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -108,12 +109,30 @@ func (s *Source) checkWorth() error {
 	return nil
 }
 
+// The shortest lengths of time that make sense. What is shorter is a slip, such
+// as a missing unit.
+const (
+	shortestMinGap  = time.Millisecond
+	shortestMaxGap  = time.Second
+	shortestKeepAge = time.Minute
+)
+
+// checkLength reports a length of time that is set and shorter than makes sense.
+func checkLength(field string, d, shortest time.Duration) error {
+	if d != 0 && d < shortest {
+		return wrong(field, "%s is too short; the least is %s", FormatDuration(d), FormatDuration(shortest))
+	}
+	return nil
+}
+
 func (s *Source) checkGaps() error {
+	if err := checkLength("min_gap", s.MinGap, shortestMinGap); err != nil {
+		return err
+	}
+	if err := checkLength("max_gap", s.MaxGap, shortestMaxGap); err != nil {
+		return err
+	}
 	switch {
-	case s.MinGap < 0:
-		return wrong("min_gap", "is less than no time")
-	case s.MaxGap < 0:
-		return wrong("max_gap", "is less than no time")
 	case s.MaxGap > 0 && s.MinGap > s.MaxGap:
 		return wrong("max_gap", "%s is less than min_gap, %s", FormatDuration(s.MaxGap), FormatDuration(s.MinGap))
 	}
@@ -122,9 +141,10 @@ func (s *Source) checkGaps() error {
 }
 
 func (s *Source) checkKeep() error {
+	if err := checkLength("keep.age", s.Keep.Age, shortestKeepAge); err != nil {
+		return err
+	}
 	switch {
-	case s.Keep.Age < 0:
-		return wrong("keep.age", "is less than no time")
 	case s.Keep.Versions < 0:
 		return wrong("keep.versions", "is less than none")
 	case s.Keep.Bytes < 0:

@@ -30,7 +30,7 @@ var fetchOptions = []Option{
 }
 
 func fetchTime(key string, at func(*Settings) *time.Duration) Option {
-	return Option{Key: "fetch." + key, set: length(at), show: func(s Settings) any { return freshet.FormatDuration(*at(&s)) }}
+	return Option{Key: "fetch." + key, set: lengthIn(10*time.Millisecond, time.Hour, at), show: func(s Settings) any { return freshet.FormatDuration(*at(&s)) }}
 }
 
 func fetchSize(key string, at func(*Settings) *int64) Option {

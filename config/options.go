@@ -44,7 +44,7 @@ var options = named(slices.Concat([]Option{
 	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "what to poll next: " + strings.Join(policy.Names, " or ") + "; default " + policy.Default,
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
 	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "time between two polls of one host; default 1s", live: true,
-		set: length(func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
+		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
 	{Key: "hosts.concurrency", Help: "polls of one host at once, where there is no delay", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
 	{Key: "workers", Help: "polls at once in all", live: true,
@@ -58,7 +58,7 @@ var options = named(slices.Concat([]Option{
 	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "form of the log: text or json; default text",
 		set: oneOf(func(s *Settings) *string { return &s.LogForm }, "text", "json"), show: func(s Settings) any { return s.LogForm }},
 	{Key: "keep.age", Help: "drop versions superseded longer ago than this",
-		set: length(func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
+		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
 	{Key: "keep.versions", Help: "versions of all sources together",
 		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
 	{Key: "keep.bytes", Help: "stored bytes of all sources together",
@@ -66,7 +66,7 @@ var options = named(slices.Concat([]Option{
 	{Key: "keep.total", Help: "size that the whole store may have; the oldest versions go first",
 		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
 	{Key: "keep.logs", Help: "how long outcomes of polls are kept",
-		set: length(func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
+		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "room to keep free on the disk, such as 1GB; polls stop before it is used; 0 keeps none; default 2% of the disk, from 256MiB to 4GiB",
 		set: setReserve, show: showReserve},
 }, fetchOptions))
@@ -107,13 +107,23 @@ func oneOf(at func(*Settings) *string, known ...string) func(*Settings, string) 
 	}
 }
 
-func length(at func(*Settings) *time.Duration) func(*Settings, string) error {
-	return func(s *Settings, v string) (err error) {
+// ever is longer than anything is kept.
+const ever = 1<<63 - 1
+
+// lengthIn reads a length of time that is zero or within bounds.
+func lengthIn(least, most time.Duration, at func(*Settings) *time.Duration) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
 		d, err := freshet.ParseDuration(v)
-		if err == nil {
-			*at(s) = d
+		switch {
+		case err != nil:
+			return err
+		case d != 0 && d < least:
+			return fmt.Errorf("%q is too short; the least is %s", v, freshet.FormatDuration(least))
+		case d > most:
+			return fmt.Errorf("%q is too long; the most is %s", v, freshet.FormatDuration(most))
 		}
-		return err
+		*at(s) = d
+		return nil
 	}
 }
 

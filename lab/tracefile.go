@@ -82,7 +82,7 @@ func ReadHistory(r io.Reader, name string) (*History, error) {
 type traceReader struct {
 	name     string
 	rows     *csv.Reader
-	line     int // of the last row that could be read
+	line     int  // of the last row that could be read
 	failures bool // there is a column for them
 	found    gatherer
 }
