@@ -27,13 +27,14 @@ func FuzzHops(f *testing.F) {
 			Workers: 1 + r.IntN(30),
 			Hosts:   sched.Politeness{Delay: time.Duration(r.IntN(3)) * time.Second, Concurrency: 1 + r.IntN(3)},
 		}
-		w := &voyages{t: t, r: r, limits: limits, hosts: 1 + int(hosts)%20, s: sched.New(&policy.RoundRobin{}, limits), now: start, by: map[string]*port{}}
+		w := &voyages{t: t, r: r, limits: limits, hosts: 1 + int(hosts)%20, s: sched.New(&policy.RoundRobin{}, limits), now: start, by: map[string]*port{}, polled: map[freshet.SourceID]bool{}}
 		for i := range 1 + int(sources)%60 {
 			w.s.Put(w.now, freshet.Watched{Source: freshet.Source{ID: id(i), URL: fmt.Sprintf("https://h%d.example/", i%w.hosts)}})
 		}
 		for range 3000 {
 			w.step()
 		}
+		w.settle()
 		w.budget()
 	})
 }
@@ -49,6 +50,8 @@ type voyages struct {
 	under  []*voyage
 	by     map[string]*port
 	seen   []time.Time // requests, as the servers saw them
+	calm   bool        // nothing more goes wrong
+	polled map[freshet.SourceID]bool
 }
 
 // A voyage is one poll under way.
@@ -79,8 +82,12 @@ func (w *voyages) step() {
 	p, wake, ok := w.s.Next(w.now)
 	if ok {
 		v := &voyage{poll: p, left: w.r.IntN(4)}
+		if w.calm {
+			v.left = 0
+			w.polled[p.Source.ID] = true
+		}
 		w.under = append(w.under, v)
-		if w.r.IntN(8) == 0 { // it begins elsewhere than expected
+		if !w.calm && w.r.IntN(8) == 0 { // it begins elsewhere than expected
 			w.hop(v, true)
 			return
 		}
@@ -168,7 +175,7 @@ func (w *voyages) hop(v *voyage, first bool) {
 func (w *voyages) end(i int, refused error) {
 	v := w.under[i]
 	w.under = slices.Delete(w.under, i, i+1)
-	if w.r.IntN(20) == 0 {
+	if !w.calm && w.r.IntN(20) == 0 {
 		w.s.Abandon(w.now, v.poll.Source.ID)
 		return
 	}
@@ -178,12 +185,28 @@ func (w *voyages) end(i int, refused error) {
 		if len(v.route) == 0 {
 			o.Requests = 1
 		}
-	} else if w.r.IntN(6) == 0 {
+	} else if !w.calm && w.r.IntN(6) == 0 {
 		o.Result, o.Failure, o.NotBefore = freshet.Failed, freshet.FailRetryAfter, w.now.Add(time.Duration(w.r.IntN(40))*time.Second)
 		h := w.at(v.route[len(v.route)-1])
 		h.away = later(h.away, o.NotBefore)
 	}
 	w.s.Observe(w.now, o)
+}
+
+// settle lets nothing more go wrong, and checks that nothing is held up for ever by
+// what did.
+func (w *voyages) settle() {
+	w.calm = true
+	all := 0
+	for range w.s.All() {
+		all++
+	}
+	for i := 0; len(w.polled) < all; i++ {
+		if i == 50_000 {
+			w.t.Fatalf("%d of %d sources are not polled any more, %v after the start", all-len(w.polled), all, w.now.Sub(start))
+		}
+		w.step()
+	}
 }
 
 func (w *voyages) budget() {
@@ -201,4 +224,91 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// A pilot asks for hops of one poll and keeps the answers.
+type pilot struct {
+	*world
+	answers []error
+}
+
+func (p *pilot) hop(host string, wait time.Duration) {
+	p.s.Hop(p.now, sched.Hop{Source: "a", Host: host, Wait: wait, Answer: func(err error) { p.answers = append(p.answers, err) }})
+}
+
+// observe ends the poll under way now.
+func (p *pilot) observe(o freshet.Outcome) {
+	o.Source, o.Began, o.Ended = "a", p.now, p.now
+	p.ends = nil
+	p.s.Observe(p.now, o)
+}
+
+func newPilot(t *testing.T, l sched.Limits) *pilot {
+	t.Helper()
+	p := &pilot{world: newWorld(l)}
+	p.latency = func(freshet.Poll) time.Duration { return 24 * time.Hour } // it ends when the test says so
+	p.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	p.run(time.Millisecond)
+	if len(p.polls) != 1 {
+		t.Fatalf("%d polls have begun, want 1", len(p.polls))
+	}
+	return p
+}
+
+// What a poll with redirects has spent is what it sent, while it is under way, when
+// it ends, and when it is given up.
+func TestSpentOverHops(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 100, Per: time.Minute}
+	for _, giveUp := range []bool{false, true} {
+		p := newPilot(t, l)
+		for i := range 3 {
+			if used, _ := p.s.Spent(p.now); used != i+1 {
+				t.Errorf("%d requests are spent after %d", used, i+1)
+			}
+			p.hop(fmt.Sprintf("h%d.example", i), 0)
+		}
+		want := 4
+		if giveUp {
+			p.s.Abandon(p.now, "a")
+		} else {
+			want = 3 // the last was not sent after all
+			p.observe(freshet.Outcome{Requests: 3, Route: "a.example h0.example h1.example"})
+		}
+		if used, _ := p.s.Spent(p.now); used != want || len(p.answers) != 3 {
+			t.Errorf("%d requests are spent at the end and %d hops answered, want %d and 3", used, len(p.answers), want)
+		}
+	}
+}
+
+// A hop of a poll that is over is forgotten.
+func TestHopOfAPollThatIsOver(t *testing.T) {
+	p := newPilot(t, generous())
+	p.hop("b.example", 20*time.Second)
+	p.observe(freshet.Outcome{Requests: 1})
+	p.run(time.Minute)
+	p.hop("c.example", 0) // of the next poll
+	if len(p.polls) != 2 || len(p.answers) != 1 || p.answers[0] != nil {
+		t.Fatalf("in %d polls the hops were answered with %v, want one leave, in the second poll", len(p.polls), p.answers)
+	}
+}
+
+// A poll that could not follow its redirect sets out again when the way is open.
+func TestDeferredPollComesBack(t *testing.T) {
+	l := generous()
+	l.Budget = sched.Budget{Polls: 3, Per: time.Hour}
+	p := newPilot(t, l)
+	p.put(freshet.Source{ID: "b", URL: "https://b.example/", Paused: true})
+	p.hop("b.example", 0)
+	p.observe(freshet.Outcome{Requests: 2, Route: "a.example b.example", Result: freshet.Failed, Failure: freshet.FailRetryAfter, NotBefore: p.now.Add(2 * time.Hour)})
+	if h, _ := p.s.Hold(p.now, "b"); h.Kind != sched.HoldPaused {
+		t.Errorf("b is held back by %q", h)
+	}
+	p.s.Ask("b")
+	if h, _ := p.s.Hold(p.now, "b"); h.Kind != sched.HoldHostAway {
+		t.Errorf("a source of the host that asked to be left alone is held back by %q", h)
+	}
+	if h, _ := p.s.Hold(p.now, "a"); h.Kind != sched.HoldHostAway || !h.Until.Equal(p.now.Add(2*time.Hour)) {
+		t.Errorf("a source that redirects there is held back by %q until %v", h, h.Until)
+	}
 }
