@@ -18,6 +18,7 @@ type Status struct {
 	Running    bool           `json:"running" doc:"Polls are being made"`
 	Budget     string         `json:"budget"`
 	Sources    int64          `json:"sources"`
+	Loading    *Loading       `json:"loading,omitempty" doc:"How far the daemon is with the sources of its file, while it takes them on"`
 	UnderWay   int64          `json:"under_way" doc:"Polls at this moment"`
 	Polls      int64          `json:"polls" doc:"Since the start"`
 	Captured   int64          `json:"captured" doc:"Versions, since the start"`
@@ -41,6 +42,12 @@ type Disk struct {
 
 	Growth   *int64   `json:"growth_bytes_per_day,omitempty" doc:"By how much the store grows, measured over the last day; missing in the first minutes"`
 	DaysLeft *float64 `json:"days_left,omitempty" doc:"Until the reserve is reached, if the store grows as it did; missing if it does not grow"`
+}
+
+// A Loading is how far the daemon is with the sources of its file.
+type Loading struct {
+	Done int `json:"done" doc:"Sources taken on so far"`
+	Of   int `json:"of" doc:"Sources that the file lists"`
 }
 
 // A Sink is how far the deliveries of one webhook are.

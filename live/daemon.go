@@ -84,6 +84,8 @@ type Daemon struct {
 	asks    asks
 	census  census
 	editing sync.Mutex // from reading how a source now is to telling the loop
+	syncing sync.Mutex // for a Sync
+	loading loading
 	flying  sync.WaitGroup
 
 	running atomic.Bool

@@ -3,9 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"time"
 
 	"freshet"
 	"freshet/sched"
@@ -35,12 +32,13 @@ func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
 // RemoveSource stops watching a source, and deletes its history if purge is set.
 func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
 	var err error
+	dropped := d.loading.drop(id)
 	if purge {
 		err = d.census.purge(ctx, d.cfg.Store, id)
 	} else {
 		err = d.census.edit(-1, func() (freshet.SourceID, error) { return id, d.cfg.Store.RemoveSource(ctx, id, false) })
 	}
-	if err != nil {
+	if err != nil && !(dropped && errors.Is(err, freshet.ErrNotFound)) {
 		return err
 	}
 	return d.tellSource(ctx, id, sched.Event{Remove: id})
@@ -67,75 +65,4 @@ func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...
 	}
 	d.inbox.post(events...)
 	return nil
-}
-
-// A Synced counts what a Sync did.
-type Synced struct{ Added, Changed, Removed, Kept int }
-
-// Sync makes the sources that come from the configuration file those listed.
-// One that is no longer listed is removed, and its history kept. One that was
-// added otherwise and is now listed becomes the file's.
-func (d *Daemon) Sync(ctx context.Context, listed []freshet.Source) (done Synced, err error) {
-	byID, byKey, err := d.index(ctx)
-	if err != nil {
-		return done, err
-	}
-	wanted := map[freshet.SourceID]bool{}
-	for _, s := range listed {
-		s.Origin = freshet.FromFile
-		have, ok := byID[s.ID]
-		if !ok || s.ID == "" {
-			have, ok = byKey[sourceKey(s)]
-		}
-		if !ok {
-			added, err := d.AddSource(ctx, s)
-			if err != nil {
-				return done, fmt.Errorf("source %s: %w", s.URL, err)
-			}
-			wanted[added.ID] = true
-			done.Added++
-			continue
-		}
-		wanted[have.ID] = true
-		s.ID, s.Created = have.ID, have.Created
-		if equal(s, have) {
-			done.Kept++
-			continue
-		}
-		if err := d.UpdateSource(ctx, s); err != nil {
-			return done, fmt.Errorf("source %s: %w", s.URL, err)
-		}
-		done.Changed++
-	}
-	for id, s := range byID {
-		if s.Origin == freshet.FromFile && !wanted[id] {
-			if err := d.RemoveSource(ctx, id, false); err != nil {
-				return done, fmt.Errorf("source %s: %w", s.URL, err)
-			}
-			done.Removed++
-		}
-	}
-	return done, nil
-}
-
-func (d *Daemon) index(ctx context.Context) (byID map[freshet.SourceID]freshet.Source, byKey map[string]freshet.Source, err error) {
-	byID, byKey = map[freshet.SourceID]freshet.Source{}, map[string]freshet.Source{}
-	for w, err := range d.cfg.Store.Sources(ctx) {
-		if err != nil {
-			return nil, nil, err
-		}
-		byID[w.ID], byKey[sourceKey(w.Source)] = w.Source, w.Source
-	}
-	return byID, byKey, nil
-}
-
-// sourceKey is equal for sources that the store would not hold twice.
-func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Recipe.Key() }
-
-// equal reports whether two sources are configured alike.
-func equal(a, b freshet.Source) bool {
-	sameTags := slices.Equal(a.Tags, b.Tags)
-	a.Tags, b.Tags = nil, nil
-	a.Created, b.Created, a.Revision, b.Revision = time.Time{}, time.Time{}, 0, 0
-	return sameTags && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }

@@ -13,6 +13,8 @@ type Status struct {
 	Trouble  string // why nothing can be captured, if nothing can
 	Budget   string
 	Sources  int64
+	Loaded   int // sources of the file that have been taken on so far
+	Listed   int // sources of the file that are being taken on; zero if none are
 	UnderWay int64
 	Polls    int64 // since the start, of this process
 	Captured int64 // versions, likewise
@@ -66,6 +68,7 @@ func (d *Daemon) Status() Status {
 	if how := d.brain.clockSet.Load(); how != nil {
 		s.Clock = *how
 	}
+	s.Loaded, s.Listed = d.loading.progress()
 	if why := d.record.trouble.Load(); why != nil {
 		s.Trouble = *why
 	} else {

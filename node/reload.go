@@ -62,6 +62,7 @@ func (s *service) reload(ctx context.Context) error {
 	if err := s.receivers.check(to.Webhooks); err != nil {
 		return err
 	}
+	s.loader.stop() // this list counts now
 	if err := s.sync(ctx, to); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ import (
 // A ServeConfig says how a node serves others, apart from the settings. Load is
 // needed.
 type ServeConfig struct {
-	Extract []string // as in Config
+	Extract []string      // as in Config
+	Grace   time.Duration // to come to an end in when ctx is done, polls under way included; 0 means 15 seconds
 	Version string
 	Now     func() time.Time                       // the wall clock of all parts; nil means time.Now
 	Uptime  func() (boot string, up time.Duration) // as in Config
@@ -50,17 +52,35 @@ type service struct {
 	settings  config.Settings // in force; only run and what it calls change it
 	receivers receivers
 	metrics   *web.Metrics
+	loader    loader
 	asks      chan chan<- error // for a reload
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
-// done.
+// done. It then returns within the grace, whatever hangs: the process has to end
+// next, and the store is as after a crash.
 func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := service{ServeConfig: cfg, settings: settings, metrics: web.NewMetrics(), asks: make(chan chan<- error)}
-	return s.run(ctx)
+	s.Grace = cmp.Or(s.Grace, 15*time.Second)
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(s.Grace)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+		s.Log.Warn("not everything has come to its end in time; what is left is cut off, as by a crash", "grace", freshet.FormatDuration(s.Grace))
+		return nil
+	}
 }
 
 // run serves until ctx is done.
@@ -74,13 +94,10 @@ func (s *service) run(ctx context.Context) (err error) {
 	defer l.Close()
 	s.warn(l.Addr())
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Observe: s.metrics.Outcome, Store: s.Store}); err != nil {
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()
-	if err := s.sync(ctx, s.settings); err != nil {
-		return err
-	}
 	return s.work(ctx, l)
 }
 
@@ -101,12 +118,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	defer s.receivers.stop()
-	ended, err := s.node.Start(ctx)
-	if err != nil {
-		return fmt.Errorf("watch: %w", err)
-	}
-	daemon.Go(func() { failed("watch", <-ended) })
-
+	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
 	where := newAddress(l.Addr())
 	stopped := make(chan struct{})
 	server := s.server(where.sign(s.handler(stopped)))
@@ -115,14 +127,35 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 			failed("serve the API", err)
 		}
 	})
-	if err = s.announce(where); err == nil {
+	// A short file is taken on before the first poll. What is learnt is then what
+	// the log teaches anybody who knows the sources from the beginning.
+	if !s.settle(ctx, loaded) {
+		s.Log.Info("polls begin while sources of the file are still being taken on")
+	}
+	started := make(chan struct{})
+	daemon.Go(func() {
+		ended, err := s.node.Start(ctx)
+		if err != nil {
+			failed("watch", err)
+			return
+		}
+		close(started)
+		failed("watch", <-ended)
+	})
+	s.settle(ctx, started)
+	var err error
+	if ctx.Err() == nil {
+		err = s.announce(where)
+	}
+	if err == nil {
 		s.wait(ctx)
 	}
 	fail(err)
+	<-loaded
 	daemon.Wait()
 	s.receivers.stop()
 	close(stopped)
-	shut, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
 	defer cancel()
 	if server.Shutdown(shut) != nil {
 		server.Close()
@@ -182,6 +215,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Daemon:  s.node.Daemon,
 		Check:   s.settings.Fetch.CheckURL,
 		Reload:  s.askReload,
+		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },
 		Stop:    stopped,
 		Hosts:   names,

@@ -74,6 +74,8 @@ func plain(w http.ResponseWriter, status int, text string) {
 func (a *api) ready() error {
 	st := a.Daemon.Status()
 	switch {
+	case !st.Running && st.Listed > 0:
+		return fmt.Errorf("no polls are being made yet: loading sources: %d of %d", st.Loaded, st.Listed)
 	case !st.Running:
 		return errors.New("no polls are being made")
 	case st.Trouble != "":
@@ -99,6 +101,9 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 		s.Levels = &client.Levels{Set: l.Set, Unmet: l.Unmet, NeedPerDay: perDay(l.Need), BudgetPerDay: perDay(l.Budget)}
 	}
 	s.Disk = diskOf(st.Disk)
+	if st.Listed > 0 {
+		s.Loading = &client.Loading{Done: st.Loaded, Of: st.Listed}
+	}
 	s.Numbers = a.statusNumbers(ctx)
 	end, err := a.Store.LastChange(ctx)
 	if err != nil {
