@@ -41,7 +41,7 @@ func wrong(field, format string, args ...any) error {
 
 func (s *Source) checkID() error {
 	if s.ID != "" && !ValidSourceID(s.ID) {
-		return wrong("id", "%q cannot be an id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
+		return wrong("id", "%.80q cannot be an id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
 	}
 	return nil
 }
@@ -54,7 +54,10 @@ func (s *Source) checkURL() error {
 		return wrong("url", "is longer than %d bytes", maxURL)
 	}
 	if _, err := url.Parse(s.URL); err != nil {
-		return wrong("url", "%q is not a URL", s.URL)
+		return wrong("url", "%q is not a URL", Shorten(MaskURL(s.URL), 200))
+	}
+	if Masked(s.URL) {
+		return wrong("url", "has %s in place of a secret; give the whole URL, or leave it out to keep the one there is", mask)
 	}
 	return nil
 }

@@ -2,8 +2,11 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"freshet"
 )
 
 // A Problem is one thing that is wrong with a configuration file.
@@ -29,7 +32,7 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) head(p Problem) string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, p.Text)
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, freshet.Shorten(freshet.MaskText(p.Text), 500))
 }
 
 // Details shows every problem with its line and a mark under the place.
@@ -40,10 +43,23 @@ func (e *Error) Details() string {
 		if p.Line < 1 || p.Line > len(e.lines) {
 			continue
 		}
-		line := strings.TrimSuffix(e.lines[p.Line-1], "\r")
-		fmt.Fprintf(&b, "%5d | %s\n      | %s%s\n", p.Line, line, indentTo(line, p.Col), strings.Repeat("^", max(1, p.Width)))
+		line := shown(strings.TrimSuffix(e.lines[p.Line-1], "\r"))
+		fmt.Fprintf(&b, "%5d | %s\n      | %s%s\n", p.Line, line, indentTo(line, p.Col), strings.Repeat("^", max(1, min(p.Width, 80))))
 	}
 	return b.String()
+}
+
+// secretValue is a value in YAML that nobody else should see, after its key.
+var secretValue = regexp.MustCompile(`(?i)((?:secret|password|passwd|token|key)["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s,}\]#][^,}\]]*)`)
+
+// longWord is a word as long as only keys are.
+var longWord = regexp.MustCompile(`[A-Za-z0-9+=_-]{30,}`)
+
+// shown returns a line of the file as it can be shown: without secrets, and not
+// too long.
+func shown(line string) string {
+	line = secretValue.ReplaceAllString(freshet.MaskText(line), "${1}***")
+	return freshet.Shorten(longWord.ReplaceAllString(line, "***"), 200)
 }
 
 // indentTo returns the blank space before a column of line, keeping its tabs.

@@ -59,13 +59,14 @@ func (s *Settings) effective() yaml.MapSlice {
 
 func showWebhook(w Webhook) yaml.MapSlice {
 	return present(yaml.MapSlice{
-		{Key: "name", Value: w.Name}, {Key: "url", Value: w.URL},
+		{Key: "name", Value: w.Name}, {Key: "url", Value: freshet.MaskURL(w.URL)},
 		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},
 		{Key: "tags", Value: texts(w.Tags)}, {Key: "sources", Value: texts(w.Sources)},
 	})
 }
 
 func showSource(s freshet.Source) (shown yaml.MapSlice) {
+	s.URL = freshet.MaskURL(s.URL)
 	for _, f := range freshet.SourceFields() {
 		texts := f.Show(&s)
 		if len(texts) == 0 {

@@ -17,7 +17,7 @@ func ChangeOf(c freshet.Change) client.Change {
 		From: c.From.String(), To: c.To.String(),
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
 		Summary: c.Summary,
-		URL:     c.Label.URL, Name: c.Label.Name, Tags: c.Label.Tags,
+		URL:     freshet.MaskURL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
 	}
 }
 
@@ -38,7 +38,7 @@ func Envelope(c freshet.Change, base string) client.Event {
 		Source:          strings.TrimSuffix(base, "/") + "/api/v1/sources/" + string(c.Source),
 		Type:            client.EventType,
 		Time:            c.Before.UTC(),
-		Subject:         c.Label.URL,
+		Subject:         freshet.MaskURL(c.Label.URL),
 		DataContentType: "application/json",
 		Data:            ChangeOf(c),
 	}

@@ -58,7 +58,7 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 		return nil, &freshet.InvalidError{Field: "name", Reason: fmt.Sprintf("%q is not 1 to 64 letters, digits, '.', '_' and '-'", cfg.Name)}
 	}
 	if u, err := url.Parse(cfg.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, &freshet.InvalidError{Field: "url", Reason: fmt.Sprintf("%q is not an http or https URL", cfg.URL)}
+		return nil, &freshet.InvalidError{Field: "url", Reason: fmt.Sprintf("%q is not an http or https URL", freshet.MaskURL(cfg.URL))}
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout

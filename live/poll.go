@@ -39,7 +39,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 		return
 	}
 	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
-		d.cfg.Log.Warn("the source has moved for good; give it its new URL", "source", o.Source, "url", p.Source.URL, "moved_to", to)
+		d.cfg.Log.Warn("the source has moved for good; give it its new URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
 	}
 	d.report(p, o, change)
 }
@@ -69,7 +69,7 @@ func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
 		Result: freshet.Failed, Failure: freshet.FailInternal, Err: err.Error(),
 	})
 	if !errors.Is(err, freshet.ErrNotFound) {
-		d.fail(fmt.Errorf("poll %s: %w", p.Source.URL, err))
+		d.fail(fmt.Errorf("poll %s: %w", freshet.MaskURL(p.Source.URL), err))
 	}
 }
 
@@ -102,11 +102,11 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	}
 	switch o.Result {
 	case freshet.Changed:
-		d.cfg.Log.Info("captured", "source", o.Source, "url", p.Source.URL, "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
+		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
 	case freshet.First:
-		d.cfg.Log.Info("captured", "source", o.Source, "url", p.Source.URL, "version", o.Version)
+		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
 	case freshet.Failed:
-		d.cfg.Log.Warn("poll failed", "source", o.Source, "url", p.Source.URL, "class", o.Failure, "err", o.Err)
+		d.cfg.Log.Warn("poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
 	default:
 		d.cfg.Log.Debug("unchanged", "source", o.Source)
 	}

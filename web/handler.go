@@ -100,6 +100,7 @@ func (a *api) describe() huma.Config {
 	c := huma.DefaultConfig("Freshet", a.Version)
 	c.Info.Description = "Turns pull-based Web sources into a stream of changes under a poll budget."
 	c.DocsPath, c.SchemasPath = "", ""
+	c.Transformers = []huma.Transformer{tidyErrors}
 	c.CreateHooks = nil // no $schema in every answer
 	c.RejectUnknownQueryParameters = true
 	return c

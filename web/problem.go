@@ -80,6 +80,7 @@ func statusOf(err error) int {
 
 // write sends the problem as the whole response.
 func (p *Problem) write(w http.ResponseWriter) {
+	p.tidy()
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	// The client may be gone, and there is nobody else to tell.

@@ -15,6 +15,7 @@ func sourceOf(w freshet.Watched) client.Source {
 		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w.Standing),
 	}
 	define(&s, w.Source)
+	s.URL = freshet.MaskURL(s.URL)
 	s.Weight, s.Cost = w.Importance(), w.Price()
 	return s
 }
@@ -37,10 +38,10 @@ func standingOf(st freshet.Standing) client.Standing {
 	s := client.Standing{
 		LastAttempt: utc(st.Begun), LastSeen: utc(st.Seen), NotBefore: utc(st.NotBefore),
 		Polls: st.Polls, Failures: st.Failures,
-		Version: st.Head.Number, Title: st.Head.Title, MovedTo: st.Moved.URL, Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
+		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
 	}
 	if st.Failures > 0 {
-		s.LastError = &client.LastError{Class: st.Failure, Message: st.Err}
+		s.LastError = &client.LastError{Class: st.Failure, Message: freshet.MaskText(st.Err)}
 	}
 	return s
 }

@@ -119,12 +119,21 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*add
 	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: tagOf(w.Revision), Body: sourceOf(w)}, nil
 }
 
-func (a *api) getSource(ctx context.Context, in *sourcePath) (*editedSource, error) {
+type getSourceInput struct {
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	Reveal bool             `query:"reveal" doc:"Show the whole URL, with what looks like a secret"`
+}
+
+func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource, error) {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", in.ID, err)
 	}
-	return &editedSource{tagOf(w.Revision), sourceOf(w)}, nil
+	s := sourceOf(w)
+	if in.Reveal {
+		s.URL, s.Standing.MovedTo = w.URL, w.Standing.Moved.URL
+	}
+	return &editedSource{tagOf(w.Revision), s}, nil
 }
 
 type editSourceInput struct {
@@ -141,7 +150,7 @@ func (a *api) editSource(ctx context.Context, in *editSourceInput) (*editedSourc
 	var err error
 	for range editTries {
 		if err = a.editOnce(ctx, in); err == nil {
-			return a.getSource(ctx, &sourcePath{in.ID})
+			return a.getSource(ctx, &getSourceInput{ID: in.ID})
 		}
 		if in.IfMatch != "" || !errors.Is(err, freshet.ErrStale) {
 			break
@@ -163,6 +172,9 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	edited, err := merged(newSourceOf(w.Source), in.Body)
 	if err != nil {
 		return err
+	}
+	if edited.URL == freshet.MaskURL(w.URL) { // as it was shown, which leaves it as it is
+		edited.URL = w.URL
 	}
 	s, err := a.admit(edited)
 	if err != nil {

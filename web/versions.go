@@ -173,7 +173,7 @@ func (a *api) getRaw(ctx context.Context, in *versionPath) (*rawOutput, error) {
 		Number:      v.Number,
 		// A header cannot carry a line break; net/http makes them spaces.
 		OriginalType: cmp.Or(raw.Header.Get("Content-Type"), v.MediaType),
-		OriginalURL:  raw.URL,
+		OriginalURL:  freshet.MaskURL(raw.URL),
 		Body:         raw.Body,
 	}, nil
 }

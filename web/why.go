@@ -35,7 +35,7 @@ func (a *api) getWhy(ctx context.Context, in *struct {
 func whyOf(w live.Why) client.Why {
 	o, s := w.Outlook, w.Source
 	why := client.Why{
-		ID: s.ID, URL: s.URL, Name: s.Name, At: o.At.UTC(), LastSeen: utc(o.Since), Trouble: w.Trouble,
+		ID: s.ID, URL: freshet.MaskURL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: utc(o.Since), Trouble: w.Trouble,
 		Hold:  client.Hold{Kind: w.Hold.Kind.String(), Reason: w.Hold.String(), Until: utc(w.Hold.Until), Failures: w.Hold.Failures},
 		Asked: w.Hold.Asked, MaxGap: client.Duration(s.MaxGap), Deadline: utc(w.Hold.Deadline), Next: utc(w.Next),
 	}

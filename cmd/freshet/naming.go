@@ -26,13 +26,13 @@ func (c *connection) find(ctx context.Context, named string) (s client.Source, e
 	}
 	var found []client.Source
 	for _, s := range near {
-		if s.Name == named || s.URL == named || strings.TrimSuffix(s.URL, "/") == named {
+		if shown := freshet.MaskURL(named); s.Name == named || s.URL == shown || strings.TrimSuffix(s.URL, "/") == shown {
 			found = append(found, s)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return s, freshet.WithHint(fmt.Errorf("source %q: %w", named, freshet.ErrNotFound), "freshet list shows the sources; name one by its id, its name or its URL")
+		return s, freshet.WithHint(fmt.Errorf("source %q: %w", freshet.Shorten(freshet.MaskURL(named), 200), freshet.ErrNotFound), "freshet list shows the sources; name one by its id, its name or its URL")
 	case 1:
 		return found[0], nil
 	}

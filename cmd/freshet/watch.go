@@ -189,13 +189,13 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 // observe counts polls, and tells of first looks and of failures.
 func (w *watching) observe(o freshet.Outcome) {
 	w.polls.Add(1)
-	url := w.sources[o.Source].URL
+	url := freshet.MaskURL(w.sources[o.Source].URL)
 	switch {
 	case o.Result == freshet.First:
 		w.say("%s first seen: %s", clock(o.Ended), url)
 	case o.Result == freshet.Failed:
 		w.failed.Add(1)
-		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(o.Err))
+		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(freshet.MaskText(o.Err)))
 		if o.Failure.Is(freshet.FailBlockedEgress) {
 			w.say("hint: allow private addresses with --allow-cidr, such as --allow-cidr 127.0.0.0/8")
 		}
