@@ -51,6 +51,12 @@ func (c *Client) Source(ctx context.Context, id freshet.SourceID) (s Source, err
 	return s, err
 }
 
+// Reveal returns a source by its id, with its whole URL.
+func (c *Client) Reveal(ctx context.Context, id freshet.SourceID) (s Source, err error) {
+	s.Revision, err = c.callIf(ctx, http.MethodGet, sourcePath(id), url.Values{"reveal": {"true"}}, 0, nil, &s)
+	return s, err
+}
+
 // Add watches a source and returns it as it was taken on.
 func (c *Client) Add(ctx context.Context, n NewSource) (s Source, err error) {
 	s.Revision, err = c.callIf(ctx, http.MethodPost, "/sources", nil, 0, n, &s)

@@ -14,7 +14,7 @@ import (
 )
 
 func showVerb(p *program) *cobra.Command {
-	var asJSON bool
+	var asJSON, reveal bool
 	cmd := &cobra.Command{
 		Use:   "show SOURCE",
 		Short: "Show all about a source",
@@ -24,8 +24,12 @@ by its id, its name or its URL.`,
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "show the whole URL, with what looks like a secret")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
+		if err == nil && reveal {
+			s, err = c.Reveal(ctx, s.ID)
+		}
 		if err != nil {
 			return err
 		}
