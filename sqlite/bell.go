@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 
 	"freshet"
 )
@@ -56,4 +57,16 @@ func (s *Store) end(ctx context.Context, of func() freshet.Cursor) (freshet.Curs
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return of(), nil
+}
+
+// applied returns the ends of the logs as this process knows them. A transaction
+// can be read a moment before it is applied: what it wrote lies past these ends,
+// and is not told yet.
+func (s *Store) applied() counter {
+	if s.cfg.ReadOnly { // whose ends are read when they are asked for
+		return counter{change: math.MaxInt64, outcome: math.MaxInt64}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.next
 }

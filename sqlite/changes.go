@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"freshet"
 )
@@ -58,7 +59,8 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 	if err != nil {
 		return nil, fault(s.path, "reading changes", err)
 	}
-	return s.withEpochs(ctx, found)
+	end := s.applied().change
+	return s.withEpochs(ctx, slices.DeleteFunc(found, func(c freshet.Change) bool { return c.Cursor > end }))
 }
 
 // Wait implements [freshet.ChangeLog]. On a store opened for reading only it hears

@@ -51,7 +51,8 @@ func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet
 		found = append(found, o)
 		return err
 	})
-	return found, fault(s.path, "reading outcomes", err)
+	end := s.applied().outcome
+	return slices.DeleteFunc(found, func(o freshet.Outcome) bool { return o.Cursor > end }), fault(s.path, "reading outcomes", err)
 }
 
 // outcomeQuery returns the statement that answers q, or "" if nothing does.

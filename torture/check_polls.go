@@ -19,7 +19,7 @@ const lateness = 4500 * time.Millisecond
 // checkFresh wants every change of a page that is to be polled often to have
 // been captured, when the daemon was left alone for long enough.
 func (e *episode) checkFresh(ctx context.Context) {
-	if e.now.over() {
+	if e.now.over() || e.settings.budget.Polls < plenty {
 		return
 	}
 	sources, err := e.now.api.Sources(ctx, client.SourceQuery{})

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"freshet/sched"
 )
 
 // A Kind is a kind of fault.
@@ -195,7 +193,7 @@ func (e *episode) reload(ctx context.Context) {
 		}
 		return
 	}
-	e.settings.budget = sched.Budget{Polls: float64(60 + 20*e.chance.IntN(6)), Per: e.settings.budget.Per}
+	e.settings.budget = drawBudget(e.chance)
 	if err := e.settings.write(e.file); err != nil {
 		e.violate("campaign", "%v", err)
 		return

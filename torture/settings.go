@@ -30,7 +30,7 @@ const (
 // that many of them, each with several faults in it, are there to be overdrawn.
 func drawRules(chance *rand.Rand) rules {
 	r := rules{
-		budget:      sched.Budget{Polls: float64(60 + 20*chance.IntN(6)), Per: 4 * time.Second},
+		budget:      drawBudget(chance),
 		concurrency: 1 + chance.IntN(3),
 	}
 	if chance.IntN(4) > 0 {
@@ -38,6 +38,16 @@ func drawRules(chance *rand.Rand) rules {
 	}
 	return r
 }
+
+// drawBudget draws a budget: tight, so that it is always spent, or just enough
+// for every page that is to be polled often.
+func drawBudget(chance *rand.Rand) sched.Budget {
+	polls := []float64{24, 32, 40, plenty, 80, 120}[chance.IntN(6)]
+	return sched.Budget{Polls: polls, Per: 4 * time.Second}
+}
+
+// plenty is a budget with which no page that is to be polled often has to wait.
+const plenty = 60
 
 // A spot is what a source of the campaign is made of.
 type spot struct {
