@@ -115,6 +115,9 @@ func dialFailure(err error, address string, limit time.Duration) error {
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		return e
 	}
+	if e := noFiles(err); e != nil {
+		return e
+	}
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		return fail(freshet.FailTimeoutDial, "%s took no connection within %v", address, limit)
 	}
@@ -123,6 +126,15 @@ func dialFailure(err error, address string, limit time.Duration) error {
 		return hinted(e, "nothing listens there; check the host and the port")
 	}
 	return e
+}
+
+// noFiles returns a failure of our own if err is that no more files can be opened.
+// Errors of lookups may say so only in words.
+func noFiles(err error) *freshet.FetchError {
+	if err == nil || !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !strings.Contains(err.Error(), syscall.EMFILE.Error()) {
+		return nil
+	}
+	return hinted(fail(freshet.FailLocalFiles, "no connection: %w", bare(err)), "raise the limit of open files (ulimit -n, LimitNOFILE), or lower workers")
 }
 
 // addrs returns the addresses of host, all of which may be connected to.
@@ -159,6 +171,9 @@ func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
 
 // lookupFailure tells why a name has no address.
 func lookupFailure(host string, err error) error {
+	if e := noFiles(err); e != nil {
+		return e
+	}
 	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
 		return hinted(fail(freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host")
 	}

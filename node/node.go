@@ -68,6 +68,7 @@ type Config struct {
 // Open opens the store in the data directory and puts a daemon over it. The
 // node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
+	cfg.Settings = fitFiles(cfg.Settings, openFiles())
 	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
 	opened := cfg.Store
 	opened.Dir, opened.Now, opened.Log = cfg.Data, cfg.Now, cfg.Log

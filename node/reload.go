@@ -69,7 +69,7 @@ func (s *service) reload(ctx context.Context) error {
 	if err := s.receivers.replace(ctx, to.Webhooks); err != nil {
 		return err
 	}
-	s.node.Daemon.SetLimits(to.Limits)
+	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)
 	s.node.Daemon.SetLevels(to.Levels)
 	if s.Reloaded != nil {
 		s.Reloaded(s.settings, to)

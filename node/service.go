@@ -123,7 +123,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	stopped := make(chan struct{})
 	server := s.server(where.sign(s.handler(stopped)))
 	api.Go(func() {
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(s.capped(l)); !errors.Is(err, http.ErrServerClosed) {
 			failed("serve the API", err)
 		}
 	})
@@ -181,6 +181,15 @@ func (s *service) announce(where Address) error {
 		return nil
 	}
 	return s.Announce(where.URL)
+}
+
+// capped bounds how many clients are connected at once.
+func (s *service) capped(l net.Listener) net.Listener {
+	most := 1024
+	if files := openFiles(); files > 0 {
+		most, _ = shareFiles(files)
+	}
+	return capped(l, most)
 }
 
 // server returns the HTTP server of the API. Only the header is timed: an

@@ -44,6 +44,10 @@ type diffOutput struct {
 	Body        any
 }
 
+// diffNeed is how many bytes of memory a diff takes at most for each of its texts:
+// lines, hunks and their JSON.
+const diffNeed = 12
+
 func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, error) {
 	to, err := a.numbered(ctx, in.ID, in.To, 0)
 	if err != nil {
@@ -51,6 +55,9 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 	}
 	from, err := a.numbered(ctx, in.ID, in.From, to.Number)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.hold(ctx, diffNeed*(from.TextBytes+to.TextBytes)); err != nil {
 		return nil, err
 	}
 	delta, err := a.delta(ctx, in.ID, from.Number, to.Number)

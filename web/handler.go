@@ -14,6 +14,7 @@ import (
 
 	"freshet"
 	"freshet/live"
+	"freshet/memory"
 )
 
 // Config says what a handler serves. Store, Daemon and Check are needed.
@@ -70,7 +71,8 @@ type api struct {
 	Config
 	started time.Time
 	events  fanout
-	edits   sync.RWMutex // held by edits, and alone by a removal on a condition
+	answers *memory.Budget // for bodies and diffs on their way to clients
+	edits   sync.RWMutex   // held by edits, and alone by a removal on a condition
 }
 
 // maxBody is the largest request body.
@@ -78,7 +80,7 @@ const maxBody = 1 << 20
 
 // New returns the handler of everything that Freshet serves over HTTP.
 func New(cfg Config) http.Handler {
-	a := &api{Config: cfg.withDefaults()}
+	a := &api{Config: cfg.withDefaults(), answers: newAnswers()}
 	a.started = a.Now().UTC()
 	mux := http.NewServeMux()
 	h := humago.New(mux, a.describe())
@@ -91,7 +93,7 @@ func New(cfg Config) http.Handler {
 	a.routeWhy(h)
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
-	return a.guard(routed(mux))
+	return a.guard(a.patient(routed(mux)))
 }
 
 // describe returns what the API says of itself. Everything that huma would

@@ -139,6 +139,9 @@ func (a *api) getText(ctx context.Context, in *versionPath) (*textOutput, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := a.hold(ctx, v.TextBytes); err != nil {
+		return nil, err
+	}
 	text, err := a.Store.Text(ctx, in.ID, v.Number)
 	if err != nil {
 		return nil, err
@@ -160,6 +163,9 @@ type rawOutput struct {
 func (a *api) getRaw(ctx context.Context, in *versionPath) (*rawOutput, error) {
 	v, err := a.version(ctx, in)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.hold(ctx, v.RawBytes); err != nil {
 		return nil, err
 	}
 	raw, err := a.Store.Raw(ctx, in.ID, v.Number)
