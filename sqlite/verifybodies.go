@@ -60,7 +60,11 @@ func (v *verification) versionsOf(key int64) error {
 	if err != nil {
 		return err
 	}
-	bodies, err := v.readBodies(key)
+	texts := map[int64]bool{}
+	for _, n := range list {
+		texts[n.text] = true
+	}
+	bodies, err := v.readBodies(key, texts)
 	if err != nil {
 		return err
 	}
@@ -173,14 +177,15 @@ func (v *verification) rowOf(t *table, row []driver.Value) {
 // A bodyState is what came of verifying a body.
 type bodyState struct {
 	link
-	hash  freshet.Hash
-	fault string // what is wrong with it, if anything
+	hash  freshet.Hash // of a text
+	fault string       // what is wrong with it, if anything
 }
 
 // readBodies decodes all bodies of a source, each once. A body is encoded
 // against an older one, so in their order each base is decoded already, and it
-// is forgotten when the last one that needs it is done.
-func (v *verification) readBodies(key int64) (map[int64]*bodyState, error) {
+// is forgotten when the last one that needs it is done. Those that are texts are
+// hashed.
+func (v *verification) readBodies(key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
 	states, needed, order := map[int64]*bodyState{}, map[int64]int{}, []int64{}
 	err := v.query("SELECT id, base FROM bodies WHERE source = ?", []driver.Value{key}, func(row []driver.Value) error {
 		id, _ := row[0].(int64)
@@ -202,6 +207,9 @@ func (v *verification) readBodies(key int64) (map[int64]*bodyState, error) {
 		states[id] = b
 		v.report.Bodies++
 		body := v.decode(b, states[b.base], decoded[b.base])
+		if texts[id] && b.fault == "" {
+			b.hash = freshet.HashOf(body)
+		}
 		if needed[b.base]--; needed[b.base] == 0 {
 			delete(decoded, b.base)
 		}
@@ -245,6 +253,5 @@ func (v *verification) decode(b *bodyState, base *bodyState, history []byte) []b
 		b.fault = "is not what was written"
 		return nil
 	}
-	b.hash = freshet.HashOf(body)
 	return body
 }
