@@ -124,6 +124,9 @@ func (s *Store) verify(ctx context.Context, say func(Progress), all bool) (r Rep
 
 // run makes the pass within one transaction, which only reads.
 func (v *verification) run() error {
+	if _, err := v.exec("PRAGMA cache_size = -32000"); err != nil {
+		return err
+	}
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
