@@ -253,3 +253,33 @@ func serves(t *testing.T, dir string) (n int) {
 	}
 	return n
 }
+
+// An entry of another history with the same number, whole with its own checksum,
+// is found: the entry after it covers the one that was there.
+func TestEntriesOfAnotherHistoryAreFound(t *testing.T) {
+	dir := rich(t)
+	histories := map[string]string{}
+	for _, says := range []string{"one", "two"} {
+		histories[says] = copied(t, dir)
+		s := open(t, sqlite.Config{Dir: histories[says]})
+		for n := range 3 {
+			at := noon.Add(time.Duration(90+n) * time.Minute)
+			_, _, err := s.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{Source: "a", Began: at, Ended: at, Result: freshet.Failed, Failure: "timeout", Err: says}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := count(t, histories["one"], "SELECT max(cursor) FROM outcomes")
+	for cursor := last - 2; cursor <= last; cursor++ {
+		mixed := copied(t, histories["one"])
+		meddle(t, mixed, fmt.Sprintf("ATTACH '%s' AS other; INSERT OR REPLACE INTO main.outcomes SELECT * FROM other.outcomes WHERE cursor = %d",
+			filepath.Join(histories["two"], "freshet.db"), cursor))
+		if err := checked(t, mixed); !errors.Is(err, freshet.ErrDamaged) {
+			t.Errorf("outcome %d of another history is in the log, and Check gives %v", cursor, err)
+		}
+	}
+}
