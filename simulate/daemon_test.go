@@ -188,6 +188,7 @@ func (s *simulation) stop(l *life) {
 // disk has failed, and says so.
 func (s *simulation) fell(l *life, err error) {
 	s.say("LIFE %d gives up: storage %v", l.n, errors.Is(err, freshet.ErrStorage))
+	s.hopeless = true // unless it had a reason, it would only fall again
 	switch {
 	case err == nil:
 		s.broken("the daemon ended by itself without an error")
@@ -195,6 +196,8 @@ func (s *simulation) fell(l *life, err error) {
 		s.broken("the daemon ended by itself: %v", err)
 	case !s.diskTrouble(l.began.Add(-time.Minute)):
 		s.broken("the daemon ended with a fault of the storage, which had none: %v", err)
+	default:
+		s.hopeless = false
 	}
 	s.network.cut(l)
 }

@@ -29,6 +29,7 @@ type simulation struct {
 	operator  *operator
 
 	lives    int
+	hopeless bool         // the daemon cannot live any more
 	learning sched.Budget // that the daemon learns by: the one at its start
 
 	mu      sync.Mutex
@@ -85,6 +86,9 @@ func (s *simulation) run() {
 	storm := time.Now().Add(s.plan.storm)
 	l := s.begin()
 	for _, d := range s.plan.deaths {
+		if s.hopeless {
+			break
+		}
 		if l = s.until(l, minTime(storm, time.Now().Add(d.after))); !time.Now().Before(storm) {
 			break
 		}
@@ -93,28 +97,34 @@ func (s *simulation) run() {
 	l = s.until(l, storm)
 	s.becalm()
 	l = s.until(l, time.Now().Add(s.plan.calm))
-	s.operator.settle(ctx)
+	if !s.hopeless {
+		s.operator.settle(ctx)
+	}
 	l = s.until(l, time.Now().Add(30*time.Second+3)) // for polls under way, and those who read of them
 	cancel()
 	users.Wait()
 	l = s.until(l, time.Now().Add(s.operator.rest()))
-	s.stop(l)
+	if !s.hopeless {
+		s.stop(l)
+	}
 }
 
 // until lets a life go on until a time. If it falls, another one begins.
 func (s *simulation) until(l *life, end time.Time) *life {
-	for {
+	for !s.hopeless {
 		select {
 		case <-time.After(time.Until(end)):
 			return l
 		case err := <-l.ended:
-			s.fell(l, err)
-			l = s.again(3 * time.Second)
+			if s.fell(l, err); !s.hopeless {
+				l = s.again(3 * time.Second)
+			}
 		case <-s.fatal: // dealt by the disk, after the time for it was over
 			s.bury(l)
 			l = s.again(time.Second)
 		}
 	}
+	return l
 }
 
 // die ends a life and begins the next.
@@ -130,7 +140,9 @@ func (s *simulation) die(l *life, d deathPlan) *life {
 	case <-s.fatal:
 		s.bury(l)
 	case err := <-l.ended:
-		s.fell(l, err)
+		if s.fell(l, err); s.hopeless {
+			return l
+		}
 	case <-time.After(30*time.Second + 7): // nothing is written any more
 		s.mu.Lock()
 		s.orders.dieAfter = 0
