@@ -86,9 +86,6 @@ func (s *simulation) run() {
 	storm := time.Now().Add(s.plan.storm)
 	l := s.begin()
 	for _, d := range s.plan.deaths {
-		if s.hopeless {
-			break
-		}
 		if l = s.until(l, minTime(storm, time.Now().Add(d.after))); !time.Now().Before(storm) {
 			break
 		}
@@ -129,6 +126,9 @@ func (s *simulation) until(l *life, end time.Time) *life {
 
 // die ends a life and begins the next.
 func (s *simulation) die(l *life, d deathPlan) *life {
+	if s.hopeless {
+		return l
+	}
 	if d.ops == 0 {
 		s.end(l, d.how)
 		return s.again(d.down)
