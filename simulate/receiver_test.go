@@ -65,6 +65,13 @@ func (v *receiver) answer(r *request, line net.Conn) bool {
 	}
 	d := delivery{at: r.at, id: r.Header.Get("webhook-id"), event: event.ID, body: sha256.Sum256(r.body), change: event.Data, life: r.life}
 	v.say("delivery of %s to %s, as %s, %x", d.event, v.name, d.id, d.body[:4])
+	const flood = 2000
+	if r.n == flood {
+		v.broken("%s is flooded with deliveries", v.name)
+	}
+	if r.n >= flood {
+		time.Sleep(time.Hour)
+	}
 	rng := v.chance("hook "+v.name, r.n)
 	time.Sleep(pause(rng, 200*time.Microsecond, 300*time.Millisecond))
 	again := v.react(r, line, &d, rng.IntN(6), pause(rng, 10*time.Second, 25*time.Second), !v.isCalm() && oneIn(rng, v.plan.hookFault))
