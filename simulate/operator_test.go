@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -61,8 +62,28 @@ func (o *operator) run(ctx context.Context) {
 	}
 }
 
+// loaded waits until the daemon has loaded its sources. Edits while it does so wait
+// for one another by a mutex, and virtual time stands still where a mutex is
+// waited for.
+func (o *operator) loaded(ctx context.Context) {
+	for {
+		status, answer, err := o.request(ctx, http.MethodGet, "/readyz", nil, nil)
+		if ctx.Err() != nil || err == nil && (status == http.StatusOK || !notYet(answer)) {
+			return
+		}
+		sleep(ctx, 300*time.Millisecond+11)
+	}
+}
+
+// notYet reports whether a daemon says that it is not ready because it has only
+// begun.
+func notYet(answer []byte) bool {
+	return bytes.Contains(answer, []byte("loading")) || bytes.Contains(answer, []byte("no polls"))
+}
+
 // do sends an edit and notes whether it was acknowledged.
 func (o *operator) do(ctx context.Context, id, method, path string, body any) int {
+	o.loaded(ctx)
 	status, _, err := o.request(ctx, method, path, body, nil)
 	if err != nil || status >= 500 {
 		o.state[id].unsure = true
@@ -132,6 +153,7 @@ func (o *operator) rebudget(ctx context.Context, rng *rand.Rand) {
 	o.mu.Lock()
 	o.budgets = append(o.budgets, budgetFrom{b, time.Now()})
 	o.mu.Unlock()
+	o.loaded(ctx)
 	status, _, _ := o.request(ctx, http.MethodPost, "/api/v1/reload", nil, nil)
 	o.say("operator: budget %v: %d", b, status)
 }
