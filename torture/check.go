@@ -23,12 +23,12 @@ import (
 func (e *episode) check(ctx context.Context) {
 	e.editor.mu.Lock()
 	defer e.editor.mu.Unlock()
+	e.checkHealth(ctx) // sources may still be taken on
 	e.checkTraffic()
 	e.checkSources(ctx)
 	e.checkVersions(ctx)
 	e.checkChanges(ctx)
 	e.checkPastTheEnd(ctx)
-	e.checkHealth(ctx)
 	e.checkGone()
 	e.checkLog(e.now)
 	e.gather()

@@ -50,8 +50,9 @@ func TestSmoke(t *testing.T) {
 		seed  uint64
 		kinds []torture.Kind
 	}{
-		{"its process", 1, []torture.Kind{torture.Kill, torture.Early, torture.Freeze, torture.Term, torture.Twin, torture.Reload, torture.Hooks}},
+		{"its process", 1, []torture.Kind{torture.Kill, torture.Early, torture.Freeze, torture.Term, torture.Twin, torture.Reload, torture.Hooks, torture.Files}},
 		{"its disk", 2, []torture.Kind{torture.Full, torture.Slow, torture.Write, torture.Sync, torture.Power, torture.Restore, torture.Restore}},
+		{"its clock", 4, []torture.Kind{torture.Clock, torture.Restart}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
