@@ -106,9 +106,13 @@ func (r *receiver) answer(rw http.ResponseWriter, req *http.Request, id string, 
 	r.mu.Lock()
 	r.receive(id, body)
 	mood, wake := r.mood, r.wake
-	if mood == fine && r.refuses(id) {
+	switch {
+	case mood == fine && r.refuses(id):
 		mood = failing
+	case mood != fine && mood != gone && r.refused[id]:
+		mood = fine // the third attempt would come minutes later
 	}
+	r.refused[id] = r.refused[id] || mood != fine
 	switch mood {
 	case fine:
 		var e client.Event

@@ -13,9 +13,9 @@ import (
 // settlePatience is how long the last daemon may take to tell all that is left.
 const settlePatience = 90 * time.Second
 
-// settle starts the daemon once more, on a clock some days ahead, so that every
-// delivery is due (in a still episode none has failed twice), and with next to nothing to spend, so that the log grows no
-// further. When all is told it looks at the whole.
+// settle starts the daemon once more, with next to nothing to spend, so that the
+// log grows no further. No delivery was refused twice, so all are soon due. When
+// all is told it looks at the whole.
 func (e *episode) settle(ctx context.Context) {
 	e.last = "settling"
 	if e.now != nil {
@@ -23,10 +23,6 @@ func (e *episode) settle(ctx context.Context) {
 	}
 	for _, r := range e.receivers {
 		r.feel(fine)
-	}
-	if !e.still {
-		e.offset = max(e.offset, 0) + 4*24*time.Hour
-		e.hidden = append(e.hidden, time.Now())
 	}
 	e.editor.mu.Lock()
 	e.editor.done = true

@@ -50,9 +50,9 @@ func TestSmoke(t *testing.T) {
 		seed  uint64
 		kinds []torture.Kind
 	}{
-		{"its process", 1, []torture.Kind{torture.Kill, torture.Early, torture.Freeze, torture.Term, torture.Twin, torture.Reload, torture.Hooks, torture.Files}},
+		{"its process", 14, []torture.Kind{torture.Kill, torture.Early, torture.Freeze, torture.Term, torture.Twin, torture.Reload, torture.Hooks, torture.Files}},
 		{"its disk", 2, []torture.Kind{torture.Full, torture.Slow, torture.Write, torture.Sync, torture.Power, torture.Restore, torture.Restore}},
-		{"its clock", 4, []torture.Kind{torture.Clock, torture.Restart}},
+		{"its clock", 8, []torture.Kind{torture.Clock, torture.Restart}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSmoke(t *testing.T) {
 			if len(report.Violations) > 0 {
 				t.Error(said.String())
 			}
-			if len(report.Faults) == 0 || report.Changes == 0 || report.Deliveries == 0 {
+			if len(report.Faults) == 0 || report.Versions == 0 || report.Checks["budget"] == 0 {
 				t.Errorf("nothing was shown:\n%s", said.String())
 			}
 			t.Log(said.String())
