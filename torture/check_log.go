@@ -9,6 +9,7 @@ import "strings"
 var explained = map[Kind][]string{
 	Reload: {"nothing was reloaded"},
 	Hooks:  {"endpoint is gone", "delivery given up"},
+	Memory: {"too many large answers are being sent"},
 	Full:   {"the store cannot be written", "disk is full", "database or disk is full", "cannot be settled"},
 	Sync:   {"nothing more is written until the store is opened again", "disk I/O error"},
 }
