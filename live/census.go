@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"freshet"
 )
 
@@ -13,7 +15,7 @@ import (
 // not known which of those the start has seen: these sources are looked at one by
 // one when it is done.
 type census struct {
-	counting sync.RWMutex // held by edits until they are counted, and alone to begin and end a count
+	counting gate // passed by edits until they are counted, and alone to begin and end a count
 	sources  atomic.Int64
 
 	mu     sync.Mutex
@@ -22,8 +24,7 @@ type census struct {
 
 // edit makes an edit, and counts the source that it adds or removes.
 func (c *census) edit(by int64, edit func() (freshet.SourceID, error)) error {
-	c.counting.RLock()
-	defer c.counting.RUnlock()
+	defer c.counting.pass(1)()
 	id, err := edit()
 	if err == nil {
 		c.add(id, by)
@@ -43,8 +44,7 @@ func (c *census) add(id freshet.SourceID, by int64) {
 
 // purge purges a source, which may not be watched any more.
 func (c *census) purge(ctx context.Context, store freshet.Catalog, id freshet.SourceID) error {
-	c.counting.Lock()
-	defer c.counting.Unlock()
+	defer c.counting.pass(alone)()
 	_, err := store.Source(ctx, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
@@ -61,16 +61,14 @@ func (c *census) purge(ctx context.Context, store freshet.Catalog, id freshet.So
 
 // begin begins a count.
 func (c *census) begin() {
-	c.counting.Lock()
-	defer c.counting.Unlock()
+	defer c.counting.pass(alone)()
 	c.edited = map[freshet.SourceID]bool{}
 }
 
 // end ends a count that has found so many sources, and knows whether one was
 // among them.
 func (c *census) end(ctx context.Context, store freshet.Catalog, found int, has func(freshet.SourceID) bool) error {
-	c.counting.Lock()
-	defer c.counting.Unlock()
+	defer c.counting.pass(alone)()
 	defer func() { c.edited = nil }()
 	n := int64(found)
 	for id := range c.edited {
@@ -87,4 +85,20 @@ func (c *census) end(ctx context.Context, store freshet.Catalog, found int, has 
 	}
 	c.sources.Store(n)
 	return nil
+}
+
+// A gate lets many pass together, or one alone. Whoever waits at a gate rests as at a
+// channel, so that in a test the time of a bubble goes on while the one who is inside
+// waits for the disk; at a mutex it would stand still.
+type gate struct{ *semaphore.Weighted }
+
+// alone is the weight of one who passes alone.
+const alone = 1 << 30
+
+func newGate() gate { return gate{semaphore.NewWeighted(alone)} }
+
+// pass returns when there is room for so much, and how to give it back.
+func (g gate) pass(weight int64) (leave func()) {
+	_ = g.Acquire(context.Background(), weight) // it fails only with its context
+	return func() { g.Release(weight) }
 }

@@ -83,7 +83,7 @@ type Daemon struct {
 	inbox   inbox
 	asks    asks
 	census  census
-	editing sync.Mutex // from reading how a source now is to telling the loop
+	editing gate       // from reading how a source now is to telling the loop
 	syncing sync.Mutex // for a Sync
 	loading loading
 	flying  sync.WaitGroup
@@ -124,6 +124,8 @@ func New(cfg Config) *Daemon {
 		inbox:   newInbox(),
 		fatal:   make(chan error, 1),
 		started: make(chan struct{}),
+		editing: newGate(),
+		census:  census{counting: newGate()},
 		limits:  cfg.Limits,
 	}
 	d.SetLevels(cfg.Levels)

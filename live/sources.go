@@ -49,8 +49,7 @@ func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 // written but what is there, and nobody else tells in between. So the loop ends
 // with what was written last.
 func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...sched.Event) error {
-	d.editing.Lock()
-	defer d.editing.Unlock()
+	defer d.editing.pass(alone)()
 	// An edit that is on record must reach the loop, whoever has gone meanwhile.
 	w, err := d.cfg.Store.Source(context.WithoutCancel(ctx), id)
 	switch {
