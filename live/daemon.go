@@ -218,23 +218,30 @@ func (d *Daemon) Started() <-chan struct{} { return d.started }
 
 // watchClock notices when the wall clock is set.
 func (d *Daemon) watchClock(ctx context.Context) {
-	for before := d.dates.Ahead(); ; {
+	before := d.dates.Ahead()
+	kept := before
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(clockLook):
 		}
 		ahead := d.dates.Ahead()
-		if ahead == before {
+		if ahead != before {
+			how := "ahead"
+			if ahead < before {
+				how = "back"
+			}
+			d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
+			before = ahead
+		}
+		if ahead == kept {
 			continue
 		}
-		how := "ahead"
-		if ahead < before {
-			how = "back"
-		}
-		d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
-		before = ahead
-		if err := d.brain.markClock(ctx, d.Limits()); err != nil && ctx.Err() == nil {
+		switch err := d.brain.markClock(ctx, d.Limits()); {
+		case err == nil:
+			kept = ahead
+		case ctx.Err() == nil: // a store that cannot be written now is tried again
 			d.cfg.Log.Error("keep how the clock is set", "err", err)
 		}
 	}

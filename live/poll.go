@@ -35,6 +35,9 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	rec.Outcome.Route = way.route(rec.Outcome)
 	o, change, err := d.record.end(ctx, rec)
 	if err != nil {
+		if found.RetryAfter > 0 && len(way.hosts) > 0 { // the host's wish outlives the source
+			d.inbox.post(sched.Event{Away: &sched.Away{Host: way.hosts[len(way.hosts)-1], For: found.RetryAfter}})
+		}
 		d.unrecorded(ctx, p, err)
 		return
 	}

@@ -56,6 +56,20 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 	s.expect(slot)
 }
 
+// An Away is a host's wish to be left alone for some time. It is told apart from an
+// outcome if the poll that heard it left none on record.
+type Away struct {
+	Host string
+	For  time.Duration
+}
+
+// Away leaves a host alone as it asked.
+func (s *Scheduler) Away(now time.Time, a Away) {
+	until := now.Add(min(a.For, s.limits.Backoff.RetryAfter))
+	s.hostNamed(a.Host).stayAway(until)
+	s.alarms.set(until)
+}
+
 // land ends the poll under way of a source, which made so many requests.
 func (s *Scheduler) land(now time.Time, e *entry, made int) {
 	s.dropHop(e.source.ID)

@@ -31,6 +31,7 @@ type World interface {
 type Event struct {
 	Outcome *freshet.Outcome // a poll ended, and is on record
 	Abandon freshet.SourceID // a poll of this source ended and left no record
+	Away    *Away            // a host asked to be left alone
 	Put     *freshet.Watched // a source was added or edited
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
@@ -62,6 +63,8 @@ func Run(ctx context.Context, s *Scheduler, w World) error {
 			s.Observe(now, *ev.Outcome)
 		case ev.Abandon != "":
 			s.Abandon(now, ev.Abandon)
+		case ev.Away != nil:
+			s.Away(now, *ev.Away)
 		case ev.Put != nil:
 			s.Put(now, *ev.Put)
 		case ev.Remove != "":

@@ -149,12 +149,18 @@ func (s *simulation) checkLively() {
 	}
 }
 
-// overcommitted reports whether the budget is too small for the bounds of all
-// sources, give or take.
+// overcommitted reports whether the budget or the time of a host is too little for
+// the bounds of all sources, give or take.
 func (s *simulation) overcommitted() bool {
-	needed := 0.0
+	const answer = 500 * time.Millisecond // that a request takes
+	needed, busy := 0.0, map[string]float64{}
 	for _, p := range s.plan.pages {
 		needed += float64(1+len(p.hops)) / p.gap.Seconds()
+		for _, host := range append([]string{p.host}, p.hops...) {
+			if busy[host] += float64(s.plan.limits.Hosts.Delay+answer) / float64(p.gap); busy[host] > 0.7 {
+				return true
+			}
+		}
 	}
 	return needed > 0.7*s.learning.PerSecond()
 }

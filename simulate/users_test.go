@@ -22,11 +22,12 @@ type acks struct {
 	mu       sync.Mutex
 	versions map[string]map[int]string // hash, by source and number; "" if it was not said
 	purged   map[string]bool           // sources that somebody wanted to be forgotten
+	gone     map[string]int            // by source, the last version that was said to be there before a purge
 	told     map[string]string         // what was told of a change, by its id
 }
 
 func newAcks(s *simulation) *acks {
-	return &acks{simulation: s, versions: map[string]map[int]string{}, purged: map[string]bool{}, told: map[string]string{}}
+	return &acks{simulation: s, versions: map[string]map[int]string{}, purged: map[string]bool{}, gone: map[string]int{}, told: map[string]string{}}
 }
 
 // captured notes that a version is said to be there.
@@ -38,6 +39,9 @@ func (a *acks) version(source string, number int, hash string) {
 	defer a.mu.Unlock()
 	if a.versions[source] == nil {
 		a.versions[source] = map[int]string{}
+	}
+	if number <= a.gone[source] {
+		return // it was read before the purge
 	}
 	before := a.versions[source][number]
 	if before != "" && hash != "" && before != hash && !a.purged[source] {
@@ -52,6 +56,9 @@ func (a *acks) version(source string, number int, hash string) {
 func (a *acks) forget(source string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	for number := range a.versions[source] {
+		a.gone[source] = max(a.gone[source], number)
+	}
 	delete(a.versions, source)
 	a.purged[source] = true
 }
