@@ -73,7 +73,10 @@ func TestMetrics(t *testing.T) {
 	metrics.Delivery(deliver.Delivery{Sink: "sink", Took: time.Second})
 	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no")})
 	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no"), GivenUp: true})
-	text := string(r.do("GET", "/metrics", nil).is(200).Body)
+	text := ""
+	for !strings.Contains(text, "\nfreshet_polls_under_way 0") { // who asked for a poll hears of it before it is counted
+		text = string(r.do("GET", "/metrics", nil).is(200).Body)
+	}
 	for _, want := range []string{
 		`freshet_polls_total{failure="",result="first"} 1`,
 		`freshet_polls_total{failure="",result="changed"} 1`,
