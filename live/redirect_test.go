@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"freshet"
 	"freshet/live"
 	"freshet/sched"
+	"freshet/sqlite"
 )
 
 // A relay is a web of redirects: a URL leads on or is a page. It notes every request
@@ -46,18 +48,17 @@ func (r *relay) Fetch(ctx context.Context, req freshet.Request) (res freshet.Res
 			return res, err
 		}
 		res.Requests++
-		at := len(r.seen)
 		r.mu.Lock()
+		at := len(r.seen)
 		r.seen = append(r.seen, sight{host: freshet.HostOf(res.URL), came: time.Now()})
 		r.mu.Unlock()
-		time.Sleep(r.latency)
-		r.mu.Lock()
-		for i := at; i < len(r.seen); i++ {
-			if s := &r.seen[i]; s.host == freshet.HostOf(res.URL) && s.ended.IsZero() {
-				s.ended = time.Now()
-				break
-			}
+		select {
+		case <-time.After(r.latency):
+		case <-ctx.Done():
+			return res, context.Cause(ctx)
 		}
+		r.mu.Lock()
+		r.seen[at].ended = time.Now()
 		r.mu.Unlock()
 		s := r.answer(res.URL)
 		switch {
@@ -137,6 +138,21 @@ func numbered(n int, url string) (all []freshet.Source) {
 		all = append(all, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("s%d", i)), URL: fmt.Sprintf(url, i)})
 	}
 	return all
+}
+
+// outcomesIn returns the polls on record in a directory whose daemon has stopped.
+func outcomesIn(t *testing.T, dir string) []freshet.Outcome {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	log, err := store.Outcomes(t.Context(), freshet.OutcomeQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 func (b *bench) outcomes(t *testing.T) []freshet.Outcome {
@@ -305,22 +321,16 @@ func TestPolitenessOverRedirects(t *testing.T) {
 	t.Run("failures", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, dir string) {
 			w := &relay{latency: 50 * time.Millisecond, answer: func(url string) step {
-				s := toOne(url)
-				s.down = s.to == ""
-				return s
-			}}
-			l := limits
-			l.Backoff = sched.Backoff{Start: time.Second, Most: 2 * time.Second, Host: time.Hour}
-			l.Backoff.Most = time.Hour
-			all := append(numbered(8, "https://s%d.example/"), freshet.Source{ID: "own", URL: "https://s0.example/own"})
-			w.answer = func(url string) step {
 				if strings.HasSuffix(url, "/own") {
 					return step{}
 				}
 				s := toOne(url)
 				s.down = s.to == ""
 				return s
-			}
+			}}
+			l := limits
+			l.Backoff = sched.Backoff{Start: time.Second, Most: time.Hour, Host: time.Hour}
+			all := append(numbered(8, "https://s%d.example/"), freshet.Source{ID: "own", URL: "https://s0.example/own"})
 			b := begin(t, dir, live.Config{Fetcher: w, Limits: l}, all...)
 			time.Sleep(10 * time.Minute)
 			b.stop()
@@ -352,6 +362,44 @@ func TestPolitenessOverRedirects(t *testing.T) {
 	})
 }
 
+// What a poll had sent when the daemon died counts after the restart as if it had just
+// been sent, to every host that it had reached.
+func TestRedirectsCountAcrossACrash(t *testing.T) {
+	tests := []struct {
+		name   string
+		limits sched.Limits
+		rest   time.Duration // after the restart
+	}{
+		{"politeness", sched.Limits{Budget: sched.Budget{Polls: 600, Per: time.Minute}, Hosts: sched.Politeness{Delay: 20 * time.Second}}, 20 * time.Second},
+		{"budget", sched.Limits{Budget: sched.Budget{Polls: 2, Per: time.Minute}}, time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, dir string) {
+				w := &relay{latency: time.Second, answer: chain(1)}
+				cfg := live.Config{Fetcher: w, Limits: tt.limits, Grace: time.Nanosecond}
+				b := begin(t, dir, cfg, numbered(1, "https://s%d.example/")...)
+				time.Sleep(1500 * time.Millisecond)
+				b.stop() // the second request is under way, and is never heard of again
+				if len(w.of("s0-1.example")) != 1 || len(outcomesIn(t, dir)) != 0 {
+					t.Fatalf("the redirect was followed %d times, and %d polls are on record", len(w.of("s0-1.example")), len(outcomesIn(t, dir)))
+				}
+				restart := time.Now()
+				b = begin(t, dir, cfg, freshet.Source{ID: "own", URL: "https://s0-1.example/"})
+				time.Sleep(2 * tt.rest)
+				b.stop()
+				seen := w.of("s0-1.example")
+				if len(seen) < 2 {
+					t.Fatal("the host is not asked any more")
+				}
+				if after := seen[1].came.Sub(restart); after < tt.rest {
+					t.Errorf("the host is asked %v after the restart, want %v or more", after, tt.rest)
+				}
+			})
+		})
+	}
+}
+
 // A poll that waits for leave does not hold up the end of the daemon.
 func TestStopsWhileARedirectWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
@@ -373,17 +421,17 @@ func TestStopsWhileARedirectWaits(t *testing.T) {
 // day has passed, and is shown as the new URL.
 func TestMovedForGood(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
-		broken := false
+		var broken atomic.Bool
 		w := &relay{answer: func(url string) step {
 			switch freshet.HostOf(url) {
 			case "s0.example":
 				return step{to: "https://new.example/", moved: true}
 			case "new.example":
-				return step{to: "https://newer.example/", moved: true, down: broken}
+				return step{to: "https://newer.example/", moved: true, down: broken.Load()}
 			case "newer.example":
 				return step{to: "https://today.example/"}
 			}
-			return step{down: broken}
+			return step{down: broken.Load()}
 		}}
 		b := begin(t, dir, live.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 60, Per: time.Hour}, Backoff: sched.Backoff{Start: time.Minute}}}, numbered(1, "https://s%d.example/")...)
 		defer func() { b.stop() }()
@@ -399,7 +447,7 @@ func TestMovedForGood(t *testing.T) {
 		if n := len(w.of("s0.example")); n != 2 {
 			t.Errorf("after a day the old URL was asked %d times, want twice", n)
 		}
-		broken = true
+		broken.Store(true)
 		time.Sleep(5 * time.Minute)
 		if n := len(w.of("s0.example")); n < 3 {
 			t.Errorf("the old URL was asked %d times, want again when the new one fails", n)
