@@ -79,6 +79,7 @@ type Daemon struct {
 	hand   *hand.Hand
 	record record
 	dates  *dates
+	wishes wishes
 
 	inbox   inbox
 	asks    asks

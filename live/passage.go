@@ -29,15 +29,19 @@ var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: erro
 func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 	host := freshet.HostOf(hop.URL)
 	first := len(w.hosts) == 0
-	if first && host == w.poll.FirstHost() {
-		w.hosts = append(w.hosts, host) // the decision to poll is leave for the first
-		return nil
+	if !first || host != w.poll.FirstHost() { // the decision to poll is leave for the first
+		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first}); err != nil {
+			return err
+		}
+		if err := w.daemon.record.hop(ctx, w.poll, w.now(), host); err != nil {
+			return err
+		}
 	}
-	if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, First: first}); err != nil {
-		return err
-	}
-	if err := w.daemon.record.hop(ctx, w.poll, w.now(), host); err != nil {
-		return err
+	// The host may have asked another poll to stay away while this one was put on record.
+	if w.daemon.wishes.away(host, w.daemon.dates.Now()) {
+		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Unsent: true}); err != nil {
+			return err
+		}
 	}
 	w.hosts = append(w.hosts, host)
 	return nil

@@ -31,13 +31,13 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
+	if found.RetryAfter > 0 && len(way.hosts) > 0 {
+		d.stayAway(way.hosts[len(way.hosts)-1], found.RetryAfter)
+	}
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
 	o, change, err := d.record.end(ctx, rec)
 	if err != nil {
-		if found.RetryAfter > 0 && len(way.hosts) > 0 { // the host's wish outlives the source
-			d.inbox.post(sched.Event{Away: &sched.Away{Host: way.hosts[len(way.hosts)-1], For: found.RetryAfter}})
-		}
 		d.unrecorded(ctx, p, err)
 		return
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // A Hop is a request that a poll under way wants to make after its first, because
-// a redirect led on or a connection broke. The answer to the request before it is
-// in. It is answered once: with nil as soon as the budget and the host allow, or
+// a redirect led on or a connection broke, or instead of one that had leave. The answer
+// to the request before it is in. It is answered once: with nil as soon as the budget and the host allow, or
 // with a *freshet.FetchError of class deferred.
 type Hop struct {
 	Source freshet.SourceID
 	Host   string        // that the request goes to
 	Wait   time.Duration // that the redirect asked for
-	First  bool          // no request of the poll has been made yet: it begins at another host than was expected
+	Unsent bool          // the request that last had leave was not made
 
 	// Answer is called in the loop and must not block.
 	Answer func(error)
@@ -130,7 +130,7 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 	e := &s.entries[slot]
 	f := &e.flight
 	s.leave(now, f)
-	if !h.First && f.reserved > 0 { // the request before this one is answered
+	if !h.Unsent && f.reserved > 0 { // the request before this one is answered
 		s.ceiling.end(now, 1, 1)
 		f.reserved--
 		f.answered++
@@ -189,7 +189,7 @@ func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
 	opens := later(h.notBefore, h.host.notBefore)
 	switch {
 	case opens.Sub(h.asked) > hopPatience:
-		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, which is to be left alone until %s", h.Host, opens.UTC().Format(time.RFC3339))
+		return deferred(freshet.FailDeferredHost, "%s is to be left alone until %s", h.aim(), opens.UTC().Format(time.RFC3339))
 	case h.tight && now.Sub(h.asked) >= s.budgetPatience():
 		return &freshet.FetchError{
 			Class: freshet.FailDeferredBudget,
@@ -197,11 +197,19 @@ func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
 			Hint:  "give the source the URL that the redirects lead to, or raise the budget",
 		}
 	case !h.tight && now.Sub(h.asked) >= hopPatience:
-		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, which was busy for %v", h.Host, hopPatience)
+		return deferred(freshet.FailDeferredHost, "%s was busy for %v", h.aim(), hopPatience)
 	case before >= max(1, s.limits.Workers/2):
 		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, and too many polls wait for redirects", h.Host)
 	}
 	return nil
+}
+
+// aim names the host that the hop goes to, as the subject of a sentence.
+func (h *hop) aim() string {
+	if h.Unsent {
+		return h.Host
+	}
+	return "a redirect leads to " + h.Host + ", which"
 }
 
 // budgetPatience returns how long a hop waits for the budget.

@@ -157,7 +157,7 @@ func (w *voyages) hop(v *voyage, first bool) {
 	v.waits = true
 	answered := false
 	w.s.Hop(w.now, sched.Hop{
-		Source: v.poll.Source.ID, Host: host, First: first, Wait: time.Duration(w.r.IntN(2)*w.r.IntN(5)) * time.Second,
+		Source: v.poll.Source.ID, Host: host, Unsent: first, Wait: time.Duration(w.r.IntN(2)*w.r.IntN(5)) * time.Second,
 		Answer: func(err error) {
 			if answered {
 				w.t.Fatal("a hop is answered twice")

@@ -56,8 +56,8 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 	s.expect(slot)
 }
 
-// An Away is a host's wish to be left alone for some time. It is told apart from an
-// outcome if the poll that heard it left none on record.
+// An Away is a host's wish to be left alone for some time. It is told before the
+// outcome of the poll that heard it, which may take long to be put on record.
 type Away struct {
 	Host string
 	For  time.Duration
