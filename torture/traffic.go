@@ -3,7 +3,9 @@
 package torture
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -94,8 +96,29 @@ func (e *episode) checkBudget(v visit) {
 			e.report.excuse("budget")
 			return
 		}
-		e.violate("budget", "%d requests in %v, want at most %g; the last for %s at %s", len(t.window), per, most, v.source, v.host)
+		e.violate("budget", "%d requests in %v, want at most %g: %s", len(t.window), per, most, e.tellWindow(v.at))
 	}
+}
+
+// tellWindow lists the requests of the window that ends now, and the deaths in it.
+func (e *episode) tellWindow(now time.Time) string {
+	var b strings.Builder
+	deaths := slices.DeleteFunc(slices.Clone(e.deaths), func(d death) bool { return d.at.Before(e.traffic.window[0].at) })
+	for _, v := range e.traffic.window {
+		for len(deaths) > 0 && deaths[0].at.Before(v.at) {
+			fmt.Fprintf(&b, " [died %v]", deaths[0].at.Sub(now))
+			deaths = deaths[1:]
+		}
+		fmt.Fprintf(&b, " %v %s at %s", v.at.Sub(now).Round(time.Microsecond), v.source, v.host)
+		switch {
+		case v.left.IsZero():
+			b.WriteString(" (unanswered)")
+		case v.done.IsZero() || v.left.Sub(v.at) > 100*time.Millisecond:
+			fmt.Fprintf(&b, " (until %v)", v.left.Sub(now).Round(time.Microsecond))
+		}
+		b.WriteByte(',')
+	}
+	return b.String()
 }
 
 // clockHidWhen reports whether a daemon started in a stretch of time whose clock
