@@ -91,11 +91,11 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
 func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, error) {
-	now := b.dates.Now()
-	recall, err := b.recaller(ctx, now, l)
+	recall, err := b.recaller(ctx, l)
 	if err != nil {
 		return 0, err
 	}
+	now := recall.now
 	from := max(0, end-freshet.Cursor(b.retell))
 	if b.learner != nil {
 		from = min(from, c.upto)

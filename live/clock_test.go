@@ -186,6 +186,38 @@ func TestClockSetBetweenRuns(t *testing.T) {
 	}
 }
 
+// Nothing comes early after a restart because the machine was busy between two
+// readings of its clocks, or because its clock was set by less than shows.
+func TestClockReadSlowly(t *testing.T) {
+	const late = 300 * time.Millisecond
+	up := func() (string, time.Duration) { return "this boot", time.Since(start) }
+	readings := map[string]func() (string, time.Duration){
+		"at once": up,
+		"late":    func() (string, time.Duration) { time.Sleep(late); return up() },
+		"before a pause": func() (string, time.Duration) {
+			boot, read := up()
+			time.Sleep(late)
+			return boot, read
+		},
+	}
+	for words, uptime := range readings {
+		for _, step := range []time.Duration{-800 * time.Millisecond, 0, 800 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%s, set by %v", words, step), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, dir string) {
+					wall, web := &wallClock{}, &servers{busy: 7 * time.Minute}
+					for range 8 {
+						b := begin(t, dir, live.Config{Fetcher: web, Now: wall.Now, Limits: clockLimits, Uptime: uptime}, clockSources()...)
+						time.Sleep(70 * time.Second)
+						b.stop()
+						wall.set(step)
+					}
+					keptInRealTime(t, web, 10*time.Second)
+				})
+			})
+		}
+	}
+}
+
 // Where the machine cannot tell how long it has been up, polls that are dated in
 // the future are taken to have been made just now: no wait is cut short, and none
 // begins anew more than once. That is said once, in the log and in the status.

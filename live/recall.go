@@ -32,25 +32,30 @@ type recall struct {
 	ahead  time.Duration // at most so far
 }
 
-// slack is how far apart two readings may be without the clock having been set.
+// slack is how far from its mark a date may lie.
 const slack = time.Second
 
 // date returns the earliest date that a steady time may have been given.
 func (r *recall) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
 
 // shift returns how far a date is to be moved. It was given while one of the
-// marks was in force; if it may have been several, the latest.
+// marks was in force; if it may have been several, the one that makes it latest.
 func (r *recall) shift(date time.Time) time.Duration {
-	for i := len(r.marks) - 1; i >= 0; i-- {
-		m, until := r.marks[i], r.up
+	var latest time.Duration
+	marked := false
+	for i, m := range r.marks {
+		until := r.up
 		if i+1 < len(r.marks) {
 			until = r.marks[i+1].From
 		}
-		if up := date.Sub(time.Unix(0, 0)) - m.Ahead; up >= m.From-slack && up <= until+slack {
-			return min(r.now.Add(up-r.up).Sub(date), r.now.Sub(date))
+		if up := date.Sub(time.Unix(0, 0)) - m.Ahead; up >= m.From-slack && up <= until+slack && (!marked || up > latest) {
+			latest, marked = up, true
 		}
 	}
-	return min(r.back+r.lost, r.now.Sub(date))
+	if !marked {
+		return min(r.back+r.lost, r.now.Sub(date))
+	}
+	return min(r.now.Add(latest-r.up).Sub(date), r.now.Sub(date))
 }
 
 // notice counts what is dated in the future.
@@ -134,25 +139,43 @@ func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
 	return kept, nil
 }
 
-// mark returns the mark of this moment, and whether there is one.
+// mark returns the mark of this moment, and whether there is one. The machine may
+// be busy between the readings of two clocks. So the closest of some readings
+// counts, and the date is read first: then the mark is rather too low, and what is
+// dated by it is taken to be rather too late.
 func (b *brain) mark() (m mark, ok bool) {
 	if b.uptime == nil {
 		return m, false
 	}
-	m.Boot, m.From = b.uptime()
-	m.Ahead = b.dates.Now().Add(b.dates.Ahead()).Sub(time.Unix(0, 0)) - m.From
+	date := func() time.Time { return b.dates.Now().Add(b.dates.Ahead()) }
+	var apart time.Duration
+	for try := range 5 {
+		before := date()
+		boot, up := b.uptime()
+		took := date().Sub(before)
+		if try == 0 || took < apart {
+			m, apart = mark{Boot: boot, From: up, Ahead: before.Sub(time.Unix(0, 0)) - up}, took
+		}
+		if apart < markError {
+			break
+		}
+	}
 	return m, m.Boot != ""
 }
+
+// markError is how much two marks may differ without the clock having been set.
+const markError = 5 * time.Millisecond
 
 // recallNow returns how dates of this run are to be read.
 func (b *brain) recallNow(now time.Time, l sched.Limits) *recall {
 	return &recall{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -b.dates.Ahead()}
 }
 
-// recaller returns how dates are to be read at a start.
-func (b *brain) recaller(ctx context.Context, now time.Time, l sched.Limits) (*recall, error) {
-	r := b.recallNow(now, l)
+// recaller returns how dates are to be read at a start. The uptime is read before
+// the time of the start, so that nothing seems to be longer ago than it is.
+func (b *brain) recaller(ctx context.Context, l sched.Limits) (*recall, error) {
 	this, ok := b.mark()
+	r := b.recallNow(b.dates.Now(), l)
 	if !ok {
 		return r, nil
 	}
@@ -187,7 +210,7 @@ func (b *brain) markClock(ctx context.Context, l sched.Limits) error {
 			kept = append(kept, m)
 		}
 	}
-	if n := len(kept); n > 0 && (this.Ahead-kept[n-1].Ahead).Abs() <= slack {
+	if n := len(kept); n > 0 && (this.Ahead-kept[n-1].Ahead).Abs() <= markError {
 		return nil
 	}
 	memory, err := json.Marshal(append(kept, this))
