@@ -80,7 +80,7 @@ func (b *pollBench) run(ctx context.Context) (err error) {
 		t.add(plain(r.Answers), plain("bare loop"), plain(fmt.Sprintf("%.0f", r.Bare.PerSecond)), plain(fmt.Sprintf("%.3f", r.Bare.CPU)), plain(""))
 		t.add(plain(r.Answers), plain("freshet"), plain(fmt.Sprintf("%.0f", r.Freshet.PerSecond)), plain(fmt.Sprintf("%.3f", r.Freshet.CPU)), plain(fmt.Sprintf("%.1f", r.Ratio)))
 	}
-	return t.write(b.out, palette(b.colours(b.out)))
+	return t.write(b.out, b.screen())
 }
 
 // say tells somebody who waits at a terminal how far it is.

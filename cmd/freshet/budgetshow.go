@@ -14,8 +14,8 @@ import (
 
 // show prints an answer for people.
 func (b *budgeting) show(a client.Budget) error {
-	paint := palette(b.colours(b.out))
-	say := func(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
+	paint := b.screen()
+	say := func(format string, args ...any) { b.say(paint, format, args...) }
 	if a.Sources == 0 {
 		say("no source is polled; add one with freshet add URL")
 		return nil
@@ -32,8 +32,9 @@ func (b *budgeting) show(a client.Budget) error {
 	if a.Now.SpentPerDay < 0.99*a.Now.PollsPerDay {
 		say("there is use for %s polls a day only", rough(a.Now.SpentPerDay))
 	}
-	say("one poll more a minute would add %.2f points\n", 100*a.OneMore)
-	sketch(b.out, paint, a)
+	say("one poll more a minute would add %.2f points", 100*a.OneMore)
+	fmt.Fprintln(b.out)
+	sketch(b.out, paint.palette, a)
 	if g := a.Goal; g != nil {
 		say("\n%s", goalInWords(*g, a))
 	}
@@ -44,6 +45,15 @@ func (b *budgeting) show(a client.Budget) error {
 		return err
 	}
 	return b.showLevels(a.Levels, paint, say)
+}
+
+// say prints a sentence, with an empty line before it if it begins with one.
+func (b *budgeting) say(s screen, format string, args ...any) {
+	text, apart := strings.CutPrefix(fmt.Sprintf(format, args...), "\n")
+	if apart {
+		fmt.Fprintln(b.out)
+	}
+	fmt.Fprintln(b.out, s.prose(text, "  "))
 }
 
 // pointInWords says what a budget brings.
@@ -85,12 +95,16 @@ func (b *budgeting) showDrop(d client.Drop, say func(string, ...any)) {
 	say("the others then: %s", pointInWords(d.After))
 }
 
-func (b *budgeting) showEaters(a client.Budget, paint palette) error {
+func (b *budgeting) showEaters(a client.Budget, paint screen) error {
 	if len(a.Eaters) == 0 {
 		return nil
 	}
 	fmt.Fprintln(b.out)
-	t := table{head: []string{"ID", "POLLS/DAY", "OF BUDGET", "EVERY", "CHANGES/DAY", "CAPTURED/DAY", "SHARE", "LATE"}}
+	t := table{
+		head:  []string{"ID", "POLLS/DAY", "OF BUDGET", "EVERY", "CHANGES/DAY", "CAPTURED/DAY", "SHARE", "LATE"},
+		short: map[string]int{"ID": 10},
+		drop:  []string{"LATE", "POLLS/DAY", "CAPTURED/DAY"},
+	}
 	for _, e := range a.Eaters {
 		t.add(plain(string(e.ID)), plain(rough(e.PollsPerDay)), plain(percent(e.PollsPerDay/a.Now.PollsPerDay)), plain(late(e.Gap)),
 			plain(rough(e.ChangesPerDay)), plain(rough(e.CapturedPerDay)), plain(percent(e.Share.Mean)), plain(late(e.Delay)))
@@ -108,7 +122,7 @@ var holds = map[whatif.Obstacle]string{
 	whatif.ByWorth:    "polls of others are worth more; set max_gap",
 }
 
-func (b *budgeting) showLevels(l *client.Levels, paint palette, say func(string, ...any)) error {
+func (b *budgeting) showLevels(l *client.Levels, paint screen, say func(string, ...any)) error {
 	if l == nil {
 		if b.levels {
 			say("\nno source has a service level; set one with freshet edit SOURCE --level '90%% within 10m'")
@@ -124,7 +138,11 @@ func (b *budgeting) showLevels(l *client.Levels, paint palette, say func(string,
 	if len(l.Items) == 0 {
 		return nil
 	}
-	t := table{head: []string{"ID", "LEVEL", "IN TIME", "EVERY", "NEEDS EVERY", "POLLS/DAY", "HELD BACK BY"}}
+	t := table{
+		head:  []string{"ID", "LEVEL", "IN TIME", "EVERY", "NEEDS EVERY", "POLLS/DAY", "HELD BACK BY"},
+		short: map[string]int{"ID": 10},
+		drop:  []string{"POLLS/DAY", "EVERY"},
+	}
 	for _, i := range l.Items {
 		share := cell{percent(i.Share), paint.green}
 		if !i.Kept {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 			}
 			continue
 		}
-		printChange(l.program, c)
+		printChange(l.program, c, string(c.Source), cmp.Or(c.Name, c.URL))
 		if !l.diff {
 			continue
 		}

@@ -91,7 +91,7 @@ func (v *demoView) draw(s stage.Scene) error {
 	width, height := v.size()
 	var b strings.Builder
 	b.WriteString(toTop)
-	for i, line := range demoPicture(v.stage, s, width, height, palette(v.colours(v.out))) {
+	for i, line := range demoPicture(v.stage, s, width, height, v.screen().palette) {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
@@ -116,7 +116,7 @@ func (v *demoView) size() (width, height int) {
 const scoreLineEvery = 5
 
 func (v *demoView) drawLines(s stage.Scene) error {
-	paint := palette(v.colours(v.out))
+	paint := v.screen()
 	var b strings.Builder
 	for _, c := range s.Fresh {
 		fmt.Fprintf(&b, "%s  %-18s %s %s\n", clock(c.At), c.Source, paint.dim(fmt.Sprintf("%5.1fs late", c.Late)), harmless(c.Summary))

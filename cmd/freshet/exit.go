@@ -68,8 +68,11 @@ func (p *program) complain(err error) {
 	if c, ok := errors.AsType[*config.Error](err); ok {
 		fmt.Fprint(p.err, harmlessLines(c.Details()))
 	}
-	fmt.Fprintf(p.err, "freshet: %s\n", strings.TrimSpace(err.Error()))
+	s := screen{width: p.columnsOf(p.err)}
+	for line := range strings.SplitSeq("freshet: "+strings.TrimSpace(err.Error()), "\n") {
+		fmt.Fprintln(p.err, s.message(line))
+	}
 	if hint := freshet.HintOf(err); hint != "" {
-		fmt.Fprintf(p.err, "hint: %s\n", hint)
+		fmt.Fprintln(p.err, s.message("hint: "+hint))
 	}
 }

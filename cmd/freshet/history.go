@@ -44,12 +44,15 @@ func historyVerb(p *program) *cobra.Command {
 }
 
 func printVersions(p *program, found []client.Version) error {
-	paint, now := palette(p.colours(p.out)), time.Now()
-	t := table{head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"}}
+	paint, now := p.screen(), p.now()
+	t := table{
+		head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"},
+		drop: []string{"HASH", "RAW", "AGO"},
+	}
 	for _, v := range found {
 		t.add(plain(strconv.Itoa(v.Number)), plain(v.SeenAt.Local().Format(time.DateTime)), plain(ago(v.SeenAt, now)),
 			plain(roughSize(v.TextBytes)), plain(roughSize(v.RawBytes)),
-			cell{v.Hash[:min(12, len(v.Hash))], paint.dim}, plain(shorten(harmless(v.Title), 60)))
+			cell{v.Hash[:min(12, len(v.Hash))], paint.dim}, plain(harmless(v.Title)))
 	}
 	return t.write(p.out, paint)
 }

@@ -19,7 +19,7 @@ they are in the daemon, because they may still be captured.
 
 // printCalibration shows to people how honest a learner was.
 func printCalibration(p *program, f *lab.CalibrationFigures) error {
-	paint := palette(p.colours(p.out))
+	paint := p.screen()
 	var b strings.Builder
 	b.WriteString("\n")
 	if err := calibrationTable(each(f.Bins, func(b learn.ReliabilityBin) client.CalibrationBin { return client.CalibrationBin(b) })).write(&b, paint); err != nil {

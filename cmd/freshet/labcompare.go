@@ -118,7 +118,7 @@ func (c *labCompare) run(ctx context.Context, cases []*lab.Case) error {
 }
 
 func (c *labCompare) table(contests []*lab.Contest) error {
-	paint := palette(c.colours(c.out))
+	paint := c.screen()
 	t := table{head: lab.ComparedHead}
 	for _, k := range contests {
 		best := map[string]float64{} // utility, by budget

@@ -18,7 +18,7 @@ import (
 func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 	var b strings.Builder
 	r := c.Recorded
-	paint := palette(p.colours(p.out))
+	paint := p.screen()
 	say := func(what, format string, args ...any) {
 		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}

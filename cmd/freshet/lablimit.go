@@ -91,5 +91,5 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 		rows.add(plain(number(c.Budget)), plain(plot.Brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(plot.Brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
 	}
 	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), t.Stakes.Life, t.Stakes.Urgency)
-	return rows.write(l.out, palette(l.colours(l.out)))
+	return rows.write(l.out, l.screen())
 }

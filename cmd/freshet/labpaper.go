@@ -129,7 +129,7 @@ func (l *labPaper) length(list []paper.Experiment) string {
 
 // summary prints how many claims hold, and which do not.
 func (l *labPaper) summary(r paper.Report) error {
-	paint := palette(l.colours(l.out))
+	paint := l.screen()
 	t := table{head: []string{"PAPER", "FIGURES", "CLAIMS", "HOLD"}}
 	for _, s := range r.Summaries() {
 		t.add(plain(string(s.Paper)), plain(fmt.Sprint(s.Figures)), plain(fmt.Sprint(s.Claims)), plain(fmt.Sprint(s.Holds)))

@@ -169,7 +169,7 @@ func (r *labReplay) show(c *lab.Case, result lab.Trial) error {
 // report shows one trial to people.
 func (r *labReplay) report(x lab.Trial) error {
 	var b strings.Builder
-	paint := palette(r.colours(r.out))
+	paint := r.screen()
 	say := func(what, format string, args ...any) {
 		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,11 +45,15 @@ that have it in their id, name or URL.`,
 }
 
 func printSources(p *program, found []client.Source) error {
-	paint, now := palette(p.colours(p.out)), time.Now()
-	t := table{head: []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "STATE"}}
+	paint, now := p.screen(), p.now()
+	t := table{
+		head:  []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "STATE"},
+		short: map[string]int{"ID": 10, "NAME": 12, "URL": 20},
+		drop:  []string{"CHANGES", "URL", "SEEN"},
+	}
 	for _, s := range found {
-		state, colour := stateOf(s, paint)
-		t.add(plain(string(s.ID)), plain(shorten(harmless(s.Name), 24)), plain(shorten(s.URL, 52)),
+		state, colour := stateOf(s, paint.palette)
+		t.add(plain(string(s.ID)), plain(harmless(s.Name)), plain(s.URL),
 			plain(ago(s.Standing.LastSeen, now)), plain(strconv.Itoa(s.Standing.Changes)), cell{state, colour})
 	}
 	return t.write(p.out, paint)
@@ -71,14 +73,4 @@ func stateOf(s client.Source, paint palette) (string, func(string) string) {
 		return "new", paint.yellow
 	}
 	return "ok", paint.green
-}
-
-// shorten cuts the middle out of a text that has more than most characters.
-func shorten(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	head := most * 2 / 3
-	return strings.TrimSpace(string(r[:head])) + "…" + strings.TrimSpace(string(r[len(r)-(most-head-1):]))
 }

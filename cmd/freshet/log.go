@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -144,7 +145,7 @@ func (l *pollLog) print(ctx context.Context, o client.Outcome) error {
 	if l.json {
 		return l.printLine(o)
 	}
-	paint := palette(l.colours(l.out))
+	paint := l.screen()
 	what := map[string]func(string) string{"changed": paint.green, "first": paint.green, "failed": paint.red}[o.Result]
 	if what == nil {
 		what = paint.dim
@@ -155,9 +156,37 @@ func (l *pollLog) print(ctx context.Context, o client.Outcome) error {
 	} else if o.Version > 0 {
 		detail += fmt.Sprintf(" version %d", o.Version)
 	}
-	_, err := fmt.Fprintf(l.out, "%s %s %6s %-10s %s %s\n", paint.dim(o.Ended.Local().Format(time.DateTime)),
-		what(fmt.Sprintf("%-9s", o.Result)), roughDuration(o.Ended.Sub(o.Began)), o.Source, shorten(l.url(ctx, o.Source), 52), detail)
+	head := fmt.Sprintf("%s %s %6s ", paint.dim(o.Ended.Local().Format(time.DateTime)), what(pad(o.Result, 9)), roughDuration(o.Ended.Sub(o.Began)))
+	_, err := fmt.Fprintln(l.out, l.fit(paint, head, string(o.Source), l.url(ctx, o.Source), detail))
 	return err
+}
+
+// Columns of a line of the log.
+const (
+	logID       = 10 // that an id is filled up to
+	logLongID   = 20 // that it is shortened to
+	logLeastURL = 24 // below which the URL is left out
+)
+
+// fit returns a line of the log that fits the screen: the URL takes what the
+// rest leaves, and what is still too long goes on below.
+func (l *pollLog) fit(s screen, head, id, url, detail string) string {
+	if s.width == 0 {
+		return fmt.Sprintf("%s%s %s %s", head, pad(id, logID), url, detail)
+	}
+	line := head + pad(shorten(id, logLongID), logID) + " "
+	below := columns(line)+columns(detail) > s.width
+	room := s.width - columns(line)
+	if !below {
+		room -= columns(detail) + 1
+	}
+	if url != "" && room >= min(columns(url), logLeastURL) {
+		line += shorten(url, room) + " "
+	}
+	if !below {
+		return line + detail
+	}
+	return strings.TrimRight(line, " ") + "\n" + s.prose("    "+detail, "    ")
 }
 
 // url returns the URL of a source, or "" if it is no longer watched.

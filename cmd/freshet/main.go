@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // version is set by the linker in released builds.
@@ -16,7 +17,7 @@ func main() {
 	// The first signal asks to stop; the second one finds nobody listening and
 	// ends the process at once.
 	context.AfterFunc(ctx, stop)
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv}
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, now: time.Now}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
@@ -26,7 +27,9 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) string
+	now      func() time.Time
 	colour   string // auto, always or never
+	width    int    // of the screen, in columns; zero means no limit, and noWidth that of the terminal
 }
 
 // run executes a command line and returns the exit code.

@@ -65,8 +65,10 @@ func (n *numbering) run(ctx context.Context, c *connection) error {
 
 // show prints an answer for people.
 func (n *numbering) show(a client.Numbers) error {
-	paint := palette(n.colours(n.out))
-	say := func(format string, args ...any) { fmt.Fprintf(n.out, format+"\n", args...) }
+	paint := n.screen()
+	say := func(format string, args ...any) {
+		fmt.Fprintln(n.out, paint.prose(fmt.Sprintf(format, args...), "  "))
+	}
 	switch {
 	case a.All.Sources > 0:
 	case n.tag != "" || n.host != "":
@@ -134,13 +136,17 @@ func few(n float64) string {
 	return rough(math.Round(n))
 }
 
-func (n *numbering) showGroups(a client.Numbers, paint palette) error {
+func (n *numbering) showGroups(a client.Numbers, paint screen) error {
 	if len(a.Groups) == 0 {
 		return nil
 	}
 	fmt.Fprintln(n.out)
 	head := map[string]string{"tag": "TAG", "host": "HOST", "source": "SOURCE"}[n.by]
-	t := table{head: []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "POLLS", "WAITING"}}
+	t := table{
+		head:  []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "POLLS", "WAITING"},
+		short: map[string]int{head: 16},
+		drop:  []string{"AGE", "WAITING", "FRESH", "SOURCES", "POLLS", "LATE", "BETWEEN"},
+	}
 	for _, g := range a.Groups {
 		name := plain(harmless(g.Name))
 		if name.text == "" {
@@ -166,7 +172,7 @@ func (n *numbering) showGroups(a client.Numbers, paint palette) error {
 	return nil
 }
 
-func (n *numbering) showCalibration(c client.Calibration, paint palette) error {
+func (n *numbering) showCalibration(c client.Calibration, paint screen) error {
 	if !n.calibration {
 		return nil
 	}

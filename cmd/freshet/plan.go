@@ -167,5 +167,5 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 		end := time.Duration(b+1) * l.instant
 		t.add(plain(fmt.Sprint(b)), plain(g.Start.Add(end).Format("2006-01-02 15:04:05")), plain("+"+freshet.FormatDuration(end)))
 	}
-	return t.write(l.out, palette(l.colours(l.out)))
+	return t.write(l.out, l.screen())
 }

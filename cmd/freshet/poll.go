@@ -52,7 +52,7 @@ A poll that fails gives exit code 1.`,
 
 // printPoll says for people what a poll found.
 func printPoll(p *program, s client.Source, a client.PollAnswer) {
-	paint := palette(p.colours(p.out))
+	paint := p.screen()
 	o := a.Outcome
 	switch {
 	case o == nil:

@@ -81,13 +81,15 @@ func (p *program) root() *cobra.Command {
 			}
 			return unknownVerb(cmd, args[0])
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return p.checkColour() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return p.checkScreen() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
 	flags.String("config", "", "file with settings and sources [FRESHET_CONFIG]")
 	optionFlags(flags, "data")
-	flags.StringVar(&p.colour, "color", "auto", "paint the output: auto, always or never")
+	flags.StringVar(&p.colour, "color", "auto", "colour the output: auto, always or never")
+	flags.IntVar(&p.width, "width", noWidth, "fit the output into so many columns; 0 means no limit (default: as wide as the terminal, and no limit in a pipe)")
+	flags.Lookup("width").DefValue = "0"
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(
 		&cobra.Group{ID: atWork, Title: "Watching:"},
@@ -108,7 +110,10 @@ func in(group string, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func (p *program) checkColour() error {
+func (p *program) checkScreen() error {
+	if p.width != noWidth && p.width != 0 && p.width < leastWidth {
+		return usagef("--width: %d is less than %d columns", p.width, leastWidth)
+	}
 	switch p.colour {
 	case "auto", "always", "never":
 		return nil

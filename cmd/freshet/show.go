@@ -36,7 +36,7 @@ by its id, its name or its URL.`,
 		if asJSON {
 			return p.printJSON(s)
 		}
-		next, err := c.nextInWords(ctx, s.ID, time.Now())
+		next, err := c.nextInWords(ctx, s.ID, p.now())
 		if err != nil {
 			return err
 		}
@@ -44,11 +44,17 @@ by its id, its name or its URL.`,
 	}), 1)
 }
 
+// showIndent is where the values begin that show prints.
+const showIndent = 15
+
 func printSource(p *program, s client.Source, next string) error {
-	paint, now := palette(p.colours(p.out)), time.Now()
+	paint, now := p.screen(), p.now()
 	line := func(name, value string) {
 		if value != "" && value != "0s" && value != "0" {
-			fmt.Fprintf(p.out, "%s %s\n", paint.dim(fmt.Sprintf("%-12s", name)), value)
+			if name != "url" { // which is shown whole, to be copied
+				value = strings.Join(wrap(value, max(0, paint.width-showIndent), ""), "\n"+strings.Repeat(" ", showIndent))
+			}
+			fmt.Fprintf(p.out, "%s %s\n", paint.dim(pad(name, showIndent-1)), value)
 		}
 	}
 	at := func(t time.Time) string {
@@ -76,7 +82,7 @@ func printSource(p *program, s client.Source, next string) error {
 	}
 	line("origin", string(s.Origin))
 	line("added", at(s.CreatedAt))
-	state, colour := stateOf(s, paint)
+	state, colour := stateOf(s, paint.palette)
 	line("state", colour(state))
 	if st.LastError != nil {
 		line("last error", harmless(st.LastError.Message))

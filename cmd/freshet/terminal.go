@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -91,52 +90,4 @@ func (p *program) printLine(v any) error {
 	e := json.NewEncoder(p.out)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
-}
-
-// A table lines its cells up in columns. Cells may be painted: what a cell
-// looks like is measured apart from what it says.
-type table struct {
-	head []string
-	rows [][]cell
-}
-
-// A cell is a text and how to paint it; nil leaves it plain.
-type cell struct {
-	text  string
-	paint func(string) string
-}
-
-func plain(text string) cell { return cell{text: text} }
-
-func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
-
-// write prints the table. The last column is not padded.
-func (t *table) write(w io.Writer, c palette) error {
-	widths := make([]int, len(t.head))
-	for i, h := range t.head {
-		widths[i] = len([]rune(h))
-		for _, row := range t.rows {
-			widths[i] = max(widths[i], len([]rune(row[i].text)))
-		}
-	}
-	var b strings.Builder
-	line := func(at func(i int) cell) {
-		for i := range t.head {
-			text, pad := at(i), ""
-			if i < len(t.head)-1 {
-				pad = strings.Repeat(" ", widths[i]-len([]rune(text.text))+2)
-			}
-			if text.paint != nil {
-				text.text = text.paint(text.text)
-			}
-			b.WriteString(text.text + pad)
-		}
-		b.WriteString("\n")
-	}
-	line(func(i int) cell { return cell{t.head[i], c.dim} })
-	for _, row := range t.rows {
-		line(func(i int) cell { return row[i] })
-	}
-	_, err := fmt.Fprint(w, b.String())
-	return err
 }

@@ -181,7 +181,8 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if err != nil {
 		return err
 	}
-	printChange(w.program, deliver.ChangeOf(c))
+	change := deliver.ChangeOf(c)
+	printChange(w.program, change, change.URL, "")
 	printDiff(w.program, content.Diff(old, text).Unified("before", "after"))
 	return nil
 }

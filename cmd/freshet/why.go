@@ -42,7 +42,8 @@ func whyVerb(p *program) *cobra.Command {
 		if asJSON {
 			return p.printJSON(w)
 		}
-		_, err = fmt.Fprintln(p.out, harmless(w.Words(time.Local)))
+		w.Name = args[0] // the name that the user knows it by
+		_, err = fmt.Fprintln(p.out, p.screen().prose(harmless(w.Words(time.Local)), ""))
 		return err
 	}), 1)
 }

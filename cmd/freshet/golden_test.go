@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "accept what the verbs print now as golden")
+
+// noon is when all verbs of the golden files are run.
+var noon = time.Date(2026, time.March, 14, 16, 0, 0, 0, time.UTC)
+
+// A look is one way in which the output of a verb is seen.
+type look struct {
+	name   string
+	width  int // zero means a pipe
+	colour bool
+}
+
+var looks = []look{
+	{"pipe", 0, false}, {"80 columns", 80, false}, {"140 columns", 140, false}, {"80 columns, colour", 80, true}, {"140 columns, colour", 140, true},
+}
+
+// args returns the flags of the look.
+func (l look) args() []string {
+	colour := "never"
+	if l.colour {
+		colour = "always"
+	}
+	return []string{"--width", fmt.Sprint(l.width), "--color", colour}
+}
+
+// TestGolden runs verbs on a small store without a daemon, and against the
+// recorded answers of a daemon, at a fixed time, and compares what they print with
+// testdata/golden: in a pipe, and at two widths, with colour and without. Run with
+// -update to accept what they print now, then read the git diff.
+func TestGolden(t *testing.T) {
+	zone := time.Local
+	time.Local = time.FixedZone("EDT", -4*60*60)
+	t.Cleanup(func() { time.Local = zone })
+	alone := map[string]string{"FRESHET_DATA": goldenStore(t)}
+	daemon := map[string]string{"FRESHET_DATA": t.TempDir(), "FRESHET_SERVER": goldenAnswers(t)}
+	for _, tt := range []struct {
+		name string
+		env  map[string]string
+		line string
+		code int
+	}{
+		{"list", daemon, "list", 0},
+		{"list-alone", alone, "list", 0},
+		{"show", daemon, "show kettle", 0},
+		{"show-alone", alone, "show kettle", 0},
+		{"show-failing", alone, "show gone", 0},
+		{"history", alone, "history kettle", 0},
+		{"changes", alone, "changes", 0},
+		{"changes-diff", alone, "changes kettle --diff -n 2", 0},
+		{"diff", alone, "diff kettle", 0},
+		{"log", alone, "log", 0},
+		{"why", daemon, "why kettle", 0},
+		{"numbers", daemon, "numbers --by source --calibration", 0},
+		{"budget", daemon, "budget --eaters 3 --levels", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var b strings.Builder
+			fmt.Fprintf(&b, "$ freshet %s\n", tt.line)
+			for _, l := range looks {
+				out, code := printed(t, tt.env, append(l.args(), strings.Fields(tt.line)...))
+				if code != tt.code {
+					t.Errorf("%s, %s: exit code %d, want %d", tt.line, l.name, code, tt.code)
+				}
+				fits(t, l, out)
+				fmt.Fprintf(&b, "\n-- %s --\n%s", l.name, strings.ReplaceAll(out, "\x1b", "␛"))
+			}
+			isGolden(t, filepath.Join("testdata", "golden", tt.name+".txt"), b.String())
+		})
+	}
+}
+
+// printed runs a command line and returns all that it prints.
+func printed(t *testing.T, env map[string]string, args []string) (string, int) {
+	t.Helper()
+	var out, complaints bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: &out, err: &complaints, env: func(name string) string { return env[name] }, now: func() time.Time { return noon }}
+	code := p.run(t.Context(), args)
+	return out.String() + complaints.String(), code
+}
+
+// sgr is what paints text.
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// whole are lines that may be longer than the screen, because they are there to be
+// copied.
+var whole = regexp.MustCompile(`^(\x1b\[2m)?url `)
+
+// fits fails the test if something is wrong with an output that holds for all
+// verbs: no line is longer than the screen, and only colour has codes.
+func fits(t *testing.T, l look, out string) {
+	t.Helper()
+	if !l.colour && sgr.MatchString(out) {
+		t.Errorf("%s: there is colour in %q", l.name, out)
+	}
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := columns(line); l.width > 0 && n > l.width && !whole.MatchString(line) {
+			t.Errorf("%s: a line has %d columns: %q", l.name, n, line)
+		}
+		if strings.HasSuffix(sgr.ReplaceAllString(line, ""), "  ") {
+			t.Errorf("%s: a line ends with blanks: %q", l.name, line)
+		}
+	}
+}
+
+// isGolden compares what was printed with a file, or writes the file.
+func isGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is not what is printed (-golden +now):\n%s", file, diff)
+	}
+}
+
+// goldenAnswers returns the address of a server that answers as a daemon did: the
+// answer to a request is the file that is named by its path. What is learnt and
+// decided may change, and the golden files then stay.
+func goldenAnswers(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.ReplaceAll(strings.TrimPrefix(r.URL.Path, "/api/v1/"), "/", "-")
+		answer, err := os.Open(filepath.Join("testdata", "golden", "answers", name+".json"))
+		if err != nil {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, `{"title":"Not Found","status":404,"detail":"%s"}`, name)
+			return
+		}
+		defer answer.Close()
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
