@@ -19,7 +19,7 @@ type Numbers struct {
 }
 
 // Captured is what became of the changes of sources, as far as can be told from
-// polls. What is a week old counts half.
+// polls. What is 30 days old counts half.
 type Captured struct {
 	Name      string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
 	Sources   int      `json:"sources" doc:"That are polled"`

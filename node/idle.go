@@ -46,3 +46,11 @@ func (u unboundStore) Sources(ctx context.Context) iter.Seq2[freshet.Watched, er
 		}
 	}
 }
+
+// An unsavedStore keeps nothing of what is learnt. Whoever only looks may have been
+// given another budget than the daemon, and learns by other ticks: what the daemon
+// has saved stays as it is.
+type unsavedStore struct{ freshet.Store }
+
+// SaveBeliefs implements [freshet.BeliefStore].
+func (unsavedStore) SaveBeliefs(context.Context, []freshet.Belief) error { return nil }

@@ -14,17 +14,27 @@ type LocalAPI struct {
 	close func() error
 }
 
-// Local opens a data directory for a while. If polls is set, polls can be asked
-// for; otherwise none is made. The API must be closed.
-func Local(ctx context.Context, cfg Config, version string, polls bool) (*LocalAPI, error) {
-	cfg.Idle, cfg.Unbound = true, polls
+// A Work is how much of a daemon is at work behind a LocalAPI. None of them makes
+// a poll of its own accord.
+type Work uint8
+
+// The kinds of work.
+const (
+	Reading  Work = iota // answers from the store alone
+	Learning             // knows what the log of outcomes teaches
+	Polling              // makes the polls that somebody asks for
+)
+
+// Local opens a data directory for a while. The API must be closed.
+func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAPI, error) {
+	cfg.Idle, cfg.Unbound, cfg.Learn = true, work != Reading, work == Learning
 	n, err := Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	closeAll := func() error { stop(); return n.Close() }
-	if polls {
+	if work != Reading {
 		ended, err := n.Start(ctx)
 		if err != nil {
 			return nil, errors.Join(err, closeAll())

@@ -47,6 +47,7 @@ type Config struct {
 	Expect  int                   // sources that it is made for, if more than there are yet
 	Idle    bool                  // make no poll but those that somebody asks for, whatever the settings say
 	Unbound bool                  // poll no source because its MaxGap has passed
+	Learn   bool                  // learn from the log although it is idle
 	Grace   time.Duration         // for polls under way at the end; zero means that of package live
 	Observe func(freshet.Outcome) // is told of every poll; may be nil
 	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
@@ -87,15 +88,19 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 func (n *Node) watch(ctx context.Context, cfg Config) error {
 	var chosen freshet.Policy = idle{}
 	var learner *learn.Learner
-	if !cfg.Idle {
+	if !cfg.Idle || cfg.Learn {
 		sources, err := countSources(ctx, n.Store)
 		if err != nil {
 			return err
 		}
 		at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(sources, len(cfg.Sources), cfg.Expect))
 		n.Tick = at.Tick
-		if chosen, learner, err = policy.Wire(cfg.Policy, at); err != nil {
+		wired, learnt, err := policy.Wire(cfg.Policy, at)
+		if err != nil {
 			return err
+		}
+		if learner = learnt; !cfg.Idle {
+			chosen = wired
 		}
 	}
 	cfg.Fetch.Now = cfg.Now
@@ -108,6 +113,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	var watched freshet.Store = n.Store
 	if cfg.Unbound {
 		watched = unboundStore{n.Store}
+	}
+	if cfg.Idle && cfg.Learn {
+		watched = unsavedStore{watched}
 	}
 	n.Daemon = live.New(live.Config{
 		Store:   watched,

@@ -233,7 +233,7 @@ func TestLocal(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	looking, err := node.Local(t.Context(), node.Config{Settings: s}, "test", false)
+	looking, err := node.Local(t.Context(), node.Config{Settings: s}, "test", node.Reading)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestLocal(t *testing.T) {
 	}
 
 	for _, to := range []string{"two\n", "three\n"} { // the second time both sources have been seen
-		polling, err := node.Local(t.Context(), node.Config{Settings: s, Grace: time.Second}, "test", true)
+		polling, err := node.Local(t.Context(), node.Config{Settings: s, Grace: time.Second}, "test", node.Polling)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	over, err := node.Local(t.Context(), node.Config{Settings: s}, "test", false)
+	over, err := node.Local(t.Context(), node.Config{Settings: s}, "test", node.Reading)
 	if err != nil {
 		t.Fatal(err)
 	}

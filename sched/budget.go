@@ -37,15 +37,18 @@ func ParseBudget(s string) (Budget, error) {
 	if err != nil {
 		return bad("does not begin with a number")
 	}
-	if !(n > 0) || n > 1e6 {
-		return bad("is not between 0 and a million polls")
+	switch {
+	case !(n > 0):
+		return bad("allows no polls at all")
+	case n > 1e6:
+		return bad("is more than a million polls")
 	}
 	d, err := freshet.ParsePer(strings.TrimSpace(per))
 	if err != nil {
 		return bad("does not name a time after the slash")
 	}
 	if d < time.Second || d > 366*freshet.Day {
-		return bad("is per a time that is not between a second and a year")
+		return bad("counts over a time that is not between a second and a year")
 	}
 	return Budget{Polls: n, Per: d}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"freshet"
@@ -54,6 +55,15 @@ func problemOf(err error) *Problem {
 		p.Errors = []*client.ErrorDetail{{Location: "body." + f.Field, Message: f.Reason}}
 	}
 	return p
+}
+
+// ofSource says which source an error is about. One that was not found is named
+// by the store already.
+func ofSource(id freshet.SourceID, err error) error {
+	if errors.Is(err, freshet.ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("source %s: %w", id, err)
 }
 
 func statusOf(err error) int {

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -114,7 +113,7 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*add
 	}
 	w, err := a.Store.Source(ctx, s.ID)
 	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", s.ID, err)
+		return nil, ofSource(s.ID, err)
 	}
 	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: tagOf(w.Revision), Body: sourceOf(w)}, nil
 }
@@ -127,7 +126,7 @@ type getSourceInput struct {
 func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource, error) {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
-		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+		return nil, ofSource(in.ID, err)
 	}
 	s := sourceOf(w)
 	if in.Reveal {
@@ -164,7 +163,7 @@ func (a *api) editSource(ctx context.Context, in *editSourceInput) (*editedSourc
 func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	w, err := a.Store.Source(ctx, in.ID)
 	if err != nil {
-		return fmt.Errorf("source %s: %w", in.ID, err)
+		return ofSource(in.ID, err)
 	}
 	if err := in.IfMatch.check(w.Source); err != nil {
 		return err
@@ -184,7 +183,7 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	a.edits.RLock()
 	defer a.edits.RUnlock()
 	if err := a.Daemon.UpdateSource(ctx, s); err != nil {
-		return fmt.Errorf("source %s: %w", in.ID, err)
+		return ofSource(in.ID, err)
 	}
 	return nil
 }
@@ -201,14 +200,14 @@ func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{
 		defer a.edits.Unlock()
 		w, err := a.Store.Source(ctx, in.ID)
 		if err != nil {
-			return nil, fmt.Errorf("source %s: %w", in.ID, err)
+			return nil, ofSource(in.ID, err)
 		}
 		if err := in.IfMatch.check(w.Source); err != nil {
 			return nil, err
 		}
 	}
 	if err := a.Daemon.RemoveSource(ctx, in.ID, in.Purge); err != nil {
-		return nil, fmt.Errorf("source %s: %w", in.ID, err)
+		return nil, ofSource(in.ID, err)
 	}
 	return nil, nil
 }
@@ -234,7 +233,7 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 	queued := &pollSourceOutput{Status: http.StatusAccepted, Body: client.PollAnswer{Queued: true}}
 	if wait == 0 {
 		if err := a.Daemon.Ask(ctx, in.ID); err != nil {
-			return nil, fmt.Errorf("poll %s: %w", in.ID, err)
+			return nil, ofSource(in.ID, err)
 		}
 		return queued, nil
 	}
@@ -245,7 +244,7 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 	case errors.Is(err, errWaited):
 		return queued, nil
 	case err != nil:
-		return nil, fmt.Errorf("poll %s: %w", in.ID, err)
+		return nil, ofSource(in.ID, err)
 	}
 	epochs, err := a.Store.OutcomeEpochs(ctx)
 	if err != nil {

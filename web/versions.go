@@ -81,7 +81,7 @@ func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[
 // known returns an error if there is no such source.
 func (a *api) known(ctx context.Context, id freshet.SourceID) error {
 	if _, err := a.Store.Source(ctx, id); err != nil {
-		return fmt.Errorf("source %s: %w", id, err)
+		return ofSource(id, err)
 	}
 	return nil
 }
@@ -117,9 +117,25 @@ func (a *api) newest(ctx context.Context, id freshet.SourceID, before int) (fres
 		return freshet.Version{}, err
 	}
 	if before > 0 {
-		return freshet.Version{}, fmt.Errorf("source %s has no version before %d: %w", id, before, freshet.ErrNotFound)
+		return freshet.Version{}, a.nothingBefore(ctx, id, before)
 	}
-	return freshet.Version{}, fmt.Errorf("source %s has no version yet: %w", id, freshet.ErrNotFound)
+	p := problem(http.StatusNotFound, fmt.Sprintf("nothing has been captured of %s yet", id))
+	p.Hint = "its first poll captures version 1"
+	return freshet.Version{}, p
+}
+
+// nothingBefore says that there is no older version to compare one with: it is
+// the first, or those before it are no longer kept.
+func (a *api) nothingBefore(ctx context.Context, id freshet.SourceID, number int) error {
+	newest, err := a.Store.Versions(ctx, id, 0, 1)
+	if err != nil {
+		return fmt.Errorf("versions of source %s: %w", id, err)
+	}
+	detail := fmt.Sprintf("version %d of %s is the oldest that is kept: nothing to compare it with", number, id)
+	if number == 1 && len(newest) > 0 && newest[0].Number == 1 {
+		detail = fmt.Sprintf("%s has one version so far: nothing to compare", id)
+	}
+	return problem(http.StatusNotFound, detail)
 }
 
 func (a *api) getVersion(ctx context.Context, in *versionPath) (*bodyOf[client.Version], error) {

@@ -16,7 +16,7 @@ import (
 func TestEditAfterSomebodyElse(t *testing.T) {
 	s := config.Defaults(func(string) string { return "" })
 	s.Data = t.TempDir()
-	api, err := node.Local(t.Context(), node.Config{Settings: s}, "test", false)
+	api, err := node.Local(t.Context(), node.Config{Settings: s}, "test", node.Reading)
 	if err != nil {
 		t.Fatal(err)
 	}

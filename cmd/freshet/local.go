@@ -27,9 +27,19 @@ const impatience = time.Second
 // clientVerb makes cmd a verb that calls the API. If polls is set and there is
 // no daemon, polls can be asked for all the same.
 func clientVerb(p *program, cmd *cobra.Command, polls bool, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
+	work := node.Reading
+	if polls {
+		work = node.Polling
+	}
+	return apiVerb(p, cmd, work, run)
+}
+
+// apiVerb makes cmd a verb that calls the API. Without a daemon this process does
+// the work.
+func apiVerb(p *program, cmd *cobra.Command, work node.Work, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
 	cmd.Flags().String("server", "", "URL of the daemon [FRESHET_SERVER]; otherwise the one that holds the data directory, or none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		c, err := p.connect(cmd, polls)
+		c, err := p.connect(cmd, work)
 		if err != nil {
 			return err
 		}
@@ -41,7 +51,7 @@ func clientVerb(p *program, cmd *cobra.Command, polls bool, run func(ctx context
 
 // connect returns a connection to the daemon that was named, or of the one that
 // holds the data directory, or else of this process.
-func (p *program) connect(cmd *cobra.Command, polls bool) (*connection, error) {
+func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, error) {
 	if server := cmp.Or(cmd.Flag("server").Value.String(), p.env("FRESHET_SERVER")); server != "" {
 		u, err := url.Parse(server)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -60,16 +70,16 @@ func (p *program) connect(cmd *cobra.Command, polls bool) (*connection, error) {
 	if a.URL != "" && a.Answers(cmd.Context()) {
 		return remote(a.URL), nil
 	}
-	return here(cmd.Context(), s, polls)
+	return here(cmd.Context(), s, work)
 }
 
 // here returns a connection to an API over the data directory in this process.
-func here(ctx context.Context, s config.Settings, polls bool) (*connection, error) {
+func here(ctx context.Context, s config.Settings, work node.Work) (*connection, error) {
 	extract, err := extractor()
 	if err != nil {
 		return nil, err
 	}
-	api, err := node.Local(ctx, node.Config{Settings: s, Extract: extract, Grace: impatience}, thisBuild().Version, polls)
+	api, err := node.Local(ctx, node.Config{Settings: s, Extract: extract, Grace: impatience}, thisBuild().Version, work)
 	if err != nil {
 		return nil, err
 	}

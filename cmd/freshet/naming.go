@@ -10,6 +10,7 @@ import (
 
 	"freshet"
 	"freshet/client"
+	"freshet/node"
 )
 
 // find returns the source that was named by its id, its name or its URL.
@@ -70,7 +71,7 @@ func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 		if most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		c, err := p.connect(cmd, false)
+		c, err := p.connect(cmd, node.Reading)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

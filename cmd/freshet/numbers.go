@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/node"
 )
 
 // A numbering is one run of the verb "numbers".
@@ -26,7 +27,7 @@ or source, those first that missed most.
 
 A poll shows that a source has changed since it was last seen, but neither how
 often nor when, so all of this is estimated. Nine times in ten the truth is
-expected within the range that is given. What is a week old counts half. With
+expected within the range that is given. What is 30 days old counts half. With
 --calibration: how far the chances said of polls came true.`
 
 func numbersVerb(p *program) *cobra.Command {
@@ -48,7 +49,7 @@ func numbersVerb(p *program) *cobra.Command {
 	flags.IntVar(&n.limit, "limit", 100, "show at most so many tags, hosts or sources")
 	flags.BoolVar(&n.calibration, "calibration", false, "show how far the chances said of polls came true")
 	jsonFlag(cmd, &n.json)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
+	return apiVerb(p, cmd, node.Learning, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
 }
 
 // run asks, and shows the answer.

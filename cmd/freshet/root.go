@@ -67,6 +67,7 @@ Settings come from flags, from FRESHET_... variables, from the file named by
 
 // root returns the command that holds all verbs.
 func (p *program) root() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           "freshet",
 		Short:         "Turn Web sources into a stream of changes, under a poll budget",
@@ -76,14 +77,18 @@ func (p *program) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
+			switch {
+			case len(args) > 0:
+				return unknownVerb(cmd, args[0])
+			case version:
+				return p.printBuild(thisBuild())
 			}
-			return unknownVerb(cmd, args[0])
+			return cmd.Help()
 		},
 		PersistentPreRunE: func(*cobra.Command, []string) error { return p.checkScreen() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.Flags().BoolVar(&version, "version", false, "print which freshet this is")
 	flags := root.PersistentFlags()
 	flags.String("config", "", "file with settings and sources [FRESHET_CONFIG]")
 	optionFlags(flags, "data")
@@ -141,7 +146,10 @@ func unknownVerb(root *cobra.Command, name string) error {
 
 // flagError complains of a wrong flag, and says what was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
-	wrong := usagef("%s: %w", cmd.Name(), err)
+	wrong := usagef("%w", err)
+	if cmd.HasParent() {
+		wrong = usagef("%s: %w", cmd.Name(), err)
+	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })

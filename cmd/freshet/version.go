@@ -47,20 +47,24 @@ func versionVerb(p *program) *cobra.Command {
 		Example: "  freshet version\n  freshet version --json",
 		Args:    takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			b := thisBuild()
 			if asJSON {
-				return p.printJSON(b)
+				return p.printJSON(thisBuild())
 			}
-			revision := ""
-			if b.Revision != "" {
-				revision = " " + b.Revision[:min(12, len(b.Revision))]
-			}
-			_, err := fmt.Fprintf(p.out, "freshet %s%s (%s, %s)\n", b.Version, revision, b.Go, b.Platform)
-			return err
+			return p.printBuild(thisBuild())
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// printBuild prints a build for people, on one line.
+func (p *program) printBuild(b build) error {
+	revision := ""
+	if b.Revision != "" {
+		revision = " " + b.Revision[:min(12, len(b.Revision))]
+	}
+	_, err := fmt.Fprintf(p.out, "freshet %s%s (%s, %s)\n", b.Version, revision, b.Go, b.Platform)
+	return err
 }
 
 // jsonFlag lets a verb print its data for programs.
