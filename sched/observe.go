@@ -88,6 +88,7 @@ func (s *Scheduler) land(now time.Time, e *entry, made int) {
 // learn notes what an outcome says about when to come back. At is the host that
 // answered, unless the outcome names it.
 func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) {
+	e.begun = later(e.begun, o.Began) // the disk can take its time between the decision and the request
 	deferred := o.Failure.Is(freshet.FailDeferred)
 	if o.Requests > 0 && !deferred { // where a deferred poll wanted to go is known already
 		e.requests, e.route = o.Requests, s.routeOf(o.Route)

@@ -88,6 +88,9 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 		if slot, ok := s.slots[a.Source]; ok {
 			e := &s.entries[slot]
 			e.begun = later(e.begun, a.Began)
+			if a.Ended.IsZero() { // its request left some time after that
+				e.begun = later(e.begun, earlier(now, a.Began.Add(slowWrite)))
+			}
 			if a.Route == "" {
 				s.shut(e.host, ended)
 			}
@@ -96,6 +99,9 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 	}
 	s.ceiling.sort()
 }
+
+// slowWrite is how long it is taken to need at most to put a poll on record.
+const slowWrite = 10 * time.Second
 
 // start sets the first instant. Before it no time has passed.
 func (s *Scheduler) start(now time.Time) {

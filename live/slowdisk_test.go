@@ -93,3 +93,39 @@ func TestRetryAfterOnASlowDisk(t *testing.T) {
 		}
 	})
 }
+
+// A min_gap counts from when a request leaves, however long it took to put the poll
+// on record, and across a crash.
+func TestMinGapOnASlowDisk(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		const gap = 5 * time.Second
+		w := &relay{latency: 50 * time.Millisecond, answer: func(string) step { return step{} }}
+		for life := range uint64(60) {
+			store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if life == 0 {
+				if _, err := store.AddSource(t.Context(), freshet.Source{ID: "page", URL: "https://one.example/", MinGap: gap}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			watchFor(t, live.Config{
+				Store: &sluggishStore{Store: store, chance: rand.New(rand.NewPCG(life, 6))}, Fetcher: w, Policy: &policy.RoundRobin{},
+				Limits: sched.Limits{Budget: sched.Budget{Polls: 10, Per: time.Second}}, Grace: time.Nanosecond,
+			}, time.Duration(5000+137*life)*time.Millisecond)
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := w.of("one.example")
+		if len(seen) < 50 {
+			t.Fatalf("the host saw %d requests", len(seen))
+		}
+		for i, s := range seen[1:] {
+			if apart := s.came.Sub(seen[i].came); apart < gap {
+				t.Errorf("two polls came %v apart, want at least %v", apart, gap)
+			}
+		}
+	})
+}
