@@ -208,12 +208,36 @@ func TestClockReadSlowly(t *testing.T) {
 					for range 8 {
 						b := begin(t, dir, live.Config{Fetcher: web, Now: wall.Now, Limits: clockLimits, Uptime: uptime}, clockSources()...)
 						time.Sleep(70 * time.Second)
+						if step == 0 {
+							changesFallInTime(t, b, web)
+						}
 						b.stop()
 						wall.set(step)
 					}
 					keptInRealTime(t, web, 10*time.Second)
 				})
 			})
+		}
+	}
+}
+
+// changesFallInTime fails if a change is said to have come after a moment at which
+// the page was already asked for again.
+func changesFallInTime(t *testing.T, b *bench, web *servers) {
+	t.Helper()
+	changes, err := b.store.Changes(t.Context(), freshet.ChangeQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		var asked []time.Time // for the page, up to the change
+		for _, a := range web.came {
+			if strings.HasSuffix(a.url, "/"+string(c.Source)) && !a.at.After(c.Before) {
+				asked = append(asked, a.at)
+			}
+		}
+		if before := asked[len(asked)-2]; c.After.After(before) {
+			t.Errorf("change %d of %s is said to have come after %v, and the page was last seen at %v", c.Seq, c.Source, c.After, before)
 		}
 	}
 }

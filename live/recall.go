@@ -15,9 +15,10 @@ import (
 )
 
 // A recall reads the dates that earlier runs left behind as the steady time of
-// this one. Nothing that was done lies in the future, and no wait may be cut
-// short: where it cannot be told how long ago something was, it is taken to have
-// been as late as can be.
+// this one. Nothing that was done lies in the future. Where it cannot be told how
+// long ago something was, it is taken to have been as late as can be, so that no
+// wait is cut short. When a source was last seen is taken to be as early as can be
+// instead: a change that was not seen then came after that.
 type recall struct {
 	now     time.Time     // steady
 	away    time.Duration // the longest that a host can send us away
@@ -25,7 +26,8 @@ type recall struct {
 	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
 	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
 
-	up    time.Duration // of the machine
+	up    time.Duration // of the machine, at now or a little before
+	apart time.Duration // so much before at most
 	marks []mark        // of this boot, the oldest first
 
 	future int           // sources that were polled in the future, by their dates
@@ -41,21 +43,41 @@ func (r *recall) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
 // shift returns how far a date is to be moved. It was given while one of the
 // marks was in force; if it may have been several, the one that makes it latest.
 func (r *recall) shift(date time.Time) time.Duration {
-	var latest time.Duration
-	marked := false
+	latest, _, marked := r.uptimes(date)
+	if !marked {
+		return min(r.back+r.lost, r.now.Sub(date))
+	}
+	return min(r.now.Add(latest-r.up).Sub(date), r.now.Sub(date))
+}
+
+// shiftEarly is shift, by the mark that makes it earliest.
+func (r *recall) shiftEarly(date time.Time) time.Duration {
+	_, earliest, marked := r.uptimes(date)
+	if !marked {
+		return min(r.back+r.lost, r.now.Sub(date))
+	}
+	return min(r.now.Add(earliest-r.up-r.apart).Sub(date), r.now.Sub(date))
+}
+
+// uptimes returns the latest and the earliest uptime that a date may stand for, and
+// whether a mark says so at all.
+func (r *recall) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
 	for i, m := range r.marks {
 		until := r.up
 		if i+1 < len(r.marks) {
 			until = r.marks[i+1].From
 		}
-		if up := date.Sub(time.Unix(0, 0)) - m.Ahead; up >= m.From-slack && up <= until+slack && (!marked || up > latest) {
-			latest, marked = up, true
+		up := date.Sub(time.Unix(0, 0)) - m.Ahead
+		if up < m.From-slack || up > until+slack {
+			continue
 		}
+		late, early := up+markError, up-m.Apart-markError
+		if !marked {
+			latest, earliest = late, early
+		}
+		latest, earliest, marked = max(latest, late), min(earliest, early), true
 	}
-	if !marked {
-		return min(r.back+r.lost, r.now.Sub(date))
-	}
-	return min(r.now.Add(latest-r.up).Sub(date), r.now.Sub(date))
+	return latest, earliest, marked
 }
 
 // notice counts what is dated in the future.
@@ -77,7 +99,7 @@ func (r *recall) standing(s *freshet.Standing) {
 		s.Begun, s.NotBefore = s.Begun.Add(by), clock.Shift(s.NotBefore, by)
 	}
 	if !s.Seen.IsZero() {
-		s.Seen = s.Seen.Add(r.shift(s.Seen))
+		s.Seen = s.Seen.Add(r.shiftEarly(s.Seen))
 	}
 }
 
@@ -118,7 +140,8 @@ func (b *brain) noteClock(how string, args ...any) {
 type mark struct {
 	Boot  string        // which time that the machine is up
 	From  time.Duration // of uptime
-	Ahead time.Duration
+	Ahead time.Duration // at least
+	Apart time.Duration // how much more at most
 }
 
 // clockBelief is the estimator under which marks are kept.
@@ -148,15 +171,14 @@ func (b *brain) mark() (m mark, ok bool) {
 		return m, false
 	}
 	date := func() time.Time { return b.dates.Now().Add(b.dates.Ahead()) }
-	var apart time.Duration
 	for try := range 5 {
 		before := date()
 		boot, up := b.uptime()
 		took := date().Sub(before)
-		if try == 0 || took < apart {
-			m, apart = mark{Boot: boot, From: up, Ahead: before.Sub(time.Unix(0, 0)) - up}, took
+		if try == 0 || took < m.Apart {
+			m = mark{Boot: boot, From: up, Ahead: before.Sub(time.Unix(0, 0)) - up, Apart: took}
 		}
-		if apart < markError {
+		if m.Apart < markError {
 			break
 		}
 	}
@@ -174,8 +196,10 @@ func (b *brain) recallNow(now time.Time, l sched.Limits) *recall {
 // recaller returns how dates are to be read at a start. The uptime is read before
 // the time of the start, so that nothing seems to be longer ago than it is.
 func (b *brain) recaller(ctx context.Context, l sched.Limits) (*recall, error) {
+	before := b.dates.Now()
 	this, ok := b.mark()
 	r := b.recallNow(b.dates.Now(), l)
+	r.apart = r.now.Sub(before)
 	if !ok {
 		return r, nil
 	}
