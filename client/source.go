@@ -28,6 +28,7 @@ type Source struct {
 	CreatedAt time.Time        `json:"created_at"`
 	Host      string           `json:"host" doc:"That politeness is owed to"`
 	Standing  Standing         `json:"standing"`
+	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as why says it; only in a list that asked for it, and if a daemon is at work"`
 
 	// Revision is how often the source has been written, as its ETag says. It is
 	// zero in a list.

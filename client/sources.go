@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"freshet"
@@ -23,22 +25,40 @@ type PollAnswer struct {
 
 // A SourceQuery selects sources. Its zero value selects all.
 type SourceQuery struct {
-	Tag  string // only sources with this tag
-	Text string // only sources with this in their id, URL or name, in any case
+	Tag     string  // only sources with this tag
+	Text    string  // only sources with this in their id, URL, name or title, in any case
+	States  []State // only sources in one of these states
+	Sort    string  // id, changed, seen, next, polls or changes; "" means id
+	Reverse bool    // the other way round
+	Next    bool    // say when the next poll of each is expected
+	Limit   int     // at most so many; zero means all
 }
 
-// Sources returns all sources that a query selects, in the order of their ids.
+// Sources returns the sources that a query selects, in the order that it asks for.
 func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err error) {
-	asked := query{"limit": {"1000"}}
+	asked := query{}
 	asked.text("tag", q.Tag)
 	asked.text("q", q.Text)
+	var states []string
+	for _, s := range q.States {
+		states = append(states, string(s))
+	}
+	asked.text("state", strings.Join(states, ","))
+	asked.text("sort", q.Sort)
+	asked.flag("reverse", q.Reverse)
+	asked.flag("next", q.Next)
 	for {
+		limit := 1000
+		if q.Limit > 0 {
+			limit = min(limit, q.Limit-len(all))
+		}
+		asked["limit"] = []string{strconv.Itoa(limit)}
 		var page SourcePage
 		if err := c.get(ctx, "/sources", url.Values(asked), &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
-		if page.Next == nil {
+		if page.Next == nil || len(all) == q.Limit && q.Limit > 0 {
 			return all, nil
 		}
 		asked["after"] = []string{*page.Next}

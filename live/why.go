@@ -31,33 +31,58 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	}
 	var w Why
 	var known bool
-	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
-		slot, ok := s.Slot(id)
-		if !ok {
-			return
-		}
-		known = true
-		w.Hold, _ = s.Hold(now, id)
-		w.Outlook.At = now
-		if from, ok := d.brain.outlooks(); ok {
-			w.Outlook = from.Outlook(now, slot)
-		}
-	})
+	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) { w, known = d.explain(now, s, id) })
 	if err != nil {
 		return Why{}, fmt.Errorf("look at source %s: %w", id, err)
 	}
 	if !known { // removed, or added a moment ago
 		return Why{}, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
 	}
-	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &w.Hold.Until, &w.Hold.Deadline} {
-		*t = d.dates.Date(*t)
-	}
 	w.Source, w.Trouble = source.Source, d.Status().Trouble
 	if w.Outlook.Since.IsZero() {
 		w.Outlook.Since = source.Standing.Seen
 	}
-	w.foresee()
 	return w, nil
+}
+
+// explain says what is known of the next poll of a source, in dates, and whether
+// there is such a source. It runs within the loop.
+func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID) (w Why, known bool) {
+	slot, ok := s.Slot(id)
+	if !ok {
+		return w, false
+	}
+	w.Hold, _ = s.Hold(now, id)
+	w.Outlook.At = now
+	if from, ok := d.brain.outlooks(); ok {
+		w.Outlook = from.Outlook(now, slot)
+	}
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &w.Hold.Until, &w.Hold.Deadline} {
+		*t = d.dates.Date(*t)
+	}
+	w.foresee()
+	return w, true
+}
+
+// NextPolls returns when the next polls of sources are expected, as Why says it;
+// zero where that cannot be told.
+func (d *Daemon) NextPolls(ctx context.Context, ids []freshet.SourceID) ([]time.Time, error) {
+	next := make([]time.Time, len(ids))
+	if !d.running.Load() {
+		return next, notRunning()
+	}
+	for from := 0; from < len(ids); from += askAtOnce {
+		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+			for i := from; i < min(from+askAtOnce, len(ids)); i++ {
+				w, _ := d.explain(now, s, ids[i])
+				next[i] = w.Next
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look at the sources: %w", err)
+		}
+	}
+	return next, nil
 }
 
 // notRunning says that there is nobody to explain anything.

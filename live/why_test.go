@@ -57,13 +57,24 @@ func TestWhyComesTrue(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		asked, all := time.Now(), map[freshet.SourceID]live.Why{}
+		var ids []freshet.SourceID
 		for _, s := range list {
+			ids = append(ids, s.ID)
+		}
+		next, err := b.NextPolls(t.Context(), append(ids, "nobody"))
+		if err != nil || len(next) != len(ids)+1 || !next[len(ids)].IsZero() {
+			t.Fatalf("the next polls are %v: %v", next, err)
+		}
+		for i, s := range list {
 			why, err := b.Why(t.Context(), s.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if why.Outlook.Price <= 0 || why.Outlook.Since.IsZero() || why.Outlook.Rate.Mean <= 0 || why.Next.IsZero() {
 				t.Fatalf("after two hours it is said of %s: %+v", s.ID, why)
+			}
+			if !next[i].Equal(why.Next) {
+				t.Errorf("the next poll of %s is expected at %v in a list, and at %v if it is asked why", s.ID, next[i], why.Next)
 			}
 			all[s.ID] = why
 		}

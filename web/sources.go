@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,7 +24,7 @@ func (a *api) routeSources(h huma.API) {
 	tags := []string{"sources"}
 	route(h, a, huma.Operation{
 		OperationID: "list-sources", Method: http.MethodGet, Path: "/api/v1/sources", Tags: tags,
-		Summary: "List the watched sources in the order of their IDs",
+		Summary: "List the watched sources",
 	}, a.listSources)
 	route(h, a, huma.Operation{
 		OperationID: "add-source", Method: http.MethodPost, Path: "/api/v1/sources", Tags: tags,
@@ -54,46 +52,6 @@ func (a *api) routeSources(h huma.API) {
 			}},
 		}},
 	}, a.pollSource)
-}
-
-type listSourcesInput struct {
-	Tag   string           `query:"tag" doc:"Only sources with this tag"`
-	Q     string           `query:"q" doc:"Only sources with this in their ID, URL or name, in any case"`
-	After freshet.SourceID `query:"after" doc:"Begin after this ID"`
-	Limit int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
-}
-
-func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[client.SourcePage], error) {
-	limit := min(in.Limit, maxPage)
-	page := client.SourcePage{Items: []client.Source{}}
-	for w, err := range a.Store.Sources(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if w.ID <= in.After || !in.matches(w.Source) {
-			continue
-		}
-		if len(page.Items) == limit {
-			next := string(page.Items[limit-1].ID)
-			page.Next = &next
-			break
-		}
-		page.Items = append(page.Items, sourceOf(w))
-	}
-	return &bodyOf[client.SourcePage]{page}, nil
-}
-
-func (in *listSourcesInput) matches(s freshet.Source) bool {
-	if in.Tag != "" && !slices.Contains(s.Tags, in.Tag) {
-		return false
-	}
-	if in.Q == "" {
-		return true
-	}
-	q := strings.ToLower(in.Q)
-	return slices.ContainsFunc([]string{string(s.ID), s.URL, s.Name}, func(field string) bool {
-		return strings.Contains(strings.ToLower(field), q)
-	})
 }
 
 type addedSource struct {

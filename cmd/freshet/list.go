@@ -1,76 +1,169 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/spell"
 )
 
-func listVerb(p *program) *cobra.Command {
-	var tag string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "list [TEXT]",
-		Short: "List the sources and how things stand with them",
-		Long: `List the sources in the order of their ids: when each was last seen, how many
-changes were captured, and whether polls of it succeed. With TEXT only those
-that have it in their id, name or URL.`,
-		Example: "  freshet list\n  freshet list --tag shop\n  freshet list --json example.com",
-		Args:    takes(0, 1),
-	}
-	cmd.Flags().StringVar(&tag, "tag", "", "only sources with this tag")
-	jsonFlag(cmd, &asJSON)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		query := client.SourceQuery{Tag: tag}
-		if len(args) > 0 {
-			query.Text = args[0]
-		}
-		found, err := c.Sources(ctx, query)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(append([]client.Source{}, found...))
-		}
-		if len(found) == 0 {
-			fmt.Fprintln(p.err, "no sources; add one with freshet add URL")
-			return nil
-		}
-		return printSources(p, found)
-	})
+// A listing is one run of the verb "list".
+type listing struct {
+	*program
+	query client.SourceQuery
+	only  map[client.State]*bool
+	json  bool
 }
 
-func printSources(p *program, found []client.Source) error {
-	paint, now := p.screen(), p.now()
+const listHelp = `List the sources: the name of each or, if it has none, the title of its page, when
+it last changed, when its next poll is expected, and how it is doing. With TEXT only
+those that have it in their id, name, title or URL.
+
+Several of --failing, --paused and --unseen list the sources that are any of these.
+Only a daemon at work knows the next poll. In a narrow terminal some columns are left
+out; a pipe and --width 0 get all of them.`
+
+// sorts are the orders of a list, with the column that each is about.
+var sorts = map[string]string{"id": "ID", "changed": "CHANGED", "seen": "SEEN", "next": "NEXT", "polls": "POLLS", "changes": "CHANGES"}
+
+// sortNames are the same in the order of the help.
+var sortNames = []string{"id", "changed", "seen", "next", "polls", "changes"}
+
+func listVerb(p *program) *cobra.Command {
+	l := listing{program: p, only: map[client.State]*bool{}}
+	cmd := &cobra.Command{
+		Use:   "list [TEXT]",
+		Short: "List the sources and how they are doing",
+		Long:  listHelp,
+		Example: "  freshet list\n  freshet list --failing\n  freshet list --sort changed -n 10\n" +
+			"  freshet list --tag shop --sort next\n  freshet list --json example.com",
+		Args: takes(0, 1),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&l.query.Tag, "tag", "", "only sources with this tag")
+	for _, s := range []struct {
+		state client.State
+		help  string
+	}{
+		{client.Failing, "only sources whose last poll failed"},
+		{client.Paused, "only sources that are paused"},
+		{client.Unseen, "only sources that no poll has seen yet"},
+	} {
+		l.only[s.state] = flags.Bool(string(s.state), false, s.help)
+	}
+	flags.StringVar(&l.query.Sort, "sort", "id", "sort by "+strings.Join(sortNames, ", "))
+	flags.BoolVarP(&l.query.Reverse, "reverse", "r", false, "sort the other way round")
+	flags.IntVarP(&l.query.Limit, "limit", "n", 0, "at most so many; 0 means all")
+	jsonFlag(cmd, &l.json)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error { return l.run(ctx, c, args) })
+}
+
+func (l *listing) run(ctx context.Context, c *connection, args []string) error {
+	if sorts[l.query.Sort] == "" {
+		return usagef("--sort: %q is not one of %s%s", l.query.Sort, strings.Join(sortNames, ", "), spell.DidYouMean(l.query.Sort, sortNames))
+	}
+	if len(args) > 0 {
+		l.query.Text = args[0]
+	}
+	for state, wanted := range l.only {
+		if *wanted {
+			l.query.States = append(l.query.States, state)
+		}
+	}
+	slices.Sort(l.query.States)
+	l.query.Limit = max(0, l.query.Limit)
+	l.query.Next = true
+	found, err := c.Sources(ctx, l.query)
+	if err != nil {
+		return err
+	}
+	switch {
+	case l.json:
+		return l.printJSON(append([]client.Source{}, found...))
+	case len(found) > 0:
+		return l.show(found)
+	case l.query.Tag+l.query.Text != "" || len(l.query.States) > 0:
+		fmt.Fprintln(l.err, "no source is like that; freshet list shows all")
+	default:
+		fmt.Fprintln(l.err, "no sources; add one with freshet add URL")
+	}
+	return nil
+}
+
+// show prints the sources as a table.
+func (l *listing) show(found []client.Source) error {
+	s, now := l.screen(), l.now()
+	by := sorts[l.query.Sort]
 	t := table{
-		head:  []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "STATE"},
-		short: map[string]int{"ID": 10, "NAME": 12, "URL": 20},
-		drop:  []string{"CHANGES", "URL", "SEEN"},
+		head:  []string{"ID", "NAME", "URL", "SEEN", "CHANGES", "CHANGED", "NEXT", "STATE"},
+		short: map[string]int{"ID": 10, "NAME": 14, "URL": 20},
+		drop:  []string{"SEEN", "CHANGES", "URL", "NEXT", "CHANGED"},
 	}
-	for _, s := range found {
-		state, colour := stateOf(s, paint.palette)
-		t.add(plain(string(s.ID)), plain(harmless(s.Name)), plain(s.URL),
-			plain(ago(s.Standing.LastSeen, now)), plain(strconv.Itoa(s.Standing.Changes)), cell{state, colour})
+	if by == "POLLS" {
+		t.head = slices.Insert(t.head, 4, by)
 	}
-	return t.write(p.out, paint)
+	t.drop = slices.DeleteFunc(t.drop, func(name string) bool { return name == by })
+	for _, source := range found {
+		st := source.Standing
+		state, colour := stateOf(source, s.palette)
+		name := plain(harmless(source.Name))
+		if name.text == "" {
+			name = cell{harmless(st.Title), s.dim}
+		}
+		row := []cell{
+			plain(string(source.ID)), name, plain(source.URL), plain(ago(st.LastSeen, now)),
+			plain(strconv.Itoa(st.Changes)), plain(ago(st.ChangedAt, now)), plain(until(source.NextPoll, now)), {state, colour},
+		}
+		if by == "POLLS" {
+			row = slices.Insert(row, 4, plain(strconv.FormatInt(st.Polls, 10)))
+		}
+		t.add(row...)
+	}
+	if shown, _ := t.fit(s.width); !slices.Contains(shown, slices.Index(t.head, "URL")) {
+		for i, source := range found { // a URL is better than no name
+			if t.rows[i][1].text == "" {
+				t.rows[i][1] = cell{source.URL, s.dim}
+			}
+		}
+	}
+	return t.write(l.out, s)
+}
+
+// until says for people how far off a moment is; "-" if nobody knows.
+func until(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case t.Sub(now) < time.Second:
+		return "now"
+	}
+	return "in " + roughDuration(t.Sub(now))
 }
 
 // stateOf says in a word or two how a source is doing, and in which colour.
 func stateOf(s client.Source, paint palette) (string, func(string) string) {
 	st := s.Standing
 	switch {
-	case s.Paused:
+	case s.Is(client.Paused):
 		return "paused", paint.dim
-	case st.Failures > 0 && st.LastError != nil:
+	case s.Is(client.Failing) && st.LastError != nil:
 		return fmt.Sprintf("failing ×%d: %s", st.Failures, st.LastError.Class), paint.red
-	case st.Failures > 0:
+	case s.Is(client.Failing):
 		return fmt.Sprintf("failing ×%d", st.Failures), paint.red
-	case st.LastSeen.IsZero():
+	case s.Is(client.Unseen):
 		return "new", paint.yellow
 	}
 	return "ok", paint.green
 }
+
+// nameOf returns what people call a source: its name, the title of its page, or
+// its URL.
+func nameOf(s client.Source) string { return cmp.Or(s.Name, s.Standing.Title, s.URL) }

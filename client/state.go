@@ -1,0 +1,26 @@
+package client
+
+// A State is a condition of a source that somebody may look for. A source can be
+// in several.
+type State string
+
+// The states of a source.
+const (
+	Failing State = "failing" // its last poll failed
+	Paused  State = "paused"  // it is not polled until somebody resumes it
+	Unseen  State = "unseen"  // no poll has seen it yet
+)
+
+// Is reports whether a source is in a state. What is paused is in no other: it
+// needs nobody's attention.
+func (s Source) Is(state State) bool {
+	switch state {
+	case Paused:
+		return s.Paused
+	case Failing:
+		return !s.Paused && s.Standing.Failures > 0
+	case Unseen:
+		return !s.Paused && s.Standing.LastSeen.IsZero()
+	}
+	return false
+}
