@@ -71,6 +71,10 @@ func (e *episode) checkTraffic() {
 	fresh := e.web.visits.since(t.checked)
 	t.checked += len(fresh)
 	for _, v := range fresh {
+		if v.unheard {
+			e.report.excuse("request that the server came to late")
+			continue
+		}
 		e.checkBudget(v)
 		e.checkManners(v)
 		e.checkWanted(v)

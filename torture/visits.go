@@ -15,6 +15,10 @@ type visit struct {
 	path   string
 	first  bool          // the request the poll began with, not a redirect's target
 	away   time.Duration // how long the answer asked to be left alone
+
+	// unheard means that the client had gone when the handler was called: on a
+	// busy machine a server can come to a request long after it was sent.
+	unheard bool
 }
 
 // visits are all requests in the order of their arrival.
@@ -30,6 +34,13 @@ func (l *visits) arrive(v *visit) {
 	defer l.mu.Unlock()
 	v.at = time.Now()
 	l.all = append(l.all, v)
+}
+
+// misses notes that the client of a visit had gone when it came.
+func (l *visits) misses(v *visit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v.unheard = true
 }
 
 // asks notes that the answer to a visit will ask to be left alone.

@@ -129,6 +129,12 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	v := &visit{host: w.hosts[local.String()], source: r.URL.Query().Get("s"), path: r.URL.Path, first: !r.URL.Query().Has("hop")}
 	w.visits.arrive(v)
 	defer w.visits.leave(v)
+	select {
+	case <-r.Context().Done():
+		w.visits.misses(v)
+		return
+	case <-time.After(time.Millisecond):
+	}
 	if !w.hostile.answers(v.host) {
 		if !w.think(r.Context(), v) {
 			return
