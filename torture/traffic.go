@@ -193,7 +193,10 @@ func (e *episode) checkAway(h *hostLog, v visit) {
 // diedUnrecorded reports whether a daemon died without a chance to write down an
 // answer that it had just got.
 func (e *episode) diedUnrecorded(a visit, until time.Time) bool {
-	const writing = 2 * time.Second // the poll may have had redirects to go, and the disk may have been away
+	writing := 2 * time.Second // the poll may have had redirects to go, and the disk may have been away
+	if slices.ContainsFunc(e.stalls, func(at time.Time) bool { return at.After(a.at.Add(-10*time.Second)) && at.Before(until) }) {
+		writing = 10 * time.Second // it was held up by a fault, too
+	}
 	return slices.ContainsFunc(e.deaths, func(d death) bool {
 		return d.hard && d.at.After(a.at) && d.at.Before(until) && d.at.Sub(a.at) < writing
 	})
