@@ -93,6 +93,7 @@ func New(cfg Config) http.Handler {
 	a.routeWhy(h)
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
+	a.routeOverview(h)
 	return a.guard(a.patient(routed(mux)))
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,13 +27,14 @@ further ones are shown as they are captured, until interrupted; with --json each
 is on a line of its own. Its cursor is the place to go on from with --after. If the
 store was restored from an older copy meanwhile, and does not have that place, the
 exit code is 4 and the hint says from where to go on.`,
-		Example: "  freshet changes\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
+		Example: "  freshet changes\n  freshet changes --tag shop\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
 		Args:    takes(0, 1),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many of those that there are")
 	cmd.Flags().StringVar(&after, "after", "", "begin after this cursor, with all that there are; 0 is the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show what changed, line by line")
+	cmd.Flags().StringVar(&l.tag, "tag", "", "only changes of sources that had this tag at the time")
 	jsonFlag(cmd, &l.json)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l.connection = c
@@ -46,6 +48,9 @@ exit code is 4 and the hint says from where to go on.`,
 				return usagef("changes: --after: %q %v", after, err)
 			}
 			begin = &place
+		}
+		if len(args) > 0 && l.tag != "" {
+			return usagef("changes: name a source or give --tag, not both")
 		}
 		if len(args) > 0 {
 			s, err := c.find(ctx, args[0])
@@ -63,6 +68,7 @@ type changeLog struct {
 	*program
 	*connection
 	source freshet.SourceID // "" means all
+	tag    string           // that the source had; "" means any
 	diff   bool
 	json   bool
 }
@@ -83,6 +89,11 @@ func (l *changeLog) run(ctx context.Context, after *freshet.Place, limit int, fo
 		begin.Cursor = max(0, begin.Cursor-freshet.Cursor(limit))
 	}
 	past, end, err := l.read(ctx, begin)
+	for back := freshet.Cursor(limit); after == nil && err == nil && len(past) < limit && begin.Cursor > 0; { // others are in between
+		back = max(1000, 8*back)
+		begin.Cursor = max(0, begin.Cursor-back)
+		past, end, err = l.read(ctx, begin)
+	}
 	if err != nil {
 		return err
 	}
@@ -98,7 +109,7 @@ func (l *changeLog) run(ctx context.Context, after *freshet.Place, limit int, fo
 			return err
 		}
 		end = page.Next
-		if err := l.print(ctx, page.Items); err != nil {
+		if err := l.print(ctx, l.wanted(page.Items)); err != nil {
 			return err
 		}
 	}
@@ -115,12 +126,17 @@ func (l *changeLog) read(ctx context.Context, after freshet.Place) (all []client
 		if len(page.Items) == 0 {
 			return all, page.Next, nil
 		}
-		all, after = append(all, page.Items...), page.Next
+		all, after = append(all, l.wanted(page.Items)...), page.Next
 	}
 }
 
 func (l *changeLog) page(ctx context.Context, after freshet.Place, wait time.Duration) (client.ChangePage, error) {
 	return l.Changes(ctx, client.ChangeQuery{After: after, Source: l.source, Limit: 1000, Wait: wait})
+}
+
+// wanted drops the changes of sources without the tag that was asked for.
+func (l *changeLog) wanted(changes []client.Change) []client.Change {
+	return slices.DeleteFunc(changes, func(c client.Change) bool { return l.tag != "" && !slices.Contains(c.Tags, l.tag) })
 }
 
 // print prints changes, with what changed if that was asked for.

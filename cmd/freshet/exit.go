@@ -57,8 +57,15 @@ func exitCode(err error) int {
 	return exitError
 }
 
+// errNotWell ends a verb with exit code 1 after it has said all that there is to
+// say.
+var errNotWell = errors.New("not all is well")
+
 // complain tells the operator what went wrong and, if it is known, what to do.
 func (p *program) complain(err error) {
+	if err == errNotWell {
+		return
+	}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range several.Unwrap() {
 			p.complain(err)

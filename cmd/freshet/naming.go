@@ -41,6 +41,49 @@ func (c *connection) find(ctx context.Context, named string) (s client.Source, e
 	return s, freshet.WithHint(usagef("%q names %d sources", named, len(found)), "name one by its id: "+strings.Join(ids, ", "))
 }
 
+// tagFlag lets a verb that takes sources take all that have a tag instead.
+func tagFlag(cmd *cobra.Command, tag *string) {
+	cmd.Flags().StringVar(tag, "tag", "", "all sources with this tag, instead of naming them")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case *tag == "":
+			return takes(1, -1)(cmd, args)
+		case len(args) > 0:
+			return usagef("%s: name sources or give --tag, not both", cmd.Name())
+		}
+		return nil
+	}
+}
+
+// forEachOf runs do for each source that is named or, if there is a tag, that has
+// it. It goes on after a failure, and returns how many succeeded and all failures.
+func (c *connection) forEachOf(ctx context.Context, named []string, tag string, do func(client.Source) error) (done int, err error) {
+	counting := func(s client.Source) error {
+		err := do(s)
+		if err == nil {
+			done++
+		}
+		return err
+	}
+	if tag == "" {
+		return done, c.forEach(ctx, named, counting)
+	}
+	found, err := c.Sources(ctx, client.SourceQuery{Tag: tag})
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, freshet.WithHint(fmt.Errorf("sources with the tag %q: %w", tag, freshet.ErrNotFound), "freshet show SOURCE shows the tags of a source")
+	}
+	var faults []error
+	for _, s := range found {
+		if err := counting(s); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return done, errors.Join(faults...)
+}
+
 // forEach runs do for each source named, goes on after a failure, and returns
 // all failures.
 func (c *connection) forEach(ctx context.Context, named []string, do func(client.Source) error) error {

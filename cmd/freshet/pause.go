@@ -11,31 +11,31 @@ import (
 
 func pauseVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "pause SOURCE...",
+		Use:     "pause {SOURCE... | --tag TAG}",
 		Short:   "Stop polling sources, for now",
 		Long:    "Stop polling sources until they are resumed. They stay known, with their history.",
-		Example: "  freshet pause news\n  freshet pause https://example.com/",
-		Args:    takes(1, -1),
+		Example: "  freshet pause news\n  freshet pause https://example.com/\n  freshet pause --tag shop",
 	}
 	return completed(p, setPaused(p, cmd, true, "paused"), -1)
 }
 
 func resumeVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "resume SOURCE...",
+		Use:     "resume {SOURCE... | --tag TAG}",
 		Short:   "Go on polling paused sources",
 		Long:    "Go on polling sources that were paused.",
-		Example: "  freshet resume news",
-		Args:    takes(1, -1),
+		Example: "  freshet resume news\n  freshet resume --tag shop",
 	}
 	return completed(p, setPaused(p, cmd, false, "resumed"), -1)
 }
 
 func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.Command {
 	var asJSON bool
+	var tag string
 	jsonFlag(cmd, &asJSON)
+	tagFlag(cmd, &tag)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		return c.forEach(ctx, args, func(s client.Source) error {
+		n, err := c.forEachOf(ctx, args, tag, func(s client.Source) error {
 			s, err := c.edit(ctx, s.ID, client.SourceEdit{Paused: &paused})
 			if err != nil {
 				return err
@@ -47,5 +47,9 @@ func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.
 			_, err = fmt.Fprintln(p.out, done, label(s))
 			return err
 		})
+		if tag != "" && !asJSON && n > 0 {
+			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))
+		}
+		return err
 	})
 }

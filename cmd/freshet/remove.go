@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,29 +11,41 @@ import (
 )
 
 func removeVerb(p *program) *cobra.Command {
-	var purge, asJSON bool
+	var purge, dry, asJSON bool
+	var tag string
 	cmd := &cobra.Command{
-		Use:   "remove SOURCE...",
+		Use:   "remove {SOURCE... | --tag TAG}",
 		Short: "Stop watching sources",
 		Long: `Stop watching sources. Their history stays, and is taken up again if the same
 URL is added with the same selectors, unless --purge is given: then all of it is
-deleted for good.`,
-		Example: "  freshet remove news\n  freshet remove --purge https://example.com/",
-		Args:    takes(1, -1),
+deleted for good. With --dry-run nothing is removed: the sources are only listed.`,
+		Example: "  freshet remove news\n  freshet remove --purge https://example.com/\n  freshet remove --tag shop --dry-run",
 	}
 	cmd.Flags().BoolVar(&purge, "purge", false, "delete all history too")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only list what would be removed")
 	jsonFlag(cmd, &asJSON)
+	tagFlag(cmd, &tag)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		return c.forEach(ctx, args, func(s client.Source) error {
-			if err := c.Remove(ctx, s.ID, purge); err != nil {
-				return err
+		done := "removed"
+		if dry {
+			done = "would remove"
+		}
+		n, err := c.forEachOf(ctx, args, tag, func(s client.Source) error {
+			if !dry {
+				if err := c.Remove(ctx, s.ID, purge); err != nil {
+					return err
+				}
+				warnOfFile(p, s)
 			}
-			warnOfFile(p, s)
 			if asJSON {
-				return p.printLine(map[string]any{"removed": s.ID, "purged": purge})
+				return p.printLine(map[string]any{strings.ReplaceAll(done, " ", "_"): s.ID, "purged": purge && !dry})
 			}
-			_, err := fmt.Fprintln(p.out, "removed", label(s))
+			_, err := fmt.Fprintln(p.out, done, label(s))
 			return err
 		})
+		if tag != "" && !asJSON && n > 0 {
+			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))
+		}
+		return err
 	}), -1)
 }

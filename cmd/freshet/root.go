@@ -26,6 +26,7 @@ func verbs(p *program) []*cobra.Command {
 	return []*cobra.Command{
 		in(atWork, serveVerb(p)),
 		in(atWork, watchVerb(p)),
+		in(atWork, statusVerb(p)),
 		in(atWork, demoVerb(p)),
 		in(sources, addVerb(p)),
 		in(sources, listVerb(p)),

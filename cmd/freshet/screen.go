@@ -145,3 +145,13 @@ func wrap(text string, most int, indent string) []string {
 	}
 	return append(lines, line)
 }
+
+// shortenEnd cuts the end off a text that takes more than so many columns, after
+// a word if it can.
+func shortenEnd(s string, most int) string {
+	if columns(s) <= most {
+		return s
+	}
+	line := wrap(s, max(1, most-2), "")[0]
+	return line + " …"
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/client"
+)
+
+const statusHelp = `Show on one screen what matters first: whether a daemon is running and since when,
+how the sources are doing, what the budget brings, what needs attention and which
+command helps, and the latest changes.
+
+The exit code is 0 if a daemon is running and can capture changes, and 1 if not.
+Sources that fail do not change it.`
+
+func statusVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "status",
+		Short:   "Show on one screen how things are, and what needs attention",
+		Long:    statusHelp,
+		Example: "  freshet status\n  freshet status --json\n  freshet status >/dev/null || echo 'freshet captures nothing'",
+		Args:    takes(0, 0),
+	}
+	jsonFlag(cmd, &asJSON)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
+		o, err := c.Overview(ctx)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = p.printJSON(o)
+		} else {
+			(&statusView{p.screen(), p.out, p.now()}).show(o)
+		}
+		if err == nil && (!o.Status.Running || !o.Status.Ready) {
+			err = errNotWell
+		}
+		return err
+	})
+}
+
+// A statusView prints an overview.
+type statusView struct {
+	screen
+	out io.Writer
+	now time.Time
+}
+
+// show prints the screen.
+func (v *statusView) show(o client.Overview) {
+	v.say("%s", v.running(o.Status))
+	fmt.Fprintln(v.out)
+	v.line("Sources", v.sources(o.Sources))
+	v.line("Budget", v.budget(o))
+	v.line("Disk", disk(o.Status))
+	v.line("Webhooks", owedTo(o.Status.Sinks))
+	if len(o.Attention) > 0 {
+		fmt.Fprintf(v.out, "\n%s\n", v.bold("Needs attention"))
+		for _, a := range o.Attention {
+			v.say("  %s", harmless(a.Text))
+			if a.Command != "" { // whole, to be copied
+				fmt.Fprintln(v.out, "      "+v.cyan(harmless(a.Command)))
+			}
+		}
+	}
+	if len(o.Changes) > 0 {
+		fmt.Fprintf(v.out, "\n%s\n", v.bold("Latest changes"))
+		v.changes(o.Changes)
+	}
+}
+
+// say prints prose.
+func (v *statusView) say(format string, args ...any) {
+	fmt.Fprintln(v.out, v.prose(fmt.Sprintf(format, args...), "    "))
+}
+
+// line prints a name and what there is to say of it, if there is anything.
+func (v *statusView) line(name, value string) {
+	if value != "" {
+		const indent = "           "
+		fmt.Fprintln(v.out, v.dim(pad(name, len(indent)-1))+" "+strings.Join(wrap(value, max(0, v.width-len(indent)), ""), "\n"+indent))
+	}
+}
+
+// running says whether a daemon is at work.
+func (v *statusView) running(s client.Status) string {
+	switch {
+	case s.Loading != nil:
+		return v.yellow("Freshet is starting") + fmt.Sprintf(": %d of %d sources are loaded.", s.Loading.Done, s.Loading.Of)
+	case !s.Running:
+		return v.yellow("No daemon is running") + ", so nothing is polled."
+	case !s.Ready:
+		return v.red("Freshet is running but captures nothing") + ": " + harmless(s.Trouble) + "."
+	}
+	return fmt.Sprintf("%s since %s (%s), version %s.", v.green("Freshet is running"), s.StartedAt.Local().Format("2006-01-02 15:04"), roughDuration(v.now.Sub(s.StartedAt)), s.Version)
+}
+
+// sources counts the sources by state.
+func (v *statusView) sources(s client.StateCounts) string {
+	if s.All == 0 {
+		return "none; add one with freshet add URL"
+	}
+	var parts []string
+	for _, part := range []struct {
+		n     int
+		what  string
+		paint func(string) string
+	}{
+		{s.Failing, "failing", v.red}, {s.Paused, "paused", v.dim}, {s.Unseen, "not seen yet", v.yellow},
+	} {
+		if part.n > 0 {
+			parts = append(parts, part.paint(fmt.Sprintf("%d %s", part.n, part.what)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"all are fine"}
+	}
+	return fmt.Sprintf("%d: %s", s.All, strings.Join(parts, ", "))
+}
+
+// budget says what is spent and what that brings, as far as it is known.
+func (v *statusView) budget(o client.Overview) string {
+	words := o.Status.Budget
+	if s := o.Spending; s != nil && s.Most > 0 {
+		words += fmt.Sprintf(", %s used", percent(float64(s.Used)/float64(s.Most)))
+	}
+	if o.Captured != nil {
+		words += "; " + capturedHonestly(*o.Captured)
+	}
+	return words
+}
+
+// capturedHonestly says what share of changes is captured, or why that is not
+// known yet.
+func capturedHonestly(c client.Captured) string {
+	const (
+		few  = 10  // changes tell nothing of a share
+		wide = 0.5 // a range says nothing
+	)
+	switch {
+	case 2*c.Unseen > c.Sources:
+		return fmt.Sprintf("too early to say what is captured: %d of %d sources were not seen yet", c.Unseen, c.Sources)
+	case c.Happened < 0.5:
+		return "no change has been seen yet"
+	case c.Captured < few:
+		return fmt.Sprintf("%s captured so far; too early to say what share that is", counted(int(c.Captured+0.5), "change"))
+	case c.Share.High-c.Share.Low > wide:
+		return fmt.Sprintf("too early to say how many changes are captured (%s)", bounds(c.Share))
+	}
+	return fmt.Sprintf("about %s of changes are captured (%s)", percent(c.Share.Mean), bounds(c.Share))
+}
+
+// disk says what room the store takes, and what is left.
+func disk(s client.Status) string {
+	var parts []string
+	if s.StoreBytes > 0 {
+		parts = append(parts, roughSize(s.StoreBytes)+" used")
+	}
+	if d := s.Disk; d != nil {
+		parts = append(parts, roughSize(d.Free)+" free")
+		if d.DaysLeft != nil && *d.DaysLeft < 3650 {
+			parts = append(parts, fmt.Sprintf("full in about %s", counted(int(*d.DaysLeft), "day")))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// owedTo says what receivers are owed.
+func owedTo(sinks []client.Sink) string {
+	if len(sinks) == 0 {
+		return ""
+	}
+	open, dead := 0, 0
+	for _, s := range sinks {
+		open, dead = open+s.Open, dead+s.Dead
+	}
+	words := fmt.Sprintf("%d, all up to date", len(sinks))
+	if open > 0 {
+		words = fmt.Sprintf("%d, owed %s", len(sinks), deliveries(open))
+	}
+	if dead > 0 {
+		words += fmt.Sprintf("; %s given up", deliveries(dead))
+	}
+	return words
+}
+
+func deliveries(n int) string {
+	if n == 1 {
+		return "1 delivery"
+	}
+	return fmt.Sprintf("%d deliveries", n)
+}
+
+// changes prints the latest changes, one a line.
+func (v *statusView) changes(latest []client.Change) {
+	wide := 0
+	for _, c := range latest {
+		wide = max(wide, min(columns(string(c.Source)), logLongID))
+	}
+	for _, c := range latest {
+		head := fmt.Sprintf("  %s  %s  ", pad(ago(c.Before, v.now), len("just now")), pad(shorten(string(c.Source), logLongID), wide))
+		said := harmless(cmp.Or(c.Summary, c.Name, c.URL))
+		if v.width > 0 {
+			said = shortenEnd(said, v.width-columns(head))
+		}
+		fmt.Fprintln(v.out, head+said)
+	}
+}

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/client"
+	"freshet/deliver"
+)
+
+func (a *api) routeOverview(h huma.API) {
+	route(h, a, huma.Operation{
+		OperationID: "get-overview", Method: http.MethodGet, Path: "/api/v1/overview", Tags: []string{"program"},
+		Summary:     "Show what a person wants to know first",
+		Description: "The status, how many sources are in which state, what the budget brings, what needs attention, and the latest changes. It looks at every source.",
+	}, a.getOverview)
+}
+
+// latestChanges is how many changes an overview has.
+const latestChanges = 5
+
+func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Overview], error) {
+	status, err := a.getStatus(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := client.Overview{At: a.Now().UTC(), Status: status.Body, Attention: []client.Attention{}, Changes: []client.Change{}}
+	if n, err := a.Daemon.Overall(ctx); err == nil && n.All.Sources > 0 {
+		captured := capturedOf(n.All)
+		o.Captured = &captured
+		o.Spending = &client.Spending{Budget: o.Status.Budget, Used: n.Used, Most: n.Most}
+	}
+	seen, err := a.survey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Sources = seen.StateCounts
+	o.Attention = append(o.Attention, programAttention(o.Status)...)
+	o.Attention = append(o.Attention, seen.attention()...)
+	if l := o.Status.Levels; l != nil && l.Unmet > 0 {
+		o.Attention = append(o.Attention, client.Attention{
+			Kind: "levels", Text: fmt.Sprintf("%d of %d service levels are not expected to be kept", l.Unmet, l.Set), Command: "freshet budget --levels",
+		})
+	}
+	o.Changes, err = a.latest(ctx, latestChanges)
+	return &bodyOf[client.Overview]{o}, err
+}
+
+// latest returns the newest changes, the newest first.
+func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
+	end, err := a.Store.LastChange(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("end of the change log: %w", err)
+	}
+	const back = 100 // cursors, of which some may be gone
+	log, err := a.Store.Changes(ctx, freshet.ChangeQuery{After: max(0, end-back), Limit: back})
+	if err != nil {
+		return nil, fmt.Errorf("the latest changes: %w", err)
+	}
+	found := []client.Change{}
+	for _, c := range slices.Backward(log[max(0, len(log)-n):]) {
+		found = append(found, deliver.ChangeOf(c))
+	}
+	return found, nil
+}
+
+// A survey is what a look at all sources finds.
+type survey struct {
+	client.StateCounts
+	failing []string // the first few, with why
+	moved   []client.Source
+}
+
+// named is how many sources of a kind are named; the others are counted.
+const named = 3
+
+// survey looks at all sources.
+func (a *api) survey(ctx context.Context) (found survey, err error) {
+	for w, err := range a.Store.Sources(ctx) {
+		if err != nil {
+			return found, err
+		}
+		s := client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w.Standing)}
+		found.All++
+		if s.Is(client.Paused) {
+			found.Paused++
+		}
+		if s.Is(client.Unseen) {
+			found.Unseen++
+		}
+		if s.Is(client.Failing) {
+			if found.Failing++; found.Failing <= named {
+				found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
+			}
+		}
+		if s.Standing.MovedTo != "" && !s.Paused && len(found.moved) < named {
+			found.moved = append(found.moved, s)
+		}
+	}
+	return found, nil
+}
+
+// attention returns what sources need somebody for.
+func (s survey) attention() (all []client.Attention) {
+	if s.Failing > 0 {
+		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source fails", "sources fail", s.failing), Command: "freshet list --failing"})
+	}
+	for _, m := range s.moved {
+		all = append(all, client.Attention{
+			Kind: "moved", Text: fmt.Sprintf("%s has moved to %s", m.ID, m.Standing.MovedTo), Command: fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo),
+		})
+	}
+	return all
+}
+
+// listed counts things, and names the first of them.
+func listed(n int, one, many string, first []string) string {
+	what := many
+	if n == 1 {
+		what = one
+	}
+	more := ""
+	if n > len(first) {
+		more = fmt.Sprintf(" and %d more", n-len(first))
+	}
+	return fmt.Sprintf("%d %s: %s%s", n, what, strings.Join(first, ", "), more)
+}
+
+// soonFull is how many days before the disk is full somebody should look.
+const soonFull = 14
+
+// programAttention returns what the program itself needs somebody for.
+func programAttention(s client.Status) (all []client.Attention) {
+	switch {
+	case !s.Running && s.Loading == nil:
+		all = append(all, client.Attention{Kind: "stopped", Text: "nothing is polled, because no daemon is running", Command: "freshet serve"})
+	case s.Trouble != "":
+		all = append(all, client.Attention{Kind: "trouble", Text: "nothing can be captured: " + s.Trouble})
+	}
+	if d := s.Disk; d != nil && !d.Low && d.DaysLeft != nil && *d.DaysLeft < soonFull {
+		all = append(all, client.Attention{
+			Kind: "disk", Text: fmt.Sprintf("the disk is full in about %.0f days; polls then stop. Keep less history with keep.age, keep.versions or keep.total", *d.DaysLeft), Command: "freshet check",
+		})
+	}
+	for _, w := range s.Sinks {
+		switch {
+		case w.Dead > 0:
+			all = append(all, client.Attention{Kind: "webhook", Text: givenUp(w)})
+		case w.Open > manyOwed:
+			all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf("webhook %s is owed %d deliveries; its receiver may be down", w.Name, w.Open)})
+		}
+	}
+	return all
+}
+
+func givenUp(w client.Sink) string {
+	if w.Dead == 1 {
+		return fmt.Sprintf("1 delivery to webhook %s was given up", w.Name)
+	}
+	return fmt.Sprintf("%d deliveries to webhook %s were given up", w.Dead, w.Name)
+}
+
+// manyOwed is how many deliveries a webhook can be owed before that is told.
+const manyOwed = 10
