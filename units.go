@@ -190,3 +190,21 @@ func FormatSize(n int64) string {
 	}
 	return best
 }
+
+// ParseShare reads a share of something, such as "10%" or "0.1", from none to all.
+func ParseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x >= 0) || x > 1 {
+		return 0, fmt.Errorf("%q is not a share from 0%% to 100%%; write 10%% or 0.1", s)
+	}
+	return x, nil
+}
+
+// FormatShare writes a share as ParseShare reads it, as a percentage.
+func FormatShare(x float64) string {
+	return strconv.FormatFloat(x*100, 'g', 6, 64) + "%"
+}

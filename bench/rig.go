@@ -14,6 +14,7 @@ import (
 	"freshet"
 	"freshet/config"
 	"freshet/node"
+	"freshet/policy"
 	"freshet/sched"
 )
 
@@ -56,7 +57,7 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 		return nil, fmt.Errorf("make a place to work: %w", err)
 	}
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Policy, s.Fetch.Allow = r.data, plan.Policy, []netip.Prefix{loopback}
+	s.Data, s.Policy, s.Fetch.Allow = r.data, eager(plan.Policy), []netip.Prefix{loopback}
 	s.Limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.Workers}, Workers: plan.Workers, Budget: closed}
 	if r.Node, err = node.Open(ctx, node.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources}); err != nil {
 		return nil, err
@@ -98,6 +99,15 @@ func (r *rig) close() (err error) {
 		err = errors.Join(err, r.origin.stop())
 	}
 	return err
+}
+
+// eager returns a policy as it is measured: it spends the whole budget, whether a
+// poll is worth a request or not.
+func eager(name string) string {
+	if name == policy.Default {
+		return name + ":least_chance=0%"
+	}
+	return name
 }
 
 // closed is a budget that is as good as none. Rigs are switched to it and back

@@ -67,8 +67,9 @@ func (s *Soak) launch(ctx context.Context, dir string, urls []string, hook strin
 // settings is the file of the daemon.
 func (s *Soak) settings(data, hook string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "data: %s\nlisten: 127.0.0.1:0\nbudget: %s\npolicy: %s\nworkers: %d\n", data, s.Budget, s.Plan.Policy, s.Plan.Workers)
-	fmt.Fprintf(&b, "hosts: {delay: 0s, concurrency: %d}\nallow_cidr: [127.0.0.0/8]\nlog: {level: error}\n", s.Plan.Workers)
+	fmt.Fprintf(&b, "data: %s\nlisten: 127.0.0.1:0\nbudget: %s\npolicy: %s\nworkers: %d\n", data, s.Budget, eager(s.Plan.Policy), s.Plan.Workers)
+	fmt.Fprintf(&b, "source_gap: 0s\nsource_share: 100%%\n")
+	fmt.Fprintf(&b, "hosts: {delay: 0s, concurrency: %d, share: 100%%}\nallow_cidr: [127.0.0.0/8]\nlog: {level: error}\n", s.Plan.Workers)
 	fmt.Fprintf(&b, "webhooks: [{name: soak, url: %q, unsigned: true}]\n", hook)
 	return b.Bytes()
 }

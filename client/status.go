@@ -17,6 +17,7 @@ type Status struct {
 	Clock      string         `json:"clock,omitempty" doc:"How the clock of the machine was last set, if that was noticed since the start"`
 	Running    bool           `json:"running" doc:"Polls are being made"`
 	Budget     string         `json:"budget"`
+	Limits     Limits         `json:"limits" doc:"What keeps polls apart, besides the budget"`
 	Sources    int64          `json:"sources"`
 	Loading    *Loading       `json:"loading,omitempty" doc:"How far the daemon is with the sources of its file, while it takes them on"`
 	UnderWay   int64          `json:"under_way" doc:"Polls at this moment"`
@@ -31,6 +32,14 @@ type Status struct {
 	Levels     *Levels        `json:"levels,omitempty" doc:"How things stand with the service levels, if there are any; worked out every minute"`
 	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, a few seconds ago; missing if nothing is learnt from polls"`
 	Sinks      []Sink         `json:"sinks,omitempty"`
+}
+
+// Limits keep the polls of a source and of a host apart.
+type Limits struct {
+	SourceGap   Duration `json:"source_gap" doc:"Least time between two polls of one source that has no min_gap; 0s means none"`
+	SourceShare float64  `json:"source_share" doc:"How much of the budget one source may take, or three times an even share if that is more; 1 means all"`
+	HostDelay   Duration `json:"host_delay" doc:"Time between two polls of one host"`
+	HostShare   float64  `json:"host_share" doc:"How much of the budget the sources of one host may take, or three times their even share if that is more; 1 means all"`
 }
 
 // A Disk is how much room there is where the store is.

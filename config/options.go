@@ -25,6 +25,7 @@ type Option struct {
 	Many bool // a list in the file, a flag that can be repeated, commas in the environment
 
 	live bool // a reload takes it on
+	zero bool // nothing is not its default, and is shown
 	set  func(*Settings, string) error
 	show func(Settings) any // as it would be written in the file
 }
@@ -43,10 +44,16 @@ var options = named(slices.Concat([]Option{
 		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
 	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "what to poll next: " + strings.Join(policy.Names, " or ") + "; default " + policy.Default,
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
-	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "time between two polls of one host; default 1s", live: true,
+	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of one source, if it has no min_gap; 0s means none; default 10s", live: true, zero: true,
+		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.SourceGap) }},
+	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "how much of the budget one source may take; 100% means all; default 10%", live: true, zero: true,
+		set: share(func(s *Settings) *float64 { return &s.Limits.SourceShare }), show: func(s Settings) any { return showShare(s.Limits.SourceShare) }},
+	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "time between two polls of one host; default 1s", live: true, zero: true,
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
 	{Key: "hosts.concurrency", Help: "polls of one host at once, where there is no delay", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
+	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "how much of the budget the sources of one host may take; 100% means all; default 50%", live: true, zero: true,
+		set: share(func(s *Settings) *float64 { return &s.Limits.Hosts.Share }), show: func(s Settings) any { return showShare(s.Limits.Hosts.Share) }},
 	{Key: "workers", Help: "polls at once in all", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
 	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "memory that polls under way may take together, such as 512MB; default a quarter of what there is, at most 1GB",
@@ -125,6 +132,25 @@ func lengthIn(least, most time.Duration, at func(*Settings) *time.Duration) func
 		*at(s) = d
 		return nil
 	}
+}
+
+// share reads a part of the budget. None of it means that nothing is held back,
+// which is the same as all.
+func share(at func(*Settings) *float64) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		x, err := freshet.ParseShare(v)
+		if err == nil {
+			*at(s) = x
+		}
+		return err
+	}
+}
+
+func showShare(x float64) string {
+	if x == 0 {
+		x = 1
+	}
+	return freshet.FormatShare(x)
 }
 
 func size(at func(*Settings) *int64) func(*Settings, string) error {

@@ -36,7 +36,7 @@ func (s *Settings) effective() yaml.MapSlice {
 			value = texts(v)
 		}
 		section, key, nested := strings.Cut(o.Key, ".")
-		if unset(value) && section != "allow_cidr" {
+		if unset(value) && !o.zero && section != "allow_cidr" {
 			continue
 		}
 		if !nested {

@@ -153,9 +153,21 @@ func (l *Learner) ownMass(p *page, own *profile, x float64) float64 {
 // is known, and that is all the exploration there has to be. No source falls
 // below a small share of what it would get if all got the same.
 func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
+	l.Likely(now, dst, gaps)
+	for slot, gap := range gaps[:len(dst)] {
+		dst[slot] = max(dst[slot], l.Least()*gap)
+	}
+}
+
+// Least returns how many changes a tick Expected takes every source to have at
+// least: a small share of what it would get if all got the same.
+func (l *Learner) Least() float64 { return floor * l.fair() }
+
+// Likely is as Expected, but says what is really thought: of a source that has not
+// changed for long it can be next to nothing.
+func (l *Learner) Likely(now time.Time, dst, gaps []float64) {
 	x := l.moment(now)
 	l.look(x)
-	least := floor * l.fair()
 	var f vector
 	for slot := range dst {
 		dst[slot], gaps[slot] = 0, 0
@@ -179,7 +191,7 @@ func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
 		if rate == 0 {
 			rate = p.site.now.prior
 		}
-		dst[slot] = max(rate*mass*math.Exp(l.fix.log(&f)), least*gap)
+		dst[slot] = rate * mass * math.Exp(l.fix.log(&f))
 		gaps[slot] = gap
 	}
 }

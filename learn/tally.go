@@ -52,6 +52,15 @@ func (c *count) all() [9]*float32 {
 	return [...]*float32{&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off}
 }
 
+// Plainly returns how many changes of a source are expected in so many ticks by a
+// plain count of those that it has had, and one more that may be just ahead. It is
+// far from 0 as long as a source has not been watched for many times as long,
+// whatever else is thought of it; for one that was never seen twice it is infinite.
+func (l *Learner) Plainly(slot freshet.Slot, ticks float64) float64 {
+	c := &l.counts[slot]
+	return ticks * l.clock.seconds() * (float64(c.happened) + l.scale.at(float64(l.open))) / float64(c.watched)
+}
+
 // add counts a poll. Last is when the source had been seen before, and seconds
 // how long a tick is. The rate may be off by a factor of e^doubt.
 //

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/sched"
 )
 
 // A Status is how a Daemon is doing.
@@ -12,6 +13,7 @@ type Status struct {
 	Running  bool
 	Trouble  string // why nothing can be captured, if nothing can
 	Budget   string
+	Limits   sched.Limits // in force
 	Sources  int64
 	Loaded   int // sources of the file that have been taken on so far
 	Listed   int // sources of the file that are being taken on; zero if none are
@@ -57,6 +59,7 @@ func (d *Daemon) Status() Status {
 	s := Status{
 		Running:  d.running.Load(),
 		Budget:   d.Limits().Budget.String(),
+		Limits:   d.Limits(),
 		Sources:  d.census.sources.Load(),
 		UnderWay: d.gauges.flying.Load(),
 		Polls:    d.gauges.polls.Load(),

@@ -29,6 +29,11 @@ import (
 // are worth more at once. As a page's own outcomes come in, they take the place
 // of the sample.
 //
+// A budget is a ceiling. A source that has hardly changed by what is known of it
+// is not polled, also where there is nothing else to spend the budget on. As the
+// rate that is thought of a source falls while it stays quiet, so its polls get
+// rarer, about in proportion to how long it has been quiet.
+//
 // Make one with NewAuto.
 type Auto struct {
 	learner *learn.Learner
@@ -47,6 +52,7 @@ type Auto struct {
 	usual  usual
 	rank   turn.Ranking
 	margin margin
+	least  float64 // changes that a poll is worth making for
 	jitter float64
 	draw   *rand.Rand
 }
@@ -58,6 +64,11 @@ type AutoConfig struct {
 	Tick    time.Duration // by which Auto learns; zero means an instant
 	Rank    time.Duration // how often sources are ranked anew; zero means every tick
 	Polls   float64       // budget an instant, until it shows; zero means one
+
+	// LeastChance is how likely a source has to have changed to be polled, however
+	// much budget there is; 0 means that any chance will do. Once a day every
+	// source is looked at, if the budget allows.
+	LeastChance float64
 
 	// Jitter blurs what polls are worth by this share, by chance: runs that
 	// differ in the seed alone then show what is luck in a result.
@@ -76,6 +87,7 @@ func NewAuto(c AutoConfig) *Auto {
 		every:   c.Instant,
 		kinds:   map[Pair]int32{},
 		reached: -1,
+		least:   -math.Log1p(-min(c.LeastChance, 0.99)),
 		jitter:  c.Jitter,
 		draw:    rand.New(rand.NewPCG(c.Seed, 1)),
 	}

@@ -27,6 +27,9 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 			expected = out.Expected + out.Rate.Mean*d.Seconds()
 			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
 		}
+		if a.idle(int(slot), expected, gap) {
+			return 0, false
+		}
 		if a.failed[slot] != 0 {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
 		}

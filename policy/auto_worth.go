@@ -20,11 +20,14 @@ const longestWait = 100
 // value works out what a poll of each source is worth at now.
 func (a *Auto) value(now time.Time) {
 	a.margin.close()
-	a.learner.Expected(now, a.wait, a.gaps)
+	a.learner.Likely(now, a.wait, a.gaps)
+	least := a.learner.Least()
 	instants := float64(a.learner.Tick()) / float64(a.every)
 	starves := longestWait * a.learner.Turn()
 	changes, ticks := 0.0, 0.0
 	for slot, gap := range a.gaps {
+		idle := a.idle(slot, a.wait[slot], gap)
+		a.wait[slot] = max(a.wait[slot], least*gap)
 		if gap > 0 {
 			changes, ticks = changes+a.wait[slot], ticks+gap
 		}
@@ -33,6 +36,10 @@ func (a *Auto) value(now time.Time) {
 			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
+		if idle {
+			a.worth[slot] = 0
+			continue
+		}
 		if a.gaps[slot] > starves && a.rank.Factor(freshet.Slot(slot)) != 0 {
 			a.worth[slot] += outOfTurn / a.rank.Factor(freshet.Slot(slot))
 			a.wait[slot] = math.Inf(1)
@@ -44,6 +51,21 @@ func (a *Auto) value(now time.Time) {
 	if ticks > 0 {
 		a.common = changes / ticks
 	}
+}
+
+// What makes a poll of a source worth a request that has hardly changed by what is
+// thought of it: a day has passed, or half the time that it has gone without a
+// change on average. A learner that has seen next to nothing can be too sure.
+const (
+	daily    = 24 * time.Hour
+	halfTime = 0.5
+)
+
+// idle reports whether a source that was seen so many ticks ago, and of which so
+// many changes are expected since, is not worth a request.
+func (a *Auto) idle(slot int, expected, gap float64) bool {
+	return expected < a.least && gap*float64(a.learner.Tick()) < float64(daily) &&
+		!(a.learner.Plainly(freshet.Slot(slot), gap) >= halfTime)
 }
 
 // retry returns what counts of what is expected of a source, and of the ticks

@@ -77,6 +77,14 @@ func (o *Options) Number(key string, otherwise float64) float64 {
 	}, otherwise)
 }
 
+// Share takes a share, such as 0.1 or 10%.
+func (o *Options) Share(key string, otherwise float64) float64 {
+	return read(o, key, "a share from 0% to 100%", func(s string) (float64, bool) {
+		x, err := freshet.ParseShare(s)
+		return x, err == nil
+	}, otherwise)
+}
+
 // Length takes a length of time; 0 is what is meant without one.
 func (o *Options) Length(key string) time.Duration {
 	return read(o, key, "a length of time such as 90s, 1h or 1d", func(s string) (time.Duration, bool) {

@@ -14,6 +14,10 @@ import (
 // Default is the policy that is used where none is named.
 const Default = "auto"
 
+// LeastChance is how likely a source has to have changed to be polled by auto, if
+// nobody says otherwise.
+const LeastChance = 0.1
+
 // Names lists the policies that New knows.
 var Names = []string{
 	"auto", "uniform", "round-robin", "fixed",
@@ -90,7 +94,7 @@ func build(name string, at Setting, o *Options) freshet.Policy {
 	case "auto":
 		return NewAuto(AutoConfig{
 			Start: at.Start, Instant: at.Instant, Tick: at.tick(), Rank: cmp.Or(at.Tick, at.Instant), Polls: at.Polls,
-			Jitter: o.Number("jitter", 0), Seed: at.Seed,
+			LeastChance: o.Share("least_chance", LeastChance), Jitter: o.Number("jitter", 0), Seed: at.Seed,
 		})
 	case "wic":
 		return NewWIC(WICConfig{Start: at.Start, Instant: at.Instant, Estimator: at.Estimator})

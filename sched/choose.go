@@ -121,6 +121,8 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	switch {
 	case !e.open(now, cause), s.claimed(slot, reserved):
 		return false
+	case cause == freshet.ByPolicy && !s.courteous(now, e):
+		return false
 	case !s.routeOpen(now, e) || !s.ceiling.room(reserved):
 		s.stake(now, slot)
 		return false
@@ -129,6 +131,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	s.flying++
 	s.purse.left -= float64(reserved)
 	s.ceiling.begin(reserved)
+	e.meter.count(now, reserved, s.sourceSpacing())
 	e.flight = flight{reserved: reserved}
 	for _, h := range e.beyond() {
 		h.heading++
@@ -164,14 +167,12 @@ func (e *entry) due() time.Time {
 }
 
 // expect notes by when the source has to be polled.
-func (s *Scheduler) expect(slot freshet.Slot) {
+func (s *Scheduler) expect(now time.Time, slot freshet.Slot) {
 	e := &s.entries[slot]
 	if at := e.due(); !at.IsZero() {
 		s.overdue.push(deadline{at, slot})
 	}
-	if e.source.MinGap > 0 && !e.begun.IsZero() {
-		s.alarms.set(e.begun.Add(e.source.MinGap))
-	}
+	s.remind(now, e)
 }
 
 // wake returns when something may become possible by the mere passing of time.

@@ -13,7 +13,7 @@ import (
 
 // FuzzScheduler checks what must hold whatever happens: the budget as the
 // servers count it, the politeness owed to hosts, one poll of a source at a
-// time, a source's own bounds, and no alarm in the past.
+// time, a source's own bounds, the gap of all sources, and no alarm in the past.
 func FuzzScheduler(f *testing.F) {
 	f.Add(uint64(1), uint8(10), uint8(60), uint8(3))
 	f.Add(uint64(2), uint8(200), uint8(3), uint8(1))
@@ -24,14 +24,18 @@ func FuzzScheduler(f *testing.F) {
 			Budget:  sched.Budget{Polls: float64(polls) + 1, Per: time.Duration(1+r.IntN(60)) * time.Second},
 			Workers: 1 + r.IntN(30),
 			Hosts:   sched.Politeness{Delay: time.Duration(r.IntN(3)) * time.Second, Concurrency: 1 + r.IntN(3)},
+
+			SourceGap:   time.Duration(r.IntN(3)) * 5 * time.Second,
+			SourceShare: float64(r.IntN(3)) / 8,
 		}
+		limits.Hosts.Share = float64(r.IntN(3)) / 4
 		name := policy.Names[r.IntN(len(policy.Names))]
 		p, err := policy.New(name, policy.Setting{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := &world{s: sched.New(p, limits), now: start}
-		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}}
+		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}, polled: map[freshet.SourceID]time.Time{}}
 		w.latency = func(freshet.Poll) time.Duration { return time.Duration(r.Int64N(int64(3 * time.Second))) }
 		w.answer = func(p freshet.Poll, o *freshet.Outcome) {
 			switch r.IntN(6) {
@@ -65,6 +69,7 @@ type checker struct {
 	last   map[string]time.Time // when each host last saw a poll begin or end
 	away   map[string]time.Time // until when each host asked us to stay away
 	seen   []time.Time          // requests, as the servers saw them
+	polled map[freshet.SourceID]time.Time
 }
 
 // step makes one thing happen.
@@ -101,12 +106,15 @@ func (c *checker) begun(now time.Time, p freshet.Poll) {
 		c.t.Fatalf("%s is polled while a poll of it is under way", p.Source.ID)
 	case !p.Since.IsZero() && now.Before(p.Since.Add(p.Source.MinGap)):
 		c.t.Fatalf("%s is polled after %v, sooner than %v", p.Source.ID, now.Sub(p.Since), p.Source.MinGap)
+	case p.Cause == freshet.ByPolicy && p.Source.MinGap == 0 && !c.polled[p.Source.ID].IsZero() && now.Sub(c.polled[p.Source.ID]) < c.limits.SourceGap:
+		c.t.Fatalf("%s is polled after %v, sooner than the gap of %v", p.Source.ID, now.Sub(c.polled[p.Source.ID]), c.limits.SourceGap)
 	case now.Before(c.away[host]):
 		c.t.Fatalf("%s is polled %v before it wants to be", host, c.away[host].Sub(now))
 	case !c.last[host].IsZero() && now.Sub(c.last[host]) < c.limits.Hosts.Delay:
 		c.t.Fatalf("%s is polled again after %v, sooner than its delay of %v", host, now.Sub(c.last[host]), c.limits.Hosts.Delay)
 	}
 	c.busy[p.Source.ID] = host
+	c.polled[p.Source.ID] = now
 	c.last[host] = now
 	if c.flying[host]++; c.flying[host] > c.limits.Hosts.Concurrency {
 		c.t.Fatalf("%d polls of %s under way", c.flying[host], host)

@@ -24,21 +24,25 @@ type HoldKind uint8
 // The kinds of hold. Those of the source and of its host come before those that
 // all sources share.
 const (
-	NoHold       HoldKind = iota
-	HoldUnderWay          // a poll of it is being made
-	HoldPaused            // the operator wants none
-	HoldBackoff           // it failed
-	HoldMinGap            // its own bound
-	HoldHostBusy          // as many polls of its host as may be are being made
-	HoldHostWait          // politeness: the delay between two polls of its host
-	HoldHostAway          // its host asked to be left alone
-	HoldHostDown          // its host failed several polls running
-	HoldWorkers           // as many polls as may be are being made
-	HoldBudget            // spent for the moment
+	NoHold          HoldKind = iota
+	HoldUnderWay             // a poll of it is being made
+	HoldPaused               // the operator wants none
+	HoldBackoff              // it failed
+	HoldMinGap               // its own bound
+	HoldSourceGap            // the bound of all sources that have none of their own
+	HoldSourceShare          // it has had its share of the budget
+	HoldHostShare            // its host has had its share of the budget
+	HoldHostBusy             // as many polls of its host as may be are being made
+	HoldHostWait             // politeness: the delay between two polls of its host
+	HoldHostAway             // its host asked to be left alone
+	HoldHostDown             // its host failed several polls running
+	HoldWorkers              // as many polls as may be are being made
+	HoldBudget               // spent for the moment
 )
 
 var holdKinds = [...]string{
 	"none", "under_way", "paused", "backoff", "min_gap",
+	"source_gap", "source_share", "host_share",
 	"host_busy", "host_delay", "host_away", "host_failing", "workers", "budget",
 }
 
@@ -61,6 +65,12 @@ func (h Hold) String() string {
 		return "it is left alone after " + failedPolls(h.Failures)
 	case HoldMinGap:
 		return "its min_gap has not passed"
+	case HoldSourceGap:
+		return "it was polled a moment ago, and source_gap keeps polls of one source apart"
+	case HoldSourceShare:
+		return "it has had its share of the budget (source_share)"
+	case HoldHostShare:
+		return "its host has had its share of the budget (hosts.share)"
 	case HoldHostBusy:
 		return "another poll of its host is under way"
 	case HoldHostWait:
@@ -108,6 +118,7 @@ func (s *Scheduler) holdOf(now time.Time, e *entry) Hold {
 	for _, h := range e.beyond() {
 		holds = append(holds, h.holds(s.limits.Hosts)...)
 	}
+	holds = append(holds, s.courtesies(e)...)
 	h := longest(now, holds)
 	if h.Kind == NoHold {
 		h = s.shared(now, e)

@@ -54,7 +54,11 @@ func (f *flight) granted() int { return f.answered + f.reserved }
 func (s *Scheduler) enter(now time.Time, f *flight, h *host) {
 	f.at = h
 	h.flying++
+	h.meter.count(now, 1, s.hostSpacing(h))
 	s.shut(h, now)
+	if at := s.hostOpens(h); at.After(now) {
+		s.alarms.set(at)
+	}
 }
 
 // leave ends the request that a flight has under way.

@@ -11,6 +11,8 @@ type host struct {
 	away      time.Time // of that, what it asked for
 	failures  int       // polls running
 	heading   int       // polls under way that redirects will lead here
+	sources   int       // of its own that are polled
+	meter     meter     // of its share
 }
 
 // expects reports whether one more poll may set out that redirects will lead to

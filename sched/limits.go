@@ -14,14 +14,24 @@ type Limits struct {
 	Hosts   Politeness
 	Backoff Backoff
 	Workers int // polls under way at once; 0 means 64
+
+	// SourceGap is the least time from one poll of a source to the next, if the
+	// source has no MinGap of its own; 0 means none.
+	SourceGap time.Duration
+
+	// SourceShare is how much of the budget one source may take; 0 and 1 mean all.
+	// Each may take three times an even share in any case.
+	SourceShare float64
 }
 
 // DefaultLimits returns the limits of a daemon that is told of no others.
 func DefaultLimits() Limits {
 	return Limits{
-		Budget:  Budget{Polls: 60, Per: time.Minute},
-		Hosts:   Politeness{Delay: time.Second, Concurrency: 2},
-		Workers: 64,
+		Budget:      Budget{Polls: 60, Per: time.Minute},
+		Hosts:       Politeness{Delay: time.Second, Concurrency: 2, Share: 0.5},
+		Workers:     64,
+		SourceGap:   10 * time.Second,
+		SourceShare: 0.1,
 	}
 }
 
@@ -39,6 +49,10 @@ func (l Limits) withDefaults() Limits {
 type Politeness struct {
 	Delay       time.Duration // between two polls of one host; 0 means none
 	Concurrency int           // polls of one host under way at once, if there is no delay; 0 means 2
+
+	// Share is how much of the budget the sources of one host may take; 0 and 1
+	// mean all. They may take three times their even share in any case.
+	Share float64
 }
 
 // Backoff says how long to stay away from what failed. The wait doubles with

@@ -33,7 +33,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 		s.release(slot)
 		return
 	}
-	s.expect(slot)
+	s.expect(now, slot)
 	for _, l := range s.learners {
 		l.Observe(now, slot, o)
 	}
@@ -53,7 +53,7 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 		s.release(slot)
 		return
 	}
-	s.expect(slot)
+	s.expect(now, slot)
 }
 
 // An Away is a host's wish to be left alone for some time. It is told before the

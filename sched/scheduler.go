@@ -23,6 +23,7 @@ type Scheduler struct {
 	free    []freshet.Slot
 	slots   map[freshet.SourceID]freshet.Slot
 	hosts   map[string]*host
+	active  int // sources that are polled
 
 	claim   claim          // what the first poll that waits for several requests or hosts needs
 	hops    []*hop         // requests that polls under way wait to make, first come first served
@@ -51,6 +52,8 @@ type entry struct {
 	requests  int     // that its last poll took: what the next one reserves
 	route     []*host // that those went to, if not all to its own
 	flight    flight  // of the poll under way
+	meter     meter   // of its share of the budget
+	shares    *host   // among whose sources it counts; nil if it is not polled
 	busy      bool
 	gone      bool // removed while a poll of it was under way
 	asked     bool
@@ -82,6 +85,7 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 			ended = now
 		}
 		s.ceiling.end(ended, 0, max(1, a.Requests))
+		s.recount(a)
 		for _, name := range a.Route.Hosts() {
 			s.shut(s.hostNamed(name), ended)
 		}
@@ -94,7 +98,7 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 			if a.Route == "" {
 				s.shut(e.host, ended)
 			}
-			s.expect(slot)
+			s.expect(now, slot)
 		}
 	}
 	s.ceiling.sort()
@@ -125,6 +129,12 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	for _, h := range s.hosts {
 		if !h.touched.IsZero() {
 			s.alarms.set(h.touched.Add(s.limits.Hosts.Delay))
+			s.alarms.set(s.hostOpens(h))
+		}
+	}
+	for slot := range s.entries {
+		if e := &s.entries[slot]; e.used && !s.courteous(now, e) {
+			s.remind(now, e)
 		}
 	}
 }
@@ -156,11 +166,12 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		e.requests, e.route = 1, nil
 	}
 	e.source, e.gone = w.Source, false
+	s.enlist(e, !w.Paused)
 	s.alarms.set(e.notBefore)
 	for _, l := range s.learners {
 		l.Put(now, slot, w.Source, e.seen)
 	}
-	s.expect(slot)
+	s.expect(now, slot)
 	s.beat = -1 // edits are rare, and need not wait for the next beat
 }
 
@@ -210,6 +221,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 	for _, l := range s.learners {
 		l.Remove(slot)
 	}
+	s.enlist(&s.entries[slot], false)
 	if e := &s.entries[slot]; e.busy {
 		e.gone, e.asked = true, false // whoever puts it again can ask again
 		return

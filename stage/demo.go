@@ -44,6 +44,7 @@ func (d *Demo) Run(ctx context.Context, show func(ctx, running context.Context, 
 	defer os.RemoveAll(s.Data)
 	s.Fetch.Allow = []netip.Prefix{loopback}
 	s.Limits.Hosts.Delay = 200 * time.Millisecond
+	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share = 0, 0, 0 // its pages are ours, and live fast
 	limits := s.Limits
 	s.Limits.Budget = haste
 

@@ -62,7 +62,7 @@ func (e *episode) stale(ctx context.Context, late time.Duration) (words []string
 }
 
 // checkWanted wants no poll of a source that is paused or not watched, and none
-// sooner than its min_gap allows.
+// sooner than its min_gap or, if it has no gaps of its own, source_gap allows.
 func (e *episode) checkWanted(v visit) {
 	if !v.first {
 		return
@@ -79,14 +79,18 @@ func (e *episode) checkWanted(v visit) {
 		return
 	}
 	at := slices.IndexFunc(e.settings.sources, func(s spot) bool { return s.id == id })
-	if at < 0 || e.settings.sources[at].minGap == 0 || !polled {
+	if at < 0 || !polled {
 		return
+	}
+	least, key := e.settings.sources[at].minGap, "min_gap"
+	if least == 0 && e.settings.sources[at].maxGap == 0 {
+		least, key = sourceGap, "source_gap"
 	}
 	// The gap counts from when a poll is written down; the request may leave
 	// later than that, if the disk or the machine is slow, and much later if the
 	// daemon was stopped in its tracks.
-	if gap := v.at.Sub(before); gap < e.settings.sources[at].minGap/2 && !e.excusedBy(before, v.at) && !e.stalledAt(before) {
-		e.violate("min_gap", "%s was polled at %v, %v after the poll before, want %v; daemons died at %v", id, v.at, gap, e.settings.sources[at].minGap, e.deaths)
+	if gap := v.at.Sub(before); gap < least/2 && !e.excusedBy(before, v.at) && !e.stalledAt(before) {
+		e.violate(key, "%s was polled at %v, %v after the poll before, want %v; daemons died at %v", id, v.at, gap, least, e.deaths)
 	}
 }
 

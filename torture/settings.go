@@ -26,6 +26,10 @@ const (
 	totalTimeout  = 3 * time.Second
 )
 
+// sourceGap keeps polls of a source apart that has no gaps of its own. It is short,
+// so that the campaign has many polls, and the only courtesy that is not off.
+const sourceGap = time.Second
+
 // drawRules draws the rules of an episode. The stretch of the budget is short so
 // that many of them, each with several faults in it, are there to be overdrawn.
 func drawRules(chance *rand.Rand) rules {
@@ -135,7 +139,8 @@ type settings struct {
 // write writes the file of settings.
 func (s settings) write(path string) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "data: %s\nlisten: 127.0.0.1:0\nbudget: %s\nhosts: {delay: %s, concurrency: %d}\n", s.data, s.budget, s.delay, s.concurrency)
+	fmt.Fprintf(&b, "data: %s\nlisten: 127.0.0.1:0\nbudget: %s\nhosts: {delay: %s, concurrency: %d, share: 100%%}\n", s.data, s.budget, s.delay, s.concurrency)
+	fmt.Fprintf(&b, "source_gap: %s\nsource_share: 100%%\npolicy: auto:least_chance=0%%\n", sourceGap)
 	fmt.Fprintf(&b, "allow_cidr: [127.0.0.0/8]\nlog: {level: info, format: json}\n")
 	fmt.Fprintf(&b, "fetch: {header_timeout: %s, body_idle: %s, total: %s, wire_bytes: 4MB, decoded_bytes: 16MB}\n", headerTimeout, headerTimeout, totalTimeout)
 	b.WriteString("webhooks:\n")

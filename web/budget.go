@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -92,14 +90,10 @@ func (in *budgetInput) goal() (g whatif.Goal, err error) {
 	return g, nil
 }
 
-// parseShare reads a share: "95%", or "0.95".
+// parseShare reads a share that somebody may want: "95%", or "0.95".
 func parseShare(s string) (float64, error) {
-	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	x, err := strconv.ParseFloat(number, 64)
-	if percent {
-		x /= 100
-	}
-	if err != nil || !(x > 0) || x >= 1 {
+	x, err := freshet.ParseShare(s)
+	if err != nil || x == 0 || x == 1 {
 		return 0, fmt.Errorf("%q is not a share above 0%% and below 100%%, such as 95%%", s)
 	}
 	return x, nil

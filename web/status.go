@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/live"
+	"freshet/sched"
 )
 
 func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
@@ -90,7 +92,7 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 	st := a.Daemon.Status()
 	s := client.Status{
 		Version: a.Version, StartedAt: a.started, Ready: true, Clock: st.Clock, Running: st.Running,
-		Budget: st.Budget, Sources: st.Sources, UnderWay: st.UnderWay,
+		Budget: st.Budget, Limits: limitsOf(st.Limits), Sources: st.Sources, UnderWay: st.UnderWay,
 		Polls: st.Polls, Captured: st.Captured, Failed: st.Failed,
 		Late: client.Duration(st.Late), MostLate: client.Duration(st.MostLate),
 	}
@@ -121,6 +123,15 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 		return nil, err
 	}
 	return &bodyOf[client.Status]{s}, nil
+}
+
+// limitsOf returns what keeps polls apart as the API tells it.
+func limitsOf(l sched.Limits) client.Limits {
+	all := func(share float64) float64 { return cmp.Or(share, 1) }
+	return client.Limits{
+		SourceGap: client.Duration(l.SourceGap), SourceShare: all(l.SourceShare),
+		HostDelay: client.Duration(l.Hosts.Delay), HostShare: all(l.Hosts.Share),
+	}
 }
 
 // diskOf returns the room on the disk as the API tells it.

@@ -62,4 +62,4 @@ old directory is not touched, and no daemon may use it.`,
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"listen", "budget", "host-delay", "allow-cidr", "memory", "reserve", "policy", "log-level", "log-format"}
+var serveFlags = []string{"listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "allow-cidr", "memory", "reserve", "policy", "log-level", "log-format"}

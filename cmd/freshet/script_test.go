@@ -46,6 +46,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("FRESHET_ALLOW_CIDR", "127.0.0.0/8")
 			e.Setenv("FRESHET_HOST_DELAY", "10ms")
 			e.Setenv("FRESHET_BUDGET", "50/s")
+			e.Setenv("FRESHET_SOURCE_GAP", "0s") // scripts have little time, and pages of their own
+			e.Setenv("FRESHET_SOURCE_SHARE", "100%")
+			e.Setenv("FRESHET_HOST_SHARE", "100%")
 			e.Setenv("TZ", "UTC")
 			return nil
 		},
@@ -132,7 +135,7 @@ func remember(ts *testscript.TestScript, _ bool, args []string) {
 func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir, cmd.Env = ts.MkAbs("."), os.Environ()
-	for _, name := range []string{"FRESHET_DATA", "FRESHET_CONFIG", "FRESHET_SERVER", "FRESHET_ALLOW_CIDR", "FRESHET_HOST_DELAY", "FRESHET_BUDGET", "TMPDIR"} {
+	for _, name := range []string{"FRESHET_DATA", "FRESHET_CONFIG", "FRESHET_SERVER", "FRESHET_ALLOW_CIDR", "FRESHET_HOST_DELAY", "FRESHET_BUDGET", "FRESHET_SOURCE_GAP", "FRESHET_SOURCE_SHARE", "FRESHET_HOST_SHARE", "TMPDIR"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd

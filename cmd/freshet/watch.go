@@ -65,7 +65,7 @@ With --json each change is a CloudEvent on a line of its own.`,
 		},
 	}
 	flags := cmd.Flags()
-	optionFlags(flags, "budget", "host-delay", "allow-cidr", "policy")
+	optionFlags(flags, "budget", "source-gap", "host-delay", "allow-cidr", "policy")
 	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, as far as its host allows")
 	flags.IntVarP(&w.most, "count", "n", 0, "end after so many changes")
 	w.recipe.register(flags, "select.")
@@ -130,6 +130,9 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 			return nil, err
 		}
 		s.URL, s.MinGap = raw, w.every
+		if w.every > 0 { // somebody wants it so often, whatever the policy thinks of it
+			s.MaxGap = max(w.every, time.Second)
+		}
 		s, err = content.CheckSource(s, w.Fetch.CheckURL)
 		if field, ok := freshet.FieldOf(err); ok && field != "url" {
 			return nil, usageError{err}
