@@ -54,9 +54,9 @@ func SourceFields() []SourceField {
 		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, as far as budget and host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
 		textField(SourceField{Name: "level", Flag: "level", Help: "how soon changes are wanted, such as '90% within 10m'; freshet budget shows its cost"},
 			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
-		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "drop versions superseded longer ago than this"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
-		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most so many versions"}, func(s *Source) *int { return &s.Keep.Versions }),
-		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most so many stored bytes"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
+		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "drop versions superseded longer ago than this; every hour, as with --keep-versions"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
+		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most so many versions; the daemon drops others within seconds of setting this, and then every hour"}, func(s *Source) *int { return &s.Keep.Versions }),
+		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most so many stored bytes; every hour, as with --keep-versions"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
 	}
 }
 

@@ -87,6 +87,7 @@ type Daemon struct {
 	editing gate       // from reading how a source now is to telling the loop
 	syncing sync.Mutex // for a Sync
 	loading loading
+	bounds  chan struct{} // a bound on history was set, and is to be applied
 	flying  sync.WaitGroup
 
 	running atomic.Bool
@@ -127,6 +128,7 @@ func New(cfg Config) *Daemon {
 		started: make(chan struct{}),
 		editing: newGate(),
 		census:  census{counting: newGate()},
+		bounds:  make(chan struct{}, 1),
 		limits:  cfg.Limits,
 	}
 	d.SetLevels(cfg.Levels)
@@ -251,13 +253,38 @@ func (d *Daemon) watchClock(ctx context.Context) {
 // clockLook is how often the wall clock is looked at.
 const clockLook = 5 * time.Second
 
-// keepHouse prunes from time to time.
+// pruneSoon is how long after a bound on history was set it is applied. Those that
+// are set within that time are applied together.
+const pruneSoon = 5 * time.Second
+
+// boundSet notes that somebody set a bound on the history of a source.
+func (d *Daemon) boundSet(keep freshet.Keep) {
+	if keep == (freshet.Keep{}) {
+		return
+	}
+	select {
+	case d.bounds <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// keepHouse prunes every hour, and soon after a bound on history was set.
 func (d *Daemon) keepHouse(ctx context.Context) {
 	for wait := time.Minute; ; wait = time.Hour {
+		set := false
 		select {
 		case <-ctx.Done():
 			return
+		case <-d.bounds:
+			set = true
 		case <-time.After(wait):
+		}
+		if set {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pruneSoon):
+			}
 		}
 		var gone freshet.Pruned
 		date, err := d.brain.witness(ctx)

@@ -18,6 +18,7 @@ func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 	if err != nil {
 		return s, err
 	}
+	d.boundSet(s.Keep)
 	return s, d.tellSource(ctx, s.ID)
 }
 
@@ -26,6 +27,7 @@ func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
 	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
 		return err
 	}
+	d.boundSet(s.Keep)
 	return d.tellSource(ctx, s.ID)
 }
 

@@ -59,3 +59,27 @@ func TestPruneByAgeWaitsForTheClock(t *testing.T) {
 		})
 	}
 }
+
+// A bound on the history of a source is applied within seconds of its being set.
+// It took up to an hour.
+func TestBoundIsAppliedSoon(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := page(0, time.Hour)
+		b := begin(t, dir, live.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 4, Per: time.Hour}}}, w.Sources()...)
+		defer b.stop()
+		time.Sleep(12*time.Hour + 30*time.Minute)
+		source, err := b.store.Source(t.Context(), "page")
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Keep.Versions, source.Revision = 2, 0
+		if err := b.UpdateSource(t.Context(), source.Source); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		found, err := b.store.Versions(t.Context(), "page", 0, 1000)
+		if err != nil || len(found) != 2 {
+			t.Errorf("ten seconds after keep.versions was set to 2 there are %d: %v", len(found), err)
+		}
+	})
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"freshet/client"
@@ -36,28 +35,4 @@ func moment(t, now time.Time) string {
 		return t.Format(time.TimeOnly)
 	}
 	return t.Format(time.DateTime)
-}
-
-// printDiff prints a unified diff without its names.
-func printDiff(p *program, unified string) {
-	if _, rest, ok := strings.Cut(unified, "\n@@"); ok {
-		unified = "@@" + rest
-	}
-	printUnified(p, unified)
-}
-
-// printUnified prints a unified diff, in colour if there is any.
-func printUnified(p *program, unified string) {
-	paint := p.screen()
-	named := true // the lines before the first hunk are names, whatever else begins like them
-	for line := range strings.Lines(unified) {
-		line = harmless(strings.TrimSuffix(line, "\n"))
-		named = named && !strings.HasPrefix(line, "@@")
-		if named {
-			line = paint.bold(line)
-		} else {
-			line = paint.diff(line)
-		}
-		fmt.Fprintln(p.out, line)
-	}
 }

@@ -152,14 +152,14 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 		if !l.diff {
 			continue
 		}
-		text, err := l.UnifiedDiff(ctx, c.Source, c.Number-1, c.Number)
+		d, err := l.Diff(ctx, c.Source, c.Number-1, c.Number)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 			fmt.Fprintln(l.out, "  (the versions are no longer kept)")
 		case err != nil:
 			return err
 		default:
-			printDiff(l.program, text)
+			newDiffView(l.program).hunks(d.Hunks)
 		}
 	}
 	return nil

@@ -67,6 +67,8 @@ func TestGolden(t *testing.T) {
 		{"changes", alone, "changes", 0},
 		{"changes-diff", alone, "changes kettle --diff -n 2", 0},
 		{"diff", alone, "diff kettle", 0},
+		{"diff-sides", alone, "diff kettle --side-by-side", 0},
+		{"diff-long", alone, "diff essay", 0},
 		{"log", alone, "log", 0},
 		{"changes-tag", alone, "changes --tag press", 0},
 		{"status", daemon, "status", 0},

@@ -23,6 +23,19 @@ func goldenStore(t *testing.T) string {
 	g.add(freshet.Source{ID: "gone", URL: "https://shop.example/gone", Tags: []string{"shop"}})
 	g.add(freshet.Source{ID: "later", URL: "https://later.example/", Name: "後で見るページ", Paused: true})
 	g.add(freshet.Source{ID: "x7k2m9q4tz", URL: "https://new.example/"})
+	g.add(freshet.Source{ID: "essay", URL: "https://essay.example/"})
+	essay := func(stock int) string {
+		var b strings.Builder
+		for i := range 60 {
+			fmt.Fprintf(&b, "Sentence number %d of a long line says nothing of weight. ", i)
+			if i == 35 {
+				fmt.Fprintf(&b, "There are %d kettles left in the shop. ", stock)
+			}
+		}
+		return b.String() + "\n"
+	}
+	g.saw("essay", 80*time.Hour, "An essay", essay(12))
+	g.saw("essay", 60*time.Hour, "An essay", essay(11))
 	price := func(crowns int) string {
 		return fmt.Sprintf("# Kettles\nThe price of the red kettle of the north is %d crowns today\nOpen daily from nine to five\n", crowns)
 	}

@@ -44,19 +44,6 @@ func (c palette) green(s string) string  { return c.paint("32", s) }
 func (c palette) yellow(s string) string { return c.paint("33", s) }
 func (c palette) cyan(s string) string   { return c.paint("36", s) }
 
-// diff paints one line of a hunk by how it begins.
-func (c palette) diff(line string) string {
-	switch {
-	case strings.HasPrefix(line, "@@"):
-		return c.cyan(line)
-	case strings.HasPrefix(line, "+"):
-		return c.green(line)
-	case strings.HasPrefix(line, "-"):
-		return c.red(line)
-	}
-	return line
-}
-
 // harmless returns s without the characters that could steer a terminal: what
 // a page says must not move the cursor or change the title of the window.
 func harmless(s string) string {

@@ -186,7 +186,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	}
 	change := deliver.ChangeOf(c)
 	printChange(w.program, change, change.URL, "")
-	printDiff(w.program, content.Diff(old, text).Unified("before", "after"))
+	newDiffView(w.program).hunks(diffOf(content.Diff(old, text)))
 	return nil
 }
 
