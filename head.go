@@ -13,6 +13,8 @@ type Head struct {
 	Asked      time.Time // when the source was last asked for without validators; zero if never
 	Sums       Sums
 	Moved      Moved
+	Suspect    Suspect // as in the Outcome of the last poll that saw the source
+	Landed     string  // likewise
 }
 
 // A Moved says that a source has a new URL: permanent redirects lead there.

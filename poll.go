@@ -85,12 +85,36 @@ type Outcome struct {
 	// newest feed item), if it says so. It is evidence, not truth.
 	Modified time.Time
 
+	// Suspect says why what was seen is probably not the page that is wanted, and
+	// Landed which URL answered, if it names another page than the source's.
+	Suspect Suspect
+	Landed  string
+
+	// FreshFor is for how long after the answer the server says that the source
+	// stays as it is (Cache-Control, the ttl of a feed). It is a hint, not a promise.
+	FreshFor time.Duration
+
 	// NotBefore is the time before which the host that answered last asked not to
 	// be polled.
 	NotBefore time.Time
 
 	Failure Failure // the class of what went wrong, if Failed
 	Err     string  // the same in words
+}
+
+// FreshUntil returns until when the server says that the source stays as it is; zero
+// if it does not say.
+func (o Outcome) FreshUntil() time.Time {
+	if o.FreshFor <= 0 {
+		return time.Time{}
+	}
+	return o.Ended.Add(o.FreshFor)
+}
+
+// Belies reports whether the outcome shows that a server was wrong when it said that
+// the source stays as it is until a moment.
+func (o Outcome) Belies(until time.Time) bool {
+	return o.Result == Changed && o.Began.Before(until)
 }
 
 // An Attempt is what a poll sent or was about to send: what must be remembered

@@ -21,6 +21,10 @@ type Standing struct {
 	Requests  int       // that the last poll took
 	Route     Route     // where they went, as in Outcome
 	Polls     int64     // made in all
+	Suspect   Suspect   // as in the Outcome of the last poll that saw the source
+	Landed    string    // likewise
+	Fresh     time.Time // FreshUntil of that outcome
+	Belied    bool      // an outcome belied such a time: its server's hints are not believed
 
 	Head       Version // the newest version; Number is zero if there is none
 	Recipe     string  // Key of the recipe that the head was read with

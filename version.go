@@ -33,6 +33,8 @@ type Version struct {
 	RawBytes  int64 // size of the response body
 	MediaType string
 	Title     string // of the page or feed, if it has one
+	URL       string // that answered, after redirects
+	Suspect   Suspect
 }
 
 // A Raw is a response as it was received and decoded, kept beside the text so
@@ -74,6 +76,8 @@ type Change struct {
 	After, Before time.Time
 	Modified      time.Time // when the source says it happened, if that lies in between
 	Summary       string    // a few words: what was added and what went
+	Suspect       Suspect   // as in the Outcome that it was seen by
+	Landed        string    // likewise
 	Label         Label     // of the source, as it was then
 }
 

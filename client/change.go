@@ -28,6 +28,7 @@ type Change struct {
 	Before   time.Time        `json:"before" doc:"When the new text was first seen: the change happened no later"`
 	Modified time.Time        `json:"modified,omitzero" doc:"When the source says it happened, if that lies in between"`
 	Summary  string           `json:"summary" doc:"What was added and what went, in a few words"`
+	Suspect  *Suspect         `json:"suspect,omitempty" doc:"Why the new text is probably not that of the page that is wanted, if something speaks against it"`
 	URL      string           `json:"url,omitempty" doc:"Of the source, when the change was seen"`
 	Name     string           `json:"name,omitempty" doc:"Of the source, when the change was seen"`
 	Tags     []string         `json:"tags,omitempty" doc:"Of the source, when the change was seen"`

@@ -24,6 +24,8 @@ type Outcome struct {
 	Bytes     int64            `json:"bytes" doc:"Of body taken off the wire"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`
+	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why what was seen is probably not the page that is wanted, if something speaks against it"`
+	LandedOn  string           `json:"landed_on,omitempty" doc:"The URL that answered, if redirects led to another page than the source's"`
 	Failure   freshet.Failure  `json:"failure,omitempty" doc:"Class of what went wrong"`
 	Error     string           `json:"error,omitempty" doc:"The same in words"`
 }

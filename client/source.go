@@ -77,6 +77,8 @@ type Standing struct {
 	Version     int        `json:"version" doc:"Number of the newest version; 0 if there is none"`
 	Title       string     `json:"title,omitempty" doc:"Of the newest version"`
 	MovedTo     string     `json:"moved_to,omitempty" doc:"Where permanent redirects lead: the URL to give the source"`
+	Suspect     *Suspect   `json:"suspect,omitempty" doc:"Why what was last seen is probably not the page that is wanted, if something speaks against it"`
+	LandedOn    string     `json:"landed_on,omitempty" doc:"The URL that answered last, if redirects led to another page than the source's"`
 	Changes     int        `json:"changes" doc:"Seen so far"`
 	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
 }

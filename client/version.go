@@ -19,6 +19,8 @@ type Version struct {
 	RawBytes  int64            `json:"raw_bytes"`
 	MediaType string           `json:"media_type,omitempty" doc:"As the server said it"`
 	Title     string           `json:"title,omitempty"`
+	URL       string           `json:"url,omitempty" doc:"That answered, after redirects"`
+	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why it is probably not the page that is wanted, if something speaks against it"`
 }
 
 // A VersionPage is part of a source's history, the newest first.

@@ -16,8 +16,8 @@ func ChangeOf(c freshet.Change) client.Change {
 		Cursor: c.Place(), Source: c.Source, Seq: c.Seq, Number: c.Number,
 		From: c.From.String(), To: c.To.String(),
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
-		Summary: c.Summary,
-		URL:     freshet.MaskURL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
+		Summary: c.Summary, Suspect: client.SuspectOf(c.Suspect, c.Landed),
+		URL: freshet.MaskURL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
 	}
 }
 

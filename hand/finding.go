@@ -24,6 +24,9 @@ type Finding struct {
 	Sums       freshet.Sums       // of what was seen
 	Capture    *freshet.Capture   // set if the result is Captured
 
+	Suspect freshet.Suspect // why what was seen is probably not the page that is wanted
+	Landed  string          // the URL that answered, if it names another page than the source's
+
 	Failure freshet.Failure // the class of what went wrong, if Failed
 	Err     string          // the same in words
 }
@@ -33,6 +36,7 @@ type Finding struct {
 func (f Finding) failed(err error) Finding {
 	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), freshet.FailInternal
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
+	f.Suspect, f.Landed = "", ""
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
 	} else if e, ok := errors.AsType[*content.Error](err); ok {
@@ -46,7 +50,7 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
-		Modified: f.Modified, Failure: f.Failure, Err: f.Err,
+		Modified: f.Modified, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
 	}
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)

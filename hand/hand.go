@@ -44,6 +44,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 	}
 	f.Sums, f.Validators = o.Head.Sums, resp.Validators
 	f.Modified = o.plausible(resp.Modified, f.Took)
+	f.Suspect, f.Landed = o.suspicion(resp, nil, -1)
 	if resp.NotModified {
 		return f
 	}
@@ -74,6 +75,7 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	if f.Modified.IsZero() {
 		f.Modified = o.plausible(reading.Modified, f.Took)
 	}
+	f.Suspect, f.Landed = o.suspicion(resp, &reading, -1)
 	sums.Text = xxhash.Sum64(reading.Text)
 	f.Sums = sums
 	if same && head.Sums.Known && sums.Text == head.Sums.Text {
@@ -90,7 +92,9 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	}
 	if same {
 		f.Result = freshet.Changed
-		f.Capture.Summary = o.summary(ctx, reading.Text)
+		var base int
+		f.Capture.Summary, base = o.summary(ctx, reading.Text)
+		f.Suspect, f.Landed = o.suspicion(resp, &reading, base)
 	}
 	return nil
 }

@@ -90,11 +90,12 @@ func (o Order) plausible(date time.Time, took time.Duration) time.Time {
 	return date
 }
 
-// summary says in a few words how text differs from the head.
-func (o Order) summary(ctx context.Context, text []byte) string {
+// summary says in a few words how text differs from the head, and returns how many
+// bytes of text the head has, -1 if it cannot be read.
+func (o Order) summary(ctx context.Context, text []byte) (string, int) {
 	base, err := o.Base(ctx)
 	if err != nil {
-		return "changed; the version before could not be read"
+		return "changed; the version before could not be read", -1
 	}
-	return content.Diff(base, text).Summary()
+	return content.Diff(base, text).Summary(), len(base)
 }

@@ -44,7 +44,21 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
 		d.cfg.Log.Warn("the source has moved for good; give it its new URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
 	}
+	d.doubt(p, o, head)
 	d.report(p, o, change)
+}
+
+// doubt logs, once, that a source has become suspect, and that it is so no longer.
+func (d *Daemon) doubt(p freshet.Poll, o freshet.Outcome, head freshet.Head) {
+	if !o.Result.Seen() || o.Suspect == head.Suspect {
+		return
+	}
+	if o.Suspect == "" {
+		d.cfg.Log.Info("the source is no longer suspect", "source", o.Source, "url", freshet.MaskURL(p.Source.URL))
+		return
+	}
+	d.cfg.Log.Warn("the source is suspect: "+o.Suspect.Reason(), "source", o.Source, "url", freshet.MaskURL(p.Source.URL),
+		"suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed))
 }
 
 // baseOf returns how a hand gets at the text of a version.

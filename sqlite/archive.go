@@ -133,13 +133,17 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 	}
 	stale := f != nil // the head on disk is
 	o.Version = 0
+	current := r.URL == "" || xxhash.Sum64String(r.URL) == e.url // the source has no other URL by now
+	if o.Result.Seen() && current && e.judged(o) {
+		stale = true
+	}
 	if o.Result.Seen() {
 		o.Version, e.sums = int(e.head), r.Sums
 		if o.Status != http.StatusNotModified {
 			e.asked = momentOf(o.Began)
 		}
 	}
-	if r.URL != "" && xxhash.Sum64String(r.URL) != e.url { // it has another one by now
+	if !current {
 		r.Validators, r.Moved, e.sums = freshet.Validators{}, freshet.Moved{}, freshet.Sums{}
 	} else if !o.Result.Seen() {
 		r.Validators = e.validators
@@ -186,7 +190,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 	if e.first == 0 {
 		e.first = e.head
 	}
-	err = b.insert(&versionsTable, e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header))
+	err = b.insert(&versionsTable, e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header), textOrNull(string(o.Suspect)))
 	if err != nil || o.Result != freshet.Changed {
 		return c, err
 	}
@@ -217,6 +221,8 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 		After:   momentOf(o.Since).time(),
 		Before:  momentOf(o.Ended).time(),
 		Summary: summary,
+		Suspect: o.Suspect,
+		Landed:  o.Landed,
 		Label:   label,
 	}
 	if c.After.IsZero() {
@@ -228,7 +234,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	prev := e.changed
 	e.changed = c.Cursor
 	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
-		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label)
+		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label, textOrNull(string(c.Suspect)), textOrNull(c.Landed))
 	return c, err
 }
 
@@ -246,7 +252,8 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
 	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
 		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
-		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err))
+		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err),
+		textOrNull(string(o.Suspect)), textOrNull(o.Landed), lengthOrNull(o.FreshFor))
 	if err != nil {
 		return o, err
 	}
@@ -282,6 +289,22 @@ func textOrNull(s string) driver.Value {
 		return nil
 	}
 	return s
+}
+
+// lengthOrNull returns a length of time, none as NULL.
+func lengthOrNull(d time.Duration) driver.Value {
+	if d == 0 {
+		return nil
+	}
+	return int64(d)
+}
+
+// oneOrNull returns true as 1 and false as NULL.
+func oneOrNull(b bool) driver.Value {
+	if b {
+		return int64(1)
+	}
+	return nil
 }
 
 // blob returns b as a value that is not NULL.

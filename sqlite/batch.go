@@ -189,13 +189,14 @@ func (b *batch) flush() error {
 
 func (b *batch) writeTally(e *entry) error {
 	return b.put(&talliesTable, e.key, e.begun.value(), e.seen.value(), e.notBefore.value(), e.failures, string(e.failure), e.err,
-		e.requests, textOrNull(string(e.route)), e.polls, int64(e.last))
+		e.requests, textOrNull(string(e.route)), e.polls, int64(e.last), e.fresh.value())
 }
 
 // writeHead writes what a capture changes of how things stand with a source.
 func (b *batch) writeHead(e *entry) error {
 	return b.put(&headsTable, e.key, e.first, e.head, e.recipe, e.validators.ETag, e.validators.LastModified,
-		e.changes, e.changedAt.value(), int64(e.changed), e.moved.URL, momentOf(e.moved.At).value())
+		e.changes, e.changedAt.value(), int64(e.changed), e.moved.URL, momentOf(e.moved.At).value(),
+		textOrNull(string(e.suspect)), textOrNull(e.landed), oneOrNull(e.belied))
 }
 
 // isStorageFault reports whether err is a fault of the storage rather than of

@@ -124,7 +124,10 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 		// What the old URL told of itself means nothing to the new one: its
 		// validators might be taken for those of another page.
 		e.url, e.sums = url, freshet.Sums{}
-		if e.told(freshet.Validators{}, freshet.Moved{}) {
+		told := e.told(freshet.Validators{}, freshet.Moved{})
+		judged := e.suspect != "" || e.landed != "" || e.belied
+		e.suspect, e.landed, e.belied = "", "", false
+		if told || judged {
 			if err := b.writeHead(e); err != nil {
 				return err
 			}

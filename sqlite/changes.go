@@ -8,7 +8,8 @@ import (
 )
 
 const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary,
-	ifnull(l.url, ''), ifnull(l.name, ''), ifnull(l.tags, '[]')`
+	ifnull(l.url, ''), ifnull(l.name, ''), ifnull(l.tags, '[]'),
+	ifnull(c.suspect, ''), ifnull(c.landed, '')`
 
 // changeJoins are the tables of changeColumns, besides changes as c.
 const changeJoins = " JOIN sources s ON s.key = c.source LEFT JOIN labels l ON l.id = c.label "
@@ -19,7 +20,7 @@ func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	var after, before, modified moment
 	var tags string
 	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary,
-		&c.Label.URL, &c.Label.Name, &tags)
+		&c.Label.URL, &c.Label.Name, &tags, &c.Suspect, &c.Landed)
 	if err != nil {
 		return c, err
 	}

@@ -19,15 +19,26 @@ const (
 	summedReal
 	summedText
 	summedBlob
+	summedLate // and the place of a late column, before its value
 )
 
 // sumRow returns the checksum of a row of a table. In a log, before is the
 // checksum of the entry before it, so that each entry covers all those before.
 // It writes over room.
-func sumRow(room []byte, table string, before checksum, values []driver.Value) (checksum, []byte) {
-	b := append(room[:0], table...)
+//
+// Of the values of late columns only those that are not NULL count: a row from
+// before there was the column keeps its checksum.
+func sumRow(room []byte, t *table, before checksum, values []driver.Value) (checksum, []byte) {
+	b := append(room[:0], t.name...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(before))
-	for _, v := range values {
+	early := len(t.columns) - t.late
+	for i, v := range values {
+		if i >= early {
+			if v == nil {
+				continue
+			}
+			b = append(b, summedLate, byte(i-early))
+		}
 		switch v := v.(type) {
 		case nil:
 			b = append(b, summedNull)

@@ -18,6 +18,7 @@ type tally struct {
 	route     freshet.Route
 	polls     int64
 	last      freshet.Cursor // of the newest outcome
+	fresh     moment         // until when the server says that the source stays as it is
 }
 
 // longestAway is longer than any host can send us away.
@@ -37,6 +38,7 @@ func (t *tally) add(o *freshet.Outcome) {
 		t.notBefore = never
 	}
 	if o.Result.Seen() {
+		t.fresh = momentOf(o.FreshUntil())
 		t.seen = began
 		t.failures, t.failure, t.err = 0, "", ""
 		return
@@ -79,12 +81,15 @@ type entry struct {
 	asked       moment       // when the source was last asked for without validators
 	sums        freshet.Sums // of what was last seen; not on disk
 	moved       freshet.Moved
+	suspect     freshet.Suspect
+	landed      string
+	belied      bool   // the source changed while the server said that it would not
 	url         uint64 // XXH64 of the URL that all of these are of
 }
 
 // newEntry returns the entry of a source that has no history.
 func newEntry(key int64, id freshet.SourceID) *entry {
-	return &entry{key: key, id: id, open: never, asked: never, changedAt: never, tally: tally{begun: never, seen: never, notBefore: never}}
+	return &entry{key: key, id: id, open: never, asked: never, changedAt: never, tally: tally{begun: never, seen: never, notBefore: never, fresh: never}}
 }
 
 // standing returns the part of a Standing that the tally holds.
@@ -101,6 +106,10 @@ func (e *entry) standing() freshet.Standing {
 		Route:     e.route,
 		Moved:     e.moved,
 		Polls:     e.polls,
+		Suspect:   e.suspect,
+		Landed:    e.landed,
+		Fresh:     e.fresh.time(),
+		Belied:    e.belied,
 	}
 }
 
@@ -115,6 +124,7 @@ func (e *entry) compare() freshet.Head {
 	return freshet.Head{
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
 		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved,
+		Suspect: e.suspect, Landed: e.landed,
 	}
 }
 
@@ -124,5 +134,14 @@ func (e *entry) told(v freshet.Validators, m freshet.Moved) bool {
 	m.At = momentOf(m.At).time()
 	news := v != e.validators || m != e.moved
 	e.validators, e.moved = v, m
+	return news
+}
+
+// judged takes over what a poll that saw the source makes of it and of what its
+// server said before, and reports whether that is news.
+func (e *entry) judged(o freshet.Outcome) bool {
+	belied := e.belied || o.Belies(e.fresh.time())
+	news := o.Suspect != e.suspect || o.Landed != e.landed || belied != e.belied
+	e.suspect, e.landed, e.belied = o.Suspect, o.Landed, belied
 	return news
 }

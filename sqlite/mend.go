@@ -27,10 +27,10 @@ func (m *mending) drop(found []Damage) error {
 		case &sourcesTable:
 			d.What += m.keepSource(d.key[0])
 		case &headsTable:
-			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', moved = '', moved_at = NULL WHERE source = ?", d.key[0])
+			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, moved = '', moved_at = NULL WHERE source = ?", d.key[0])
 			d.What += ": it is made anew"
 		case &talliesTable:
-			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
+			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
 			d.What += ": it is made anew"
 		case &placesTable:
 			_, err = m.exec("UPDATE places SET place = ifnull((SELECT max(change) FROM debts WHERE debts.reader = places.reader), 0) WHERE reader = ?", d.key[0])

@@ -205,3 +205,58 @@ func TestMigratesTheOutbox(t *testing.T) {
 		}
 	})
 }
+
+// A store from before there were suspects keeps the checksums that its rows had:
+// nothing is summed up again, which would hide damage.
+func TestMigratesWithoutNewChecksums(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, sqlite.Config{Dir: dir})
+	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i, text := range []string{"one", "two", "three"} {
+		_, _, err := s.Commit(t.Context(), freshet.Record{
+			Outcome: freshet.Outcome{Source: "a", Began: began, Ended: began, Result: freshet.Changed, Status: 200, Requests: 1},
+			Capture: &freshet.Capture{Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Raw: freshet.Raw{Status: 200, Body: []byte(text)}},
+		})
+		if began = began.Add(time.Minute); err != nil {
+			t.Fatalf("poll %d: %v", i+1, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "freshet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, column := range []string{
+		"outcomes.suspect", "outcomes.landed", "outcomes.fresh", "standings.suspect", "standings.landed", "standings.fresh", "standings.belied",
+		"versions.suspect", "changes.suspect", "changes.landed",
+	} {
+		table, name, _ := strings.Cut(column, ".")
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", table, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM schema_versions WHERE version_id >= 10"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, sqlite.Config{Dir: dir})
+	defer s.Close()
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("the migrated store is damaged: %v", err)
+	}
+	if _, _, err := s.Commit(t.Context(), freshet.Record{Outcome: freshet.Outcome{
+		Source: "a", Began: began, Ended: began, Result: freshet.Unchanged, Suspect: freshet.SuspectEmpty, FreshFor: time.Hour,
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("the store is damaged after it was written again: %v", err)
+	}
+}

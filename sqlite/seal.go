@@ -39,7 +39,7 @@ func (n sealName) isLog() bool { return n == sealOutcomes || n == sealChanges }
 
 // sum returns the checksum of a row.
 func (w *writer) sum(t *table, before checksum, values []driver.Value) (sum checksum) {
-	sum, w.room = sumRow(w.room, t.name, before, values)
+	sum, w.room = sumRow(w.room, t, before, values)
 	return sum
 }
 

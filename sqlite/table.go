@@ -12,6 +12,7 @@ type table struct {
 	name    string
 	keys    []string // the primary key
 	columns []string // that the checksum covers, those of the key first
+	late    int      // of the columns, how many at the end came after the checksums
 	sum     string   // the column that holds it
 	seal    sealName // of the log or of the number of rows; none if neither is kept
 
@@ -46,25 +47,25 @@ var (
 
 	// How things stand with a source is two rows in one: the first part is
 	// written with each capture, the other now and then.
-	headsTable = newTable(table{name: "standings", sum: "checksum", keys: []string{"source"},
+	headsTable = newTable(table{name: "standings", sum: "checksum", keys: []string{"source"}, late: 3,
 		columns: []string{"source", "first", "head", "head_recipe", "etag", "last_modified", "changes", "changed_at", "last_change",
-			"moved", "moved_at"}})
-	talliesTable = newTable(table{name: "standings", sum: "tally_checksum", keys: []string{"source"},
-		columns: []string{"source", "begun", "seen", "not_before", "failures", "failure", "err", "requests", "route", "polls", "last_outcome"}})
+			"moved", "moved_at", "suspect", "landed", "belied"}})
+	talliesTable = newTable(table{name: "standings", sum: "tally_checksum", keys: []string{"source"}, late: 1,
+		columns: []string{"source", "begun", "seen", "not_before", "failures", "failure", "err", "requests", "route", "polls", "last_outcome", "fresh"}})
 
 	attemptsTable = newTable(table{name: "attempts", sum: "checksum", keys: []string{"source", "began", "hop"}, seal: sealAttempts,
 		columns: []string{"source", "began", "hop", "at", "route", "ended", "requests"}})
-	outcomesTable = newTable(table{name: "outcomes", sum: "checksum", keys: []string{"cursor"}, seal: sealOutcomes,
+	outcomesTable = newTable(table{name: "outcomes", sum: "checksum", keys: []string{"cursor"}, seal: sealOutcomes, late: 3,
 		columns: []string{"cursor", "source", "prev", "began", "gap", "took", "cause", "result", "version", "status",
-			"requests", "route", "bytes", "modified", "not_before", "failure", "err"}})
+			"requests", "route", "bytes", "modified", "not_before", "failure", "err", "suspect", "landed", "fresh"}})
 	marksTable = newTable(table{name: "marks", sum: "checksum", keys: []string{"upto"}, seal: sealMarks,
 		columns: []string{"upto", "latest"}})
 	envelopesTable = newTable(table{name: "envelopes", sum: "checksum", keys: []string{"id"},
 		columns: []string{"id", "source", "status", "url", "media_type", "title", "header"}})
-	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"},
-		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header"}})
-	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges,
-		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label"}})
+	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"}, late: 1,
+		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header", "suspect"}})
+	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges, late: 2,
+		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed"}})
 	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces,
 		columns: []string{"reader", "place"}})
 	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts,

@@ -262,6 +262,8 @@ var archiveTests = []test{
 		}
 	}},
 	{"the standing is what the log adds up to", standingTest},
+	{"what a source is suspected of is kept until it is seen otherwise", suspectTest},
+	{"what a server says of freshness is kept, and that it was wrong", freshTest},
 	{"a host's wish ends at its moment", func(b *bench) {
 		b.add("a")
 		for i, passed := range []bool{false, true, true} {
@@ -308,7 +310,7 @@ func standingTest(b *bench) {
 	b.commit(r)
 	want := freshet.Standing{
 		Begun: noon, Seen: noon, Requests: 1, Polls: 1, Recipe: r.Capture.Recipe, Validators: r.Validators,
-		Head: freshet.Version{Source: "a", Number: 1, Hash: r.Capture.Hash, SeenAt: noon.Add(time.Second), TextBytes: 3, RawBytes: 6, MediaType: "text/html", Title: "The Page"},
+		Head: freshet.Version{Source: "a", Number: 1, Hash: r.Capture.Hash, SeenAt: noon.Add(time.Second), TextBytes: 3, RawBytes: 6, MediaType: "text/html", Title: "The Page", URL: "https://a.example/"},
 	}
 	check("after the first poll", want)
 
@@ -332,7 +334,7 @@ func standingTest(b *bench) {
 	r.Outcome.Since = minute(31)
 	b.commit(r)
 	want.Begun, want.Seen, want.Polls, want.Validators = minute(40), minute(40), 5, freshet.Validators{}
-	want.Head = freshet.Version{Source: "a", Number: 2, Hash: r.Capture.Hash, SeenAt: r.Outcome.Ended, TextBytes: 4, RawBytes: 7, MediaType: "text/html"}
+	want.Head = freshet.Version{Source: "a", Number: 2, Hash: r.Capture.Hash, SeenAt: r.Outcome.Ended, TextBytes: 4, RawBytes: 7, MediaType: "text/html", URL: "https://a.example/"}
 	want.Changes, want.ChangedAt = 1, r.Outcome.Ended
 	check("after a change", want)
 

@@ -171,6 +171,9 @@ func (m *machine) poll(rt *rapid.T) {
 		text := rapid.SampledFrom([]string{"", "one", "two", "a longer text, which is much like the others", "a longer text, which is quite like the others"}).Draw(rt, "text")
 		r = saw(id, m.now, result, text)
 		r.Validators.ETag = rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "etag")
+		r.Outcome.Suspect = rapid.SampledFrom([]freshet.Suspect{"", "", freshet.SuspectEmpty, freshet.SuspectLogin}).Draw(rt, "suspect")
+		r.Outcome.Landed = rapid.SampledFrom([]string{"", "https://a.example/login"}).Draw(rt, "landed")
+		r.Outcome.FreshFor = rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(rt, "fresh")
 	}
 	if known != nil {
 		r.Outcome.Since = known.standing.Seen
@@ -197,6 +200,7 @@ func (m *model) commit(k *modelSource, r freshet.Record, got freshet.Change) (c 
 		st.Head = freshet.Version{
 			Source: o.Source, Number: k.numbers().version + 1, Hash: r.Capture.Hash, SeenAt: o.Ended,
 			TextBytes: int64(len(r.Capture.Text)), RawBytes: int64(len(r.Capture.Raw.Body)), MediaType: "text/html",
+			URL: r.Capture.Raw.URL, Suspect: o.Suspect,
 		}
 		st.Recipe = r.Capture.Recipe
 		k.texts[st.Head.Number] = string(r.Capture.Text)
@@ -205,7 +209,7 @@ func (m *model) commit(k *modelSource, r freshet.Record, got freshet.Change) (c 
 			st.ChangedAt = o.Ended
 			c = freshet.Change{
 				Cursor: at, Source: o.Source, Seq: st.Changes, Number: st.Head.Number, From: from.Hash, To: r.Capture.Hash,
-				After: st.Seen, Before: o.Ended, Summary: r.Capture.Summary,
+				After: st.Seen, Before: o.Ended, Summary: r.Capture.Summary, Suspect: o.Suspect, Landed: o.Landed,
 				Epoch: got.Epoch, Label: freshet.Label{URL: k.source.URL, Name: k.source.Name, Tags: k.source.Tags},
 			}
 			if at <= m.last {
@@ -222,6 +226,8 @@ func (m *model) commit(k *modelSource, r freshet.Record, got freshet.Change) (c 
 		st.Failure, st.Err = o.Failure, o.Err
 		return c
 	}
+	st.Belied = st.Belied || c.Number > 0 && o.Belies(st.Fresh)
+	st.Suspect, st.Landed, st.Fresh = o.Suspect, o.Landed, o.FreshUntil()
 	st.Seen, st.Validators = o.Began, r.Validators
 	st.Failures, st.Failure, st.Err = 0, "", ""
 	return c

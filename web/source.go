@@ -39,6 +39,7 @@ func standingOf(st freshet.Standing) client.Standing {
 		LastAttempt: utc(st.Begun), LastSeen: utc(st.Seen), NotBefore: utc(st.NotBefore),
 		Polls: st.Polls, Failures: st.Failures,
 		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
+		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: freshet.MaskURL(st.Landed),
 	}
 	if st.Failures > 0 {
 		s.LastError = &client.LastError{Class: st.Failure, Message: freshet.MaskText(st.Err)}

@@ -88,7 +88,7 @@ func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource,
 	}
 	s := sourceOf(w)
 	if in.Reveal {
-		s.URL, s.Standing.MovedTo = w.URL, w.Standing.Moved.URL
+		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Standing.Moved.URL, w.Standing.Landed
 	}
 	return &editedSource{tagOf(w.Revision), s}, nil
 }

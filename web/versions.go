@@ -19,6 +19,7 @@ func versionOf(v freshet.Version) client.Version {
 	return client.Version{
 		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
 		TextBytes: v.TextBytes, RawBytes: v.RawBytes, MediaType: v.MediaType, Title: v.Title,
+		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""),
 	}
 }
 

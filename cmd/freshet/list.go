@@ -160,6 +160,8 @@ func stateOf(s client.Source, paint palette) (string, func(string) string) {
 		return fmt.Sprintf("failing ×%d", st.Failures), paint.red
 	case s.Is(client.Unseen):
 		return "new", paint.yellow
+	case st.Suspect != nil:
+		return "suspect: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
 	}
 	return "ok", paint.green
 }

@@ -84,6 +84,11 @@ func printSource(p *program, s client.Source, next string) error {
 	line("added", at(s.CreatedAt))
 	state, colour := stateOf(s, paint.palette)
 	line("state", colour(state))
+	if st.Suspect != nil {
+		line("suspect", harmless(st.Suspect.String()))
+	} else if st.LandedOn != "" {
+		line("landed on", harmless(st.LandedOn))
+	}
 	if st.LastError != nil {
 		line("last error", harmless(st.LastError.Message))
 	}

@@ -1,0 +1,47 @@
+package client
+
+import (
+	"cmp"
+	"net/url"
+
+	"freshet"
+)
+
+// A Suspect says why a capture is probably not the page that is wanted.
+type Suspect struct {
+	Class  freshet.Suspect `json:"class" doc:"empty, shrunk, redirected, login, blocked or error_page; there may be more one day"`
+	Reason string          `json:"reason" doc:"The same in words"`
+	URL    string          `json:"url,omitempty" doc:"That answered, if it names another page than the source's"`
+}
+
+// SuspectOf returns why a capture is suspect, with the URL that answered if that
+// names another page; nil if it is not.
+func SuspectOf(why freshet.Suspect, landed string) *Suspect {
+	if why == "" {
+		return nil
+	}
+	return &Suspect{Class: why, Reason: why.Reason(), URL: freshet.MaskURL(landed)}
+}
+
+// String says what is wrong and, if another page answered, which.
+func (s Suspect) String() string {
+	reason := cmp.Or(s.Reason, s.Class.Reason())
+	if s.URL == "" {
+		return reason
+	}
+	return reason + ": " + s.URL
+}
+
+// Short is String in a few words, next to the URL of the source: where the host is
+// the same, only the path that answered is named.
+func (s Suspect) Short(source string) string {
+	asked, err := url.Parse(source)
+	answered, bad := url.Parse(s.URL)
+	switch {
+	case s.URL == "":
+		return string(s.Class)
+	case err == nil && bad == nil && asked.Host == answered.Host:
+		return string(s.Class) + " at " + answered.RequestURI()
+	}
+	return string(s.Class) + " at " + s.URL
+}
