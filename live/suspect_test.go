@@ -1,0 +1,72 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/live"
+	"freshet/sched"
+)
+
+// A member is a page that sends who asks for it to log in, if it does.
+type member struct{ loggedOut atomic.Bool }
+
+// Fetch implements [freshet.Fetcher].
+func (m *member) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
+	if err := r.Leave(ctx, freshet.Hop{URL: r.URL}); err != nil {
+		return freshet.Response{}, err
+	}
+	resp := freshet.Response{Status: 200, URL: r.URL, Header: http.Header{}, MediaType: "text/html", Requests: 1, Body: []byte("<p>what members read")}
+	if m.loggedOut.Load() {
+		resp.URL, resp.Body = "https://s0.example/login", []byte("<p>who are you?")
+	}
+	return resp, nil
+}
+
+// A page that redirects to a login is stored and told as suspect, logged once, and
+// in the clear again with the next good capture. All of that survives a restart.
+func TestSuspectSource(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w, log := &member{}, &bytes.Buffer{}
+		run := func() *bench {
+			return begin(t, dir, live.Config{
+				Fetcher: w, Log: slog.New(slog.NewTextHandler(log, nil)), Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}},
+			}, numbered(1, "https://s%d.example/member")...)
+		}
+		check := func(b *bench, what string, want freshet.Suspect, landed string, logged, cleared int) {
+			t.Helper()
+			s, err := b.store.Source(t.Context(), "s0")
+			if err != nil || s.Standing.Suspect != want || s.Standing.Landed != landed {
+				t.Errorf("%s the source is suspect by %q, landed on %q (%v); want %q and %q", what, s.Standing.Suspect, s.Standing.Landed, err, want, landed)
+			}
+			if n, m := strings.Count(log.String(), "the source is suspect"), strings.Count(log.String(), "no longer suspect"); n != logged || m != cleared {
+				t.Errorf("%s it was logged as suspect %d times and as clear %d times, want %d and %d:\n%s", what, n, m, logged, cleared, log)
+			}
+		}
+		b := run()
+		time.Sleep(5 * time.Minute)
+		check(b, "at first", "", "", 0, 0)
+		w.loggedOut.Store(true)
+		time.Sleep(5 * time.Minute)
+		check(b, "logged out,", freshet.SuspectLogin, "https://s0.example/login", 1, 0)
+		b.stop()
+		b = run()
+		time.Sleep(5 * time.Minute)
+		check(b, "after a restart", freshet.SuspectLogin, "https://s0.example/login", 1, 0)
+		w.loggedOut.Store(false)
+		time.Sleep(5 * time.Minute)
+		check(b, "logged in again,", "", "", 1, 1)
+		changes, err := b.store.Changes(t.Context(), freshet.ChangeQuery{})
+		if err != nil || len(changes) != 2 || changes[0].Suspect != freshet.SuspectLogin || changes[1].Suspect != "" {
+			t.Errorf("the changes are %+v (%v), want the first of two to be suspect", changes, err)
+		}
+		b.stop()
+	})
+}
