@@ -22,6 +22,7 @@ type StateCounts struct {
 	Failing int `json:"failing"`
 	Paused  int `json:"paused"`
 	Unseen  int `json:"unseen"`
+	Suspect int `json:"suspect"`
 }
 
 // Spending is what polls take of the budget.
@@ -33,7 +34,7 @@ type Spending struct {
 
 // An Attention is something that somebody should look at.
 type Attention struct {
-	Kind    string `json:"kind" enum:"trouble,stopped,disk,webhook,failing,moved,levels" doc:"What it is about"`
+	Kind    string `json:"kind" enum:"trouble,stopped,disk,webhook,failing,suspect,moved,levels" doc:"What it is about"`
 	Text    string `json:"text" doc:"In words"`
 	Command string `json:"command,omitempty" doc:"That helps, or shows more"`
 }

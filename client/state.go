@@ -6,9 +6,10 @@ type State string
 
 // The states of a source.
 const (
-	Failing State = "failing" // its last poll failed
-	Paused  State = "paused"  // it is not polled until somebody resumes it
-	Unseen  State = "unseen"  // no poll has seen it yet
+	Failing   State = "failing" // its last poll failed
+	Paused    State = "paused"  // it is not polled until somebody resumes it
+	Unseen    State = "unseen"  // no poll has seen it yet
+	Suspected State = "suspect" // what was last seen is probably not the page that is wanted
 )
 
 // Is reports whether a source is in a state. What is paused is in no other: it
@@ -21,6 +22,8 @@ func (s Source) Is(state State) bool {
 		return !s.Paused && s.Standing.Failures > 0
 	case Unseen:
 		return !s.Paused && s.Standing.LastSeen.IsZero()
+	case Suspected:
+		return !s.Paused && s.Standing.Suspect != nil
 	}
 	return false
 }

@@ -74,6 +74,7 @@ func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
 type survey struct {
 	client.StateCounts
 	failing []string // the first few, with why
+	suspect []string // likewise
 	moved   []client.Source
 }
 
@@ -99,6 +100,11 @@ func (a *api) survey(ctx context.Context) (found survey, err error) {
 				found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
 			}
 		}
+		if s.Is(client.Suspected) {
+			if found.Suspect++; found.Suspect <= named {
+				found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
+			}
+		}
 		if s.Standing.MovedTo != "" && !s.Paused && len(found.moved) < named {
 			found.moved = append(found.moved, s)
 		}
@@ -110,6 +116,11 @@ func (a *api) survey(ctx context.Context) (found survey, err error) {
 func (s survey) attention() (all []client.Attention) {
 	if s.Failing > 0 {
 		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source fails", "sources fail", s.failing), Command: "freshet list --failing"})
+	}
+	if s.Suspect > 0 {
+		all = append(all, client.Attention{
+			Kind: "suspect", Text: listed(s.Suspect, "source is probably not the page that you want", "sources are probably not the pages that you want", s.suspect), Command: "freshet list --suspect",
+		})
 	}
 	for _, m := range s.moved {
 		all = append(all, client.Attention{

@@ -27,8 +27,8 @@ const listHelp = `List the sources: the name of each or, if it has none, the tit
 it last changed, when its next poll is expected, and how it is doing. With TEXT only
 those that have it in their id, name, title or URL.
 
-Several of --failing, --paused and --unseen list the sources that are any of these.
-Only a daemon at work knows the next poll. In a narrow terminal some columns are left
+Several of --failing, --paused, --suspect and --unseen list the sources that are any
+of these. Only a daemon at work knows the next poll. In a narrow terminal some columns are left
 out; a pipe and --width 0 get all of them.`
 
 // sorts are the orders of a list, with the column that each is about.
@@ -56,6 +56,7 @@ func listVerb(p *program) *cobra.Command {
 		{client.Failing, "only sources whose last poll failed"},
 		{client.Paused, "only sources that are paused"},
 		{client.Unseen, "only sources that no poll has seen yet"},
+		{client.Suspected, "only sources that are probably not the page that is wanted"},
 	} {
 		l.only[s.state] = flags.Bool(string(s.state), false, s.help)
 	}
@@ -160,7 +161,7 @@ func stateOf(s client.Source, paint palette) (string, func(string) string) {
 		return fmt.Sprintf("failing ×%d", st.Failures), paint.red
 	case s.Is(client.Unseen):
 		return "new", paint.yellow
-	case st.Suspect != nil:
+	case s.Is(client.Suspected):
 		return "suspect: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
 	}
 	return "ok", paint.green
