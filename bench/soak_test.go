@@ -34,6 +34,7 @@ func TestJudgeSoak(t *testing.T) {
 		{"a leak of files", func(i int, s *bench.SoakSample) { s.Files += i / 10 }, "files"},
 		{"ever later", func(i int, s *bench.SoakSample) { s.MostLate += float64(i) / 1000 }, "lateness"},
 		{"ever slower", func(i int, s *bench.SoakSample) { s.PerSecond -= float64(i) / 2 }, "polls a second, missing"},
+		{"a WAL that is as large as it ever was", func(i int, s *bench.SoakSample) { s.WAL += int64(i) << 14 }, ""},
 		{"a WAL that is never checkpointed", func(i int, s *bench.SoakSample) { s.WAL += int64(i) << 20 }, "wal"},
 		{"a webhook that falls behind", func(i int, s *bench.SoakSample) { s.Owed = i }, "deliveries owed"},
 	}
