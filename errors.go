@@ -39,12 +39,24 @@ var (
 // A ConflictError says which source is in the way of one that was to be added.
 type ConflictError struct {
 	Existing SourceID
-	URL      string
+	URL      string // that was to be watched
+	Taken    string // the URL of Existing, if that is another and its ID is in the way
 }
 
 // Error names the source in the way.
 func (e *ConflictError) Error() string {
+	if e.Taken != "" {
+		return fmt.Sprintf("the id %s is taken by %s", e.Existing, e.Taken)
+	}
 	return fmt.Sprintf("%s is already watched as source %s", e.URL, e.Existing)
+}
+
+// Hint says what to do about it.
+func (e *ConflictError) Hint() string {
+	if e.Taken != "" {
+		return fmt.Sprintf("choose another id, or leave it out to have one made up; freshet edit %s --url changes what %s watches", e.Existing, e.Existing)
+	}
+	return fmt.Sprintf("freshet edit %s changes it; the same URL can be watched again with another selector", e.Existing)
 }
 
 // Is makes a ConflictError an ErrConflict.
@@ -122,6 +134,9 @@ func HintOf(err error) string {
 	}
 	if g, ok := errors.AsType[*GoneError](err); ok {
 		return g.Hint()
+	}
+	if c, ok := errors.AsType[*ConflictError](err); ok {
+		return c.Hint()
 	}
 	return ""
 }

@@ -43,10 +43,11 @@ type Watched struct {
 // A Catalog keeps the sources.
 type Catalog interface {
 	// AddSource adds s and returns it as stored. If a source with the same
-	// URL and recipe is watched already it returns a *ConflictError; if there
-	// was one that has been removed, s takes up its ID and its history. Its
-	// revision is 1, or the next if there was a source with its ID before.
-	// An empty ID is filled in.
+	// URL and recipe is watched already, or another with its ID, it returns a
+	// *ConflictError. If s has the ID of a source that has been removed, it takes
+	// up its history. If s has no ID, it takes up the ID and the history of a
+	// removed source with the same URL and recipe; otherwise an ID is made up.
+	// Its revision is 1, or the next if there was a source with its ID before.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
 	// UpdateSource replaces the source with the same ID, or returns
@@ -67,6 +68,14 @@ type Catalog interface {
 
 	// Sources yields all watched sources in the order of their IDs.
 	Sources(ctx context.Context) iter.Seq2[Watched, error]
+
+	// RemovedSource returns one source that has been removed and whose history
+	// is kept, or ErrNotFound.
+	RemovedSource(ctx context.Context, id SourceID) (Watched, error)
+
+	// RemovedSources yields those that watched a URL, or all of them if it is
+	// empty, in the order of their IDs.
+	RemovedSources(ctx context.Context, url string) iter.Seq2[Watched, error]
 }
 
 // A Record is all that one finished poll leaves behind.

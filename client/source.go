@@ -29,10 +29,20 @@ type Source struct {
 	Host      string           `json:"host" doc:"That politeness is owed to"`
 	Standing  Standing         `json:"standing"`
 	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as why says it; only in a list that asked for it, and if a daemon is at work"`
+	Removed   bool             `json:"removed,omitempty" doc:"It is no longer watched; its history is kept"`
+	Earlier   *Earlier         `json:"earlier,omitempty" doc:"Only in the answer to an addition: the removed source whose history it goes on with, or that watched the same page"`
 
 	// Revision is how often the source has been written, as its ETag says. It is
 	// zero in a list.
 	Revision int64 `json:"-"`
+}
+
+// An Earlier is a source that was removed, and whose history is kept.
+type Earlier struct {
+	ID      freshet.SourceID `json:"id"`
+	URL     string           `json:"url"`
+	Version int              `json:"version" doc:"Number of its newest version; 0 if there is none"`
+	Resumed bool             `json:"resumed" doc:"Its history goes on in the source that was added"`
 }
 
 // Defined returns what a user said of the source. A weight and a cost of 1 are

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -32,6 +33,7 @@ type SourceQuery struct {
 	Reverse bool    // the other way round
 	Next    bool    // say when the next poll of each is expected
 	Limit   int     // at most so many; zero means all
+	Removed bool    // those that are no longer watched and whose history is kept
 }
 
 // Sources returns the sources that a query selects, in the order that it asks for.
@@ -47,6 +49,7 @@ func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err 
 	asked.text("sort", q.Sort)
 	asked.flag("reverse", q.Reverse)
 	asked.flag("next", q.Next)
+	asked.flag("removed", q.Removed)
 	for {
 		limit := 1000
 		if q.Limit > 0 {
@@ -71,9 +74,22 @@ func (c *Client) Source(ctx context.Context, id freshet.SourceID) (s Source, err
 	return s, err
 }
 
-// Reveal returns a source by its id, with its whole URL.
+// RemovedSource returns a source by its id that is no longer watched and whose
+// history is kept.
+func (c *Client) RemovedSource(ctx context.Context, id freshet.SourceID) (s Source, err error) {
+	err = c.get(ctx, sourcePath(id), url.Values{"removed": {"true"}}, &s)
+	return s, err
+}
+
+// Reveal returns a source by its id, watched or removed, with its whole URL.
 func (c *Client) Reveal(ctx context.Context, id freshet.SourceID) (s Source, err error) {
 	s.Revision, err = c.callIf(ctx, http.MethodGet, sourcePath(id), url.Values{"reveal": {"true"}}, 0, nil, &s)
+	if errors.Is(err, freshet.ErrNotFound) {
+		removed := c.get(ctx, sourcePath(id), url.Values{"reveal": {"true"}, "removed": {"true"}}, &s)
+		if !errors.Is(removed, freshet.ErrNotFound) {
+			err = removed
+		}
+	}
 	return s, err
 }
 

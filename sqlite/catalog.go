@@ -46,10 +46,11 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 	if err != nil {
 		return src, err
 	}
-	if past == "" && src.ID != "" {
+	if src.ID != "" { // what was asked for holds, whatever the page was called before
+		past = ""
 		if e := b.entry(src.ID); e != nil {
 			if !e.removed {
-				return src, &freshet.ConflictError{Existing: e.id, URL: src.URL}
+				return src, b.taken(e, src.URL)
 			}
 			past = e.id
 			if created, err = b.created(e.key); err != nil {
@@ -101,6 +102,19 @@ func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past fr
 			return created.Scan(v[2])
 		})
 	return past, created, err
+}
+
+// taken says that the ID of a watched source is in the way of another URL.
+func (b *batch) taken(e *entry, url string) error {
+	conflict := &freshet.ConflictError{Existing: e.id, URL: url}
+	err := b.query("SELECT url FROM sources WHERE key = ?", []driver.Value{e.key}, func(v []driver.Value) error {
+		conflict.Taken, _ = v[0].(string)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return conflict
 }
 
 // created returns when a source was first added.

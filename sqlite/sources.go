@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"freshet"
 )
@@ -16,15 +17,25 @@ const sourcePage = 500
 // sourceColumns are what sourceRow scans.
 const sourceColumns = "s.id, s.definition, s.revision, s.origin, s.created"
 
-const selectWatched = `SELECT ` + sourceColumns + `,
+// selectSources finds the sources that are watched, or those that were removed.
+const selectSources = `SELECT ` + sourceColumns + `,
 	t.head_recipe, t.etag, t.last_modified, t.changes, t.changed_at, ` + versionColumns + `
 	FROM sources s JOIN standings t ON t.source = s.key
 	LEFT JOIN versions v ON v.source = s.key AND v.number = t.head ` + versionJoins + `
-	WHERE s.removed = 0 `
+	WHERE s.removed = ? `
 
 // Source implements [freshet.Catalog].
 func (s *Store) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
-	found, err := s.watched(ctx, selectWatched+"AND s.id = ?", id)
+	return s.source(ctx, id, false)
+}
+
+// RemovedSource implements [freshet.Catalog].
+func (s *Store) RemovedSource(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+	return s.source(ctx, id, true)
+}
+
+func (s *Store) source(ctx context.Context, id freshet.SourceID, removed bool) (freshet.Watched, error) {
+	found, err := s.watched(ctx, selectSources+"AND s.id = ?", removed, id)
 	if err != nil {
 		return freshet.Watched{}, fault(s.path, "reading source "+string(id), err)
 	}
@@ -36,10 +47,23 @@ func (s *Store) Source(ctx context.Context, id freshet.SourceID) (freshet.Watche
 
 // Sources implements [freshet.Catalog].
 func (s *Store) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
+	return s.sources(ctx, selectSources, false)
+}
+
+// RemovedSources implements [freshet.Catalog].
+func (s *Store) RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.Watched, error] {
+	if url == "" {
+		return s.sources(ctx, selectSources, true)
+	}
+	return s.sources(ctx, selectSources+"AND s.url = ? ", true, url)
+}
+
+// sources yields what a query finds, a page at a time.
+func (s *Store) sources(ctx context.Context, query string, args ...any) iter.Seq2[freshet.Watched, error] {
 	return func(yield func(freshet.Watched, error) bool) {
 		last := freshet.SourceID("")
 		for {
-			page, err := s.watched(ctx, selectWatched+"AND s.id > ? ORDER BY s.id LIMIT ?", last, sourcePage)
+			page, err := s.watched(ctx, query+"AND s.id > ? ORDER BY s.id LIMIT ?", append(slices.Clone(args), last, sourcePage)...)
 			if err != nil {
 				yield(freshet.Watched{}, fault(s.path, "reading the sources", err))
 				return

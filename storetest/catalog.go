@@ -58,6 +58,9 @@ var catalogTests = []test{
 		b.add("a")
 		_, err := b.AddSource(b.Context(), freshet.Source{ID: "a", URL: "https://other.example/"})
 		b.is("adding another source a", err, freshet.ErrConflict)
+		if c, ok := errors.AsType[*freshet.ConflictError](err); !ok || c.Existing != "a" || c.Taken != "https://a.example/" {
+			b.Errorf("adding another source a gives %v, want a ConflictError that names a and its URL", err)
+		}
 	}},
 	{"an update replaces the source", func(b *bench) {
 		s := b.add("a")
@@ -169,7 +172,7 @@ var catalogTests = []test{
 		s := b.add("a")
 		b.history("a", 3)
 		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
-		back := b.addSource(freshet.Source{ID: "other", URL: s.URL, Name: "back", Created: minute(100)})
+		back := b.addSource(freshet.Source{URL: s.URL, Name: "back", Created: minute(100)})
 		if back.ID != "a" || !back.Created.Equal(s.Created) || back.Name != "back" {
 			b.Errorf("it came back as %+v", back)
 		}
@@ -181,6 +184,65 @@ var catalogTests = []test{
 		if c.Seq != 3 || c.Number != 4 {
 			b.Errorf("the next change is number %d to version %d, want 3 to 4", c.Seq, c.Number)
 		}
+	}},
+	{"a removed source that comes back under another ID leaves its history where it was", func(b *bench) {
+		s := b.add("a")
+		b.history("a", 3)
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		other := b.addSource(freshet.Source{ID: "other", URL: s.URL})
+		if other.ID != "other" || other.Revision != 1 {
+			b.Errorf("it came back as %+v, want other", other)
+		}
+		if st := b.watched("other").Standing; st.Head.Number != 0 || st.Polls != 0 {
+			b.Errorf("the standing of other is %+v, want that of a new source", st)
+		}
+		same(b, "the versions of a", b.numbers("a"), []int{3, 2, 1})
+		_, err := b.AddSource(b.Context(), freshet.Source{ID: "a", URL: s.URL})
+		if c, ok := errors.AsType[*freshet.ConflictError](err); !ok || c.Existing != "other" || c.Taken != "" {
+			b.Errorf("adding a beside other gives %v, want a ConflictError that names other", err)
+		}
+		b.ok("remove", b.RemoveSource(b.Context(), "other", false))
+		if back := b.addSource(freshet.Source{ID: "a", URL: s.URL}); back.ID != "a" || b.watched("a").Standing.Head.Number != 3 {
+			b.Errorf("a came back as %+v", back)
+		}
+	}},
+	{"removed sources are listed apart", func(b *bench) {
+		for _, id := range []freshet.SourceID{"c", "a", "b"} {
+			b.add(id)
+		}
+		b.history("a", 2)
+		b.ok("remove", b.RemoveSource(b.Context(), "c", false))
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		check := func() {
+			var ids []freshet.SourceID
+			for w, err := range b.RemovedSources(b.Context(), "") {
+				b.ok("removed sources", err)
+				ids = append(ids, w.ID)
+			}
+			same(b, "the removed sources", ids, []freshet.SourceID{"a", "c"})
+			for w, err := range b.RemovedSources(b.Context(), "https://c.example/") {
+				b.ok("removed sources of a URL", err)
+				same(b, "the removed source of a URL", w.ID, "c")
+			}
+			for w := range b.RemovedSources(b.Context(), "https://b.example/") {
+				b.Errorf("%s is listed as removed", w.ID)
+			}
+			w, err := b.RemovedSource(b.Context(), "a")
+			b.ok("a removed source", err)
+			if w.URL != "https://a.example/" || w.Standing.Head.Number != 2 || w.Standing.Polls != 2 {
+				b.Errorf("the removed source is %+v", w)
+			}
+			_, err = b.RemovedSource(b.Context(), "b")
+			b.is("a watched source among the removed", err, freshet.ErrNotFound)
+			_, err = b.RemovedSource(b.Context(), "none")
+			b.is("no source among the removed", err, freshet.ErrNotFound)
+		}
+		check()
+		b.reopen()
+		check()
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		_, err := b.RemovedSource(b.Context(), "a")
+		b.is("a purged source among the removed", err, freshet.ErrNotFound)
 	}},
 	{"a purged source is gone", func(b *bench) {
 		s := b.add("a")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -24,6 +25,15 @@ type listSourcesInput struct {
 	Next    bool     `query:"next" doc:"Say when the next poll of each is expected"`
 	After   string   `query:"after" doc:"Begin after this place: the next of the page before or, if sorted by ID, any ID"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Removed bool     `query:"removed" doc:"List those that are no longer watched and whose history is kept"`
+}
+
+// listed yields the sources that a list is of.
+func (a *api) listed(ctx context.Context, in *listSourcesInput) iter.Seq2[freshet.Watched, error] {
+	if in.Removed {
+		return a.Store.RemovedSources(ctx, "")
+	}
+	return a.Store.Sources(ctx)
 }
 
 // matches reports whether a source is asked for.
@@ -54,6 +64,9 @@ func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[cl
 	} else {
 		err = a.listByRank(ctx, in, &page)
 	}
+	for i := range page.Items {
+		page.Items[i].Removed = in.Removed
+	}
 	if err == nil && in.Next {
 		err = a.addNext(ctx, page.Items)
 	}
@@ -63,7 +76,7 @@ func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[cl
 // listByID fills a page in the order of the store.
 func (a *api) listByID(ctx context.Context, in *listSourcesInput, page *client.SourcePage) error {
 	limit := min(in.Limit, maxPage)
-	for w, err := range a.Store.Sources(ctx) {
+	for w, err := range a.listed(ctx, in) {
 		if err != nil {
 			return err
 		}
@@ -166,7 +179,11 @@ func (a *api) listByRank(ctx context.Context, in *listSourcesInput, page *client
 		page.Next, best = &next, best[:limit]
 	}
 	for _, r := range best {
-		w, err := a.Store.Source(ctx, r.id)
+		read := a.Store.Source
+		if in.Removed {
+			read = a.Store.RemovedSource
+		}
+		w, err := read(ctx, r.id)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound): // removed meanwhile
 		case err != nil:
@@ -190,7 +207,7 @@ func (a *api) ranked(ctx context.Context, in *listSourcesInput, yield func(rank)
 		part = part[:0]
 		return err
 	}
-	for w, err := range a.Store.Sources(ctx) {
+	for w, err := range a.listed(ctx, in) {
 		if err != nil {
 			return err
 		}

@@ -66,6 +66,10 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*add
 		return nil, err
 	}
 	s.Origin = freshet.FromAPI
+	earlier, err := a.earlier(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if s, err = a.Daemon.AddSource(ctx, s); err != nil {
 		return nil, err
 	}
@@ -73,20 +77,58 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*add
 	if err != nil {
 		return nil, ofSource(s.ID, err)
 	}
-	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: tagOf(w.Revision), Body: sourceOf(w)}, nil
+	added := sourceOf(w)
+	if earlier != nil {
+		earlier.Resumed = earlier.ID == s.ID
+		added.Earlier = earlier
+	}
+	return &addedSource{Location: "/api/v1/sources/" + string(s.ID), ETag: tagOf(w.Revision), Body: added}, nil
+}
+
+// earlier returns the removed source that one to be added goes on from: the one with
+// its ID. If there is none, it is the one that last watched the same page; nil if
+// there is none either.
+func (a *api) earlier(ctx context.Context, s freshet.Source) (found *client.Earlier, err error) {
+	if s.ID != "" {
+		w, err := a.Store.RemovedSource(ctx, s.ID)
+		if !errors.Is(err, freshet.ErrNotFound) {
+			return earlierOf(w), err
+		}
+	}
+	var last freshet.Watched
+	for w, err := range a.Store.RemovedSources(ctx, s.URL) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Recipe.Key() == s.Recipe.Key() && !w.Created.Before(last.Created) {
+			last, found = w, earlierOf(w)
+		}
+	}
+	return found, nil
+}
+
+func earlierOf(w freshet.Watched) *client.Earlier {
+	return &client.Earlier{ID: w.ID, URL: freshet.MaskURL(w.URL), Version: w.Standing.Head.Number}
 }
 
 type getSourceInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
 	Reveal bool             `query:"reveal" doc:"Show the whole URL, with what looks like a secret"`
+
+	Removed bool `query:"removed" doc:"Show one that is no longer watched and whose history is kept"`
 }
 
 func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource, error) {
-	w, err := a.Store.Source(ctx, in.ID)
+	read := a.Store.Source
+	if in.Removed {
+		read = a.Store.RemovedSource
+	}
+	w, err := read(ctx, in.ID)
 	if err != nil {
 		return nil, ofSource(in.ID, err)
 	}
 	s := sourceOf(w)
+	s.Removed = in.Removed
 	if in.Reveal {
 		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Standing.Moved.URL, w.Standing.Landed
 	}

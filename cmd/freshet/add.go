@@ -25,7 +25,9 @@ empty lines and lines that begin with # are passed over. All flags but --id and
 --name hold for every URL.
 
 A URL can be watched more than once with different selectors. The same URL with
-the same selectors is refused with exit code 5.`,
+the same selectors is refused with exit code 5, and so is an id that is taken. A
+page that was removed goes on with its history under the id that it had; with
+another --id it begins anew, and what is kept stays under the old one.`,
 		Example: "  freshet add https://example.com/\n" +
 			"  freshet add https://shop.example/list --name prices --css '#prices' --tag shop --poll\n" +
 			"  freshet add https://api.example/v1/status --jsonpath '$.components[*].state' --max-gap 5m\n" +
@@ -78,6 +80,9 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	if !quiet {
 		fmt.Fprintf(p.out, "added %s %s\n", s.ID, s.URL)
 	}
+	if s.Earlier != nil {
+		fmt.Fprintln(p.err, "note:", earlierInWords(s))
+	}
 	if !poll {
 		return s, nil
 	}
@@ -92,6 +97,24 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 		return s, err
 	}
 	return s, failure(answer)
+}
+
+// earlierInWords says what there was before a source that was added, and where its
+// history is.
+func earlierInWords(s client.Source) string {
+	e := s.Earlier
+	kept := fmt.Sprintf("versions up to %d", e.Version)
+	if e.Version < 2 {
+		kept = counted(e.Version, "version")
+	}
+	switch {
+	case !e.Resumed:
+		return fmt.Sprintf("this page was watched before as %s, with %s; its history stays there. To go on with it instead: freshet remove %s, then freshet add %s --id %s",
+			e.ID, kept, s.ID, s.URL, e.ID)
+	case e.URL != s.URL:
+		return fmt.Sprintf("%s watched %s before, with %s: this page goes on from there; for a history of its own give it another id", e.ID, e.URL, kept)
+	}
+	return fmt.Sprintf("this page was watched before as %s, with %s: its history goes on", e.ID, kept)
 }
 
 // listedURLs returns the URLs to add, from standard input if that is meant.

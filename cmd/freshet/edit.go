@@ -42,7 +42,7 @@ begins anew: it is a version, but no change.`,
 		if edit == (client.SourceEdit{}) {
 			return freshet.WithHint(usagef("edit: nothing to change"), "say what, such as --name or --css; freshet edit --help lists all")
 		}
-		s, err := c.find(ctx, args[0])
+		s, err := c.watched(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ type listing struct {
 
 const listHelp = `List the sources: the name of each or, if it has none, the title of its page, when
 it last changed, when its next poll is expected, and how it is doing. With TEXT only
-those that have it in their id, name, title or URL.
+those that have it in their id, name, title or URL. With --removed those that are no
+longer watched and whose history is kept: show, history, diff and cat work on them.
 
 Several of --failing, --paused, --suspect and --unseen list the sources that are any
 of these. Only a daemon at work knows the next poll. In a narrow terminal some columns are left
@@ -60,6 +61,7 @@ func listVerb(p *program) *cobra.Command {
 	} {
 		l.only[s.state] = flags.Bool(string(s.state), false, s.help)
 	}
+	flags.BoolVar(&l.query.Removed, "removed", false, "list removed sources whose history is kept")
 	flags.StringVar(&l.query.Sort, "sort", "id", "sort by "+strings.Join(sortNames, ", "))
 	flags.BoolVarP(&l.query.Reverse, "reverse", "r", false, "sort the other way round")
 	flags.IntVarP(&l.query.Limit, "limit", "n", 0, "at most so many; 0 means all")
@@ -81,7 +83,7 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 	}
 	slices.Sort(l.query.States)
 	l.query.Limit = max(0, l.query.Limit)
-	l.query.Next = true
+	l.query.Next = !l.query.Removed
 	found, err := c.Sources(ctx, l.query)
 	if err != nil {
 		return err
@@ -93,6 +95,8 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 		return l.show(found)
 	case l.query.Tag+l.query.Text != "" || len(l.query.States) > 0:
 		fmt.Fprintln(l.err, "no source is like that; freshet list shows all")
+	case l.query.Removed:
+		fmt.Fprintln(l.err, "no removed sources whose history is kept")
 	default:
 		fmt.Fprintln(l.err, "no sources; add one with freshet add URL")
 	}
@@ -153,6 +157,8 @@ func until(t, now time.Time) string {
 func stateOf(s client.Source, paint palette) (string, func(string) string) {
 	st := s.Standing
 	switch {
+	case s.Removed:
+		return "removed", paint.dim
 	case s.Is(client.Paused):
 		return "paused", paint.dim
 	case s.Is(client.Failing) && st.LastError != nil:

@@ -13,15 +13,44 @@ import (
 	"freshet/node"
 )
 
-// find returns the source that was named by its id, its name or its URL.
-func (c *connection) find(ctx context.Context, named string) (s client.Source, err error) {
+// find returns the source that was named by its id, its name or its URL. If none is
+// watched that is called so, it is one that was removed and whose history is kept.
+func (c *connection) find(ctx context.Context, named string) (client.Source, error) {
+	s, err := c.lookUp(ctx, named, false)
+	if !errors.Is(err, freshet.ErrNotFound) {
+		return s, err
+	}
+	removed, none := c.lookUp(ctx, named, true)
+	if errors.Is(none, freshet.ErrNotFound) {
+		return s, err
+	}
+	return removed, none
+}
+
+// watched returns the source that was named and is watched.
+func (c *connection) watched(ctx context.Context, named string) (client.Source, error) {
+	s, err := c.find(ctx, named)
+	if err == nil && s.Removed {
+		err = freshet.WithHint(fmt.Errorf("source %s was removed: %w among those that are watched", s.ID, freshet.ErrNotFound),
+			fmt.Sprintf("freshet add %s --id %s watches it again; freshet history %s shows what is kept of it", s.URL, s.ID, s.ID))
+	}
+	return s, err
+}
+
+// lookUp returns the source that was named, among those that are watched or among
+// those that were removed.
+func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s client.Source, err error) {
+	byID := c.Source
+	if removed {
+		byID = c.RemovedSource
+	}
 	if freshet.ValidSourceID(freshet.SourceID(named)) || named != "" && strings.Trim(named, ".") == "" {
-		s, err := c.Source(ctx, freshet.SourceID(named))
+		s, err := byID(ctx, freshet.SourceID(named))
 		if err == nil || !errors.Is(err, freshet.ErrNotFound) {
 			return s, err
 		}
 	}
-	near, err := c.Sources(ctx, client.SourceQuery{Text: strings.TrimSuffix(named, "/")})
+	near, err := c.Sources(ctx, client.SourceQuery{Text: strings.TrimSuffix(named, "/"), Removed: removed})
 	if err != nil {
 		return s, err
 	}
@@ -84,12 +113,17 @@ func (c *connection) forEachOf(ctx context.Context, named []string, tag string, 
 	return done, errors.Join(faults...)
 }
 
-// forEach runs do for each source named, goes on after a failure, and returns
-// all failures.
+// forEach runs do for each watched source named, goes on after a failure, and
+// returns all failures.
 func (c *connection) forEach(ctx context.Context, named []string, do func(client.Source) error) error {
+	return forEach(ctx, named, c.watched, do)
+}
+
+// forEach runs do for each source named, as find finds it.
+func forEach(ctx context.Context, named []string, find func(context.Context, string) (client.Source, error), do func(client.Source) error) error {
 	var faults []error
 	for _, name := range named {
-		s, err := c.find(ctx, name)
+		s, err := find(ctx, name)
 		if err == nil {
 			err = do(s)
 		}

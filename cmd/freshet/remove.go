@@ -18,7 +18,8 @@ func removeVerb(p *program) *cobra.Command {
 		Short: "Stop watching sources",
 		Long: `Stop watching sources. Their history stays, and is taken up again if the same
 URL is added with the same selectors, unless --purge is given: then all of it is
-deleted for good. With --dry-run nothing is removed: the sources are only listed.`,
+deleted for good. "freshet list --removed" lists the sources whose history is kept.
+With --dry-run nothing is removed: the sources are only listed.`,
 		Example: "  freshet remove news\n  freshet remove --purge https://example.com/\n  freshet remove --tag shop --dry-run",
 	}
 	cmd.Flags().BoolVar(&purge, "purge", false, "delete all history too")
@@ -30,7 +31,11 @@ deleted for good. With --dry-run nothing is removed: the sources are only listed
 		if dry {
 			done = "would remove"
 		}
-		n, err := c.forEachOf(ctx, args, tag, func(s client.Source) error {
+		each := func(do func(client.Source) error) (int, error) { return c.forEachOf(ctx, args, tag, do) }
+		if purge && tag == "" { // also what was removed before
+			each = func(do func(client.Source) error) (int, error) { return 0, forEach(ctx, args, c.find, do) }
+		}
+		n, err := each(func(s client.Source) error {
 			if !dry {
 				if err := c.Remove(ctx, s.ID, purge); err != nil {
 					return err

@@ -36,7 +36,10 @@ by its id, its name or its URL.`,
 		if asJSON {
 			return p.printJSON(s)
 		}
-		next, err := c.nextInWords(ctx, s.ID, p.now())
+		next := ""
+		if !s.Removed {
+			next, err = c.nextInWords(ctx, s.ID, p.now())
+		}
 		if err != nil {
 			return err
 		}

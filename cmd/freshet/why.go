@@ -31,7 +31,7 @@ func whyVerb(p *program) *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		s, err := c.find(ctx, args[0])
+		s, err := c.watched(ctx, args[0])
 		if err != nil {
 			return err
 		}
