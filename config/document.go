@@ -22,6 +22,8 @@ type document struct {
 	anchors map[string]ast.Node
 	sources []listedSource
 	hooks   map[string]listedHook // by name
+
+	noSecrets bool // are needed
 }
 
 // A field is a key that a mapping may have, and what to do with its value.
@@ -32,12 +34,14 @@ type field struct {
 }
 
 // readDocument reads text into s.
-func readDocument(file string, text []byte, s *Settings, env func(string) string) document {
+func (in Input) readDocument(text []byte, s *Settings) document {
 	d := document{
-		Error:   Error{File: file, lines: strings.Split(string(text), "\n")},
-		env:     env,
+		Error:   Error{File: in.File, lines: strings.Split(string(text), "\n")},
+		env:     in.Env,
 		anchors: map[string]ast.Node{},
 		hooks:   map[string]listedHook{},
+
+		noSecrets: in.NoSecrets,
 	}
 	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/goccy/go-yaml/ast"
@@ -17,7 +18,11 @@ type listedHook struct {
 // admitHooks checks the webhooks against all settings.
 func (d *document) admitHooks(s *Settings) {
 	for _, w := range s.Webhooks {
-		if _, err := s.Sink(w, nil); err != nil {
+		_, err := s.Sink(w, nil)
+		if d.noSecrets && w.Secret == "" && !w.Unsigned {
+			_, err = s.Fetch.CheckURL(w.URL)
+		}
+		if err != nil {
 			at := d.hooks[w.Name]
 			text := err.Error()
 			if hint := freshet.HintOf(err); hint != "" {
@@ -53,7 +58,7 @@ func (d *document) webhook(s *Settings) func(ast.Node, string) {
 		if len(d.Problems) > before {
 			return
 		}
-		if err := w.Complete(d.env); err != nil {
+		if err := w.Complete(d.env); err != nil && !(d.noSecrets && errors.Is(err, errUnset)) {
 			d.report(n, path, "%v", err)
 			return
 		}

@@ -15,6 +15,10 @@ type Input struct {
 	File string                   // "" means none
 	Env  func(name string) string // of variables
 	Flag func(name string) (value string, given bool)
+
+	// NoSecrets says that nothing will be sent to webhooks, so that the variables
+	// with their secrets need not be set.
+	NoSecrets bool
 }
 
 // A FlagError is what is wrong with a flag.
@@ -48,7 +52,7 @@ func (in Input) load(text []byte) (Settings, error) {
 	s := Defaults(in.Env)
 	var doc document
 	if s.File = in.File; s.File != "" {
-		doc = readDocument(s.File, text, &s, in.Env)
+		doc = in.readDocument(text, &s)
 	}
 	var faults []error
 	for _, o := range options {

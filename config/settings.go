@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 // from the defaults, the file, the environment and the flags.
 type Settings struct {
 	File     string // that they were read from; "" if none was
-	Data     string // the data directory
+	Data     string // the data directory; "" if there is no place for one
 	Listen   string
 	Policy   string
 	Limits   sched.Limits
@@ -47,7 +49,7 @@ func Defaults(env func(string) string) Settings {
 	}
 }
 
-// dataHome returns where data is kept if nothing else is said.
+// dataHome returns where data is kept if nothing else is said; "" if nobody knows.
 func dataHome(env func(string) string) string {
 	if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "freshet")
@@ -55,5 +57,17 @@ func dataHome(env func(string) string) string {
 	if home := env("HOME"); home != "" {
 		return filepath.Join(home, ".local", "share", "freshet")
 	}
-	return "freshet-data"
+	return ""
+}
+
+// CheckData says what to do if there is no place to keep data.
+func (s *Settings) CheckData() error {
+	if s.Data != "" {
+		return nil
+	}
+	hint := "name a directory with --data or FRESHET_DATA"
+	if info, err := os.Stat("freshet-data"); err == nil && info.IsDir() { // where earlier versions kept it then
+		hint += "; --data freshet-data goes on with the one that is here"
+	}
+	return freshet.WithHint(errors.New("there is no place for the data: neither HOME nor XDG_DATA_HOME is set"), hint)
 }

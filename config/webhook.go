@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,9 @@ type Webhook struct {
 	Sources   []freshet.SourceID
 }
 
+// errUnset means that there is no secret where the file says it is.
+var errUnset = errors.New("is not set")
+
 // Complete fills in what follows from the rest and checks that all is there.
 func (w *Webhook) Complete(env func(string) string) error {
 	if w.URL == "" {
@@ -32,13 +36,24 @@ func (w *Webhook) Complete(env func(string) string) error {
 			return fmt.Errorf("has both secret and secret_env; keep one")
 		}
 		if w.Secret = env(w.SecretEnv); w.Secret == "" {
-			return fmt.Errorf("secret_env: the variable %s is not set", w.SecretEnv)
+			return fmt.Errorf("secret_env: the variable %s %w", w.SecretEnv, errUnset)
 		}
 	}
 	if w.Secret == "" && !w.Unsigned {
 		return fmt.Errorf("has no secret; set secret_env or secret, or unsigned: true if the receiver checks no signature")
 	}
 	return nil
+}
+
+// MissingSecrets returns the variables that webhooks want their secrets from and that
+// are not set. There are none unless the settings were read without secrets.
+func (s *Settings) MissingSecrets() (names []string) {
+	for _, w := range s.Webhooks {
+		if w.SecretEnv != "" && w.Secret == "" {
+			names = append(names, w.SecretEnv)
+		}
+	}
+	return names
 }
 
 // Sink returns what sends to a webhook. It dates requests by now; nil means

@@ -69,6 +69,9 @@ type Config struct {
 // Open opens the store in the data directory and puts a daemon over it. The
 // node must be closed.
 func Open(ctx context.Context, cfg Config) (*Node, error) {
+	if err := cfg.CheckData(); err != nil {
+		return nil, err
+	}
 	cfg.Settings = fitFiles(cfg.Settings, openFiles())
 	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
 	opened := cfg.Store

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 )
 
@@ -14,7 +16,8 @@ func checkVerb(p *program) *cobra.Command {
 flags, environment, file and defaults taken together. What is printed can be
 used as a configuration file; secrets are left out.
 
-All problems of the file are told, each with its line. The exit code is then 1.
+All problems of the file are told, each with its line. The exit code is then 1. A
+variable with the secret of a webhook that is not set is only a warning here.
 
 With --store the data directory is read through instead: the pages of the
 database, the checksum of every row, the chain of checksums over the logs, and
@@ -35,6 +38,15 @@ old directory is not touched, and no daemon may use it.`,
 			s, err := p.settings(cmd)
 			if err != nil {
 				return err
+			}
+			p.sayFile(cmd, s)
+			for _, name := range s.MissingSecrets() {
+				fmt.Fprintf(p.err, "warning: the variable %s is not set; serve and once need the secret of a webhook from it\n", name)
+			}
+			if stored || repair != "" {
+				if err := s.CheckData(); err != nil {
+					return err
+				}
 			}
 			if repair != "" {
 				return repairStore(cmd.Context(), p, s.Data, repair, asJSON)

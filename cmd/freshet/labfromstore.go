@@ -67,6 +67,9 @@ func dataDir(p *program, cmd *cobra.Command) (string, error) {
 		}
 	}
 	s, err := p.settings(bare)
+	if err == nil {
+		err = s.CheckData()
+	}
 	return s.Data, err
 }
 

@@ -63,6 +63,9 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := s.CheckData(); err != nil {
+		return nil, err
+	}
 	a, err := node.ReadAddress(s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("look for a daemon: %w", err)

@@ -61,8 +61,10 @@ Start the daemon with "freshet serve", or watch a few pages without one with
 "freshet watch URL...". The other verbs talk to the daemon that holds the data
 directory; if none runs they work on the data directory by themselves.
 
-Settings come from flags, from FRESHET_... variables, from the file named by
---config, and from defaults; the first of them that says something wins.
+Settings come from flags, from FRESHET_... variables, from a file, and from
+defaults; the first of them that says something wins. The file is the one named by
+--config, or the first that there is of ./freshet.yaml, freshet/freshet.yaml in
+$XDG_CONFIG_HOME or ~/.config, and /etc/freshet/freshet.yaml.
 
 `
 
@@ -91,7 +93,7 @@ func (p *program) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.Flags().BoolVar(&version, "version", false, "print which freshet this is")
 	flags := root.PersistentFlags()
-	flags.String("config", "", "file with settings and sources [FRESHET_CONFIG]")
+	flags.String("config", "", "file with settings and sources, or none [FRESHET_CONFIG]")
 	optionFlags(flags, "data")
 	flags.StringVar(&p.colour, "color", "auto", "colour the output: auto, always or never")
 	flags.IntVar(&p.width, "width", noWidth, "fit the output into so many columns; 0 means no limit (default: as wide as the terminal, and no limit in a pipe)")

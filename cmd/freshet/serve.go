@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,8 +19,8 @@ const serveHelp = `Watch sources under a poll budget, keep every version, and te
 over the API and to webhooks, until interrupted.
 
 When all is at work one line with the address is printed on standard output;
-the log goes to standard error. Sources come from the file named by --config and
-are added over the API or with "freshet add".
+the log goes to standard error. Sources come from the configuration file and are
+added over the API or with "freshet add".
 
 SIGHUP, or POST /api/v1/reload, reads the file again: sources, webhooks, budget,
 politeness and log level are taken on at once, the rest with the next start. A
@@ -57,13 +58,20 @@ func limitMemory(env func(string) string) {
 // runServe serves until it is asked to stop. What is reloaded is gathered as it
 // was at the start.
 func runServe(p *program, cmd *cobra.Command) error {
-	s, err := p.settings(cmd)
+	s, err := p.sendingSettings(cmd)
 	if err != nil {
+		return err
+	}
+	if err := s.CheckData(); err != nil {
+		return err
+	}
+	if err := cmd.Flags().Set("config", cmp.Or(s.File, "none")); err != nil { // a reload reads this file again
 		return err
 	}
 	level := new(slog.LevelVar)
 	level.Set(levelOf(s.LogLevel))
 	log := p.newLogger(p.err, s.LogForm, level)
+	log.Info("settings read", "file", cmp.Or(s.File, "none"))
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -76,7 +84,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 		Extract: extract,
 		Version: thisBuild().Version,
 		Log:     log,
-		Load:    func() (config.Settings, error) { return p.settings(cmd) },
+		Load:    func() (config.Settings, error) { return p.sendingSettings(cmd) },
 		Hangups: hangups,
 		Reloaded: func(from, to config.Settings) {
 			level.Set(levelOf(to.LogLevel))

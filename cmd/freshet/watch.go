@@ -61,6 +61,7 @@ With --json each change is a CloudEvent on a line of its own.`,
 			if w.Settings, err = p.settings(cmd); err != nil {
 				return err
 			}
+			p.sayFile(cmd, w.Settings)
 			return w.run(cmd.Context(), urls)
 		},
 	}
