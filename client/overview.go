@@ -23,6 +23,7 @@ type StateCounts struct {
 	Paused  int `json:"paused"`
 	Unseen  int `json:"unseen"`
 	Suspect int `json:"suspect"`
+	Noisy   int `json:"noisy" doc:"That differ at nearly every poll"`
 }
 
 // Spending is what polls take of the budget.
@@ -34,7 +35,7 @@ type Spending struct {
 
 // An Attention is something that somebody should look at.
 type Attention struct {
-	Kind    string `json:"kind" enum:"trouble,stopped,disk,webhook,failing,suspect,moved,levels" doc:"What it is about"`
+	Kind    string `json:"kind" enum:"trouble,stopped,disk,webhook,failing,suspect,moved,noisy,levels" doc:"What it is about"`
 	Text    string `json:"text" doc:"In words"`
 	Command string `json:"command,omitempty" doc:"That helps, or shows more"`
 }

@@ -91,6 +91,7 @@ type Standing struct {
 	LandedOn    string     `json:"landed_on,omitempty" doc:"The URL that answered last, if redirects led to another page than the source's"`
 	Changes     int        `json:"changes" doc:"Seen so far"`
 	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
+	Noisy       bool       `json:"noisy,omitempty" doc:"It differs at nearly every poll: at least 10 polls, on average less than an hour apart, of which 9 in 10 found a change"`
 }
 
 // A LastError is why a poll failed.

@@ -10,6 +10,7 @@ const (
 	Paused    State = "paused"  // it is not polled until somebody resumes it
 	Unseen    State = "unseen"  // no poll has seen it yet
 	Suspected State = "suspect" // what was last seen is probably not the page that is wanted
+	Noisy     State = "noisy"   // it differs at nearly every poll
 )
 
 // Is reports whether a source is in a state. What is paused is in no other: it
@@ -20,6 +21,8 @@ func (s Source) Is(state State) bool {
 		return s.Paused
 	case Failing:
 		return !s.Paused && s.Standing.Failures > 0
+	case Noisy:
+		return !s.Paused && s.Standing.Noisy
 	case Unseen:
 		return !s.Paused && s.Standing.LastSeen.IsZero()
 	case Suspected:

@@ -46,7 +46,7 @@ var options = named(slices.Concat([]Option{
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
 	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of one source, if it has no min_gap; 0s means none; default 10s", live: true, zero: true,
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.SourceGap) }},
-	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "how much of the budget one source may take; 100% means all; default 10%", live: true, zero: true,
+	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "how much of the budget one source may take; 100% means all; default 50%", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.SourceShare }), show: func(s Settings) any { return showShare(s.Limits.SourceShare) }},
 	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "time between two polls of one host; default 1s", live: true, zero: true,
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},

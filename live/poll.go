@@ -46,6 +46,21 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	d.doubt(p, o, head)
 	d.report(p, o, change)
+	if o.Result == freshet.Changed {
+		d.warnOfNoise(ctx, o.Source)
+	}
+}
+
+// warnOfNoise says that a source has begun to differ at nearly every poll. It says so
+// once: what has been polled before tells whether that is new, also after a restart.
+func (d *Daemon) warnOfNoise(ctx context.Context, id freshet.SourceID) {
+	w, err := d.cfg.Store.Source(ctx, id)
+	if err != nil || !w.BecameNoisy() { // removed, or a store that fails, of which others tell
+		return
+	}
+	d.cfg.Log.Warn("the source differs at nearly every poll", "source", id, "url", freshet.MaskURL(w.URL),
+		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
+		"hint", "watch a part of the page with a selector, or poll it less often with a larger min_gap")
 }
 
 // doubt logs, once, that a source has become suspect, and that it is so no longer.

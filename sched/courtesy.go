@@ -19,7 +19,7 @@ const (
 
 	// shareBurst is how many requests of a share may come close together, as when
 	// a source has just changed.
-	shareBurst = 4
+	shareBurst = 10
 )
 
 // portion returns how much of the budget a part of the sources may take when the

@@ -198,17 +198,17 @@ func TestSharesAcrossARestart(t *testing.T) {
 	var attempts []freshet.Attempt
 	for i := range 100 {
 		w.put(freshet.Source{ID: id(i), URL: fmt.Sprintf("https://h%d.example/%d", i/10, i)})
-		if i < 10 {
-			at := start.Add(time.Duration(i-10) * time.Second)
+		if i < 30 {
+			at := start.Add(time.Duration(i-30) * time.Second)
 			attempts = append(attempts, freshet.Attempt{Source: id(i % 2), Began: at, Ended: at, Requests: 1})
 		}
 	}
 	w.s.Resume(w.now, attempts)
 	if h, _ := w.s.Hold(w.now, id(0)); h.Kind != sched.HoldSourceShare {
-		t.Errorf("a source that was polled five times in ten seconds is held back by %v, want by its share", h.Kind)
+		t.Errorf("a source that was polled fifteen times in half a minute is held back by %v, want by its share", h.Kind)
 	}
 	if h, _ := w.s.Hold(w.now, id(5)); h.Kind != sched.HoldHostShare {
-		t.Errorf("another of a host that had all polls of ten seconds is held back by %v, want by the share of its host", h.Kind)
+		t.Errorf("another of a host that had all polls of half a minute is held back by %v, want by the share of its host", h.Kind)
 	}
 	if h, _ := w.s.Hold(w.now, id(50)); h.Kind != sched.NoHold {
 		t.Errorf("a source of another host is held back by %v", h.Kind)

@@ -31,7 +31,7 @@ func DefaultLimits() Limits {
 		Hosts:       Politeness{Delay: time.Second, Concurrency: 2, Share: 0.5},
 		Workers:     64,
 		SourceGap:   10 * time.Second,
-		SourceShare: 0.1,
+		SourceShare: 0.5,
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 type listSourcesInput struct {
 	Tag     string   `query:"tag" doc:"Only sources with this tag"`
 	Q       string   `query:"q" doc:"Only sources with this in their ID, URL, name or title, in any case"`
-	State   []string `query:"state" enum:"failing,paused,unseen,suspect" doc:"Only sources in one of these states"`
+	State   []string `query:"state" enum:"failing,noisy,paused,unseen,suspect" doc:"Only sources in one of these states"`
 	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes" doc:"By ID; latest change first; last seen longest ago first; next poll first; most polls first; most changes first"`
 	Reverse bool     `query:"reverse" doc:"The other way round"`
 	Next    bool     `query:"next" doc:"Say when the next poll of each is expected"`
@@ -42,7 +42,7 @@ func (in *listSourcesInput) matches(w freshet.Watched) bool {
 		return false
 	}
 	if len(in.State) > 0 {
-		s := client.Source{Paused: w.Paused, Standing: standingOf(w.Standing)}
+		s := client.Source{Paused: w.Paused, Standing: standingOf(w)}
 		if !slices.ContainsFunc(in.State, func(state string) bool { return s.Is(client.State(state)) }) {
 			return false
 		}

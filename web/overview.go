@@ -76,6 +76,7 @@ type survey struct {
 	failing []string // the first few, with why
 	suspect []string // likewise
 	moved   []client.Source
+	noisy   []string // the first few
 }
 
 // named is how many sources of a kind are named; the others are counted.
@@ -87,7 +88,7 @@ func (a *api) survey(ctx context.Context) (found survey, err error) {
 		if err != nil {
 			return found, err
 		}
-		s := client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w.Standing)}
+		s := client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w)}
 		found.All++
 		if s.Is(client.Paused) {
 			found.Paused++
@@ -103,6 +104,11 @@ func (a *api) survey(ctx context.Context) (found survey, err error) {
 		if s.Is(client.Suspected) {
 			if found.Suspect++; found.Suspect <= named {
 				found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
+			}
+		}
+		if s.Is(client.Noisy) {
+			if found.Noisy++; found.Noisy <= named {
+				found.noisy = append(found.noisy, string(s.ID))
 			}
 		}
 		if s.Standing.MovedTo != "" && !s.Paused && len(found.moved) < named {
@@ -125,6 +131,11 @@ func (s survey) attention() (all []client.Attention) {
 	for _, m := range s.moved {
 		all = append(all, client.Attention{
 			Kind: "moved", Text: fmt.Sprintf("%s has moved to %s", m.ID, m.Standing.MovedTo), Command: fmt.Sprintf("freshet edit %s --url %s", m.ID, m.Standing.MovedTo),
+		})
+	}
+	if s.Noisy > 0 {
+		all = append(all, client.Attention{
+			Kind: "noisy", Text: listed(s.Noisy, "source differs at nearly every poll", "sources differ at nearly every poll", s.noisy), Command: "freshet list --noisy",
 		})
 	}
 	return all

@@ -12,7 +12,7 @@ import (
 func sourceOf(w freshet.Watched) client.Source {
 	s := client.Source{
 		Life: w.Life.String(), Urgency: w.Urgency.String(), Tags: []string{},
-		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w.Standing),
+		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w),
 	}
 	define(&s, w.Source)
 	s.URL = freshet.MaskURL(s.URL)
@@ -34,12 +34,14 @@ func define(to any, s freshet.Source) {
 	}
 }
 
-func standingOf(st freshet.Standing) client.Standing {
+func standingOf(w freshet.Watched) client.Standing {
+	st := w.Standing
 	s := client.Standing{
 		LastAttempt: utc(st.Begun), LastSeen: utc(st.Seen), NotBefore: utc(st.NotBefore),
 		Polls: st.Polls, Failures: st.Failures,
 		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
 		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: freshet.MaskURL(st.Landed),
+		Noisy: w.Noisy(),
 	}
 	if st.Failures > 0 {
 		s.LastError = &client.LastError{Class: st.Failure, Message: freshet.MaskText(st.Err)}

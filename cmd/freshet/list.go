@@ -28,7 +28,7 @@ it last changed, when its next poll is expected, and how it is doing. With TEXT 
 those that have it in their id, name, title or URL. With --removed those that are no
 longer watched and whose history is kept: show, history, diff and cat work on them.
 
-Several of --failing, --paused, --suspect and --unseen list the sources that are any
+Several of --failing, --noisy, --paused, --suspect and --unseen list the sources that are any
 of these. Only a daemon at work knows the next poll. In a narrow terminal some columns are left
 out; a pipe and --width 0 get all of them.`
 
@@ -56,6 +56,7 @@ func listVerb(p *program) *cobra.Command {
 	}{
 		{client.Failing, "only sources whose last poll failed"},
 		{client.Paused, "only sources that are paused"},
+		{client.Noisy, "only sources that differ at nearly every poll"},
 		{client.Unseen, "only sources that no poll has seen yet"},
 		{client.Suspected, "only sources that are probably not the page that is wanted"},
 	} {
@@ -169,6 +170,8 @@ func stateOf(s client.Source, paint palette) (string, func(string) string) {
 		return "new", paint.yellow
 	case s.Is(client.Suspected):
 		return "suspect: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
+	case s.Is(client.Noisy):
+		return "noisy", paint.yellow
 	}
 	return "ok", paint.green
 }

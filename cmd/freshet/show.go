@@ -92,6 +92,9 @@ func printSource(p *program, s client.Source, next string) error {
 	} else if st.LandedOn != "" {
 		line("landed on", harmless(st.LandedOn))
 	}
+	if s.Is(client.Noisy) {
+		line("noisy", "it differs at nearly every poll; "+noisyHint(s.ID))
+	}
 	if st.LastError != nil {
 		line("last error", harmless(st.LastError.Message))
 	}
@@ -108,4 +111,9 @@ func printSource(p *program, s client.Source, next string) error {
 		line("changed", at(st.ChangedAt))
 	}
 	return nil
+}
+
+// noisyHint says what to do about a source that differs at nearly every poll.
+func noisyHint(id freshet.SourceID) string {
+	return fmt.Sprintf("watch a part of the page (freshet edit %s --css SELECTOR), or poll it less often (--min-gap 1h)", id)
 }

@@ -114,7 +114,7 @@ func (v *statusView) sources(s client.StateCounts) string {
 		what  string
 		paint func(string) string
 	}{
-		{s.Failing, "failing", v.red}, {s.Suspect, "suspect", v.yellow}, {s.Paused, "paused", v.dim}, {s.Unseen, "not seen yet", v.yellow},
+		{s.Failing, "failing", v.red}, {s.Suspect, "suspect", v.yellow}, {s.Paused, "paused", v.dim}, {s.Unseen, "not seen yet", v.yellow}, {s.Noisy, "noisy", v.yellow},
 	} {
 		if part.n > 0 {
 			parts = append(parts, part.paint(fmt.Sprintf("%d %s", part.n, part.what)))

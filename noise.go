@@ -1,0 +1,37 @@
+package freshet
+
+import "time"
+
+// When a source counts as noisy.
+const (
+	noisyPolls = 10  // after the first; fewer say nothing
+	noisyShare = 0.9 // of them that found a change
+	noisyQuiet = 5   // so many polls without a change running, and it is no longer noisy
+
+	// Polls that are farther apart than this on average may well all find a real
+	// change: that cannot be told from noise.
+	noisyGap = time.Hour
+)
+
+// Noisy reports whether a source differs at nearly every poll: it shows the time, or
+// its rows in another order each time. A page that really changes faster than it is
+// polled looks the same.
+func (w Watched) Noisy() bool {
+	st := w.Standing
+	if !noisyOf(st.Polls, st.Changes) {
+		return false
+	}
+	gap := st.Seen.Sub(w.Created) / time.Duration(st.Polls-1)
+	return gap <= noisyGap && st.Seen.Sub(st.ChangedAt) <= noisyQuiet*gap
+}
+
+// BecameNoisy reports whether the last poll, which found a change, made the source
+// noisy.
+func (w Watched) BecameNoisy() bool {
+	return w.Noisy() && !noisyOf(w.Standing.Polls-1, w.Standing.Changes-1)
+}
+
+// noisyOf reports whether so many polls found changes often enough.
+func noisyOf(polls int64, changes int) bool {
+	return polls-1 >= noisyPolls && float64(changes) >= noisyShare*float64(polls-1)
+}
