@@ -52,7 +52,7 @@ var options = named(slices.Concat([]Option{
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
 	{Key: "hosts.concurrency", Help: "polls of one host at once, where there is no delay", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
-	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "how much of the budget the sources of one host may take; 100% means all; default 50%", live: true, zero: true,
+	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "how much of the budget the sources of one host may take; 100% means all; default 90%", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.Hosts.Share }), show: func(s Settings) any { return showShare(s.Limits.Hosts.Share) }},
 	{Key: "workers", Help: "polls at once in all", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},

@@ -28,7 +28,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Budget:      Budget{Polls: 60, Per: time.Minute},
-		Hosts:       Politeness{Delay: time.Second, Concurrency: 2, Share: 0.5},
+		Hosts:       Politeness{Delay: time.Second, Concurrency: 2, Share: 0.9},
 		Workers:     64,
 		SourceGap:   10 * time.Second,
 		SourceShare: 0.5,
