@@ -70,7 +70,7 @@ func TestLevelAlarm(t *testing.T) {
 // What is expected of sources follows what polls have seen of them, whether the
 // policy learns or not.
 func TestProspects(t *testing.T) {
-	for _, name := range []string{"round-robin", "auto"} {
+	for _, name := range []string{"round-robin", "auto:least_chance=0%"} {
 		t.Run(name, func(t *testing.T) { expectedOfSources(t, name) })
 	}
 }

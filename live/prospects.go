@@ -17,7 +17,7 @@ import (
 // learned. If the policy does not learn, or the daemon does not run, it is what
 // the store says of the sources' polls.
 func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
-	levels := d.levels.tags()
+	levels, gap := d.levels.tags(), d.Limits().SourceGap
 	var all []whatif.Prospect
 	var standings learn.Standings
 	for w, err := range d.cfg.Store.Sources(ctx) {
@@ -30,6 +30,12 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		p := whatif.ProspectOf(w.Source, freshet.Range{})
 		p.Level = freshet.LevelOf(w.Source, levels)
 		p.Requests = float64(max(1, w.Standing.Requests))
+		if p.MinGap == 0 {
+			p.MinGap = gap
+			if p.MaxGap > 0 { // which comes before the gap of all sources
+				p.MinGap = min(gap, p.MaxGap)
+			}
+		}
 		all = append(all, p)
 		standings.Add(w)
 	}
