@@ -22,6 +22,7 @@ type SourcePage struct {
 type PollAnswer struct {
 	Queued  bool     `json:"queued" doc:"The poll will be made as soon as budget and host allow, but has not been yet"`
 	Outcome *Outcome `json:"outcome,omitempty" doc:"How the poll ended"`
+	Hold    *Hold    `json:"hold,omitempty" doc:"What the poll waits for, if it is queued"`
 }
 
 // A SourceQuery selects sources. Its zero value selects all.
@@ -130,5 +131,11 @@ func (c *Client) RemoveIf(ctx context.Context, id freshet.SourceID, revision int
 // host allow, and waits for its outcome. A wait of zero only asks.
 func (c *Client) Poll(ctx context.Context, id freshet.SourceID, wait time.Duration) (a PollAnswer, err error) {
 	err = c.call(ctx, http.MethodPost, sourcePath(id, "poll"), url.Values{"wait": {wait.String()}}, nil, &a)
+	return a, err
+}
+
+// PollNow is Poll without regard to the source's min_gap.
+func (c *Client) PollNow(ctx context.Context, id freshet.SourceID, wait time.Duration) (a PollAnswer, err error) {
+	err = c.call(ctx, http.MethodPost, sourcePath(id, "poll"), url.Values{"wait": {wait.String()}, "now": {"true"}}, nil, &a)
 	return a, err
 }

@@ -85,7 +85,7 @@ func (s *Scheduler) chooseAsked(now time.Time) {
 		switch {
 		case !e.used || !e.asked || e.gone:
 		case s.budget() > 0 && s.take(now, slot, 0, freshet.ByHand):
-			e.asked = false
+			e.asked, e.hurry = false, false
 		default:
 			kept = append(kept, slot)
 		}
@@ -154,6 +154,9 @@ func (e *entry) open(now time.Time, cause freshet.Cause) bool {
 	}
 	if cause != freshet.ByHand && (e.source.Paused || e.notBefore.After(now)) {
 		return false
+	}
+	if cause == freshet.ByHand && e.hurry {
+		return true
 	}
 	return e.source.MinGap == 0 || e.begun.IsZero() || !e.begun.Add(e.source.MinGap).After(now)
 }

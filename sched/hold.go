@@ -107,6 +107,18 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	return h, true
 }
 
+// HoldAsked returns what keeps a poll of a source back at now that somebody asks for,
+// and whether there is such a source. It changes nothing.
+func (s *Scheduler) HoldAsked(now time.Time, id freshet.SourceID) (Hold, bool) {
+	slot, ok := s.Slot(id)
+	if !ok {
+		return Hold{}, false
+	}
+	e := s.entries[slot] // a copy: to look is not to ask
+	e.asked = true
+	return s.holdOf(now, &e), true
+}
+
 func (s *Scheduler) holdOf(now time.Time, e *entry) Hold {
 	switch {
 	case e.busy:
@@ -146,7 +158,7 @@ func (e *entry) holds() (holds []Hold) {
 	if !e.asked && !e.notBefore.IsZero() {
 		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore, Failures: e.failures})
 	}
-	if e.source.MinGap > 0 && !e.begun.IsZero() {
+	if e.source.MinGap > 0 && !e.begun.IsZero() && !(e.asked && e.hurry) {
 		holds = append(holds, Hold{Kind: HoldMinGap, Until: e.begun.Add(e.source.MinGap)})
 	}
 	return holds

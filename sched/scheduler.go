@@ -57,6 +57,7 @@ type entry struct {
 	busy      bool
 	gone      bool // removed while a poll of it was under way
 	asked     bool
+	hurry     bool // the next poll that is asked for need not wait for MinGap
 	used      bool
 }
 
@@ -269,6 +270,14 @@ func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
 				return
 			}
 		}
+	}
+}
+
+// Hurry has the next poll of a source that somebody asks for not wait for the
+// source's MinGap. Budget, hosts and what they asked for are kept.
+func (s *Scheduler) Hurry(id freshet.SourceID) {
+	if slot, ok := s.Slot(id); ok {
+		s.entries[slot].hurry = true
 	}
 }
 

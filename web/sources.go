@@ -45,7 +45,7 @@ func (a *api) routeSources(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "poll-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/poll", Tags: tags,
 		Summary:     "Poll a source as soon as the budget and its host allow",
-		Description: "Answers 200 with the outcome, or 202 if the poll has not ended when the wait is over.",
+		Description: "Answers 200 with the outcome, or 202 if the poll has not ended when the wait is over, with what it waits for. If that is known to last longer than the wait, the answer comes at once.",
 		Responses: map[string]*huma.Response{"202": {
 			Description: "Accepted", Content: map[string]*huma.MediaType{"application/json": {
 				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.PollAnswer](), true, ""),
@@ -215,6 +215,7 @@ func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{
 type pollSourceInput struct {
 	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
 	Wait string           `query:"wait" default:"30s" doc:"For the poll to end, such as 10s; 0 means not to wait"`
+	Now  bool             `query:"now" doc:"Do not wait for the source's min_gap; budget, delays and what hosts asked for are kept"`
 }
 
 type pollSourceOutput struct {
@@ -231,7 +232,17 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 		return nil, err
 	}
 	queued := &pollSourceOutput{Status: http.StatusAccepted, Body: client.PollAnswer{Queued: true}}
-	if wait == 0 {
+	if in.Now {
+		if err := a.Daemon.Hurry(ctx, in.ID); err != nil {
+			return nil, ofSource(in.ID, err)
+		}
+	}
+	hold, err := a.Daemon.HoldAsked(ctx, in.ID)
+	if err != nil {
+		return nil, ofSource(in.ID, err)
+	}
+	queued.Body.Hold = holdOf(hold)
+	if wait == 0 || hold.Until.After(a.Now().Add(wait)) { // in vain
 		if err := a.Daemon.Ask(ctx, in.ID); err != nil {
 			return nil, ofSource(in.ID, err)
 		}
@@ -242,6 +253,9 @@ func (a *api) pollSource(ctx context.Context, in *pollSourceInput) (*pollSourceO
 	o, err := a.Daemon.Poll(ctx, in.ID)
 	switch {
 	case errors.Is(err, errWaited):
+		if hold, err := a.Daemon.HoldAsked(context.WithoutCancel(ctx), in.ID); err == nil {
+			queued.Body.Hold = holdOf(hold)
+		}
 		return queued, nil
 	case err != nil:
 		return nil, ofSource(in.ID, err)

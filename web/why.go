@@ -36,7 +36,7 @@ func whyOf(w live.Why) client.Why {
 	o, s := w.Outlook, w.Source
 	why := client.Why{
 		ID: s.ID, URL: freshet.MaskURL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: utc(o.Since), Trouble: w.Trouble,
-		Hold:  client.Hold{Kind: w.Hold.Kind.String(), Reason: w.Hold.String(), Until: utc(w.Hold.Until), Failures: w.Hold.Failures},
+		Hold:  *holdOf(w.Hold),
 		Asked: w.Hold.Asked, MaxGap: client.Duration(s.MaxGap), Deadline: utc(w.Hold.Deadline), Next: utc(w.Next),
 	}
 	if !w.Next.IsZero() {
@@ -50,6 +50,11 @@ func whyOf(w live.Why) client.Why {
 	}
 	why.Sentence = why.Words(time.UTC)
 	return why
+}
+
+// holdOf tells a hold in the words of the API.
+func holdOf(h sched.Hold) *client.Hold {
+	return &client.Hold{Kind: h.Kind.String(), Reason: h.String(), Until: utc(h.Until), Failures: h.Failures}
 }
 
 func outlookOf(o freshet.Outlook, life freshet.Life) *client.Outlook {
