@@ -41,7 +41,7 @@ old directory is not touched, and no daemon may use it.`,
 			}
 			p.sayFile(cmd, s)
 			for _, name := range s.MissingSecrets() {
-				fmt.Fprintf(p.err, "warning: the variable %s is not set; serve and once need the secret of a webhook from it\n", name)
+				fmt.Fprintf(p.err, "warning: the variable %s is not set; serve needs the secret of a webhook from it\n", name)
 			}
 			if stored || repair != "" {
 				if err := s.CheckData(); err != nil {
