@@ -28,7 +28,7 @@ type Source struct {
 	CreatedAt time.Time        `json:"created_at"`
 	Host      string           `json:"host" doc:"That politeness is owed to"`
 	Standing  Standing         `json:"standing"`
-	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as why says it; only in a list that asked for it, and if a daemon is at work"`
+	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as why says it; only in a list that asked for it, and if a daemon is at work and not too busy to say"`
 	Removed   bool             `json:"removed,omitempty" doc:"It is no longer watched; its history is kept"`
 	Earlier   *Earlier         `json:"earlier,omitempty" doc:"Only in the answer to an addition: the removed source whose history it goes on with, or that watched the same page"`
 

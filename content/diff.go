@@ -178,11 +178,25 @@ func (d Delta) telling() string {
 		for l := range d.changed() {
 			bare := strings.TrimSuffix(l.Text, ",")
 			if l.Op == op && strings.ContainsFunc(bare, isTelling) && !(sides[Add][bare] && sides[Remove][bare]) {
-				return l.Text
+				return l.around()
 			}
 		}
 	}
 	return ""
+}
+
+// around returns what a line says around its mark: all of it, unless the mark lies
+// so far in that a summary would not show it.
+func (l Line) around() string {
+	const before = 30 // bytes of what comes before the mark
+	if l.Mark == nil || l.Mark.From < summaryLength/2 {
+		return l.Text
+	}
+	from := l.Mark.From - before
+	for from > 0 && inWord(l.Text, from) {
+		from--
+	}
+	return "… " + strings.TrimSpace(l.Text[from:])
 }
 
 // changed yields the lines that were added or removed.

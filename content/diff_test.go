@@ -243,6 +243,17 @@ func TestSummaryIsTame(t *testing.T) {
 	}
 }
 
+// The summary of an edit far into a line shows the edit.
+func TestSummaryShowsTheEdit(t *testing.T) {
+	line := func(stock int) []byte {
+		return []byte(strings.Repeat("a sentence of no weight. ", 2000) + fmt.Sprintf("There are %d kettles left. ", stock) + strings.Repeat("And more. ", 50) + "\n")
+	}
+	got := content.Diff(line(12), line(11)).Summary()
+	if want := "+1 -1 line: … sentence of no weight. There are 11 kettles left. And more. And more."; !strings.HasPrefix(got, want) {
+		t.Errorf("the summary is %q, want %q", got, want)
+	}
+}
+
 func FuzzDiff(f *testing.F) {
 	f.Add([]byte("a\nb\n"), []byte("b\nc"))
 	f.Fuzz(func(t *testing.T, old, new []byte) { checkDiff(t, old, new) })

@@ -201,11 +201,14 @@ func (a *api) ranked(ctx context.Context, in *listSourcesInput, yield func(rank)
 	var part []freshet.Watched
 	flush := func() error {
 		next, err := a.nextPolls(ctx, part, in.Sort == "next")
+		if err != nil {
+			return err
+		}
 		for i, w := range part {
 			yield(in.rankOf(w, next[i]))
 		}
 		part = part[:0]
-		return err
+		return nil
 	}
 	for w, err := range a.listed(ctx, in) {
 		if err != nil {
@@ -236,6 +239,10 @@ func (a *api) nextPolls(ctx context.Context, of []freshet.Watched, wanted bool) 
 	return a.Daemon.NextPolls(ctx, ids)
 }
 
+// loopPatience is how long an answer waits for the loop to say what is left out if
+// it is too busy.
+const loopPatience = 2 * time.Second
+
 // addNext says of sources when their next polls are expected, if somebody knows.
 func (a *api) addNext(ctx context.Context, sources []client.Source) error {
 	if !a.Daemon.Status().Running {
@@ -245,9 +252,11 @@ func (a *api) addNext(ctx context.Context, sources []client.Source) error {
 	for i, s := range sources {
 		ids[i] = s.ID
 	}
-	next, err := a.Daemon.NextPolls(ctx, ids)
+	brief, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	next, err := a.Daemon.NextPolls(brief, ids)
 	if err != nil {
-		return err
+		return ctx.Err() // a list without them is better than none
 	}
 	for i := range sources {
 		sources[i].NextPoll = utc(next[i])

@@ -80,9 +80,11 @@ func calibrationOf(r learn.Reliability) client.Calibration {
 
 // statusNumbers returns the numbers in short; nil if there are none.
 func (a *api) statusNumbers(ctx context.Context) *client.StatusNumbers {
+	ctx, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
 	n, err := a.Daemon.Overall(ctx)
 	if err != nil {
-		return nil // nothing is learnt, or nobody is at work
+		return nil // nothing is learnt, or nobody is at work, or the loop is too busy
 	}
 	all := capturedOf(n.All)
 	return &client.StatusNumbers{

@@ -31,7 +31,9 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 		return nil, err
 	}
 	o := client.Overview{At: a.Now().UTC(), Status: status.Body, Attention: []client.Attention{}, Changes: []client.Change{}}
-	if n, err := a.Daemon.Overall(ctx); err == nil && n.All.Sources > 0 {
+	brief, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	if n, err := a.Daemon.Overall(brief); err == nil && n.All.Sources > 0 {
 		captured := capturedOf(n.All)
 		o.Captured = &captured
 		o.Spending = &client.Spending{Budget: o.Status.Budget, Used: n.Used, Most: n.Most}
