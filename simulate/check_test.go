@@ -129,10 +129,9 @@ func (s *simulation) checkLively() {
 	if s.jumped() && !switches.clocks || s.overcommitted() {
 		return
 	}
-	calm := s.start.Add(s.plan.storm)
 	polled := map[string]bool{}
 	for _, h := range s.site.hits {
-		if h.at.After(calm) && h.edition >= 0 {
+		if h.at.After(s.calm) && h.edition >= 0 {
 			if id := pageOf(h.path); id != "" {
 				polled[id] = true
 			}
@@ -243,7 +242,7 @@ func (s *simulation) checkNewest(id string, edition int) {
 		return
 	}
 	for _, h := range s.site.hits {
-		if pageOf(h.path) == id && h.edition > edition && h.at.After(s.start.Add(s.plan.storm)) {
+		if pageOf(h.path) == id && h.edition > edition && h.at.After(s.calm) {
 			s.broken("%s was served in edition %d and captured up to %d", id, h.edition, edition)
 			return
 		}

@@ -109,6 +109,7 @@ func (s *simulation) settings(l *life) config.Settings {
 	set.Data = s.dir
 	set.Logs = 0
 	set.Limits = s.limits()
+	set.Policy = "auto:least_chance=0%" // so that every source is polled in the calm
 	set.Fetch = fetch.Config{
 		HeaderTimeout: 3*time.Second + 17, Total: 12*time.Second + 23, BodyIdle: 2*time.Second + 31, DialTimeout: 2*time.Second + 41,
 		Resolver: s.network.resolve,

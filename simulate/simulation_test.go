@@ -29,6 +29,7 @@ type simulation struct {
 	operator  *operator
 
 	lives    int
+	calm     time.Time    // when the storm ended
 	hopeless bool         // the daemon cannot live any more
 	learning sched.Budget // that the daemon learns by: the one at its start
 
@@ -161,6 +162,7 @@ func (s *simulation) again(after time.Duration) *life {
 // becalm ends the storm: from now on nothing goes wrong.
 func (s *simulation) becalm() {
 	s.say("CALM")
+	s.calm = time.Now()
 	s.network.becalm()
 	s.mu.Lock()
 	s.orders = orders{calm: true, n: s.orders.n}
