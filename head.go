@@ -28,4 +28,5 @@ type Moved struct {
 type Sums struct {
 	Known      bool // false means that Body and Text say nothing
 	Body, Text uint64
+	Fresh      time.Duration // for how long the body says that it stays as it is
 }

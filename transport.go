@@ -45,6 +45,9 @@ type Response struct {
 	Moved     string // where permanent redirects from the URL asked for lead; "" if there are none
 	Modified  time.Time
 
+	// FreshFor is for how long the server says that the response stays as it is.
+	FreshFor time.Duration
+
 	// RetryAfter is how long the server asked us to stay away.
 	RetryAfter time.Duration
 }

@@ -23,6 +23,7 @@ type Outcome struct {
 	Route     []string         `json:"route,omitempty" doc:"Hosts that the requests went to, in order, if not all to the source's own"`
 	Bytes     int64            `json:"bytes" doc:"Of body taken off the wire"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
+	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"For how long the server says that the source stays as it is"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`
 	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why what was seen is probably not the page that is wanted, if something speaks against it"`
 	LandedOn  string           `json:"landed_on,omitempty" doc:"The URL that answered, if redirects led to another page than the source's"`

@@ -40,7 +40,7 @@ type Outlook struct {
 
 // A Hold is what holds a poll back.
 type Hold struct {
-	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,source_gap,source_share,host_share,host_busy,host_delay,host_away,host_failing,workers,budget"`
+	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,hint,source_gap,source_share,host_share,host_busy,host_delay,host_away,host_failing,workers,budget"`
 	Reason   string    `json:"reason" doc:"The same in words"`
 	Until    time.Time `json:"until,omitzero" doc:"Missing if time alone does not end it"`
 	Failures int       `json:"failures,omitempty" doc:"Running, of the source or its host, if they are why"`

@@ -54,6 +54,8 @@ var options = named(slices.Concat([]Option{
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
 	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "how much of the budget the sources of one host may take; 100% means all; default 90%", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.Hosts.Share }), show: func(s Settings) any { return showShare(s.Limits.Hosts.Share) }},
+	{Key: "hints", Flag: "hints", Arg: "TIME", Help: "longest that a server's max-age or a feed's ttl puts off the next poll; 0s ignores them; default 1h", live: true, zero: true,
+		set: lengthIn(time.Second, 7*freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hints }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hints) }},
 	{Key: "workers", Help: "polls at once in all", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
 	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "memory that polls under way may take together, such as 512MB; default a quarter of what there is, at most 1GB",

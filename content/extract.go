@@ -29,6 +29,10 @@ type Reading struct {
 	// Modified is the date of the newest item of a feed or of the page on a
 	// sitemap that changed last, zero if there is none. It is what the source says, which may lie in the future.
 	Modified time.Time
+
+	// FreshFor is for how long a feed says that it stays as it is, zero if it does
+	// not say.
+	FreshFor time.Duration
 }
 
 // Extract reads the body of resp as r says. It is pure: the same arguments give

@@ -55,7 +55,7 @@ func readFeed(src []byte, answered time.Time) (Reading, error) {
 	if err != nil {
 		return Reading{}, fail(FailParse, feedHint, "read the feed: %w", err)
 	}
-	rd := Reading{Kind: freshet.Feed, Title: plainTitle(feed.Title)}
+	rd := Reading{Kind: freshet.Feed, Title: plainTitle(feed.Title), FreshFor: feedTTL(src)}
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
 		if len(rd.Text) > 0 {
 			rd.Text = append(rd.Text, '\n')

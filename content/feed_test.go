@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"freshet"
 	"freshet/content"
@@ -50,6 +51,32 @@ func TestFeedLimits(t *testing.T) {
 		_, err := extractFeed("<rss><channel><title>T</title><item><title>x</title></item>" + deep + "</channel></rss>")
 		if classOf(err) != class || (err != nil) != (class != "") {
 			t.Errorf("a feed %d elements deep fails with %q (%v), want %q", depth, classOf(err), err, class)
+		}
+	}
+}
+
+// A feed says for how long it stays as it is by its ttl, or by how often it is updated.
+func TestFeedTTL(t *testing.T) {
+	tests := []struct {
+		channel string
+		want    time.Duration
+	}{
+		{"", 0},
+		{"<ttl>60</ttl>", time.Hour},
+		{"<ttl> 15 </ttl>", 15 * time.Minute},
+		{"<ttl>soon</ttl>", 0},
+		{"<sy:updatePeriod>hourly</sy:updatePeriod>", time.Hour},
+		{"<sy:updatePeriod> hourly </sy:updatePeriod><sy:updateFrequency> 4 </sy:updateFrequency>", 15 * time.Minute},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>0</sy:updateFrequency>", 24 * time.Hour},
+		{"<sy:updatePeriod>now and then</sy:updatePeriod>", 0},
+		{"<ttl>5</ttl><sy:updatePeriod>daily</sy:updatePeriod>", 5 * time.Minute},
+		{"<item><title>a</title><ttl>60</ttl></item>", 0},
+	}
+	for _, tt := range tests {
+		body := `<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>f</title>` + tt.channel + `<item><title>i</title></item></channel></rss>`
+		rd, err := content.Extract(freshet.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
+		if err != nil || rd.FreshFor != tt.want {
+			t.Errorf("%s: it stays as it is for %v (%v), want %v", tt.channel, rd.FreshFor, err, tt.want)
 		}
 	}
 }

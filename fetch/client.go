@@ -207,6 +207,9 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked fr
 			res.Validators, res.Modified = received, when
 		}
 	}
+	if e == nil {
+		res.FreshFor = freshFor(hr.Header, w.date)
+	}
 	keepRaw(hr.Header)
 	res.Header = hr.Header
 	res.MediaType = hr.Header.Get("Content-Type")

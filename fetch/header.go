@@ -16,6 +16,7 @@ const (
 	maxETag       = 1 * kib
 	maxKept       = 8 * kib // of one header value that is kept with a version
 	maxRetryAfter = 24 * time.Hour
+	maxFresh      = 7 * 24 * time.Hour
 	clockSlack    = 5 * time.Minute // by which a server's dates may contradict each other
 )
 
@@ -60,6 +61,41 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	return min(max(t.Sub(dateOf(h, now)), 0), maxRetryAfter)
+}
+
+// freshFor returns for how long a response says that it stays as it is: its max-age
+// or, without one, until it expires. A response that must not be used again without
+// asking says nothing.
+func freshFor(h http.Header, now time.Time) time.Duration {
+	age := time.Duration(-1)
+	for _, value := range h.Values("Cache-Control") {
+		for directive := range strings.SplitSeq(value, ",") {
+			name, arg, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
+			switch strings.TrimSpace(name) {
+			case "no-cache", "no-store":
+				return 0
+			case "max-age":
+				if d := secondsOf(strings.Trim(arg, ` "`)); age < 0 || d < age {
+					age = d
+				}
+			}
+		}
+	}
+	if age < 0 {
+		if expires, err := http.ParseTime(h.Get("Expires")); err == nil {
+			age = expires.Sub(dateOf(h, now))
+		}
+	}
+	return min(max(age-secondsOf(h.Get("Age")), 0), maxFresh)
+}
+
+// secondsOf reads a whole number of seconds; what is none is 0.
+func secondsOf(v string) time.Duration {
+	if v == "" || len(v) > 18 || strings.Trim(v, "0123456789") != "" {
+		return 0
+	}
+	n, _ := strconv.ParseInt(v, 10, 64) // it is made of digits that fit
+	return time.Duration(min(n, int64(maxFresh/time.Second))) * time.Second
 }
 
 // validatorsOf returns what a response gives to ask "has it changed?" with.

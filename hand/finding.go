@@ -18,6 +18,7 @@ type Finding struct {
 
 	Modified   time.Time     // when the source says it last changed, if that can be true
 	RetryAfter time.Duration // how long the server asked us to stay away
+	FreshFor   time.Duration // for how long the source says that it stays as it is
 
 	Moved      freshet.Moved      // where the source is now, if permanent redirects lead away from its URL
 	Validators freshet.Validators // as received
@@ -36,7 +37,7 @@ type Finding struct {
 func (f Finding) failed(err error) Finding {
 	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), freshet.FailInternal
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
-	f.Suspect, f.Landed = "", ""
+	f.Suspect, f.Landed, f.FreshFor = "", "", 0
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
 	} else if e, ok := errors.AsType[*content.Error](err); ok {
@@ -50,7 +51,7 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
-		Modified: f.Modified, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
+		Modified: f.Modified, FreshFor: f.FreshFor, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
 	}
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)

@@ -44,6 +44,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 	}
 	f.Sums, f.Validators = o.Head.Sums, resp.Validators
 	f.Modified = o.plausible(resp.Modified, f.Took)
+	f.FreshFor = max(resp.FreshFor, f.Sums.Fresh)
 	f.Suspect, f.Landed = o.suspicion(resp, nil, -1)
 	if resp.NotModified {
 		return f
@@ -59,7 +60,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *Finding) error {
 	head, recipe := o.Head, o.Source.Recipe.Key()
 	same := head.Number > 0 && head.Recipe == recipe
-	sums := freshet.Sums{Known: true, Body: xxhash.Sum64(resp.Body)}
+	sums := freshet.Sums{Known: true, Fresh: head.Sums.Fresh, Body: xxhash.Sum64(resp.Body)}
 	if same && head.Sums.Known && sums.Body == head.Sums.Body {
 		return nil
 	}
@@ -76,6 +77,7 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		f.Modified = o.plausible(reading.Modified, f.Took)
 	}
 	f.Suspect, f.Landed = o.suspicion(resp, &reading, -1)
+	sums.Fresh, f.FreshFor = reading.FreshFor, max(resp.FreshFor, reading.FreshFor)
 	sums.Text = xxhash.Sum64(reading.Text)
 	f.Sums = sums
 	if same && head.Sums.Known && sums.Text == head.Sums.Text {

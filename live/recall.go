@@ -99,7 +99,8 @@ func (r *recall) standing(s *freshet.Standing) {
 		s.Begun, s.NotBefore = s.Begun.Add(by), clock.Shift(s.NotBefore, by)
 	}
 	if !s.Seen.IsZero() {
-		s.Seen = s.Seen.Add(r.shiftEarly(s.Seen))
+		by := r.shiftEarly(s.Seen)
+		s.Seen, s.Fresh = s.Seen.Add(by), clock.Shift(s.Fresh, by)
 	}
 }
 

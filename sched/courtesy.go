@@ -115,7 +115,7 @@ func (s *Scheduler) courteous(now time.Time, e *entry) bool {
 	if gap := e.gap(&s.limits); gap > 0 && !e.begun.IsZero() && e.begun.Add(gap).After(now) {
 		return false
 	}
-	if s.sourceOpens(e).After(now) || s.hostOpens(e.first()).After(now) {
+	if s.hintUntil(e).After(now) || s.sourceOpens(e).After(now) || s.hostOpens(e.first()).After(now) {
 		return false
 	}
 	for _, h := range e.beyond() {
@@ -144,6 +144,7 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 	if e.source.MinGap == 0 && s.limits.SourceGap > 0 && !e.begun.IsZero() {
 		add(HoldSourceGap, e.begun.Add(s.limits.SourceGap))
 	}
+	add(HoldHint, s.hintUntil(e))
 	add(HoldSourceShare, s.sourceOpens(e))
 	for _, h := range e.way() {
 		add(HoldHostShare, s.hostOpens(h))
@@ -151,9 +152,10 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 	return holds
 }
 
-// remind sets an alarm for when the gap and the share of a source have passed.
+// remind sets an alarm for when the gap, the hint and the share of a source have
+// passed.
 func (s *Scheduler) remind(now time.Time, e *entry) {
-	at := s.sourceOpens(e)
+	at := later(s.sourceOpens(e), s.hintUntil(e))
 	if gap := e.gap(&s.limits); gap > 0 && !e.begun.IsZero() {
 		at = later(at, e.begun.Add(gap))
 	}

@@ -29,6 +29,7 @@ const (
 	HoldPaused               // the operator wants none
 	HoldBackoff              // it failed
 	HoldMinGap               // its own bound
+	HoldHint                 // its server says that it stays as it is
 	HoldSourceGap            // the bound of all sources that have none of their own
 	HoldSourceShare          // it has had its share of the budget
 	HoldHostShare            // its host has had its share of the budget
@@ -42,7 +43,7 @@ const (
 
 var holdKinds = [...]string{
 	"none", "under_way", "paused", "backoff", "min_gap",
-	"source_gap", "source_share", "host_share",
+	"hint", "source_gap", "source_share", "host_share",
 	"host_busy", "host_delay", "host_away", "host_failing", "workers", "budget",
 }
 
@@ -65,6 +66,8 @@ func (h Hold) String() string {
 		return "it is left alone after " + failedPolls(h.Failures)
 	case HoldMinGap:
 		return "its min_gap has not passed"
+	case HoldHint:
+		return "its server says that it stays fresh"
 	case HoldSourceGap:
 		return "it was polled a moment ago, and source_gap keeps polls of one source apart"
 	case HoldSourceShare:

@@ -22,6 +22,10 @@ type Limits struct {
 	// SourceShare is how much of the budget one source may take; 0 and 1 mean all.
 	// Each may take three times an even share in any case.
 	SourceShare float64
+
+	// Hints is the longest that the hint of a server can keep the policy from
+	// polling a source again; 0 means that hints are not heeded.
+	Hints time.Duration
 }
 
 // DefaultLimits returns the limits of a daemon that is told of no others.
@@ -32,6 +36,7 @@ func DefaultLimits() Limits {
 		Workers:     64,
 		SourceGap:   10 * time.Second,
 		SourceShare: 0.5,
+		Hints:       time.Hour,
 	}
 }
 

@@ -106,6 +106,7 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 	switch {
 	case o.Result.Seen():
 		e.seen, e.failures, e.notBefore = o.Began, 0, time.Time{}
+		s.heed(e, o)
 		at.failures = 0
 		return
 	case o.Failure.Ours():

@@ -49,11 +49,13 @@ type entry struct {
 	begun     time.Time      // when it was last polled
 	notBefore time.Time      // backing off until then
 	failures  int
-	requests  int     // that its last poll took: what the next one reserves
-	route     []*host // that those went to, if not all to its own
-	flight    flight  // of the poll under way
-	meter     meter   // of its share of the budget
-	shares    *host   // among whose sources it counts; nil if it is not polled
+	fresh     time.Time // until when its server says that it stays as it is
+	belied    bool      // which was wrong once
+	requests  int       // that its last poll took: what the next one reserves
+	route     []*host   // that those went to, if not all to its own
+	flight    flight    // of the poll under way
+	meter     meter     // of its share of the budget
+	shares    *host     // among whose sources it counts; nil if it is not polled
 	busy      bool
 	gone      bool // removed while a poll of it was under way
 	asked     bool
@@ -164,6 +166,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	if e.source.URL != "" && e.source.URL != w.URL {
 		e.failures, e.notBefore = 0, time.Time{}
+		e.fresh, e.belied = time.Time{}, false
 		e.requests, e.route = 1, nil
 	}
 	e.source, e.gone = w.Source, false
@@ -180,6 +183,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 func (s *Scheduler) stand(now time.Time, e *entry, w freshet.Watched) {
 	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, w.Standing.Begun
 	e.failures, e.notBefore = w.Standing.Failures, s.resumeBackoff(now, w)
+	e.fresh, e.belied = w.Standing.Fresh, w.Standing.Belied
 	e.requests, e.route = max(1, w.Standing.Requests), s.routeOf(w.Standing.Route)
 }
 

@@ -20,7 +20,7 @@ func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 		Since: utc(o.Since), Began: utc(o.Began), Ended: utc(o.Ended),
 		Result: o.Result.String(), Version: o.Version, Status: o.Status,
 		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
-		Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
+		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
 		Failure: o.Failure, Error: freshet.MaskText(o.Err),
 	}
 }
