@@ -74,7 +74,10 @@ func TestMetrics(t *testing.T) {
 	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no")})
 	metrics.Delivery(deliver.Delivery{Sink: "sink", Err: errors.New("no"), GivenUp: true})
 	text := ""
-	for !strings.Contains(text, "\nfreshet_polls_under_way 0") { // who asked for a poll hears of it before it is counted
+	counted := func() bool { // who asked for a poll hears of it before all of it is counted
+		return strings.Contains(text, "\nfreshet_polls_under_way 0") && strings.Contains(text, "\nfreshet_requests_total 3")
+	}
+	for end := time.Now().Add(10 * time.Second); !counted() && time.Now().Before(end); {
 		text = string(r.do("GET", "/metrics", nil).is(200).Body)
 	}
 	for _, want := range []string{
