@@ -226,7 +226,7 @@ func (d Delta) Unified(oldName, newName string) string {
 		if i == 0 {
 			fmt.Fprintf(&b, "--- %s\n+++ %s\n", oldName, newName)
 		}
-		fmt.Fprintf(&b, "@@ -%s +%s @@\n", span(h.OldStart, h.OldLines), span(h.NewStart, h.NewLines))
+		fmt.Fprintf(&b, "@@ -%s +%s @@\n", LineRange(h.OldStart, h.OldLines), LineRange(h.NewStart, h.NewLines))
 		for _, l := range h.Lines {
 			b.WriteString(string(l.Op))
 			b.WriteString(l.Text)
@@ -239,9 +239,9 @@ func (d Delta) Unified(oldName, newName string) string {
 	return b.String()
 }
 
-// span writes a range of lines as unified diffs do: an empty one is named by
+// LineRange writes a range of lines as unified diffs do: an empty one is named by
 // the line before it.
-func span(start, n int) string {
+func LineRange(start, n int) string {
 	switch n {
 	case 0:
 		return fmt.Sprintf("%d,0", start-1)

@@ -44,7 +44,7 @@ func versionName(id freshet.SourceID, n client.Version) string {
 // hunks prints the hunks of a diff.
 func (v *diffView) hunks(hunks []client.Hunk) {
 	for _, h := range hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", lineRange(h.OldStart, h.OldLines), lineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", content.LineRange(h.OldStart, h.OldLines), content.LineRange(h.NewStart, h.NewLines))))
 		lines := h.Lines
 		if v.people() {
 			lines = takenApart(lines)
@@ -53,18 +53,6 @@ func (v *diffView) hunks(hunks []client.Hunk) {
 			v.line(l)
 		}
 	}
-}
-
-// lineRange writes a range of lines as unified diffs do: an empty one is named by
-// the line before it.
-func lineRange(start, n int) string {
-	switch n {
-	case 0:
-		return fmt.Sprintf("%d,0", start-1)
-	case 1:
-		return fmt.Sprint(start)
-	}
-	return fmt.Sprintf("%d,%d", start, n)
 }
 
 // line prints one line of a hunk.
