@@ -121,17 +121,17 @@ type GoneError struct {
 // Error says how far the log goes.
 func (e *GoneError) Error() string {
 	if e.Resume == (Place{}) {
-		return fmt.Sprintf("the cursor %s is not one of this log: it comes from another store, or from before this one was restored from an older copy", e.Place)
+		return fmt.Sprintf("the cursor %s is unknown: it comes from another data directory, or this one was restored from an older backup", e.Place)
 	}
-	return fmt.Sprintf("the cursor %s lies past the end: this log has what led to it only up to %s, because the store was restored from an older copy", e.Place, e.Resume)
+	return fmt.Sprintf("the cursor %s is past the end of the log: the data was restored from an older backup, which ends at %s", e.Place, e.Resume)
 }
 
 // Hint says how to go on.
 func (e *GoneError) Hint() string {
 	if e.Resume == (Place{}) {
-		return fmt.Sprintf("read the log again after 0 to see all that it has, or go on after %s with what comes from now on", e.End)
+		return fmt.Sprintf("continue after %s to get new changes only, or after 0 to read everything again", e.End)
 	}
-	return fmt.Sprintf("go on after %s: you have all up to there, and what follows has new ids", e.Resume)
+	return fmt.Sprintf("continue after %s: you have everything up to there, and what follows has new ids", e.Resume)
 }
 
 // Is makes a GoneError an ErrGone.

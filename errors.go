@@ -11,13 +11,13 @@ var (
 	ErrNotFound = errors.New("not found")
 
 	// ErrConflict means that what was to be added is there already.
-	ErrConflict = errors.New("already there")
+	ErrConflict = errors.New("already exists")
 
 	// ErrStale means that what was to be edited has been changed meanwhile.
-	ErrStale = errors.New("changed meanwhile")
+	ErrStale = errors.New("changed by someone else")
 
 	// ErrGone means that a place is not one of the log, or not any more.
-	ErrGone = errors.New("no place in this log")
+	ErrGone = errors.New("not a position in this log")
 
 	// ErrBusy means that another process holds the data.
 	ErrBusy = errors.New("in use by another process")
@@ -28,12 +28,12 @@ var (
 	// ErrStorage means that the store cannot write: a full disk, a failed
 	// sync, a read-only file system. Nothing that was acknowledged is lost,
 	// but nothing new can be captured until it is mended.
-	ErrStorage = errors.New("storage cannot be written")
+	ErrStorage = errors.New("the data cannot be written")
 
 	// ErrStoreFailed means that a sync of the disk failed, so that what the
 	// disk holds is not known. The store writes nothing more until it has been
 	// closed and opened again. It comes together with ErrStorage.
-	ErrStoreFailed = errors.New("the store has given up after a failed write")
+	ErrStoreFailed = errors.New("stopped writing after a failed disk write")
 )
 
 // A ConflictError says which source is in the way of one that was to be added.
@@ -46,7 +46,7 @@ type ConflictError struct {
 // Error names the source in the way.
 func (e *ConflictError) Error() string {
 	if e.Taken != "" {
-		return fmt.Sprintf("the id %s is taken by %s", e.Existing, e.Taken)
+		return fmt.Sprintf("the id %s is already used by %s", e.Existing, e.Taken)
 	}
 	return fmt.Sprintf("%s is already watched as source %s", e.URL, e.Existing)
 }
@@ -54,9 +54,9 @@ func (e *ConflictError) Error() string {
 // Hint says what to do about it.
 func (e *ConflictError) Hint() string {
 	if e.Taken != "" {
-		return fmt.Sprintf("choose another id, or leave it out to have one made up; freshet edit %s --url changes what %s watches", e.Existing, e.Existing)
+		return fmt.Sprintf("choose another id, or leave it out to get one; freshet edit %s --url URL changes what that source watches", e.Existing)
 	}
-	return fmt.Sprintf("freshet edit %s changes it; the same URL can be watched again with another selector", e.Existing)
+	return fmt.Sprintf("freshet edit %s changes its settings; to watch the same URL twice, use a different selector", e.Existing)
 }
 
 // Is makes a ConflictError an ErrConflict.
@@ -71,7 +71,7 @@ type StaleError struct {
 
 // Error says which revisions differ.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("source %s has been changed meanwhile: the edit is of revision %d, and there is %d", e.Source, e.Given, e.Stored)
+	return fmt.Sprintf("source %s was changed by someone else: you edited revision %d, but the current one is %d", e.Source, e.Given, e.Stored)
 }
 
 // Is makes a StaleError an ErrStale.

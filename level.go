@@ -21,19 +21,19 @@ func ParseServiceLevel(s string) (ServiceLevel, error) {
 		return ServiceLevel{}, nil
 	}
 	bad := func(why string) (ServiceLevel, error) {
-		return ServiceLevel{}, &InvalidError{Field: "level", Reason: fmt.Sprintf("%q %s; write it like \"90%% within 10m\"", s, why)}
+		return ServiceLevel{}, &InvalidError{Field: "level", Reason: fmt.Sprintf("%q %s; use a form such as \"90%% within 10m\"", s, why)}
 	}
 	share, within, ok := strings.Cut(s, " within ")
 	if !ok {
-		return bad("is no service level")
+		return bad("is not a service level")
 	}
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(share), "%"), 64)
 	if err != nil || !(percent > 0) || percent >= 100 {
-		return bad("needs a share above 0% and below 100%")
+		return bad("needs a share between 0% and 100%")
 	}
 	d, err := ParseDuration(within)
 	if err != nil || d < time.Second {
-		return bad("needs a time of a second or more, such as 30s, 10m, 6h or 1d")
+		return bad("needs a time of at least 1s, such as 30s, 10m, 6h or 1d")
 	}
 	return ServiceLevel{Share: percent / 100, Within: d}, nil
 }

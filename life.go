@@ -38,7 +38,7 @@ func ParseLife(s string) (Life, error) { return ParseLifeIn(time.Second, s) }
 func ParseLifeIn(unit time.Duration, s string) (Life, error) {
 	kind, arg, has := strings.Cut(s, ":")
 	bad := func(why string) (Life, error) {
-		return Life{}, &InvalidError{Field: "life", Reason: fmt.Sprintf("%q %s; there are overwrite, append, window:10m and last:5", s, why)}
+		return Life{}, &InvalidError{Field: "life", Reason: fmt.Sprintf("%q %s; use overwrite, append, window:10m or last:5", s, why)}
 	}
 	switch {
 	case kind == "overwrite" && !has:
@@ -58,7 +58,7 @@ func ParseLifeIn(unit time.Duration, s string) (Life, error) {
 		}
 		return Life{Kind: LifeLast, N: n}, nil
 	}
-	return bad("is no life")
+	return bad("is not a life")
 }
 
 // mostUnits bounds a length of time that is written as a number of units.

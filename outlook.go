@@ -20,6 +20,7 @@ type Outlook struct {
 
 	Worth float64   // of a poll at At, for its cost
 	Price float64   // what a poll must be worth to be made under the present budget; zero if not known
+	Idle  bool      // a change is not likely enough for a poll, whatever the budget
 	Due   time.Time // when the worth is expected to reach the price; zero if it is not in sight
 
 	Tally // of what it did until now
@@ -35,6 +36,8 @@ type Tally struct {
 	Happened float64 // changes that are thought to have happened, seen or not
 	Variance float64 // of what is thought to have happened, by chance
 	Doubt    float64 // how far off it may be because rates are: errors that do not average out
+	Shown    float64 // of the changes missed, those told by how evenly the source changes and not by chance alone
+	Uneven   float64 // how far off those may be, because how evenly is not quite known
 
 	Delay   float64 // seconds between changes and their capture, expected, summed over the captured
 	Watched float64 // seconds of the source's life
@@ -46,7 +49,7 @@ type Tally struct {
 func (t Tally) Add(o Tally) Tally {
 	return Tally{
 		Polls: t.Polls + o.Polls, Captured: t.Captured + o.Captured,
-		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt,
+		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt, Shown: t.Shown + o.Shown, Uneven: t.Uneven + o.Uneven,
 		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age,
 	}
 }
@@ -55,7 +58,7 @@ func (t Tally) Add(o Tally) Tally {
 func (t Tally) Scale(f float64) Tally {
 	return Tally{
 		Polls: t.Polls * f, Captured: t.Captured * f,
-		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f,
+		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f, Shown: t.Shown * f, Uneven: t.Uneven * f,
 		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f,
 	}
 }

@@ -14,6 +14,7 @@ type Poll struct {
 	Since  time.Time // when the source was last seen; zero if never
 	Worth  float64   // what the policy put it at, in the policy's own unit
 	Cause  Cause     // why it was chosen
+	Robots bool      // the robots.txt of the first host is to be read first
 	Host   string    // that its first request may go to without asking; "" means the source's own
 }
 

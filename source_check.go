@@ -41,7 +41,7 @@ func wrong(field, format string, args ...any) error {
 
 func (s *Source) checkID() error {
 	if s.ID != "" && !ValidSourceID(s.ID) {
-		return wrong("id", "%.80q cannot be an id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
+		return wrong("id", "%.80q is not a valid id; use up to 64 letters, digits, '.', '_' and '-'", s.ID)
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (s *Source) checkURL() error {
 		return wrong("url", "%q is not a URL", Shorten(MaskURL(s.URL), 200))
 	}
 	if Masked(s.URL) {
-		return wrong("url", "has %s in place of a secret; give the whole URL, or leave it out to keep the one there is", mask)
+		return wrong("url", "has %s in place of a secret; give the full URL, or leave it out to keep the current one", mask)
 	}
 	return nil
 }
@@ -68,14 +68,14 @@ func (s *Source) checkName() error {
 		return wrong("name", "is longer than %d characters", maxName)
 	}
 	if strings.ContainsFunc(s.Name, unicode.IsControl) {
-		return wrong("name", "has a control character in it")
+		return wrong("name", "contains a control character")
 	}
 	return nil
 }
 
 func (s *Source) checkTags() error {
 	if len(s.Tags) > maxTags {
-		return wrong("tags", "there are more than %d", maxTags)
+		return wrong("tags", "there are too many; the most is %d", maxTags)
 	}
 	tidy := make([]string, 0, len(s.Tags))
 	for i, tag := range s.Tags {
@@ -83,11 +83,11 @@ func (s *Source) checkTags() error {
 		field := fmt.Sprintf("tags[%d]", i)
 		switch {
 		case tag == "":
-			return wrong(field, "is empty")
+			return wrong(field, "must not be empty")
 		case len(tag) > maxTag:
 			return wrong(field, "is longer than %d bytes", maxTag)
 		case strings.ContainsFunc(tag, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == ',' }):
-			return wrong(field, "%q has a space, a comma or a control character in it", tag)
+			return wrong(field, "%q contains a space, a comma or a control character", tag)
 		}
 		tidy = append(tidy, tag)
 	}
@@ -104,10 +104,10 @@ func (s *Source) checkWorth() error {
 		return err
 	}
 	if math.IsNaN(s.Weight) || s.Weight < 0 || s.Weight > most {
-		return wrong("weight", "is not between 0 and a million")
+		return wrong("weight", "must be above 0 and at most 1,000,000")
 	}
 	if math.IsNaN(s.Cost) || s.Cost < 0 || s.Cost > most {
-		return wrong("cost", "is not between 0 and a million")
+		return wrong("cost", "must be above 0 and at most 1,000,000")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ const (
 // checkLength reports a length of time that is set and shorter than makes sense.
 func checkLength(field string, d, shortest time.Duration) error {
 	if d != 0 && d < shortest {
-		return wrong(field, "%s is too short; the least is %s", FormatDuration(d), FormatDuration(shortest))
+		return wrong(field, "%s is too short; the shortest allowed is %s", FormatDuration(d), FormatDuration(shortest))
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (s *Source) checkGaps() error {
 	}
 	switch {
 	case s.MaxGap > 0 && s.MinGap > s.MaxGap:
-		return wrong("max_gap", "%s is less than min_gap, %s", FormatDuration(s.MaxGap), FormatDuration(s.MinGap))
+		return wrong("max_gap", "%s is shorter than min_gap, which is %s", FormatDuration(s.MaxGap), FormatDuration(s.MinGap))
 	}
 	_, err := ParseServiceLevel(s.Level.String())
 	return err
@@ -149,9 +149,9 @@ func (s *Source) checkKeep() error {
 	}
 	switch {
 	case s.Keep.Versions < 0:
-		return wrong("keep.versions", "is less than none")
+		return wrong("keep.versions", "must not be negative")
 	case s.Keep.Bytes < 0:
-		return wrong("keep.bytes", "is less than none")
+		return wrong("keep.bytes", "must not be negative")
 	}
 	return nil
 }

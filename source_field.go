@@ -37,26 +37,26 @@ func SourceFields() []SourceField {
 	return []SourceField{
 		wordField(SourceField{Name: "id"}, func(s *Source) *string { return (*string)(&s.ID) }),
 		wordField(SourceField{Name: "url"}, func(s *Source) *string { return &s.URL }),
-		wordField(SourceField{Name: "name", Flag: "name", Help: "name for people"}, func(s *Source) *string { return &s.Name }),
-		listField(SourceField{Name: "tags", Flag: "tag", Help: "tag; can be repeated"}, func(s *Source) *[]string { return &s.Tags }),
-		wordField(SourceField{Name: "select.css", Flag: "css", Help: "compare only what this CSS selector selects"}, func(s *Source) *string { return &s.Recipe.CSS }),
-		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "compare only what this JSONPath selects, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
-		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "read the response as html, json, feed or text, whatever it says it is"},
+		wordField(SourceField{Name: "name", Flag: "name", Help: "name to show in lists and messages"}, func(s *Source) *string { return &s.Name }),
+		listField(SourceField{Name: "tags", Flag: "tag", Help: "tag to group sources by; can be repeated"}, func(s *Source) *[]string { return &s.Tags }),
+		wordField(SourceField{Name: "select.css", Flag: "css", Help: "watch only the parts of the page that match this CSS selector"}, func(s *Source) *string { return &s.Recipe.CSS }),
+		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "watch only the values that match this JSONPath, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
+		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed or text (default: detected)"},
 			func(s *Source) *Kind { return &s.Recipe.Kind }, parseKind, func(k Kind) string { return string(k) }),
-		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance next to other sources; 1 is normal"}, func(s *Source) *float64 { return &s.Weight }),
-		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be captured: overwrite, append, window:10m or last:5"},
+		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
+		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
 			func(s *Source) *Life { return &s.Life }, ParseLife, func(l Life) string { return strings.TrimPrefix(l.String(), "overwrite") }),
-		textField(SourceField{Name: "urgency", Flag: "urgency", Help: "how its worth falls with the delay: uniform, exp:0.9/1m, half-life:1h, window:10m, ..."},
+		textField(SourceField{Name: "urgency", Flag: "urgency", Help: "how fast a change loses value until it is captured: uniform (not at all), half-life:1h, window:10m, exp:0.9/1m, ... (default uniform)"},
 			func(s *Source) *Urgency { return &s.Urgency }, ParseUrgency, func(u Urgency) string { return strings.TrimPrefix(u.String(), "uniform") }),
-		numberField(SourceField{Name: "cost", Flag: "cost", Help: "of a poll, next to other sources; 1 is normal"}, func(s *Source) *float64 { return &s.Cost }),
+		numberField(SourceField{Name: "cost", Flag: "cost", Help: "cost of a poll compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Cost }),
 		switchField(SourceField{Name: "paused"}, func(s *Source) *bool { return &s.Paused }),
-		lengthField(SourceField{Name: "min_gap", Flag: "min-gap", Help: "never poll sooner than this after the last poll"}, func(s *Source) *time.Duration { return &s.MinGap }),
-		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, as far as budget and host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
-		textField(SourceField{Name: "level", Flag: "level", Help: "how soon changes are wanted, such as '90% within 10m'; freshet budget shows its cost"},
+		lengthField(SourceField{Name: "min_gap", Flag: "min-gap", Help: "wait at least this long between two polls"}, func(s *Source) *time.Duration { return &s.MinGap }),
+		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, if the budget and the host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
+		textField(SourceField{Name: "level", Flag: "level", Help: "how soon you want to know of changes, such as '90% within 10m'; freshet budget --levels shows the cost"},
 			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
-		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "drop versions superseded longer ago than this; every hour, as with --keep-versions"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
-		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most so many versions; the daemon drops others within seconds of setting this, and then every hour"}, func(s *Source) *int { return &s.Keep.Versions }),
-		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most so many stored bytes; every hour, as with --keep-versions"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
+		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "delete versions that were replaced longer ago than this (checked every hour)"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
+		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most this many versions; the daemon deletes the others within seconds of this setting, then every hour"}, func(s *Source) *int { return &s.Keep.Versions }),
+		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most this many bytes of versions (checked every hour)"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
 	}
 }
 
@@ -118,7 +118,7 @@ func numberField(f SourceField, at func(*Source) *float64) SourceField {
 	return numeric(f, at, func(text string) (float64, error) {
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(x > 0) || x > most {
-			return 0, fmt.Errorf("%q is not a number above 0 and up to a million", text)
+			return 0, fmt.Errorf("%q is not a number above 0 and up to 1,000,000", text)
 		}
 		return x, nil
 	}, func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) })
@@ -145,7 +145,7 @@ func switchField(f SourceField, at func(*Source) *bool) SourceField {
 	f = textField(f, at, func(text string) (bool, error) {
 		on, err := strconv.ParseBool(text)
 		if err != nil {
-			err = fmt.Errorf("%q is neither true nor false", text)
+			err = fmt.Errorf("%q is not true or false", text)
 		}
 		return on, err
 	}, func(on bool) string { return strings.TrimPrefix(strconv.FormatBool(on), "false") })

@@ -69,6 +69,10 @@ type Catalog interface {
 	// Sources yields all watched sources in the order of their IDs.
 	Sources(ctx context.Context) iter.Seq2[Watched, error]
 
+	// SourcesAfter yields those whose IDs come after one; the empty ID comes
+	// before all.
+	SourcesAfter(ctx context.Context, after SourceID) iter.Seq2[Watched, error]
+
 	// RemovedSource returns one source that has been removed and whose history
 	// is kept, or ErrNotFound.
 	RemovedSource(ctx context.Context, id SourceID) (Watched, error)

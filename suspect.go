@@ -24,15 +24,15 @@ func (s Suspect) Reason() string {
 	case SuspectEmpty:
 		return "the page has no text"
 	case SuspectShrunk:
-		return "nearly all of its text is gone"
+		return "almost all of its text is gone"
 	case SuspectRedirected:
-		return "the server sent another page"
+		return "the server sent a different page"
 	case SuspectLogin:
 		return "the server sent a login page"
 	case SuspectBlocked:
-		return "the server sent a captcha, a consent form or a refusal"
+		return "the server sent a captcha, a consent form or an access denied page"
 	case SuspectErrorPage:
-		return "the server sent an error page and called it a success"
+		return "the server sent an error page with a success status"
 	}
 	return string(s)
 }

@@ -16,7 +16,7 @@ const week = 7 * Day
 // ParseDuration reads a length of time: a Go duration such as "90s" or "1h30m",
 // and also days and weeks, as in "7d" or "1w2d12h". It is never negative.
 func ParseDuration(s string) (time.Duration, error) {
-	bad := fmt.Errorf("%q is not a length of time; write 30s, 15m, 1h30m, 30d or 2w", s)
+	bad := fmt.Errorf("%q is not a length of time, such as 30s, 15m, 1h30m, 30d or 2w", s)
 	rest, total := strings.TrimSpace(s), time.Duration(0)
 	if rest == "0" {
 		return 0, nil
@@ -115,7 +115,7 @@ func ParsePer(s string) (time.Duration, error) {
 	}
 	d, err := ParseDuration(s)
 	if err == nil && d == 0 {
-		err = fmt.Errorf("%q is no time at all", s)
+		err = fmt.Errorf("%q must be longer than 0s", s)
 	}
 	return d, err
 }
@@ -152,7 +152,7 @@ func sizeUnits() []sizeUnit {
 
 // ParseSize reads a number of bytes such as "10GB", "512 MiB", "64k" or "4096".
 func ParseSize(s string) (int64, error) {
-	bad := fmt.Errorf("%q is not a size; write 10GB, 512MiB, 64kB or a number of bytes", s)
+	bad := fmt.Errorf("%q is not a size, such as 10GB, 512MiB, 64kB or a number of bytes", s)
 	text := strings.TrimSpace(s)
 	end := strings.LastIndexAny(text, "0123456789.") + 1
 	unit := int64(0)
@@ -199,7 +199,7 @@ func ParseShare(s string) (float64, error) {
 		x /= 100
 	}
 	if err != nil || !(x >= 0) || x > 1 {
-		return 0, fmt.Errorf("%q is not a share from 0%% to 100%%; write 10%% or 0.1", s)
+		return 0, fmt.Errorf("%q is not a share from 0%% to 100%%, such as 10%% or 0.1", s)
 	}
 	return x, nil
 }

@@ -49,7 +49,7 @@ func ParseUrgency(s string) (Urgency, error) { return ParseUrgencyIn(time.Second
 // where none is written.
 func ParseUrgencyIn(unit time.Duration, s string) (Urgency, error) {
 	kind, arg, has := strings.Cut(s, ":")
-	u, why := Urgency{}, "is no urgency"
+	u, why := Urgency{}, "is not an urgency"
 	switch {
 	case kind == "uniform" && !has:
 		return u, nil
@@ -63,7 +63,7 @@ func ParseUrgencyIn(unit time.Duration, s string) (Urgency, error) {
 		return u, nil
 	}
 	return Urgency{}, &InvalidError{Field: "urgency", Reason: fmt.Sprintf(
-		"%q %s; there are uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m and table:1,0.5,.../1m", s, why)}
+		"%q %s; use uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,0.5,.../1m", s, why)}
 }
 
 // parseByWidth reads an urgency that is given by a length of time, or says what
@@ -95,7 +95,7 @@ func parseByUnit(unit time.Duration, kind, arg string) (u Urgency, why string) {
 	}
 	nums, ok := parseNumbers(arg)
 	if !ok {
-		return u, "has something other than numbers after the colon"
+		return u, "needs numbers after the colon"
 	}
 	one := len(nums) == 1
 	switch kind {
@@ -120,7 +120,7 @@ func parseByUnit(unit time.Duration, kind, arg string) (u Urgency, why string) {
 		}
 		return Urgency{Kind: UrgencyTable, Table: nums, Per: unit}, ""
 	}
-	return u, "is no urgency"
+	return u, "is not an urgency"
 }
 
 // parseNumbers reads numbers with commas between them.
@@ -139,13 +139,13 @@ func parseNumbers(s string) (nums []float64, ok bool) {
 func badTable(t []float64) string {
 	switch {
 	case len(t) == 0 || t[0] != 1:
-		return "has to begin with 1"
+		return "must begin with 1"
 	case len(t) > 1<<16:
 		return "is too long"
 	}
 	for i := 1; i < len(t); i++ {
 		if t[i] > t[i-1] || t[i] < 0 {
-			return "has to fall and stay at or above 0"
+			return "must fall, and not below 0"
 		}
 	}
 	return ""

@@ -54,7 +54,7 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 		return nil, err
 	}
 	if r.data, err = os.MkdirTemp(plan.Dir, "freshet-bench-"); err != nil {
-		return nil, fmt.Errorf("make a place to work: %w", err)
+		return nil, fmt.Errorf("create a temporary directory: %w", err)
 	}
 	s := config.Defaults(func(string) string { return "" })
 	s.Data, s.Policy, s.Fetch.Allow = r.data, eager(plan.Policy), []netip.Prefix{loopback}

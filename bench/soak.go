@@ -38,7 +38,7 @@ func (s *Soak) Run(ctx context.Context) (_ SoakVerdict, err error) {
 	defer func() { err = errors.Join(err, origin.stop()) }()
 	dir, err := os.MkdirTemp(s.Plan.Dir, "freshet-soak-")
 	if err != nil {
-		return SoakVerdict{}, fmt.Errorf("make a place to work: %w", err)
+		return SoakVerdict{}, fmt.Errorf("create a temporary directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	sink, err := newSoakSink()

@@ -11,16 +11,19 @@ import (
 
 // A Budget is what the budget brings, and what others would.
 type Budget struct {
-	Budget  string        `json:"budget" doc:"At present"`
-	Sources int           `json:"sources" doc:"That are polled"`
-	Now     BudgetPoint   `json:"now" doc:"What is expected of the present budget"`
-	SoFar   *SoFar        `json:"so_far,omitempty" doc:"What became of changes of late, as far as polls can tell; absent while nothing was learnt"`
-	Curve   []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
-	OneMore float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
-	Goal    *BudgetGoal   `json:"goal,omitempty" doc:"What the share or the delay that was asked for costs"`
-	Eaters  []Eater       `json:"eaters,omitempty" doc:"The sources that take the most of the budget"`
-	Drop    *Drop         `json:"drop,omitempty" doc:"What dropping the sources that were named would mean"`
-	Levels  *Levels       `json:"levels,omitempty" doc:"What the service levels take, if there are any"`
+	Budget   string        `json:"budget" doc:"At present"`
+	Sources  int           `json:"sources" doc:"That are polled"`
+	Early    int           `json:"early,omitempty" doc:"Of those, seen less than twice"`
+	Now      BudgetPoint   `json:"now" doc:"What is expected of the present budget"`
+	TooEarly string        `json:"too_early,omitempty" doc:"Why none of this can be believed yet; missing if it can"`
+	Wide     string        `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
+	SoFar    *SoFar        `json:"so_far,omitempty" doc:"What became of changes of late, as far as polls can tell; absent while nothing was learnt. All that is expected of budgets goes by it"`
+	Curve    []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
+	OneMore  float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
+	Goal     *BudgetGoal   `json:"goal,omitempty" doc:"What the share or the delay that was asked for costs"`
+	Eaters   []Eater       `json:"eaters,omitempty" doc:"The sources that take the most of the budget"`
+	Drop     *Drop         `json:"drop,omitempty" doc:"What dropping the sources that were named would mean"`
+	Levels   *Levels       `json:"levels,omitempty" doc:"What the service levels take, if there are any"`
 }
 
 // An Estimate is a number and how far it can be trusted.
@@ -88,7 +91,10 @@ type Drop struct {
 type Levels struct {
 	Set          int      `json:"set" doc:"Sources that have one"`
 	Unmet        int      `json:"unmet" doc:"Of those, that are not expected to be seen as soon as wanted"`
-	NeedPerDay   float64  `json:"need_per_day" doc:"Requests that keeping all of them takes"`
+	Impossible   int      `json:"impossible" doc:"Of those, that no budget keeps"`
+	Unknown      int      `json:"unknown,omitempty" doc:"Of those, of which too little is known to say"`
+	NeedPerDay   float64  `json:"need_per_day" doc:"Requests that keeping all others takes"`
+	ClaimPerDay  float64  `json:"claim_per_day" doc:"Requests that levels may claim of the budget"`
 	BudgetPerDay float64  `json:"budget_per_day"`
 	Items        []Pledge `json:"items,omitempty" doc:"Source by source, if asked for"`
 }
@@ -98,11 +104,12 @@ type Pledge struct {
 	ID         freshet.SourceID `json:"id"`
 	Level      string           `json:"level"`
 	Kept       bool             `json:"kept" doc:"It is expected to be kept"`
-	Hold       string           `json:"hold,omitempty" enum:"budget,host,min_gap,rate,worth" doc:"What keeps it from being kept: all levels need more than the budget, those of its host more than the host allows, its min_gap, that it may change too often for any poller, or that polls of other sources are worth more"`
+	Hold       string           `json:"hold,omitempty" enum:"budget,host,min_gap,source_gap,rate,unknown,worth" doc:"What keeps it from being kept: all levels need more than they may claim, those of its host more than the host allows, its min_gap, the source_gap of all sources, that it changes too often for any poller, that for all that is known it may, or that polls of other sources are worth more"`
 	Share      float64          `json:"share" doc:"Of its changes that is expected in time, as things are"`
 	Gap        Duration         `json:"gap" doc:"Between polls, as things are"`
 	NeedGap    Duration         `json:"need_gap,omitzero" doc:"That would keep it; set as max_gap, it does"`
-	NeedPerDay float64          `json:"need_per_day" doc:"Requests that this takes"`
+	NeedPerDay float64          `json:"need_per_day" doc:"Requests that this takes; 0 if none keeps it"`
+	Next       time.Time        `json:"next,omitzero" doc:"When it is polled next, as in its why; missing if that cannot be told"`
 }
 
 // A BudgetQuery says what to show of the budget. Its zero value shows what the

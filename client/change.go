@@ -11,27 +11,27 @@ import (
 // A ChangePage is part of the change log.
 type ChangePage struct {
 	Items []Change      `json:"items" nullable:"false"`
-	Next  freshet.Place `json:"next" doc:"The cursor to go on from"`
+	Next  freshet.Place `json:"next" doc:"The cursor to continue after"`
 }
 
 // A Change is a change as it is told to other programs: by the API, by streams
 // and by webhooks alike. The URL, name and tags are those that the source had when
 // the change was seen, so a change is told in the same words whenever it is told.
 type Change struct {
-	Cursor   freshet.Place    `json:"cursor" doc:"Place in the log of all changes"`
+	Cursor   freshet.Place    `json:"cursor" doc:"Position in the change log"`
 	Source   freshet.SourceID `json:"source" doc:"ID of the source that changed"`
-	Seq      int              `json:"seq" doc:"Number among this source's changes, from 1, without gaps; one that was purged and added again goes on after its last"`
+	Seq      int              `json:"seq" doc:"Number of this change of the source, from 1 without gaps; continues if the source is purged and added again"`
 	Number   int              `json:"number" doc:"Number of the version that the change led to"`
 	From     string           `json:"from" doc:"SHA-256 of the text before"`
 	To       string           `json:"to" doc:"SHA-256 of the text after"`
-	After    time.Time        `json:"after" doc:"When the old text was last seen: the change happened after it"`
-	Before   time.Time        `json:"before" doc:"When the new text was first seen: the change happened no later"`
-	Modified time.Time        `json:"modified,omitzero" doc:"When the source says it happened, if that lies in between"`
-	Summary  string           `json:"summary" doc:"What was added and what went, in a few words"`
-	Suspect  *Suspect         `json:"suspect,omitempty" doc:"Why the new text is probably not that of the page that is wanted, if something speaks against it"`
-	URL      string           `json:"url,omitempty" doc:"Of the source, when the change was seen"`
-	Name     string           `json:"name,omitempty" doc:"Of the source, when the change was seen"`
-	Tags     []string         `json:"tags,omitempty" doc:"Of the source, when the change was seen"`
+	After    time.Time        `json:"after" doc:"When the old text was last seen; the change happened after this"`
+	Before   time.Time        `json:"before" doc:"When the new text was first seen; the change happened no later than this"`
+	Modified time.Time        `json:"modified,omitzero" doc:"When the source says it changed, if that is between after and before"`
+	Summary  string           `json:"summary" doc:"Short summary of what was added and removed"`
+	Suspect  *Suspect         `json:"suspect,omitempty" doc:"Why the new text is probably that of the wrong page, if it is"`
+	URL      string           `json:"url,omitempty" doc:"As the source had it when the change was seen"`
+	Name     string           `json:"name,omitempty" doc:"As the source had it when the change was seen"`
+	Tags     []string         `json:"tags,omitempty" doc:"As the source had it when the change was seen"`
 }
 
 // EventType is the CloudEvents type of every Event.
@@ -40,8 +40,8 @@ const EventType = "freshet.change"
 // An Event is a change in a CloudEvents 1.0 envelope, in its JSON format.
 type Event struct {
 	SpecVersion     string    `json:"specversion" enum:"1.0"`
-	ID              string    `json:"id" doc:"Names the change, however often it is sent, and never another one"`
-	Source          string    `json:"source" format:"uri-reference" doc:"Where the source is found in the API"`
+	ID              string    `json:"id" doc:"ID of the change; the same on every delivery, and never reused"`
+	Source          string    `json:"source" format:"uri-reference" doc:"URL of the source in the API"`
 	Type            string    `json:"type" enum:"freshet.change"`
 	Time            time.Time `json:"time" doc:"When the change was seen"`
 	Subject         string    `json:"subject,omitempty" doc:"URL of the source"`

@@ -67,7 +67,7 @@ func (c *Client) callIf(ctx context.Context, method, path string, query url.Valu
 		return now, nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(to); err != nil {
-		return 0, freshet.WithHint(fmt.Errorf("read the answer of %s: %w", c.base, err), "is that address a freshet of this version?")
+		return 0, freshet.WithHint(fmt.Errorf("read the answer from %s: %w", c.base, err), "check that this is the address of a Freshet daemon, and that both have the same version")
 	}
 	return now, nil
 }
@@ -103,7 +103,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		if u, ok := err.(*url.Error); ok {
 			err = u.Err // the address is said already
 		}
-		return nil, fmt.Errorf("ask the daemon at %s: %w", c.base, err)
+		return nil, fmt.Errorf("cannot reach the daemon at %s: %w", c.base, err)
 	}
 	if resp.StatusCode < 300 {
 		return resp, nil

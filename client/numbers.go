@@ -24,6 +24,9 @@ type Captured struct {
 	Name      string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
 	Sources   int      `json:"sources" doc:"That are polled"`
 	Unseen    int      `json:"unseen,omitempty" doc:"Of those, that have never been seen"`
+	Early     int      `json:"early,omitempty" doc:"Of those, that were seen less than twice"`
+	TooEarly  string   `json:"too_early,omitempty" doc:"Why the share cannot be believed yet; missing if it can"`
+	Wide      string   `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
 	Polls     float64  `json:"polls" doc:"That saw a source"`
 	Captured  float64  `json:"captured" doc:"Changes that a poll has seen"`
 	Happened  float64  `json:"happened" doc:"Changes that are thought to have happened, seen or not"`

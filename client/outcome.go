@@ -10,37 +10,37 @@ import (
 
 // An Outcome is how a poll ended, as the API tells it.
 type Outcome struct {
-	Cursor    freshet.Place    `json:"cursor" doc:"Place in the log of outcomes"`
+	Cursor    freshet.Place    `json:"cursor" doc:"Position in the log of polls"`
 	Source    freshet.SourceID `json:"source"`
-	Cause     string           `json:"cause" enum:"policy,bound,hand" doc:"Who wanted the poll"`
-	Since     time.Time        `json:"since,omitzero" doc:"When the source was last seen before"`
+	Cause     string           `json:"cause" enum:"policy,bound,hand" doc:"Why the poll was made"`
+	Since     time.Time        `json:"since,omitzero" doc:"When the previous successful poll was"`
 	Began     time.Time        `json:"began"`
 	Ended     time.Time        `json:"ended"`
 	Result    string           `json:"result" enum:"unchanged,changed,first,failed"`
 	Version   int              `json:"version,omitempty" doc:"Number of the version seen"`
-	Status    int              `json:"status,omitempty" doc:"Of the last HTTP response"`
+	Status    int              `json:"status,omitempty" doc:"Status of the last HTTP response"`
 	Requests  int              `json:"requests"`
-	Route     []string         `json:"route,omitempty" doc:"Hosts that the requests went to, in order, if not all to the source's own"`
-	Bytes     int64            `json:"bytes" doc:"Of body taken off the wire"`
+	Route     []string         `json:"route,omitempty" doc:"Hosts of the requests, in order, if not only the source's own"`
+	Bytes     int64            `json:"bytes" doc:"Bytes of the body received"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
-	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"For how long the server says that the source stays as it is"`
-	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`
-	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why what was seen is probably not the page that is wanted, if something speaks against it"`
-	LandedOn  string           `json:"landed_on,omitempty" doc:"The URL that answered, if redirects led to another page than the source's"`
-	Failure   freshet.Failure  `json:"failure,omitempty" doc:"Class of what went wrong"`
+	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"How long the server says that the source stays the same"`
+	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
+	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
+	LandedOn  string           `json:"landed_on,omitempty" doc:"The final URL, if redirects led to a different page"`
+	Failure   freshet.Failure  `json:"failure,omitempty" doc:"Class of the failure"`
 	Error     string           `json:"error,omitempty" doc:"The same in words"`
 }
 
 // An OutcomePage is part of the log of outcomes.
 type OutcomePage struct {
 	Items []Outcome     `json:"items" nullable:"false"`
-	Next  freshet.Place `json:"next" doc:"The cursor to go on from: the next after, or with newest the next before; 0 if there are no older ones"`
+	Next  freshet.Place `json:"next" doc:"The cursor to continue with: the next after, or with newest the next before; 0 if there are no older ones"`
 }
 
 // An OutcomeHistory is part of a source's outcomes, the newest first.
 type OutcomeHistory struct {
 	Items []Outcome      `json:"items" nullable:"false"`
-	Next  *freshet.Place `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
+	Next  *freshet.Place `json:"next" doc:"Pass this as before to get older polls; null if there are none"`
 }
 
 // An OutcomeQuery selects a page of the log of outcomes.
@@ -49,6 +49,10 @@ type OutcomeQuery struct {
 	Newest bool          // the newest first, going back
 	Before freshet.Place // with Newest: only those before this cursor; zero means from the end
 	Limit  int           // zero means 100; at most 1000
+
+	// Wait is how long to wait if there is no outcome after the cursor; at most a
+	// minute.
+	Wait time.Duration
 }
 
 // Outcomes returns a page of the log of all polls.
@@ -58,6 +62,9 @@ func (c *Client) Outcomes(ctx context.Context, q OutcomeQuery) (page OutcomePage
 	asked.flag("newest", q.Newest)
 	asked.place("before", q.Before)
 	asked.number("limit", int64(q.Limit))
+	if q.Wait > 0 {
+		asked.text("wait", q.Wait.String())
+	}
 	err = c.get(ctx, "/outcomes", url.Values(asked), &page)
 	return page, err
 }

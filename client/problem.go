@@ -46,10 +46,10 @@ type Gone struct {
 
 	// Resume is the last cursor that this log has in common with the one that
 	// gave out Cursor; 0 if none is known.
-	Resume freshet.Place `json:"resume" doc:"Go on after this cursor: all up to there is as it was told; 0 if nothing is known to be"`
+	Resume freshet.Place `json:"resume" doc:"Continue after this cursor: everything up to there is the same; 0 if that is not known"`
 
 	// End is the end of this log.
-	End freshet.Place `json:"end" doc:"Go on after this cursor to see only what comes from now on"`
+	End freshet.Place `json:"end" doc:"Continue after this cursor to get only new changes"`
 }
 
 // An ErrorDetail is one wrong value of a request.
@@ -111,7 +111,7 @@ func refusal(resp *http.Response) error {
 		err = json.Unmarshal(text, p)
 	}
 	if err != nil || p.Status == 0 {
-		p.Status, p.Detail = resp.StatusCode, "the server answers "+resp.Status
+		p.Status, p.Detail = resp.StatusCode, "the server answered "+resp.Status
 	}
 	return freshet.WithHint(p, p.Hint)
 }

@@ -15,22 +15,22 @@ type Source struct {
 	Name      string           `json:"name,omitempty"`
 	Tags      []string         `json:"tags" nullable:"false"`
 	Select    Select           `json:"select"`
-	Weight    float64          `json:"weight" doc:"Importance next to other sources"`
-	Life      string           `json:"life" doc:"How long a change can be captured: overwrite, append, window:10m or last:5"`
-	Urgency   string           `json:"urgency" doc:"How its worth falls with the delay: uniform, exp:0.9/1m, window:10m and others"`
-	Cost      float64          `json:"cost" doc:"Of a poll, next to other sources"`
+	Weight    float64          `json:"weight" doc:"Importance compared with other sources"`
+	Life      string           `json:"life" doc:"How long a change can be seen: overwrite, append, window:10m or last:5"`
+	Urgency   string           `json:"urgency" doc:"How fast a change loses value: uniform, exp:0.9/1m, window:10m and others"`
+	Cost      float64          `json:"cost" doc:"Cost of a poll compared with other sources"`
 	Paused    bool             `json:"paused"`
 	MinGap    Duration         `json:"min_gap,omitzero"`
 	MaxGap    Duration         `json:"max_gap,omitzero"`
-	Level     string           `json:"level,omitempty" doc:"How soon changes are wanted, if somebody said so, such as 90% within 10m"`
+	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
 	Keep      Keep             `json:"keep"`
-	Origin    freshet.Origin   `json:"origin" enum:"api,file" doc:"Where the source was named"`
+	Origin    freshet.Origin   `json:"origin" enum:"api,file" doc:"Where the source was added: the file or the API"`
 	CreatedAt time.Time        `json:"created_at"`
-	Host      string           `json:"host" doc:"That politeness is owed to"`
+	Host      string           `json:"host" doc:"Host that delays and Retry-After apply to"`
 	Standing  Standing         `json:"standing"`
-	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as why says it; only in a list that asked for it, and if a daemon is at work and not too busy to say"`
-	Removed   bool             `json:"removed,omitempty" doc:"It is no longer watched; its history is kept"`
-	Earlier   *Earlier         `json:"earlier,omitempty" doc:"Only in the answer to an addition: the removed source whose history it goes on with, or that watched the same page"`
+	NextPoll  time.Time        `json:"next_poll,omitzero" doc:"When the next poll is expected, as in why; only in a list with next=true, and only if a daemon is running and not too busy"`
+	Removed   bool             `json:"removed,omitempty" doc:"The source was removed; its history is kept"`
+	Earlier   *Earlier         `json:"earlier,omitempty" doc:"Only in the response to an added source: the removed source whose history it continues, or that watched the same page"`
 
 	// Revision is how often the source has been written, as its ETag says. It is
 	// zero in a list.
@@ -42,7 +42,7 @@ type Earlier struct {
 	ID      freshet.SourceID `json:"id"`
 	URL     string           `json:"url"`
 	Version int              `json:"version" doc:"Number of its newest version; 0 if there is none"`
-	Resumed bool             `json:"resumed" doc:"Its history goes on in the source that was added"`
+	Resumed bool             `json:"resumed" doc:"The added source continues its history"`
 }
 
 // Defined returns what a user said of the source. A weight and a cost of 1 are
@@ -65,56 +65,56 @@ func (s Source) Defined() (freshet.Source, error) {
 type Select struct {
 	CSS      string       `json:"css,omitempty" doc:"Selects elements of an HTML page"`
 	JSONPath string       `json:"jsonpath,omitempty" doc:"Selects values of a JSON document (RFC 9535)"`
-	Kind     freshet.Kind `json:"kind,omitempty" doc:"html, json, feed or text; empty means by the look of it"`
+	Kind     freshet.Kind `json:"kind,omitempty" doc:"html, json, feed or text; empty means detected"`
 }
 
 // A Keep bounds how much history is kept of a source. What is zero bounds
 // nothing.
 type Keep struct {
-	Age      Duration `json:"age,omitzero" doc:"Drop versions superseded longer ago than this"`
-	Versions int      `json:"versions,omitempty" minimum:"0" doc:"Keep at most this many"`
-	Bytes    int64    `json:"bytes,omitempty" minimum:"0" doc:"Keep at most this many stored bytes"`
+	Age      Duration `json:"age,omitzero" doc:"Delete versions that were replaced longer ago than this"`
+	Versions int      `json:"versions,omitempty" minimum:"0" doc:"Keep at most this many versions"`
+	Bytes    int64    `json:"bytes,omitempty" minimum:"0" doc:"Keep at most this many bytes of versions"`
 }
 
 // A Standing is how things stand with a source.
 type Standing struct {
-	LastAttempt time.Time  `json:"last_attempt,omitzero" doc:"When a poll was last begun"`
-	LastSeen    time.Time  `json:"last_seen,omitzero" doc:"When a poll that saw the source was last begun"`
-	NotBefore   time.Time  `json:"not_before,omitzero" doc:"When the host allows the next poll, if it said so"`
+	LastAttempt time.Time  `json:"last_attempt,omitzero" doc:"When the last poll began"`
+	LastSeen    time.Time  `json:"last_seen,omitzero" doc:"When the last successful poll began"`
+	NotBefore   time.Time  `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
 	Polls       int64      `json:"polls"`
-	Failures    int        `json:"failures" doc:"Polls that failed since the source was last seen"`
+	Failures    int        `json:"failures" doc:"Failed polls since the last successful one"`
 	LastError   *LastError `json:"last_error,omitempty" doc:"Why the last poll failed, if it did"`
 	Version     int        `json:"version" doc:"Number of the newest version; 0 if there is none"`
-	Title       string     `json:"title,omitempty" doc:"Of the newest version"`
-	MovedTo     string     `json:"moved_to,omitempty" doc:"Where permanent redirects lead: the URL to give the source"`
-	Suspect     *Suspect   `json:"suspect,omitempty" doc:"Why what was last seen is probably not the page that is wanted, if something speaks against it"`
-	LandedOn    string     `json:"landed_on,omitempty" doc:"The URL that answered last, if redirects led to another page than the source's"`
-	Changes     int        `json:"changes" doc:"Seen so far"`
+	Title       string     `json:"title,omitempty" doc:"Title of the newest version"`
+	MovedTo     string     `json:"moved_to,omitempty" doc:"Where permanent redirects lead: change the URL of the source to this"`
+	Suspect     *Suspect   `json:"suspect,omitempty" doc:"Why the last poll probably got the wrong page, if it did"`
+	LandedOn    string     `json:"landed_on,omitempty" doc:"The final URL of the last poll, if redirects led to a different page"`
+	Changes     int        `json:"changes" doc:"Number of changes seen so far"`
 	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
-	Noisy       bool       `json:"noisy,omitempty" doc:"It differs at nearly every poll: at least 10 polls, on average less than an hour apart, of which 9 in 10 found a change"`
+	Noisy       bool       `json:"noisy,omitempty" doc:"The source changes at almost every poll: at least 10 polls, less than an hour apart on average, of which 9 in 10 found a change"`
 }
 
 // A LastError is why a poll failed.
 type LastError struct {
-	Class   freshet.Failure `json:"class" doc:"Dotted words from the general to the particular"`
+	Class   freshet.Failure `json:"class" doc:"Class of the failure: dotted words, from general to specific"`
 	Message string          `json:"message"`
 }
 
 // A NewSource is what a source is added with.
 type NewSource struct {
-	ID      freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; made up if it is missing"`
+	ID      freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; generated if missing"`
 	URL     string           `json:"url" minLength:"1" maxLength:"8192"`
-	Name    string           `json:"name,omitempty" doc:"For people"`
+	Name    string           `json:"name,omitempty" doc:"Name to show"`
 	Tags    []string         `json:"tags,omitempty"`
 	Select  Select           `json:"select,omitzero"`
-	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"0 means 1"`
-	Life    string           `json:"life,omitempty" doc:"How long a change can be captured: overwrite (the default), append, window:10m or last:5"`
-	Urgency string           `json:"urgency,omitempty" doc:"How its worth falls with the delay: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; without a unit, time counts in seconds"`
-	Cost    float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Of a poll, next to other sources; 0 means 1"`
+	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
+	Life    string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
+	Urgency string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
+	Cost    float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`
 	Paused  bool             `json:"paused,omitempty"`
-	MinGap  Duration         `json:"min_gap,omitzero" doc:"Never poll sooner than this after the last poll"`
-	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, as far as budget and host allow"`
-	Level   string           `json:"level,omitempty" doc:"How soon changes are wanted, such as 90% within 10m: a share of them, within a time"`
+	MinGap  Duration         `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
+	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
+	Level   string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
 	Keep    Keep             `json:"keep,omitzero"`
 }
 

@@ -1,10 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +18,14 @@ import (
 // A SourcePage is part of the list of sources.
 type SourcePage struct {
 	Items []Source `json:"items" nullable:"false"`
-	Next  *string  `json:"next" doc:"Ask for the next page with after set to this; null on the last"`
+	Next  *string  `json:"next" doc:"Pass this as after to get the next page; null on the last page"`
 }
 
 // A PollAnswer is what asking for a poll brought.
 type PollAnswer struct {
-	Queued  bool     `json:"queued" doc:"The poll will be made as soon as budget and host allow, but has not been yet"`
-	Outcome *Outcome `json:"outcome,omitempty" doc:"How the poll ended"`
-	Hold    *Hold    `json:"hold,omitempty" doc:"What the poll waits for, if it is queued"`
+	Queued  bool     `json:"queued" doc:"The poll has not been made yet; it will be as soon as the budget and the host allow"`
+	Outcome *Outcome `json:"outcome,omitempty" doc:"Result of the poll"`
+	Hold    *Hold    `json:"hold,omitempty" doc:"What the poll is waiting for, if it is queued"`
 }
 
 // A SourceQuery selects sources. Its zero value selects all.
@@ -47,10 +50,15 @@ func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err 
 		states = append(states, string(s))
 	}
 	asked.text("state", strings.Join(states, ","))
-	asked.text("sort", q.Sort)
-	asked.flag("reverse", q.Reverse)
-	asked.flag("next", q.Next)
 	asked.flag("removed", q.Removed)
+	// The daemon goes through all sources for each page in another order. If all are
+	// wanted, it is much quicker to sort them here.
+	here := q.Limit == 0 && (q.Reverse || q.Sort != "" && q.Sort != "id")
+	asked.flag("next", q.Next || here && q.Sort == "next")
+	if !here {
+		asked.text("sort", q.Sort)
+		asked.flag("reverse", q.Reverse)
+	}
 	for {
 		limit := 1000
 		if q.Limit > 0 {
@@ -63,10 +71,53 @@ func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err 
 		}
 		all = append(all, page.Items...)
 		if page.Next == nil || len(all) == q.Limit && q.Limit > 0 {
-			return all, nil
+			break
 		}
 		asked["after"] = []string{*page.Next}
 	}
+	if here {
+		return all, q.sort(all)
+	}
+	return all, nil
+}
+
+// orders are those of a list: each as the daemon has it.
+var orders = map[string]func(a, b Source) int{
+	"":        func(a, b Source) int { return 0 },
+	"id":      func(a, b Source) int { return 0 },
+	"changed": func(a, b Source) int { return b.Standing.ChangedAt.Compare(a.Standing.ChangedAt) },
+	"seen":    func(a, b Source) int { return a.Standing.LastSeen.Compare(b.Standing.LastSeen) },
+	"polls":   func(a, b Source) int { return cmp.Compare(b.Standing.Polls, a.Standing.Polls) },
+	"changes": func(a, b Source) int { return cmp.Compare(b.Standing.Changes, a.Standing.Changes) },
+	"next": func(a, b Source) int {
+		switch { // of which nobody knows come last
+		case a.NextPoll.IsZero() || b.NextPoll.IsZero():
+			return cmp.Compare(number(a.NextPoll.IsZero()), number(b.NextPoll.IsZero()))
+		}
+		return a.NextPoll.Compare(b.NextPoll)
+	},
+}
+
+func number(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// sort puts sources into the order that the query asks for.
+func (q SourceQuery) sort(all []Source) error {
+	order, ok := orders[q.Sort]
+	if !ok {
+		return fmt.Errorf("sources cannot be sorted by %q", q.Sort)
+	}
+	slices.SortFunc(all, func(a, b Source) int {
+		if q.Reverse {
+			a, b = b, a
+		}
+		return cmp.Or(order(a, b), cmp.Compare(a.ID, b.ID))
+	})
+	return nil
 }
 
 // Source returns a source by its id.

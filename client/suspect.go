@@ -9,9 +9,9 @@ import (
 
 // A Suspect says why a capture is probably not the page that is wanted.
 type Suspect struct {
-	Class  freshet.Suspect `json:"class" doc:"empty, shrunk, redirected, login, blocked or error_page; there may be more one day"`
+	Class  freshet.Suspect `json:"class" doc:"empty, shrunk, redirected, login, blocked or error_page; more may be added"`
 	Reason string          `json:"reason" doc:"The same in words"`
-	URL    string          `json:"url,omitempty" doc:"That answered, if it names another page than the source's"`
+	URL    string          `json:"url,omitempty" doc:"Final URL, if it is a different page than the source's"`
 }
 
 // SuspectOf returns why a capture is suspect, with the URL that answered if that

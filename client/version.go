@@ -17,16 +17,16 @@ type Version struct {
 	SeenAt    time.Time        `json:"seen_at" doc:"When it was first seen"`
 	TextBytes int64            `json:"text_bytes"`
 	RawBytes  int64            `json:"raw_bytes"`
-	MediaType string           `json:"media_type,omitempty" doc:"As the server said it"`
+	MediaType string           `json:"media_type,omitempty" doc:"As the server gave it"`
 	Title     string           `json:"title,omitempty"`
-	URL       string           `json:"url,omitempty" doc:"That answered, after redirects"`
-	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why it is probably not the page that is wanted, if something speaks against it"`
+	URL       string           `json:"url,omitempty" doc:"Final URL, after redirects"`
+	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
 }
 
 // A VersionPage is part of a source's history, the newest first.
 type VersionPage struct {
 	Items []Version `json:"items" nullable:"false"`
-	Next  *int      `json:"next" doc:"Ask for older ones with before set to this; null if there are none"`
+	Next  *int      `json:"next" doc:"Pass this as before to get older versions; null if there are none"`
 }
 
 // Versions returns the newest versions of a source, the newest first. A limit of

@@ -34,13 +34,14 @@ type Outlook struct {
 	DelayedPerDay float64   `json:"delayed_per_day,omitempty" doc:"What waiting costs where nothing is replaced: days of delay a day, over all changes that wait"`
 	Worth         float64   `json:"worth,omitempty" doc:"Of a poll now, for its cost"`
 	Price         float64   `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
+	Idle          bool      `json:"idle,omitempty" doc:"A change is not likely enough for a poll, whatever the budget (least_chance)"`
 	Due           time.Time `json:"due,omitzero" doc:"When the worth is expected to reach the price; missing if that is not in sight"`
 	Captured      Captured  `json:"captured" doc:"What became of its changes until now"`
 }
 
 // A Hold is what holds a poll back.
 type Hold struct {
-	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,hint,source_gap,source_share,host_share,host_busy,host_delay,host_away,host_failing,workers,budget"`
+	Kind     string    `json:"kind" enum:"none,under_way,paused,backoff,min_gap,hint,source_gap,source_share,host_share,host_busy,host_delay,crawl_delay,host_away,host_failing,workers,budget"`
 	Reason   string    `json:"reason" doc:"The same in words"`
 	Until    time.Time `json:"until,omitzero" doc:"Missing if time alone does not end it"`
 	Failures int       `json:"failures,omitempty" doc:"Running, of the source or its host, if they are why"`

@@ -1,53 +1,165 @@
 package client
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Words explains the next poll in sentences that a person understands. Times of
-// day are those of a zone.
+// Words says in plain sentences when a source is polled next, and why not now.
+// Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	var said []string
-	for _, sentence := range []string{
-		w.saySeen(), w.sayChance(), w.sayWaiting(), w.sayWorth(zone), w.sayAsked(), w.sayBound(zone), w.sayHold(zone), w.sayTrouble(),
-	} {
-		if sentence != "" {
-			said = append(said, sentence)
-		}
-	}
-	return strings.Join(said, " ")
+	return join(w.sayNext(zone), w.sayReason(), w.sayHold(zone), w.sayTrouble(), w.sayKnown())
+}
+
+// Details says the rest: how sure that is, what waiting costs, and what a poll is
+// worth to the policy.
+func (w Why) Details() string { return join(w.sayRange(), w.sayWaiting(), w.sayWorth()) }
+
+// join puts sentences together; an empty one is left out.
+func join(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
 }
 
 // still reports whether nothing is weighed: a poll is under way, or none is
 // wanted.
 func (w Why) still() bool { return w.Hold.Kind == "under_way" || w.Hold.Kind == "paused" }
 
-func (w Why) saySeen() string {
-	name := cmp.Or(w.Name, w.URL, string(w.ID))
-	if w.LastSeen.IsZero() {
-		return name + " has never been seen."
+// sayNext says when the next poll is expected.
+func (w Why) sayNext(zone *time.Location) string {
+	switch {
+	case w.Hold.Kind == "under_way":
+		return "A poll is under way."
+	case w.Hold.Kind == "paused":
+		return fmt.Sprintf("No poll: it is paused. To resume: freshet resume %s.", w.ID)
+	case w.Next.IsZero() && w.Outlook != nil && w.Outlook.Price > 0:
+		return "No poll is in sight within a year."
+	case w.Next.IsZero():
+		return "When it is polled next is not known."
+	case w.Next.Sub(w.At) < time.Second:
+		return "Next poll any moment now."
 	}
-	return fmt.Sprintf("%s was last seen %s ago.", name, span(w.At.Sub(w.LastSeen)))
+	return fmt.Sprintf("Next poll about %s, %s.", w.clock(w.Next, zone), ahead(w.Next.Sub(w.At)))
 }
 
-func (w Why) sayChance() string {
+// sayReason says what makes the poll wait or not, apart from limits.
+func (w Why) sayReason() string {
 	o := w.Outlook
 	switch {
-	case o == nil && !w.still():
-		return "What to expect of it is not known: the policy does not say."
+	case w.still():
+		return ""
+	case w.Asked:
+		return "Somebody asked for it."
+	case w.overdue():
+		return fmt.Sprintf("Its max_gap of %s has passed.", w.MaxGap)
+	case w.Cause == "bound":
+		return fmt.Sprintf("Its max_gap of %s ends then.", w.MaxGap)
+	case w.LastSeen.IsZero() && o != nil && o.Due.After(w.At):
+		return "The first poll failed."
+	case w.LastSeen.IsZero():
+		return "It was never polled, and first polls come first."
 	case o == nil:
+		return "The policy does not say when it wants to poll."
+	case o.Captured.Polls == 0:
+		return fmt.Sprintf("How often it changes is not known yet; going by similar pages, %s.", w.likely())
+	case o.Price == 0:
+		return fmt.Sprintf("It %s.", w.likely())
+	case w.held():
+		return fmt.Sprintf("It %s.", w.likely())
+	case o.Idle:
+		return fmt.Sprintf("It %s; it is polled when a change is likelier.", w.likely())
+	case o.Due.After(w.At) || o.Due.IsZero():
+		return fmt.Sprintf("It %s; other pages look more promising.", w.likely())
+	case o.Chance < 0.5:
+		return fmt.Sprintf("It %s, but no other page looks more promising.", w.likely())
+	}
+	return fmt.Sprintf("It %s.", w.likely())
+}
+
+// held reports whether it is a limit that decides when the poll comes.
+func (w Why) held() bool {
+	return !w.Next.IsZero() && !w.Hold.Until.IsZero() && !w.Next.After(w.Hold.Until)
+}
+
+// likely says how likely the source is to have changed.
+func (w Why) likely() string {
+	p := w.Outlook.Chance
+	words := "has almost certainly changed"
+	switch {
+	case p < 0.1:
+		words = "has very probably not changed yet"
+	case p < 0.5:
+		words = "has probably not changed yet"
+	case p < 0.9:
+		words = "has probably changed"
+	}
+	if w.Outlook.Captured.Polls == 0 {
+		words = "it " + words
+	}
+	return fmt.Sprintf("%s (%s)", words, chance(p))
+}
+
+func (w Why) overdue() bool { return !w.Deadline.IsZero() && !w.Deadline.After(w.At) }
+
+// wanted reports whether a poll would be made now if nothing held it back.
+func (w Why) wanted() bool {
+	due := w.Outlook != nil && !w.Outlook.Due.IsZero() && !w.Outlook.Due.After(w.At)
+	return due || w.Asked || w.overdue()
+}
+
+// sayHold says which limit holds the poll back, if one does.
+func (w Why) sayHold(zone *time.Location) string {
+	reason := w.Hold.Reason
+	switch w.Hold.Kind {
+	case "under_way", "paused", "none":
+		return ""
+	case "workers", "budget":
+		if !w.wanted() { // by then it will have passed
+			return ""
+		}
+	}
+	switch until := w.Hold.Until; {
+	case until.IsZero():
+		return fmt.Sprintf("It waits: %s.", reason)
+	case w.wanted() || !w.Next.After(until):
+		when := w.clock(until, zone)
+		if w.Next.Equal(until) {
+			when = "then"
+		}
+		return fmt.Sprintf("It waits until %s: %s.", when, reason)
+	case w.Outlook == nil || w.Outlook.Due.IsZero(): // it may be wanted before its max_gap ends
+		return fmt.Sprintf("It cannot be polled before %s: %s.", w.clock(until, zone), reason)
+	}
+	return "" // it has passed before the poll is due
+}
+
+func (w Why) sayTrouble() string {
+	if w.Trouble == "" {
+		return ""
+	}
+	return "Nothing can be captured at the moment: " + w.Trouble + "."
+}
+
+// sayKnown says what is known of the source.
+func (w Why) sayKnown() string {
+	o := w.Outlook
+	switch {
+	case w.LastSeen.IsZero() && o == nil:
 		return ""
 	case w.LastSeen.IsZero():
-		return fmt.Sprintf("Sources like it change %s.", oftenWords(o.RatePerDay))
-	case o.Captured.Polls == 0: // a first look tells nothing of it
-		return fmt.Sprintf("How often it changes has not shown yet; sources like it do %s. The chance that it has changed since is %s.", oftenWords(o.RatePerDay), chance(o.Chance))
+		return fmt.Sprintf("Similar pages change %s.", oftenWords(o.RatePerDay.Mean))
 	}
-	return fmt.Sprintf("It changes %s; %sthe chance that it has changed since is %s.", oftenWords(o.RatePerDay), w.going(), chance(o.Chance))
+	seen := fmt.Sprintf("It was last seen %s ago", span(w.At.Sub(w.LastSeen)))
+	switch {
+	case o == nil:
+		return seen + "."
+	case o.Captured.Polls == 0:
+		return fmt.Sprintf("%s; similar pages change %s.", seen, oftenWords(o.RatePerDay.Mean))
+	}
+	return fmt.Sprintf("%s and changes %s%s.", seen, oftenWords(o.RatePerDay.Mean), w.going())
 }
 
 // going says whether much more or much less is going on, there and elsewhere,
@@ -57,11 +169,23 @@ func (w Why) going() string {
 	usual := w.Outlook.RatePerDay.Mean * w.At.Sub(w.LastSeen).Hours() / 24
 	switch {
 	case w.Outlook.Expected > much*usual:
-		return "more than usual is going on, and "
+		return ", and more than usual is going on"
 	case w.Outlook.Expected < usual/much:
-		return "less than usual is going on, and "
+		return ", and less than usual is going on"
 	}
 	return ""
+}
+
+// sayRange says how well the rate is known.
+func (w Why) sayRange() string {
+	if w.Outlook == nil {
+		return ""
+	}
+	r := w.Outlook.RatePerDay
+	_, unit := perUnit(r.Mean)
+	scale, _ := perUnit(r.Mean)
+	scale /= r.Mean
+	return fmt.Sprintf("Changes %s: between %s and %s.", unit, digits(r.Low*scale), digits(r.High*scale))
 }
 
 // sayWaiting says what waiting costs.
@@ -73,112 +197,23 @@ func (w Why) sayWaiting() string {
 		return "Waiting costs next to nothing."
 	case o.LostPerDay > 0:
 		every := time.Duration(float64(24*time.Hour) / o.LostPerDay)
-		return fmt.Sprintf("Waiting costs about a change every %s, replaced by the next before it is seen.", span(every))
+		return fmt.Sprintf("Waiting loses about one change every %s: it is replaced before it is seen.", span(every))
 	case o.DelayedPerDay > 0:
-		return fmt.Sprintf("Nothing is lost by waiting: about %s of its changes wait, and are seen later.", digits(o.DelayedPerDay))
+		return fmt.Sprintf("Waiting loses nothing: about %s of its changes wait, and are seen later.", digits(o.DelayedPerDay))
 	}
 	return ""
 }
 
-func (w Why) sayWorth(zone *time.Location) string {
+// sayWorth says what a poll is worth to the policy.
+func (w Why) sayWorth() string {
 	o := w.Outlook
 	switch {
-	case o == nil || w.still() || w.Asked:
+	case o == nil || w.still() || w.LastSeen.IsZero() || o.Worth == 0 && o.Price == 0:
 		return ""
-	case w.LastSeen.IsZero() && o.Due.After(w.At): // it was tried, and failed
-		return fmt.Sprintf("A first look was tried and failed; the next is due %s.", w.moment(o.Due, zone))
-	case w.LastSeen.IsZero():
-		return "A first look comes before all that has been seen."
-	case o.Worth == 0 && o.Price == 0:
-		return "The policy does not say what a poll of it is worth."
 	case o.Price == 0:
-		return fmt.Sprintf("A poll now would be worth %s; what is enough has not shown yet.", digits(o.Worth))
+		return fmt.Sprintf("A poll now is worth %s; what is enough is not known yet.", digits(o.Worth))
 	}
-	worth, price := digits(o.Worth), digits(o.Price)
-	switch {
-	case o.Due.IsZero():
-		return fmt.Sprintf("A poll now would be worth %s; polls are made from %s upwards, which it does not reach within a year.", worth, price)
-	case !o.Due.After(w.At):
-		return fmt.Sprintf("A poll now would be worth %s, which is enough: polls are made from %s upwards.", worth, price)
-	}
-	return fmt.Sprintf("A poll now would be worth %s; polls are made from %s upwards, which it reaches %s.", worth, price, w.moment(o.Due, zone))
-}
-
-func (w Why) sayAsked() string {
-	if w.Asked && w.Hold.Kind != "under_way" {
-		return "Somebody asked for a poll, which comes before those that the policy wants."
-	}
-	return ""
-}
-
-// wanted reports whether a poll would be made now if nothing held it back.
-func (w Why) wanted() bool {
-	due := w.Outlook != nil && !w.Outlook.Due.IsZero() && !w.Outlook.Due.After(w.At)
-	return due || w.Asked || w.overdue()
-}
-
-func (w Why) overdue() bool { return !w.Deadline.IsZero() && !w.Deadline.After(w.At) }
-
-func (w Why) sayHold(zone *time.Location) string {
-	reason := w.Hold.Reason
-	switch w.Hold.Kind {
-	case "under_way":
-		return "A poll of it is under way."
-	case "paused":
-		return fmt.Sprintf("It is paused, and is not polled until somebody resumes it (freshet resume %s).", w.ID)
-	case "workers", "budget":
-		if !w.wanted() { // by then it will have passed
-			return w.sayFree()
-		}
-	case "none":
-		return w.sayFree()
-	}
-	switch until := w.Hold.Until; {
-	case until.IsZero():
-		return fmt.Sprintf("But %s; it has to wait for that to end.", reason)
-	case w.wanted() || !w.Next.After(until):
-		return fmt.Sprintf("But %s, so that it has to wait until %s (%s).", reason, w.clock(until, zone), ahead(until.Sub(w.At)))
-	case w.Outlook == nil || w.Outlook.Due.IsZero(): // it may be wanted before its max_gap runs out
-		return fmt.Sprintf("It cannot be polled before %s (%s): %s.", w.clock(until, zone), ahead(until.Sub(w.At)), reason)
-	default:
-		return fmt.Sprintf("Besides, %s until %s.", reason, w.clock(until, zone))
-	}
-}
-
-// sayFree says that nothing holds the poll back.
-func (w Why) sayFree() string {
-	switch {
-	case w.wanted() || w.LastSeen.IsZero():
-		return "Nothing holds it back: it is polled as soon as its turn comes."
-	case w.Outlook == nil || w.Outlook.Price == 0:
-		return "Nothing holds it back."
-	}
-	return "Nothing else holds it back."
-}
-
-// sayBound says what max_gap means for the poll.
-func (w Why) sayBound(zone *time.Location) string {
-	switch {
-	case w.Cause != "bound" || w.still():
-		return ""
-	case w.overdue():
-		return fmt.Sprintf("Its max_gap of %s has run out, and that comes before what the policy wants.", w.MaxGap)
-	case w.Outlook == nil || w.Outlook.Due.IsZero():
-		return fmt.Sprintf("Its max_gap of %s makes it due %s.", w.MaxGap, w.moment(w.Next, zone))
-	}
-	return fmt.Sprintf("Its max_gap of %s makes it due sooner, %s.", w.MaxGap, w.moment(w.Next, zone))
-}
-
-func (w Why) sayTrouble() string {
-	if w.Trouble == "" {
-		return ""
-	}
-	return "Nothing can be captured at the moment: " + w.Trouble + "."
-}
-
-// moment writes a time to come, as in "in about 9 minutes, at 10:42".
-func (w Why) moment(t time.Time, zone *time.Location) string {
-	return ahead(t.Sub(w.At)) + ", at " + w.clock(t, zone)
+	return fmt.Sprintf("A poll now is worth %s; under the present budget polls are made from %s on.", digits(o.Worth), digits(o.Price))
 }
 
 // clock writes a time of day, with the date if it is another day's and with the
@@ -234,14 +269,12 @@ func span(d time.Duration) string {
 }
 
 // oftenWords says how often something happens.
-func oftenWords(perDay Estimate) string {
-	mean, unit := perUnit(perDay.Mean)
-	scale := mean / perDay.Mean
-	times := digits(mean) + " times"
-	if digits(mean) == "1" {
-		times = "once"
+func oftenWords(perDay float64) string {
+	n, unit := perUnit(perDay)
+	if digits(n) == "1" {
+		return "about once " + unit
 	}
-	return fmt.Sprintf("about %s %s (between %s and %s times)", times, unit, digits(perDay.Low*scale), digits(perDay.High*scale))
+	return fmt.Sprintf("about %s times %s", digits(n), unit)
 }
 
 // perUnit returns a rate by the unit of time that gives a number that people

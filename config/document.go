@@ -50,7 +50,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 	}
 	for i, doc := range tree.Docs {
 		if i > 0 && doc.Body != nil {
-			d.report(doc.Body, "", "there is more than one document in the file; keep one")
+			d.report(doc.Body, "", "the file has more than one YAML document; keep one")
 			break
 		}
 		if doc.Body == nil || doc.Body.Type() == ast.NullType {
@@ -78,7 +78,7 @@ func (d *document) err() error {
 func (d *document) syntax(err error) {
 	p := Problem{Line: 1, Col: 1, Text: err.Error()}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
-		p.Text = "not YAML: " + e.GetMessage()
+		p.Text = "invalid YAML: " + e.GetMessage()
 		if tk := e.GetToken(); tk != nil && tk.Position != nil {
 			p.Line, p.Col = tk.Position.Line, tk.Position.Column
 		}
@@ -160,7 +160,7 @@ func (d *document) mapping(n ast.Node, path string, fields []field) {
 	case *ast.NullNode:
 		return // a section that was left empty
 	default:
-		d.report(m, path, "want keys and values here, such as %s: ..., not %s", fields[0].name, kindOf(m))
+		d.report(m, path, "expected keys and values, such as %s: ..., but found %s", fields[0].name, kindOf(m))
 		return
 	}
 	known := make([]string, len(fields))
@@ -176,7 +176,7 @@ func (d *document) mapping(n ast.Node, path string, fields []field) {
 		case i < 0:
 			d.report(pair.Key, path, "unknown key %q%s", key, spell.DidYouMean(key, known))
 		case twice:
-			d.report(pair.Key, path, "the key %q is here twice; the first is in line %d", key, first)
+			d.report(pair.Key, path, "the key %q is repeated; it was first used in line %d", key, first)
 		default:
 			fields[i].read(pair.Value, inside)
 		}
@@ -193,7 +193,7 @@ func (d *document) each(n ast.Node, path string, read func(item ast.Node, path s
 		}
 	case *ast.NullNode:
 	default:
-		d.report(list, path, "want a list here, with a dash before each item, not %s", kindOf(list))
+		d.report(list, path, "expected a list with a dash before each item, but found %s", kindOf(list))
 	}
 }
 
@@ -224,13 +224,14 @@ func (d *document) scalar(n ast.Node, path string) (string, bool) {
 	case *ast.NullNode:
 		d.report(v, path, "has no value")
 	case *ast.AliasNode:
-		d.report(v, path, "there is nothing called &%s before this", v.Value.GetToken().Value)
+		name := v.Value.GetToken().Value
+		d.report(v, path, "unknown alias *%s: there is no &%s before it", name, name)
 	case *ast.LiteralNode:
 		return v.Value.Value, true
 	case ast.ScalarNode:
 		return v.GetToken().Value, true
 	default:
-		d.report(v, path, "want a single value here, not %s", kindOf(v))
+		d.report(v, path, "expected a single value, but found %s", kindOf(v))
 	}
 	return "", false
 }

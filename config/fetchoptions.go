@@ -42,7 +42,7 @@ func setPorts(s *Settings, v string) error {
 	for _, item := range SplitList(v) {
 		n, err := strconv.ParseUint(item, 10, 16)
 		if err != nil || n == 0 {
-			return fmt.Errorf("%q is not a port between 1 and 65535", item)
+			return fmt.Errorf("%q is not a port from 1 to 65535", item)
 		}
 		ports = append(ports, uint16(n))
 	}

@@ -27,10 +27,10 @@ func Find(env func(string) string) (string, error) {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			continue
 		case err != nil:
-			return "", freshet.WithHint(fmt.Errorf("look for a configuration file: %w", err), "name one with --config, or none with --config none")
+			return "", freshet.WithHint(fmt.Errorf("look for a configuration file: %w", err), "choose a file with --config FILE, or use none with --config none")
 		case !filepath.IsAbs(path) && foreign(info):
-			return "", freshet.WithHint(fmt.Errorf("./%s belongs to another user, or everybody can write to it", path),
-				"read it all the same with --config ./"+path+", or no file with --config none")
+			return "", freshet.WithHint(fmt.Errorf("./%s was not read: it belongs to another user, or anyone can write to it", path),
+				"to read it anyway, use --config ./"+path+"; to read no file, use --config none")
 		}
 		return path, nil
 	}

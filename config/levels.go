@@ -28,9 +28,9 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 		switch {
 		case len(d.Problems) > before:
 		case t.Tag == "":
-			d.report(n, path, "does not say for which tag it is")
+			d.report(n, path, "has no tag; add the tag that it applies to")
 		case t.Level == freshet.ServiceLevel{}:
-			d.report(n, path, "says nothing of how soon changes are wanted; write level: 90%% within 10m")
+			d.report(n, path, "has no level; add one such as level: 90%% within 10m")
 		default:
 			s.Levels = append(s.Levels, t)
 		}

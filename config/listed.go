@@ -92,11 +92,11 @@ func (d *document) admit(s *Settings) {
 		}
 		l.Source = checked
 		if other, twice := ids[l.ID]; twice && l.ID != "" {
-			d.report(d.resolve(l.at["id"]), l.path+".id", "%q is the id of the source in line %d already", l.ID, other.line())
+			d.report(d.resolve(l.at["id"]), l.path+".id", "the id %q is already used by the source in line %d", l.ID, other.line())
 		}
 		key := l.URL + " " + l.Recipe.Key()
 		if other, twice := keys[key]; twice {
-			d.report(d.resolve(l.at["url"]), l.path+".url", "the same source is in line %d already; give them different selectors or drop one", other.line())
+			d.report(d.resolve(l.at["url"]), l.path+".url", "the same source is already in line %d; use a different selector, or remove one of them", other.line())
 		}
 		ids[l.ID], keys[key] = l, l
 		l.Origin = freshet.FromFile

@@ -45,7 +45,7 @@ func (d *document) webhook(s *Settings) func(ast.Node, string) {
 				text, ok := d.scalar(v, path)
 				var err error
 				if w.Unsigned, err = strconv.ParseBool(text); ok && err != nil {
-					d.report(d.resolve(v), path, "%q is neither true nor false", text)
+					d.report(d.resolve(v), path, "%q is not true or false", text)
 				}
 			}},
 			{"tags", func(v ast.Node, path string) { w.Tags = tidyTags(d.texts(v, path, nil)) }},
@@ -63,7 +63,7 @@ func (d *document) webhook(s *Settings) func(ast.Node, string) {
 			return
 		}
 		if other, twice := d.hooks[w.Name]; twice {
-			d.report(n, path, "the name %q is taken by the webhook in line %d", w.Name, firstToken(other.node).Position.Line)
+			d.report(n, path, "the name %q is already used by the webhook in line %d", w.Name, firstToken(other.node).Position.Line)
 			return
 		}
 		d.hooks[w.Name] = listedHook{n, path}

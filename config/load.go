@@ -42,7 +42,7 @@ func Load(in Input) (Settings, error) {
 	}
 	text, err := os.ReadFile(in.File)
 	if err != nil {
-		return Defaults(in.Env), freshet.WithHint(fmt.Errorf("read the configuration: %w", err), "name the file with --config or FRESHET_CONFIG")
+		return Defaults(in.Env), freshet.WithHint(fmt.Errorf("read the configuration: %w", err), "set the file with --config or FRESHET_CONFIG")
 	}
 	return in.load(text)
 }
@@ -83,7 +83,7 @@ func parsePrefixes(list string) (found []netip.Prefix, err error) {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is not a range of addresses; write 127.0.0.0/8, 10.1.2.3 or fd00::/8", s)
+			return nil, fmt.Errorf("%q is not an address or a range of addresses, such as 127.0.0.0/8, 10.1.2.3 or fd00::/8", s)
 		}
 		found = append(found, prefix.Masked())
 	}

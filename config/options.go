@@ -32,51 +32,53 @@ type Option struct {
 
 // options are all of them, in the order in which they are shown.
 var options = named(slices.Concat([]Option{
-	{Key: "data", Flag: "data", Arg: "DIR", Help: "where sources and history are kept; default $XDG_DATA_HOME/freshet or ~/.local/share/freshet",
+	{Key: "data", Flag: "data", Arg: "DIR", Help: "directory for sources and history (default $XDG_DATA_HOME/freshet or ~/.local/share/freshet)",
 		set: text(func(s *Settings) *string { return &s.Data }), show: func(s Settings) any { return s.Data }},
-	{Key: "listen", Flag: "listen", Arg: "ADDR", Help: "address of the API; port 0 takes any free one; default 127.0.0.1:8080",
+	{Key: "listen", Flag: "listen", Arg: "ADDR", Help: "address of the API; port 0 picks a free one (default 127.0.0.1:8080)",
 		set: setListen, show: func(s Settings) any { return s.Listen }},
-	{Key: "api.url", Help: "where others reach the API, as told in events",
+	{Key: "api.url", Help: "public URL of the API, used in events",
 		set: text(func(s *Settings) *string { return &s.PublicURL }), show: func(s Settings) any { return s.PublicURL }},
-	{Key: "api.names", Help: "names that the API is called by, besides addresses and localhost", Many: true,
+	{Key: "api.names", Help: "host names that the API accepts, besides IP addresses and localhost", Many: true,
 		set: func(s *Settings, v string) error { s.Names = SplitList(v); return nil }, show: func(s Settings) any { return s.Names }},
-	{Key: "budget", Flag: "budget", Arg: "N/TIME", Help: "requests to spend, such as 500/s or 10/30s; default 60/m", live: true,
+	{Key: "budget", Flag: "budget", Arg: "N/TIME", Help: "most requests to make, such as 500/s or 10/30s (default 60/m)", live: true,
 		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
-	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "what to poll next: " + strings.Join(policy.Names, " or ") + "; default " + policy.Default,
+	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "how to choose what to poll (default " + policy.Default + ", which learns when each source changes); docs/configuration.md describes the others",
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
-	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of one source, if it has no min_gap; 0s means none; default 10s", live: true, zero: true,
+	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of a source that has no min_gap of its own; 0s means none (default 10s)", live: true, zero: true,
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.SourceGap) }},
-	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "how much of the budget one source may take; 100% means all; default 50%", live: true, zero: true,
+	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "most of the budget that one source may use; 100% means no limit (default 50%)", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.SourceShare }), show: func(s Settings) any { return showShare(s.Limits.SourceShare) }},
-	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "time between two polls of one host; default 1s", live: true, zero: true,
+	{Key: "hosts.delay", Flag: "host-delay", Arg: "TIME", Help: "least time between two polls of one host (default 1s)", live: true, zero: true,
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.Delay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.Delay) }},
-	{Key: "hosts.concurrency", Help: "polls of one host at once, where there is no delay", live: true,
+	{Key: "hosts.concurrency", Help: "most polls of one host at the same time, if there is no delay", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Hosts.Concurrency }, 1), show: func(s Settings) any { return s.Limits.Hosts.Concurrency }},
-	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "how much of the budget the sources of one host may take; 100% means all; default 90%", live: true, zero: true,
+	{Key: "hosts.share", Flag: "host-share", Arg: "SHARE", Help: "most of the budget that the sources of one host may use together; 100% means no limit (default 90%)", live: true, zero: true,
 		set: share(func(s *Settings) *float64 { return &s.Limits.Hosts.Share }), show: func(s Settings) any { return showShare(s.Limits.Hosts.Share) }},
-	{Key: "hints", Flag: "hints", Arg: "TIME", Help: "longest that a server's max-age or a feed's ttl puts off the next poll; 0s ignores them; default 1h", live: true, zero: true,
+	{Key: "hosts.crawl_delay", Flag: "crawl-delay", Arg: "TIME", Help: "longest pause between requests to a host that its robots.txt can ask for (Crawl-delay); 0s means robots.txt is not read (default 1m)", live: true, zero: true,
+		set: lengthIn(time.Second, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hosts.CrawlDelay }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hosts.CrawlDelay) }},
+	{Key: "hints", Flag: "hints", Arg: "TIME", Help: "longest time that a server's max-age or a feed's ttl can delay a poll; 0s ignores them (default 1h)", live: true, zero: true,
 		set: lengthIn(time.Second, 7*freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hints }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hints) }},
-	{Key: "workers", Help: "polls at once in all", live: true,
+	{Key: "workers", Help: "most polls at the same time", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
-	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "memory that polls under way may take together, such as 512MB; default a quarter of what there is, at most 1GB",
+	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "most memory that running polls may use together, such as 512MB (default a quarter of the memory, at most 1GB)",
 		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return freshet.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
 		set: setAllow, show: func(s Settings) any { return s.Fetch.Allow }},
-	{Key: "log.level", Flag: "log-level", Arg: "LEVEL", Help: "least to log: debug, info, warn or error; default info", live: true,
+	{Key: "log.level", Flag: "log-level", Arg: "LEVEL", Help: "least important level to log: debug, info, warn or error (default info)", live: true,
 		set: oneOf(func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error"), show: func(s Settings) any { return s.LogLevel }},
-	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "form of the log: text or json; default text",
+	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "log format: text or json (default text)",
 		set: oneOf(func(s *Settings) *string { return &s.LogForm }, "text", "json"), show: func(s Settings) any { return s.LogForm }},
-	{Key: "keep.age", Help: "drop versions superseded longer ago than this",
+	{Key: "keep.age", Help: "delete versions that were replaced longer ago than this",
 		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
-	{Key: "keep.versions", Help: "versions of all sources together",
+	{Key: "keep.versions", Help: "most versions to keep, of all sources together",
 		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
-	{Key: "keep.bytes", Help: "stored bytes of all sources together",
+	{Key: "keep.bytes", Help: "most bytes of versions to keep, of all sources together",
 		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Bytes) }},
-	{Key: "keep.total", Help: "size that the whole store may have; the oldest versions go first",
+	{Key: "keep.total", Help: "largest size of the data directory; the oldest versions are deleted first",
 		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
-	{Key: "keep.logs", Help: "how long outcomes of polls are kept",
+	{Key: "keep.logs", Help: "how long to keep the results of polls",
 		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
-	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "room to keep free on the disk, such as 1GB; polls stop before it is used; 0 keeps none; default 2% of the disk, from 256MiB to 4GiB",
+	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
 		set: setReserve, show: showReserve},
 }, fetchOptions))
 
@@ -99,7 +101,7 @@ func named(list []Option) []Option {
 func text(at func(*Settings) *string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		if v == "" {
-			return fmt.Errorf("is empty")
+			return fmt.Errorf("must not be empty")
 		}
 		*at(s) = v
 		return nil
@@ -127,9 +129,9 @@ func lengthIn(least, most time.Duration, at func(*Settings) *time.Duration) func
 		case err != nil:
 			return err
 		case d != 0 && d < least:
-			return fmt.Errorf("%q is too short; the least is %s", v, freshet.FormatDuration(least))
+			return fmt.Errorf("%q is too short; the shortest allowed is %s", v, freshet.FormatDuration(least))
 		case d > most:
-			return fmt.Errorf("%q is too long; the most is %s", v, freshet.FormatDuration(most))
+			return fmt.Errorf("%q is too long; the longest allowed is %s", v, freshet.FormatDuration(most))
 		}
 		*at(s) = d
 		return nil
@@ -192,7 +194,7 @@ func count(at func(*Settings) *int, least int) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least {
-			return fmt.Errorf("%q is not a whole number of at least %d", v, least)
+			return fmt.Errorf("%q is not a whole number; use %d or more", v, least)
 		}
 		*at(s) = n
 		return nil
@@ -202,10 +204,10 @@ func count(at func(*Settings) *int, least int) func(*Settings, string) error {
 func setListen(s *Settings, v string) error {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil {
-		return fmt.Errorf("%q is not an address and port; write 127.0.0.1:8080", v)
+		return fmt.Errorf("%q is not an address with a port, such as 127.0.0.1:8080", v)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("%q has no port between 0 and 65535", v)
+		return fmt.Errorf("%q does not end with a port from 0 to 65535", v)
 	}
 	s.Listen = net.JoinHostPort(host, port)
 	return nil

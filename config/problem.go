@@ -26,9 +26,9 @@ type Error struct {
 // Error counts the problems, or tells of the only one.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
-		return "the configuration is not usable: " + e.head(e.Problems[0])
+		return "the configuration has a problem: " + e.head(e.Problems[0])
 	}
-	return fmt.Sprintf("the configuration is not usable: %d problems, the first at %s", len(e.Problems), e.head(e.Problems[0]))
+	return fmt.Sprintf("the configuration has %d problems, the first at %s", len(e.Problems), e.head(e.Problems[0]))
 }
 
 func (e *Error) head(p Problem) string {

@@ -65,9 +65,9 @@ func (s *Settings) CheckData() error {
 	if s.Data != "" {
 		return nil
 	}
-	hint := "name a directory with --data or FRESHET_DATA"
+	hint := "set a directory with --data or FRESHET_DATA"
 	if info, err := os.Stat("freshet-data"); err == nil && info.IsDir() { // where earlier versions kept it then
-		hint += "; --data freshet-data goes on with the one that is here"
+		hint += "; to keep using ./freshet-data, use --data freshet-data"
 	}
-	return freshet.WithHint(errors.New("there is no place for the data: neither HOME nor XDG_DATA_HOME is set"), hint)
+	return freshet.WithHint(errors.New("no data directory: neither HOME nor XDG_DATA_HOME is set"), hint)
 }

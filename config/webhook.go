@@ -29,18 +29,18 @@ func (w *Webhook) Complete(env func(string) string) error {
 		return fmt.Errorf("the webhook has no url")
 	}
 	if w.Name == "" {
-		return fmt.Errorf("the webhook has no name; its place in the stream is kept under it")
+		return fmt.Errorf("the webhook has no name; add one, because its position in the change log is stored under it")
 	}
 	if w.SecretEnv != "" {
 		if w.Secret != "" {
-			return fmt.Errorf("has both secret and secret_env; keep one")
+			return fmt.Errorf("has both secret and secret_env; remove one of them")
 		}
 		if w.Secret = env(w.SecretEnv); w.Secret == "" {
-			return fmt.Errorf("secret_env: the variable %s %w", w.SecretEnv, errUnset)
+			return fmt.Errorf("secret_env: the environment variable %s %w", w.SecretEnv, errUnset)
 		}
 	}
 	if w.Secret == "" && !w.Unsigned {
-		return fmt.Errorf("has no secret; set secret_env or secret, or unsigned: true if the receiver checks no signature")
+		return fmt.Errorf("has no secret; set secret_env or secret, or unsigned: true if the receiver does not check signatures")
 	}
 	return nil
 }

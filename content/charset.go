@@ -43,7 +43,7 @@ func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
 	case "utf-8", "":
 		return valid(body), nil
 	case "replacement":
-		return nil, fail(FailEncoding, "", "the page is in %q, an encoding that is not safe to read", label)
+		return nil, fail(FailEncoding, "", "the page uses the encoding %q, which is not safe to read", label)
 	}
 	text, err := enc.NewDecoder().Bytes(body)
 	if err != nil {

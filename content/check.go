@@ -51,12 +51,12 @@ func compile(r freshet.Recipe) (selection, error) {
 	switch r.Kind {
 	case freshet.Auto, freshet.HTML, freshet.JSON, freshet.Feed, freshet.Text:
 	default:
-		return s, invalid("select.kind", "there is no kind %q; use html, json, feed or text, or leave it out", r.Kind)
+		return s, invalid("select.kind", "unknown kind %q; use html, json, feed or text, or leave it out", r.Kind)
 	}
 	var err error
 	switch {
 	case r.CSS != "" && r.JSONPath != "":
-		return s, invalid("select.jsonpath", "a source has either a CSS selector or a JSONPath, not both")
+		return s, invalid("select.jsonpath", "use a CSS selector or a JSONPath, not both")
 	case r.CSS != "":
 		if s.kind != freshet.Auto && s.kind != freshet.HTML {
 			return s, invalid("select.kind", "a CSS selector needs html, not %s", s.kind)
@@ -79,7 +79,7 @@ func invalid(field, format string, args ...any) error {
 
 func checkLength(field, s string) error {
 	if len(s) > maxSelector {
-		return invalid(field, "%d bytes are too long; at most %d are allowed", len(s), maxSelector)
+		return invalid(field, "is %d bytes long; the most is %d", len(s), maxSelector)
 	}
 	if !utf8.ValidString(s) {
 		return invalid(field, "is not valid UTF-8")
@@ -92,7 +92,7 @@ func parseCSS(s string) (cascadia.SelectorGroup, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(s) == "" {
-		return nil, invalid("select.css", "is blank; leave it out to take the whole page")
+		return nil, invalid("select.css", "is blank; leave it out to watch the whole page")
 	}
 	group, err := cascadia.ParseGroup(s)
 	if err != nil {

@@ -27,7 +27,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // asText is what to do about a document that is too much to take apart.
-const asText = "Set the kind to text to have it compared as it is."
+const asText = "Set the kind to text to compare it as it is."
 
 // fail returns an Error with advice for the operator.
 func fail(class freshet.Failure, hint, format string, args ...any) error {

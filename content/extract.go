@@ -76,7 +76,7 @@ func Extract(r freshet.Recipe, resp freshet.Response) (Reading, error) {
 		return Reading{}, err
 	}
 	if len(rd.Text) > maxText {
-		return Reading{}, fail(FailLimit, "Select the part that matters.", "the text is longer than %d MiB", maxText>>20)
+		return Reading{}, fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)
 	}
 	return rd, nil
 }

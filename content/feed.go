@@ -19,7 +19,7 @@ const (
 	feedStart    = 1024             // bytes in which the root element of a feed stands
 	oldestOnFeed = 1990             // a date before this year is a slip
 	skew         = 10 * time.Minute // by which the clocks of a feed and its server may differ
-	feedHint     = "Check that the URL answers with a feed, or leave the kind out to have it found."
+	feedHint     = "Check that the URL returns a feed, or leave the kind out to have it detected."
 )
 
 // looksLikeFeed reports whether body starts as an RSS, RDF or Atom feed.
@@ -81,7 +81,7 @@ func dated(at *time.Time, answered time.Time) bool {
 func parseFeed(src []byte) (feed *gofeed.Feed, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the parser gave up: %v", p)
+			err = fmt.Errorf("the parser failed: %v", p)
 		}
 	}()
 	return gofeed.NewParser().Parse(bytes.NewReader(src))
@@ -137,7 +137,7 @@ func boundFeed(src []byte) ([]byte, error) {
 		return nil, err
 	}
 	if s.end-s.start > maxFeed {
-		return nil, fail(FailLimit, asText, "the feed has %d bytes; at most %d MiB are read", s.end-s.start, maxFeed>>20)
+		return nil, fail(FailLimit, asText, "the feed has %d bytes; the most is %d MiB", s.end-s.start, maxFeed>>20)
 	}
 	src = src[s.start:s.end:s.end]
 	for i := len(s.open) - 1; i >= 0; i-- {

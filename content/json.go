@@ -19,7 +19,7 @@ func canonicalJSON(src []byte) ([]byte, error) {
 	w := jsonWriter{doc: d, out: make([]byte, 0, len(src)+len(src)/2)}
 	w.value(0, 0)
 	if w.full {
-		return nil, fail(FailLimit, "Select the part that matters with a JSONPath.", "the JSON document is longer than %d MiB when written line by line", maxText>>20)
+		return nil, fail(FailLimit, "Use a JSONPath to watch only the part you need.", "the JSON document is longer than %d MiB when written line by line", maxText>>20)
 	}
 	return append(w.out, '\n'), nil
 }
@@ -45,7 +45,7 @@ func selectJSON(src []byte, query string, path *jsonpath.Path) ([]byte, error) {
 	}
 	nodes := path.SelectLocated(doc)
 	if len(nodes) == 0 {
-		return nil, fail(FailSelector, "Look at the document as it is now and choose another path, or leave it out to take the whole document.",
+		return nil, fail(FailSelector, "Look at the document as it is now and choose another path, or leave it out to watch the whole document.",
 			"nothing in the document matches the path %s", quoted(query))
 	}
 	nodes.Sort() // members of an object come in no order
@@ -56,7 +56,7 @@ func selectJSON(src []byte, query string, path *jsonpath.Path) ([]byte, error) {
 			return nil, err
 		}
 		if out = append(out, text...); len(out) > maxText {
-			return nil, fail(FailLimit, "Select less.", "the path %s selects more than %d MiB", quoted(query), maxText>>20)
+			return nil, fail(FailLimit, "Choose a path that selects less.", "the path %s selects more than %d MiB", quoted(query), maxText>>20)
 		}
 	}
 	return out, nil

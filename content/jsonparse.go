@@ -22,7 +22,7 @@ type jsonValue struct {
 
 func parseJSON(src []byte) (*jsonDoc, error) {
 	if len(src) > maxTree {
-		return nil, fail(FailLimit, asText, "the JSON document has %d bytes; at most %d MiB are read", len(src), maxTree>>20)
+		return nil, fail(FailLimit, asText, "the JSON document has %d bytes; the most is %d MiB", len(src), maxTree>>20)
 	}
 	p := jsonParser{jsonDoc: jsonDoc{src: src}}
 	err := p.value(0)
@@ -37,7 +37,7 @@ func parseJSON(src []byte) (*jsonDoc, error) {
 		}
 		line := 1 + bytes.Count(src[:p.pos], []byte("\n"))
 		column := p.pos - bytes.LastIndexByte(src[:p.pos], '\n')
-		return nil, fail(FailParse, "Check that the URL answers with JSON, or leave the kind out to have it found.",
+		return nil, fail(FailParse, "Check that the URL returns JSON, or leave the kind out to have it detected.",
 			"not a JSON document: %w at line %d, column %d", err, line, column)
 	}
 	return &p.jsonDoc, nil

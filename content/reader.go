@@ -144,7 +144,7 @@ type child struct {
 const startTimeout = 20 * time.Second
 
 func startChild(command []string) (*child, error) {
-	const hint = "This is a fault of the installation: the program must be able to start itself."
+	const hint = "Check the installation: freshet must be able to start its own executable."
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = []string{"GOMAXPROCS=1"} // no secrets, and one core at most
 	dieWithParent(cmd)
@@ -213,7 +213,7 @@ type goneError struct {
 
 // Error returns how the child ended.
 func (e *goneError) Error() string {
-	return fmt.Sprintf("content reader gone (exit %d): %v", e.code, e.err)
+	return fmt.Sprintf("the content reader exited (code %d): %v", e.code, e.err)
 }
 
 // byOthers reports whether the child may have died of something that had
@@ -233,5 +233,5 @@ func (e *goneError) reason(ctx context.Context, cfg ReaderConfig) error {
 	case e.code == exitMemory:
 		return fail(FailLimit, hint, "the selector took more than %d MiB of memory", cfg.Memory>>20)
 	}
-	return fail(FailLimit, hint, "the process that runs the selector died (exit %d): %w", e.code, e.err)
+	return fail(FailLimit, hint, "the process that runs the selector crashed (exit code %d): %w", e.code, e.err)
 }

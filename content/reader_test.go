@@ -238,7 +238,7 @@ func TestReaderWithBadCommand(t *testing.T) {
 	}{
 		{"no such program", content.NewReader(content.ReaderConfig{Command: []string{"/nonexistent/program"}}), "", "start the content reader"},
 		{"a mute one", newReader(t, content.ReaderConfig{}, "mute"), "", "no greeting"},
-		{"one that dies", newReader(t, content.ReaderConfig{}, "die"), content.FailLimit, "died (exit 3)"},
+		{"one that dies", newReader(t, content.ReaderConfig{}, "die"), content.FailLimit, "crashed (exit code 3)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,8 +21,8 @@ func selectHTML(src []byte, css string, sel cascadia.SelectorGroup) (text []byte
 	}
 	doc, err := html.Parse(bytes.NewReader(src))
 	if err != nil {
-		return nil, "", fail(FailLimit, "Leave the selector out: a page is read without one however it nests.",
-			"the page cannot be made into a tree: %w", err)
+		return nil, "", fail(FailLimit, "Leave the selector out: without one, nesting does not matter.",
+			"the page cannot be parsed for a selector: %w", err)
 	}
 	var l layout
 	last := (*html.Node)(nil)
@@ -35,7 +35,7 @@ func selectHTML(src []byte, css string, sel cascadia.SelectorGroup) (text []byte
 		l.selected(n)
 	}
 	if last == nil {
-		return nil, "", fail(FailSelector, "Look at the page as it is now and choose another selector, or leave it out to take the whole page.",
+		return nil, "", fail(FailSelector, "Look at the page as it is now and choose another selector, or leave it out to watch the whole page.",
 			"nothing on the page matches the selector %s", quoted(css))
 	}
 	if t := cascadia.Query(doc, cascadia.MustCompile("title")); t != nil && t.FirstChild != nil {
@@ -46,7 +46,7 @@ func selectHTML(src []byte, css string, sel cascadia.SelectorGroup) (text []byte
 
 // checkTree counts what a tree of the page would hold, before one is built.
 func checkTree(src []byte) error {
-	const hint = "Leave the selector out to take the whole page."
+	const hint = "Leave the selector out to watch the whole page."
 	if len(src) > maxTree {
 		return fail(FailLimit, hint, "the page has %d bytes; a selector works on at most %d MiB", len(src), maxTree>>20)
 	}

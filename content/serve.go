@@ -53,7 +53,7 @@ func Serve(in io.Reader, out io.Writer, memory int64) error {
 func extractSafely(q question, body []byte) (rd Reading, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fail(FailParse, "", "the parser gave up: %v", p)
+			err = fail(FailParse, "", "the parser failed: %v", p)
 		}
 	}()
 	return Extract(q.Recipe, q.response(body))

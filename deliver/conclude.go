@@ -35,7 +35,7 @@ func (r *round) conclude(ctx context.Context, a attempt) error {
 // failing, whatever it owes is released with it.
 func (r *round) settle(ctx context.Context, a attempt) error {
 	if r.gate.succeeded() {
-		r.cfg.Log.Info("the endpoint accepts deliveries again")
+		r.cfg.Log.Info("the webhook accepts deliveries again")
 		r.released, r.refused = true, map[freshet.Cursor]bool{}
 	}
 	// A stop must not undo what the endpoint has taken.
@@ -70,8 +70,8 @@ func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) err
 
 // giveUp stops the sink for good: the endpoint has said that it is gone.
 func (r *round) giveUp(ctx context.Context) error {
-	r.cfg.Log.Error("the endpoint is gone; nothing more is delivered to it",
-		"hint", "remove the webhook from the configuration, or give it another URL")
+	r.cfg.Log.Error("the webhook answered 410 Gone; no more deliveries are made to it",
+		"hint", "remove the webhook from the configuration, or change its URL")
 	err := r.persist(ctx, "stop", func() error {
 		return r.cfg.Store.Retire(ctx, r.cfg.Name, r.endpoint(), errGone.Error())
 	})

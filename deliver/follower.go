@@ -92,7 +92,7 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 	switch {
 	case err == nil && at > end:
 		// Nothing would be delivered until the log has grown to there.
-		f.cfg.Log.Warn("the place of the sink lies past the end of the log; it goes on from the end", "place", at, "end", end)
+		f.cfg.Log.Warn("the webhook had read past the end of the change log, which was restored from an older backup; it continues from the end", "place", at, "end", end)
 		return end, f.cfg.Store.Advance(ctx, f.cfg.Name, end, nil)
 	case !errors.Is(err, freshet.ErrNotFound):
 		return at, err
@@ -115,7 +115,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		return fmt.Errorf("look whether sink %s is gone: %w", f.cfg.Name, err)
 	}
 	if gone {
-		f.cfg.Log.Warn("the endpoint has said that it is gone; nothing is delivered until it is another")
+		f.cfg.Log.Warn("the webhook answered 410 Gone earlier; nothing is delivered until its URL changes")
 		return nil
 	}
 	at, err := f.place(ctx)
@@ -142,7 +142,7 @@ func (f *Follower) wants(c freshet.Change) bool {
 func (f *Follower) persist(ctx context.Context, what string, write func() error) error {
 	err := persist.Write(ctx, write, func(times int, err error) {
 		if times == 1 {
-			f.cfg.Log.Error("the store cannot be written; deliveries wait until it can", "doing", what, "err", err, "hint", freshet.HintOf(err))
+			f.cfg.Log.Error("the data cannot be written; deliveries wait until it can", "doing", what, "err", err, "hint", freshet.HintOf(err))
 		}
 	})
 	if err != nil {

@@ -232,7 +232,7 @@ func (r *round) drain(ctx context.Context) {
 			continue // cut off by us, which says nothing about the endpoint
 		}
 		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Change.Cursor); err != nil {
-			r.cfg.Log.Error("a delivery could not be settled and will be made again", "change", a.debt.Change.ID(), "err", err)
+			r.cfg.Log.Error("a delivery succeeded but could not be recorded; it will be repeated", "change", a.debt.Change.ID(), "err", err)
 		}
 	}
 }

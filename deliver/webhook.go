@@ -55,7 +55,7 @@ type Webhook struct {
 // wrong with its configuration.
 func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	if !freshet.ValidSourceID(freshet.SourceID(cfg.Name)) {
-		return nil, &freshet.InvalidError{Field: "name", Reason: fmt.Sprintf("%q is not 1 to 64 letters, digits, '.', '_' and '-'", cfg.Name)}
+		return nil, &freshet.InvalidError{Field: "name", Reason: fmt.Sprintf("%q is not a valid name; use up to 64 letters, digits, '.', '_' and '-'", cfg.Name)}
 	}
 	if u, err := url.Parse(cfg.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, &freshet.InvalidError{Field: "url", Reason: fmt.Sprintf("%q is not an http or https URL", freshet.MaskURL(cfg.URL))}
@@ -86,15 +86,15 @@ func secretKey(secret string) ([]byte, error) {
 		return nil, &freshet.InvalidError{Field: "secret", Reason: reason}
 	}
 	if secret == "" {
-		return invalid("is missing; make one with: echo whsec_$(openssl rand -base64 32)")
+		return invalid("is missing; create one with: echo whsec_$(openssl rand -base64 32)")
 	}
 	encoded, ok := strings.CutPrefix(secret, "whsec_")
 	if !ok {
-		return invalid("does not begin with whsec_")
+		return invalid("does not start with whsec_")
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return invalid("is not whsec_ and base64")
+		return invalid("is not base64 after whsec_")
 	}
 	if len(key) < minKey || len(key) > maxKey {
 		return invalid(fmt.Sprintf("holds %d bytes, not %d to %d", len(key), minKey, maxKey))

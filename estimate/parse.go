@@ -26,14 +26,14 @@ type Spec struct {
 func Parse(s string) (Spec, error) {
 	name, arg, has := strings.Cut(s, ":")
 	bad := func(why string) (Spec, error) {
-		return Spec{}, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q %s; there are %s", s, why, strings.Join(Names, ", "))}
+		return Spec{}, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q %s; use one of %s", s, why, strings.Join(Names, ", "))}
 	}
 	var nums []float64
 	if has {
 		for field := range strings.SplitSeq(arg, ",") {
 			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-				return bad("has something other than numbers after the colon")
+				return bad("needs numbers after the colon")
 			}
 			nums = append(nums, x)
 		}
@@ -55,7 +55,7 @@ func Parse(s string) (Spec, error) {
 		}
 		return Spec{Name: name, Chance: nums[0]}, nil
 	}
-	return bad("is no estimator")
+	return bad("is not an estimator")
 }
 
 // String returns the spec as Parse reads it.
@@ -79,8 +79,8 @@ func (s Spec) ReadsTruth() bool { return s.Name == "exact" || s.Name == "noisy" 
 func (s Spec) New(truth Truth, seed uint64) (freshet.Estimator, error) {
 	if s.ReadsTruth() && truth.Changes == nil {
 		return nil, freshet.WithHint(
-			&freshet.InvalidError{Field: "estimate", Reason: s.Name + " reads a recorded history, and there is none"},
-			"use it in a replay, and constant:P or poisson elsewhere")
+			&freshet.InvalidError{Field: "estimate", Reason: s.Name + " needs a recorded history, and there is none"},
+			"use it only in a replay; elsewhere use constant:P or poisson")
 	}
 	switch s.Name {
 	case "exact":
@@ -92,7 +92,7 @@ func (s Spec) New(truth Truth, seed uint64) (freshet.Estimator, error) {
 	case "poisson":
 		return &Poisson{}, nil
 	}
-	return nil, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("there is no estimator %q; there are %s", s.Name, strings.Join(Names, ", "))}
+	return nil, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("unknown estimator %q; use one of %s", s.Name, strings.Join(Names, ", "))}
 }
 
 // A Truth is a recorded history as an estimator reads it: the instants, from 1

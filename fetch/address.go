@@ -24,7 +24,7 @@ var reserved = []block{
 	{netip.MustParsePrefix("172.16.0.0/12"), "a private network"},
 	{netip.MustParsePrefix("192.168.0.0/16"), "a private network"},
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "shared by carriers"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "a carrier's shared network"},
 	{netip.MustParsePrefix("0.0.0.0/8"), "this network"},
 	{netip.MustParsePrefix("192.0.0.0/24"), "protocol assignments"},
 	{netip.MustParsePrefix("192.0.2.0/24"), "documentation"},
@@ -39,7 +39,7 @@ var reserved = []block{
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
 
 	{netip.MustParsePrefix("::1/128"), "loopback"},
-	{netip.MustParsePrefix("::/96"), "an IPv4 address in disguise"},
+	{netip.MustParsePrefix("::/96"), "an embedded IPv4 address"},
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), "a translated IPv4 address"},
 	{netip.MustParsePrefix("64:ff9b::/96"), "NAT64"},
 	{netip.MustParsePrefix("64:ff9b:1::/48"), "NAT64"},

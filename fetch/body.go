@@ -21,7 +21,7 @@ type wireReader struct {
 	probe [1]byte
 }
 
-var errWireLimit = errors.New("body over the limit")
+var errWireLimit = errors.New("body too large")
 
 // Read reads from the body.
 func (r *wireReader) Read(p []byte) (int, error) {
@@ -117,7 +117,7 @@ func (b *bodyReader) readCoded(wire *wireReader, code coding, g *grant) ([]byte,
 	}
 	// A decoder may be content before the body is at its end.
 	if n, err := wire.Read(wire.probe[:]); n > 0 {
-		return nil, fail(freshet.FailDecode, "there is more in the body than its %s coding holds", code)
+		return nil, fail(freshet.FailDecode, "the body has extra data after its %s encoding ends", code)
 	} else if err != io.EOF {
 		return nil, b.wireFailure(wire, err)
 	}
@@ -179,7 +179,7 @@ func (b *bodyReader) overLimit(from io.Reader, wire *wireReader, size int64) *fr
 
 func (b *bodyReader) tooLargeWire() *freshet.FetchError {
 	return hinted(fail(freshet.FailLargeWire, "the body is larger than %d bytes", b.limits.WireBytes),
-		"watch a smaller page, or a feed of it")
+		"watch a smaller page, or a feed of it, or raise fetch.wire_bytes")
 }
 
 // codeFailure tells why a body could not be decoded: the wire broke, or the
@@ -200,7 +200,7 @@ func (b *bodyReader) wireFailure(wire *wireReader, err error) *freshet.FetchErro
 	case wire.err == errWireLimit:
 		return b.tooLargeWire()
 	case err == nil:
-		return fail(freshet.FailProtocol, "the body is longer than announced")
+		return fail(freshet.FailProtocol, "the body is longer than the server announced")
 	case brokenOff(err):
 		return fail(freshet.FailTruncated, "the body broke off after %d bytes: %w", wire.n, bare(err))
 	}

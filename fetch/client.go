@@ -157,11 +157,11 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 	}
 	switch {
 	case location == "":
-		return from, fail(freshet.FailNoLocation, "a redirect to nowhere")
+		return from, fail(freshet.FailNoLocation, "a redirect without a location")
 	case len(location) > g.urlBytes:
 		return from, fail(freshet.FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
 	case strings.Contains(location, `\`):
-		return from, fail(freshet.FailBadLocation, "a redirect to %.200q: a backslash has no place in a URL", location)
+		return from, fail(freshet.FailBadLocation, "a redirect to %.200q: a URL must not contain a backslash", location)
 	}
 	u, err := from.url().Parse(location)
 	if err != nil {
@@ -199,7 +199,7 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked fr
 		if f := givenUp(ctx); e != nil && f != nil {
 			e = f // a broken read is only how our giving up shows
 			if strings.HasPrefix(hr.Header.Get("Content-Type"), "text/event-stream") {
-				e = hinted(e, "the page is a stream of events that never ends; it cannot be watched")
+				e = hinted(e, "the page is an endless stream of events, which cannot be watched")
 			}
 		}
 		e = w.blame(e)
@@ -235,23 +235,23 @@ func statusFailure(status int, retry time.Duration) *freshet.FetchError {
 	said := fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
 	switch {
 	case status == http.StatusNotModified:
-		return fail(freshet.FailUnasked304, "%s to a request that had no condition", said)
+		return fail(freshet.FailUnasked304, "%s to a request without a condition", said)
 	case status == http.StatusNoContent, status == http.StatusResetContent:
-		return fail(freshet.FailNoContent, "%s: that is not an empty page", said)
+		return fail(freshet.FailNoContent, "%s: there is no page", said)
 	case status == http.StatusPartialContent:
-		return fail(freshet.FailPartial, "%s: the whole was asked for", said)
+		return fail(freshet.FailPartial, "%s: only a part of the page was sent", said)
 	case status >= 200 && status < 300:
 		return nil
 	case status == http.StatusGone:
-		return hinted(fail(freshet.FailGone, "%s", said), "the page will not come back; consider removing the source")
+		return hinted(fail(freshet.FailGone, "%s", said), "the page is gone for good; consider removing the source")
 	case (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && retry > 0:
-		return fail(freshet.FailRetryAfter, "%s: come back in %v", said, retry)
+		return fail(freshet.FailRetryAfter, "%s: it asks to wait %v", said, retry)
 	case status == http.StatusTooManyRequests, status >= 500 && status < 600:
 		return fail(freshet.FailServerError.WithStatus(status), "%s", said)
 	case status < 200 || status >= 600:
 		return fail(freshet.FailProtocol, "%s, which is not a final status", said)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return hinted(fail(freshet.FailHTTP.WithStatus(status), "%s", said), "the page is not open to everybody; check it in a private browser window")
+		return hinted(fail(freshet.FailHTTP.WithStatus(status), "%s", said), "the page is not public, or the server refuses programs; open it in a private browser window to see which")
 	}
 	return fail(freshet.FailHTTP.WithStatus(status), "%s", said)
 }

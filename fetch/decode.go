@@ -45,10 +45,10 @@ func codingOf(h http.Header) (coding, *freshet.FetchError) {
 				name = "gzip"
 			case "gzip", "br", "zstd":
 			default:
-				return "", fail(freshet.FailDecode, "the content coding %.40q is not one that was asked for", name)
+				return "", fail(freshet.FailDecode, "the content encoding %.40q was not asked for", name)
 			}
 			if found != identity {
-				return "", fail(freshet.FailDecode, "the body is coded more than once: %.80q", line)
+				return "", fail(freshet.FailDecode, "the body is encoded more than once: %.80q", line)
 			}
 			found = coding(name)
 		}

@@ -119,11 +119,11 @@ func dialFailure(err error, address string, limit time.Duration) error {
 		return e
 	}
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		return fail(freshet.FailTimeoutDial, "%s took no connection within %v", address, limit)
+		return fail(freshet.FailTimeoutDial, "%s did not accept a connection within %v", address, limit)
 	}
 	e := fail(freshet.FailConnect, "connecting to %s: %w", address, bare(err))
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return hinted(e, "nothing listens there; check the host and the port")
+		return hinted(e, "no server is listening there; check the host and the port")
 	}
 	return e
 }
@@ -134,7 +134,7 @@ func noFiles(err error) *freshet.FetchError {
 	if err == nil || !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !strings.Contains(err.Error(), syscall.EMFILE.Error()) {
 		return nil
 	}
-	return hinted(fail(freshet.FailLocalFiles, "no connection: %w", bare(err)), "raise the limit of open files (ulimit -n, LimitNOFILE), or lower workers")
+	return hinted(fail(freshet.FailLocalFiles, "no connection: %w", bare(err)), "raise the limit on open files (ulimit -n, LimitNOFILE), or lower workers")
 }
 
 // addrs returns the addresses of host, all of which may be connected to.
@@ -175,7 +175,7 @@ func lookupFailure(host string, err error) error {
 		return e
 	}
 	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
-		return hinted(fail(freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host")
+		return hinted(fail(freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host name")
 	}
 	return fail(freshet.FailDNS, "looking up %s: %w", host, err)
 }
@@ -211,7 +211,7 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 	if err := secure.HandshakeContext(within); err != nil {
 		conn.Close()
 		if within.Err() != nil && ctx.Err() == nil {
-			return nil, fail(freshet.FailTimeoutTLS, "%s did not end the TLS handshake within %v", address, d.tlsTimeout)
+			return nil, fail(freshet.FailTimeoutTLS, "%s did not finish the TLS handshake within %v", address, d.tlsTimeout)
 		}
 		return nil, tlsFailure(address, err)
 	}
@@ -220,12 +220,12 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 
 // tlsFailure tells why there is no trust, and what can be done about it.
 func tlsFailure(address string, err error) error {
-	e := fail(freshet.FailTLS, "shaking hands with %s: %w", address, bare(err))
+	e := fail(freshet.FailTLS, "TLS handshake with %s: %w", address, bare(err))
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return hinted(e, "the server does not speak TLS on that port; is it an http:// address?")
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return hinted(e, "if the server is yours, add its authority to the system's certificates (SSL_CERT_FILE)")
+		return hinted(e, "if the server is yours, add its certificate authority to the system's certificates (SSL_CERT_FILE)")
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return hinted(e, "the certificate is for another name; check the host in the URL")
@@ -234,7 +234,7 @@ func tlsFailure(address string, err error) error {
 		return hinted(e, "the certificate has expired, or this machine's clock is wrong")
 	}
 	if errors.Is(err, io.EOF) {
-		return fail(freshet.FailTLS, "%s hung up during the TLS handshake", address)
+		return fail(freshet.FailTLS, "%s closed the connection during the TLS handshake", address)
 	}
 	return e
 }

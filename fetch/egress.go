@@ -113,7 +113,7 @@ func (e *Egress) roundTrip(ctx context.Context, w *watch, req *http.Request) (*h
 	if hr.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the bare connection, which no deadline ends.
 		hr.Body.Close()
-		return nil, fail(freshet.FailProtocol, "the server switches to a protocol that nobody asked for")
+		return nil, fail(freshet.FailProtocol, "the server switched to a protocol that was not asked for")
 	}
 	return hr, nil
 }
@@ -134,7 +134,7 @@ func (e *Egress) headerFailure(ctx context.Context, err error) *freshet.FetchErr
 	case strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"):
 		return fail(freshet.FailLargeHeader, "the response header is larger than %d bytes", e.config.HeaderBytes)
 	case brokenOff(err):
-		return fail(freshet.FailProtocol, "the server hung up without an answer: %w", bare(err))
+		return fail(freshet.FailProtocol, "the server closed the connection without an answer: %w", bare(err))
 	}
 	return fail(freshet.FailProtocol, "reading the response header: %w", bare(err))
 }

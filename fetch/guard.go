@@ -39,7 +39,7 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 	a := to.Addr().Unmap()
 	if slices.ContainsFunc(g.self, func(own netip.AddrPort) bool { return reaches(own, a, to.Port()) }) {
 		return hinted(fail(freshet.FailBlockedEgress, "%s is this program itself", to),
-			"watch the pages that Freshet watches, not Freshet")
+			"Freshet does not poll its own API; add the page itself")
 	}
 	return g.judgePort(a, to.Port())
 }
@@ -52,15 +52,15 @@ func (g guard) judgeAddr(addr netip.Addr) *freshet.FetchError {
 	a := addr.Unmap()
 	if isMetadata(a) {
 		return hinted(fail(freshet.FailBlockedEgress, "%s is a cloud's metadata service", addr),
-			"metadata services are never fetched from, whatever is allowed")
+			"metadata services are never polled, even with --allow-cidr")
 	}
 	if b, is := reservation(a); is && !g.allowed(a) {
 		return hinted(fail(freshet.FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
-			"if it is to be watched, allow it with --allow-cidr %s", opening(a, b))
+			"to watch it anyway, allow it with --allow-cidr %s", opening(a, b))
 	}
 	for _, inner := range wrapped(a) {
 		if e := g.judgeAddr(inner); e != nil {
-			return hinted(fail(freshet.FailBlockedEgress, "%s leads to an address that is refused: %w", addr, e), "%s", e.Hint)
+			return hinted(fail(freshet.FailBlockedEgress, "%s resolves to an address that is refused: %w", addr, e), "%s", e.Hint)
 		}
 	}
 	return nil
@@ -79,8 +79,8 @@ func (g guard) judgePort(a netip.Addr, port uint16) *freshet.FetchError {
 	if g.allowed(a) || slices.Contains(g.ports, port) {
 		return nil
 	}
-	return hinted(fail(freshet.FailBlockedPort, "port %d is not one that web servers listen on", port),
-		"only the ports %v are open; allow the address with --allow-cidr to reach all of its ports", g.ports)
+	return hinted(fail(freshet.FailBlockedPort, "port %d is not an allowed port", port),
+		"allowed ports are %v (fetch.ports); --allow-cidr with the address allows all of its ports", g.ports)
 }
 
 func (g guard) allowed(a netip.Addr) bool {

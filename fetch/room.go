@@ -54,7 +54,7 @@ func (g *grant) cover(size int64) *freshet.FetchError {
 
 // makeRoom asks for room.
 func (w *watch) makeRoom(size int64) *freshet.FetchError {
-	waited, e := w.rest("no room for the body", func() error { return w.room(size) })
+	waited, e := w.rest("no memory for the body", func() error { return w.room(size) })
 	w.waited += waited
 	return e
 }
@@ -65,5 +65,5 @@ func (w *watch) blame(e *freshet.FetchError) *freshet.FetchError {
 	if e == nil || w.waited < patience || !e.Class.Is(freshet.FailTruncated) && !e.Class.Is(freshet.FailProtocol) {
 		return e
 	}
-	return fail(freshet.FailLocalMemory, "the server hung up after the body had waited %v for memory: %w", w.waited.Round(time.Millisecond), e.Err)
+	return fail(freshet.FailLocalMemory, "the server closed the connection while the body waited %v for memory: %w", w.waited.Round(time.Millisecond), e.Err)
 }

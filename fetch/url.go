@@ -106,9 +106,9 @@ func checkText(raw string, limit int) *freshet.FetchError {
 	case !utf8.ValidString(raw):
 		return fail(freshet.FailBlockedURL, "not UTF-8")
 	case strings.Contains(raw, `\`):
-		return fail(freshet.FailBlockedURL, "a backslash has no place in a URL")
+		return fail(freshet.FailBlockedURL, "a URL must not contain a backslash")
 	case strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return fail(freshet.FailBlockedURL, "a space or control character has no place in a URL")
+		return fail(freshet.FailBlockedURL, "a URL must not contain a space or a control character")
 	}
 	return nil
 }
@@ -120,9 +120,9 @@ func badScheme(raw string) *freshet.FetchError {
 	case ok && (scheme == "http" || scheme == "https"):
 		return fail(freshet.FailBlockedURL, "%s: must be followed by // and a host", scheme)
 	case !ok || strings.ContainsAny(scheme, "./[") || scheme == "localhost":
-		return hinted(fail(freshet.FailBlockedScheme, "not an absolute URL"), "begin it with https:// or http://")
+		return hinted(fail(freshet.FailBlockedScheme, "not an absolute URL"), "start it with https:// or http://")
 	}
-	return hinted(fail(freshet.FailBlockedScheme, "%q is not a scheme that can be watched", scheme), "only http and https URLs can be watched")
+	return hinted(fail(freshet.FailBlockedScheme, "%q URLs cannot be watched", scheme), "only http and https URLs can be watched")
 }
 
 // parseAuthority takes host and port apart; a port that is not given is zero.
@@ -131,7 +131,7 @@ func parseAuthority(s string) (host string, port uint16, e *freshet.FetchError) 
 	case s == "":
 		return "", 0, fail(freshet.FailBlockedURL, "there is no host")
 	case strings.Contains(s, "@"):
-		return "", 0, hinted(fail(freshet.FailBlockedURL, "a user name or password has no place in a URL"), "remove what stands before the @")
+		return "", 0, hinted(fail(freshet.FailBlockedURL, "a URL must not contain a user name or password"), "remove the part before the @")
 	case strings.Contains(s, "%"):
 		return "", 0, fail(freshet.FailBlockedURL, "a host must be written without %% escapes and zones")
 	}
@@ -178,12 +178,12 @@ func normalHost(s string) (string, *freshet.FetchError) {
 	case endsInNumber(trimmed):
 		a, err := netip.ParseAddr(name)
 		if err != nil || disguised {
-			return "", hinted(fail(freshet.FailBlockedURL, "the host %q looks like an IPv4 address but is not written as one", s),
+			return "", hinted(fail(freshet.FailBlockedURL, "the host %q looks like an IPv4 address but is not a valid one", s),
 				"write an IPv4 address as four decimal numbers without leading zeros")
 		}
 		return a.String(), nil
 	case disguised && isLocalhost(trimmed):
-		return "", fail(freshet.FailBlockedURL, "the host %q is localhost in disguise", s)
+		return "", fail(freshet.FailBlockedURL, "the host %q is another name for localhost", s)
 	case !validLabels(trimmed):
 		return "", fail(freshet.FailBlockedURL, "the host %q is not a valid name", s)
 	}
@@ -250,16 +250,16 @@ func (g guard) judgeHost(host string, port uint16) *freshet.FetchError {
 	switch {
 	case slices.Contains(metadataNames, host):
 		return hinted(fail(freshet.FailBlockedEgress, "%s is a cloud's metadata service", host),
-			"metadata services are never fetched from, whatever is allowed")
+			"metadata services are never polled, even with --allow-cidr")
 	case isLocalhost(host):
 		if !g.allowsLoopback() {
 			return hinted(fail(freshet.FailBlockedEgress, "%s is this machine", host),
-				"if it is to be watched, allow it with --allow-cidr %s", reserved[0].prefix)
+				"to watch it anyway, allow it with --allow-cidr %s", reserved[0].prefix)
 		}
 		return nil
 	case internal && !g.allowsNetwork():
 		return hinted(fail(freshet.FailBlockedEgress, "%s is not a public name", host),
-			"if it is to be watched, allow its network with --allow-cidr")
+			"to watch it anyway, allow its network with --allow-cidr")
 	case len(g.allow) > 0 || slices.Contains(g.ports, port):
 		return nil // what it resolves to decides
 	}

@@ -112,7 +112,7 @@ func (w *watch) gotConn(info httptrace.GotConnInfo) {
 	if w.sent.Load() < w.granted.Load() {
 		return
 	}
-	reason := fail(freshet.FailProtocol, "the server drops every request")
+	reason := fail(freshet.FailProtocol, "the server closes the connection on every request")
 	if !w.again {
 		w.again = true
 		if reason = w.leave(); reason == nil {
@@ -172,18 +172,18 @@ func (w *watch) verdict(now time.Time) *freshet.FetchError {
 	}
 	l := w.limits
 	if now.Sub(w.began) >= l.Total {
-		return fail(freshet.FailTimeoutTotal, "not done within %v", l.Total)
+		return fail(freshet.FailTimeoutTotal, "not finished within %v", l.Total)
 	}
 	if w.body != nil {
 		came := w.wire.Load()
 		if came != w.idle.wire {
 			w.idle = mark{now, came}
 		} else if now.Sub(w.idle.at) >= l.BodyIdle {
-			return fail(freshet.FailTimeoutIdle, "the body stood still for %v after %d bytes", l.BodyIdle, came)
+			return fail(freshet.FailTimeoutIdle, "no data for %v after %d bytes of the body", l.BodyIdle, came)
 		}
 		if over := now.Sub(w.rate.at); over >= l.RateWindow {
 			if float64(came-w.rate.wire) < float64(l.MinRate)*over.Seconds() {
-				return fail(freshet.FailTimeoutRate, "the body came at less than %d bytes a second", l.MinRate)
+				return fail(freshet.FailTimeoutRate, "the body arrived at less than %d bytes a second", l.MinRate)
 			}
 			w.rate = mark{now, came}
 		}

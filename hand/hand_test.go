@@ -113,7 +113,7 @@ func TestSecondLook(t *testing.T) {
 		{"another text", says("<p>two"), nil, freshet.Changed, "+1 -1 line: two", `"1"`, ""},
 		{"another text, and no version before", says("<p>two"), func(o *hand.Order) {
 			o.Base = func(context.Context) ([]byte, error) { return nil, errors.New("it is damaged") }
-		}, freshet.Changed, "changed; the version before could not be read", `"1"`, ""},
+		}, freshet.Changed, "changed; the previous version could not be read", `"1"`, ""},
 		{"another recipe", says("<p>one"), func(o *hand.Order) { o.Source.Recipe.CSS = "p" }, freshet.First, "", "", ""},
 		{"trusted for a day", says("<p>one"), func(o *hand.Order) { o.At = noon.Add(24*time.Hour - 1) }, freshet.Unchanged, "", `"1"`, ""},
 		{"trusted long enough", says("<p>one"), func(o *hand.Order) { o.At = noon.Add(24 * time.Hour) }, freshet.Unchanged, "", "", ""},

@@ -43,15 +43,20 @@ func (o Order) moved() bool {
 	return o.Head.Moved.URL != "" && age >= 0 && age < trustValidators
 }
 
+// URL returns where the look begins.
+func (o Order) URL() string {
+	if o.moved() {
+		return o.Head.Moved.URL
+	}
+	return o.Source.URL
+}
+
 // request asks after the head, unless the validators have been trusted for
 // long enough, or for how long is not known because the clock was set back, or
 // they were given for another reading of the page or by another URL.
 func (o Order) request() freshet.Request {
-	req := freshet.Request{URL: o.Source.URL, Room: o.Room, Leave: o.Leave}
-	switch {
-	case o.moved():
-		req.URL = o.Head.Moved.URL
-	case o.Head.Moved.URL != "":
+	req := freshet.Request{URL: o.URL(), Room: o.Room, Leave: o.Leave}
+	if o.Head.Moved.URL != "" && !o.moved() {
 		return req
 	}
 	trusted := o.At.Sub(o.Head.Asked)
@@ -95,7 +100,7 @@ func (o Order) plausible(date time.Time, took time.Duration) time.Time {
 func (o Order) summary(ctx context.Context, text []byte) (string, int) {
 	base, err := o.Base(ctx)
 	if err != nil {
-		return "changed; the version before could not be read", -1
+		return "changed; the previous version could not be read", -1
 	}
 	return content.Diff(base, text).Summary(), len(base)
 }

@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"math"
+
 	"freshet"
 	"freshet/learn"
 	"freshet/plot"
@@ -33,6 +35,17 @@ type CalibrationFigures struct {
 	TrueShare float64 `json:"true_share"` // that was, of those before the last poll of each page
 	Delay     float64 `json:"delay_instants"`
 	TrueDelay float64 `json:"true_delay_instants"`
+
+	Ranges RangeFigures `json:"ranges"`
+}
+
+// RangeFigures are how well the ranges of the share captured hold page by page.
+// Only pages with a change that a poll came after count, all of them alike.
+type RangeFigures struct {
+	Pages int     `json:"pages"`
+	Held  float64 `json:"held"`  // share of the pages whose range holds the truth; nine in ten are meant to
+	Width float64 `json:"width"` // of the range, on average
+	Off   float64 `json:"off"`   // distance between the mean that is said and the truth, on average
 }
 
 // Bounds are a number and between which others it is expected nine times in ten.
@@ -55,7 +68,29 @@ func (c *Calibration) Figures(s Score) *CalibrationFigures {
 		TrueShare: ratio(float64(s.Captured), float64(s.Settled), 1),
 		Delay:     float64(all.MeanDelay()) / float64(c.grid.Instant),
 		TrueDelay: s.MeanDelay,
+		Ranges:    c.ranges(s),
 	}
+}
+
+// ranges holds the share that is said of each page against the truth.
+func (c *Calibration) ranges(s Score) (f RangeFigures) {
+	for page, truth := range s.ByPage {
+		if truth.Settled == 0 {
+			continue
+		}
+		said, was := learn.Share(c.learner.Tally(freshet.Slot(page))), float64(truth.Captured)/float64(truth.Settled)
+		const rounding = 1e-6
+		if said.Low-rounding <= was && was <= said.High+rounding {
+			f.Held++
+		}
+		f.Width += said.High - said.Low
+		f.Off += math.Abs(said.Mean - was)
+		f.Pages++
+	}
+	if n := float64(f.Pages); n > 0 {
+		f.Held, f.Width, f.Off = f.Held/n, f.Width/n, f.Off/n
+	}
+	return f
 }
 
 // Chart draws the reliability diagram.

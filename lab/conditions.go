@@ -35,6 +35,7 @@ const usualLatency = 300 * time.Millisecond
 func InDaemon() Conditions {
 	limits := sched.DefaultLimits()
 	limits.Budget = sched.Budget{} // which the replay knows
+	limits.Hosts.CrawlDelay = 0    // a trace has no robots.txt
 	return Conditions{Continuous: true, Limits: &limits, Latency: usualLatency}
 }
 

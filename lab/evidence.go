@@ -45,7 +45,7 @@ func ParseEvidence(s string) (Evidence, error) {
 			return Evidence(i), nil
 		}
 	}
-	return 0, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("there is no evidence %q; there are %s", s, strings.Join(evidences[:], ", "))}
+	return 0, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("unknown evidence %q; use one of %s", s, strings.Join(evidences[:], ", "))}
 }
 
 // dateOf returns the date that a page shows when so many of its changes have

@@ -60,7 +60,7 @@ func generatorOf(kind string) (generator, error) {
 	}
 	return generator{}, &freshet.InvalidError{
 		Field:  "kind",
-		Reason: fmt.Sprintf("there is no history %q to make up; there are %s", kind, strings.Join(Generators, ", ")),
+		Reason: fmt.Sprintf("unknown kind %q; use one of %s", kind, strings.Join(Generators, ", ")),
 	}
 }
 
@@ -85,17 +85,17 @@ func (g Generation) check() error {
 	}
 	switch {
 	case g.Pages < 0 || g.Pages*max(1, g.Sites) > 1e8:
-		return bad("pages", "%d are not between 1 and a hundred million in all", g.Pages)
+		return bad("pages", "%d is out of range; the total must be from 1 to 100,000,000", g.Pages)
 	case g.Sites < 0 || g.Sites > 1e6:
-		return bad("sites", "%d are not between 1 and a million", g.Sites)
+		return bad("sites", "%d is out of range; it must be from 1 to 1,000,000", g.Sites)
 	case g.Length < time.Second:
-		return bad("length", "%v is not a second or more", g.Length)
+		return bad("length", "%v is too short; the shortest allowed is 1s", g.Length)
 	case g.Cycle < 0 || g.Cycle > 0 && g.Cycle < time.Second:
-		return bad("cycle", "%v is not a second or more", g.Cycle)
+		return bad("cycle", "%v is too short; the shortest allowed is 1s", g.Cycle)
 	case g.PerDay < 0 || g.PerDay*g.Length.Hours()/24*float64(g.Pages) > 1e9:
 		return bad("per day", "%v changes of a page are too many or too few", g.PerDay)
 	case g.Jitter < 0:
-		return bad("jitter", "%v is below zero", g.Jitter)
+		return bad("jitter", "%v must not be negative", g.Jitter)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (h *History) Quantise(p Period) (*Grid, error) {
 	if span == math.MaxInt64 || n > mostInstants {
 		return nil, freshet.WithHint(
 			&freshet.InvalidError{Field: "instant", Reason: fmt.Sprintf("%v is too short for a period from %s to %s", p.Instant, p.Start.Format(time.RFC3339), p.End.Format(time.RFC3339))},
-			"take a longer instant, or a part of the trace with a start and an end")
+			"use a longer instant, or only a part of the trace, with a start and an end")
 	}
 	g := &Grid{Start: p.Start, Instant: p.Instant, Instants: int(n), history: h, pages: h.pages, first: make([]int, 1, len(h.pages)+1)}
 	from, to := p.Start.UnixNano(), p.End.UnixNano()
@@ -85,8 +85,8 @@ func (h *History) bounds(p Period) (Period, error) {
 	first, last, ok := h.span()
 	if !ok && (p.Start.IsZero() || p.End.IsZero()) {
 		return p, freshet.WithHint(
-			&freshet.InvalidError{Field: "trace", Reason: "has no changes, and so neither start nor end"},
-			"name the start and the end of the period")
+			&freshet.InvalidError{Field: "trace", Reason: "has no changes, so the start and the end are not known"},
+			"set the start and the end of the period")
 	}
 	if p.Start.IsZero() {
 		p.Start = aligned(first, p.Instant)
@@ -98,7 +98,7 @@ func (h *History) bounds(p Period) (Period, error) {
 		if s := t.Unix(); s < -farthest || s > farthest {
 			return p, &freshet.InvalidError{
 				Field:  []string{"start", "end"}[i],
-				Reason: fmt.Sprintf("%s is out of reach; times lie between 1684 and 2255", t.Format(time.RFC3339)),
+				Reason: fmt.Sprintf("%s is out of range; times must be between the years 1684 and 2255", t.Format(time.RFC3339)),
 			}
 		}
 	}

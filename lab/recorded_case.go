@@ -47,7 +47,7 @@ func (r *Recorded) Case(t Retelling) (*Case, error) {
 	}
 	if c.Recorded.Budget == 0 {
 		return nil, freshet.WithHint(fmt.Errorf("no source was polled twice between %s and %s",
-			g.Start.Format(time.RFC3339), g.Time(g.Instants).Format(time.RFC3339)), "take a longer part of what was recorded")
+			g.Start.Format(time.RFC3339), g.Time(g.Instants).Format(time.RFC3339)), "use a longer part of the recording")
 	}
 	c.Recorded.Score = r.Own(g, c.Stakes, Measures{})
 	return c, nil

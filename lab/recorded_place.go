@@ -36,7 +36,7 @@ func ParsePlacement(s string) (Placement, error) {
 			return Placement(i), nil
 		}
 	}
-	return 0, &freshet.InvalidError{Field: "place", Reason: fmt.Sprintf("there is no placement %q; there are %s", s, strings.Join(placements[:], ", "))}
+	return 0, &freshet.InvalidError{Field: "place", Reason: fmt.Sprintf("unknown placement %q; use one of %s", s, strings.Join(placements[:], ", "))}
 }
 
 // place returns when a change happened, as far as can be told, and whether its

@@ -38,7 +38,14 @@ type Score struct {
 	DelayP90  int     `json:"delay_p90_instants"`
 	DelayP99  int     `json:"delay_p99_instants"`
 
-	Delays []int `json:"-"` // how many were captured after 0, 1, 2 ... instants
+	Delays []int       `json:"-"` // how many were captured after 0, 1, 2 ... instants
+	ByPage []PageScore `json:"-"`
+}
+
+// A PageScore says what became of the changes of one page.
+type PageScore struct {
+	Captured int
+	Settled  int // changes that a poll of the page came after
 }
 
 // Missed returns how many changes nobody saw.

@@ -29,6 +29,7 @@ type Scorer struct {
 
 	next []int // by page: the first change, as a place in grid.at, that no poll came after
 	last []int // by page: the instant of the last poll; 0 if none
+	seen []int // by page: changes captured
 
 	weighed struct{ found, polls float64 }
 	stale   struct{ time, weighted, age, weightedAge, divergence float64 } // integrals
@@ -36,7 +37,7 @@ type Scorer struct {
 
 // NewScorer returns a Scorer that has seen no poll.
 func NewScorer(g *Grid, k Stakes, m Measures) *Scorer {
-	s := &Scorer{grid: g, stakes: k.ledger(g), measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages))}
+	s := &Scorer{grid: g, stakes: k.ledger(g), measures: m, next: make([]int, len(g.pages)), last: make([]int, len(g.pages)), seen: make([]int, len(g.pages))}
 	copy(s.next, g.first)
 	s.score = Score{Pages: len(g.pages), Instants: g.Instants, Changes: g.Changes()}
 	return s
@@ -79,7 +80,7 @@ func (s *Scorer) poll(page int, moment float64, instant int) bool {
 	s.score.Found++
 	s.weighed.found += k.weight
 	s.integrate(page, k.weight, from, to, moment)
-	s.capture(k, from, to, moment)
+	s.capture(page, k, from, to, moment)
 	s.next[page] = to
 	return true
 }
@@ -92,13 +93,14 @@ func (s *Scorer) miss(page int) {
 }
 
 // capture counts those of the unseen changes from:to that are still there.
-func (s *Scorer) capture(k *stake, from, to int, moment float64) {
+func (s *Scorer) capture(page int, k *stake, from, to int, moment float64) {
 	for after := range to - from {
 		delay := int(moment - s.when(to-1-after))
 		if !k.life.Lasts(delay, after) {
 			return // those before it are older still
 		}
 		s.score.Captured++
+		s.seen[page]++
 		s.score.Utility += k.weight * k.urgency.At(float64(delay))
 		for len(s.score.Delays) <= delay {
 			s.score.Delays = append(s.score.Delays, 0)
@@ -144,6 +146,7 @@ func (s *Scorer) Score() Score {
 		weights += k.weight
 		total += k.weight * float64(end-begin)
 		s.score.Settled += s.next[page] - begin
+		s.score.ByPage = append(s.score.ByPage, PageScore{Captured: s.seen[page], Settled: s.next[page] - begin})
 		if begin < end {
 			changed++
 			if s.last[page] > 0 {

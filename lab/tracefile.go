@@ -181,7 +181,7 @@ func parseSeconds(s string) (int64, error) {
 		return 0, errors.New("is not a number of Unix seconds")
 	}
 	if n < -farthest || n > farthest {
-		return 0, errors.New("is out of reach; times are Unix seconds between 1684 and 2255")
+		return 0, errors.New("is out of range; times are Unix seconds between the years 1684 and 2255")
 	}
 	if fraction == "" {
 		return n * 1e9, nil

@@ -60,7 +60,7 @@ func TestMalformedTraces(t *testing.T) {
 		{"no number", "page,time\na,5\nbb,soon\n", `x.csv: line 3, column 4: the time "soon" is not a number of Unix seconds`},
 		{"no fraction", "page,time\na,5.x\n", `x.csv: line 2, column 3: the time "5.x" is not`},
 		{"a time without end", "page,time\na,1e12\n", `x.csv: line 2, column 3: the time "1e12" is not`},
-		{"milliseconds", "page,time\na,1757706300000\n", "x.csv: line 2, column 3: the time \"1757706300000\" is out of reach"},
+		{"milliseconds", "page,time\na,1757706300000\n", "x.csv: line 2, column 3: the time \"1757706300000\" is out of range"},
 		{"no time", "page,time\na\n", "x.csv: line 2, column 1: there is no time"},
 		{"no page", "page,time\n,5\n", "x.csv: line 2, column 1: the page has no name"},
 		{"a third field", "page,time\na,5,6\n", `x.csv: line 2, column 5: there is "6" after the time`},

@@ -29,12 +29,15 @@ type Trial struct {
 	Instant float64 `json:"instant_seconds"`
 
 	// What polls met; nothing if those were the conditions of the papers.
-	Continuous bool    `json:"continuous,omitempty"`
-	HostDelay  float64 `json:"host_delay_seconds,omitempty"`
-	Workers    int     `json:"workers,omitempty"`
-	Latency    float64 `json:"latency_seconds,omitempty"`
-	Failing    float64 `json:"failing,omitempty"`      // share of polls that fail by chance
-	Tick       float64 `json:"tick_seconds,omitempty"` // that a daemon would learn by
+	Continuous  bool    `json:"continuous,omitempty"`
+	SourceGap   float64 `json:"source_gap_seconds,omitempty"`
+	SourceShare float64 `json:"source_share,omitempty"`
+	HostDelay   float64 `json:"host_delay_seconds,omitempty"`
+	HostShare   float64 `json:"host_share,omitempty"`
+	Workers     int     `json:"workers,omitempty"`
+	Latency     float64 `json:"latency_seconds,omitempty"`
+	Failing     float64 `json:"failing,omitempty"`      // share of polls that fail by chance
+	Tick        float64 `json:"tick_seconds,omitempty"` // that a daemon would learn by
 
 	Score
 	*TrialLimit // nil if it was not asked for
@@ -106,6 +109,7 @@ func (t *Trial) met(c Conditions) {
 	t.Continuous, t.Latency, t.Failing = c.Continuous, c.Latency.Seconds(), c.Failures.Share
 	if c.Limits != nil {
 		t.HostDelay, t.Workers = c.Limits.Hosts.Delay.Seconds(), c.Limits.Workers
+		t.SourceGap, t.SourceShare, t.HostShare = c.Limits.SourceGap.Seconds(), c.Limits.SourceShare, c.Limits.Hosts.Share
 	}
 }
 
@@ -158,7 +162,10 @@ func (t *Trial) Met() string {
 	}
 	seconds := func(x float64) string { return freshet.FormatDuration(time.Duration(x * float64(time.Second))) }
 	add(t.Continuous, "continuous time, learning by %s", seconds(t.Tick))
+	add(t.SourceGap > 0, "%s between polls of a page", seconds(t.SourceGap))
+	add(t.SourceShare > 0 && t.SourceShare < 1, "at most %s of the budget for a page", freshet.FormatShare(t.SourceShare))
 	add(t.HostDelay > 0, "%s between polls of a host", seconds(t.HostDelay))
+	add(t.HostShare > 0 && t.HostShare < 1, "at most %s of the budget for a host", freshet.FormatShare(t.HostShare))
 	add(t.Workers > 0, "at most %d polls at once", t.Workers)
 	add(t.Latency > 0, "%s a poll", seconds(t.Latency))
 	add(t.Failing > 0, "%s of polls fail", percent(t.Failing, 1))

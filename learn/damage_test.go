@@ -63,7 +63,7 @@ func TestDamagedStates(t *testing.T) {
 		refuse bool
 	}{
 		{"all sources, as they were", -1, all, false},
-		{"another version", -1, with(all, versionAt, int64(2)), true},
+		{"another version", -1, with(all, versionAt, int64(99)), true},
 		{"no version", -1, with(all, versionAt, int64(0)), true},
 		{"another start", -1, with(all, startAt, monday.Add(1).UnixNano()), true},
 		{"another tick", -1, with(all, lengthAt, int64(time.Hour+1)), true},

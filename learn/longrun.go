@@ -36,3 +36,13 @@ func LongRun(o freshet.Outlook) freshet.Range {
 	}
 	return r
 }
+
+// ToldApart returns how often changes come that can be told apart, where those of
+// one tick count as one, as they do in a Tally.
+func ToldApart(rate freshet.Range, tick time.Duration) freshet.Range {
+	if tick <= 0 {
+		return rate
+	}
+	of := func(x float64) float64 { return -math.Expm1(-x*tick.Seconds()) / tick.Seconds() }
+	return freshet.Range{Mean: of(rate.Mean), Low: of(rate.Low), High: of(rate.High)}
+}

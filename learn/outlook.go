@@ -102,11 +102,11 @@ func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
 	if !l.began || int(slot) >= len(l.pages) || l.pages[slot].site == nil {
 		return freshet.Tally{}
 	}
-	c := &l.counts[slot]
-	return freshet.Tally{
+	c, weight := &l.counts[slot], l.scale.at(float64(l.open))
+	return c.rhythm.bend(freshet.Tally{
 		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge),
-	}.Scale(1 / l.scale.at(float64(l.open)))
+	}.Scale(1/weight), weight)
 }
 
 // Upto returns the last outcome that was learnt from.

@@ -22,15 +22,20 @@ func Share(t freshet.Tally) freshet.Range {
 	}
 	// What is uncertain is how many were missed: log-normal, so that the number
 	// stays above zero and has the mean and the variance that the tally gives.
-	model := modelError(t)
-	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt)/(missed*missed)) + model*model)
+	model := modelError(t) * (1 - min(1, t.Shown/missed))
+	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt+t.Uneven*t.Uneven)/(missed*missed)) + model*model)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
-	return freshet.Range{
+	r := freshet.Range{
 		Mean: of(1),
 		Low:  min(of(1), of(math.Exp(middle+NineInTen*spread))),
 		High: max(of(1), of(math.Exp(middle-NineInTen*spread))),
 	}
+	// Changes are whole, and clocks miss none: there may well have been none.
+	if math.Exp(-missed) > 0.05 || NineInTen*t.Uneven > missed {
+		r.High = 1
+	}
+	return r
 }
 
 // modelError returns how far off, on the scale of the logarithm, the number of

@@ -13,7 +13,7 @@ import (
 
 // stateVersion tells states apart whose layout or meaning differs. One of
 // another version is no use: what was learnt is then learnt anew from the log.
-const stateVersion = 1
+const stateVersion = 2
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.

@@ -16,6 +16,8 @@ type count struct {
 	// How far off happened would be if the rate were: that is one error for all
 	// polls of a source, and does not average out.
 	off float32
+
+	rhythm rhythm
 }
 
 // A tallyScale says how much a count weighs at a moment.
@@ -41,15 +43,26 @@ func (l *Learner) fade() {
 	l.scale.from += n * doublings * l.scale.half
 	by := float32(math.Exp2(-n * doublings))
 	for i := range l.counts {
-		for _, x := range l.counts[i].all() {
+		for _, x := range l.counts[i].fading() {
 			*x *= by
 		}
 	}
 }
 
-// all returns everything that is counted.
-func (c *count) all() [9]*float32 {
-	return [...]*float32{&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off}
+// fading returns everything that is counted and fades.
+func (c *count) fading() [12]*float32 {
+	return [...]*float32{
+		&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off,
+		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise,
+	}
+}
+
+// all returns everything that is kept.
+func (c *count) all() [13]*float32 {
+	fading := c.fading()
+	all := [13]*float32{12: &c.rhythm.said}
+	copy(all[:], fading[:])
+	return all
 }
 
 // Plainly returns how many changes of a source are expected in so many ticks by a

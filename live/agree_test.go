@@ -68,6 +68,10 @@ func sources(w *synth.Web) []freshet.Source {
 			list[i].MaxGap = 9 * time.Second
 		case "busy":
 			list[i].MinGap = 4 * time.Second
+		case "chance":
+			list[i].Level = freshet.ServiceLevel{Share: 0.8, Within: 20 * time.Second}
+		case "dead":
+			list[i].Level = freshet.ServiceLevel{Share: 0.9, Within: 3 * time.Minute}
 		}
 	}
 	return list

@@ -23,14 +23,18 @@ type brain struct {
 	learner *learn.Learner // nil if nothing is learnt
 	retell  int            // how many of the last outcomes the policy wants to be told of at a start
 	relearn int            // likewise the learner, if none of its notes can be taken up
+	unbound bool           // no source has to be polled because its MaxGap has passed
 	log     *slog.Logger
 	dates   *dates
 	uptime  func() (boot string, up time.Duration) // nil if that cannot be told
+	levels  *levelWatch
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
 	sched *sched.Scheduler // while the daemon runs; only for its loop
 	notes notes
+
+	manners []sched.Manners // as they were last kept; only for who writes
 }
 
 // longestPoll returns how long a poll can take under a budget at most: what fetching
@@ -78,14 +82,15 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 			b.learner.Forget()
 		}
 		b.sched = sched.New(b.policy, l, b.beside()...)
+		b.sched.SetLevels(time.Time{}, b.levels.tags())
 		place, err = b.startFrom(ctx, c, end, l, show)
 		if !errors.Is(err, learn.ErrForeignState) {
 			return place, err
 		}
-		b.log.Info("what was learnt is of another kind, and is learnt anew from the log", "copy", c.name, "why", err)
+		b.log.Info("saved learning state is from another version or setting; learning again from past polls", "copy", c.name, "why", err)
 		b.notes.upto = 0
 	}
-	return 0, errors.New("what was learnt cannot be learnt anew")
+	return 0, errors.New("cannot learn from past polls")
 }
 
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
@@ -101,6 +106,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		from = min(from, c.upto)
 	}
 	put := func(w freshet.Watched) {
+		w = b.bounded(w)
 		recall.standing(&w.Standing)
 		if w.Standing.Upto > from { // when it had been seen at that place is said by the next outcome of it
 			w.Standing.Seen = time.Time{}
@@ -128,8 +134,19 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	}
 	recall.attempts(attempts)
 	b.sched.Resume(now, attempts)
+	if err := b.recallManners(ctx, recall); err != nil {
+		return 0, err
+	}
 	recall.report(b)
 	return place, b.markClock(ctx, l)
+}
+
+// bounded returns a source as the scheduler is to know it.
+func (b *brain) bounded(w freshet.Watched) freshet.Watched {
+	if b.unbound {
+		w.MaxGap = 0
+	}
+	return w
 }
 
 // catchUp goes through the log from a place to its end.
@@ -150,11 +167,11 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 		}
 		if n += len(found); time.Since(said) > everySoOften {
 			said = time.Now()
-			b.log.Info("learning from the log", "outcome", f.place, "of", end)
+			b.log.Info("learning from past polls", "outcome", f.place, "of", end)
 		}
 	}
 	if n > 0 {
-		b.log.Debug("learnt from the log", "outcomes", n, "took", time.Since(began))
+		b.log.Debug("learnt from past polls", "outcomes", n, "took", time.Since(began))
 	}
 	return f.place, nil
 }

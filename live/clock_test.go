@@ -263,7 +263,7 @@ func TestClockSetBackUnnoticed(t *testing.T) {
 					time.Sleep(5*time.Minute + 1700*time.Millisecond)
 					said := b.Status().Clock
 					b.stop()
-					if n := log.count("the clock was set back"); set == 0 && (n != 0 || said != "") || set != 0 && (n != 1 || said == "") {
+					if n := log.count("the system clock was set back"); set == 0 && (n != 0 || said != "") || set != 0 && (n != 1 || said == "") {
 						t.Errorf("after the clock was set by %v that is logged %d times, and the status says %q", set, n, said)
 					}
 				}

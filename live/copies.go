@@ -27,11 +27,11 @@ func (b *brain) copies(ctx context.Context, end freshet.Cursor) (whole []noteCop
 		c, err := b.examine(ctx, name)
 		switch {
 		case errors.Is(err, errBrokenSeal):
-			b.log.Warn("what was learnt cannot be taken up from a copy", "copy", name, "err", err)
+			b.log.Warn("a saved learning state cannot be read", "copy", name, "err", err)
 		case err != nil:
 			return nil, err
 		case c.upto > end:
-			b.log.Warn("what was learnt is not of this log", "copy", name, "upto", c.upto, "end", end)
+			b.log.Warn("a saved learning state belongs to other data", "copy", name, "upto", c.upto, "end", end)
 		case c.upto > 0:
 			whole = append(whole, c)
 			if c.upto > b.notes.upto {

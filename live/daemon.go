@@ -22,10 +22,13 @@ type Config struct {
 	Store   freshet.Store
 	Fetcher freshet.Fetcher
 	Policy  freshet.Policy
+	Plans   freshet.Policy // that would be at work if Policy made no polls; nil means Policy
 	Limits  sched.Limits
 	Levels  []freshet.TagLevel // wanted of all sources with a tag
 
 	Memory *memory.Budget // for polls under way; nil means without bound
+
+	Agent string // the name that a robots.txt may know us by; "" means freshet
 
 	Read hand.Reader // turns a response into text; nil means content.Extract
 
@@ -66,6 +69,8 @@ type Config struct {
 	// means that this cannot be told.
 	Uptime func() (boot string, up time.Duration)
 
+	Unbound bool // poll no source because its MaxGap has passed
+
 	Log     *slog.Logger          // nil means silence
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
 }
@@ -97,7 +102,9 @@ type Daemon struct {
 	gauges  gauges
 	levels  levelWatch
 	overall overall
-	space   space
+
+	expected expected
+	space    space
 
 	mu     sync.Mutex
 	limits sched.Limits
@@ -117,7 +124,8 @@ func New(cfg Config) *Daemon {
 	d := &Daemon{
 		cfg: cfg,
 		brain: brain{
-			store: cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
+			unbound: cfg.Unbound,
+			store:   cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
 		hand:    hand.New(cfg.Fetcher, cfg.Read),
@@ -131,12 +139,13 @@ func New(cfg Config) *Daemon {
 		bounds:  make(chan struct{}, 1),
 		limits:  cfg.Limits,
 	}
+	d.brain.levels = &d.levels
 	d.SetLevels(cfg.Levels)
 	return d
 }
 
 // ErrNotRunning means that there is no daemon at work to ask for a poll.
-var ErrNotRunning = errors.New("no polls are being made")
+var ErrNotRunning = errors.New("polling is not running")
 
 // Run watches until ctx is done, then lets the polls under way finish. It
 // returns nil when it was asked to stop, and otherwise why it could not go on.
@@ -173,6 +182,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	end()
 	work.Wait()
 	d.brain.save(context.WithoutCancel(ctx), d.brain.snapIfWorth())
+	d.brain.keepManners(context.WithoutCancel(ctx), d.brain.sched.AllManners())
 	if errors.Is(err, errStopped) {
 		return nil
 	}
@@ -201,17 +211,20 @@ func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
 	}
 }
 
-// keepNotes saves now and then what was learnt.
+// keepNotes saves now and then what was learnt, of sources and of robots.txt files.
 func (d *Daemon) keepNotes(ctx context.Context) {
-	for d.cfg.Learner != nil {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(d.cfg.SaveEvery):
 		}
 		var shot *snapshot
-		if d.inLoop(ctx, func(time.Time, *sched.Scheduler) { shot = d.brain.snapIfWorth() }) == nil {
+		var manners []sched.Manners
+		look := func(_ time.Time, s *sched.Scheduler) { shot, manners = d.brain.snapIfWorth(), s.AllManners() }
+		if d.inLoop(ctx, look) == nil {
 			d.brain.save(ctx, shot)
+			d.brain.keepManners(ctx, manners)
 		}
 	}
 }
@@ -245,7 +258,7 @@ func (d *Daemon) watchClock(ctx context.Context) {
 		case err == nil:
 			kept = ahead
 		case ctx.Err() == nil: // a store that cannot be written now is tried again
-			d.cfg.Log.Error("keep how the clock is set", "err", err)
+			d.cfg.Log.Error("cannot save how the clock is set", "err", err)
 		}
 	}
 }
@@ -286,20 +299,23 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 			case <-time.After(pruneSoon):
 			}
 		}
-		var gone freshet.Pruned
-		date, err := d.brain.witness(ctx)
-		if err == nil {
-			gone, err = d.cfg.Store.Prune(ctx, date, d.cfg.Keep, d.keepLogs())
-		}
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
+		if err := d.Prune(ctx); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Error("prune", "err", err)
-		case gone != freshet.Pruned{}:
-			d.cfg.Log.Info("pruned", "versions", gone.Versions, "outcomes", gone.Outcomes, "bytes", gone.Bytes)
 		}
 	}
+}
+
+// Prune deletes the history that no bound keeps.
+func (d *Daemon) Prune(ctx context.Context) error {
+	date, err := d.brain.witness(ctx)
+	if err != nil {
+		return err
+	}
+	gone, err := d.cfg.Store.Prune(ctx, date, d.cfg.Keep, d.keepLogs())
+	if err == nil && gone != (freshet.Pruned{}) {
+		d.cfg.Log.Info("pruned", "versions", gone.Versions, "outcomes", gone.Outcomes, "bytes", gone.Bytes)
+	}
+	return err
 }
 
 // keepLogs returns for how long the log is kept: at least as long as the budget

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/sched"
 	"freshet/whatif"
 )
 
@@ -16,8 +17,11 @@ type LevelStatus struct {
 	At     time.Time // when that was last worked out; zero if there is no level
 	Set    int       // sources that have one
 	Unmet  int       // of those, that are not expected to be seen as soon as wanted
-	Need   float64   // requests a second that keeping all of them takes
+	Need   float64   // requests a second that keeping all takes that can be kept
 	Budget float64   // requests a second that there are
+
+	Impossible int     // of those unmet, that no budget keeps
+	Claim      float64 // requests a second that levels may claim
 }
 
 // levelWatch keeps the service levels in view.
@@ -44,12 +48,16 @@ func (l *levelWatch) notice(s freshet.Source) {
 
 // SetLevels changes what is wanted of all sources with a tag.
 func (d *Daemon) SetLevels(byTag []freshet.TagLevel) {
+	byTag = slices.Clone(byTag)
 	d.levels.mu.Lock()
 	defer d.levels.mu.Unlock()
 	if len(byTag)+len(d.levels.byTag) > 0 {
 		d.levels.any.Store(true)
 	}
-	d.levels.byTag = slices.Clone(byTag)
+	d.levels.byTag = byTag
+	if d.running.Load() { // a daemon that starts reads them then
+		d.inbox.post(sched.Event{Levels: d.levels.tags})
+	}
 }
 
 // Levels returns how things stood with the service levels a minute ago or less.
@@ -73,7 +81,7 @@ func (d *Daemon) watchLevels(ctx context.Context) {
 		}
 		began := time.Now()
 		if err := d.weighLevels(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Log.Error("work out whether service levels are kept", "err", err)
+			d.cfg.Log.Error("cannot tell whether service levels are met", "err", err)
 		}
 		wait = max(time.Minute, 20*time.Since(began))
 	}
@@ -98,7 +106,7 @@ func (d *Daemon) weighLevels(ctx context.Context) error {
 	if set > 0 {
 		d.levels.any.Store(true)
 		pledges := whatif.New(prospects, d.Terms()).Levels()
-		now = LevelStatus{At: d.cfg.Now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget}
+		now = LevelStatus{At: d.cfg.Now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget, Impossible: pledges.Impossible, Claim: pledges.Claim}
 	}
 	d.levels.mu.Lock()
 	before := d.levels.now
@@ -106,20 +114,23 @@ func (d *Daemon) weighLevels(ctx context.Context) error {
 	d.levels.mu.Unlock()
 	switch {
 	case now.Unmet > 0 && before.Unmet == 0:
-		d.cfg.Log.Warn("service levels are not kept", "unmet", now.Unmet, "of", now.Set,
+		d.cfg.Log.Warn("service levels are not met", "unmet", now.Unmet, "of", now.Set,
 			"need_polls_per_day", perDay(now.Need), "budget_polls_per_day", perDay(now.Budget), "hint", now.hint())
 	case now.Unmet == 0 && before.Unmet > 0:
-		d.cfg.Log.Info("service levels are kept again", "of", now.Set)
+		d.cfg.Log.Info("service levels are met again", "of", now.Set)
 	}
 	return nil
 }
 
 // hint says what can be done for levels that are not kept.
 func (s LevelStatus) hint() string {
-	if s.Need > s.Budget {
-		return "the levels alone need more than the budget; freshet budget --levels shows what each takes"
+	switch {
+	case s.Need > s.Claim:
+		return "the levels need more than their half of the budget; freshet budget --levels shows what each needs"
+	case s.Impossible == s.Unmet:
+		return "no budget keeps them; freshet budget --levels shows why"
 	}
-	return "freshet budget --levels shows what holds each back"
+	return "freshet budget --levels shows the reason for each"
 }
 
 func perDay(perSecond float64) int64 { return int64(perSecond*(24*time.Hour).Seconds() + 0.5) }

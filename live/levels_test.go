@@ -38,7 +38,7 @@ func TestLevelAlarm(t *testing.T) {
 		if l := b.Levels(); l.Set != 2 || l.Unmet == 0 || l.Need <= l.Budget {
 			t.Errorf("after five minutes the levels are %+v", l)
 		}
-		if n := strings.Count(log.String(), "service levels are not kept"); n != 1 {
+		if n := strings.Count(log.String(), "service levels are not met"); n != 1 {
 			t.Errorf("there were %d alarms, want one:\n%s", n, log.String())
 		}
 		b.SetLimits(sched.Limits{Budget: sched.Budget{Polls: 100, Per: time.Minute}})
@@ -47,7 +47,7 @@ func TestLevelAlarm(t *testing.T) {
 		if l := b.Levels(); l.Unmet != 0 {
 			t.Errorf("with a greater budget the levels are %+v", l)
 		}
-		if n := strings.Count(log.String(), "service levels are kept again"); n != 1 {
+		if n := strings.Count(log.String(), "service levels are met again"); n != 1 {
 			t.Errorf("that the levels are kept again was said %d times, want once", n)
 		}
 		a, err := b.store.Source(t.Context(), list[0].ID)

@@ -54,7 +54,7 @@ func (l *loading) step() {
 	l.done = min(l.done+1, l.of)
 	if now := time.Now(); now.Sub(l.said) > everySoOften {
 		l.said = now
-		l.log.Info("taking on the sources of the file", "done", l.done, "of", l.of)
+		l.log.Info("loading the sources of the configuration file", "done", l.done, "of", l.of)
 	}
 }
 

@@ -121,11 +121,11 @@ func (b *brain) snapIfWorth() *snapshot {
 	began := time.Now()
 	shot, err := snap(b.learner, b.sched)
 	if err != nil {
-		b.log.Error("take down what was learnt", "err", err)
+		b.log.Error("cannot take a snapshot of the learning state", "err", err)
 		return nil
 	}
 	b.notes.upto = shot.upto
-	b.log.Debug("took down what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
+	b.log.Debug("took a snapshot of the learning state", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
 	return shot
 }
 
@@ -138,10 +138,10 @@ func (b *brain) save(ctx context.Context, shot *snapshot) {
 	began := time.Now()
 	if err := shot.write(ctx, b.store, noteCopies[b.notes.next]); err != nil {
 		if ctx.Err() == nil {
-			b.log.Error("save what was learnt", "err", err)
+			b.log.Error("cannot save the learning state", "err", err)
 		}
 		return
 	}
 	b.notes.next = 1 - b.notes.next
-	b.log.Debug("saved what was learnt", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
+	b.log.Debug("saved the learning state", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
 }

@@ -51,6 +51,7 @@ type Group struct {
 	Name    string  // tag, host or id of the source
 	Sources int     // those that are paused not counted
 	Unseen  int     // of those, that have never been seen
+	Early   int     // of those, that were seen less than twice
 	Waiting float64 // changes expected to have happened since each was last seen
 	freshet.Tally
 }
@@ -61,6 +62,9 @@ func (g Group) Missed() float64 { return max(0, g.Happened-g.Captured) }
 // add counts a source.
 func (g *Group) add(tally freshet.Tally, expected float64, paused bool) {
 	g.Tally = g.Tally.Add(tally)
+	if tally.Polls == 0 && !paused {
+		g.Early++
+	}
 	switch {
 	case paused:
 		return
@@ -74,7 +78,7 @@ func (g *Group) add(tally freshet.Tally, expected float64, paused bool) {
 
 // ErrNoNumbers means that nobody learns from polls, so that nothing can be said
 // of what they miss.
-var ErrNoNumbers = errors.New("there are no numbers, because nothing is learnt from polls")
+var ErrNoNumbers = errors.New("there are no numbers, because this policy does not learn from polls")
 
 // overall keeps what was last said of all sources.
 type overall struct {

@@ -20,17 +20,25 @@ type passage struct {
 	stop   <-chan struct{}  // closed when the brain answers no more
 	now    func() time.Time // as the dates of the poll
 	hosts  []string         // that requests have gone to, in order
+	unsent bool             // the request that last had leave was not made
+	early  *answer          // to the next request, which was asked for ahead
 }
 
 // errStopping is what a poll gets that wants to go on while the daemon stops.
-var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("a redirect was not followed: the daemon is stopping")}
+var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("the redirect was not followed because the daemon is stopping")}
 
 // leave returns when a request may leave. It is a Leave of [freshet.Request].
 func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
+	if early := w.early; early != nil {
+		w.early = nil
+		if early.url == hop.URL {
+			return early.err
+		}
+	}
 	host := freshet.HostOf(hop.URL)
 	first := len(w.hosts) == 0
 	if !first || host != w.poll.FirstHost() { // the decision to poll is leave for the first
-		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first}); err != nil {
+		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || w.unsent}); err != nil {
 			return err
 		}
 		if err := w.daemon.record.hop(ctx, w.poll, w.now(), host); err != nil {
@@ -43,8 +51,20 @@ func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 			return err
 		}
 	}
-	w.hosts = append(w.hosts, host)
+	w.hosts, w.unsent = append(w.hosts, host), false
 	return nil
+}
+
+// An answer is what a request was told before it was to leave.
+type answer struct {
+	url string
+	err error
+}
+
+// askAhead asks for leave for the next request, so that the poll can be dated when it
+// has it.
+func (w *passage) askAhead(ctx context.Context, hop freshet.Hop) {
+	w.early = &answer{url: hop.URL, err: w.leave(ctx, hop)}
 }
 
 // ask asks the brain and waits for its answer.

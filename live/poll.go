@@ -22,12 +22,19 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	room := d.openRoom()
 	defer room.close()
-	began := now()
 	way := passage{daemon: d, poll: p, stop: stop, now: now}
-	found := d.hand.Look(ctx, hand.Order{
-		Source: p.Source, Head: head, At: began,
+	order := hand.Order{
+		Source: p.Source, Head: head, At: now(),
 		Base: d.baseOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave,
-	})
+	}
+	robots := 0
+	if p.Robots {
+		robots = d.heedRobots(ctx, order, &way)
+		order.At = now()
+	}
+	began := order.At
+	found := d.hand.Look(ctx, order)
+	found.Requests += robots
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
@@ -42,7 +49,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 		return
 	}
 	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
-		d.cfg.Log.Warn("the source has moved for good; give it its new URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
+		d.cfg.Log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
 	}
 	d.doubt(p, o, head)
 	d.report(p, o, change)
@@ -58,9 +65,9 @@ func (d *Daemon) warnOfNoise(ctx context.Context, id freshet.SourceID) {
 	if err != nil || !w.BecameNoisy() { // removed, or a store that fails, of which others tell
 		return
 	}
-	d.cfg.Log.Warn("the source differs at nearly every poll", "source", id, "url", freshet.MaskURL(w.URL),
+	d.cfg.Log.Warn("the source is noisy: it changes at almost every poll", "source", id, "url", freshet.MaskURL(w.URL),
 		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
-		"hint", "watch a part of the page with a selector, or poll it less often with a larger min_gap")
+		"hint", "watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }
 
 // doubt logs, once, that a source has become suspect, and that it is so no longer.
@@ -81,7 +88,7 @@ func (d *Daemon) baseOf(id freshet.SourceID, number int) func(context.Context) (
 	return func(ctx context.Context) ([]byte, error) {
 		text, err := d.cfg.Store.Text(ctx, id, number)
 		if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may have been purged since
-			d.cfg.Log.Error("read the version before", "source", id, "version", number, "err", err)
+			d.cfg.Log.Error("cannot read the previous version", "source", id, "version", number, "err", err)
 		}
 		return text, err
 	}
@@ -123,6 +130,7 @@ func (d *Daemon) tell(found []freshet.Outcome) {
 	d.inbox.post(events...)
 	for _, o := range found {
 		d.asks.answer(o)
+		d.expected.forget(o.Source)
 	}
 }
 

@@ -31,7 +31,7 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		p.Level = freshet.LevelOf(w.Source, levels)
 		p.Requests = float64(max(1, w.Standing.Requests))
 		if p.MinGap == 0 {
-			p.MinGap = gap
+			p.MinGap, p.SharedGap = gap, gap > 0
 			if p.MaxGap > 0 { // which comes before the gap of all sources
 				p.MinGap = min(gap, p.MaxGap)
 			}
@@ -43,7 +43,11 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		all[i].Rate = rate
 	}
 	if from, ok := d.brain.outlooks(); ok && d.running.Load() {
-		return all, d.askOutlooks(ctx, from, all)
+		tick := time.Duration(0)
+		if d.cfg.Learner != nil {
+			tick = d.cfg.Learner.Tick()
+		}
+		return all, d.askOutlooks(ctx, from, tick, all)
 	}
 	return all, nil
 }
@@ -53,7 +57,8 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 const askAtOnce = 500
 
 // askOutlooks completes prospects by what the policy has learned.
-func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, all []whatif.Prospect) error {
+func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []whatif.Prospect) error {
+	auto, _ := d.plans().(*policy.Auto)
 	for part := range slices.Chunk(all, askAtOnce) {
 		outlooks := make([]freshet.Outlook, len(part))
 		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
@@ -67,7 +72,10 @@ func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, all []whatif.P
 			return err
 		}
 		for i, o := range outlooks {
-			learned(&part[i], o)
+			learned(&part[i], o, tick)
+			if auto != nil { // which polls as whatif expects, and follows a new budget at once
+				part[i].Rest, part[i].Gap = auto.Rest(o), 0
+			}
 		}
 	}
 	return nil
@@ -92,25 +100,38 @@ func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Sche
 }
 
 // learned completes a prospect by what the policy has learned of its source.
-func learned(p *whatif.Prospect, o freshet.Outlook) {
+func learned(p *whatif.Prospect, o freshet.Outlook, tick time.Duration) {
 	if !(o.Rate.Mean > 0) {
 		return
 	}
-	p.Rate = learn.LongRun(o)
-	// A policy with a price polls as whatif expects, and follows a new budget at
-	// once. How another policy polls can only be seen.
+	p.Rate = learn.ToldApart(learn.LongRun(o), tick)
+	if o.Polls > 0 && o.Watched > 0 {
+		p.Pace = o.Polls / o.Watched
+		if o.Captured > 0 {
+			p.Seen = learn.Share(o.Tally)
+		}
+	}
 	const few = 3 // polls do not tell how far apart they are
-	if o.Price == 0 && o.Polls >= few {
+	if o.Polls >= few {
 		p.Gap = time.Duration(o.Watched / o.Polls * float64(time.Second))
 	}
+}
+
+// plans returns the policy whose polls are foreseen: the one at work, or the one
+// that would be.
+func (d *Daemon) plans() freshet.Policy {
+	if d.cfg.Plans != nil {
+		return d.cfg.Plans
+	}
+	return d.cfg.Policy
 }
 
 // Terms returns the terms that the present limits set.
 func (d *Daemon) Terms() whatif.Terms {
 	l := d.Limits()
-	t := whatif.Terms{HostGap: l.Hosts.Delay}
-	if _, ok := d.cfg.Policy.(*policy.Auto); ok {
-		t.Curiosity = policy.Curiosity
+	t := whatif.Terms{HostGap: l.Hosts.Delay, SourceShare: l.SourceShare, HostShare: l.Hosts.Share}
+	if _, ok := d.plans().(*policy.Auto); ok {
+		t.Curiosity, t.LevelShare = policy.Curiosity, policy.LevelShare
 	}
 	if l.Budget.Polls > 0 && l.Budget.Per > 0 {
 		t.Budget = l.Budget.PerSecond()

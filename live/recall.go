@@ -129,7 +129,7 @@ func (r *recall) report(b *brain) {
 
 // noteClock logs that the wall clock was set, and keeps it for the status.
 func (b *brain) noteClock(how string, args ...any) {
-	b.log.Warn("the clock was "+how+"; waits go by the time that has really passed", args...)
+	b.log.Warn("the system clock was "+how+"; polls wait for the time that really passed", args...)
 	for i := 0; i+1 < len(args); i += 2 {
 		how += fmt.Sprintf(", %s: %v", strings.ReplaceAll(args[i].(string), "_", " "), args[i+1])
 	}
@@ -156,7 +156,7 @@ func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
 			return nil, err
 		}
 		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
-			b.log.Warn("how the clock was set before cannot be read", "err", err)
+			b.log.Warn("cannot read how the clock was set before", "err", err)
 			return nil, nil
 		}
 	}

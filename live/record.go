@@ -60,11 +60,11 @@ func (r *record) write(ctx context.Context, doing string, write func() error) er
 	err := persist.Write(ctx, write, func(_ int, err error) {
 		why := err.Error()
 		if r.trouble.Swap(&why) == nil {
-			r.log.Error("the store cannot be written; no polls until it can", "doing", doing, "err", err, "hint", freshet.HintOf(err))
+			r.log.Error("the data cannot be written; polling stops until it can", "doing", doing, "err", err, "hint", freshet.HintOf(err))
 		}
 	})
 	if err == nil && r.trouble.Load() != nil && r.trouble.Swap(nil) != nil {
-		r.log.Info("the store can be written again")
+		r.log.Info("the data can be written again; polling continues")
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ import (
 type relay struct {
 	latency time.Duration
 	answer  func(url string) step
+	shut    func(url string) bool // no connection: no request is made; nil means never
 
 	mu   sync.Mutex
 	seen []sight
@@ -32,11 +34,12 @@ type step struct {
 	moved bool   // for good
 	away  time.Duration
 	down  bool
+	body  string // of a page; "" means its URL
 }
 
 // A sight is one request as its server sees it.
 type sight struct {
-	host        string
+	host, url   string
 	came, ended time.Time
 }
 
@@ -47,10 +50,13 @@ func (r *relay) Fetch(ctx context.Context, req freshet.Request) (res freshet.Res
 		if err := req.Leave(ctx, freshet.Hop{URL: res.URL, Wait: wait}); err != nil {
 			return res, err
 		}
+		if r.shut != nil && r.shut(res.URL) {
+			return res, &freshet.FetchError{Class: freshet.FailConnect, Err: fmt.Errorf("refused")}
+		}
 		res.Requests++
 		r.mu.Lock()
 		at := len(r.seen)
-		r.seen = append(r.seen, sight{host: freshet.HostOf(res.URL), came: time.Now()})
+		r.seen = append(r.seen, sight{host: freshet.HostOf(res.URL), url: res.URL, came: time.Now()})
 		r.mu.Unlock()
 		select {
 		case <-time.After(r.latency):
@@ -69,7 +75,7 @@ func (r *relay) Fetch(ctx context.Context, req freshet.Request) (res freshet.Res
 			res.Status, res.RetryAfter = 429, s.away
 			return res, &freshet.FetchError{Class: freshet.FailRetryAfter, Err: fmt.Errorf("come back in %v", s.away)}
 		case s.to == "":
-			res.Status, res.MediaType, res.Body = 200, "text/plain", []byte(res.URL)
+			res.Status, res.MediaType, res.Body = 200, "text/plain", []byte(cmp.Or(s.body, res.URL))
 			return res, nil
 		}
 		if res.URL, wait = s.to, s.away; forGood && s.moved {

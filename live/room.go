@@ -40,7 +40,7 @@ func (r room) hold(ctx context.Context, size int64) error {
 	if errors.Is(err, memory.ErrFull) {
 		return &freshet.FetchError{
 			Class: freshet.FailLocalMemory, Err: fmt.Errorf("a body of up to %s: %w", freshet.FormatSize(size), err),
-			Hint: "give polls more memory with --memory, or poll fewer large pages",
+			Hint: "allow polls more memory with --memory, or watch fewer large pages",
 		}
 	}
 	return err

@@ -62,8 +62,10 @@ func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...
 	default:
 		d.levels.notice(w.Source)
 		d.brain.recallNow(d.dates.Now(), d.Limits()).standing(&w.Standing)
+		w = d.brain.bounded(w)
 		events = append(events, sched.Event{Put: &w})
 	}
+	d.expected.forget(id)
 	d.inbox.post(events...)
 	return nil
 }

@@ -108,7 +108,7 @@ func (s *space) trouble() string {
 	if !d.Low {
 		return ""
 	}
-	return fmt.Sprintf("the disk has %s free, and %s are kept free; no polls until there is more", roughly(d.Free), roughly(d.Reserve))
+	return fmt.Sprintf("the disk is nearly full: %s free, and at least %s must stay free (reserve); polling stops until there is more space", roughly(d.Free), roughly(d.Reserve))
 }
 
 // roughly writes a size for people, in whole kibibytes or mebibytes.
@@ -149,9 +149,9 @@ func (d *Daemon) lookAtSpace() {
 		return
 	}
 	if why := d.space.trouble(); why != "" {
-		d.cfg.Log.Error(why, "hint", "free some space, keep less history (keep.total), or set a smaller reserve")
+		d.cfg.Log.Error(why, "hint", "free some disk space, keep less history (keep.total), or set a smaller reserve")
 	} else {
-		d.cfg.Log.Info("there is room on the disk again; polls go on")
+		d.cfg.Log.Info("there is enough disk space again; polling continues")
 	}
 	l := d.inForce()
 	d.inbox.post(sched.Event{Limits: &l})

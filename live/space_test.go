@@ -67,7 +67,7 @@ func TestReserve(t *testing.T) {
 			st := b.Status()
 			if red := st.Trouble != ""; red == step.on || st.Disk == nil || st.Disk.Low == step.on || st.Disk.Free != step.free {
 				t.Errorf("with %d bytes free the status is %+v of %+v", step.free, st, st.Disk)
-			} else if red && !strings.Contains(st.Trouble, "the disk has") {
+			} else if red && !strings.Contains(st.Trouble, "the disk is nearly full") {
 				t.Errorf("the trouble is told as %q", st.Trouble)
 			}
 			if _, err := b.store.Changes(t.Context(), freshet.ChangeQuery{Limit: 1}); err != nil {

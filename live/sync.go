@@ -95,7 +95,7 @@ func (d *Daemon) alter(ctx context.Context, s freshet.Source) (Synced, error) {
 	err := d.UpdateSource(ctx, s)
 	switch {
 	case errors.Is(err, freshet.ErrStale), errors.Is(err, freshet.ErrNotFound):
-		d.cfg.Log.Info("a listed source stays as it was just edited", "source", s.ID, "why", err)
+		d.cfg.Log.Info("a source of the configuration file was edited just now and stays as edited", "source", s.ID, "why", err)
 		return Synced{Kept: 1}, nil
 	case err != nil:
 		return Synced{}, err

@@ -64,27 +64,6 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	return w, true
 }
 
-// NextPolls returns when the next polls of sources are expected, as Why says it;
-// zero where that cannot be told.
-func (d *Daemon) NextPolls(ctx context.Context, ids []freshet.SourceID) ([]time.Time, error) {
-	next := make([]time.Time, len(ids))
-	if !d.running.Load() {
-		return next, notRunning()
-	}
-	for from := 0; from < len(ids); from += askAtOnce {
-		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
-			for i := from; i < min(from+askAtOnce, len(ids)); i++ {
-				w, _ := d.explain(now, s, ids[i])
-				next[i] = w.Next
-			}
-		})
-		if err != nil {
-			return nil, fmt.Errorf("look at the sources: %w", err)
-		}
-	}
-	return next, nil
-}
-
 // notRunning says that there is nobody to explain anything.
 func notRunning() error {
 	return freshet.WithHint(ErrNotRunning, "only a daemon at work knows what it will do next; start it with freshet serve")

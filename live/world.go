@@ -15,6 +15,7 @@ type world struct {
 	*Daemon
 	stop  <-chan struct{} // closed when no more polls are to begin
 	timer *time.Timer
+	burst int // edits and wishes told since the last decision
 }
 
 var errStopped = errors.New("asked to stop")
@@ -46,6 +47,7 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 		default:
 		}
 		if ev, ok := w.inbox.take(); ok {
+			ev.More = w.more(ev)
 			return ev, nil
 		}
 		select {
@@ -61,6 +63,26 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 		}
 	}
 }
+
+// mostAtOnce is how many edits and wishes that came together are told before the
+// next decision.
+const mostAtOnce = 1000
+
+// more reports whether another edit or wish is to be told before the next decision,
+// after ev.
+func (w *world) more(ev sched.Event) bool {
+	if w.burst++; w.burst < mostAtOnce && wished(ev) {
+		if next, ok := w.inbox.first(); ok && wished(next) {
+			return true
+		}
+	}
+	w.burst = 0
+	return false
+}
+
+// wished reports whether an event is what somebody wants of sources, of which many
+// may come at once.
+func wished(ev sched.Event) bool { return ev.Put != nil || ev.Remove != "" || ev.Ask != "" }
 
 // ringAt sets the one timer.
 func (w *world) ringAt(alarm time.Time) <-chan time.Time {
@@ -103,6 +125,16 @@ func (b inbox) take() (sched.Event, bool) {
 	ev := (*b.events)[0]
 	*b.events = (*b.events)[1:]
 	return ev, true
+}
+
+// first returns what take would, and leaves it there.
+func (b inbox) first() (sched.Event, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(*b.events) == 0 {
+		return sched.Event{}, false
+	}
+	return (*b.events)[0], true
 }
 
 func (b inbox) clear() {

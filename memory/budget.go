@@ -48,7 +48,7 @@ type waiter struct {
 
 // ErrFull is returned for a share that cannot grow, because too many wait or it
 // has waited too long.
-var ErrFull = errors.New("the memory for polls is in use")
+var ErrFull = errors.New("no memory left for polls")
 
 // New returns a Budget.
 func New(cfg Config) *Budget {
@@ -81,7 +81,7 @@ func (s *Share) Hold(ctx context.Context, n int64) error {
 	}
 	if b.cfg.Waiters > 0 && len(b.waiting) >= b.cfg.Waiters {
 		b.mu.Unlock()
-		return fmt.Errorf("%w: %d others wait for it", ErrFull, b.cfg.Waiters)
+		return fmt.Errorf("%w: %d other polls are waiting for it", ErrFull, b.cfg.Waiters)
 	}
 	w := &waiter{share: s, to: n, grown: make(chan struct{})}
 	b.waiting = append(b.waiting, w)
@@ -105,7 +105,7 @@ func (b *Budget) await(ctx context.Context, w *waiter) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-late:
-		err = fmt.Errorf("%w: none was free within %v", ErrFull, b.cfg.Wait)
+		err = fmt.Errorf("%w: none became free within %v", ErrFull, b.cfg.Wait)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

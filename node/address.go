@@ -30,7 +30,10 @@ const addressName = "freshet.addr"
 const instanceHeader = "Freshet-Instance"
 
 // An Address is where a daemon listens, and the name of its run.
-type Address struct{ URL, Instance string }
+type Address struct {
+	URL, Instance string
+	Once          bool // it ends by itself after one round of polls
+}
 
 // newAddress returns where a listener is reached from this machine.
 func newAddress(at net.Addr) Address {
@@ -38,14 +41,17 @@ func newAddress(at net.Addr) Address {
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		where = net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
-	return Address{"http://" + where, rand.Text()}
+	return Address{URL: "http://" + where, Instance: rand.Text()}
 }
 
 // write leaves the address in a data directory.
 func (a Address) write(dir string) error {
-	path := filepath.Join(dir, addressName)
-	if err := os.WriteFile(path+".new", []byte(a.URL+"\n"+a.Instance+"\n"), 0o600); err != nil {
-		return fmt.Errorf("leave the address for other verbs: %w", err)
+	path, text := filepath.Join(dir, addressName), a.URL+"\n"+a.Instance+"\n"
+	if a.Once {
+		text += "once\n"
+	}
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the address for other commands: %w", err)
 	}
 	return os.Rename(path+".new", path)
 }
@@ -56,7 +62,10 @@ func ReadAddress(dir string) (a Address, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return a, nil
 	}
-	a.URL, a.Instance, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	var rest string
+	a.URL, rest, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
+	a.Instance, rest, _ = strings.Cut(rest, "\n")
+	a.Once = rest == "once"
 	return a, err
 }
 
@@ -101,11 +110,11 @@ func listen(at string) (net.Listener, error) {
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, freshet.WithHint(fmt.Errorf("listen on %s: the port is in use: %w", at, syscall.EADDRINUSE),
-			"stop what listens there, or choose another port with --listen 127.0.0.1:8081 (port 0 takes any free one)")
+			"stop the program that uses it, or choose another port with --listen 127.0.0.1:8081 (port 0 picks a free one)")
 	case errors.Is(err, syscall.EACCES):
 		return nil, freshet.WithHint(fmt.Errorf("listen on %s: not permitted: %w", at, syscall.EACCES), "choose a port above 1023 with --listen")
 	}
-	return nil, freshet.WithHint(fmt.Errorf("listen: %w", err), "name an address of this machine with --listen, such as 127.0.0.1:8080")
+	return nil, freshet.WithHint(fmt.Errorf("listen: %w", err), "use an address of this machine with --listen, such as 127.0.0.1:8080")
 }
 
 // ownAddress returns the address of a listener as a fetcher knows it.

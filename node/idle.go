@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"freshet"
@@ -23,29 +22,6 @@ func (idle) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.Time {
 
 // Observe implements [freshet.Policy].
 func (idle) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
-
-// An unboundStore is a store whose sources need not be polled however long ago
-// they were: a daemon over it polls only what it is asked to.
-type unboundStore struct{ freshet.Store }
-
-// Source returns one watched source.
-func (u unboundStore) Source(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
-	w, err := u.Store.Source(ctx, id)
-	w.MaxGap = 0
-	return w, err
-}
-
-// Sources yields all watched sources.
-func (u unboundStore) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
-	return func(yield func(freshet.Watched, error) bool) {
-		for w, err := range u.Store.Sources(ctx) {
-			w.MaxGap = 0
-			if !yield(w, err) {
-				return
-			}
-		}
-	}
-}
 
 // An unsavedStore keeps nothing of what is learnt. Whoever only looks may have been
 // given another budget than the daemon, and learns by other ticks: what the daemon

@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 
 // watch puts a daemon over the store.
 func (n *Node) watch(ctx context.Context, cfg Config) error {
-	var chosen freshet.Policy = idle{}
+	var chosen, plans freshet.Policy = idle{}, nil
 	var learner *learn.Learner
 	if !cfg.Idle || cfg.Learn {
 		sources, err := countSources(ctx, n.Store)
@@ -102,7 +102,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		if err != nil {
 			return err
 		}
-		if learner = learnt; !cfg.Idle {
+		if learner, plans = learnt, wired; !cfg.Idle {
 			chosen = wired
 		}
 	}
@@ -114,9 +114,6 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		cfg.Space = func() (int64, int64, error) { return spaceOf(cfg.Data) }
 	}
 	var watched freshet.Store = n.Store
-	if cfg.Unbound {
-		watched = unboundStore{n.Store}
-	}
 	if cfg.Idle && cfg.Learn {
 		watched = unsavedStore{watched}
 	}
@@ -124,11 +121,14 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Store:   watched,
 		Fetcher: fetch.New(cfg.Fetch),
 		Policy:  chosen,
+		Plans:   plans,
 		Learner: learner,
 		Limits:  cfg.Limits,
 		Levels:  cfg.Levels,
 		Memory:  pollMemory(cfg.Settings),
 		Retell:  retell(cfg.Policy),
+		Agent:   cfg.Fetch.Agent,
+		Unbound: cfg.Unbound,
 		Read:    n.reader.Read,
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,

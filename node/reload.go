@@ -9,16 +9,21 @@ import (
 )
 
 // wait returns when ctx is done. Until then it reloads when it is asked to, by
-// a signal or over the API.
+// a signal or over the API. It returns before if what was to be done once is done.
 func (s *service) wait(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.Log.Info("stopping: polls under way may finish")
+			s.Log.Info("stopping; running polls can finish")
+			return
+		case <-s.Once:
+			if err := s.node.Daemon.Prune(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Error("prune", "err", err)
+			}
 			return
 		case <-s.Hangups:
 			if err := s.reload(ctx); err != nil {
-				s.Log.Error("nothing was reloaded", "err", err, "hint", freshet.HintOf(err))
+				s.Log.Error("reload failed; nothing has changed", "err", err, "hint", freshet.HintOf(err))
 			}
 		case answer := <-s.asks:
 			answer <- s.reload(ctx)
@@ -45,9 +50,9 @@ func (s *service) sync(ctx context.Context, to config.Settings) error {
 	}
 	done, err := s.node.Daemon.Sync(ctx, to.Sources)
 	if err != nil {
-		return fmt.Errorf("take on the sources of %s: %w", to.File, err)
+		return fmt.Errorf("load the sources of %s: %w", to.File, err)
 	}
-	s.Log.Info("sources of the file taken on", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
+	s.Log.Info("sources of the configuration file loaded", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
 	return nil
 }
 

@@ -35,6 +35,11 @@ type ServeConfig struct {
 	Load    func() (config.Settings, error)
 	Hangups <-chan os.Signal
 
+	// Once is closed when all that was to be done is done: the serving then prunes
+	// and ends. With it no poll is made but those that somebody asks for, and nothing
+	// is reloaded. Nil means to serve until ctx is done.
+	Once <-chan struct{}
+
 	Reloaded func(from, to config.Settings) // is told of settings that were taken on; may be nil
 	Announce func(url string) error         // is told where the API is when all is at work
 
@@ -78,7 +83,7 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 	case err := <-ended:
 		return err
 	case <-late.C:
-		s.Log.Warn("not everything has come to its end in time; what is left is cut off, as by a crash", "grace", freshet.FormatDuration(s.Grace))
+		s.Log.Warn("some work did not finish in time and was cut off; nothing that was stored is lost", "grace", freshet.FormatDuration(s.Grace))
 		return nil
 	}
 }
@@ -94,7 +99,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	defer l.Close()
 	s.warn(l.Addr())
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store}); err != nil {
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store, Idle: s.Once != nil, Unbound: s.Once != nil}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()
@@ -120,6 +125,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	defer s.receivers.stop()
 	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
 	where := newAddress(l.Addr())
+	where.Once = s.Once != nil
 	stopped := make(chan struct{})
 	server := s.server(where.sign(s.handler(stopped)))
 	api.Go(func() {
@@ -130,7 +136,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	// A short file is taken on before the first poll. What is learnt is then what
 	// the log teaches anybody who knows the sources from the beginning.
 	if !s.settle(ctx, loaded) {
-		s.Log.Info("polls begin while sources of the file are still being taken on")
+		s.Log.Info("polling starts while sources of the configuration file are still loading")
 	}
 	started := make(chan struct{})
 	daemon.Go(func() {
@@ -173,9 +179,9 @@ type breakdown struct{ error }
 // announce says where the API is.
 func (s *service) announce(where Address) error {
 	if err := where.write(s.settings.Data); err != nil {
-		s.Log.Warn("other verbs will need --server to find this daemon", "err", err)
+		s.Log.Warn("other commands will need --server to find this daemon", "err", err)
 	}
-	s.Log.Info("at work", "address", where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
+	s.Log.Info("running", "address", where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
 		"policy", s.settings.Policy, "tick", freshet.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
 	if s.Announce == nil {
 		return nil
@@ -207,8 +213,8 @@ func (s *service) server(h http.Handler) *http.Server {
 // warn tells the operator that others can reach the API, if they can.
 func (s *service) warn(at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		s.Log.Warn("others can reach the API, and there is no authentication", "address", at.String(),
-			"hint", "listen on 127.0.0.1, or put a proxy that asks for a password in front")
+		s.Log.Warn("other machines can reach the API, and it has no authentication", "address", at.String(),
+			"hint", "listen on 127.0.0.1, or put a proxy that asks for a password in front of it")
 	}
 }
 
@@ -219,11 +225,15 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		names = append(slices.Clone(names), host)
 	}
 	data := s.settings.Data // a reload must not be seen from a request
+	reload := s.askReload
+	if s.Once != nil {
+		reload = nil
+	}
 	return web.New(web.Config{
 		Store:   s.node.Store,
 		Daemon:  s.node.Daemon,
 		Check:   s.settings.Fetch.CheckURL,
-		Reload:  s.askReload,
+		Reload:  reload,
 		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },
 		Stop:    stopped,

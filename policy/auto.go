@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/learn"
+	"freshet/sched"
 	"freshet/turn"
 )
 
@@ -55,6 +56,11 @@ type Auto struct {
 	least  float64 // changes that a poll is worth making for
 	jitter float64
 	draw   *rand.Rand
+
+	limits  sched.Limits
+	pledges []pledge // the sources with a service level, in the order of their slots
+	stretch float64  // of the gaps that levels need, where all together need too much
+	lifted  []bool   // by slot: it is worth what it is for its level
 }
 
 // An AutoConfig says how Auto sees time. The zero AutoConfig works.
@@ -103,8 +109,9 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 	for int(slot) >= len(a.kind) {
 		a.kind, a.worth = append(a.kind, 0), append(a.worth, 0)
 		a.gaps, a.wait = append(a.gaps, 0), append(a.wait, 0)
-		a.failed = append(a.failed, 0)
+		a.failed, a.lifted = append(a.failed, 0), append(a.lifted, false)
 	}
+	a.pledge(slot, s)
 	life, urgency := s.Life.In(a.every), s.Urgency.In(a.every)
 	key := PairOf(life, urgency)
 	kind, ok := a.kinds[key]
@@ -122,6 +129,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 func (a *Auto) Remove(slot freshet.Slot) {
 	a.learner.Remove(slot)
 	a.rank.Remove(slot)
+	a.pledge(slot, freshet.Source{})
 	if int(slot) < len(a.failed) {
 		a.failed[slot] = 0
 	}
@@ -158,7 +166,7 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		if !take(slot, worth) {
 			return false
 		}
-		if expected := a.wait[slot]; !math.IsInf(expected, 1) { // out of turn, it says nothing of what others are worth
+		if expected := a.wait[slot]; !math.IsInf(expected, 1) && !a.lifted[slot] { // out of turn, it says nothing of what others are worth
 			a.margin.sold(worth)
 			a.usual.add(worth/a.rank.Factor(slot), expected)
 		}

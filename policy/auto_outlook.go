@@ -21,27 +21,32 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		return out
 	}
 	starves := longestWait * a.learner.Turn()
-	worthAt := func(d time.Duration) (worth float64, starved bool) { // d from now, at the rate of now
+	at, pledged := a.pledged(slot)
+	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
 			expected = out.Expected + out.Rate.Mean*d.Seconds()
 			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
 		}
-		if a.idle(int(slot), expected, gap) {
-			return 0, false
-		}
+		idle = a.idle(int(slot), expected, gap)
 		if a.failed[slot] != 0 {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
 		}
 		if gap <= 0 {
-			return 0, false
+			return 0, idle, false
 		}
-		return factor * a.of(int(slot), expected, gap*float64(a.learner.Tick())/float64(a.every)), gap > starves
+		if pledged {
+			worth = a.floor(&a.pledges[at], out.Rate.Mean, gap*a.learner.Tick().Seconds())
+		}
+		if idle {
+			return worth, true, false
+		}
+		return max(worth, factor*a.of(int(slot), expected, gap*float64(a.learner.Tick())/float64(a.every))), false, gap > starves
 	}
-	out.Worth, _ = worthAt(0)
+	out.Worth, out.Idle, _ = worthAt(0)
 	if out.Price > 0 && factor > 0 {
 		out.Due = dueAt(now, a.grid.Length, func(d time.Duration) bool {
-			worth, starved := worthAt(d)
+			worth, _, starved := worthAt(d)
 			return worth >= out.Price || starved
 		})
 	}

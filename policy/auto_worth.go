@@ -25,7 +25,9 @@ func (a *Auto) value(now time.Time) {
 	instants := float64(a.learner.Tick()) / float64(a.every)
 	starves := longestWait * a.learner.Turn()
 	changes, ticks := 0.0, 0.0
+	a.weighPledges()
 	for slot, gap := range a.gaps {
+		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
 		a.wait[slot] = max(a.wait[slot], least*gap)
 		if gap > 0 {
@@ -51,6 +53,7 @@ func (a *Auto) value(now time.Time) {
 	if ticks > 0 {
 		a.common = changes / ticks
 	}
+	a.keepPledges()
 }
 
 // What makes a poll of a source worth a request that has hardly changed by what is
@@ -66,6 +69,17 @@ const (
 func (a *Auto) idle(slot int, expected, gap float64) bool {
 	return expected < a.least && gap*float64(a.learner.Tick()) < float64(daily) &&
 		!(a.learner.Plainly(freshet.Slot(slot), gap) >= halfTime)
+}
+
+// Rest returns for how long after a poll a source is not worth a request, by what is
+// thought of it: as long as it is idle.
+func (a *Auto) Rest(o freshet.Outlook) time.Duration {
+	longest := daily.Seconds()
+	if o.Rate.Mean > 0 {
+		longest = min(longest, a.least/o.Rate.Mean)
+	}
+	longest = min(longest, halfTime*o.Watched/(o.Happened+1))
+	return time.Duration(longest * float64(time.Second))
 }
 
 // retry returns what counts of what is expected of a source, and of the ticks

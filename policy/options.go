@@ -28,7 +28,7 @@ func ReadOptions(s string) (*Options, error) {
 	for item := range strings.SplitSeq(s, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(item), "=")
 		if !ok || key == "" {
-			return nil, badOption(fmt.Sprintf("%q is not key=value", item))
+			return nil, badOption(fmt.Sprintf("%q is not of the form key=value", item))
 		}
 		if _, twice := o.given[key]; twice {
 			return nil, badOption(fmt.Sprintf("%s is given twice", key))
@@ -56,7 +56,7 @@ func read[T any](o *Options, key, want string, parse func(string) (T, bool), oth
 	}
 	v, ok := parse(text)
 	if !ok && o.err == nil {
-		o.err = badOption(fmt.Sprintf("%s=%s: that is not %s", key, text, want))
+		o.err = badOption(fmt.Sprintf("%s=%s: the value is not %s", key, text, want))
 	}
 	return v
 }
@@ -110,7 +110,7 @@ func (o *Options) Finish(name string) error {
 	}
 	key := slices.Min(slices.Collect(maps.Keys(o.given)))
 	if len(o.known) == 0 {
-		return badOption(fmt.Sprintf("%s has no options, and %s is given", name, key))
+		return badOption(fmt.Sprintf("%s has no options, but %s was given", name, key))
 	}
 	return badOption(fmt.Sprintf("%s has no option %s; it has %s", name, key, strings.Join(o.known, ", ")))
 }

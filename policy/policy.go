@@ -72,11 +72,11 @@ func New(name string, at Setting) (freshet.Policy, error) {
 	}
 	p := build(base, at, o)
 	if p == nil {
-		why := fmt.Sprintf("there is no policy %q", base)
+		why := fmt.Sprintf("unknown policy %q", base)
 		if slices.Contains(Experimental, base) {
-			why = base + ` is a rule for experiments, which only "freshet lab" runs`
+			why = base + " is for experiments, and only freshet lab can run it"
 		}
-		return nil, &freshet.InvalidError{Field: "policy", Reason: why + "; there are " + strings.Join(Names, ", ")}
+		return nil, &freshet.InvalidError{Field: "policy", Reason: why + "; use one of " + strings.Join(Names, ", ")}
 	}
 	if err := o.Finish(base); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, name := range policy.Experimental {
 		_, err := policy.New(name+":max=1h", policy.Setting{})
-		want := name + ` is a rule for experiments, which only "freshet lab" runs; there are auto, `
+		want := name + ` is for experiments, and only freshet lab can run it; use one of auto, `
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || !strings.HasPrefix(invalid.Reason, want) {
 			t.Errorf("%s gives %v, want an error that begins with %q", name, err, want)
 		}
@@ -66,8 +66,8 @@ func TestOptions(t *testing.T) {
 	tests := []struct{ name, reason string }{
 		{"uniform:x=1", "uniform has no options"},
 		{"cyclic:memo=3", "cyclic has no option memo; it has method, explore, memory, period"},
-		{"cyclic:memory=x", "memory=x: that is not a whole number"},
-		{"cyclic:memory", "is not key=value"},
+		{"cyclic:memory=x", "memory=x: the value is not a whole number"},
+		{"cyclic:memory", "is not of the form key=value"},
 		{"cyclic:memory=1,memory=2", "memory is given twice"},
 		{"fixed:every=soon", "not a length of time"},
 		{"sample-greedy:group=page", "not one of site, directory"},

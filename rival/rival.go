@@ -26,7 +26,7 @@ func New(name string, at policy.Setting) (freshet.Policy, error) {
 	case !slices.Contains(policy.Experimental, base):
 		return nil, &freshet.InvalidError{
 			Field:  "policy",
-			Reason: fmt.Sprintf("there is no policy %q; there are %s", base, strings.Join(Names(), ", ")),
+			Reason: fmt.Sprintf("unknown policy %q; use one of %s", base, strings.Join(Names(), ", ")),
 		}
 	}
 	o, err := policy.ReadOptions(args)

@@ -32,11 +32,11 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for name, reason := range map[string]string{
-		"unifrom":           `there is no policy "unifrom"; there are auto, uniform`,
+		"unifrom":           `unknown policy "unifrom"; use one of auto, uniform`,
 		"unifrom:x=1":       "nutch, stormcrawler",
 		"cam:slop=3":        "cam has no option slop; it has epoch, slip",
-		"cam:slip=x":        "slip=x: that is not a whole number",
-		"cam:slip":          "is not key=value",
+		"cam:slip=x":        "slip=x: the value is not a whole number",
+		"cam:slip":          "is not of the form key=value",
 		"yardstick:x=1":     "yardstick has no options",
 		"nutch:every=1h":    "nutch has no option every; it has initial, min, max",
 		"frequency:florr=1": "frequency has no option florr",

@@ -27,7 +27,7 @@ type Budget struct {
 // "10/30s".
 func ParseBudget(s string) (Budget, error) {
 	bad := func(why string) (Budget, error) {
-		return Budget{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%q %s; write polls per time, such as 60/m, 500/s, 1000/h or 10/30s", s, why)}
+		return Budget{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%q %s; use polls per time, such as 60/m, 500/s, 1000/h or 10/30s", s, why)}
 	}
 	count, per, ok := strings.Cut(strings.TrimSpace(s), "/")
 	if !ok {
@@ -41,14 +41,14 @@ func ParseBudget(s string) (Budget, error) {
 	case !(n > 0):
 		return bad("allows no polls at all")
 	case n > 1e6:
-		return bad("is more than a million polls")
+		return bad("is more than 1,000,000 polls")
 	}
 	d, err := freshet.ParsePer(strings.TrimSpace(per))
 	if err != nil {
-		return bad("does not name a time after the slash")
+		return bad("has no time after the slash")
 	}
 	if d < time.Second || d > 366*freshet.Day {
-		return bad("counts over a time that is not between a second and a year")
+		return bad("must count over a time from 1 second to 1 year")
 	}
 	return Budget{Polls: n, Per: d}, nil
 }

@@ -127,6 +127,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 		s.stake(now, slot)
 		return false
 	}
+	strange := s.strange(now, e.first())
 	e.busy, e.begun = true, now
 	s.flying++
 	s.purse.left -= float64(reserved)
@@ -141,6 +142,9 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	p := freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause}
 	if e.first() != e.host {
 		p.Host = e.first().name
+	}
+	if strange {
+		p.Robots, e.first().reading, e.flight.robots = true, true, e.first()
 	}
 	s.ready = append(s.ready, p)
 	return true

@@ -22,9 +22,9 @@ const (
 	shareBurst = 10
 )
 
-// portion returns how much of the budget a part of the sources may take when the
+// Portion returns how much of the budget a part of the sources may take when the
 // operator allows a share of it; 1 means all.
-func portion(share float64, part, all int) float64 {
+func Portion(share float64, part, all int) float64 {
 	if share <= 0 || share >= 1 || part <= 0 || all <= 0 {
 		return 1
 	}
@@ -43,13 +43,13 @@ func (s *Scheduler) spacing(portion float64) time.Duration {
 
 // sourceSpacing returns how far apart the requests of one source are on average.
 func (s *Scheduler) sourceSpacing() time.Duration {
-	return s.spacing(portion(s.limits.SourceShare, 1, s.active))
+	return s.spacing(Portion(s.limits.SourceShare, 1, s.active))
 }
 
 // hostSpacing returns how far apart the requests to a host are on average. A host
 // that only redirects lead to has no bound of its own: those that they come from do.
 func (s *Scheduler) hostSpacing(h *host) time.Duration {
-	return s.spacing(portion(s.limits.Hosts.Share, h.sources, s.active))
+	return s.spacing(Portion(s.limits.Hosts.Share, h.sources, s.active))
 }
 
 // A meter keeps the requests of a share apart. In any stretch of time it lets

@@ -35,6 +35,7 @@ const (
 	HoldHostShare            // its host has had its share of the budget
 	HoldHostBusy             // as many polls of its host as may be are being made
 	HoldHostWait             // politeness: the delay between two polls of its host
+	HoldCrawlDelay           // likewise, as the host's robots.txt asks
 	HoldHostAway             // its host asked to be left alone
 	HoldHostDown             // its host failed several polls running
 	HoldWorkers              // as many polls as may be are being made
@@ -44,7 +45,7 @@ const (
 var holdKinds = [...]string{
 	"none", "under_way", "paused", "backoff", "min_gap",
 	"hint", "source_gap", "source_share", "host_share",
-	"host_busy", "host_delay", "host_away", "host_failing", "workers", "budget",
+	"host_busy", "host_delay", "crawl_delay", "host_away", "host_failing", "workers", "budget",
 }
 
 // String returns the kind in a word, for programs.
@@ -77,7 +78,9 @@ func (h Hold) String() string {
 	case HoldHostBusy:
 		return "another poll of its host is under way"
 	case HoldHostWait:
-		return "its host was polled a moment ago and is owed a delay"
+		return "its host was polled a moment ago, and hosts.delay keeps polls of one host apart"
+	case HoldCrawlDelay:
+		return "the robots.txt of its host asks for a pause between requests (Crawl-delay)"
 	case HoldHostAway:
 		return "its host asked to be left alone"
 	case HoldHostDown:
@@ -169,7 +172,8 @@ func (e *entry) holds() (holds []Hold) {
 
 // holds returns what holds back all sources of a host, past or not.
 func (h *host) holds(p Politeness) (holds []Hold) {
-	if h.flying >= p.Concurrency || h.flying > 0 && p.Delay > 0 {
+	delay := p.delayOf(h)
+	if h.flying >= p.Concurrency || h.flying > 0 && delay > 0 {
 		holds = append(holds, Hold{Kind: HoldHostBusy})
 	}
 	switch {
@@ -179,8 +183,12 @@ func (h *host) holds(p Politeness) (holds []Hold) {
 	default:
 		holds = append(holds, Hold{Kind: HoldHostAway, Until: h.notBefore})
 	}
-	if p.Delay > 0 && !h.touched.IsZero() {
-		holds = append(holds, Hold{Kind: HoldHostWait, Until: h.touched.Add(p.Delay)})
+	switch {
+	case h.touched.IsZero() || delay == 0:
+	case delay > p.Delay:
+		holds = append(holds, Hold{Kind: HoldCrawlDelay, Until: h.touched.Add(delay)})
+	default:
+		holds = append(holds, Hold{Kind: HoldHostWait, Until: h.touched.Add(delay)})
 	}
 	return holds
 }

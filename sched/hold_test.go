@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func TestHold(t *testing.T) {
 		others  []freshet.Source
 		latency func(freshet.Poll) time.Duration
 		answer  func(freshet.Poll, *freshet.Outcome)
+		robots  time.Duration
 		run     time.Duration
 		ask     bool
 		want    sched.Hold
@@ -125,7 +127,15 @@ func TestHold(t *testing.T) {
 			limits: func(l *sched.Limits) { l.Hosts.Delay = 5 * time.Second },
 			run:    time.Second,
 			want:   sched.Hold{Kind: sched.HoldHostWait, Until: after(5 * time.Second)},
-			words:  "its host was polled a moment ago and is owed a delay",
+			words:  "its host was polled a moment ago, and hosts.delay keeps polls of one host apart",
+		},
+		{
+			name:   "what the robots.txt of its host asks for",
+			limits: func(l *sched.Limits) { l.Hosts.Delay, l.Hosts.CrawlDelay = 5*time.Second, time.Minute },
+			robots: 20 * time.Second,
+			run:    time.Second,
+			want:   sched.Hold{Kind: sched.HoldCrawlDelay, Until: after(20 * time.Second)},
+			words:  "the robots.txt of its host asks for a pause between requests (Crawl-delay)",
 		},
 		{
 			name:   "another poll of its host",
@@ -200,6 +210,9 @@ func TestHold(t *testing.T) {
 			w.put(tt.source)
 			for _, s := range tt.others {
 				w.put(s)
+			}
+			if tt.robots > 0 {
+				w.s.Manners(w.now, sched.Manners{Host: "a.example", Delay: tt.robots})
 			}
 			if tt.run > 0 {
 				w.run(tt.run)
@@ -279,5 +292,23 @@ func TestHoldComesTrue(t *testing.T) {
 		if diff := cmp.Diff(blind.times("a"), looked.times("a")); diff != "" {
 			t.Errorf("%v: looking changed when it was polled (-blind +looked):\n%s", budget, diff)
 		}
+	}
+}
+
+// A robots.txt that cannot be read again does not undo what it asked for.
+func TestUnreadRobotsChangesNothing(t *testing.T) {
+	l := generous()
+	l.Hosts.Delay, l.Hosts.CrawlDelay = time.Second, time.Minute
+	w := newWorld(l)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+	w.s.Manners(w.now, sched.Manners{Host: "a.example", Delay: 20 * time.Second})
+	w.s.Manners(w.now, sched.Manners{Host: "a.example", Unread: true})
+	w.run(time.Second)
+	if h, _ := w.s.Hold(w.now, "a"); h.Kind != sched.HoldCrawlDelay || !h.Until.Equal(after(20*time.Second)) {
+		t.Errorf("it is held back by %s until %v, want crawl_delay until %v", h.Kind, h.Until, after(20*time.Second))
+	}
+	w.run(90 * time.Minute)
+	if first := slices.IndexFunc(w.polls, func(p freshet.Poll) bool { return p.Robots }); first < 0 || w.polls[first].At.Sub(start) < time.Hour {
+		t.Errorf("robots.txt is first read again at poll %d, want after an hour", first)
 	}
 }

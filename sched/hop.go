@@ -9,7 +9,8 @@ import (
 )
 
 // A Hop is a request that a poll under way wants to make after its first, because
-// a redirect led on or a connection broke, or instead of one that had leave. The answer
+// a redirect led on, a connection broke or the first was for a robots.txt, or instead
+// of one that had leave. The answer
 // to the request before it is in. It is answered once: with nil as soon as the budget and the host allow, or
 // with a *freshet.FetchError of class deferred.
 type Hop struct {
@@ -36,6 +37,7 @@ type hop struct {
 	host      *host
 	asked     time.Time
 	notBefore time.Time // as the redirect asked
+	home      bool      // it goes to where the poll began
 	tight     bool      // it is the budget that it waits for
 }
 
@@ -43,6 +45,7 @@ type hop struct {
 type flight struct {
 	at       *host   // that a request is with; nil if the poll waits to make the next
 	ahead    []*host // that redirects are expected to lead it to
+	robots   *host   // whose robots.txt its first request is for; nil if for none
 	reserved int     // requests that it holds room for, the one under way included
 	answered int     // requests before that
 }
@@ -139,7 +142,8 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 		f.reserved--
 		f.answered++
 	}
-	s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: s.hostNamed(h.Host), asked: now, notBefore: now.Add(h.Wait)})
+	to := s.hostNamed(h.Host)
+	s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: to, asked: now, notBefore: now.Add(h.Wait), home: to == e.first()})
 	s.tryHops(now)
 }
 
@@ -193,27 +197,32 @@ func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
 	opens := later(h.notBefore, h.host.notBefore)
 	switch {
 	case opens.Sub(h.asked) > hopPatience:
-		return deferred(freshet.FailDeferredHost, "%s is to be left alone until %s", h.aim(), opens.UTC().Format(time.RFC3339))
+		return deferred(freshet.FailDeferredHost, "%s must not be polled until %s", h.aim(), opens.UTC().Format(time.RFC3339))
 	case h.tight && now.Sub(h.asked) >= s.budgetPatience():
 		return &freshet.FetchError{
 			Class: freshet.FailDeferredBudget,
-			Err:   fmt.Errorf("the budget of %s has no room for the redirects of the source", s.limits.Budget),
-			Hint:  "give the source the URL that the redirects lead to, or raise the budget",
+			Err:   fmt.Errorf("the budget of %s is too small for the redirects of this source", s.limits.Budget),
+			Hint:  "change the source to the URL that the redirects lead to, or raise the budget",
 		}
-	case !h.tight && now.Sub(h.asked) >= hopPatience:
-		return deferred(freshet.FailDeferredHost, "%s was busy for %v", h.aim(), hopPatience)
+	case !h.tight && now.Sub(h.asked) >= s.hostPatience(h.host):
+		return deferred(freshet.FailDeferredHost, "%s was busy for %v", h.aim(), s.hostPatience(h.host))
 	case before >= max(1, s.limits.Workers/2):
-		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, and too many polls wait for redirects", h.Host)
+		return deferred(freshet.FailDeferredHost, "a redirect leads to %s, and too many polls are waiting for redirects", h.Host)
 	}
 	return nil
 }
 
 // aim names the host that the hop goes to, as the subject of a sentence.
 func (h *hop) aim() string {
-	if h.Unsent {
+	if h.Unsent || h.home {
 		return h.Host
 	}
 	return "a redirect leads to " + h.Host + ", which"
+}
+
+// hostPatience returns how long a hop waits for a host.
+func (s *Scheduler) hostPatience(h *host) time.Duration {
+	return hopPatience + s.limits.Hosts.delayOf(h)
 }
 
 // budgetPatience returns how long a hop waits for the budget.
@@ -247,10 +256,10 @@ func (s *Scheduler) hopWake(now time.Time) (wake time.Time) {
 			wake = sooner(wake, s.ceiling.opens())
 			continue
 		}
-		wake = sooner(wake, h.asked.Add(hopPatience))
+		wake = sooner(wake, h.asked.Add(s.hostPatience(h.host)))
 		at := later(h.notBefore, h.host.notBefore)
 		if !h.host.touched.IsZero() {
-			at = later(at, h.host.touched.Add(s.limits.Hosts.Delay))
+			at = later(at, h.host.touched.Add(s.limits.Hosts.delayOf(h.host)))
 		}
 		if at.After(now) {
 			wake = sooner(wake, at)

@@ -13,23 +13,28 @@ type host struct {
 	heading   int       // polls under way that redirects will lead here
 	sources   int       // of its own that are polled
 	meter     meter     // of its share
+
+	read    time.Time     // when its robots.txt was last read
+	manners time.Duration // between two requests, as that asks
+	reading bool          // a poll under way reads it
 }
 
 // expects reports whether one more poll may set out that redirects will lead to
 // the host. Those wait for each other before their first request; polls of the
 // host's own sources do not wait for them.
 func (h *host) expects(p Politeness) bool {
-	return h.heading < p.Concurrency && (h.heading == 0 || p.Delay == 0)
+	return h.heading < p.Concurrency && (h.heading == 0 || p.delayOf(h) == 0)
 }
 
 // open reports whether the host may be polled at now. The delay counts from
 // the end of the last poll: when the request of one under way leaves, or has
 // left, is not known here, so a host that is owed a delay is polled by one.
 func (h *host) open(now time.Time, p Politeness) bool {
+	delay := p.delayOf(h)
 	return h.flying < p.Concurrency &&
-		(h.flying == 0 || p.Delay == 0) &&
+		(h.flying == 0 || delay == 0) &&
 		!h.notBefore.After(now) &&
-		(h.touched.IsZero() || !h.touched.Add(p.Delay).After(now))
+		(h.touched.IsZero() || !h.touched.Add(delay).After(now))
 }
 
 // stayAway leaves the host alone until a moment, as it asked.

@@ -32,7 +32,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Budget:      Budget{Polls: 60, Per: time.Minute},
-		Hosts:       Politeness{Delay: time.Second, Concurrency: 2, Share: 0.9},
+		Hosts:       Politeness{Delay: time.Second, Concurrency: 2, Share: 0.9, CrawlDelay: time.Minute},
 		Workers:     64,
 		SourceGap:   10 * time.Second,
 		SourceShare: 0.5,
@@ -58,6 +58,10 @@ type Politeness struct {
 	// Share is how much of the budget the sources of one host may take; 0 and 1
 	// mean all. They may take three times their even share in any case.
 	Share float64
+
+	// CrawlDelay is the longest delay that the robots.txt of a host can ask for; 0
+	// means that robots.txt is not read.
+	CrawlDelay time.Duration
 }
 
 // Backoff says how long to stay away from what failed. The wait doubles with

@@ -21,7 +21,11 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 		if e.flight.at != nil {
 			at = e.flight.at
 		}
+		robots := e.flight.robots != nil
 		s.land(now, e, max(o.Requests, 0))
+		if robots { // which the next poll need not ask for
+			o.Requests = min(o.Requests, max(1, o.Requests-1))
+		}
 	}
 	if o.Cursor == 0 || o.Cursor > e.upto {
 		e.upto = o.Cursor
@@ -82,6 +86,9 @@ func (s *Scheduler) land(now time.Time, e *entry, made int) {
 	for _, h := range f.ahead {
 		h.heading--
 	}
+	if f.robots != nil {
+		f.robots.reading = false
+	}
 	e.busy, e.flight = false, flight{}
 }
 
@@ -137,7 +144,7 @@ const ownPause = time.Second
 // shut closes a host for its delay from at.
 func (s *Scheduler) shut(h *host, at time.Time) {
 	h.touched = later(h.touched, at)
-	if s.limits.Hosts.Delay > 0 {
-		s.alarms.set(h.touched.Add(s.limits.Hosts.Delay))
+	if delay := s.limits.Hosts.delayOf(h); delay > 0 {
+		s.alarms.set(h.touched.Add(delay))
 	}
 }

@@ -32,15 +32,22 @@ type Event struct {
 	Outcome *freshet.Outcome // a poll ended, and is on record
 	Abandon freshet.SourceID // a poll of this source ended and left no record
 	Away    *Away            // a host asked to be left alone
+	Manners *Manners         // the robots.txt of a host was read
 	Put     *freshet.Watched // a source was added or edited
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
 	Hop     *Hop             // a poll under way wants to make one more request
 	Limits  *Limits          // the operator changed the limits
 
+	Levels func() []freshet.TagLevel // the operator changed the levels of tags, to these
+
 	// Call is run in the loop, between two things that happen: somebody wants
 	// to look at the scheduler or its policy while neither changes.
 	Call func(now time.Time, s *Scheduler)
+
+	// More says that more has happened already, and is to be told before anything
+	// is decided. To decide after each of twenty thousand edits takes minutes.
+	More bool
 }
 
 // Run lets s poll in w until ctx is done, the world ends, or w fails.
@@ -51,32 +58,47 @@ func Run(ctx context.Context, s *Scheduler, w World) error {
 			w.Begin(ctx, p)
 			continue
 		}
-		ev, err := w.Wait(ctx, wake)
-		if errors.Is(err, io.EOF) {
-			return nil
+		for decide := false; !decide; {
+			ev, err := w.Wait(ctx, wake)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			now := w.Now()
+			s.hear(now, ev)
+			// A look changes nothing, and there is nothing to decide before wake.
+			rang := !wake.IsZero() && !now.Before(wake)
+			decide = !ev.More && (ev.Call == nil || rang)
 		}
-		if err != nil {
-			return err
-		}
-		switch now := w.Now(); {
-		case ev.Outcome != nil:
-			s.Observe(now, *ev.Outcome)
-		case ev.Abandon != "":
-			s.Abandon(now, ev.Abandon)
-		case ev.Away != nil:
-			s.Away(now, *ev.Away)
-		case ev.Put != nil:
-			s.Put(now, *ev.Put)
-		case ev.Remove != "":
-			s.Remove(ev.Remove)
-		case ev.Ask != "":
-			s.Ask(ev.Ask)
-		case ev.Hop != nil:
-			s.Hop(now, *ev.Hop)
-		case ev.Limits != nil:
-			s.SetLimits(now, *ev.Limits)
-		case ev.Call != nil:
-			ev.Call(now, s)
-		}
+	}
+}
+
+// hear takes in one thing that happened.
+func (s *Scheduler) hear(now time.Time, ev Event) {
+	switch {
+	case ev.Outcome != nil:
+		s.Observe(now, *ev.Outcome)
+	case ev.Abandon != "":
+		s.Abandon(now, ev.Abandon)
+	case ev.Away != nil:
+		s.Away(now, *ev.Away)
+	case ev.Manners != nil:
+		s.Manners(now, *ev.Manners)
+	case ev.Put != nil:
+		s.Put(now, *ev.Put)
+	case ev.Remove != "":
+		s.Remove(ev.Remove)
+	case ev.Ask != "":
+		s.Ask(ev.Ask)
+	case ev.Hop != nil:
+		s.Hop(now, *ev.Hop)
+	case ev.Limits != nil:
+		s.SetLimits(now, *ev.Limits)
+	case ev.Levels != nil:
+		s.SetLevels(now, ev.Levels())
+	case ev.Call != nil:
+		ev.Call(now, s)
 	}
 }

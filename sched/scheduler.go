@@ -14,6 +14,7 @@ type Scheduler struct {
 	policy   freshet.Policy
 	learners []freshet.Learner // the policy, after those that learn beside it
 	limits   Limits
+	levels   []freshet.TagLevel // that are wanted of all sources with a tag
 
 	purse   purse
 	ceiling ceiling
@@ -66,13 +67,22 @@ type entry struct {
 // New returns a Scheduler for a policy within limits. What the policy is told of
 // sources and outcomes, those that learn beside it are told first.
 func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
-	return &Scheduler{
+	s := &Scheduler{
 		policy:   p,
 		learners: append(slices.Clone(beside), p),
 		limits:   l.withDefaults(),
 		slots:    map[freshet.SourceID]freshet.Slot{},
 		hosts:    map[string]*host{},
 		beat:     -1,
+	}
+	s.tellLimits()
+	return s
+}
+
+// tellLimits tells the policy under which limits it chooses, if it wants to know.
+func (s *Scheduler) tellLimits() {
+	if p, ok := s.policy.(interface{ Heed(l Limits) }); ok {
+		p.Heed(s.limits)
 	}
 }
 
@@ -123,6 +133,7 @@ func (s *Scheduler) start(now time.Time) {
 // SetLimits changes the limits from now on. What has been spent stays spent.
 func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	s.limits = l.withDefaults()
+	s.tellLimits()
 	if !s.started {
 		return
 	}
@@ -131,7 +142,7 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	s.ceiling.most, s.ceiling.per = fresh.most, fresh.per
 	for _, h := range s.hosts {
 		if !h.touched.IsZero() {
-			s.alarms.set(h.touched.Add(s.limits.Hosts.Delay))
+			s.alarms.set(h.touched.Add(s.limits.Hosts.delayOf(h)))
 			s.alarms.set(s.hostOpens(h))
 		}
 	}
@@ -172,11 +183,33 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	e.source, e.gone = w.Source, false
 	s.enlist(e, !w.Paused)
 	s.alarms.set(e.notBefore)
-	for _, l := range s.learners {
-		l.Put(now, slot, w.Source, e.seen)
-	}
+	s.tellSource(now, slot)
 	s.expect(now, slot)
 	s.beat = -1 // edits are rare, and need not wait for the next beat
+}
+
+// tellSource tells the policy, and those that learn beside it, of a source with the
+// service level that holds for it.
+func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
+	e := &s.entries[slot]
+	source := e.source
+	source.Level = freshet.LevelOf(source, s.levels)
+	for _, l := range s.learners {
+		l.Put(now, slot, source, e.seen)
+	}
+}
+
+// SetLevels changes what is wanted of all sources with a tag.
+func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
+	before := s.levels
+	s.levels = byTag
+	for slot := range s.entries {
+		e := &s.entries[slot]
+		if e.used && !e.gone && freshet.LevelOf(e.source, before) != freshet.LevelOf(e.source, byTag) {
+			s.tellSource(now, freshet.Slot(slot))
+		}
+	}
+	s.beat = -1
 }
 
 // stand takes over how things stand with a source that is new here.
@@ -294,4 +327,20 @@ func (s *Scheduler) Ask(id freshet.SourceID) {
 	}
 	s.entries[slot].asked = true
 	s.asked = append(s.asked, slot)
+}
+
+// Wanted returns the sources that somebody asked for and that have not been polled
+// yet, first come first served, and then all that are being polled.
+func (s *Scheduler) Wanted() (ids []freshet.SourceID) {
+	for _, slot := range s.asked {
+		if e := &s.entries[slot]; e.used && e.asked && !e.gone {
+			ids = append(ids, e.source.ID)
+		}
+	}
+	for slot := range s.entries {
+		if e := &s.entries[slot]; e.used && e.busy && !e.gone {
+			ids = append(ids, e.source.ID)
+		}
+	}
+	return ids
 }

@@ -102,13 +102,20 @@ func (s *simulation) checkManners() {
 		return
 	}
 	last := map[string]hit{}
-	away := map[string]hit{} // the answer that asked for the longest time
-	delay := s.plan.limits.Hosts.Delay
+	away := map[string]hit{}   // the answer that asked for the longest time
+	told := map[string]*life{} // which last read the robots.txt of a host
 	for _, h := range s.site.hits {
+		delay := s.plan.limits.Hosts.Delay
+		if told[h.host] == h.life {
+			delay = max(delay, s.plan.crawl)
+		}
 		if before, ok := last[h.host]; ok && h.at.Sub(before.at) < delay && !s.blurred(before.at.Add(-time.Minute), h.at) {
 			s.broken("%s was asked at %.3f and %.3f, want %v between", h.host, before.at.Sub(s.start).Seconds(), h.at.Sub(s.start).Seconds(), delay)
 		}
 		last[h.host] = h
+		if h.robots {
+			told[h.host] = h.life
+		}
 		if a, ok := away[h.host]; ok && h.at.Before(a.until(s)) && !s.troubled(a.at, a.ended.Add(5*time.Second)) && !s.blurred(a.at.Add(-time.Minute), h.at) {
 			s.broken("%s was asked at %.3f, although it had asked at %.3f to be left alone for %v",
 				h.host, h.at.Sub(s.start).Seconds(), a.ended.Sub(s.start).Seconds(), a.retry)
@@ -156,7 +163,7 @@ func (s *simulation) overcommitted() bool {
 	for _, p := range s.plan.pages {
 		needed += float64(1+len(p.hops)) / p.gap.Seconds()
 		for _, host := range append([]string{p.host}, p.hops...) {
-			if busy[host] += float64(s.plan.limits.Hosts.Delay+answer) / float64(p.gap); busy[host] > 0.7 {
+			if busy[host] += float64(max(s.plan.limits.Hosts.Delay, s.plan.crawl)+answer) / float64(p.gap); busy[host] > 0.7 {
 				return true
 			}
 		}

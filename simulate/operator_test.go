@@ -78,7 +78,7 @@ func (o *operator) loaded(ctx context.Context) {
 // notYet reports whether a daemon says that it is not ready because it has only
 // begun.
 func notYet(answer []byte) bool {
-	return bytes.Contains(answer, []byte("loading")) || bytes.Contains(answer, []byte("no polls"))
+	return bytes.Contains(answer, []byte("loading")) || bytes.Contains(answer, []byte("polling is not running")) || bytes.Contains(answer, []byte("polling stops"))
 }
 
 // do sends an edit and notes whether it was acknowledged.

@@ -17,6 +17,7 @@ type plan struct {
 
 	pages     []pagePlan
 	receivers int
+	crawl     time.Duration // between two requests, as every robots.txt asks; 0 if none does
 	limits    sched.Limits
 
 	// Of a request, once in so many; 0 means never.
@@ -82,6 +83,10 @@ func drawPlan(rng *rand.Rand) plan {
 	p.edits, p.budgets = sometimes(6), sometimes(1)
 	p.drawPages(rng)
 	p.drawDeaths(rng)
+	if rng.IntN(2) == 0 {
+		p.limits.Hosts.CrawlDelay = 10 * time.Second
+		p.crawl = time.Duration(rng.IntN(12)) * 500 * time.Millisecond
+	}
 	return p
 }
 

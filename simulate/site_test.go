@@ -34,6 +34,7 @@ type hit struct {
 	path    string
 	life    *life
 	edition int           // that was served in full, or 0
+	robots  bool          // a robots.txt was
 	retry   time.Duration // that the answer asked for
 	ended   time.Time     // when the answer was on its way, or failed
 }
@@ -144,6 +145,11 @@ func (s *site) answer(r *request, line net.Conn) bool {
 
 // serve answers as a server does that is in order.
 func (s *site) serve(r *request, line net.Conn, h *hit) bool {
+	if r.URL.Path == "/robots.txt" && s.plan.crawl > 0 {
+		rules := fmt.Sprintf("User-agent: *\nCrawl-delay: %g\n", s.plan.crawl.Seconds())
+		h.robots = write(line, 200, http.Header{"Content-Type": {"text/plain"}}, []byte(rules), -1) == nil
+		return h.robots
+	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if len(parts) < 2 || s.pages[parts[1]] == nil {
 		return write(line, 404, nil, nil, -1) == nil

@@ -14,7 +14,7 @@ import (
 // while the store is in use. The copy can be put in the place of freshet.db.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); err == nil {
-		return freshet.WithHint(fmt.Errorf("backup to %s: %w", path, os.ErrExist), "name a file that does not exist yet")
+		return freshet.WithHint(fmt.Errorf("backup to %s: %w", path, os.ErrExist), "choose a file that does not exist yet")
 	}
 	if _, err := s.reader.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		return errors.Join(fault(path, "writing a backup", err), removed(path))

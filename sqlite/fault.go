@@ -36,7 +36,7 @@ func fault(path, doing string, err error) error {
 	}
 	wrapped := func(as error) error { return fmt.Errorf("%s in %s: %w: %w", doing, path, as, err) }
 	full := func() error {
-		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some space, or keep less history")
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk is full: free some disk space, or keep less history")
 	}
 	if noRoom(err) {
 		return full()
@@ -45,9 +45,9 @@ func fault(path, doing string, err error) error {
 	case sqlite3.SQLITE_FULL:
 		return full()
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return freshet.WithHint(wrapped(freshet.ErrStorage), "see that the data directory and the files in it can be written by this user")
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "make sure that this user can write to the data directory and the files in it")
 	case sqlite3.SQLITE_IOERR:
-		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk refused to read or write: look at the system log, then start again")
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "the disk failed to read or write: check the system log, then restart")
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return freshet.WithHint(wrapped(freshet.ErrDamaged), mendHint(path))
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
@@ -57,13 +57,13 @@ func fault(path, doing string, err error) error {
 	case errors.Is(err, syscall.ENOSPC):
 		return full()
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return freshet.WithHint(wrapped(freshet.ErrStorage), "see that the data directory and the files in it can be written by this user")
+		return freshet.WithHint(wrapped(freshet.ErrStorage), "make sure that this user can write to the data directory and the files in it")
 	}
 	return fmt.Errorf("%s in %s: %w", doing, path, err)
 }
 
 // mendHint is what to do about a damaged file.
 func mendHint(path string) string {
-	return fmt.Sprintf("restore a backup, or save what is left with: freshet check --data %s --repair NEW; if that cannot read it, with: sqlite3 %s .recover | sqlite3 mended.db",
+	return fmt.Sprintf("restore a backup, or copy what is still readable: freshet check --data %s --repair NEW; if that fails: sqlite3 %s .recover | sqlite3 repaired.db",
 		filepath.Dir(path), path)
 }

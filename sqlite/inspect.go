@@ -23,7 +23,7 @@ func (s *Store) inspect() (unclean bool, err error) {
 	f, err := s.cfg.Files.Open(fileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		if s.cfg.ReadOnly {
-			return false, freshet.WithHint(fmt.Errorf("no store in %s: %w", s.cfg.Dir, freshet.ErrNotFound), "name the directory that freshet serve uses")
+			return false, freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", s.cfg.Dir, freshet.ErrNotFound), "use the directory that freshet serve uses")
 		}
 		return false, nil
 	}

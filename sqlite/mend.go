@@ -28,13 +28,13 @@ func (m *mending) drop(found []Damage) error {
 			d.What += m.keepSource(d.key[0])
 		case &headsTable:
 			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, moved = '', moved_at = NULL WHERE source = ?", d.key[0])
-			d.What += ": it is made anew"
+			d.What += ": it is rebuilt"
 		case &talliesTable:
 			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
-			d.What += ": it is made anew"
+			d.What += ": it is rebuilt"
 		case &placesTable:
 			_, err = m.exec("UPDATE places SET place = ifnull((SELECT max(change) FROM debts WHERE debts.reader = places.reader), 0) WHERE reader = ?", d.key[0])
-			d.What += ": it is told again of all changes after the last that it is known to have read, under the ids that they had"
+			d.What += ": it gets all changes again after the last that it is known to have read, with the same ids"
 		default:
 			_, err = m.exec("DELETE FROM "+d.row.name+" WHERE "+d.row.isKey(), d.key...)
 			d.What += ": it is lost"
@@ -74,7 +74,7 @@ func (m *mending) dropOrphans() error {
 		if err != nil {
 			return err
 		}
-		m.tell(n, table, "%d rows of %s are of sources that are lost")
+		m.tell(n, table, "%d rows of %s belong to lost sources")
 	}
 	for {
 		gone, err := m.exec("DELETE FROM bodies WHERE base <> 0 AND base NOT IN (SELECT id FROM bodies)")
@@ -84,7 +84,7 @@ func (m *mending) dropOrphans() error {
 		if gone == 0 {
 			break
 		}
-		m.tell(gone, "bodies", "%d %s rest on one that is lost")
+		m.tell(gone, "bodies", "%d %s depend on a lost one")
 	}
 	n, err := m.exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
 		OR envelope NOT IN (SELECT id FROM envelopes)`)

@@ -142,7 +142,7 @@ func newStore(cfg Config) *Store {
 func (s *Store) enter() error {
 	dir := s.cfg.Dir
 	if dir == "" {
-		return &freshet.InvalidError{Field: "data", Reason: "no data directory is given"}
+		return &freshet.InvalidError{Field: "data", Reason: "no data directory was given"}
 	}
 	if !s.cfg.ReadOnly {
 		if err := makeDir(dir); err != nil {
@@ -152,7 +152,7 @@ func (s *Store) enter() error {
 	if info, err := os.Stat(dir); err != nil {
 		return s.dirFault(err)
 	} else if !info.IsDir() {
-		return freshet.WithHint(fmt.Errorf("data directory %s: not a directory", dir), "name a directory, or one that does not exist yet")
+		return freshet.WithHint(fmt.Errorf("data directory %s: not a directory", dir), "choose a directory, or one that does not exist yet")
 	}
 	if s.cfg.ReadOnly {
 		return nil
@@ -163,7 +163,7 @@ func (s *Store) enter() error {
 	}
 	s.lock = f
 	if err := lockFile(f); errors.Is(err, freshet.ErrBusy) {
-		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the other freshet, or use another data directory")
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the other freshet process, or use another data directory")
 	} else if err != nil {
 		return s.dirFault(err)
 	}
@@ -174,9 +174,9 @@ func (s *Store) enter() error {
 func (s *Store) dirFault(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return freshet.WithHint(fmt.Errorf("data directory: %w: %w", freshet.ErrNotFound, err), "name the directory that freshet serve uses")
+		return freshet.WithHint(fmt.Errorf("data directory: %w: %w", freshet.ErrNotFound, err), "use the directory that freshet serve uses")
 	case strings.Contains(err.Error(), "not a directory"):
-		return freshet.WithHint(fmt.Errorf("data directory %s: %w", s.cfg.Dir, err), "name a directory, or one that does not exist yet")
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", s.cfg.Dir, err), "choose a directory, or one that does not exist yet")
 	}
 	return fault(s.cfg.Dir, "opening the data directory", err)
 }
@@ -199,7 +199,7 @@ func (s *Store) connect(ctx context.Context) error {
 			return err
 		}
 		s.writer = &writer{conn: conn, stmts: map[string]*statement{}}
-		if err := sealRows(s.writer, s.sayProgress(ctx, "giving rows their checksums")); err != nil {
+		if err := sealRows(s.writer, s.sayProgress(ctx, "adding checksums to stored rows")); err != nil {
 			return err
 		}
 	}

@@ -268,7 +268,7 @@ func TestRefusals(t *testing.T) {
 		}
 	})
 	t.Run("an older schema, to read", func(t *testing.T) {
-		refused(t, sqlite.Config{Dir: written(t, 1), ReadOnly: true}, nil, "schema 1", "freshet serve")
+		refused(t, sqlite.Config{Dir: written(t, 1), ReadOnly: true}, nil, "data format 1", "freshet serve")
 	})
 	t.Run("a database that is no store, to read", func(t *testing.T) {
 		dir := t.TempDir()

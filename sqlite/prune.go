@@ -174,7 +174,7 @@ func (s *Store) pruneTotal(ctx context.Context, most int64, done *freshet.Pruned
 			return err
 		}
 		if n == 0 {
-			s.log.WarnContext(ctx, "the store holds more than it may, and only the newest versions are left", "bytes", held, "most", most)
+			s.log.WarnContext(ctx, "the data is larger than keep.total, although only the newest versions are left", "bytes", held, "most", most)
 			return nil
 		}
 	}

@@ -34,7 +34,7 @@ func Repair(ctx context.Context, dir, into string, say func(Progress)) (r Repair
 		say = func(Progress) {}
 	}
 	if left, err := os.ReadDir(into); err == nil && len(left) > 0 {
-		return r, freshet.WithHint(fmt.Errorf("repair into %s: %w", into, os.ErrExist), "name a directory that does not exist yet")
+		return r, freshet.WithHint(fmt.Errorf("repair into %s: %w", into, os.ErrExist), "choose a directory that does not exist yet")
 	}
 	from, done, err := openDamaged(ctx, dir, into)
 	if err != nil {
@@ -131,7 +131,7 @@ func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repair
 func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() error, err error) {
 	path := filepath.Join(dir, fileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, freshet.WithHint(fmt.Errorf("no store in %s: %w", dir, freshet.ErrNotFound), "name the directory that freshet serve uses")
+		return nil, nil, freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", dir, freshet.ErrNotFound), "use the directory that freshet serve uses")
 	}
 	var clean []func() error
 	done = func() (err error) {
@@ -143,7 +143,7 @@ func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() 
 	if lock, err := os.Open(filepath.Join(dir, lockName)); err == nil {
 		clean = append(clean, lock.Close)
 		if err := lockFile(lock); err != nil {
-			return nil, nil, errors.Join(freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the freshet that uses it"), done())
+			return nil, nil, errors.Join(freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the freshet process that uses it"), done())
 		}
 	}
 	query := "immutable=1"
@@ -180,8 +180,8 @@ func sameSchema(w *writer, path string) error {
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err == nil && version != int64(len(files)) {
-		err = freshet.WithHint(fmt.Errorf("%s has schema %d, and this freshet repairs only %d", path, version, len(files)),
-			"start freshet serve on a copy of it once, which brings it up to date")
+		err = freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet repairs only format %d", path, version, len(files)),
+			"start freshet serve once on a copy of it, to update the format")
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func TestRepair(t *testing.T) {
 		{"all bodies of a source", "UPDATE bodies SET frame = zeroblob(3) WHERE source = 1", "cannot be decoded", []string{"SELECT count(*) FROM versions WHERE source = 2"}},
 		{"an envelope", "UPDATE envelopes SET title = 'x' WHERE source = 1", "envelope", []string{"SELECT count(*) FROM versions WHERE source = 2"}},
 		{"a place", "UPDATE places SET place = 1000000 WHERE reader = 'pager'", "the place of pager is not as it was written", []string{"SELECT count(*) FROM places"}},
-		{"what is known of a source", "UPDATE standings SET head = 3, last_change = 1 WHERE source = 1", "it is made anew", []string{"SELECT count(*) FROM versions", "SELECT max(head) FROM standings"}},
+		{"what is known of a source", "UPDATE standings SET head = 3, last_change = 1 WHERE source = 1", "it is rebuilt", []string{"SELECT count(*) FROM versions", "SELECT max(head) FROM standings"}},
 		{"what a source says", `UPDATE sources SET definition = replace(definition, 'Source a', 'Source z') WHERE key = 1`, "source a is not as it was written: it is kept as it reads", []string{"SELECT count(*) FROM versions"}},
 		{"a source", "UPDATE sources SET definition = '{' WHERE key = 2", "source b is not as it was written: it is lost, with its history", []string{"SELECT count(*) FROM versions WHERE source = 1"}},
 		{"seals", "DELETE FROM seals", "the seal of", []string{"SELECT count(*) FROM outcomes"}},

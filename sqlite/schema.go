@@ -45,12 +45,11 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	done, err := p.Up(ctx)
-	if err != nil {
+	if _, err := p.Up(ctx); err != nil {
 		return err
 	}
-	for _, m := range done {
-		s.log.InfoContext(ctx, "schema migrated", "to", m.Source.Version)
+	if version > 0 { // a new store has nothing to tell
+		s.log.InfoContext(ctx, "data format updated", "from", version, "to", known)
 	}
 	err = os.Chmod(s.path, 0o600)
 	if s.cfg.VFS != "" && errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +78,8 @@ func (s *Store) schema(ctx context.Context, db *sql.DB) (version, known int64, e
 	}
 	if version > known {
 		return 0, 0, freshet.WithHint(
-			fmt.Errorf("%s has schema %d, and this freshet knows only up to %d", s.path, version, known),
-			"a newer freshet has written it: use that one, or restore a backup from before")
+			fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.path, version, known),
+			"it was written by a newer version of freshet: use that version, or restore an older backup")
 	}
 	return version, known, nil
 }
@@ -92,12 +91,12 @@ func (s *Store) checkSchema(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if version == 0 {
-		return fmt.Errorf("%s is not a store: %w", s.path, freshet.ErrNotFound)
+		return fmt.Errorf("%s is not a Freshet database: %w", s.path, freshet.ErrNotFound)
 	}
 	if version < known {
 		return freshet.WithHint(
-			fmt.Errorf("%s has schema %d, and this freshet reads only %d", s.path, version, known),
-			"start freshet serve on it once, which brings it up to date")
+			fmt.Errorf("%s has data format %d, but this version of freshet reads only format %d", s.path, version, known),
+			"start freshet serve once on it, to update the format")
 	}
 	return nil
 }

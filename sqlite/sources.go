@@ -47,21 +47,26 @@ func (s *Store) source(ctx context.Context, id freshet.SourceID, removed bool) (
 
 // Sources implements [freshet.Catalog].
 func (s *Store) Sources(ctx context.Context) iter.Seq2[freshet.Watched, error] {
-	return s.sources(ctx, selectSources, false)
+	return s.SourcesAfter(ctx, "")
+}
+
+// SourcesAfter implements [freshet.Catalog].
+func (s *Store) SourcesAfter(ctx context.Context, after freshet.SourceID) iter.Seq2[freshet.Watched, error] {
+	return s.sources(ctx, after, selectSources, false)
 }
 
 // RemovedSources implements [freshet.Catalog].
 func (s *Store) RemovedSources(ctx context.Context, url string) iter.Seq2[freshet.Watched, error] {
 	if url == "" {
-		return s.sources(ctx, selectSources, true)
+		return s.sources(ctx, "", selectSources, true)
 	}
-	return s.sources(ctx, selectSources+"AND s.url = ? ", true, url)
+	return s.sources(ctx, "", selectSources+"AND s.url = ? ", true, url)
 }
 
-// sources yields what a query finds, a page at a time.
-func (s *Store) sources(ctx context.Context, query string, args ...any) iter.Seq2[freshet.Watched, error] {
+// sources yields what a query finds after an ID, a page at a time.
+func (s *Store) sources(ctx context.Context, last freshet.SourceID, query string, args ...any) iter.Seq2[freshet.Watched, error] {
 	return func(yield func(freshet.Watched, error) bool) {
-		last := freshet.SourceID("")
+		last := last // it may be gone through twice
 		for {
 			page, err := s.watched(ctx, query+"AND s.id > ? ORDER BY s.id LIMIT ?", append(slices.Clone(args), last, sourcePage)...)
 			if err != nil {

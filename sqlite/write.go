@@ -35,7 +35,7 @@ func (s *Store) storageFault(err error) error {
 	if leavesDoubt(err) {
 		found = fmt.Errorf("%w: %w", freshet.ErrStoreFailed, found)
 		s.broken = found
-		s.log.Error("nothing more is written until the store is opened again", "err", err)
+		s.log.Error("nothing more is written until freshet is restarted", "err", err)
 	}
 	return found
 }

@@ -39,7 +39,7 @@ var loopback = netip.MustParsePrefix("127.0.0.0/8")
 func (d *Demo) Run(ctx context.Context, show func(ctx, running context.Context, s *Stage) error) (err error) {
 	s := d.Settings
 	if s.Data, err = os.MkdirTemp("", "freshet-demo-"); err != nil {
-		return fmt.Errorf("make a place to work: %w", err)
+		return fmt.Errorf("create a temporary directory: %w", err)
 	}
 	defer os.RemoveAll(s.Data)
 	s.Fetch.Allow = []netip.Prefix{loopback}

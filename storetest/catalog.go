@@ -150,6 +150,18 @@ var catalogTests = []test{
 		for range b.Sources(b.Context()) {
 			break // must not hang
 		}
+		for _, after := range []freshet.SourceID{"", "s", want[600], want[1202], "z"} {
+			from, found := slices.BinarySearch(want, after)
+			if found {
+				from++
+			}
+			rest := []freshet.SourceID{}
+			for w, err := range b.SourcesAfter(b.Context(), after) {
+				b.ok("sources after "+string(after), err)
+				rest = append(rest, w.ID)
+			}
+			same(b, "those after "+string(after), rest, want[from:])
+		}
 	}},
 	{"a removed source is hidden and its history stays", func(b *bench) {
 		b.add("a")

@@ -7,11 +7,11 @@ import "strings"
 // explained are the errors in the daemon's log that a fault explains, by words
 // of the message.
 var explained = map[Kind][]string{
-	Reload: {"nothing was reloaded"},
-	Hooks:  {"endpoint is gone", "delivery given up"},
-	Memory: {"too many large answers are being sent"},
-	Full:   {"the store cannot be written", "disk is full", "database or disk is full", "cannot be settled"},
-	Sync:   {"nothing more is written until the store is opened again", "disk I/O error"},
+	Reload: {"reload failed"},
+	Hooks:  {"answered 410 Gone", "delivery given up"},
+	Memory: {"too many large responses are being sent"},
+	Full:   {"the data cannot be written", "disk is full", "database or disk is full", "could not be recorded"},
+	Sync:   {"nothing more is written until freshet is restarted", "disk I/O error"},
 }
 
 // checkLog wants no error in the log that no fault explains, and no panic.

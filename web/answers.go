@@ -34,7 +34,7 @@ func (a *api) hold(ctx context.Context, size int64) error {
 	}
 	err := share.Hold(ctx, size)
 	if errors.Is(err, memory.ErrFull) {
-		p := problem(http.StatusServiceUnavailable, "too many large answers are being sent")
+		p := problem(http.StatusServiceUnavailable, "too many large responses are being sent")
 		p.Hint = "try again in a few seconds"
 		return p
 	}

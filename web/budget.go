@@ -50,12 +50,19 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 	if err != nil {
 		return nil, fmt.Errorf("what is expected of the sources: %w", err)
 	}
-	m := whatif.New(prospects, a.Daemon.Terms())
-	b := client.Budget{Budget: a.Daemon.Status().Budget, Sources: m.Sources(), Now: pointOf(m.Now()), OneMore: m.Marginal(1.0 / 60)}
-	if n, err := a.Daemon.Overall(ctx); err == nil && n.All.Happened > 0 { // without a learner there is nothing to tell
-		t := n.All.Tally
-		b.SoFar = &client.SoFar{Share: estimateOf(learn.Share(t)), Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
+	terms, b := a.Daemon.Terms(), client.Budget{Budget: a.Daemon.Status().Budget, Sources: len(prospects)}
+	if n, err := a.Daemon.Overall(ctx); err == nil { // without a learner there is nothing to tell
+		captured, t := capturedOf(n.All), n.All.Tally
+		b.Early, b.TooEarly, b.Wide = captured.Early, captured.TooEarly, captured.Wide
+		if t.Happened > 0 {
+			b.SoFar = &client.SoFar{Share: captured.Share, Delay: rounded(t.MeanDelay()), Freshness: t.Freshness(), Age: rounded(t.MeanAge())}
+		}
+		if t.Happened > 0 && b.TooEarly == "" {
+			terms.Seen = learn.Share(t)
+		}
 	}
+	m := whatif.New(prospects, terms)
+	b.Now, b.OneMore = pointOf(m.Now()), m.Marginal(1.0/60)
 	for _, p := range m.Curve(in.Span, in.Points) {
 		b.Curve = append(b.Curve, pointOf(p))
 	}
@@ -71,7 +78,26 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 		b.Drop = &client.Drop{Sources: d.Sources, FreedPerDay: perDay(d.Freed), LostPerDay: perDay(d.Lost), Before: pointOf(d.Before), After: pointOf(d.After)}
 	}
 	b.Levels = levelsOf(m.Levels(), in.Levels)
+	if in.Levels && b.Levels != nil {
+		a.foresee(ctx, b.Levels.Items)
+	}
 	return &bodyOf[client.Budget]{b}, nil
+}
+
+// foresee says when sources with a level are polled next: as their why does. Only a
+// daemon at work can tell.
+func (a *api) foresee(ctx context.Context, items []client.Pledge) {
+	ids := make([]freshet.SourceID, len(items))
+	for i := range items {
+		ids[i] = items[i].ID
+	}
+	next, err := a.Daemon.NextPolls(ctx, ids)
+	if err != nil {
+		return
+	}
+	for i := range items {
+		items[i].Next = utc(next[i])
+	}
 }
 
 // goal returns what was asked for.
@@ -137,7 +163,7 @@ func levelsOf(p whatif.LevelCosts, each bool) *client.Levels {
 	if len(p.All) == 0 {
 		return nil
 	}
-	l := &client.Levels{Set: len(p.All), Unmet: p.Unmet, NeedPerDay: perDay(p.Need), BudgetPerDay: perDay(p.Budget)}
+	l := &client.Levels{Set: len(p.All), Unmet: p.Unmet, Impossible: p.Impossible, Unknown: p.Unknown, NeedPerDay: perDay(p.Need), ClaimPerDay: perDay(p.Claim), BudgetPerDay: perDay(p.Budget)}
 	if !each {
 		return l
 	}

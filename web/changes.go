@@ -21,15 +21,15 @@ func (a *api) routeChanges(h huma.API) {
 	tags := []string{"changes"}
 	route(h, a, huma.Operation{
 		OperationID: "list-changes", Method: http.MethodGet, Path: "/api/v1/changes", Tags: tags,
-		Summary: "Read the change log, the oldest first",
-		Description: "With wait the answer is held back until there is a change to tell of, or the wait is over. " +
-			"A cursor that is not one of this log, because the store was restored from an older copy or is another, is refused with 410.",
+		Summary: "Read the change log, oldest first",
+		Description: "With wait, the response is delayed until there is a change or the wait is over. " +
+			"A cursor that this log does not have, because the data was restored from an older backup or is other data, is refused with 410.",
 	}, a.listChanges)
 	a.routeStream(h, tags)
 }
 
 type listChangesInput struct {
-	After  string           `query:"after" doc:"Begin after this cursor; 0 is the beginning"`
+	After  string           `query:"after" doc:"Only changes after this cursor; 0 means from the beginning"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 	Wait   string           `query:"wait" doc:"How long to wait if there is no change, such as 10s; more than 60s means 60s"`
 	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`

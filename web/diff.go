@@ -18,7 +18,7 @@ func (a *api) routeDiff(h huma.API, tags []string) {
 	route(h, a, huma.Operation{
 		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
 		Summary:     "Compare two versions line by line",
-		Description: "Without from and to it compares the newest version with the one before. With format=unified, or if the client accepts text/plain, it answers in the format of diff -u.",
+		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Diff](), true, "")},
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
@@ -27,8 +27,8 @@ func (a *api) routeDiff(h huma.API, tags []string) {
 }
 
 type diffInput struct {
-	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	From   int              `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	From   int              `query:"from" minimum:"0" doc:"Number of the old version; 0 means the one before the new version"`
 	To     int              `query:"to" minimum:"0" doc:"Number of the new version; 0 means the newest"`
 	Format string           `query:"format" enum:"json,unified" doc:"json or unified"`
 	Accept string           `header:"Accept" hidden:"true"`

@@ -24,8 +24,8 @@ func TestCursorFromElsewhere(t *testing.T) {
 	}{
 		{"past the end", "9~rig", "2~rig", "past the end"},
 		{"far past the end", "9223372036854775807~rig", "2~rig", "past the end"},
-		{"another store", "1~other", "0", "another store"},
-		{"a store from before there were epochs", "1", "0", "another store"},
+		{"another data directory", "1~other", "0", "another data directory"},
+		{"a store from before there were epochs", "1", "0", "another data directory"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

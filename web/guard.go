@@ -21,8 +21,8 @@ func (a *api) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
 		if !a.knowsHost(r.Host) {
-			p := problem(http.StatusMisdirectedRequest, "this server is not called "+r.Host)
-			p.Hint = "call it by an IP address or localhost, or add the name to api.names in the configuration file (or FRESHET_API_NAMES)"
+			p := problem(http.StatusMisdirectedRequest, "this server does not accept the host name "+r.Host)
+			p.Hint = "use an IP address or localhost, or add the name to api.names in the configuration file (or FRESHET_API_NAMES)"
 			p.write(w)
 			return
 		}

@@ -71,6 +71,7 @@ type api struct {
 	Config
 	started time.Time
 	events  fanout
+	busy    busyLoop
 	answers *memory.Budget // for bodies and diffs on their way to clients
 	edits   sync.RWMutex   // held by edits, and alone by a removal on a condition
 }
@@ -86,6 +87,7 @@ func New(cfg Config) http.Handler {
 	h := humago.New(mux, a.describe())
 	describeTypes(h.OpenAPI().Components.Schemas)
 	a.routeSources(h)
+	a.routePolls(h)
 	a.routeVersions(h)
 	a.routeOutcomes(h)
 	a.routeChanges(h)
@@ -101,7 +103,7 @@ func New(cfg Config) http.Handler {
 // load from elsewhere is left out: an operator's browser is sent nowhere.
 func (a *api) describe() huma.Config {
 	c := huma.DefaultConfig("Freshet", a.Version)
-	c.Info.Description = "Turns pull-based Web sources into a stream of changes under a poll budget."
+	c.Info.Description = "Watches web pages, feeds and JSON APIs within a budget of requests, and reports what changed."
 	c.DocsPath, c.SchemasPath = "", ""
 	c.Transformers = []huma.Transformer{tidyErrors}
 	c.CreateHooks = nil // no $schema in every answer

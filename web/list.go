@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"freshet"
@@ -20,20 +21,21 @@ type listSourcesInput struct {
 	Tag     string   `query:"tag" doc:"Only sources with this tag"`
 	Q       string   `query:"q" doc:"Only sources with this in their ID, URL, name or title, in any case"`
 	State   []string `query:"state" enum:"failing,noisy,paused,unseen,suspect" doc:"Only sources in one of these states"`
-	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes" doc:"By ID; latest change first; last seen longest ago first; next poll first; most polls first; most changes first"`
-	Reverse bool     `query:"reverse" doc:"The other way round"`
-	Next    bool     `query:"next" doc:"Say when the next poll of each is expected"`
-	After   string   `query:"after" doc:"Begin after this place: the next of the page before or, if sorted by ID, any ID"`
+	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes" doc:"id: by ID; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first"`
+	Reverse bool     `query:"reverse" doc:"Reverse the order"`
+	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
+	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
-	Removed bool     `query:"removed" doc:"List those that are no longer watched and whose history is kept"`
+	Removed bool     `query:"removed" doc:"List removed sources whose history is kept"`
 }
 
-// listed yields the sources that a list is of.
-func (a *api) listed(ctx context.Context, in *listSourcesInput) iter.Seq2[freshet.Watched, error] {
+// listed yields the sources that a list is of, from after an ID on if they are
+// watched.
+func (a *api) listed(ctx context.Context, in *listSourcesInput, after freshet.SourceID) iter.Seq2[freshet.Watched, error] {
 	if in.Removed {
 		return a.Store.RemovedSources(ctx, "")
 	}
-	return a.Store.Sources(ctx)
+	return a.Store.SourcesAfter(ctx, after)
 }
 
 // matches reports whether a source is asked for.
@@ -76,7 +78,7 @@ func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[cl
 // listByID fills a page in the order of the store.
 func (a *api) listByID(ctx context.Context, in *listSourcesInput, page *client.SourcePage) error {
 	limit := min(in.Limit, maxPage)
-	for w, err := range a.listed(ctx, in) {
+	for w, err := range a.listed(ctx, in, freshet.SourceID(in.After)) {
 		if err != nil {
 			return err
 		}
@@ -113,7 +115,7 @@ func parseRank(s string) (rank, error) {
 	key, id, ok := strings.Cut(s, "~")
 	n, err := strconv.ParseInt(key, 10, 64)
 	if !ok || err != nil {
-		return rank{}, invalid("query.after", "is not the next of a page that was sorted like this", s)
+		return rank{}, invalid("query.after", "is not the next of a page with the same sort", s)
 	}
 	return rank{n, freshet.SourceID(id)}, nil
 }
@@ -210,7 +212,7 @@ func (a *api) ranked(ctx context.Context, in *listSourcesInput, yield func(rank)
 		part = part[:0]
 		return nil
 	}
-	for w, err := range a.listed(ctx, in) {
+	for w, err := range a.listed(ctx, in, "") {
 		if err != nil {
 			return err
 		}
@@ -236,12 +238,33 @@ func (a *api) nextPolls(ctx context.Context, of []freshet.Watched, wanted bool) 
 	for i, w := range of {
 		ids[i] = w.ID
 	}
-	return a.Daemon.NextPolls(ctx, ids)
+	patient, cancel := context.WithTimeoutCause(ctx, sortPatience, errLoopBusy)
+	defer cancel()
+	return a.Daemon.NextPolls(patient, ids)
 }
 
 // loopPatience is how long an answer waits for the loop to say what is left out if
-// it is too busy.
-const loopPatience = 2 * time.Second
+// it is too busy, and sortPatience how long if it cannot be left out.
+const (
+	loopPatience = 2 * time.Second
+	sortPatience = 10 * time.Second
+)
+
+// errLoopBusy means that the loop had no time to answer.
+var errLoopBusy = freshet.WithHint(fmt.Errorf("the daemon is too busy to say when it polls what: %w", freshet.ErrBusy),
+	"try again in a moment, or sort by something else")
+
+// A busyLoop is when the loop last had no time to answer. For a while after that a
+// list of many pages does not wait for it at each page anew.
+type busyLoop struct{ since atomic.Int64 }
+
+// patience returns how long to wait for the loop.
+func (b *busyLoop) patience(now time.Time) time.Duration {
+	if since := now.UnixNano() - b.since.Load(); 0 <= since && since < int64(10*time.Second) {
+		return loopPatience / 40
+	}
+	return loopPatience
+}
 
 // addNext says of sources when their next polls are expected, if somebody knows.
 func (a *api) addNext(ctx context.Context, sources []client.Source) error {
@@ -252,10 +275,11 @@ func (a *api) addNext(ctx context.Context, sources []client.Source) error {
 	for i, s := range sources {
 		ids[i] = s.ID
 	}
-	brief, cancel := context.WithTimeout(ctx, loopPatience)
+	brief, cancel := context.WithTimeout(ctx, a.busy.patience(a.Now()))
 	defer cancel()
 	next, err := a.Daemon.NextPolls(brief, ids)
 	if err != nil {
+		a.busy.since.Store(a.Now().UnixNano())
 		return ctx.Err() // a list without them is better than none
 	}
 	for i := range sources {

@@ -1,11 +1,18 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"freshet"
 	"freshet/client"
+	"freshet/live"
 )
 
 // TestSortedList holds every order and filter of the list of sources, read whole
@@ -52,10 +59,35 @@ func TestSortedList(t *testing.T) {
 				t.Errorf("%s in pages of %d: %q, want %q", query, limit, got, want)
 			}
 		}
+		if got := r.sortedHere(query); got != want {
+			t.Errorf("%s, all of them, sorted by the client: %q, want %q", query, got, want)
+		}
 	}
 	for _, wrong := range []string{"sort=moon", "state=lost", "sort=polls&after=b", "sort=changed&after=1"} {
 		r.do("GET", "/api/v1/sources?"+wrong, nil).is(422)
 	}
+}
+
+// sortedHere returns the ids of a list as the client sorts it.
+func (r *rig) sortedHere(query string) string {
+	r.t.Helper()
+	asked, err := url.ParseQuery(query)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	q := client.SourceQuery{Tag: asked.Get("tag"), Text: asked.Get("q"), Sort: asked.Get("sort"), Reverse: asked.Has("reverse")}
+	for _, s := range strings.FieldsFunc(asked.Get("state"), func(r rune) bool { return r == ',' }) {
+		q.States = append(q.States, client.State(s))
+	}
+	all, err := client.New(r.api.URL, http.DefaultClient.Do).Sources(r.t.Context(), q)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var ids []string
+	for _, s := range all {
+		ids = append(ids, string(s.ID))
+	}
+	return strings.Join(ids, " ")
 }
 
 // listed returns the ids of a list that is read in pages.
@@ -72,5 +104,40 @@ func (r *rig) listed(query string, limit int) string {
 			return strings.Join(ids, " ")
 		}
 		after = *p.Next
+	}
+}
+
+// stuck is a policy that does not let go of the loop until it is let.
+type stuck struct {
+	idle
+	let <-chan struct{}
+}
+
+func (s stuck) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.Time {
+	<-s.let
+	return time.Time{}
+}
+
+// A list is answered although the loop is busy: without the next polls or, if it is
+// sorted by them and whoever asked has gone, with an error.
+func TestListWhileTheLoopIsBusy(t *testing.T) {
+	let := make(chan struct{})
+	r := newRigWith(t, func(c *live.Config) { c.Policy = stuck{let: let} })
+	for i := range 3 {
+		if _, err := r.store.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://h%d.example/", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.run()
+	t.Cleanup(func() { close(let) })
+	if got := r.listed("next=true", 1); got != "s0 s1 s2" { // it waits for the loop at the first page only
+		t.Errorf("the list has %q", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	answer := httptest.NewRecorder()
+	r.api.Config.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/sources?sort=next", nil))
+	if answer.Code < 400 {
+		t.Errorf("a list by next polls that nobody knows is answered with %d: %s", answer.Code, answer.Body)
 	}
 }

@@ -37,20 +37,20 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "freshet_polls_total", Help: "Polls made, by what they found and, if they failed, by class of failure.",
+			Name: "freshet_polls_total", Help: "Polls made, by result and, if they failed, by class of failure.",
 		}, []string{"result", "failure"}),
 		pollSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "freshet_poll_seconds", Help: "Time from request to answer, by what the poll found.", Buckets: seconds,
+			Name: "freshet_poll_seconds", Help: "Time from request to response, by result of the poll.", Buckets: seconds,
 		}, []string{"result"}),
-		requests: counter("freshet_requests_total", "HTTP requests that polls took, redirects included."),
-		bytes:    counter("freshet_fetched_bytes_total", "Bytes of response bodies taken off the wire."),
-		versions: counter("freshet_captured_versions_total", "Versions captured, first ones included."),
+		requests: counter("freshet_requests_total", "HTTP requests made by polls, including redirects."),
+		bytes:    counter("freshet_fetched_bytes_total", "Bytes of response bodies received."),
+		versions: counter("freshet_captured_versions_total", "Versions captured, including first versions."),
 		changes:  counter("freshet_changes_total", "Changes captured."),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "freshet_deliveries_total", Help: "Attempts at deliveries, by sink and by whether they were delivered, failed or given_up.",
+			Name: "freshet_deliveries_total", Help: "Delivery attempts, by sink and result: delivered, failed or given_up.",
 		}, []string{"sink", "result"}),
 		deliverySeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "freshet_delivery_seconds", Help: "Time that attempts at deliveries took, by sink.", Buckets: seconds,
+			Name: "freshet_delivery_seconds", Help: "Duration of delivery attempts, by sink.", Buckets: seconds,
 		}, []string{"sink"}),
 	}
 	m.registry.MustRegister(
@@ -125,19 +125,19 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 		tell(gauge("freshet_budget_polls_per_second", "Polls that the budget allows, on average."), b.Polls/b.Per.Seconds())
 	}
 	levels := m.Daemon.Levels()
-	tell(gauge("freshet_level_sources", "Sources with a service level."), float64(levels.Set))
-	tell(gauge("freshet_level_unmet", "Of those, that are not expected to be seen as soon as wanted."), float64(levels.Unmet))
+	tell(gauge("freshet_level_sources", "Number of sources with a service level."), float64(levels.Set))
+	tell(gauge("freshet_level_unmet", "Number of sources whose service level is not expected to be met."), float64(levels.Unmet))
 	if m.Size != nil {
 		if size, err := m.Size(); err == nil {
-			tell(gauge("freshet_store_bytes", "Bytes that the store takes on disk."), float64(size))
+			tell(gauge("freshet_store_bytes", "Size of the data directory on disk, in bytes."), float64(size))
 		}
 	}
 	if d := st.Disk; d != nil {
-		tell(gauge("freshet_disk_free_bytes", "Bytes that are free where the store is."), float64(d.Free))
-		tell(gauge("freshet_disk_reserve_bytes", "Bytes that are kept free there: no polls begin when less is free."), float64(d.Reserve))
-		tell(gauge("freshet_store_growth_bytes_per_day", "By how much the store grows, measured over the last day."), float64(d.Growth))
+		tell(gauge("freshet_disk_free_bytes", "Free bytes on the disk of the data directory."), float64(d.Free))
+		tell(gauge("freshet_disk_reserve_bytes", "Bytes to leave free on that disk: polling stops when less is free."), float64(d.Reserve))
+		tell(gauge("freshet_store_growth_bytes_per_day", "Growth of the data directory, measured over the last day."), float64(d.Growth))
 		if days, ok := d.DaysLeft(); ok {
-			tell(gauge("freshet_disk_days_left", "Days until the reserve is reached, if the store grows as it did."), days)
+			tell(gauge("freshet_disk_days_left", "Days until the reserve is reached, at the growth of the last day."), days)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -145,7 +145,7 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 	m.collectNumbers(ctx, tell)
 	sinks, err := m.sinks(ctx)
 	if err != nil {
-		m.Log.Error("collect metrics", "err", err)
+		m.Log.Error("cannot collect metrics", "err", err)
 	}
 	owed := gauge("freshet_deliveries_owed", "Deliveries by sink and state: open, or dead if given up.", "sink", "state")
 	for _, s := range sinks {

@@ -51,11 +51,13 @@ func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.
 
 func capturedOf(g live.Group) client.Captured {
 	share := learn.Share(g.Tally)
-	return client.Captured{
-		Name: g.Name, Sources: g.Sources, Unseen: g.Unseen, Polls: g.Polls, Captured: g.Captured, Happened: g.Happened,
+	c := client.Captured{
+		Name: g.Name, Sources: g.Sources, Unseen: g.Unseen, Early: g.Early, Polls: g.Polls, Captured: g.Captured, Happened: g.Happened,
 		Missed: missedOf(g.Tally, share), Share: estimateOf(share),
 		Delay: rounded(g.MeanDelay()), Freshness: g.Freshness(), Age: rounded(g.MeanAge()), Waiting: g.Waiting,
 	}
+	c.Believe()
+	return c
 }
 
 // missedOf turns a share captured into how many were not.

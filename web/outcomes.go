@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -29,19 +30,20 @@ func (a *api) routeOutcomes(h huma.API) {
 	tags := []string{"outcomes"}
 	route(h, a, huma.Operation{
 		OperationID: "list-outcomes", Method: http.MethodGet, Path: "/api/v1/outcomes", Tags: tags,
-		Summary: "Read the log of all polls, the oldest first or the newest first",
+		Summary: "Read the log of all polls, oldest or newest first",
 	}, a.listOutcomes)
 	route(h, a, huma.Operation{
 		OperationID: "list-source-outcomes", Method: http.MethodGet, Path: "/api/v1/sources/{id}/outcomes", Tags: tags,
-		Summary: "List the polls of a source, the newest first",
+		Summary: "List the polls of a source, newest first",
 	}, a.listSourceOutcomes)
 }
 
 type listOutcomesInput struct {
-	After  string `query:"after" doc:"Begin after this cursor; 0 is the beginning"`
-	Newest bool   `query:"newest" doc:"The newest first, going back"`
-	Before string `query:"before" doc:"With newest: only those before this cursor; 0 means from the end"`
+	After  string `query:"after" doc:"Only polls after this cursor; 0 means from the beginning"`
+	Newest bool   `query:"newest" doc:"Newest first"`
+	Before string `query:"before" doc:"With newest: only polls before this cursor; 0 means from the end"`
 	Limit  int    `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Wait   string `query:"wait" doc:"How long to wait if there is no outcome after the cursor, such as 10s; more than 60s means 60s. Not with newest"`
 }
 
 func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[client.OutcomePage], error) {
@@ -57,6 +59,17 @@ func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[
 	page := client.OutcomePage{Items: []client.Outcome{}, Next: place}
 	if in.Newest {
 		q.After, q.Newest, page.Next = before, true, freshet.Place{}
+	}
+	wait, err := waitOf(in.Wait, maxChangeWait)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 && !in.Newest {
+		waiting, cancel := a.patience(ctx, wait)
+		defer cancel()
+		if err := a.Store.WaitOutcome(waiting, after); err != nil && !errors.Is(err, errWaited) {
+			return nil, err
+		}
 	}
 	outcomes, epochs, err := a.readOutcomes(ctx, q)
 	if err != nil {
@@ -83,8 +96,8 @@ func (a *api) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) ([]fresh
 }
 
 type listSourceOutcomesInput struct {
-	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Before string           `query:"before" doc:"Only those before this cursor; 0 means from the newest"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Before string           `query:"before" doc:"Only polls before this cursor; 0 means from the newest"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
 

@@ -17,8 +17,8 @@ import (
 func (a *api) routeOverview(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/api/v1/overview", Tags: []string{"program"},
-		Summary:     "Show what a person wants to know first",
-		Description: "The status, how many sources are in which state, what the budget brings, what needs attention, and the latest changes. It looks at every source.",
+		Summary:     "Show an overview for people",
+		Description: "The status, the number of sources in each state, what the budget achieves, what needs attention, and the latest changes. It reads every source.",
 	}, a.getOverview)
 }
 
@@ -47,7 +47,7 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 	o.Attention = append(o.Attention, seen.attention()...)
 	if l := o.Status.Levels; l != nil && l.Unmet > 0 {
 		o.Attention = append(o.Attention, client.Attention{
-			Kind: "levels", Text: fmt.Sprintf("%d of %d service levels are not expected to be kept", l.Unmet, l.Set), Command: "freshet budget --levels",
+			Kind: "levels", Text: fmt.Sprintf("%d of %d service levels are not expected to be met", l.Unmet, l.Set), Command: "freshet budget --levels",
 		})
 	}
 	o.Changes, err = a.latest(ctx, latestChanges)
@@ -123,11 +123,11 @@ func (a *api) survey(ctx context.Context) (found survey, err error) {
 // attention returns what sources need somebody for.
 func (s survey) attention() (all []client.Attention) {
 	if s.Failing > 0 {
-		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source fails", "sources fail", s.failing), Command: "freshet list --failing"})
+		all = append(all, client.Attention{Kind: "failing", Text: listed(s.Failing, "source is failing", "sources are failing", s.failing), Command: "freshet list --failing"})
 	}
 	if s.Suspect > 0 {
 		all = append(all, client.Attention{
-			Kind: "suspect", Text: listed(s.Suspect, "source is probably not the page that you want", "sources are probably not the pages that you want", s.suspect), Command: "freshet list --suspect",
+			Kind: "suspect", Text: listed(s.Suspect, "source probably returns the wrong page", "sources probably return the wrong page", s.suspect), Command: "freshet list --suspect",
 		})
 	}
 	for _, m := range s.moved {
@@ -137,7 +137,7 @@ func (s survey) attention() (all []client.Attention) {
 	}
 	if s.Noisy > 0 {
 		all = append(all, client.Attention{
-			Kind: "noisy", Text: listed(s.Noisy, "source differs at nearly every poll", "sources differ at nearly every poll", s.noisy), Command: "freshet list --noisy",
+			Kind: "noisy", Text: listed(s.Noisy, "source changes at almost every poll", "sources change at almost every poll", s.noisy), Command: "freshet list --noisy",
 		})
 	}
 	return all
@@ -163,13 +163,13 @@ const soonFull = 14
 func programAttention(s client.Status) (all []client.Attention) {
 	switch {
 	case !s.Running && s.Loading == nil:
-		all = append(all, client.Attention{Kind: "stopped", Text: "nothing is polled, because no daemon is running", Command: "freshet serve"})
+		all = append(all, client.Attention{Kind: "stopped", Text: "nothing is polled because no daemon is running", Command: "freshet serve"})
 	case s.Trouble != "":
-		all = append(all, client.Attention{Kind: "trouble", Text: "nothing can be captured: " + s.Trouble})
+		all = append(all, client.Attention{Kind: "trouble", Text: "no changes can be captured: " + s.Trouble})
 	}
 	if d := s.Disk; d != nil && !d.Low && d.DaysLeft != nil && *d.DaysLeft < soonFull {
 		all = append(all, client.Attention{
-			Kind: "disk", Text: fmt.Sprintf("the disk is full in about %.0f days; polls then stop. Keep less history with keep.age, keep.versions or keep.total", *d.DaysLeft), Command: "freshet check",
+			Kind: "disk", Text: fmt.Sprintf("the disk will be full in about %.0f days, and polling will stop; keep less history with keep.age, keep.versions or keep.total", *d.DaysLeft), Command: "freshet check",
 		})
 	}
 	for _, w := range s.Sinks {
@@ -177,7 +177,7 @@ func programAttention(s client.Status) (all []client.Attention) {
 		case w.Dead > 0:
 			all = append(all, client.Attention{Kind: "webhook", Text: givenUp(w)})
 		case w.Open > manyOwed:
-			all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf("webhook %s is owed %d deliveries; its receiver may be down", w.Name, w.Open)})
+			all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf("%[2]d deliveries to webhook %[1]s are waiting; its receiver may be down", w.Name, w.Open)})
 		}
 	}
 	return all

@@ -48,7 +48,7 @@ func problemOf(err error) *Problem {
 		p.Gone = &client.Gone{Cursor: g.Place, Resume: g.Resume, End: g.End}
 	}
 	if errors.Is(err, freshet.ErrStale) && p.Hint == "" {
-		p.Hint = "get the source again, and edit it as it now is"
+		p.Hint = "read the source again and repeat the edit"
 	}
 	if f, ok := errors.AsType[*freshet.InvalidError](err); ok {
 		p.Detail = "validation failed"

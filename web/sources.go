@@ -17,7 +17,7 @@ import (
 type bodyOf[T any] struct{ Body T }
 
 type sourcePath struct {
-	ID freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	ID freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 }
 
 func (a *api) routeSources(h huma.API) {
@@ -32,7 +32,7 @@ func (a *api) routeSources(h huma.API) {
 	}, a.addSource)
 	route(h, a, huma.Operation{
 		OperationID: "get-source", Method: http.MethodGet, Path: "/api/v1/sources/{id}", Tags: tags,
-		Summary: "Show a source and how things stand with it",
+		Summary: "Show a source and how it is doing",
 	}, a.getSource)
 	route(h, a, huma.Operation{
 		OperationID: "edit-source", Method: http.MethodPatch, Path: "/api/v1/sources/{id}", Tags: tags,
@@ -44,8 +44,8 @@ func (a *api) routeSources(h huma.API) {
 	}, a.removeSource)
 	route(h, a, huma.Operation{
 		OperationID: "poll-source", Method: http.MethodPost, Path: "/api/v1/sources/{id}/poll", Tags: tags,
-		Summary:     "Poll a source as soon as the budget and its host allow",
-		Description: "Answers 200 with the outcome, or 202 if the poll has not ended when the wait is over, with what it waits for. If that is known to last longer than the wait, the answer comes at once.",
+		Summary:     "Poll a source now, as soon as the budget and its host allow",
+		Description: "Returns 200 with the result, or 202 with the reason for waiting if the poll has not finished when the wait is over. If the poll is known to take longer than the wait, the response comes at once.",
 		Responses: map[string]*huma.Response{"202": {
 			Description: "Accepted", Content: map[string]*huma.MediaType{"application/json": {
 				Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.PollAnswer](), true, ""),
@@ -112,10 +112,10 @@ func earlierOf(w freshet.Watched) *client.Earlier {
 }
 
 type getSourceInput struct {
-	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Reveal bool             `query:"reveal" doc:"Show the whole URL, with what looks like a secret"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Reveal bool             `query:"reveal" doc:"Show the full URL, including parts that look like a secret"`
 
-	Removed bool `query:"removed" doc:"Show one that is no longer watched and whose history is kept"`
+	Removed bool `query:"removed" doc:"Show a removed source whose history is kept"`
 }
 
 func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource, error) {
@@ -136,7 +136,7 @@ func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource,
 }
 
 type editSourceInput struct {
-	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	IfMatch ifMatch          `header:"If-Match" doc:"Edit only if the source still has this ETag; * means any"`
 	Body    mergePatch
 }
@@ -189,9 +189,9 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 }
 
 type removeSourceInput struct {
-	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	IfMatch ifMatch          `header:"If-Match" doc:"Remove only if the source still has this ETag; * means any"`
-	Purge   bool             `query:"purge" doc:"Delete all of its history too"`
+	Purge   bool             `query:"purge" doc:"Also delete its history, for good"`
 }
 
 func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{}, error) {
@@ -213,9 +213,9 @@ func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{
 }
 
 type pollSourceInput struct {
-	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Wait string           `query:"wait" default:"30s" doc:"For the poll to end, such as 10s; 0 means not to wait"`
-	Now  bool             `query:"now" doc:"Do not wait for the source's min_gap; budget, delays and what hosts asked for are kept"`
+	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Wait string           `query:"wait" default:"30s" doc:"How long to wait for the poll, such as 10s; 0 means not to wait"`
+	Now  bool             `query:"now" doc:"Ignore the source's min_gap; the budget, host delays and Retry-After still apply"`
 }
 
 type pollSourceOutput struct {

@@ -20,7 +20,7 @@ import (
 func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 	route(h, a, huma.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/api/v1/status", Tags: []string{"program"},
-		Summary: "Show how the program is doing",
+		Summary: "Show the status of the daemon",
 	}, a.getStatus)
 	route(h, a, huma.Operation{
 		OperationID: "reload", Method: http.MethodPost, Path: "/api/v1/reload", Tags: []string{"program"},
@@ -51,15 +51,15 @@ const landing = `<!doctype html>
 <meta charset="utf-8">
 <title>Freshet</title>
 <h1>Freshet</h1>
-<p>Turns pull-based Web sources into a stream of changes under a poll budget.</p>
+<p>Watches web pages, feeds and JSON APIs within a budget of requests, and reports what changed.</p>
 <ul>
 <li><a href="/api/v1/sources">Sources</a></li>
 <li><a href="/api/v1/changes">Changes</a>, and the same <a href="/api/v1/changes/stream">as a stream</a></li>
 <li><a href="/api/v1/outcomes">Polls</a></li>
-<li><a href="/api/v1/numbers">How well sources are captured</a></li>
-<li><a href="/api/v1/budget">What the budget brings</a>, and what another would</li>
+<li><a href="/api/v1/numbers">Share of changes captured</a></li>
+<li><a href="/api/v1/budget">What the budget achieves</a>, and what another budget would</li>
 <li><a href="/api/v1/status">Status</a>, <a href="/readyz">readiness</a> and <a href="/metrics">metrics</a></li>
-<li><a href="/openapi.json">The API, described for programs</a></li>
+<li><a href="/openapi.json">OpenAPI description of the API</a></li>
 </ul>
 </html>
 `
@@ -77,9 +77,9 @@ func (a *api) ready() error {
 	st := a.Daemon.Status()
 	switch {
 	case !st.Running && st.Listed > 0:
-		return fmt.Errorf("no polls are being made yet: loading sources: %d of %d", st.Loaded, st.Listed)
+		return fmt.Errorf("polling has not started: loading sources: %d of %d", st.Loaded, st.Listed)
 	case !st.Running:
-		return errors.New("no polls are being made")
+		return errors.New("polling is not running")
 	case st.Trouble != "":
 		return errors.New(st.Trouble)
 	case a.Ready != nil:
@@ -131,6 +131,7 @@ func limitsOf(l sched.Limits) client.Limits {
 	return client.Limits{
 		SourceGap: client.Duration(l.SourceGap), SourceShare: all(l.SourceShare),
 		HostDelay: client.Duration(l.Hosts.Delay), HostShare: all(l.Hosts.Share),
+		CrawlDelay: client.Duration(l.Hosts.CrawlDelay), Hints: client.Duration(l.Hints),
 	}
 }
 
@@ -175,7 +176,7 @@ func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
 
 func (a *api) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if a.Reload == nil {
-		return nil, problem(http.StatusNotImplemented, "there is no configuration to read again")
+		return nil, problem(http.StatusNotImplemented, "there is no configuration to reload")
 	}
 	if err := a.Reload(ctx); err != nil {
 		p := problem(http.StatusUnprocessableEntity, err.Error())

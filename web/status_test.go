@@ -17,7 +17,7 @@ func TestHealth(t *testing.T) {
 	fault := errors.New("the disk is on fire")
 	r := newRig(t, func(c *web.Config) { c.Ready = func() error { return fault } })
 	r.do("GET", "/healthz", nil).is(200)
-	if a := r.do("GET", "/readyz", nil).is(503); !strings.Contains(string(a.Body), "no polls are being made") {
+	if a := r.do("GET", "/readyz", nil).is(503); !strings.Contains(string(a.Body), "polling is not running") {
 		t.Errorf("a daemon that does not run is not ready because %s", a.Body)
 	}
 	r.run()

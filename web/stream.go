@@ -26,9 +26,9 @@ func (a *api) routeStream(h huma.API, tags []string) {
 	route(h, a, huma.Operation{
 		OperationID: "stream-changes", Method: http.MethodGet, Path: "/api/v1/changes/stream", Tags: tags,
 		Summary: "Follow the change log as server-sent events",
-		Description: "Every event is called change, has the cursor as its id and a CloudEvent as its data. " +
-			"The stream goes on after Last-Event-ID, or else after the cursor given, or else after the end of the log. " +
-			"A cursor that is not one of this log, because the store was restored from an older copy or is another, is refused with 410.",
+		Description: "Every event is named change; its id is the cursor and its data a CloudEvent. " +
+			"The stream continues after Last-Event-ID, or after the cursor in after, or else at the end of the log. " +
+			"A cursor that this log does not have, because the data was restored from an older backup or is other data, is refused with 410.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}},
@@ -36,8 +36,8 @@ func (a *api) routeStream(h huma.API, tags []string) {
 }
 
 type streamInput struct {
-	LastEventID string           `header:"Last-Event-ID" doc:"The cursor to go on after; wins over after"`
-	After       string           `query:"after" doc:"The cursor to go on after"`
+	LastEventID string           `header:"Last-Event-ID" doc:"Continue after this cursor; takes precedence over after"`
+	After       string           `query:"after" doc:"Continue after this cursor"`
 	Source      freshet.SourceID `query:"source" doc:"Only changes of this source"`
 }
 
@@ -75,7 +75,7 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 		defer cancel()
 		greeting := "retry: 2000\n"
 		if !given {
-			greeting += fmt.Sprintf(": no place was given; this begins at the end of the log, after %s\n", from)
+			greeting += fmt.Sprintf(": no cursor was given; the stream starts at the end of the log, after %s\n", from)
 		}
 		err := s.run(ctx, greeting)
 		if err != nil && ctx.Err() == nil {

@@ -30,7 +30,7 @@ func (a *api) routeVersions(h huma.API) {
 	}}
 	route(h, a, huma.Operation{
 		OperationID: "list-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions", Tags: tags,
-		Summary: "List the versions of a source, the newest first",
+		Summary: "List the versions of a source, newest first",
 	}, a.listVersions)
 	route(h, a, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}", Tags: tags,
@@ -38,12 +38,12 @@ func (a *api) routeVersions(h huma.API) {
 	}, a.getVersion)
 	route(h, a, huma.Operation{
 		OperationID: "get-text", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/text", Tags: tags,
-		Summary: "Read the text that was extracted", Responses: text,
+		Summary: "Read the text extracted from the response", Responses: text,
 	}, a.getText)
 	route(h, a, huma.Operation{
 		OperationID: "get-raw", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/raw", Tags: tags,
 		Summary:     "Download the response body that the text was extracted from",
-		Description: "It comes as an attachment of no particular type; what the server called it is in X-Original-Content-Type.",
+		Description: "The response is an attachment without a media type; the type the server gave is in X-Original-Content-Type.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
@@ -52,7 +52,7 @@ func (a *api) routeVersions(h huma.API) {
 }
 
 type listVersionsInput struct {
-	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 }
@@ -88,8 +88,8 @@ func (a *api) known(ctx context.Context, id freshet.SourceID) error {
 }
 
 type versionPath struct {
-	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"Of the source"`
-	Number string           `path:"number" doc:"Of the version, or latest"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Number string           `path:"number" doc:"Number of the version, or latest"`
 }
 
 // version returns the version that a path names.
@@ -99,7 +99,7 @@ func (a *api) version(ctx context.Context, in *versionPath) (freshet.Version, er
 	}
 	n, err := strconv.Atoi(in.Number)
 	if err != nil || n < 1 {
-		return freshet.Version{}, invalid("path.number", "is not a positive number and not latest", in.Number)
+		return freshet.Version{}, invalid("path.number", "is not a version number or latest", in.Number)
 	}
 	return a.Store.Version(ctx, in.ID, n)
 }
@@ -120,8 +120,8 @@ func (a *api) newest(ctx context.Context, id freshet.SourceID, before int) (fres
 	if before > 0 {
 		return freshet.Version{}, a.nothingBefore(ctx, id, before)
 	}
-	p := problem(http.StatusNotFound, fmt.Sprintf("nothing has been captured of %s yet", id))
-	p.Hint = "its first poll captures version 1"
+	p := problem(http.StatusNotFound, fmt.Sprintf("%s has no versions yet", id))
+	p.Hint = "the first poll stores version 1"
 	return freshet.Version{}, p
 }
 
@@ -132,9 +132,9 @@ func (a *api) nothingBefore(ctx context.Context, id freshet.SourceID, number int
 	if err != nil {
 		return fmt.Errorf("versions of source %s: %w", id, err)
 	}
-	detail := fmt.Sprintf("version %d of %s is the oldest that is kept: nothing to compare it with", number, id)
+	detail := fmt.Sprintf("version %d of %s is the oldest that is stored: nothing to compare it with", number, id)
 	if number == 1 && len(newest) > 0 && newest[0].Number == 1 {
-		detail = fmt.Sprintf("%s has one version so far: nothing to compare", id)
+		detail = fmt.Sprintf("%s has only one version so far: nothing to compare", id)
 	}
 	return problem(http.StatusNotFound, detail)
 }

@@ -61,7 +61,7 @@ func outlookOf(o freshet.Outlook, life freshet.Life) *client.Outlook {
 	const day = 24 * 60 * 60
 	out := &client.Outlook{
 		RatePerDay: client.Estimate{Mean: o.Rate.Mean * day, Low: o.Rate.Low * day, High: o.Rate.High * day},
-		Expected:   o.Expected, Chance: o.Chance, Worth: o.Worth, Price: o.Price, Due: utc(o.Due),
+		Expected:   o.Expected, Chance: o.Chance, Worth: o.Worth, Price: o.Price, Idle: o.Idle, Due: utc(o.Due),
 		Captured: capturedOf(live.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}),
 	}
 	switch {

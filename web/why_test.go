@@ -39,6 +39,8 @@ func TestWhyWords(t *testing.T) {
 		change []func(*client.Why)
 	}{
 		{"it is not worth it yet", nil},
+		{"a change is too unlikely", []func(*client.Why){func(w *client.Why) { w.Outlook.Idle, w.Outlook.Chance = true, 0.04 }}},
+		{"what its robots.txt asks for", []func(*client.Why){held("crawl_delay", "the robots.txt of its host asks for a pause between requests (Crawl-delay)", 20*time.Second), func(w *client.Why) { w.Outlook = enough }}},
 		{"it is worth it", []func(*client.Why){func(w *client.Why) { w.Outlook = enough }}},
 		{"it is worth it and the budget is spent", []func(*client.Why){held("budget", "the budget is spent for the moment", 3*time.Second), func(w *client.Why) { w.Outlook = enough }}},
 		{"it is not worth it and the budget is spent", []func(*client.Why){held("budget", "the budget is spent for the moment", 3*time.Second)}},
@@ -53,8 +55,8 @@ func TestWhyWords(t *testing.T) {
 		{"much is going on", []func(*client.Why){func(w *client.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.4, 0.33 }}},
 		{"little is going on", []func(*client.Why){func(w *client.Why) { w.Outlook.Expected, w.Outlook.Chance = 0.004, 0.004 }}},
 		{"a log", []func(*client.Why){func(w *client.Why) { w.Outlook.LostPerDay, w.Outlook.DelayedPerDay = 0, 0.13 }}},
-		{"the delay of its host ends before it is due", []func(*client.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second)}},
-		{"the delay of its host", []func(*client.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *client.Why) { w.Outlook = enough }}},
+		{"the delay of its host ends before it is due", []func(*client.Why){held("host_delay", "its host was polled a moment ago, and hosts.delay keeps polls of one host apart", 5*time.Second)}},
+		{"the delay of its host", []func(*client.Why){held("host_delay", "its host was polled a moment ago, and hosts.delay keeps polls of one host apart", 5*time.Second), func(w *client.Why) { w.Outlook = enough }}},
 		{"another poll of its host", []func(*client.Why){held("host_busy", "another poll of its host is under way", 0), func(w *client.Why) { w.Outlook = enough }}},
 		{"its host asked", []func(*client.Why){held("host_away", "its host asked to be left alone", 20*time.Hour)}},
 		{"its host fails", []func(*client.Why){held("host_failing", "its host is left alone after 3 failed polls", 40*time.Second), func(w *client.Why) { w.Outlook = enough }}},
@@ -70,7 +72,7 @@ func TestWhyWords(t *testing.T) {
 		{"only its max_gap is known", []func(*client.Why){func(w *client.Why) {
 			w.Outlook, w.MaxGap, w.Cause, w.Deadline, w.Next = nil, client.Duration(48*time.Hour), "bound", at.Add(30*time.Hour), at.Add(30*time.Hour)
 		}}},
-		{"the delay of its host ends before its max_gap", []func(*client.Why){held("host_delay", "its host was polled a moment ago and is owed a delay", 5*time.Second), func(w *client.Why) {
+		{"the delay of its host ends before its max_gap", []func(*client.Why){held("host_delay", "its host was polled a moment ago, and hosts.delay keeps polls of one host apart", 5*time.Second), func(w *client.Why) {
 			w.MaxGap, w.Cause, w.Deadline, w.Next = client.Duration(20*time.Minute), "bound", at.Add(6*time.Minute), at.Add(6*time.Minute)
 			w.Outlook.Price, w.Outlook.Due = 0, time.Time{}
 		}}},
@@ -97,7 +99,8 @@ func TestWhyWords(t *testing.T) {
 		for _, change := range tt.change {
 			change(&w)
 		}
-		fmt.Fprintf(&b, "# %s\n%s\n\n", tt.name, w.Words(time.UTC))
+		w.Next = expectedNext(w)
+		fmt.Fprintf(&b, "# %s\n%s\n%s\n\n", tt.name, w.Words(time.UTC), w.Details())
 	}
 	const file = "testdata/why.txt"
 	if *update {
@@ -112,6 +115,26 @@ func TestWhyWords(t *testing.T) {
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("it is said otherwise than in %s (-want +got):\n%s", file, diff)
 	}
+}
+
+// expectedNext returns when the daemon would expect the poll that a Why explains.
+func expectedNext(w client.Why) time.Time {
+	next := w.Next
+	if w.Cause == "policy" {
+		if next = (time.Time{}); w.Outlook != nil {
+			next = w.Outlook.Due
+		}
+	}
+	switch {
+	case w.Asked || w.Hold.Kind == "under_way":
+		next = w.At
+	case w.Hold.Kind == "paused" || next.IsZero():
+		return time.Time{}
+	}
+	if w.Hold.Until.After(next) {
+		return w.Hold.Until
+	}
+	return next
 }
 
 // A learning rig polls with the policy auto, which learns.
@@ -134,7 +157,7 @@ func TestWhy(t *testing.T) {
 	if w.Hold.Kind != "paused" || !w.Next.IsZero() || !w.LastSeen.IsZero() || w.Outlook == nil || w.Outlook.RatePerDay.Mean <= 0 {
 		t.Errorf("a paused source that was never seen is told as %+v with %+v", w, w.Outlook)
 	}
-	if !strings.HasPrefix(w.Sentence, r.origin.URL+"/a has never been seen. Sources like it change about ") {
+	if !strings.HasPrefix(w.Sentence, "No poll: it is paused. To resume: freshet resume a. Similar pages change about ") {
 		t.Errorf("it is said that %q", w.Sentence)
 	}
 	if o := r.poll("a"); o.Result != "first" {

@@ -25,8 +25,8 @@ func TestNotFoundIsSaidOnce(t *testing.T) {
 		{"GET", "/api/v1/sources/nope/why", "source nope: not found"},
 		{"POST", "/api/v1/sources/nope/poll", "source nope: not found"},
 		{"POST", "/api/v1/sources/nope/poll?wait=0", "source nope: not found"},
-		{"GET", "/api/v1/sources/page/versions/latest", "nothing has been captured of page yet"},
-		{"GET", "/api/v1/sources/page/diff", "nothing has been captured of page yet"},
+		{"GET", "/api/v1/sources/page/versions/latest", "page has no versions yet"},
+		{"GET", "/api/v1/sources/page/diff", "page has no versions yet"},
 	}
 	check := func(method, path, want string) {
 		t.Helper()
@@ -44,9 +44,9 @@ func TestNotFoundIsSaidOnce(t *testing.T) {
 		check(tt.method, tt.path, tt.want)
 	}
 	r.poll("page")
-	check("GET", "/api/v1/sources/page/diff", "page has one version so far: nothing to compare")
+	check("GET", "/api/v1/sources/page/diff", "page has only one version so far: nothing to compare")
 	r.capture("page", 2)
-	check("GET", "/api/v1/sources/page/diff?to=1", "version 1 of page is the oldest that is kept: nothing to compare it with")
+	check("GET", "/api/v1/sources/page/diff?to=1", "version 1 of page is the oldest that is stored: nothing to compare it with")
 	r.do("GET", "/api/v1/sources/page/diff", nil).is(200)
 }
 

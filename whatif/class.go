@@ -28,6 +28,8 @@ type class struct {
 // bounds returns the least and the greatest gap of a prospect, in seconds.
 func (t Terms) bounds(p *Prospect) (least, most float64) {
 	least = max(p.MinGap, shortest).Seconds()
+	floor := least
+	least = max(least, p.Rest.Seconds())
 	most = t.Longest.Seconds()
 	if p.MaxGap > 0 {
 		most = min(most, p.MaxGap.Seconds())
@@ -35,6 +37,12 @@ func (t Terms) bounds(p *Prospect) (least, most float64) {
 	if p.Rate.Mean > 0 {
 		most = min(most, t.expected/p.Rate.Mean)
 	}
+	most = max(least, most)
+	if held := t.held(p) * t.stretch; held > 0 {
+		most = min(most, held)
+		least = min(least, max(floor, most))
+	}
+	least = max(least, cmp.Or(p.Requests, 1)/t.most)
 	return least, max(least, most)
 }
 

@@ -25,15 +25,41 @@ func (m *Market) misses(g Goal, st stance) float64 {
 	case total.changes == 0:
 		return 0
 	case g.Within > 0:
-		return g.Share - m.capturedWithin(st, g.Within.Seconds())/total.changes
+		all := total.captured / total.changes
+		if all == 0 {
+			return g.Share
+		}
+		return g.Share - m.capturedWithin(st, g.Within.Seconds())/total.changes*m.anchor.share(all, m.anchor.mean)/all
 	}
-	return g.Share - total.captured/total.changes
+	return g.Share - m.anchor.share(total.captured/total.changes, m.anchor.mean)
 }
 
 // Least returns what is expected of the least budget from which on a goal is
 // reached. If it is not reached even by 256 times the present, it returns that,
 // and false.
 func (m *Market) Least(g Goal) (Point, bool) {
+	if !m.shared() {
+		return m.leastAtPrices(g)
+	}
+	missed := func(x float64) bool {
+		held, st := m.settle(m.terms.Budget*math.Exp(x), 0)
+		return held.misses(g, st) > 0
+	}
+	lo, hi := -math.Log(far), math.Log(far)
+	if missed(hi) {
+		return m.At(m.terms.Budget * far), false
+	}
+	const steps = 32
+	for step := (hi - lo) / steps; hi > lo+step && !missed(hi-step); {
+		hi -= step
+	}
+	_, x := bisect(max(lo, hi-(math.Log(far)*2)/steps), hi, 1e-3, missed)
+	return m.At(m.terms.Budget * math.Exp(x)), true
+}
+
+// leastAtPrices is Least where what a budget brings depends on the price of a poll
+// alone.
+func (m *Market) leastAtPrices(g Goal) (Point, bool) {
 	idle, top := m.edges()
 	missed := func(st stance) bool { return m.misses(g, st) > 0 }
 	if g.Delay == 0 && !missed(atLongest(1)) { // longer gaps than the longest would do

@@ -38,20 +38,28 @@ func (m *Market) rations(of []int32) map[string]ration {
 	}
 	held := map[string]ration{}
 	for host, list := range members {
-		sub := &Market{terms: m.terms, prospects: make([]Prospect, len(list)), manners: make([]*manner, len(list))}
-		for i, at := range list {
-			sub.prospects[i], sub.manners[i] = m.prospects[at], m.manners[at]
-			sub.prospects[i].Requests = 1 // a host is polled; what that takes is the budget's affair
-		}
-		sub.classes, _ = sub.classed(limit, nil)
-		own := sub.clear(allowed, 0)
-		if math.IsInf(own.price, 1) {
-			own.price = 0 // all its sources are at their longest gaps, stretched
-			for i := range sub.classes {
-				own.price = max(own.price, sub.classes[i].index(sub.classes[i].most*own.stretch))
-			}
-		}
-		held[host] = ration{own.price, own.stretch}
+		held[host] = m.ration(list, allowed, limit, true)
 	}
 	return held
+}
+
+// ration returns how the sources of a host share what it allows a second: polls, or
+// the requests that they take.
+func (m *Market) ration(list []int, allowed float64, limit int, polls bool) ration {
+	sub := &Market{terms: m.terms, prospects: make([]Prospect, len(list)), manners: make([]*manner, len(list))}
+	for i, at := range list {
+		sub.prospects[i], sub.manners[i] = m.prospects[at], m.manners[at]
+		if polls { // what a poll takes is the budget's affair
+			sub.prospects[i].Requests = 1
+		}
+	}
+	sub.classes, _ = sub.classed(limit, nil)
+	own := sub.clear(allowed, 0)
+	if math.IsInf(own.price, 1) {
+		own.price = 0 // all its sources are at their longest gaps, stretched
+		for i := range sub.classes {
+			own.price = max(own.price, sub.classes[i].index(sub.classes[i].most*own.stretch))
+		}
+	}
+	return ration{own.price, own.stretch}
 }

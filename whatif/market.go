@@ -16,7 +16,9 @@ type Market struct {
 	manners   []*manner // of each prospect
 	limit     int       // of classes
 	classes   []class
+	of        []int32           // the class of each prospect
 	hosts     map[string]ration // of the hosts whose limit may hold sources back
+	anchor    anchor
 }
 
 // A ration is how a host that cannot be polled as often as its sources are
@@ -28,7 +30,9 @@ type ration struct {
 
 // New returns a Market. It keeps the slice, which must not be changed.
 func New(prospects []Prospect, t Terms) *Market {
-	return newMarket(prospects, t, manyClasses)
+	m := newMarket(prospects, t, manyClasses)
+	m.anchor = m.anchored()
+	return m
 }
 
 func newMarket(prospects []Prospect, t Terms, limit int) *Market {
@@ -36,9 +40,10 @@ func newMarket(prospects []Prospect, t Terms, limit int) *Market {
 	m.manners = m.mannersOf()
 	var of []int32
 	m.classes, of = m.classed(m.limit, nil)
+	m.of = of
 	if m.terms.HostGap > 0 {
 		if m.hosts = m.rations(of); len(m.hosts) > 0 {
-			m.classes, _ = m.classed(m.limit, m.hosts)
+			m.classes, m.of = m.classed(m.limit, m.hosts)
 		}
 	}
 	return m
@@ -230,7 +235,7 @@ func (m *Market) at(st stance) (total sum) {
 // pointAt returns what is expected in a stance.
 func (m *Market) pointAt(budget float64, st stance) Point {
 	total := m.at(st)
-	p := total.point()
+	p := m.anchor.point(total.point())
 	p.Budget, p.Price = budget, st.price
 	if st.enough {
 		p.Price = 0
@@ -239,7 +244,10 @@ func (m *Market) pointAt(budget float64, st stance) Point {
 }
 
 // At returns what is expected of a budget in requests a second.
-func (m *Market) At(budget float64) Point { return m.pointAt(budget, m.clear(budget, 0)) }
+func (m *Market) At(budget float64) Point {
+	held, st := m.settle(budget, 0)
+	return held.pointAt(budget, st)
+}
 
 // Now returns what is expected of the present budget.
 func (m *Market) Now() Point { return m.At(m.terms.Budget) }
@@ -255,8 +263,8 @@ func (m *Market) Curve(span float64, points int) []Point {
 			x = 2*float64(i)/float64(points-1) - 1
 		}
 		budget := m.terms.Budget * math.Pow(span, x)
-		st := m.clear(budget, guess)
-		curve[i], guess = m.pointAt(budget, st), st.price
+		held, st := m.settle(budget, guess)
+		curve[i], guess = held.pointAt(budget, st), st.price
 	}
 	return curve
 }

@@ -24,8 +24,21 @@ type Prospect struct {
 	MinGap, MaxGap time.Duration
 	Level          freshet.ServiceLevel
 
+	// Rest is for how long after a poll the policy leaves the source alone because
+	// a change is too unlikely for a request, whatever the budget. A service level
+	// that needs a poll sooner comes before it.
+	Rest time.Duration
+
 	Requests float64       // that a poll takes, and the budget is charged; 0 means 1
 	Gap      time.Duration // between polls of late; 0 if not known
+
+	// What became of it of late: how many polls a second there were, and which
+	// share of its changes they captured. Zero if that is not known.
+	Pace float64
+	Seen freshet.Range
+
+	// SharedGap says that MinGap is not the source's own but that of all sources.
+	SharedGap bool
 }
 
 // ProspectOf returns the prospect of a source that changes at a rate.
@@ -46,6 +59,19 @@ type Terms struct {
 	// that hosts set no limit.
 	HostGap time.Duration
 
+	// SourceShare and HostShare are how much of the budget one source and the
+	// sources of one host may take; 0 and 1 mean all. See [sched.Limits].
+	SourceShare, HostShare float64
+
+	// Seen is the share of the changes of all sources that was captured of late, by
+	// the polls that there were then. What is expected of budgets goes by it: it
+	// has seen what chance alone does not explain. Zero if that is not known.
+	Seen freshet.Range
+
+	// LevelShare is how much of the budget service levels may claim; 0 means that
+	// they do not influence what is polled.
+	LevelShare float64
+
 	// Instant is how finely lives and urgencies are told apart; 0 means a second.
 	Instant time.Duration
 
@@ -65,6 +91,8 @@ type Terms struct {
 	Patience time.Duration
 
 	expected float64 // changes at which a source is polled out of curiosity; +Inf if never
+	stretch  float64 // of the gaps that service levels need, where they need more than their share
+	most     float64 // requests a second that one source may take; +Inf if that is no matter
 }
 
 // withDefaults fills in what is not said, for these prospects.
@@ -83,7 +111,38 @@ func (t Terms) withDefaults(prospects []Prospect) Terms {
 		}
 		t.expected = t.Curiosity * changes / t.Budget
 	}
+	t.most, t.stretch = math.Inf(1), t.stretchAt(prospects, t.Budget)
 	return t
+}
+
+// held returns the gap that the service level of a prospect asks the policy for,
+// in seconds, before it is stretched; 0 if it asks for none.
+func (t *Terms) held(p *Prospect) float64 {
+	if t.LevelShare <= 0 || p.Level == (freshet.ServiceLevel{}) {
+		return 0
+	}
+	gap := p.Level.Gap(p.Life, p.Rate.Mean)
+	if gap < max(p.MinGap, shortest).Seconds() {
+		return 0 // no polling keeps it
+	}
+	return gap
+}
+
+// stretchAt returns by how much the gaps that service levels ask for are stretched
+// at a budget.
+func (t *Terms) stretchAt(prospects []Prospect, budget float64) float64 {
+	needs := 0.0
+	if t.LevelShare > 0 {
+		for i := range prospects {
+			if gap := t.held(&prospects[i]); gap > 0 {
+				needs += 1 / gap
+			}
+		}
+	}
+	if needs == 0 {
+		return 1
+	}
+	return max(1, needs/(t.LevelShare*budget))
 }
 
 // shortest is the least time between two polls of a source, whatever it is

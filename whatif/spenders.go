@@ -22,7 +22,7 @@ type Spender struct {
 // Spenders returns the sources that take the most of the present budget, the
 // greatest first, and no more than so many.
 func (m *Market) Spenders(most int) []Spender {
-	st := m.clear(m.terms.Budget, 0)
+	m, st := m.settle(m.terms.Budget, 0)
 	price := st.price
 	if st.part > 0.5 {
 		price = st.lower
@@ -48,6 +48,9 @@ func (m *Market) Spenders(most int) []Spender {
 			ID: m.prospects[at].ID, Gap: seconds(spends[at].gap), Spent: spends[at].spent,
 			Changes: p.Changes, Captured: p.Captured, Share: p.Share, Delay: p.Delay,
 		}
+		if seen := m.prospects[at].Seen; seen.Mean > 0 {
+			spenders[i].Share, spenders[i].Captured = seen, seen.Mean*p.Changes
+		}
 	}
 	return spenders
 }
@@ -65,17 +68,19 @@ type Drop struct {
 func (m *Market) Drop(c Choice) Drop {
 	kept := slices.DeleteFunc(slices.Clone(m.prospects), c.Has)
 	rest := newMarket(kept, m.terms, m.limit)
+	m, st := m.settle(m.terms.Budget, 0)
 	as := *rest // the others as they are: their hosts serve the dropped, too
+	as.terms = m.terms
 	as.classes, _ = as.classed(m.limit, m.hosts)
-	st := m.clear(m.terms.Budget, 0)
 	all, others := m.at(st), as.at(st)
 	d := Drop{
 		Sources: len(m.prospects) - len(kept),
 		Freed:   max(0, all.requests-others.requests),
 		Lost:    max(0, all.captured-others.captured),
-		Before:  others.point(),
-		After:   rest.Now(),
+		Before:  m.anchor.point(others.point()),
 	}
+	rest.anchor = m.anchor
+	d.After = rest.Now()
 	d.Before.Budget, d.Before.Price = d.Before.Spent, st.price
 	return d
 }

@@ -19,15 +19,17 @@ func addVerb(p *program) *cobra.Command {
 	var paused, poll, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add URL...",
-		Short: "Watch more sources",
-		Long: `Watch more sources. With "-" the URLs are read from standard input, one a line;
-empty lines and lines that begin with # are passed over. All flags but --id and
---name hold for every URL.
+		Short: "Start watching pages, feeds or JSON APIs",
+		Long: `Start watching URLs. With "-", URLs are read from standard input, one per line;
+empty lines and lines that start with # are skipped. Flags apply to every URL;
+--id and --name need a single one.
 
-A URL can be watched more than once with different selectors. The same URL with
-the same selectors is refused with exit code 5, and so is an id that is taken. A
-page that was removed goes on with its history under the id that it had; with
-another --id it begins anew, and what is kept stays under the old one.`,
+You can watch the same URL several times with different selectors (--css or
+--jsonpath). The same URL with the same selector is refused with exit code 5, and
+so is an id that is already used.
+
+A source that you removed earlier continues its old history. To start over, give
+it another --id; the old history then stays under the old id.`,
 		Example: "  freshet add https://example.com/\n" +
 			"  freshet add https://shop.example/list --name prices --css '#prices' --tag shop --poll\n" +
 			"  freshet add https://api.example/v1/status --jsonpath '$.components[*].state' --max-gap 5m\n" +
@@ -36,9 +38,9 @@ another --id it begins anew, and what is kept stays under the old one.`,
 		Args: takes(1, -1),
 	}
 	f.register(cmd.Flags(), "")
-	cmd.Flags().StringVar(&id, "id", "", "id to know the source by; made up if it is left out")
-	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until it is resumed")
-	cmd.Flags().BoolVar(&poll, "poll", false, "poll at once and wait for the outcome")
+	cmd.Flags().StringVar(&id, "id", "", "short id for the source (default: generated)")
+	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until you run freshet resume")
+	cmd.Flags().BoolVar(&poll, "poll", false, "poll it now and wait for the result")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, true, func(ctx context.Context, c *connection, urls []string) error {
@@ -81,7 +83,7 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 		fmt.Fprintf(p.out, "added %s %s\n", s.ID, s.URL)
 	}
 	if s.Earlier != nil {
-		fmt.Fprintln(p.err, "note:", earlierInWords(s))
+		p.remark("note: %s", earlierInWords(s))
 	}
 	if !poll {
 		return s, nil
@@ -109,12 +111,12 @@ func earlierInWords(s client.Source) string {
 	}
 	switch {
 	case !e.Resumed:
-		return fmt.Sprintf("this page was watched before as %s, with %s; its history stays there. To go on with it instead: freshet remove %s, then freshet add %s --id %s",
+		return fmt.Sprintf("this page was watched before as %s, with %s. That history stays under the old id. To continue it instead: freshet remove %s, then freshet add %s --id %s",
 			e.ID, kept, s.ID, s.URL, e.ID)
 	case e.URL != s.URL:
-		return fmt.Sprintf("%s watched %s before, with %s: this page goes on from there; for a history of its own give it another id", e.ID, e.URL, kept)
+		return fmt.Sprintf("%s watched %s before, with %s, and this page continues that history. To start a new one, use another --id", e.ID, e.URL, kept)
 	}
-	return fmt.Sprintf("this page was watched before as %s, with %s: its history goes on", e.ID, kept)
+	return fmt.Sprintf("this page was watched before as %s, with %s. Its history continues", e.ID, kept)
 }
 
 // listedURLs returns the URLs to add, from standard input if that is meant.
@@ -125,7 +127,7 @@ func listedURLs(p *program, urls []string, described client.NewSource) (listed [
 		}
 	}
 	if len(urls) > 1 && (described.ID != "" || described.Name != "") {
-		return nil, usagef("add: --id and --name are for one URL, not %d", len(urls))
+		return nil, usagef("add: --id and --name need a single URL, but %d were given", len(urls))
 	}
 	return urls, nil
 }
@@ -143,7 +145,7 @@ func readURLs(p *program) (urls []string, err error) {
 		return nil, fmt.Errorf("read the URLs: %w", err)
 	}
 	if len(urls) == 0 {
-		return nil, usagef("add: there is no URL on standard input")
+		return nil, usagef("add: no URL on standard input")
 	}
 	return urls, nil
 }

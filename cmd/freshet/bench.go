@@ -7,10 +7,10 @@ import (
 func benchVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure on this machine what polling costs and how much it bears",
+		Short: "Measure how fast this machine can poll, and at what cost",
 		Long: `Measure a real daemon (scheduler, fetcher, extraction, diff, and a store on disk
-that syncs every commit) against a server on loopback. The server is another
-process, so that CPU time is that of the daemon alone.`,
+that syncs every commit) against a server on loopback. The server is a separate
+process, so the CPU time reported is the daemon's alone.`,
 		Example: "  freshet bench poll\n  freshet bench hold --for 10m\n  freshet bench soak --for 1h",
 		Args:    takes(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

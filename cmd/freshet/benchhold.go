@@ -27,15 +27,15 @@ func benchHoldVerb(p *program) *cobra.Command {
 	var rate string
 	cmd := &cobra.Command{
 		Use:   "hold",
-		Short: "Poll many sources at a steady rate for long, and see whether anything grows",
-		Long: `Watch many pages at a steady rate, and report now and then how late the daemon
-is, how far it has fallen behind the rate, and what memory and disk it takes. At
-the end it says whether lateness or memory grew.
+		Short: "Poll at a steady rate, and see whether delay or memory grows",
+		Long: `Watch many pages at a steady rate. Every --every, report how late the daemon is,
+how far it is behind the rate, and how much memory and disk it uses. At the end,
+say whether lateness or memory grew.
 
-Behind is how many polls fewer were made than the rate allows since the clock
-started. A budget is a hard ceiling: at most so many requests in any stretch of
-time, as the server counts. That alone costs a little of the rate, the more the
-shorter the stretch (30000/m loses less than 500/s).`,
+BEHIND is how many fewer polls were made than the rate allows. A little is normal:
+the budget is a hard limit on the requests in any time window, as the server counts
+them, and that costs some of the rate. The shorter the window, the more it costs
+(500/s loses more than 30000/m).`,
 		Example: "  freshet bench hold\n  freshet bench hold --sources 10000 --rate 500/s --for 10m\n  freshet bench hold --for 1m --every 5s --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -50,15 +50,15 @@ shorter the stretch (30000/m loses less than 500/s).`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&b.Plan.Sources, "sources", 10_000, "pages to poll")
-	flags.IntVar(&b.Plan.Hosts, "hosts", 50, "addresses over which they are spread")
-	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at once")
-	flags.Float64Var(&b.Plan.Changed, "changed", 0.1, "share of polls that find a new version")
-	flags.StringVar(&rate, "rate", "500/s", "polls to make")
+	flags.IntVar(&b.Plan.Hosts, "hosts", 50, "number of addresses that serve them")
+	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at the same time")
+	flags.Float64Var(&b.Plan.Changed, "changed", 0.1, "share of polls that find a new version, 0 to 1")
+	flags.StringVar(&rate, "rate", "500/s", "polls to make, such as 500/s")
 	flags.StringVar(&b.Plan.Policy, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
-	flags.Var((*lengthFlag)(&b.Length), "for", "how long")
+	flags.Var((*lengthFlag)(&b.Length), "for", "how long to run")
 	flags.Var((*lengthFlag)(&b.Every), "every", "time between two reports")
-	flags.StringVar(&b.Plan.Dir, "dir", "", "where to keep the data meanwhile")
-	flags.StringVar(&b.Profile, "cpuprofile", "", "write a profile to this file")
+	flags.StringVar(&b.Plan.Dir, "dir", "", "directory for temporary data")
+	flags.StringVar(&b.Profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.MarkHidden("cpuprofile")
 	jsonFlag(cmd, &b.json)
 	return cmd
@@ -70,7 +70,7 @@ func (b *holdBench) run(ctx context.Context) (err error) {
 		return err
 	}
 	if !b.json {
-		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; a share of %g changed\n", b.Plan.Sources, rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; %g of polls find a change\n", b.Plan.Sources, rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
 		fmt.Fprintln(b.out, " TIME  POLLS/S  BEHIND  FAILED  CAPTURED  MOST LATE  UNDER WAY       RSS  GOROUTINES     STORE  CPU")
 	}
 	b.Report = b.print
@@ -102,7 +102,7 @@ func verdictInWords(v bench.HoldVerdict) string {
 		}
 		return "did not grow"
 	}
-	return fmt.Sprintf("lateness %s (%.1fms in the middle third, %.1fms in the last; %.1f and %.1f polls a second); memory %s (%s and %s)",
+	return fmt.Sprintf("lateness %s (%.1fms in the middle third, %.1fms in the last third; %.1f and %.1f polls a second); memory %s (%s and %s)",
 		grew(v.LateGrew), 1000*v.MostLate[0], 1000*v.MostLate[1], v.PerSecond[0], v.PerSecond[1],
 		grew(v.RSSGrew), roughSize(v.RSS[0]), roughSize(v.RSS[1]))
 }

@@ -24,18 +24,18 @@ func benchPollVerb(p *program) *cobra.Command {
 	b := pollBench{program: p, Poll: bench.Poll{Length: 10 * time.Second, Plan: bench.Plan{Policy: "uniform"}}}
 	cmd := &cobra.Command{
 		Use:   "poll",
-		Short: "Measure polls a second and the CPU time of a poll, beside a bare loop",
-		Long: `Poll as fast as the machine allows, and measure polls a second and CPU seconds
-per 1,000 polls: for pages that have not changed (304) and for pages of 20 KB
-that have changed at every poll (200).
+		Short: "Measure polls per second and CPU time, next to a bare loop",
+		Long: `Poll as fast as the machine allows. Measure polls per second and CPU seconds per
+1,000 polls, for pages that never change (304) and for 20 KB pages that change at
+every poll (200).
 
-Beside the daemon a bare net/http loop with the same concurrency asks the same
-server: it does nothing with a 304, and hashes the body of a 200 with SHA-256.
-The two take turns, so that whatever else goes on in the machine hits both; the
-median of the rounds is reported.
+For comparison, a bare net/http loop with the same concurrency asks the same
+server. It ignores a 304, and hashes the body of a 200 with SHA-256. The two take
+turns, so that other load on the machine affects both. The median of the rounds is
+reported.
 
-The policy is uniform, because auto looks at a page no more than once a second;
-what learning from a poll costs is counted all the same.`,
+The policy is uniform, because auto polls a page at most once a second. The cost
+of learning from each poll is included.`,
 		Example: "  freshet bench poll\n  freshet bench poll --sources 10000 --concurrency 16 --for 5s --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -50,13 +50,13 @@ what learning from a poll costs is counted all the same.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&b.Plan.Sources, "sources", 1000, "pages to poll")
-	flags.IntVar(&b.Plan.Hosts, "hosts", 1, "addresses over which they are spread")
-	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at once")
+	flags.IntVar(&b.Plan.Hosts, "hosts", 1, "number of addresses that serve them")
+	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at the same time")
 	flags.Var((*lengthFlag)(&b.Length), "for", "length of one round")
-	flags.IntVar(&b.Rounds, "rounds", 3, "how often each takes its turn")
-	flags.StringVar(&b.rate, "rate", "0", "polls to make at most, such as 500/s; 0 means as many as can be made")
-	flags.StringVar(&b.Plan.Dir, "dir", "", "where to keep the data meanwhile")
-	flags.StringVar(&b.Profile, "cpuprofile", "", "write a profile of the daemon's last round for each kind of answer to files with this prefix")
+	flags.IntVar(&b.Rounds, "rounds", 3, "number of rounds for each")
+	flags.StringVar(&b.rate, "rate", "0", "most polls to make, such as 500/s; 0 means no limit")
+	flags.StringVar(&b.Plan.Dir, "dir", "", "directory for temporary data")
+	flags.StringVar(&b.Profile, "cpuprofile", "", "write CPU profiles of the daemon's last rounds to files with this prefix")
 	flags.MarkHidden("cpuprofile")
 	jsonFlag(cmd, &b.json)
 	return cmd

@@ -32,12 +32,13 @@ func benchSoakVerb(p *program) *cobra.Command {
 	var rate, file string
 	cmd := &cobra.Command{
 		Use:   "soak",
-		Short: "Run a daemon for long with everything at work, and see whether anything grows",
-		Long: `Start a daemon as a process of its own, have it poll many pages at a steady rate
-with a webhook, a change stream, edits and prunes beside it, and sample it from
-outside: memory, heap, files, goroutines, disk, lateness and CPU. At the end a
-line is fitted to each, without the first quarter, and each is said to be flat
-or not. The exit code is 1 if one is not.`,
+		Short: "Run a busy daemon for hours, and see whether anything grows",
+		Long: `Start a daemon as a separate process and keep it busy: many pages at a steady
+rate, a webhook, a change stream, edits and pruning. Sample it from outside:
+memory, heap, files, goroutines, disk, lateness and CPU.
+
+At the end, fit a line to each measurement (without the first quarter) and say
+whether it is flat. The exit code is 1 if one is not.`,
 		Example: "  freshet bench soak\n  freshet bench soak --for 3m --every 5s --csv soak.csv",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -52,14 +53,14 @@ or not. The exit code is 1 if one is not.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&b.Plan.Sources, "sources", 10_000, "pages to poll")
-	flags.IntVar(&b.Plan.Hosts, "hosts", 50, "addresses over which they are spread")
-	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at once")
-	flags.Float64Var(&b.Plan.Changed, "changed", 0.1, "share of polls that find a new version")
-	flags.StringVar(&rate, "rate", "500/s", "polls to make")
+	flags.IntVar(&b.Plan.Hosts, "hosts", 50, "number of addresses that serve them")
+	flags.IntVar(&b.Plan.Workers, "concurrency", 64, "polls at the same time")
+	flags.Float64Var(&b.Plan.Changed, "changed", 0.1, "share of polls that find a new version, 0 to 1")
+	flags.StringVar(&rate, "rate", "500/s", "polls to make, such as 500/s")
 	flags.StringVar(&b.Plan.Policy, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
-	flags.Var((*lengthFlag)(&b.Length), "for", "how long")
+	flags.Var((*lengthFlag)(&b.Length), "for", "how long to run")
 	flags.Var((*lengthFlag)(&b.Every), "every", "time between two samples")
-	flags.StringVar(&b.Plan.Dir, "dir", "", "where to keep the data meanwhile")
+	flags.StringVar(&b.Plan.Dir, "dir", "", "directory for temporary data")
 	flags.StringVar(&file, "csv", "", "write the samples to this file")
 	jsonFlag(cmd, &b.json)
 	return cmd
@@ -81,7 +82,7 @@ func (b *soakBench) run(ctx context.Context, file string) (err error) {
 		b.csv.Write(strings.Fields("seconds polls polls_per_second failed captured most_late_seconds rss_bytes heap_bytes files goroutines store_bytes wal_bytes store_bytes_per_poll cpu_share deliveries_owed delivered streamed"))
 	}
 	if !b.json {
-		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; a share of %g changed\n", b.Plan.Sources, rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
+		fmt.Fprintf(b.out, "%d sources, %s, for %s, policy %s; %g of polls find a change\n", b.Plan.Sources, rate(b.Budget), freshet.FormatDuration(b.Length), b.Plan.Policy, b.Plan.Changed)
 		fmt.Fprintln(b.out, " TIME  POLLS/S  FAILED  MOST LATE       RSS      HEAP  FILES  GOROUTINES     STORE       WAL  A POLL  CPU  OWED  DELIVERED  STREAMED")
 	}
 	b.Report = b.print
@@ -93,7 +94,7 @@ func (b *soakBench) run(ctx context.Context, file string) (err error) {
 		return err
 	}
 	if !verdict.Flat {
-		return fmt.Errorf("not all is flat")
+		return fmt.Errorf("some measurements are not flat; the lines marked GROWS say which")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
+	"freshet/node"
 )
 
 // A budgeting is one run of the verb "budget".
@@ -19,28 +20,27 @@ type budgeting struct {
 	levels bool
 	plot   string
 	json   bool
+
+	verbose bool
 }
 
-const budgetHelp = `Show what the budget brings, from the sources' own history, and what another
-would: the share of changes captured and how late, against the polls a day, with
-where you stand. The shaded band is for what is not known of the sources' rates.
+const budgetHelp = `Show what your budget brings and what to do about it: which pages use most of it,
+what share of changes is captured, and what a larger or smaller budget would
+capture. The shaded band in the chart is where the share may be.
 
-With --share, --delay or both: the least budget that captures that share, that
-has that mean delay, or that captures that share within that time. With --eaters:
-which sources take the most, and what they bring. With --drop: what dropping
-sources would free, and bring for the others. With --levels: what each service
-level takes, what keeps it from being kept, and the max_gap that would keep it.
+--share, --delay or both ask what a goal costs: to capture that share, to be that
+late on average, or to capture that share within that time. --eaters lists the
+sources that use most. --drop says what removing sources would free. --levels
+lists the service levels, whether each is kept, and if not, why.
 
-Sources are taken to change at random, each at the rate learned from its polls,
-and polls to go where they are worth most. Sources with a rhythm that the policy
-has learned are captured better than this says, and sources that change in bursts
-worse: what comes and goes between two polls leaves no trace.`
+All of it is estimated from polls. Where it is too early to say, it says so.
+--verbose shows the details. docs/budget.md says how it is worked out.`
 
 func budgetVerb(p *program) *cobra.Command {
 	b := budgeting{program: p}
 	cmd := &cobra.Command{
 		Use:   "budget",
-		Short: "Show what the budget brings, and what another would",
+		Short: "Show what the budget brings, and what another would bring",
 		Long:  budgetHelp,
 		Example: "  freshet budget\n" +
 			"  freshet budget --share 95%\n" +
@@ -51,20 +51,25 @@ func budgetVerb(p *program) *cobra.Command {
 		Args: takes(0, 0),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&b.share, "share", "", "what would it cost to capture this share, such as 95%?")
-	flags.Var(&b.delay, "delay", "what would this mean delay cost; with --share: that share within this time?")
-	flags.StringArrayVar(&b.drop, "drop", nil, "what if this were dropped: an id, tag:T or host:H; can be repeated")
-	flags.IntVar(&b.eaters, "eaters", 0, "list so many sources that take the most of the budget")
-	flags.BoolVar(&b.levels, "levels", false, "list the service levels and what each takes")
+	flags.StringVar(&b.share, "share", "", "say what it costs to capture this share, such as 95%")
+	flags.Var(&b.delay, "delay", "say what this mean delay costs; with --share: that share within this time")
+	flags.StringArrayVar(&b.drop, "drop", nil, "say what removing this would free: an id, tag:T or host:H; repeatable")
+	flags.IntVar(&b.eaters, "eaters", 0, "list this many sources that use most of the budget")
+	flags.BoolVar(&b.levels, "levels", false, "list the service levels, and why one is not kept")
 	flags.StringVar(&b.plot, "plot", "", "draw the curve into this SVG file")
 	jsonFlag(cmd, &b.json)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
+	verboseFlag(cmd, &b.verbose)
+	return apiVerb(p, cmd, node.Learning, func(ctx context.Context, c *connection, _ []string) error { return b.run(ctx, c) })
 }
 
 // run asks, and shows the answer.
 func (b *budgeting) run(ctx context.Context, c *connection) error {
+	eaters := max(0, b.eaters)
+	if !b.json {
+		eaters = max(eaters, manyEaters)
+	}
 	answer, err := c.Budget(ctx, client.BudgetQuery{
-		Share: b.share, Delay: time.Duration(b.delay), Drop: b.drop, Eaters: max(0, b.eaters), Levels: b.levels, Points: sketchWidth,
+		Share: b.share, Delay: time.Duration(b.delay), Drop: b.drop, Eaters: eaters, Levels: b.levels, Points: sketchWidth,
 	})
 	if err != nil {
 		return err

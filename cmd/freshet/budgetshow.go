@@ -9,42 +9,66 @@ import (
 
 	"freshet"
 	"freshet/client"
-	"freshet/whatif"
 )
 
-// show prints an answer for people.
+// show prints an answer for people: what to do, what is captured, the chart, and
+// what was asked for.
 func (b *budgeting) show(a client.Budget) error {
 	paint := b.screen()
 	say := func(format string, args ...any) { b.say(paint, format, args...) }
-	if a.Sources == 0 {
-		say("no source is polled; add one with freshet add URL")
+	switch {
+	case a.Sources == 0:
+		say("No source is polled. Add one: freshet add URL")
 		return nil
-	}
-	say("budget %s, %s polls a day, for %s with about %s changes a day",
-		a.Budget, rough(a.Now.PollsPerDay), counted(a.Sources, "source"), rough(a.Now.ChangesPerDay))
-	if s := a.SoFar; s != nil {
-		say("of late:  %s of changes captured (%s), %s late on average", percent(s.Share.Mean), bounds(s.Share), late(s.Delay))
-	}
-	say("%s", paint.bold("expected: "+pointInWords(a.Now)))
-	if share := a.Now.Share; share.High > 3*share.Low {
-		say("little has been seen of the sources yet: these figures will change")
-	}
-	if a.Now.SpentPerDay < 0.99*a.Now.PollsPerDay {
-		say("there is use for %s polls a day only", rough(a.Now.SpentPerDay))
-	}
-	say("one poll more a minute would add %.2f points", 100*a.OneMore)
-	fmt.Fprintln(b.out)
-	sketch(b.out, paint.palette, a)
-	if g := a.Goal; g != nil {
-		say("\n%s", goalInWords(*g, a))
-	}
-	if d := a.Drop; d != nil {
-		b.showDrop(*d, say)
+	case a.TooEarly != "":
+		say("%s", paint.bold("Too early to say what this budget brings: "+a.TooEarly+"."))
+		if a.Early > 0 {
+			looks := time.Duration(float64(2*a.Early) / a.Now.PollsPerDay * float64(day))
+			say("At %s every source can be polled twice in %s.", a.Budget, aboutTime(looks))
+		}
+	default:
+		for i, advice := range budgetAdvice(a) {
+			if i == 0 {
+				advice = paint.bold(advice)
+			}
+			say("%s", advice)
+		}
+		say("%s", pointInWords(a.Now))
+		if a.Wide != "" {
+			say("%s", a.Wide)
+		}
+		b.showDetails(a, say)
+		fmt.Fprintln(b.out)
+		sketch(b.out, paint.palette, a)
+		if g := a.Goal; g != nil {
+			say("\n%s", goalInWords(*g, a))
+		}
+		if d := a.Drop; d != nil {
+			b.showDrop(*d, say)
+		}
 	}
 	if err := b.showEaters(a, paint); err != nil {
 		return err
 	}
 	return b.showLevels(a.Levels, paint, say)
+}
+
+// showDetails prints what only some want to know.
+func (b *budgeting) showDetails(a client.Budget, say func(string, ...any)) {
+	if !b.verbose {
+		return
+	}
+	say("%s change about %s times a day. The budget is %s polls a day, of which about %s are used.",
+		counted(a.Sources, "source"), rough(a.Now.ChangesPerDay), rough(a.Now.PollsPerDay), rough(a.Now.SpentPerDay))
+	for _, w := range a.Now.Within {
+		if d := time.Duration(w.Time); d == 10*time.Minute || d == time.Hour {
+			say("Captured within %s: %s of changes.", freshet.FormatDuration(d), percent(w.Share))
+		}
+	}
+	say("One more poll a minute would add %.2f percentage points.", 100*a.OneMore)
+	if s := a.SoFar; s != nil {
+		say("Measured of late: %s (%s). The chart goes through this at the polls that were made then.", percent(s.Share.Mean), bounds(s.Share))
+	}
 }
 
 // say prints a sentence, with an empty line before it if it begins with one.
@@ -58,45 +82,39 @@ func (b *budgeting) say(s screen, format string, args ...any) {
 
 // pointInWords says what a budget brings.
 func pointInWords(p client.BudgetPoint) string {
-	words := fmt.Sprintf("%s of changes captured (%s), %s late on average", percent(p.Share.Mean), bounds(p.Share), late(p.Delay))
-	for _, w := range p.Within {
-		if d := time.Duration(w.Time); d == 10*time.Minute || d == time.Hour {
-			words += fmt.Sprintf(", %s within %s", percent(w.Share), freshet.FormatDuration(d))
-		}
-	}
-	return words
+	return fmt.Sprintf("About %s of changes are captured (%s), on average %s after they happen.", percent(p.Share.Mean), bounds(p.Share), late(p.Delay))
 }
 
 // goalInWords says what a goal costs.
 func goalInWords(g client.BudgetGoal, a client.Budget) string {
 	delay := freshet.FormatDuration(time.Duration(g.Delay))
-	want := percent(g.Share) + " of changes captured"
+	want := "To capture " + percent(g.Share) + " of changes"
 	switch {
 	case g.Share == 0:
-		want = "a mean delay of " + delay
+		want = "To be " + delay + " late on average"
 	case g.Delay > 0:
 		want += " within " + delay
 	}
 	if !g.Reachable {
-		return fmt.Sprintf("%s cannot be had: with %s it would be %s; min_gap and hosts.delay may hold sources back",
+		return fmt.Sprintf("%s is out of reach. With %s: %s Limits such as source_gap, min_gap and hosts.delay hold sources back, and auto leaves pages alone while a change is unlikely.",
 			want, asBudget(g.At.PollsPerDay), pointInWords(g.At))
 	}
-	return fmt.Sprintf("%s would take %s, %s times the present budget: %s",
-		want, asBudget(g.At.PollsPerDay), rough(g.At.PollsPerDay/a.Now.PollsPerDay), pointInWords(g.At))
+	return fmt.Sprintf("%s takes a budget of %s, %s times the present one.", want, asBudget(g.At.PollsPerDay), rough(g.At.PollsPerDay/a.Now.PollsPerDay))
 }
 
 func (b *budgeting) showDrop(d client.Drop, say func(string, ...any)) {
 	if d.Sources == 0 {
-		say("\nno source is named by %s", strings.Join(b.drop, ", "))
+		say("\nNo source is named by %s.", strings.Join(b.drop, ", "))
 		return
 	}
-	say("\ndropping %s would free %s polls a day and lose %s captured changes a day", counted(d.Sources, "source"), rough(d.FreedPerDay), rough(d.LostPerDay))
-	say("the others now:  %s", pointInWords(d.Before))
-	say("the others then: %s", pointInWords(d.After))
+	say("\nWithout %s there would be %s more polls a day for the others, and %s fewer changes captured a day.",
+		counted(d.Sources, "source"), rough(d.FreedPerDay), rough(d.LostPerDay))
+	say("The others now:  %s", pointInWords(d.Before))
+	say("The others then: %s", pointInWords(d.After))
 }
 
 func (b *budgeting) showEaters(a client.Budget, paint screen) error {
-	if len(a.Eaters) == 0 {
+	if b.eaters <= 0 || len(a.Eaters) == 0 {
 		return nil
 	}
 	fmt.Fprintln(b.out)
@@ -105,50 +123,9 @@ func (b *budgeting) showEaters(a client.Budget, paint screen) error {
 		short: map[string]int{"ID": 10},
 		drop:  []string{"LATE", "POLLS/DAY", "CAPTURED/DAY"},
 	}
-	for _, e := range a.Eaters {
+	for _, e := range a.Eaters[:min(b.eaters, len(a.Eaters))] {
 		t.add(plain(string(e.ID)), plain(rough(e.PollsPerDay)), plain(percent(e.PollsPerDay/a.Now.PollsPerDay)), plain(late(e.Gap)),
 			plain(rough(e.ChangesPerDay)), plain(rough(e.CapturedPerDay)), plain(percent(e.Share.Mean)), plain(late(e.Delay)))
-	}
-	return t.write(b.out, paint)
-}
-
-// holds says what keeps a level from being kept.
-var holds = map[whatif.Obstacle]string{
-	whatif.NoObstacle: "",
-	whatif.ByBudget:   "the levels need more than the budget",
-	whatif.ByHost:     "its host may not be polled so often (hosts.delay)",
-	whatif.ByMinGap:   "its min_gap",
-	whatif.ByRate:     "it may change too often to be kept",
-	whatif.ByWorth:    "polls of others are worth more; set max_gap",
-}
-
-func (b *budgeting) showLevels(l *client.Levels, paint screen, say func(string, ...any)) error {
-	if l == nil {
-		if b.levels {
-			say("\nno source has a service level; set one with freshet edit SOURCE --level '90%% within 10m'")
-		}
-		return nil
-	}
-	colour, words := paint.green, "all are expected to be kept"
-	if l.Unmet > 0 {
-		colour, words = paint.red, fmt.Sprintf("%d not expected to be kept", l.Unmet)
-	}
-	say("\nservice levels: %s, %s; keeping all takes %s polls a day of %s",
-		counted(l.Set, "source"), colour(words), rough(l.NeedPerDay), rough(l.BudgetPerDay))
-	if len(l.Items) == 0 {
-		return nil
-	}
-	t := table{
-		head:  []string{"ID", "LEVEL", "IN TIME", "EVERY", "NEEDS EVERY", "POLLS/DAY", "HELD BACK BY"},
-		short: map[string]int{"ID": 10},
-		drop:  []string{"POLLS/DAY", "EVERY"},
-	}
-	for _, i := range l.Items {
-		share := cell{percent(i.Share), paint.green}
-		if !i.Kept {
-			share.paint = paint.red
-		}
-		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(rough(i.NeedPerDay)), plain(holds[whatif.Obstacle(i.Hold)]))
 	}
 	return t.write(b.out, paint)
 }

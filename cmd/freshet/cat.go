@@ -11,12 +11,13 @@ func catVerb(p *program) *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:   "cat SOURCE [VERSION]",
-		Short: "Print a version of a source",
-		Long: `Print the text of a version, as it was extracted and compared, or with --raw the
-body of the response that it came from. Without VERSION the newest one.
+		Short: "Print a stored version of a source",
+		Long: `Print the text of a version: what Freshet extracted from the page and compares.
+Without VERSION, print the newest one. With --raw, print the response body that
+the server sent.
 
-To a terminal, characters that could steer it are replaced; to a file or a pipe
-the bytes are as they were stored.`,
+On a terminal, control characters are replaced. In a file or a pipe you get the
+exact bytes.`,
 		Example: "  freshet cat news\n  freshet cat --raw news 3 > page.html",
 		Args:    takes(1, 2),
 	}
@@ -26,7 +27,7 @@ the bytes are as they were stored.`,
 		if len(args) > 1 && args[1] != "latest" {
 			n, err := strconv.Atoi(args[1])
 			if err != nil || n < 1 {
-				return usagef("cat: %q is not the number of a version", args[1])
+				return usagef("cat: %q is not a version number; freshet history lists them", args[1])
 			}
 			number = n
 		}

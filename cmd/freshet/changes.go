@@ -21,20 +21,22 @@ func changesVerb(p *program) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "changes [SOURCE]",
-		Short: "Show captured changes, and follow new ones",
-		Long: `Show the last changes, of one source or of all, the oldest first. With --follow
-further ones are shown as they are captured, until interrupted; with --json each
-is on a line of its own. Its cursor is the place to go on from with --after. If the
-store was restored from an older copy meanwhile, and does not have that place, the
-exit code is 4 and the hint says from where to go on.`,
+		Short: "Show what changed, and follow new changes",
+		Long: `Show the latest changes of one source or of all, oldest first. --follow keeps
+running and prints each new change, until you press Ctrl-C.
+
+With --json each change is one line of JSON. Its cursor is a position in the change
+log: pass it to --after to continue from there. If the data was restored from an
+older backup and no longer has that position, the exit code is 4 and the hint says
+where to continue.`,
 		Example: "  freshet changes\n  freshet changes --tag shop\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
 		Args:    takes(0, 1),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many of those that there are")
-	cmd.Flags().StringVar(&after, "after", "", "begin after this cursor, with all that there are; 0 is the beginning")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
-	cmd.Flags().BoolVar(&l.diff, "diff", false, "show what changed, line by line")
-	cmd.Flags().StringVar(&l.tag, "tag", "", "only changes of sources that had this tag at the time")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many past changes")
+	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new changes")
+	cmd.Flags().BoolVar(&l.diff, "diff", false, "show the changed lines too")
+	cmd.Flags().StringVar(&l.tag, "tag", "", "only changes of sources that had this tag when they changed")
 	jsonFlag(cmd, &l.json)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l.connection = c
@@ -50,7 +52,7 @@ exit code is 4 and the hint says from where to go on.`,
 			begin = &place
 		}
 		if len(args) > 0 && l.tag != "" {
-			return usagef("changes: name a source or give --tag, not both")
+			return usagef("changes: name a source or use --tag, not both")
 		}
 		if len(args) > 0 {
 			s, err := c.find(ctx, args[0])
@@ -102,6 +104,9 @@ func (l *changeLog) run(ctx context.Context, after *freshet.Place, limit int, fo
 	}
 	if err := l.print(ctx, past); err != nil {
 		return err
+	}
+	if len(past) == 0 && !follow && !l.json {
+		l.remark("no changes to show")
 	}
 	for follow {
 		page, err := l.page(ctx, end, 30*time.Second)
@@ -155,7 +160,7 @@ func (l *changeLog) print(ctx context.Context, changes []client.Change) error {
 		d, err := l.Diff(ctx, c.Source, c.Number-1, c.Number)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
-			fmt.Fprintln(l.out, "  (the versions are no longer kept)")
+			fmt.Fprintln(l.out, "  (these versions are no longer stored)")
 		case err != nil:
 			return err
 		default:

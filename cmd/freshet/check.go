@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -11,22 +9,22 @@ func checkVerb(p *program) *cobra.Command {
 	var repair string
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Check a configuration file, and the data if asked to",
-		Long: `Check a configuration file and print the settings that serve would work with:
-flags, environment, file and defaults taken together. What is printed can be
-used as a configuration file; secrets are left out.
+		Short: "Check the configuration file, or the stored data",
+		Long: `Check the configuration and print the settings that serve would use: flags,
+environment, file and defaults combined. The output is a valid configuration file;
+secrets are left out.
 
-All problems of the file are told, each with its line. The exit code is then 1. A
-variable with the secret of a webhook that is not set is only a warning here.
+If the file has problems, all of them are listed with their lines, and the exit
+code is 1. An environment variable for a webhook secret that is not set is only a
+warning here.
 
-With --store the data directory is read through instead: the pages of the
-database, the checksum of every row, the chain of checksums over the logs, and
-the hash of every version. A daemon may go on meanwhile. What is damaged is told
-line by line, and the exit code is then 3.
+--store checks the stored data instead: the database pages, the checksum of every
+row and log, and the hash of every version. The daemon can keep running. Damage is
+listed line by line, and the exit code is 3.
 
-With --repair what can be saved of a damaged data directory is saved into a new
-one, under the ids, numbers and cursors that it had. What was lost is told. The
-old directory is not touched, and no daemon may use it.`,
+--repair copies everything readable from a damaged data directory into a new one.
+Ids, numbers and cursors stay the same, and what was lost is listed. The old
+directory is not changed. Stop the daemon first.`,
 		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json\n  freshet check --store --data /var/lib/freshet\n  freshet check --data /var/lib/freshet --repair /var/lib/freshet.new",
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,7 +39,7 @@ old directory is not touched, and no daemon may use it.`,
 			}
 			p.sayFile(cmd, s)
 			for _, name := range s.MissingSecrets() {
-				fmt.Fprintf(p.err, "warning: the variable %s is not set; serve needs the secret of a webhook from it\n", name)
+				p.remark("warning: the environment variable %s is not set; serve needs it for the secret of a webhook", name)
 			}
 			if stored || repair != "" {
 				if err := s.CheckData(); err != nil {
@@ -66,12 +64,12 @@ old directory is not touched, and no daemon may use it.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&stored, "store", false, "check all that is stored instead")
-	cmd.Flags().StringVar(&repair, "repair", "", "save what can be saved of the data into this new `directory`")
+	cmd.Flags().BoolVar(&stored, "store", false, "check the stored data instead")
+	cmd.Flags().StringVar(&repair, "repair", "", "copy everything readable into this new `directory`")
 	optionFlags(cmd.Flags(), serveFlags...)
 	return cmd
 }
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "allow-cidr", "memory", "reserve", "policy", "log-level", "log-format"}
+var serveFlags = []string{"listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "log-level", "log-format"}

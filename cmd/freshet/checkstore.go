@@ -31,12 +31,12 @@ func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error 
 		fmt.Fprintln(p.out, d.What)
 	}
 	if report.More > 0 {
-		fmt.Fprintf(p.out, "and %d damages more\n", report.More)
+		fmt.Fprintf(p.out, "and %d more problems\n", report.More)
 	}
 	if err := damaged(dir, report); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "all that is stored in %s is as it was written: %d rows, %d bodies\n", dir, report.Rows, report.Bodies)
+	_, err = fmt.Fprintf(p.out, "no damage found in %s: %d rows and %d bodies are as they were written\n", dir, report.Rows, report.Bodies)
 	return err
 }
 
@@ -46,8 +46,8 @@ func damaged(dir string, r sqlite.Report) error {
 	if n == 0 {
 		return nil
 	}
-	return freshet.WithHint(fmt.Errorf("%s: %w: %d things are not as they were written", dir, freshet.ErrDamaged, n),
-		"restore a backup, or save what can be saved with: freshet check --data "+dir+" --repair NEW")
+	return freshet.WithHint(fmt.Errorf("%s: %w: %d problems found", dir, freshet.ErrDamaged, n),
+		"restore a backup, or copy what is still readable: freshet check --data "+dir+" --repair NEW")
 }
 
 // repairStore saves what can be saved into a new data directory.
@@ -69,14 +69,14 @@ func repairStore(ctx context.Context, p *program, dir, into string, asJSON bool)
 	for _, d := range r.Lost {
 		fmt.Fprintln(p.out, d.What)
 	}
-	_, err = fmt.Fprintf(p.out, "saved in %s: %d sources, %d versions, %d changes and %d outcomes; %s is as it was\n",
+	_, err = fmt.Fprintf(p.out, "copied %[2]d sources, %[3]d versions, %[4]d changes and %[5]d poll results to %[1]s; %[6]s was not changed\n",
 		into, r.Sources, r.Versions, r.Changes, r.Outcomes, dir)
 	return err
 }
 
 func thereIsData(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrNotFound), "name one with --data or FRESHET_DATA")
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrNotFound), "set one with --data or FRESHET_DATA")
 	}
 	return nil
 }

@@ -37,5 +37,5 @@ func advised(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // the client says the address
 	}
-	return freshet.WithHint(err, "start it with freshet serve, or leave out --server to work on the data directory itself")
+	return freshet.WithHint(err, "start the daemon with freshet serve, or leave out --server to read the data directory directly")
 }

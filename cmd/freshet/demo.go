@@ -35,21 +35,20 @@ func demoVerb(p *program) *cobra.Command {
 	var budget, chosen string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch a built-in synthetic web, and see what is captured and what is missed",
-		Long: `Start a small web on loopback whose pages, feeds and JSON endpoints change on
-known schedules, and watch it under a tight budget with a real daemon: real
-sockets, a real store in a directory that is removed at the end. No Internet is
-needed.
+		Short: "See Freshet work on a simulated web, without any setup",
+		Long: `Start a small simulated web on this machine and watch it with a real daemon under a
+tight budget. No Internet access is needed, and nothing is left behind.
 
-Because the truth is known here, the view says what no daemon can say of the
-real Web: which changes were missed. Beside the policy stands a rival that spends
-the same budget on every page alike. Some pages change every few seconds and some
-hardly ever, some in bursts, by the clock, or all of a site together. At first
-both capture about the same; as the policy learns which is which, it pulls away.
+The simulation knows when each page changes, so the demo can show what is impossible
+to know on the real web: how many changes were missed. Some pages change every few
+seconds and some almost never; some change in bursts, at fixed times, or together
+with the rest of their site. For comparison, a rival spends the same budget on all
+pages equally. At first both capture about the same share of changes. As Freshet
+learns when each page changes, it captures more.
 
-Before the clock starts every page is looked at once, so that there is something
-to compare with. On a terminal the demo goes on until Ctrl-C, otherwise for three
-minutes. With --plot the course of both is drawn to an SVG file at the end.`,
+Every page is polled once before the clock starts. On a terminal the demo runs until
+you press Ctrl-C, otherwise for three minutes. --plot draws both curves to an SVG
+file at the end.`,
 		Example: "  freshet demo\n  freshet demo --for 10m --plot demo.svg\n  freshet demo --for 30s --json | tail -1",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,11 +62,11 @@ minutes. With --plot the course of both is drawn to an SVG file at the end.`,
 	}
 	flags := cmd.Flags()
 	flags.Var((*lengthFlag)(&d.length), "for", "how long to run (default: until Ctrl-C on a terminal, otherwise "+freshet.FormatDuration(demoLength)+")")
-	flags.StringVar(&budget, "budget", "80/m", "requests to spend, such as 80/m or 2/s")
+	flags.StringVar(&budget, "budget", "80/m", "most requests to make, such as 80/m or 2/s")
 	flags.StringVar(&chosen, "policy", policy.Default, "what to poll next: "+strings.Join(policy.Names, ", "))
-	flags.Uint64Var(&d.Seed, "seed", 1, "of the web: the same seed gives the same changes")
-	flags.BoolVar(&d.plain, "plain", false, "write lines instead of redrawing the terminal")
-	flags.StringVar(&d.chart, "plot", "", "draw what both captured over time to this SVG file")
+	flags.Uint64Var(&d.Seed, "seed", 1, "seed of the simulation: the same seed gives the same changes")
+	flags.BoolVar(&d.plain, "plain", false, "print lines instead of redrawing the screen")
+	flags.StringVar(&d.chart, "plot", "", "draw the share captured over time to this SVG file")
 	jsonFlag(cmd, &d.json)
 	return cmd
 }

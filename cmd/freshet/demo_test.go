@@ -77,7 +77,7 @@ func TestDemoPlainEndsWithASummary(t *testing.T) {
 	if svg, err := os.ReadFile(chart); err != nil || !bytes.Contains(svg, []byte("uniform rival")) {
 		t.Errorf("the picture shows no rival (%v):\n%s", err, svg)
 	}
-	for _, want := range []string{"40 pages on 8 hosts", "still to be seen", "(uniform rival with the same budget)", "as the web counted"} {
+	for _, want := range []string{"40 pages on 8 hosts", "pending", "(rival that polls all pages equally)", "as the servers counted"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out)
 		}
@@ -120,7 +120,7 @@ func TestDemoPictureFitsTheTerminal(t *testing.T) {
 		}
 	}
 	whole := strings.Join(demoPicture(shown, scene, 100, 40, false), "\n")
-	for _, want := range []string{"30 captured", "40 missed", "20 still to be seen", "43%", "100%", "1:01", "the two should be close", "in the last minute", "▅▅▅▅"} {
+	for _, want := range []string{"30 captured", "40 missed", "20 pending", "43%", "100%", "1:01", "the two should be close", "last minute", "▅▅▅▅"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("the picture does not say %q:\n%s", want, whole)
 		}
@@ -133,7 +133,7 @@ func TestDemoCourseIsToldByTheMinute(t *testing.T) {
 		captured := max(0, i-12)
 		c.Add(stage.Scene{Clock: 5 * float64(i), Score: stage.Score{Captured: captured, Missed: i - captured}, Rival: stage.Score{Captured: 0, Missed: i}})
 	}
-	want := "captured minute by minute:\n" +
+	want := "captured, minute by minute:\n" +
 		"  minute       1:00  2:00  3:00\n" +
 		"  auto           0%  100%  100%\n" +
 		"  rival          0%    0%    0%\n"

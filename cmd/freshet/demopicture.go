@@ -32,17 +32,17 @@ func (s strip) write(width int) string {
 func demoPicture(t *stage.Stage, s stage.Scene, width, height int, paint palette) []string {
 	label := func(text string) cell { return cell{fmt.Sprintf(" %-11s ", text), paint.dim} }
 	strips := []strip{
-		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; Ctrl-C ends it", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
+		{{" freshet demo ", paint.bold}, plain(" " + stopwatch(s.Clock) + "  "), {fmt.Sprintf("%d pages on %d hosts, all on this machine; press Ctrl-C to stop", len(t.Web.Pages()), len(t.Web.Hosts())), paint.dim}},
 		{},
 		{label("budget"), plain(fmt.Sprintf("%s: %s, %d failed", rate(t.Budget), counted(s.Polls, "poll"), s.Failed))},
 		{label("truth"), plain(counted(s.Score.Changes, "change") + " so far: "),
 			{fmt.Sprintf("%d captured", s.Score.Captured), paint.green}, plain(", "),
 			{fmt.Sprintf("%d missed", s.Score.Missed), paint.red}, plain(", "),
-			{fmt.Sprintf("%d still to be seen", s.Score.Pending), paint.yellow}},
+			{fmt.Sprintf("%d pending", s.Score.Pending), paint.yellow}},
 		{},
 		append(strip{label(t.Policy)}, bar(s.Score, width, paint.green)...),
 		append(strip{label("rival")}, bar(s.Rival, width, paint.cyan)...),
-		{label(""), {"of the changes that are decided; the rival polls every page alike", paint.dim}},
+		{label(""), {"of changes, without those pending; the rival polls all pages equally", paint.dim}},
 	}
 	if line := sameColours(t.Policy); line != "" {
 		strips = append(strips, strip{label(""), {line, paint.dim}})
@@ -51,7 +51,7 @@ func demoPicture(t *stage.Stage, s stage.Scene, width, height int, paint palette
 	traffic, closest := mannersInWords(s.Manners, t.Delay)
 	strips = append(strips, strip{}, strip{label("manners"), plain(traffic)}, strip{label(""), plain(closest), {", as the web counted", paint.dim}}, strip{})
 	if s.FirstChange > 0 {
-		strips = append(strips, strip{label("captured"), {fmt.Sprintf("the first change %.1fs after the start", s.FirstChange), paint.dim}})
+		strips = append(strips, strip{label("captured"), {fmt.Sprintf("first change captured after %.1fs", s.FirstChange), paint.dim}})
 	} else {
 		strips = append(strips, strip{label("captured"), {"no change yet", paint.dim}})
 	}
@@ -93,7 +93,7 @@ func courseStrips(c *stage.Course, name string, width int, paint palette) []stri
 		points = points[max(0, len(points)-room):]
 		return strip{{fmt.Sprintf(" %-11s ", label), paint.dim}, {spark(points), colour}, plain(fmt.Sprintf(" %3.0f%%  ", 100*last)), {words, paint.dim}}
 	}
-	return []strip{draw("of late", policy, name+", in the last minute", paint.green), draw("", rival, "the rival", paint.cyan)}
+	return []strip{draw("last minute", policy, name, paint.green), draw("", rival, "the rival", paint.cyan)}
 }
 
 // spark draws shares as a line of blocks.

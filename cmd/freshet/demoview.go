@@ -65,8 +65,8 @@ func (v *demoView) open() {
 	case asPicture:
 		fmt.Fprint(v.out, ownScreen)
 	case asLines:
-		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a synthetic web: %s, policy %s\n", len(v.stage.Web.Pages()), len(v.stage.Web.Hosts()), rate(v.stage.Budget), v.stage.Policy)
-		fmt.Fprintf(v.out, "the first look at all pages took %.1fs and %d requests; the clock starts\n", v.stage.Began.Sub(v.stage.Started).Seconds(), v.stage.Baseline)
+		fmt.Fprintf(v.out, "watching %d pages on %d hosts of a simulated web: %s, policy %s\n", len(v.stage.Web.Pages()), len(v.stage.Web.Hosts()), rate(v.stage.Budget), v.stage.Policy)
+		fmt.Fprintf(v.out, "polling every page once took %.1fs and %d requests; the clock starts now\n", v.stage.Began.Sub(v.stage.Started).Seconds(), v.stage.Baseline)
 		if line := sameColours(v.stage.Policy); line != "" {
 			fmt.Fprintln(v.out, line)
 		}
@@ -130,7 +130,7 @@ func (v *demoView) drawLines(s stage.Scene) error {
 
 // scoreLine says in one line how things stand.
 func scoreLine(s stage.Scene) string {
-	line := fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d to be seen; recall %s, uniform rival %s",
+	line := fmt.Sprintf("[%s] %s; of %s: %d captured, %d missed, %d pending; captured %s, rival %s",
 		stopwatch(s.Clock), counted(s.Polls, "poll"), counted(s.Score.Changes, "change"),
 		s.Score.Captured, s.Score.Missed, s.Score.Pending, recall(s.Score), recall(s.Rival))
 	if s.OfLate != nil && s.Clock > stage.Late {
@@ -160,15 +160,15 @@ func (v *demoView) finish(s stage.Scene) error {
 func demoSummary(t *stage.Stage, s stage.Scene) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s at %s: %s, %d failed\n", stopwatch(s.Clock), rate(t.Budget), counted(s.Polls, "poll"), s.Failed)
-	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d still to be seen\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
-	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (policy %s)\n", recall(s.Score), s.Score.MeanDelay, s.Policy)
-	fmt.Fprintf(&b, "recall %s, mean delay %.1fs (uniform rival with the same budget)\n", recall(s.Rival), s.Rival.MeanDelay)
+	fmt.Fprintf(&b, "%s happened: %d captured, %d missed, %d pending\n", counted(s.Score.Changes, "change"), s.Score.Captured, s.Score.Missed, s.Score.Pending)
+	fmt.Fprintf(&b, "captured %s, %.1fs late on average (policy %s)\n", recall(s.Score), s.Score.MeanDelay, s.Policy)
+	fmt.Fprintf(&b, "captured %s, %.1fs late on average (rival that polls all pages equally)\n", recall(s.Rival), s.Rival.MeanDelay)
 	b.WriteString(minutesInWords(t.Course.Minutes(), s.Policy))
 	if s.FirstChange > 0 {
 		fmt.Fprintf(&b, "first change captured %.1fs after the start\n", s.FirstChange)
 	}
 	traffic, closest := mannersInWords(s.Manners, t.Delay)
-	fmt.Fprintf(&b, "as the web counted: %s, %s\n", traffic, closest)
+	fmt.Fprintf(&b, "as the servers counted: %s, %s\n", traffic, closest)
 	return b.String()
 }
 
@@ -176,9 +176,9 @@ func demoSummary(t *stage.Stage, s stage.Scene) string {
 func mannersInWords(m stage.Manners, owed time.Duration) (traffic, closest string) {
 	traffic = fmt.Sprintf("at most %s in a minute, %d during a Retry-After", counted(m.Busiest, "request"), m.Unwelcome)
 	if m.Closest == 0 {
-		return traffic, "no host asked twice"
+		return traffic, "no host polled twice"
 	}
-	return traffic, fmt.Sprintf("closest two to one host %.1fs apart (%.1fs owed)", m.Closest, owed.Seconds())
+	return traffic, fmt.Sprintf("requests to one host at least %.1fs apart (%.1fs required)", m.Closest, owed.Seconds())
 }
 
 // sameColours says what to expect of a policy that learns nothing.
@@ -218,5 +218,5 @@ func minutesInWords(minutes []stage.Minute, policy string) string {
 		rows[1] += fmt.Sprintf(" %4.0f%%", 100*m.Policy)
 		rows[2] += fmt.Sprintf(" %4.0f%%", 100*m.Rival)
 	}
-	return "captured minute by minute:\n  " + strings.Join(rows[:], "\n  ") + "\n"
+	return "captured, minute by minute:\n  " + strings.Join(rows[:], "\n  ") + "\n"
 }

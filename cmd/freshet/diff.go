@@ -11,24 +11,24 @@ func diffVerb(p *program) *cobra.Command {
 	var asJSON, sides bool
 	cmd := &cobra.Command{
 		Use:   "diff SOURCE [FROM] [TO]",
-		Short: "Show how two versions of a source differ",
-		Long: `Show how two versions of a source differ, line by line: the newest and the one
-before it, or FROM and the newest, or FROM and TO. Versions are numbers as history
-lists them.
+		Short: "Show what changed between two versions",
+		Long: `Show what changed between two versions of a source. Without FROM and TO, compare
+the newest version with the one before it; with FROM alone, compare it with the
+newest. "freshet history SOURCE" lists the version numbers.
 
-In a terminal the words that differ stand out in colour, and of a long line only
-the sentences that changed are shown. A pipe gets a plain unified diff.`,
+In a terminal, changed words are highlighted, and long lines are cut to the
+sentences that changed. In a pipe you get a plain unified diff.`,
 		Example: "  freshet diff news\n  freshet diff news 3 7\n  freshet diff --side-by-side news\n  freshet diff --json news",
 		Args:    takes(1, 3),
 	}
-	cmd.Flags().BoolVar(&sides, "side-by-side", false, "show the old text on the left and the new one on the right")
+	cmd.Flags().BoolVar(&sides, "side-by-side", false, "show the old text on the left and the new text on the right")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		var between [2]int // zero means that the API chooses
 		for i, arg := range args[1:] {
 			n, err := strconv.Atoi(arg)
 			if err != nil || n < 1 {
-				return usagef("diff: %q is not the number of a version", arg)
+				return usagef("diff: %q is not a version number; freshet history lists them", arg)
 			}
 			between[i] = n
 		}

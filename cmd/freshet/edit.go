@@ -17,10 +17,12 @@ func editVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "edit SOURCE",
-		Short: "Change a source",
-		Long: `Change a source. Only what is given changes; an empty value takes away what was
-set before, and --tag replaces all tags. With another selector the next capture
-begins anew: it is a version, but no change.`,
+		Short: "Change the settings of a source",
+		Long: `Change the settings of a source. Only the flags you give are changed. An empty
+value resets a setting to its default, and --tag replaces all tags.
+
+If you change the selector, the next poll stores a new version but does not report
+it as a change.`,
 		Example: "  freshet edit news --name 'Front page' --weight 5\n" +
 			"  freshet edit news --css '' --tag daily --tag press\n" +
 			"  freshet edit news --min-gap 10m --max-gap 0\n" +
@@ -40,7 +42,7 @@ begins anew: it is a version, but no change.`,
 			edit.URL = &url
 		}
 		if edit == (client.SourceEdit{}) {
-			return freshet.WithHint(usagef("edit: nothing to change"), "say what, such as --name or --css; freshet edit --help lists all")
+			return freshet.WithHint(usagef("edit: no changes given"), "use a flag such as --name or --css; freshet edit --help lists them")
 		}
 		s, err := c.watched(ctx, args[0])
 		if err != nil {
@@ -53,8 +55,7 @@ begins anew: it is a version, but no change.`,
 		if asJSON {
 			return p.printJSON(s)
 		}
-		_, err = fmt.Fprintln(p.out, "changed", label(s))
-		return err
+		return p.sayDone("changed", s)
 	}), 1)
 }
 

@@ -17,16 +17,18 @@ const (
 	exitStorage  = 3
 	exitNotFound = 4
 	exitConflict = 5
+	exitChanged  = 6
 )
 
 // exitHelp is the same for people.
 const exitHelp = `Exit codes:
-  0  done
+  0  success
   1  something went wrong
-  2  the command line is wrong
-  3  the data cannot be read or written: full disk, damaged file
-  4  there is no such source, version or cursor
-  5  in the way: already watched, data or port in use`
+  2  wrong command line
+  3  the data cannot be read or written (disk full, damaged file)
+  4  no such source, version or cursor
+  5  conflict: already watched, or the data directory or port is in use
+  6  something changed (only freshet once --exit-code)`
 
 // A usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -47,6 +49,8 @@ func exitCode(err error) int {
 		return 0
 	case errors.As(err, &usage), errors.As(err, &flag):
 		return exitUsage
+	case err == errChanged:
+		return exitChanged
 	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrGone):
 		return exitNotFound
 	case errors.Is(err, freshet.ErrConflict), errors.Is(err, freshet.ErrBusy), errors.Is(err, syscall.EADDRINUSE):
@@ -63,7 +67,7 @@ var errNotWell = errors.New("not all is well")
 
 // complain tells the operator what went wrong and, if it is known, what to do.
 func (p *program) complain(err error) {
-	if err == errNotWell {
+	if err == errNotWell || err == errChanged {
 		return
 	}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
@@ -73,7 +77,7 @@ func (p *program) complain(err error) {
 		return
 	}
 	if c, ok := errors.AsType[*config.Error](err); ok {
-		fmt.Fprint(p.err, harmlessLines(c.Details()))
+		p.showProblems(c)
 	}
 	s := screen{width: p.columnsOf(p.err)}
 	for line := range strings.SplitSeq("freshet: "+strings.TrimSpace(err.Error()), "\n") {
@@ -81,5 +85,18 @@ func (p *program) complain(err error) {
 	}
 	if hint := freshet.HintOf(err); hint != "" {
 		fmt.Fprintln(p.err, s.message("hint: "+hint))
+	}
+}
+
+// showProblems shows what is wrong with a configuration file: what, fitted to the
+// screen, and then the line that it is about, as it is.
+func (p *program) showProblems(c *config.Error) {
+	s := screen{width: p.columnsOf(p.err)}
+	for line := range strings.Lines(harmlessLines(c.Details())) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(line, " ") {
+			line = s.message(line)
+		}
+		fmt.Fprintln(p.err, line)
 	}
 }

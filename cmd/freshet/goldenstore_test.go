@@ -81,7 +81,9 @@ func (g *past) close() { g.ok(g.store.Close()) }
 
 func (g *past) add(s freshet.Source) {
 	g.Helper()
-	s.Created, s.Origin = noon.Add(-72*time.Hour), freshet.FromAPI
+	if s.Origin = freshet.FromAPI; s.Created.IsZero() {
+		s.Created = noon.Add(-72 * time.Hour)
+	}
 	s, err := g.store.AddSource(g.Context(), s)
 	g.ok(err)
 	g.sources[s.ID] = s
@@ -90,7 +92,14 @@ func (g *past) add(s freshet.Source) {
 // saw records a poll that saw a text so long before noon.
 func (g *past) saw(id freshet.SourceID, before time.Duration, title, text string) {
 	g.Helper()
+	g.landed(id, before, title, text, "", "")
+}
+
+// landed records a poll that saw a text that is suspect, at the URL that answered.
+func (g *past) landed(id freshet.SourceID, before time.Duration, title, text string, suspect freshet.Suspect, at string) {
+	g.Helper()
 	r := g.begin(id, before)
+	r.Outcome.Suspect, r.Outcome.Landed = suspect, at
 	old, known := g.texts[id]
 	r.Outcome.Status, r.Outcome.Bytes = 200, int64(len(text))
 	if text != old {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -16,12 +15,12 @@ func historyVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "history SOURCE",
-		Short:   "List the versions of a source",
-		Long:    "List the versions that were captured of a source, the newest first.",
+		Short:   "List the stored versions of a source",
+		Long:    "List the stored versions of a source, newest first.",
 		Example: "  freshet history news\n  freshet history --limit 0 --json news",
 		Args:    takes(1, 1),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many; 0 means all")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many; 0 means all")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
@@ -36,7 +35,7 @@ func historyVerb(p *program) *cobra.Command {
 			return p.printJSON(found)
 		}
 		if len(found) == 0 {
-			fmt.Fprintf(p.err, "nothing has been captured of %s yet; poll it with freshet poll %s\n", label(s), s.ID)
+			p.remark("%s has no versions yet; poll it now with: freshet poll %s", label(s), s.ID)
 			return nil
 		}
 		return printVersions(p, found)

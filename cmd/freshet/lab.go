@@ -10,15 +10,17 @@ import (
 func labVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "Try policies on recorded or generated histories of change",
-		Long: `Replay a trace of changes under a policy and a budget, in virtual time and with
-the scheduler of the daemon, and score what was captured, by one who knows the
-truth. A trace is CSV or CSV.gz with the header page,time and the time in Unix
-seconds.
+		Short: "Compare polling policies on recorded or simulated changes",
+		Long: `Try out polling policies on a recorded or simulated history of changes. The lab
+replays the history in virtual time with the daemon's own scheduler, and reports
+how many changes were captured and how late.
 
-Time is cut into instants. A poll happens at the end of an instant and sees the
-change of that instant without delay; the changes of a page in one instant count
-as one. All pages of the trace take part, and count as seen when it begins.`,
+A history (a "trace") is a CSV or CSV.gz file with the header page,time. Each row is
+one change of a page; the time is in Unix seconds.
+
+Time is divided into steps called instants, one minute long by default. Polls happen
+at the end of an instant. Several changes of a page in one instant count as one. All
+pages count as seen when the replay begins.`,
 		Example: "  freshet lab gen --kind auction --pages 500 --out auction.csv\n" +
 			"  freshet lab compare --trace auction.csv --policy uniform,wic --budget 1,2,4 --html auction.html\n" +
 			"  freshet lab limit --trace auction.csv --share 0.3,0.6,0.9",
@@ -31,11 +33,11 @@ as one. All pages of the trace take part, and count as seen when it begins.`,
 			for _, c := range cmd.Commands() {
 				known = append(known, c.Name())
 			}
-			wrong := usagef("lab: unknown verb %q", args[0])
+			wrong := usagef("lab: unknown command %q", args[0])
 			if n := spell.Nearest(args[0], known); n != "" {
 				return freshet.WithHint(wrong, "did you mean freshet lab "+n+"?")
 			}
-			return freshet.WithHint(wrong, "freshet lab --help lists the verbs")
+			return freshet.WithHint(wrong, "freshet lab --help lists all commands")
 		},
 	}
 	cmd.AddCommand(labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p))
@@ -44,7 +46,7 @@ as one. All pages of the trace take part, and count as seen when it begins.`,
 
 // missing complains of flags without which a verb has nothing to do.
 func missing(cmd *cobra.Command, flag, example string) error {
-	return freshet.WithHint(usagef("%s: --%s is missing", cmd.Name(), flag), "write --"+flag+" "+example)
+	return freshet.WithHint(usagef("%s: --%s is missing", cmd.Name(), flag), "add --"+flag+" "+example)
 }
 
 // one returns the only item of what a flag lists.
@@ -55,5 +57,5 @@ func one[T any](cmd *cobra.Command, flag, example string, list []T) (item T, err
 	case 1:
 		return list[0], nil
 	}
-	return item, freshet.WithHint(usagef("%s: --%s is there %d times", cmd.Name(), flag, len(list)), "freshet lab compare takes several")
+	return item, freshet.WithHint(usagef("%s: --%s takes one value, but %d were given", cmd.Name(), flag, len(list)), "freshet lab compare takes several values")
 }

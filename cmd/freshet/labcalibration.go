@@ -10,11 +10,10 @@ import (
 )
 
 const calibrationHelp = `
-With --calibration a learner follows the polls, as in the daemon, and what it
-says is held against the truth: of the polls that it said would find a change
-with a chance of 30%, how many did, and is the share of changes that it takes to
-be captured the one that was? Changes that no poll came after are left out, as
-they are in the daemon, because they may still be captured.
+--calibration compares Freshet's own predictions with the truth. Of the polls that
+it gave a 30% chance of finding a change, how many found one? And is its estimate
+of the share of changes captured right? Changes after the last poll of a page are
+left out, because they could still be captured.
 `
 
 // printCalibration shows to people how honest a learner was.
@@ -26,13 +25,19 @@ func printCalibration(p *program, f *lab.CalibrationFigures) error {
 		return err
 	}
 	say := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "%s%s\n", paint.dim(fmt.Sprintf("%-11s", what)), fmt.Sprintf(format, args...))
+		const indent = 11
+		lines := wrap(fmt.Sprintf(format, args...), max(0, paint.width-indent), "")
+		fmt.Fprintf(&b, "%s%s\n", paint.dim(pad(what, indent)), strings.Join(lines, "\n"+strings.Repeat(" ", indent)))
 	}
 	b.WriteString("\n")
-	say("off by", "%.1f points on average over all polls", 100*f.Gap)
-	say("captured", "%s of changes, it was said (between %s and %s); it was %s",
+	say("off by", "%.1f percentage points on average over all polls", 100*f.Gap)
+	say("captured", "estimated %s of changes (%s to %s); in truth %s",
 		percent(f.Share.Mean), percent(f.Share.Low), percent(f.Share.High), percent(f.TrueShare))
-	say("late", "%.2f instants on average, it was said; it was %.2f", f.Delay, f.TrueDelay)
+	if n := f.Ranges; n.Pages > 0 {
+		say("by page", "the range held the truth for %s of %s; it was %.2f wide and its middle %.2f off on average",
+			percent(n.Held), counted(n.Pages, "page"), n.Width, n.Off)
+	}
+	say("late", "estimated %.2f instants on average; in truth %.2f", f.Delay, f.TrueDelay)
 	_, err := fmt.Fprint(p.out, b.String())
 	return err
 }

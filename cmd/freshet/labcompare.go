@@ -27,17 +27,17 @@ func labCompareVerb(p *program) *cobra.Command {
 	var traces []string
 	cmd := &cobra.Command{
 		Use:   "compare {--trace FILE... --budget POLLS... | --from-store} --policy POLICY...",
-		Short: "Compare policies and budgets over traces, also with what was possible",
-		Long: `Replay every trace under every policy and budget, and hold the scores against
-each other and against the limit: the utility that the best of all schedules
-could have had, made by somebody who knew every change beforehand. The limit is
-exact where that can be worked out and otherwise an upper bound, marked with <=.
+		Short: "Compare policies and budgets, and what was possible at best",
+		Long: `Replay every trace with every policy and budget, and compare the scores with each
+other and with the limit: the best score possible if every change were known in
+advance. The limit is exact where it can be computed, otherwise it is an upper
+bound, marked with <=.
 
-Flags can be repeated, or list several with commas. Traces can also be written
-without a flag.
+Flags can be repeated, or take a list separated by commas. Traces can also be given
+as arguments.
 
 Policies: ` + strings.Join(rival.Names(), ", ") + `.
-Options follow a colon, as in sample-greedy:samples=10,share=0.3.
+Options follow a colon, for example sample-greedy:samples=10,share=0.3.
 
 ` + estimateHelp + evidenceHelp + conditionsHelp + fromStoreHelp,
 		Example: "  freshet lab compare --trace feeds.csv.gz --policy uniform,wic,cam --budget 1,2,4,8\n" +
@@ -48,7 +48,7 @@ Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			traces = append(traces, args...)
 			if c.json && c.csv {
-				return usagef("compare: --json and --csv are two forms of the same; take one")
+				return usagef("compare: use --json or --csv, not both")
 			}
 			if c.store.on {
 				return c.runRecorded(cmd, traces)
@@ -74,11 +74,11 @@ Options follow a colon, as in sample-greedy:samples=10,share=0.3.
 	}
 	flags := cmd.Flags()
 	tracesFlag(flags, &traces)
-	flags.Var(&c.policies, "policy", "what to poll next; can list several")
-	flags.Var(&c.budgets, "budget", "polls an instant; can list several, and be a fraction")
+	flags.Var(&c.policies, "policy", "policies to compare, separated by commas")
+	flags.Var(&c.budgets, "budget", "polls per instant, separated by commas; fractions are allowed")
 	c.store.register(flags)
 	c.labSetting.register(flags)
-	flags.BoolVar(&c.limit, "limit", true, "hold scores against what was possible at all")
+	flags.BoolVar(&c.limit, "limit", true, "compare scores with the best that was possible")
 	c.picture.register(flags)
 	jsonFlag(cmd, &c.json)
 	flags.BoolVar(&c.csv, "csv", false, "print CSV")
@@ -119,7 +119,7 @@ func (c *labCompare) run(ctx context.Context, cases []*lab.Case) error {
 
 func (c *labCompare) table(contests []*lab.Contest) error {
 	paint := c.screen()
-	t := table{head: lab.ComparedHead}
+	t := table{head: lab.ComparedHead, drop: []string{"AGE", "FRESHNESS", "DELAY"}}
 	for _, k := range contests {
 		best := map[string]float64{} // utility, by budget
 		for _, row := range k.Trials {

@@ -18,21 +18,20 @@ func labExportVerb(p *program) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "export --from-store",
-		Short: "Write what a daemon has recorded as a trace",
-		Long: `Write the history that a daemon has recorded in the data directory as a trace, and
-print it or write it to a file; one that ends in .gz is compressed. The daemon may
-be at work meanwhile.
+		Short: "Write the changes that your daemon recorded as a trace",
+		Long: `Write the changes in the data directory as a trace, to standard output or to a file.
+A file name that ends in .gz is compressed. The daemon can keep running.
 
-A page is called by the host and the id of its source. Each recorded change stands
-once, where its source dates it or else somewhere between the two polls that it
-fell between; with --hidden those are put in beside it, by chance, that are thought
-to have hidden there. What a trace has no room for is left out: sources that did not change,
-when sources came and went, and what their changes are worth.`,
+Pages are named by the host and the id of their source. A recorded change is dated
+by its source if it gives a date, and otherwise placed somewhere between the two
+polls around it. --hidden also adds, at random, changes that were probably missed
+between two polls. Sources that never changed, when sources were added or removed,
+and their weights are not part of a trace.`,
 		Example: "  freshet lab export --from-store --out mine.csv.gz\n  freshet lab export --from-store --days 30 --place late",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !store.on {
-				return freshet.WithHint(usagef("export: --from-store is missing"), "write freshet lab export --from-store: there is nothing else to export")
+				return freshet.WithHint(usagef("export: --from-store is required"), "run freshet lab export --from-store")
 			}
 			dir, err := dataDir(p, cmd)
 			if err != nil {
@@ -43,8 +42,8 @@ when sources came and went, and what their changes are worth.`,
 	}
 	flags := cmd.Flags()
 	store.register(flags)
-	flags.Uint64Var(&seed, "seed", 1, "of what is drawn by chance")
-	flags.StringVar(&out, "out", "", "file to write (default: print)")
+	flags.Uint64Var(&seed, "seed", 1, "random seed")
+	flags.StringVar(&out, "out", "", "file to write (default: standard output)")
 	return cmd
 }
 
@@ -68,7 +67,7 @@ func exportTrace(ctx context.Context, p *program, dir string, f *storeFlags, see
 		return err
 	}
 	still := len(kept.History.Pages()) - len(h.Pages())
-	_, err = fmt.Fprintf(p.err, "wrote %s: %s, %d changes; about %.0f happened. %s did not change and are not in it\n",
+	_, err = fmt.Fprintf(p.err, "wrote %s: %s, %d changes; about %.0f happened. Left out: %s that never changed\n",
 		out, counted(len(h.Pages()), "page"), h.Changes(), kept.Happened, counted(still, "source"))
 	return err
 }

@@ -41,7 +41,7 @@ func (f *momentFlag) Set(v string) (err error) {
 	}
 	seconds, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(math.Abs(seconds) <= 9e9) {
-		return fmt.Errorf("%q is not a time; write 2025-01-31T00:00:00Z or Unix seconds", v)
+		return fmt.Errorf("%q is not a time; use a form such as 2025-01-31T00:00:00Z, or Unix seconds", v)
 	}
 	whole, part := math.Modf(seconds)
 	f.Time = time.Unix(int64(whole), int64(math.Round(part*1e6))*1e3).UTC()
@@ -189,7 +189,7 @@ func (f *numbersFlag) Set(v string) error {
 
 // budgets is a flag for polls an instant.
 func budgets() numbersFlag {
-	return numbersFlag{most: 1e9, what: "a budget; it takes polls an instant, a number above 0 such as 8 or 0.5"}
+	return numbersFlag{most: 1e9, what: "a budget; use the number of polls per instant, such as 8 or 0.5"}
 }
 
 // number writes a number as short as it can be without loss.
@@ -197,5 +197,5 @@ func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // tracesFlag adds the flag that names trace files.
 func tracesFlag(set *pflag.FlagSet, to *[]string) {
-	set.StringArrayVar(to, "trace", nil, "file with the changes: CSV or CSV.gz with the header page,time, the time in Unix seconds")
+	set.StringArrayVar(to, "trace", nil, "trace to replay: CSV or CSV.gz with the header page,time and times in Unix seconds")
 }

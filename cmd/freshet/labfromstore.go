@@ -25,23 +25,24 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) register(set *pflag.FlagSet) {
-	set.BoolVar(&f.on, "from-store", false, "take the history that a daemon has recorded in the data directory, in the place of a trace")
-	set.Float64Var(&f.days, "days", 0, "only the last so many days of what was recorded (default: all)")
-	set.Var(&f.place, "place", "where a recorded change is put between the two polls that it fell between, unless its source dates it: spread (by chance), early or late")
-	set.BoolVar(&f.hidden, "hidden", f.hidden, "put in, by chance, also the changes that are thought to have hidden between two polls beside a recorded one")
+	set.BoolVar(&f.on, "from-store", false, "use what your daemon recorded in the data directory instead of a trace")
+	set.Float64Var(&f.days, "days", 0, "use only the last this many days (default: all)")
+	set.Var(&f.place, "place", "when a change without a date happened between the two polls around it: spread (at random), early or late")
+	set.BoolVar(&f.hidden, "hidden", f.hidden, "also add, at random, changes that were probably missed between two polls")
 }
 
 // fromStoreHelp is for the verbs that can replay what was recorded.
 const fromStoreHelp = `
-With --from-store the history is the one that a daemon has recorded in the data
-directory, which may be at work meanwhile. Each source keeps its own site, life,
-urgency, weight and bounds, unless a flag says otherwise; the budget is by default
-what was really spent, and an instant a tenth of the usual time between two polls
-of a source. Those sources show dates that do so in the log (--evidence bits: none).
-The log knows of a change only the two polls that it fell between, and of several in
-between only one. The others are put in by chance, as many as a steady rate of each
-source makes likely. With --hidden=false they are left out; changes that nobody saw
-then do not exist, and the policy that made the log is favoured.
+--from-store replays what your daemon recorded in the data directory; the daemon can
+keep running. Each source keeps its host, life, urgency, weight and gaps unless a
+flag overrides them. By default the budget is what was really spent, and an instant
+is a tenth of the usual time between two polls of a source. Sources that gave dates
+give them in the replay too (--evidence bits turns that off).
+
+The daemon knows only between which two polls a change happened, and if there were
+several, it saw only one. The missing ones are added at random, as many as a steady
+rate of change makes likely. --hidden=false leaves them out, which favours the
+policy that made the recording.
 `
 
 // A placementFlag says where in its window a change is put.
@@ -86,7 +87,7 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 	if f.chosen = !cmd.Flags().Changed("instant"); f.chosen {
 		l.instant = kept.Instant()
 	} else if l.instant <= 0 {
-		return nil, usagef("--instant: it takes a length of time above 0")
+		return nil, usagef("--instant must be longer than 0s")
 	}
 	if !cmd.Flags().Changed("evidence") {
 		l.evidence.Evidence = lab.Dated // of the sources that have dates
@@ -115,12 +116,12 @@ type storedHistory struct {
 // may go on meanwhile.
 func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed uint64) (kept storedHistory, err error) {
 	if !(f.days >= 0) || f.days > 36500 {
-		return kept, usagef("--days: it takes a number of days above 0, such as 7 or 0.5")
+		return kept, usagef("--days must be more than 0, such as 7 or 0.5")
 	}
 	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, ReadOnly: true, Readers: 1})
 	if err != nil {
 		if freshet.HintOf(err) == "" {
-			err = freshet.WithHint(err, "name the directory that freshet serve uses with --data")
+			err = freshet.WithHint(err, "use --data to name the directory that freshet serve uses")
 		}
 		return kept, err
 	}
@@ -152,13 +153,13 @@ func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed 
 func worthReading(dir string, r *lab.Recorded) error {
 	switch {
 	case r.Polls == 0:
-		return freshet.WithHint(fmt.Errorf("no poll is recorded in %s", dir), "let freshet serve run for a while, or name another directory with --data")
+		return freshet.WithHint(fmt.Errorf("no polls are recorded in %s", dir), "let freshet serve run for a while, or choose another directory with --data")
 	case r.Gap == 0:
 		return freshet.WithHint(fmt.Errorf("no source has been seen twice in %s, in %s", dir, counted(r.Polls, "poll")),
-			"let freshet serve run for a while; freshet log --failed shows what goes wrong")
+			"let freshet serve run for a while; freshet log --failed shows failed polls")
 	case r.Changes == 0:
-		return freshet.WithHint(fmt.Errorf("nothing that is watched has changed in %s, in %s", dir, counted(r.Polls, "poll")),
-			"let freshet serve run until something has")
+		return freshet.WithHint(fmt.Errorf("no watched source has changed in %s, in %s", dir, counted(r.Polls, "poll")),
+			"let freshet serve run until something changes")
 	}
 	return nil
 }

@@ -24,21 +24,21 @@ func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 	}
 	b.WriteString("\n")
 	x := r.Score
-	say("recorded", "%s, %d of them first looks, %d failed; %s an instant", counted(r.Polls, "poll"), r.First, r.Failed, short(r.Budget))
-	say("changes", "at least %d recorded, about %.0f happened; %d were put in that nobody saw", r.Changes, r.Happened, r.Filled)
+	say("recorded", "%s (%d first polls, %d failed); %s per instant", counted(r.Polls, "poll"), r.First, r.Failed, short(r.Budget))
+	say("changes", "%d recorded, about %.0f happened; %d unseen ones were added", r.Changes, r.Happened, r.Filled)
 	say("placed", "%s", placed(r, f.place.Placement))
-	say("daemon", "captured %d (%.4f); %.2f instants late in the mean, freshness %.4f, age %s", x.Captured, x.Recall, x.MeanDelay, x.Freshness, plot.Brief(x.AgeSeconds)+"s")
+	say("daemon", "captured %d (%.4f); %.2f instants late on average, freshness %.4f, age %s", x.Captured, x.Recall, x.MeanDelay, x.Freshness, plot.Brief(x.AgeSeconds)+"s")
 	if r.Came+r.Left > 0 {
-		say("sources", "%d came after the beginning, %d left before the end", r.Came, r.Left)
+		say("sources", "%d added after the beginning, %d removed before the end", r.Came, r.Left)
 	}
 	if f.chosen {
 		say("instant", "%s, about a tenth of the usual time between two polls of a source, %s", freshet.FormatDuration(c.Grid.Instant), roughly(r.Gap))
 	}
 	if r.Reread > 0 {
-		say("recipes", "%s changed: what a source did meanwhile is not known", counted(r.Reread, "recipe"))
+		say("recipes", "%s changed: what a source did in between is not known", counted(r.Reread, "recipe"))
 	}
 	if r.Silence > 20*r.Gap && r.Silence > r.To.Sub(r.From)/20 {
-		say("silence", "nothing was polled for %s from %s on; a replay goes on polling", roughly(r.Silence), r.SilentSince.Format(time.RFC3339))
+		say("silence", "nothing was polled for %s from %s on; a replay polls then too", roughly(r.Silence), r.SilentSince.Format(time.RFC3339))
 	}
 	fmt.Fprintf(&b, "\n%s\n", paint.dim(caveat(f.hidden)))
 	_, err := fmt.Fprint(p.out, b.String())
@@ -47,30 +47,30 @@ func printRecorded(p *program, c *lab.Case, f *storeFlags) error {
 
 // caveat says what a replay of a log cannot show.
 func caveat(hidden bool) string {
-	const undated = "A\nchange that its source does not date may have happened anywhere between two polls\n(see --place)."
+	const undated = "A\nchange without a date may have happened at any time between two polls (see --place)."
 	if hidden {
-		return `The log holds only what its own polls found. What else hides between two of them is
-put in by chance, as if each source changed at a steady rate: where changes come in
+		return `The recording has only what its own polls found. Changes missed between polls are
+added at random, as if each source changed at a steady rate. Where changes come in
 bursts there were more of them, or fewer (--hidden=false leaves them out). ` + undated
 	}
-	return `The log holds only what its own polls found. Changes that nobody saw do not exist
-here, so the policy that made the log is favoured (--hidden puts them in). ` + undated
+	return `The recording has only what its own polls found. Changes that no poll saw are not in
+it, which favours the policy that made the recording (--hidden adds them). ` + undated
 }
 
 // placed says where changes were put.
 func placed(r *lab.RecordedCase, place lab.Placement) string {
 	where := map[lab.Placement]string{
-		lab.Spread: "by chance", lab.Early: "at the beginning", lab.Late: "at the end",
+		lab.Spread: "at random", lab.Early: "at the beginning", lab.Late: "at the end",
 	}[place]
 	undated := r.Changes - r.Dated
 	windows := fmt.Sprintf("half of the windows are within %s, 90%% within %s", roughly(r.Width), roughly(r.WidthP90))
 	switch {
 	case undated == 0:
-		return fmt.Sprintf("all by their sources' own dates; %s", windows)
+		return fmt.Sprintf("all dated by their sources; %s", windows)
 	case r.Dated == 0:
 		return fmt.Sprintf("%s between two polls; %s", where, windows)
 	}
-	return fmt.Sprintf("%d by their sources' own dates (%.0f%%), %d %s between two polls; %s",
+	return fmt.Sprintf("%d dated by their sources (%.0f%%), %d placed %s between two polls; %s",
 		r.Dated, 100*float64(r.Dated)/float64(r.Changes), undated, where, windows)
 }
 
@@ -108,7 +108,7 @@ func clash(cmd *cobra.Command, traces []string) error {
 	if len(traces) == 0 {
 		return nil
 	}
-	return freshet.WithHint(usagef("%s: a trace and --from-store are two histories", cmd.Name()), "take one of them")
+	return freshet.WithHint(usagef("%s: use a trace or --from-store, not both", cmd.Name()), "leave out one of them")
 }
 
 // runRecorded replays what a daemon recorded.

@@ -16,20 +16,21 @@ func labGenVerb(p *program) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "gen --kind KIND",
-		Short: "Make up a trace of changes",
-		Long: `Make up a trace from a seed, and print it or write it to a file; one that ends in
-.gz is compressed. The same flags always make the same trace.
+		Short: "Simulate a history of changes",
+		Long: `Simulate a history of changes, and write it as a trace to standard output or to a
+file. A file name that ends in .gz is compressed. The same flags always give the
+same trace.
 
-  poisson   pages change at random, each at a rate of its own
-  periodic  pages change around a minute of the hour of their own
-  bursty    pages are quiet, and then change every minute or so for a while
-  auction   pages are bid on a few times, and hurriedly at their end
-  atis      weather reports of airports: two an hour, and special ones
-  vshaped   sites that change hardly at all or nearly all the time
-  normal    sites of which about half of the pages change, more or less
+  poisson   each page changes at random, at its own rate
+  periodic  each page changes once an hour, around its own minute
+  bursty    pages are quiet, then change about every minute for a while
+  auction   pages get a few bids, and many just before they close
+  atis      airport weather reports: two an hour, plus special ones
+  vshaped   sites that change almost never or almost always
+  normal    sites on which about half of the pages change
 
-The last two are sets of sites: --pages is then for each site, and a page changes
-at most once in a cycle. A page that never changes is not in the trace.`,
+The last two simulate sites: --pages is then the number of pages per site, and a
+page changes at most once per cycle. Pages that never change are not in the trace.`,
 		Example: "  freshet lab gen --kind auction --pages 500 --seed 7 --out auction.csv.gz\n  freshet lab gen --kind vshaped --sites 20 --pages 100 --out sites.csv",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +39,7 @@ at most once in a cycle. A page that never changes is not in the trace.`,
 			}
 			for _, name := range []string{"pages", "sites"} {
 				if n, err := cmd.Flags().GetInt(name); err == nil && n < 1 && cmd.Flags().Changed(name) {
-					return usagef("--%s: it takes at least one", name)
+					return usagef("--%s must be at least 1", name)
 				}
 			}
 			g.Start = start.Time
@@ -46,16 +47,16 @@ at most once in a cycle. A page that never changes is not in the trace.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&g.Kind, "kind", "", "what to make up: "+strings.Join(lab.Generators, ", "))
-	flags.IntVar(&g.Pages, "pages", 0, "how many; of sites, how many each (default: as the kind has it)")
-	flags.IntVar(&g.Sites, "sites", 0, "how many, of vshaped and normal (default: as the kind has it)")
-	flags.Uint64Var(&g.Seed, "seed", 1, "of what is drawn by chance")
-	flags.Var(&start, "start", "when it begins: RFC 3339 or Unix seconds (default: 2026)")
-	flags.Var((*lengthFlag)(&g.Length), "length", "how long it lasts (default: as the kind has it)")
-	flags.Float64Var(&g.PerDay, "per-day", 0, "changes of a page a day, of poisson and bursty (default: as the kind has it)")
-	flags.Var((*lengthFlag)(&g.Jitter), "jitter", "how far regular changes stray, of periodic and atis (default: as the kind has it)")
-	flags.Var((*lengthFlag)(&g.Cycle), "cycle", "in which a page changes at most once, of vshaped and normal (default: as the kind has it)")
-	flags.StringVar(&out, "out", "", "file to write (default: print)")
+	flags.StringVar(&g.Kind, "kind", "", "what to simulate: "+strings.Join(lab.Generators, ", "))
+	flags.IntVar(&g.Pages, "pages", 0, "number of pages, or of pages per site (default: depends on the kind)")
+	flags.IntVar(&g.Sites, "sites", 0, "number of sites, for vshaped and normal (default: depends on the kind)")
+	flags.Uint64Var(&g.Seed, "seed", 1, "random seed")
+	flags.Var(&start, "start", "when the trace begins: RFC 3339 or Unix seconds (default: 2026)")
+	flags.Var((*lengthFlag)(&g.Length), "length", "how long the trace is (default: depends on the kind)")
+	flags.Float64Var(&g.PerDay, "per-day", 0, "changes per page and day, for poisson and bursty (default: depends on the kind)")
+	flags.Var((*lengthFlag)(&g.Jitter), "jitter", "how far regular changes vary, for periodic and atis (default: depends on the kind)")
+	flags.Var((*lengthFlag)(&g.Cycle), "cycle", "time in which a page changes at most once, for vshaped and normal (default: depends on the kind)")
+	flags.StringVar(&out, "out", "", "file to write (default: standard output)")
 	return cmd
 }
 

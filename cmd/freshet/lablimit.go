@@ -21,21 +21,20 @@ type labLimit struct {
 }
 
 func labLimitVerb(p *program) *cobra.Command {
-	l := labLimit{program: p, budgets: budgets(), shares: numbersFlag{most: 1, what: "a share; it takes a number above 0 and up to 1"}}
+	l := labLimit{program: p, budgets: budgets(), shares: numbersFlag{most: 1, what: "a share; use a number above 0 and up to 1"}}
 	var traces []string
 	cmd := &cobra.Command{
 		Use:   "limit --trace FILE --budget POLLS...",
-		Short: "Say what could have been captured at all under a budget",
-		Long: `Work out the utility that the best of all schedules could have had on a trace,
-made by somebody who knew every change beforehand. It is exact where that can be
-worked out, and otherwise an upper bound; "reached" is what a schedule is known
-to have.
+		Short: "Compute the most that any policy could capture",
+		Long: `Compute the limit: the best score possible on a trace if every change were known in
+advance. It is exact where it can be computed, and otherwise an upper bound;
+"reached" is then what a known schedule achieves.
 
-With --share, find the least budget at which the limit is that share of the
-weight of all changes: a whole number, or a fraction (to the hundredth part) if
-less than one poll an instant will do.
+--share finds the smallest budget whose limit is that share of all changes (by
+weight): a whole number of polls per instant, or a fraction, to two decimals, if
+less than one is enough.
 
-With one budget and no share --json prints an object, otherwise a list of them.`,
+With one budget and no share, --json prints an object, otherwise a list.`,
 		Example: "  freshet lab limit --trace feeds.csv.gz --budget 8 --json\n  freshet lab limit --trace feeds.csv.gz --share 0.3,0.6,0.9",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,8 +50,8 @@ With one budget and no share --json prints an object, otherwise a list of them.`
 	}
 	flags := cmd.Flags()
 	tracesFlag(flags, &traces)
-	flags.Var(&l.budgets, "budget", "polls an instant; can list several, and be a fraction")
-	flags.Var(&l.shares, "share", "find the budget for this share of all changes; can list several")
+	flags.Var(&l.budgets, "budget", "polls per instant, separated by commas; fractions are allowed")
+	flags.Var(&l.shares, "share", "find the budget for this share of all changes; separate several by commas")
 	l.labPeriod.register(flags)
 	l.labStakes.register(flags)
 	jsonFlag(cmd, &l.json)
@@ -90,6 +89,6 @@ func (l *labLimit) run(ctx context.Context, file string) error {
 	for _, c := range found {
 		rows.add(plain(number(c.Budget)), plain(plot.Brief(c.Value)), plain(fmt.Sprintf("%.4f", c.Normalized)), plain(plot.Brief(c.Reached)), plain(exactness(c.Exact)), plain(c.Method))
 	}
-	fmt.Fprintf(l.out, "%s: %s, %d changes in %d instants of %s; life %s, urgency %s\n", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), t.Stakes.Life, t.Stakes.Urgency)
+	fmt.Fprintln(l.out, l.screen().prose(fmt.Sprintf("%s: %s, %d changes in %d instants of %s; life %s, urgency %s", harmless(t.Name()), counted(len(t.Grid.Pages()), "page"), t.Grid.Changes(), t.Grid.Instants, freshet.FormatDuration(l.instant), t.Stakes.Life, t.Stakes.Urgency), "  "))
 	return rows.write(l.out, l.screen())
 }

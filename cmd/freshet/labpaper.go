@@ -30,19 +30,19 @@ func labPaperVerb(p *program) *cobra.Command {
 	names := each(paper.Papers, func(p paper.Paper) string { return string(p) })
 	cmd := &cobra.Command{
 		Use:   "paper [" + strings.Join(names, "|") + "]...",
-		Short: "Run the experiments of the papers again, and hold them to what they say",
-		Long: `Run the experiments of the papers that Freshet grows from, and write a report: a
-page that needs nothing beside itself, with a picture or a table for each, and
-under it for every claim of the paper what it says, what was measured, and
-whether it holds. A claim that does not hold is no error.
+		Short: "Repeat the experiments of three research papers",
+		Long: `Repeat the experiments of the research papers that Freshet is based on, and write a
+report: one HTML file with a chart or a table for each experiment, and for each
+claim of the paper what was measured and whether it holds. A claim that does not
+hold is not an error.
 
   wic       Pandey, Dhamdhere and Olston: WIC, 2004
   sampling  Cho and Ntoulas: change detection using sampling, 2002
   capture   Ashish, Kulkarni and Wang: source update capture
-  beyond    questions that they leave open
+  beyond    questions that the papers leave open
 
-The same seed gives the same page. Where FRESHET_TRACES names a folder of
-recorded histories, experiments that can use them run on them too.`,
+The same seed gives the same report. If FRESHET_TRACES names a directory of traces,
+the experiments that can use them run on them too.`,
 		Example:   "  freshet lab paper --quick\n  freshet lab paper wic sampling --out report --seed 7\n  freshet lab paper --json | jq '.[] | select(.holds | not)'",
 		Args:      takes(0, -1),
 		ValidArgs: names,
@@ -55,9 +55,9 @@ recorded histories, experiments that can use them run on them too.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&l.setting.Quick, "quick", false, "small sizes: done in under a minute")
-	flags.StringVar(&l.dir, "out", "freshet-papers", "folder to write papers.html into")
-	flags.Uint64Var(&l.setting.Seed, "seed", 1, "of what is drawn by chance")
+	flags.BoolVar(&l.setting.Quick, "quick", false, "smaller experiments; takes less than a minute")
+	flags.StringVar(&l.dir, "out", "freshet-papers", "directory to write papers.html to")
+	flags.Uint64Var(&l.setting.Seed, "seed", 1, "random seed")
 	jsonFlag(cmd, &l.json)
 	return cmd
 }
@@ -68,7 +68,7 @@ func papersNamed(args []string) (list []paper.Paper, err error) {
 	for _, a := range args {
 		if !slices.Contains(paper.Papers, paper.Paper(a)) {
 			names := each(paper.Papers, func(p paper.Paper) string { return string(p) })
-			return nil, freshet.WithHint(usagef("paper: there is no paper %q%s", a, spell.DidYouMean(a, names)), "there are "+strings.Join(names, ", "))
+			return nil, freshet.WithHint(usagef("paper: unknown paper %q%s", a, spell.DidYouMean(a, names)), "known papers: "+strings.Join(names, ", "))
 		}
 	}
 	for _, p := range paper.Papers {
@@ -83,11 +83,11 @@ func papersNamed(args []string) (list []paper.Paper, err error) {
 func (l *labPaper) run(ctx context.Context, papers []paper.Paper) error {
 	if l.setting.Traces = l.env("FRESHET_TRACES"); l.setting.Traces != "" {
 		if info, err := os.Stat(l.setting.Traces); err != nil || !info.IsDir() {
-			return freshet.WithHint(fmt.Errorf("FRESHET_TRACES: %s is not a folder", l.setting.Traces), "name a folder of traces, or unset it")
+			return freshet.WithHint(fmt.Errorf("FRESHET_TRACES: %s is not a directory", l.setting.Traces), "set it to a directory of traces, or unset it")
 		}
 	}
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return fmt.Errorf("make room for the report: %w", err)
+		return fmt.Errorf("create the directory for the report: %w", err)
 	}
 	var list []paper.Experiment
 	for _, p := range papers {

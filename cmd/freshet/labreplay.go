@@ -30,11 +30,12 @@ func labReplayVerb(p *program) *cobra.Command {
 	budget := budgets()
 	cmd := &cobra.Command{
 		Use:   "replay {--trace FILE --budget POLLS | --from-store} --policy POLICY",
-		Short: "Replay a trace under one policy, and score what it captured",
-		Long: `Let a policy poll its way through a trace and score what it captured.
+		Short: "Replay a trace with one policy, and score the result",
+		Long: `Replay a trace with one policy, and report how many changes it captured and how
+late.
 
-The budget is polls an instant. A fraction is a rate: what is left over is
-carried, up to one instant's worth and at least one poll.
+The budget is the number of polls per instant. With a fraction such as 0.5, unused
+budget is carried over, up to the budget of one instant and at least one poll.
 
 ` + estimateHelp + evidenceHelp + conditionsHelp + calibrationHelp + fromStoreHelp,
 		Example: "  freshet lab replay --trace feeds.csv.gz --policy wic --budget 8 --instant 1m --json\n" +
@@ -68,13 +69,13 @@ carried, up to one instant's worth and at least one poll.
 	}
 	flags := cmd.Flags()
 	tracesFlag(flags, &traces)
-	flags.Var(&policies, "policy", "what to poll next; with options after a colon (see freshet lab compare --help)")
-	flags.Var(&budget, "budget", "polls an instant; can be a fraction")
+	flags.Var(&policies, "policy", "policy to replay; freshet lab compare --help lists them")
+	flags.Var(&budget, "budget", "polls per instant; fractions are allowed")
 	r.store.register(flags)
 	r.labSetting.register(flags)
-	flags.BoolVar(&r.limit, "limit", false, "hold the score against what was possible at all")
-	flags.BoolVar(&r.honest, "calibration", false, "hold the chances and the share captured that a learner says against the truth")
-	flags.StringVar(&r.plot, "plot", "", "draw the calibration into this SVG file")
+	flags.BoolVar(&r.limit, "limit", false, "compare the score with the best that was possible")
+	flags.BoolVar(&r.honest, "calibration", false, "compare Freshet's own predictions with the truth")
+	flags.StringVar(&r.plot, "plot", "", "draw the calibration to this SVG file")
 	r.picture.register(flags)
 	jsonFlag(cmd, &r.json)
 	return cmd
@@ -146,7 +147,7 @@ func (r *labReplay) draw(c *lab.Case, result lab.Trial, curve *lab.CaptureCurve)
 	if r.plot == "" {
 		return nil
 	}
-	title := fmt.Sprintf("%s on %s: chances said and found", result.Policy, c.Name())
+	title := fmt.Sprintf("%s on %s: predicted and actual changes", result.Policy, c.Name())
 	return (&pictureFlags{svg: r.plot}).write(plot.Page{Title: title, Charts: []interface{ SVG() string }{result.Calibration.Chart(title)}})
 }
 
@@ -193,7 +194,7 @@ func (r *labReplay) report(x lab.Trial) error {
 	if x.Failed > 0 {
 		say("failed", "%d of them", x.Failed)
 	}
-	say("delay", "%.2f instants in the mean; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
+	say("delay", "%.2f instants on average; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
 	say("freshness", "%.4f", x.Freshness)
 	say("age", "%s", plot.Brief(x.AgeSeconds)+"s")
 	say("fairness", "%.4f of the pages that changed were polled", x.Fairness)

@@ -31,21 +31,20 @@ func labResultsVerb(p *program) *cobra.Command {
 	l := labResults{program: p}
 	cmd := &cobra.Command{
 		Use:   "results --traces DIR",
-		Short: "Make the page of results: all policies on all recordings of a folder",
-		Long: `Replay every trace of a folder under every policy, and write a page with tables:
-what each captured, what it had of the limit, and where the first policy won and
-lost. There are four parts: a reference budget for each trace; the budgets at
-which the limit captures 30%, 60% and 90% of the changes; those budgets again
-where changes stay and late captures are worth less (append and exp:0.9); and
-other periods or pages of known recordings, on which no policy was made.
+		Short: "Compare all policies on all traces of a directory",
+		Long: `Replay every trace of a directory with every policy, and write a Markdown page with
+tables: what each policy captured, how much of the limit that is, and where the
+first policy won and lost. There are four parts: a reference budget for each trace;
+the budgets at which the limit captures 30%, 60% and 90% of changes; those budgets
+again where changes stay and late captures are worth less (append and exp:0.9); and
+parts of known recordings that were not used to develop any policy.
 
-Recordings that are known by name have an instant, a budget and a period of their
-own. Other traces are taken whole, in instants that suit their length, with as
-many polls as there are changes. Known recordings that are not there are left
-out, and the page says so.
+Recordings known by name have their own instant, budget and period. Other traces are
+used whole, with instants that suit their length, and with as many polls as there
+are changes. The page lists known recordings that are missing.
 
-This takes minutes. With --quick there is only the first part, and each policy
-runs once. Limits that were worked out are kept in the file of --cache.`,
+This takes several minutes. --quick makes only the first part and runs each policy
+once. --cache keeps computed limits for the next run.`,
 		Example: "  freshet lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
 			"  freshet lab results --traces mine --policies auto,uniform --quick",
 		Args: takes(0, 0),
@@ -60,13 +59,13 @@ runs once. Limits that were worked out are kept in the file of --cache.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&l.comparison.Traces, "traces", "", "folder of traces: CSV or CSV.gz (default: what FRESHET_TRACES names)")
-	flags.StringVar(&l.page, "out", "", "file to write the page into (default: print)")
-	flags.BoolVar(&l.comparison.Quick, "quick", false, "only the reference budgets, and each policy once")
-	flags.Var(&l.policies, "policies", "who takes part, the one to hold the others against first (default: all that there is a reason to compare)")
-	flags.Var((*lengthFlag)(&l.comparison.Instant), "instant", "how finely traces are cut that are not known by name (default: what suits them)")
-	flags.StringVar(&l.plot, "plot", "", "draw the means into this SVG file")
-	flags.StringVar(&l.cache, "cache", "", "file to keep limits in, so that the next run need not work them out")
+	flags.StringVar(&l.comparison.Traces, "traces", "", "directory of traces: CSV or CSV.gz [FRESHET_TRACES]")
+	flags.StringVar(&l.page, "out", "", "file to write the page to (default: standard output)")
+	flags.BoolVar(&l.comparison.Quick, "quick", false, "use only the reference budgets, and run each policy once")
+	flags.Var(&l.policies, "policies", "policies to compare; the others are compared with the first (default: all of interest)")
+	flags.Var((*lengthFlag)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")
+	flags.StringVar(&l.plot, "plot", "", "draw the mean scores to this SVG file")
+	flags.StringVar(&l.cache, "cache", "", "file that keeps computed limits for the next run")
 	jsonFlag(cmd, &l.json)
 	return cmd
 }
@@ -79,7 +78,7 @@ func (l *labResults) run(ctx context.Context) (err error) {
 	l.comparison.Limits = &lab.LimitBook{}
 	if l.cache != "" {
 		if l.comparison.Limits, err = lab.OpenLimitBook(l.cache); err != nil {
-			return freshet.WithHint(err, "name another file with --cache, or remove this one")
+			return freshet.WithHint(err, "choose another file with --cache, or delete this one")
 		}
 	}
 	results, err := l.compare(ctx)
@@ -87,7 +86,7 @@ func (l *labResults) run(ctx context.Context) (err error) {
 		return err
 	}
 	for _, name := range results.Missing {
-		fmt.Fprintf(l.err, "left out: %s is not there\n", name)
+		fmt.Fprintf(l.err, "left out: %s is missing\n", name)
 	}
 	if l.plot != "" {
 		if err := os.WriteFile(l.plot, []byte(results.Draw().SVG()), 0o644); err != nil {
@@ -111,7 +110,7 @@ func (l *labResults) run(ctx context.Context) (err error) {
 // compare runs the comparison, and shows how far it has come. What was worked
 // out of limits is kept also if it is stopped.
 func (l *labResults) compare(ctx context.Context) (*lab.Results, error) {
-	fmt.Fprintln(l.err, "reading traces and working out limits")
+	fmt.Fprintln(l.err, "reading traces and computing limits")
 	const steps = 1000
 	bar := l.progress("comparing", steps)
 	defer bar.done()

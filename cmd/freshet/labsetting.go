@@ -22,9 +22,9 @@ type labPeriod struct {
 
 func (l *labPeriod) register(set *pflag.FlagSet) {
 	l.instant = time.Minute
-	set.Var((*lengthFlag)(&l.instant), "instant", "how finely time is cut; changes of a page in one instant count as one")
-	set.Var(&l.start, "start", "begin here: RFC 3339 or Unix seconds (default: the first change, aligned to the instant)")
-	set.Var(&l.end, "end", "end here (default: the last change, aligned to the instant)")
+	set.Var((*lengthFlag)(&l.instant), "instant", "length of an instant; several changes of a page in one instant count as one")
+	set.Var(&l.start, "start", "where to begin: RFC 3339 or Unix seconds (default: the first change)")
+	set.Var(&l.end, "end", "where to end (default: the last change)")
 }
 
 // grid reads a trace and lays it on the instants of the period.
@@ -32,12 +32,12 @@ func (l *labPeriod) grid(trace string) (*lab.Grid, error) {
 	h, err := lab.OpenHistory(trace)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, freshet.WithHint(err, "freshet lab gen writes a trace to try things with")
+		return nil, freshet.WithHint(err, "freshet lab gen simulates a trace to try things with")
 	case err != nil:
 		return nil, err
 	}
 	if l.instant <= 0 {
-		return nil, usagef("--instant: it takes a length of time above 0")
+		return nil, usagef("--instant must be longer than 0s")
 	}
 	g, err := h.Quantise(lab.Period{Start: l.start.Time, End: l.end.Time, Instant: l.instant})
 	if field, ok := freshet.FieldOf(err); ok && field == "trace" {
@@ -67,9 +67,9 @@ type labStakes struct {
 }
 
 func (l *labStakes) register(set *pflag.FlagSet) {
-	set.Var(&l.life, "life", "how long a change can be captured: overwrite, append, window:10m or last:5; a number without a unit counts instants")
-	set.Var(&l.urgency, "urgency", "how its worth falls with the delay: uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A, polyexp:K,L, chordal:10m or table:1,...; without a unit time counts in instants")
-	set.StringVar(&l.weights, "weights", "", "file with the importance of pages: CSV with the header page,weight; other pages have 1")
+	set.Var(&l.life, "life", "how long a change can be captured: overwrite, append, window:10m or last:5; times without a unit are instants")
+	set.Var(&l.urgency, "urgency", "how the value of a change falls with time: uniform, exp:0.9/1m, half-life:1h, window:10m, poly:A, polyexp:K,L, chordal:10m or table:1,...; times without a unit are instants")
+	set.StringVar(&l.weights, "weights", "", "CSV file with the header page,weight; pages not in it have weight 1")
 }
 
 // on returns the stakes on a grid.
@@ -106,26 +106,25 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labStakes.register(set)
 	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: "poisson"}
-	set.Var(&l.estimate, "estimate", "who tells wic, price and cam how likely changes are: "+strings.Join(estimate.Names, ", "))
-	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page has changed), or dated (also when it last did)")
-	set.Uint64Var(&l.seed, "seed", 1, "of what is drawn by chance; the same seed gives the same result")
-	set.BoolVar(&l.scale, "scale", false, "fit the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
+	set.Var(&l.estimate, "estimate", "how wic, price and cam estimate changes: "+strings.Join(estimate.Names, ", "))
+	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page changed), or dated (also when it last changed)")
+	set.Uint64Var(&l.seed, "seed", 1, "random seed; the same seed gives the same result")
+	set.BoolVar(&l.scale, "scale", false, "scale the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
 }
 
 // estimateHelp is for the verbs that replay.
-const estimateHelp = `The policies wic, price and cam ask an estimator how likely changes are. Of these
-"poisson", the default, learns from the outcomes of polls alone, as a daemon
-must. The others are for experiments: "exact" reads the trace itself,
-"noisy:FPN,SIGMA" reads it with the share FPN of the changes misplaced and each
-spread over SIGMA instants, and "constant:P" takes all pages for alike.
+const estimateHelp = `The policies wic, price and cam use an estimator of how likely changes are. The
+default, "poisson", learns only from the results of polls, as a daemon must. The
+others are for experiments: "exact" reads the trace itself, "noisy:FPN,SIGMA" reads
+it with the share FPN of the changes misplaced and each spread over SIGMA instants,
+and "constant:P" treats all pages the same.
 `
 
 // evidenceHelp is for the same.
 const evidenceHelp = `
-A poll shows whether the page has changed since it was last seen: bits. With
---evidence dated it also shows when the page last changed, as Last-Modified or
-the newest item of a feed does: the middle of the instant of the latest change, or
-the date of the last one before the start if the trace reaches back so far.
+A poll shows only whether the page changed since the last poll (--evidence bits).
+With --evidence dated it also shows when the page last changed, like a
+Last-Modified header or the newest item of a feed.
 `
 
 // openTrace reads a trace.

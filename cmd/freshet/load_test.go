@@ -66,7 +66,7 @@ func TestLargePagesAtOnce(t *testing.T) {
 	_, most := d.memory(t)
 	took := d.stop(t)
 	t.Logf("first commit after %v, peak %s, SIGTERM to exit %v", first.Round(time.Millisecond), mb(most), took.Round(time.Millisecond))
-	if most > 550*megabyte {
+	if most > 550*megabyte*raceMemory {
 		t.Errorf("%d large pages took %s, want less than 550 MB", *loadPages, mb(most))
 	}
 	if took > 17*time.Second {
@@ -106,7 +106,7 @@ func TestUnreadResponses(t *testing.T) {
 	after, most := d.memory(t)
 	took := d.stop(t)
 	t.Logf("before %s, with %d unread %s, peak %s, SIGTERM to exit %v", mb(before), *loadUnread, mb(after), mb(most), took)
-	if most > 600*megabyte {
+	if most > 600*megabyte*raceMemory {
 		t.Errorf("%d answers of 7 MB that nobody reads took %s, want less than 600 MB", *loadUnread, mb(most))
 	}
 	if took > 17*time.Second {

@@ -37,7 +37,7 @@ func clientVerb(p *program, cmd *cobra.Command, polls bool, run func(ctx context
 // apiVerb makes cmd a verb that calls the API. Without a daemon this process does
 // the work.
 func apiVerb(p *program, cmd *cobra.Command, work node.Work, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
-	cmd.Flags().String("server", "", "URL of the daemon [FRESHET_SERVER]; otherwise the one that holds the data directory, or none")
+	cmd.Flags().String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c, err := p.connect(cmd, work)
 		if err != nil {

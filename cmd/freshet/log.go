@@ -15,23 +15,23 @@ import (
 )
 
 // errNobodyPolls is what following comes to without a daemon.
-var errNobodyPolls = freshet.WithHint(fmt.Errorf("there is nothing to follow: no daemon holds the data directory"), "start one with freshet serve, or name one with --server")
+var errNobodyPolls = freshet.WithHint(fmt.Errorf("nothing to follow: no daemon is running on this data directory"), "start one with freshet serve, or choose one with --server")
 
 func logVerb(p *program) *cobra.Command {
 	var limit int
 	var follow, failed, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "log [SOURCE]",
-		Short: "Show how polls ended",
-		Long: `Show how the last polls ended, of one source or of all, the oldest first. With
---follow further ones are shown as they come, until interrupted; with --json each
-is on a line of its own.`,
+		Short: "Show the result of each poll",
+		Long: `Show the results of the latest polls of one source or of all, oldest first.
+--follow keeps running and prints each new result, until you press Ctrl-C. With
+--json each result is one line of JSON.`,
 		Example: "  freshet log\n  freshet log news --failed\n  freshet log --follow --json",
 		Args:    takes(0, 1),
 	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many of those that there are")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with further ones")
-	cmd.Flags().BoolVar(&failed, "failed", false, "only polls that failed")
+	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many past polls")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new results")
+	cmd.Flags().BoolVar(&failed, "failed", false, "only failed polls")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l := pollLog{program: p, connection: c, failed: failed, json: asJSON, urls: map[freshet.SourceID]string{}}
@@ -45,7 +45,10 @@ is on a line of its own.`,
 			}
 			l.source, l.urls[s.ID] = s.ID, s.URL
 		}
-		after, err := l.past(ctx, limit)
+		after, shown, err := l.past(ctx, limit)
+		if err == nil && shown == 0 && !follow && !asJSON {
+			p.remark("no polls to show")
+		}
 		if err != nil || !follow {
 			return err
 		}
@@ -63,11 +66,12 @@ type pollLog struct {
 	urls   map[freshet.SourceID]string // looked up so far
 }
 
-// past prints the last outcomes and returns where the log ends.
-func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Place, err error) {
+// past prints the last outcomes, and returns where the log ends and how many it
+// printed.
+func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Place, n int, err error) {
 	newest, err := l.Outcomes(ctx, client.OutcomeQuery{Newest: true, Limit: 1})
 	if err != nil || len(newest.Items) == 0 {
-		return end, err
+		return end, 0, err
 	}
 	end = newest.Items[0].Cursor
 	shown, err := l.last(ctx, limit)
@@ -76,7 +80,7 @@ func (l *pollLog) past(ctx context.Context, limit int) (end freshet.Place, err e
 			err = l.print(ctx, o)
 		}
 	}
-	return end, err
+	return end, len(shown), err
 }
 
 // last returns the last outcomes that are wanted, the newest first.

@@ -31,8 +31,8 @@ func (c *connection) find(ctx context.Context, named string) (client.Source, err
 func (c *connection) watched(ctx context.Context, named string) (client.Source, error) {
 	s, err := c.find(ctx, named)
 	if err == nil && s.Removed {
-		err = freshet.WithHint(fmt.Errorf("source %s was removed: %w among those that are watched", s.ID, freshet.ErrNotFound),
-			fmt.Sprintf("freshet add %s --id %s watches it again; freshet history %s shows what is kept of it", s.URL, s.ID, s.ID))
+		err = freshet.WithHint(fmt.Errorf("source %s was removed: %w among the watched sources", s.ID, freshet.ErrNotFound),
+			fmt.Sprintf("freshet add %s --id %s watches it again; freshet history %s lists the versions that are still stored", s.URL, s.ID, s.ID))
 	}
 	return s, err
 }
@@ -62,23 +62,23 @@ func (c *connection) lookUp(ctx context.Context, named string, removed bool) (s 
 	}
 	switch len(found) {
 	case 0:
-		return s, freshet.WithHint(fmt.Errorf("source %q: %w", freshet.Shorten(freshet.MaskURL(named), 200), freshet.ErrNotFound), "freshet list shows the sources; name one by its id, its name or its URL")
+		return s, freshet.WithHint(fmt.Errorf("source %q: %w", freshet.Shorten(freshet.MaskURL(named), 200), freshet.ErrNotFound), "freshet list shows all sources; name one by its id, name or URL")
 	case 1:
 		return found[0], nil
 	}
 	ids := each(found, func(s client.Source) string { return string(s.ID) })
-	return s, freshet.WithHint(usagef("%q names %d sources", named, len(found)), "name one by its id: "+strings.Join(ids, ", "))
+	return s, freshet.WithHint(usagef("%q matches %d sources", named, len(found)), "use one of these ids: "+strings.Join(ids, ", "))
 }
 
 // tagFlag lets a verb that takes sources take all that have a tag instead.
 func tagFlag(cmd *cobra.Command, tag *string) {
-	cmd.Flags().StringVar(tag, "tag", "", "all sources with this tag, instead of naming them")
+	cmd.Flags().StringVar(tag, "tag", "", "all sources with this tag, instead of named ones")
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case *tag == "":
 			return takes(1, -1)(cmd, args)
 		case len(args) > 0:
-			return usagef("%s: name sources or give --tag, not both", cmd.Name())
+			return usagef("%s: name sources or use --tag, not both", cmd.Name())
 		}
 		return nil
 	}
@@ -102,7 +102,7 @@ func (c *connection) forEachOf(ctx context.Context, named []string, tag string, 
 		return 0, err
 	}
 	if len(found) == 0 {
-		return 0, freshet.WithHint(fmt.Errorf("sources with the tag %q: %w", tag, freshet.ErrNotFound), "freshet show SOURCE shows the tags of a source")
+		return 0, noneTagged(tag)
 	}
 	var faults []error
 	for _, s := range found {
@@ -111,6 +111,11 @@ func (c *connection) forEachOf(ctx context.Context, named []string, tag string, 
 		}
 	}
 	return done, errors.Join(faults...)
+}
+
+// noneTagged says that no source has a tag.
+func noneTagged(tag string) error {
+	return freshet.WithHint(fmt.Errorf("sources with the tag %q: %w", tag, freshet.ErrNotFound), "freshet show SOURCE shows the tags of a source")
 }
 
 // forEach runs do for each watched source named, goes on after a failure, and
@@ -142,6 +147,21 @@ func label(s client.Source) string {
 	return fmt.Sprintf("%s (%s)", s.ID, s.URL)
 }
 
+// sayDone says that something was done with a source, on one line of the screen.
+func (p *program) sayDone(done string, s client.Source) error {
+	line := done + " " + label(s)
+	if width := p.columnsOf(p.out); width > 0 {
+		line = shorten(line, width)
+	}
+	_, err := fmt.Fprintln(p.out, line)
+	return err
+}
+
+// remark tells of something apart from what was asked for.
+func (p *program) remark(format string, args ...any) {
+	fmt.Fprintln(p.err, screen{width: p.columnsOf(p.err)}.message(fmt.Sprintf(format, args...)))
+}
+
 // completed has the shell complete the ids of sources.
 func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -165,6 +185,6 @@ func completed(p *program, cmd *cobra.Command, most int) *cobra.Command {
 // warnOfFile tells that an edit of a source of the file does not last.
 func warnOfFile(p *program, s client.Source) {
 	if s.Origin == freshet.FromFile {
-		fmt.Fprintf(p.err, "note: %s is listed in the configuration file; the next reload or start sets it back to what the file says\n", s.ID)
+		p.remark("note: %s is listed in the configuration file; the next reload or restart will undo this change", s.ID)
 	}
 }

@@ -19,16 +19,17 @@ type numbering struct {
 	limit         int
 	calibration   bool
 	json          bool
+	verbose       bool
 }
 
-const numbersHelp = `Show how well sources are captured: the share of their changes that polls have
-seen, how late, and how fresh the copies are. With --by also for each tag, host
-or source, those first that missed most.
+const numbersHelp = `Show how well sources are captured: which share of their changes polls have seen,
+how many were missed, and how late. With --by also for each tag, host or source,
+those first that missed most.
 
-A poll shows that a source has changed since it was last seen, but neither how
-often nor when, so all of this is estimated. Nine times in ten the truth is
-expected within the range that is given. What is 30 days old counts half. With
---calibration: how far the chances said of polls came true.`
+A poll shows that a page has changed since the last poll, but neither how often
+nor when. So all of this is estimated; nine times in ten the truth is within the
+range that is given. What is 30 days old counts half. --verbose shows the details,
+--calibration how often the chances said of polls came true.`
 
 func numbersVerb(p *program) *cobra.Command {
 	n := numbering{program: p}
@@ -46,9 +47,10 @@ func numbersVerb(p *program) *cobra.Command {
 	flags.StringVar(&n.by, "by", "", "also show each tag, host or source")
 	flags.StringVar(&n.tag, "tag", "", "only sources with this tag")
 	flags.StringVar(&n.host, "host", "", "only sources of this host")
-	flags.IntVar(&n.limit, "limit", 100, "show at most so many tags, hosts or sources")
-	flags.BoolVar(&n.calibration, "calibration", false, "show how far the chances said of polls came true")
+	flags.IntVar(&n.limit, "limit", 100, "show at most this many tags, hosts or sources")
+	flags.BoolVar(&n.calibration, "calibration", false, "show how often the chances said of polls came true")
 	jsonFlag(cmd, &n.json)
+	verboseFlag(cmd, &n.verbose)
 	return apiVerb(p, cmd, node.Learning, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
 }
 
@@ -73,50 +75,61 @@ func (n *numbering) show(a client.Numbers) error {
 	switch {
 	case a.All.Sources > 0:
 	case n.tag != "" || n.host != "":
-		say("no source that is polled has this tag or host")
+		say("No source that is polled has this tag or host.")
 		return nil
 	default:
-		say("no source is polled; add one with freshet add URL")
+		say("No source is polled. Add one: freshet add URL")
 		return nil
 	}
 	say("%s", paint.bold(capturedInWords(a.All)))
-	say("%s", missedInWords(a.All))
-	if a.All.Polls > 0 {
-		say("copies were up to date %s of the time, and out of date for %s on average", percent(a.All.Freshness), late(a.All.Age))
+	for _, line := range []string{missedInWords(a.All), a.All.Wide, sourcesInWords(a.All)} {
+		if line != "" {
+			say("%s", line)
+		}
 	}
-	say("%s; about %s changes wait to be seen", sourcesInWords(a.All), few(a.All.Waiting))
-	price := ""
-	if a.Price > 0 {
-		price = ", and a poll has to be worth " + rough(a.Price)
-	}
-	say("the budget is %s, of which %s is spent%s", a.Budget, percent(a.BudgetUsed), price)
-	if len(a.Calibration.Bins) > 0 {
-		say("the chances said of polls were off by %.1f points on average", 100*a.Calibration.Gap)
-	}
+	n.showDetails(a, say)
 	if err := n.showGroups(a, paint); err != nil {
 		return err
 	}
 	return n.showCalibration(a.Calibration, paint)
 }
 
-// capturedInWords says what was captured.
-func capturedInWords(c client.Captured) string {
-	if c.Happened < 0.5 {
-		return "no change has been seen yet"
+// showDetails prints what only some want to know.
+func (n *numbering) showDetails(a client.Numbers, say func(string, ...any)) {
+	if !n.verbose {
+		return
 	}
-	return fmt.Sprintf("%s of changes captured (%s), %s late on average", percent(c.Share.Mean), bounds(c.Share), late(c.Delay))
+	if a.All.Polls > 0 {
+		say("Copies were up to date %s of the time, and out of date for %s on average.", percent(a.All.Freshness), late(a.All.Age))
+	}
+	say("About %s changes have happened since their pages were last polled.", few(a.All.Waiting))
+	say("The budget is %s; %s of it is spent.", a.Budget, percent(a.BudgetUsed))
+	if a.Price > 0 {
+		say("A poll is made if it is worth %s or more to the policy.", rough(a.Price))
+	}
+	if len(a.Calibration.Bins) > 0 {
+		say("The chances said of polls were off by %.1f percentage points on average.", 100*a.Calibration.Gap)
+	}
 }
 
-// missedInWords says what was missed.
+// capturedInWords says which share was captured, or why that is not known.
+func capturedInWords(c client.Captured) string {
+	if c.TooEarly != "" {
+		return fmt.Sprintf("Too early to say what share of changes is captured: %s.", c.TooEarly)
+	}
+	return fmt.Sprintf("About %s of changes were captured (%s), on average %s after they happened.", percent(c.Share.Mean), bounds(c.Share), late(c.Delay))
+}
+
+// missedInWords says what was missed; "" if that is not known.
 func missedInWords(c client.Captured) string {
 	whole := func(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', 0, 64) }
-	if c.Polls == 0 {
-		return "no source has been polled again since its first look"
+	switch {
+	case c.TooEarly != "":
+		return ""
+	case c.Missed.High < 0.5:
+		return "As far as polls can tell, none was missed."
 	}
-	if c.Missed.High < 0.5 {
-		return "as far as can be told none came and went unseen"
-	}
-	return fmt.Sprintf("about %s of %s changes, between %s and %s, came and went unseen",
+	return fmt.Sprintf("About %s of %s changes were missed (%s to %s): they came and went between two polls.",
 		whole(c.Missed.Mean), whole(c.Happened), whole(c.Missed.Low), whole(c.Missed.High))
 }
 
@@ -124,9 +137,9 @@ func missedInWords(c client.Captured) string {
 func sourcesInWords(c client.Captured) string {
 	words := counted(c.Sources, "source")
 	if c.Unseen > 0 {
-		words += fmt.Sprintf(", of which %d not seen yet", c.Unseen)
+		words += fmt.Sprintf(", %d not seen yet", c.Unseen)
 	}
-	return fmt.Sprintf("%s, seen by %s polls of late", words, few(c.Polls))
+	return fmt.Sprintf("%s. Polls counted: %s. Changes captured: %s.", words, few(c.Polls), few(c.Captured))
 }
 
 // few writes an estimated number of things for people: nobody knows hundredths.
@@ -138,7 +151,7 @@ func few(n float64) string {
 }
 
 func (n *numbering) showGroups(a client.Numbers, paint screen) error {
-	if len(a.Groups) == 0 {
+	if n.by == "" || len(a.Groups) == 0 {
 		return nil
 	}
 	fmt.Fprintln(n.out)
@@ -153,22 +166,22 @@ func (n *numbering) showGroups(a client.Numbers, paint screen) error {
 		if name.text == "" {
 			name = cell{"(no tag)", paint.dim}
 		}
-		captured, between := percent(g.Share.Mean), bounds(g.Share)
-		if g.Happened == 0 {
-			captured, between = "-", "-"
+		captured, between, missed := percent(g.Share.Mean), bounds(g.Share), few(g.Missed.Mean)
+		if g.TooEarly != "" {
+			captured, between, missed = "-", "too early", "-"
 		}
 		fresh := percent(g.Freshness)
 		if g.Polls == 0 {
 			fresh = "-"
 		}
-		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(few(g.Missed.Mean)),
+		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(missed),
 			plain(late(g.Delay)), plain(fresh), plain(late(g.Age)), plain(few(g.Polls)), plain(few(g.Waiting)))
 	}
 	if err := t.write(n.out, paint); err != nil {
 		return err
 	}
 	if a.LeftOff > 0 {
-		fmt.Fprintf(n.out, "and %d more that missed less; --limit shows them\n", a.LeftOff)
+		fmt.Fprintf(n.out, "%d more missed less; --limit shows them\n", a.LeftOff)
 	}
 	return nil
 }
@@ -179,7 +192,7 @@ func (n *numbering) showCalibration(c client.Calibration, paint screen) error {
 	}
 	fmt.Fprintln(n.out)
 	if len(c.Bins) == 0 {
-		fmt.Fprintln(n.out, "no chance that was said of a poll has been put to the test yet")
+		fmt.Fprintln(n.out, "No chance that was said of a poll has been put to the test yet.")
 		return nil
 	}
 	return calibrationTable(c.Bins).write(n.out, paint)

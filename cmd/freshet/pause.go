@@ -12,8 +12,8 @@ import (
 func pauseVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pause {SOURCE... | --tag TAG}",
-		Short:   "Stop polling sources, for now",
-		Long:    "Stop polling sources until they are resumed. They stay known, with their history.",
+		Short:   "Stop polling sources for now",
+		Long:    "Stop polling sources until you resume them. Their settings and history are kept.",
 		Example: "  freshet pause news\n  freshet pause https://example.com/\n  freshet pause --tag shop",
 	}
 	return completed(p, setPaused(p, cmd, true, "paused"), -1)
@@ -22,8 +22,8 @@ func pauseVerb(p *program) *cobra.Command {
 func resumeVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume {SOURCE... | --tag TAG}",
-		Short:   "Go on polling paused sources",
-		Long:    "Go on polling sources that were paused.",
+		Short:   "Poll paused sources again",
+		Long:    "Poll paused sources again.",
 		Example: "  freshet resume news\n  freshet resume --tag shop",
 	}
 	return completed(p, setPaused(p, cmd, false, "resumed"), -1)
@@ -44,8 +44,7 @@ func setPaused(p *program, cmd *cobra.Command, paused bool, done string) *cobra.
 			if asJSON {
 				return p.printJSON(s)
 			}
-			_, err = fmt.Fprintln(p.out, done, label(s))
-			return err
+			return p.sayDone(done, s)
 		})
 		if tag != "" && !asJSON && n > 0 {
 			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))

@@ -13,8 +13,8 @@ import (
 type pictureFlags struct{ svg, html string }
 
 func (f *pictureFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.svg, "svg", "", "draw a picture into this file")
-	set.StringVar(&f.html, "html", "", "write a page with pictures and figures into this file; it needs no other")
+	set.StringVar(&f.svg, "svg", "", "draw a chart to this SVG file")
+	set.StringVar(&f.html, "html", "", "write a report with charts to this HTML file")
 }
 
 // wanted reports whether anybody wants a picture.
@@ -24,12 +24,12 @@ func (f *pictureFlags) wanted() bool { return f.svg != "" || f.html != "" }
 func (f *pictureFlags) write(p plot.Page) error {
 	if f.svg != "" {
 		if err := os.WriteFile(f.svg, []byte(p.SVG()), 0o644); err != nil {
-			return fmt.Errorf("write a picture: %w", err)
+			return fmt.Errorf("write the chart: %w", err)
 		}
 	}
 	if f.html != "" {
 		if err := os.WriteFile(f.html, []byte(p.HTML()), 0o644); err != nil {
-			return fmt.Errorf("write a page: %w", err)
+			return fmt.Errorf("write the report: %w", err)
 		}
 	}
 	return nil

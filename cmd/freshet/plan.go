@@ -31,23 +31,23 @@ func planVerb(p *program) *cobra.Command {
 	var traces []string
 	cmd := &cobra.Command{
 		Use:   "plan --trace FILE --polls N",
-		Short: "Plan at which offsets of a repeating period to poll, from a history",
-		Long: `Plan a cyclic strategy from a history of changes: at which offsets of every
-period, counted in instants from the start, to poll. A poll at an offset sees the
-changes up to the end of that instant. With --page the history is that of one
-page of the trace. Without, it is that of all pages together, as if they were
-one: each change replaces the one before, and the changes of one instant count
-as one. With --separate every page keeps its own version, and each poll looks at
-all of them.
+		Short: "Find the best times to poll a page that changes in a rhythm",
+		Long: `Find the best times to poll within a period that repeats, such as an hour or a week,
+from a trace of past changes. Times are counted in instants from the start of the
+period. A poll sees the changes up to the end of its instant.
+
+--page plans for one page of the trace. Otherwise all pages are treated as one: each
+change replaces the one before, and several changes in one instant count as one.
+With --separate every page keeps its own changes, and each poll sees all pages.
 
 Methods:
-  optimal     the fewest misses in this history, then the least delay; exact
-  modeled     by a model of what recurs in the history, and not its accidents
-  uniform     at equal distances, from the beginning of the period
-  best-phase  at equal distances, begun where the history likes it best
+  optimal     misses the fewest changes of this trace, then has the least delay
+  modeled     uses a model of what repeats in the trace, and ignores the rest
+  uniform     equal distances, from the beginning of the period
+  best-phase  equal distances, starting where it works best for this trace
 
-Misses and delay are counted as if the strategy went on before the history and
-after it; the last change is captured at the next poll.`,
+Misses and delay are counted as if polling went on before and after the trace; the
+last change is captured at the next poll.`,
 		Example: "  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,10 +64,10 @@ after it; the last change is captured at the next poll.`,
 	flags := cmd.Flags()
 	tracesFlag(flags, &traces)
 	flags.StringVar(&l.page, "page", "", "plan for this page (default: all pages together)")
-	flags.BoolVar(&l.separate, "separate", false, "let every page keep its own version, with polls that look at all of them")
-	flags.Var((*lengthFlag)(&l.period), "period", "after which the strategy repeats")
-	flags.IntVar(&l.polls, "polls", 0, "how many polls a period")
-	flags.StringVar(&l.method, "method", string(cycle.Optimal), "how to plan: "+strings.Join(methods(), ", "))
+	flags.BoolVar(&l.separate, "separate", false, "every page keeps its own changes, and each poll sees all pages")
+	flags.Var((*lengthFlag)(&l.period), "period", "time after which the plan repeats")
+	flags.IntVar(&l.polls, "polls", 0, "number of polls per period")
+	flags.StringVar(&l.method, "method", string(cycle.Optimal), "planning method: "+strings.Join(methods(), ", "))
 	l.labPeriod.register(flags)
 	jsonFlag(cmd, &l.json)
 	return cmd
@@ -99,10 +99,10 @@ type cyclicPlan struct {
 // run plans, and shows the plan.
 func (l *planning) run(file string) error {
 	if l.page != "" && l.separate {
-		return usagef("plan: --separate is for several pages, and --page names one")
+		return usagef("plan: use --separate or --page, not both")
 	}
 	if !slices.Contains(methods(), l.method) {
-		return usagef("--method: there is no method %q; there are %s%s", l.method, strings.Join(methods(), ", "), spell.DidYouMean(l.method, methods()))
+		return usagef("--method: %q is not one of %s%s", l.method, strings.Join(methods(), ", "), spell.DidYouMean(l.method, methods()))
 	}
 	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
 		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.instant))
@@ -159,7 +159,7 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	if c.Page != "" {
 		what = "page " + harmless(c.Page)
 	}
-	fmt.Fprintf(l.out, "%s of %s, from %s: %s a period of %s\n", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), freshet.FormatDuration(l.period))
+	fmt.Fprintln(l.out, l.screen().prose(fmt.Sprintf("%s of %s, from %s: %s per period of %s", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), freshet.FormatDuration(l.period)), "  "))
 	fmt.Fprintf(l.out, "%s: of %s %d missed, recall %.4f, mean delay %.2f instants\n", c.Method, counted(c.Changes, "change"), c.Misses, c.Recall, c.MeanDelay)
 	t := table{head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
 	for _, b := range c.Offsets {

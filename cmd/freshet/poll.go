@@ -16,48 +16,142 @@ import (
 // budget and the host may make it wait.
 const pollPatience = 30 * time.Second
 
-func pollVerb(p *program) *cobra.Command {
-	wait := lengthFlag(pollPatience)
-	var asJSON, now bool
-	cmd := &cobra.Command{
-		Use:   "poll SOURCE...",
-		Short: "Poll sources now",
-		Long: `Poll sources as soon as the budget and their hosts allow, and say what was found.
+const pollHelp = `Poll sources as soon as the budget and their hosts allow, and say what was found.
+--all polls every source that is not paused, and --tag those with a tag: those that
+were not seen for longest come first, each is told as its poll ends, and the last
+line counts them.
+
 What is in the way for longer than --wait is said at once, with the time. --now polls
 although the min_gap of a source has not passed; the budget, the delay of a host and
-a time that it asked for are kept all the same.
+a time that it asked for are kept all the same. With --all and --tag, --wait is for
+all together; without it the round takes as long as the budget and the hosts want.
 
-Without a daemon this process makes the poll. A poll that fails, or that nobody is
-there to make later, gives exit code 1.`,
-		Example: "  freshet poll news\n  freshet poll --now news\n  freshet poll --wait 0 https://example.com/",
-		Args:    takes(1, -1),
+Without a daemon this process makes the polls. A poll that fails, or that nobody is
+there to make later, gives exit code 1. For cron there is freshet once.`
+
+// A polling is one run of the verb poll.
+type polling struct {
+	*program
+	wait      lengthFlag
+	limited   bool // somebody said how long to wait
+	json, now bool
+	all       bool
+	tag       string
+}
+
+func pollVerb(p *program) *cobra.Command {
+	v := polling{program: p, wait: lengthFlag(pollPatience)}
+	cmd := &cobra.Command{
+		Use:   "poll {SOURCE... | --tag TAG | --all}",
+		Short: "Poll sources now",
+		Long:  pollHelp,
+		Example: "  freshet poll news\n  freshet poll --now news\n  freshet poll --wait 0 https://example.com/\n" +
+			"  freshet poll --all\n  freshet poll --tag shop --wait 5m",
 	}
-	cmd.Flags().Var(&wait, "wait", "for the outcome; 0 only asks for the poll")
-	cmd.Flags().BoolVar(&now, "now", false, "do not wait for the min_gap of a source")
-	jsonFlag(cmd, &asJSON)
-	optionFlags(cmd.Flags(), "allow-cidr")
+	flags := cmd.Flags()
+	flags.Var(&v.wait, "wait", "for the outcome; 0 only asks for the poll")
+	flags.BoolVar(&v.now, "now", false, "do not wait for the min_gap of a source")
+	tagFlag(cmd, &v.tag)
+	flags.BoolVar(&v.all, "all", false, "all sources that are not paused, instead of naming them")
+	named := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		v.limited = cmd.Flag("wait").Changed
+		switch {
+		case v.all && (len(args) > 0 || v.tag != ""):
+			return usagef("poll: name sources, or give --tag or --all, but only one of these")
+		case v.all:
+			return nil
+		}
+		return named(cmd, args)
+	}
+	jsonFlag(cmd, &v.json)
+	optionFlags(flags, "allow-cidr")
 	return completed(p, clientVerb(p, cmd, true, func(ctx context.Context, c *connection, args []string) error {
-		return c.forEach(ctx, args, func(s client.Source) error {
-			patience := time.Duration(wait)
-			if c.local { // there is nobody to make the poll later
-				patience = max(patience, pollPatience)
-			}
-			ask := c.Poll
-			if now {
-				ask = c.PollNow
-			}
-			answer, err := ask(ctx, s.ID, patience)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				err = p.printJSON(answer)
-			} else {
-				printPoll(p, s, answer)
-			}
-			return errors.Join(err, failure(answer), c.unmade(s, answer))
-		})
+		if v.all || v.tag != "" {
+			return v.round(ctx, c)
+		}
+		return c.forEach(ctx, args, func(s client.Source) error { return v.one(ctx, c, s) })
 	}), -1)
+}
+
+// one polls one source.
+func (v *polling) one(ctx context.Context, c *connection, s client.Source) error {
+	patience := time.Duration(v.wait)
+	if c.local { // there is nobody to make the poll later
+		patience = max(patience, pollPatience)
+	}
+	ask := c.Poll
+	if v.now {
+		ask = c.PollNow
+	}
+	waiting, stop := context.WithCancel(ctx)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		v.sayWait(waiting, c, s)
+	}()
+	answer, err := ask(ctx, s.ID, patience)
+	stop()
+	<-said
+	if err != nil {
+		return err
+	}
+	if v.json {
+		err = v.printJSON(answer)
+	} else {
+		printPoll(v.program, s, answer)
+	}
+	return errors.Join(err, failure(answer), c.unmade(s, answer))
+}
+
+// sayWait says on a terminal what a poll waits for, if it has to for more than a
+// moment.
+func (v *polling) sayWait(ctx context.Context, c *connection, s client.Source) {
+	if !isTerminal(v.err) || v.json {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(time.Second):
+	}
+	wanted, err := c.Wanted(ctx)
+	if err != nil {
+		return // the poll itself says what is wrong
+	}
+	for _, h := range wanted.Items {
+		if h.Source == s.ID && h.Hold != nil && h.Hold.Kind != "none" && h.Hold.Kind != "under_way" {
+			fmt.Fprintln(v.err, palette(v.colours(v.err)).dim(fmt.Sprintf("waiting: %s", holdInWords(h.Hold, v.program.now()))))
+		}
+	}
+}
+
+// round polls many sources.
+func (v *polling) round(ctx context.Context, c *connection) error {
+	r := &round{program: v.program, c: c, query: client.RoundQuery{Tag: v.tag, Now: v.now}, limit: -1}
+	if v.limited && !(c.local && v.wait == 0) {
+		r.limit = time.Duration(v.wait)
+	}
+	r.tell = func(t told) error {
+		if v.json {
+			return v.printLine(t)
+		}
+		return r.print(t)
+	}
+	if err := r.run(ctx); err != nil {
+		return err
+	}
+	if v.json {
+		if err := v.printLine(map[string]roundSum{"summary": r.sum}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(v.out, v.screen().message(r.sum.String()))
+	}
+	if r.sum.Failed > 0 || c.local && r.sum.Held > 0 {
+		return errNotWell
+	}
+	return nil
 }
 
 // printPoll says for people what a poll found.
@@ -73,6 +167,34 @@ func printPoll(p *program, s client.Source, a client.PollAnswer) {
 	default:
 		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.green(o.Result), o.Version)
 	}
+}
+
+// print says for people what became of a source.
+func (r *round) print(t told) error {
+	s := r.screen()
+	name, now := r.labelOf(t.Source), r.now()
+	if s.width > 0 {
+		name = shorten(name, max(leastWidth/2, s.width/2))
+	}
+	line := ""
+	switch {
+	case t.Skipped && t.Hold != nil && t.Hold.Kind == "paused":
+		return nil // counted at the end
+	case t.Skipped:
+		line = fmt.Sprintf("%s: skipped: %s", name, holdInWords(t.Hold, now))
+	case t.Outcome == nil && t.Hold == nil:
+		line = fmt.Sprintf("%s: not polled: it was removed", name)
+	case t.Outcome == nil:
+		line = fmt.Sprintf("%s: not polled yet: %s", name, holdInWords(t.Hold, now))
+	case t.Outcome.Result == freshet.Failed.String():
+		line = fmt.Sprintf("%s: %s: %s (%s)", name, s.red("failed"), harmless(t.Outcome.Error), t.Outcome.Failure)
+	case t.Outcome.Result == freshet.Unchanged.String():
+		line = fmt.Sprintf("%s: %s, version %d", name, s.dim("unchanged"), t.Outcome.Version)
+	default:
+		line = fmt.Sprintf("%s: %s, version %d", name, s.green(t.Outcome.Result), t.Outcome.Version)
+	}
+	_, err := fmt.Fprintln(r.out, s.message(line))
+	return err
 }
 
 // holdInWords says what a poll waits for and, if that is known, until when.

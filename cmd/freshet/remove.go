@@ -16,14 +16,13 @@ func removeVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove {SOURCE... | --tag TAG}",
 		Short: "Stop watching sources",
-		Long: `Stop watching sources. Their history stays, and is taken up again if the same
-URL is added with the same selectors, unless --purge is given: then all of it is
-deleted for good. "freshet list --removed" lists the sources whose history is kept.
-With --dry-run nothing is removed: the sources are only listed.`,
+		Long: `Stop watching sources. Their history is kept, and continues if you add the same URL
+with the same selector again. "freshet list --removed" lists removed sources that
+still have history. --purge deletes the history too, for good.`,
 		Example: "  freshet remove news\n  freshet remove --purge https://example.com/\n  freshet remove --tag shop --dry-run",
 	}
-	cmd.Flags().BoolVar(&purge, "purge", false, "delete all history too")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only list what would be removed")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also delete the history, for good")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only list what would be removed; change nothing")
 	jsonFlag(cmd, &asJSON)
 	tagFlag(cmd, &tag)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
@@ -45,8 +44,7 @@ With --dry-run nothing is removed: the sources are only listed.`,
 			if asJSON {
 				return p.printLine(map[string]any{strings.ReplaceAll(done, " ", "_"): s.ID, "purged": purge && !dry})
 			}
-			_, err := fmt.Fprintln(p.out, done, label(s))
-			return err
+			return p.sayDone(done, s)
 		})
 		if tag != "" && !asJSON && n > 0 {
 			fmt.Fprintf(p.out, "%s %s\n", done, counted(n, "source"))

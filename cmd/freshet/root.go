@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ const (
 func verbs(p *program) []*cobra.Command {
 	return []*cobra.Command{
 		in(atWork, serveVerb(p)),
+		in(atWork, onceVerb(p)),
 		in(atWork, watchVerb(p)),
 		in(atWork, statusVerb(p)),
 		in(atWork, demoVerb(p)),
@@ -54,17 +56,21 @@ func verbs(p *program) []*cobra.Command {
 	}
 }
 
-const rootHelp = `Freshet turns pages, feeds and JSON endpoints into a stream of changes. It polls
-them under a budget, keeps every version that it sees, and tells of each change.
+const rootHelp = `Freshet watches web pages, feeds and JSON APIs, and tells you what changed. It
+learns when each one changes, polls it then, never sends more requests than the
+budget you set, and stores every version it sees.
 
-Start the daemon with "freshet serve", or watch a few pages without one with
-"freshet watch URL...". The other verbs talk to the daemon that holds the data
-directory; if none runs they work on the data directory by themselves.
+  Try it without any setup:       freshet watch https://example.com/
+  Keep history and get notified:  freshet serve, then freshet add URL
 
-Settings come from flags, from FRESHET_... variables, from a file, and from
-defaults; the first of them that says something wins. The file is the one named by
---config, or the first that there is of ./freshet.yaml, freshet/freshet.yaml in
-$XDG_CONFIG_HOME or ~/.config, and /etc/freshet/freshet.yaml.
+The other commands talk to the running daemon. If none is running, they read the
+data directory themselves.
+
+Settings come from flags, then FRESHET_* environment variables, then the
+configuration file, then defaults. The configuration file is the one named by
+--config, or the first of these that exists: ./freshet.yaml,
+$XDG_CONFIG_HOME/freshet/freshet.yaml (or ~/.config/freshet/freshet.yaml),
+/etc/freshet/freshet.yaml.
 
 `
 
@@ -73,7 +79,7 @@ func (p *program) root() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           "freshet",
-		Short:         "Turn Web sources into a stream of changes, under a poll budget",
+		Short:         "Watch web pages, feeds and APIs, and see what changed",
 		Long:          rootHelp + exitHelp,
 		Example:       "  freshet watch https://example.com/ https://example.org/feed.xml\n  freshet serve --budget 60/m\n  freshet add https://example.com/prices --css '#prices' --tag shop",
 		Args:          cobra.ArbitraryArgs,
@@ -91,20 +97,21 @@ func (p *program) root() *cobra.Command {
 		PersistentPreRunE: func(*cobra.Command, []string) error { return p.checkScreen() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.Flags().BoolVar(&version, "version", false, "print which freshet this is")
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	flags := root.PersistentFlags()
-	flags.String("config", "", "file with settings and sources, or none [FRESHET_CONFIG]")
+	flags.String("config", "", "configuration file; none reads no file [FRESHET_CONFIG]")
 	optionFlags(flags, "data")
-	flags.StringVar(&p.colour, "color", "auto", "colour the output: auto, always or never")
-	flags.IntVar(&p.width, "width", noWidth, "fit the output into so many columns; 0 means no limit (default: as wide as the terminal, and no limit in a pipe)")
+	flags.StringVar(&p.colour, "color", "auto", "when to use colour: auto, always or never")
+	flags.IntVar(&p.width, "width", noWidth, "fit output to this many columns; 0 means no limit (default: the width of the terminal; no limit in a pipe)")
 	flags.Lookup("width").DefValue = "0"
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(p.help)
 	root.AddGroup(
 		&cobra.Group{ID: atWork, Title: "Watching:"},
 		&cobra.Group{ID: sources, Title: "Sources:"},
-		&cobra.Group{ID: history, Title: "What was captured:"},
-		&cobra.Group{ID: trials, Title: "Trying policies out:"},
-		&cobra.Group{ID: upkeep, Title: "Upkeep:"},
+		&cobra.Group{ID: history, Title: "Changes and history:"},
+		&cobra.Group{ID: trials, Title: "Budget and experiments:"},
+		&cobra.Group{ID: upkeep, Title: "Maintenance:"},
 	)
 	root.SetHelpCommandGroupID(upkeep)
 	root.SetCompletionCommandGroupID(upkeep)
@@ -120,13 +127,13 @@ func in(group string, cmd *cobra.Command) *cobra.Command {
 
 func (p *program) checkScreen() error {
 	if p.width != noWidth && p.width != 0 && p.width < leastWidth {
-		return usagef("--width: %d is less than %d columns", p.width, leastWidth)
+		return usagef("--width: %d is too narrow; the least is %d columns, and 0 means no limit", p.width, leastWidth)
 	}
 	switch p.colour {
 	case "auto", "always", "never":
 		return nil
 	}
-	return usagef("--color: %q is not one of auto, always, never", p.colour)
+	return usagef("--color: %q is not one of auto, always or never", p.colour)
 }
 
 // unknownVerb complains of a verb that there is not, and says what was
@@ -138,17 +145,24 @@ func unknownVerb(root *cobra.Command, name string) error {
 			known = append(known, c.Name())
 		}
 	}
-	hint := "freshet --help lists the verbs"
+	hint := "freshet --help lists all commands"
 	if n := spell.Nearest(name, known); n != "" {
 		hint = "did you mean freshet " + n + "?"
 	} else if strings.Contains(name, "://") {
-		hint = "to watch a page: freshet watch " + name + "; to have the daemon watch it: freshet add " + name
+		hint = "freshet watch " + name + " watches it in this terminal; freshet add " + name + " has the daemon watch it"
 	}
-	return freshet.WithHint(usagef("unknown verb %q", name), hint)
+	return freshet.WithHint(usagef("unknown command %q", name), hint)
 }
 
 // flagError complains of a wrong flag, and says what was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		reason := errors.Unwrap(invalid)
+		if errors.As(err, new(*strconv.NumError)) {
+			reason = fmt.Errorf("%q is not a number", invalid.GetValue())
+		}
+		return wrongFlag(invalid.GetFlag().Name, reason)
+	}
 	wrong := usagef("%w", err)
 	if cmd.HasParent() {
 		wrong = usagef("%s: %w", cmd.Name(), err)
@@ -160,7 +174,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			return freshet.WithHint(wrong, "did you mean --"+n+"?")
 		}
 	}
-	return freshet.WithHint(wrong, cmd.CommandPath()+" --help lists the flags")
+	return freshet.WithHint(wrong, cmd.CommandPath()+" --help lists all flags")
 }
 
 // takes checks how many arguments a verb got; most below zero means any number.
@@ -172,8 +186,8 @@ func takes(least, most int) cobra.PositionalArgs {
 		}
 		what := "too many arguments"
 		if len(args) < least {
-			what = "something is missing"
+			what = "too few arguments"
 		}
-		return freshet.WithHint(usagef("%s: %s", cmd.Name(), what), fmt.Sprintf("write %s", cmd.UseLine()))
+		return freshet.WithHint(usagef("%s: %s", cmd.Name(), what), "usage: "+cmd.UseLine())
 	}
 }

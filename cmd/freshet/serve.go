@@ -15,25 +15,25 @@ import (
 	"freshet/node"
 )
 
-const serveHelp = `Watch sources under a poll budget, keep every version, and tell of each change
-over the API and to webhooks, until interrupted.
+const serveHelp = `Run the daemon. It polls your sources within the budget, stores every version, and
+reports each change over the API and to webhooks, until you press Ctrl-C.
 
-When all is at work one line with the address is printed on standard output;
-the log goes to standard error. Sources come from the configuration file and are
-added over the API or with "freshet add".
+Add sources with "freshet add", over the API, or in the configuration file. Once the
+daemon is ready it prints one line with its address on standard output. Log lines go
+to standard error.
 
-SIGHUP, or POST /api/v1/reload, reads the file again: sources, webhooks, budget,
-politeness and log level are taken on at once, the rest with the next start. A
-file with a problem changes nothing. SIGINT and SIGTERM let the polls under way
-finish; a second signal ends at once.
+SIGHUP, or POST /api/v1/reload, reads the configuration file again. Sources,
+webhooks, budget, polling limits and log level change at once; other settings need a
+restart. A file with a mistake changes nothing. SIGINT and SIGTERM let running polls
+finish; a second signal stops at once.
 
-There is no authentication: keep --listen on loopback, or put a proxy that asks
-for a password in front.`
+The API has no authentication. Keep --listen on a loopback address, or put a proxy
+that asks for a password in front of it.`
 
 func serveVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the daemon that watches, keeps and tells",
+		Short: "Run the daemon: poll sources, store versions, report changes",
 		Long:  serveHelp,
 		Example: "  freshet serve\n" +
 			"  freshet serve --config /etc/freshet.yaml --data /var/lib/freshet\n" +
@@ -89,7 +89,7 @@ func runServe(p *program, cmd *cobra.Command) error {
 		Reloaded: func(from, to config.Settings) {
 			level.Set(levelOf(to.LogLevel))
 			if later := from.NeedRestart(to); len(later) > 0 {
-				log.Warn("some settings have changed that only a restart takes on", "settings", later)
+				log.Warn("some changed settings need a restart", "settings", later)
 			}
 		},
 		Announce: func(url string) error {

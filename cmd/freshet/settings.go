@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"freshet/config"
@@ -60,6 +58,6 @@ func namedFile(cmd *cobra.Command, env func(string) string) (name string, byFlag
 // sayFile says which file the settings come from, if nobody named it.
 func (p *program) sayFile(cmd *cobra.Command, s config.Settings) {
 	if named, _ := namedFile(cmd, p.env); named == "" && s.File != "" {
-		fmt.Fprintf(p.err, "note: settings from %s\n", s.File)
+		p.remark("note: using settings from %s", s.File)
 	}
 }

@@ -17,14 +17,14 @@ func showVerb(p *program) *cobra.Command {
 	var asJSON, reveal bool
 	cmd := &cobra.Command{
 		Use:   "show SOURCE",
-		Short: "Show all about a source",
-		Long: `Show how a source is configured and how things stand with it. A source is named
-by its id, its name or its URL.`,
+		Short: "Show everything about a source",
+		Long: `Show the settings of a source and how it is doing. Name the source by its id, name
+or URL.`,
 		Example: "  freshet show news\n  freshet show --json https://example.com/",
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&reveal, "reveal", false, "show the whole URL, with what looks like a secret")
+	cmd.Flags().BoolVar(&reveal, "reveal", false, "show the URL in full, including parts that look like a secret")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
 		if err == nil && reveal {
@@ -93,7 +93,7 @@ func printSource(p *program, s client.Source, next string) error {
 		line("landed on", harmless(st.LandedOn))
 	}
 	if s.Is(client.Noisy) {
-		line("noisy", "it differs at nearly every poll; "+noisyHint(s.ID))
+		line("noisy", "it changes at almost every poll; "+noisyHint(s.ID))
 	}
 	if st.LastError != nil {
 		line("last error", harmless(st.LastError.Message))
@@ -115,5 +115,5 @@ func printSource(p *program, s client.Source, next string) error {
 
 // noisyHint says what to do about a source that differs at nearly every poll.
 func noisyHint(id freshet.SourceID) string {
-	return fmt.Sprintf("watch a part of the page (freshet edit %s --css SELECTOR), or poll it less often (--min-gap 1h)", id)
+	return fmt.Sprintf("watch only the part you need (freshet edit %s --css SELECTOR), or poll it less often (--min-gap 1h)", id)
 }

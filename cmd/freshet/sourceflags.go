@@ -40,12 +40,7 @@ type fieldFlag struct {
 func (f *fieldFlag) String() string { return strings.Join(f.texts[f.field.Name], ",") }
 
 // Type returns what the flag takes, for its help.
-func (f *fieldFlag) Type() string {
-	if f.field.List {
-		return f.field.Kind + "Array"
-	}
-	return f.field.Kind
-}
+func (f *fieldFlag) Type() string { return f.field.Kind }
 
 // Set reads a value. An empty one is the default, and so is the number 0. Of a
 // list it adds the items.
@@ -105,8 +100,14 @@ func (f *sourceFlags) edit() (e client.SourceEdit, err error) {
 // A lengthFlag is a length of time as people write it.
 type lengthFlag time.Duration
 
-// String returns the length as it would be written.
-func (f *lengthFlag) String() string { return freshet.FormatDuration(time.Duration(*f)) }
+// String returns the length as it would be written. None is "0", which help does not
+// show as a default.
+func (f *lengthFlag) String() string {
+	if *f == 0 {
+		return "0"
+	}
+	return freshet.FormatDuration(time.Duration(*f))
+}
 
 // Type returns what the flag takes, for its help.
 func (f *lengthFlag) Type() string { return "TIME" }

@@ -13,20 +13,20 @@ import (
 	"freshet/client"
 )
 
-const statusHelp = `Show on one screen what matters first: whether a daemon is running and since when,
-how the sources are doing, what the budget brings, what needs attention and which
-command helps, and the latest changes.
+const statusHelp = `Show on one screen whether the daemon is running, how the sources are doing, what
+the budget achieves, what needs attention (with a command that helps), and the
+latest changes.
 
-The exit code is 0 if a daemon is running and can capture changes, and 1 if not.
-Sources that fail do not change it.`
+The exit code is 0 if the daemon is running and can capture changes, and 1 if not.
+Failing sources do not affect it.`
 
 func statusVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "status",
-		Short:   "Show on one screen how things are, and what needs attention",
+		Short:   "Show how things are going, and what needs attention",
 		Long:    statusHelp,
-		Example: "  freshet status\n  freshet status --json\n  freshet status >/dev/null || echo 'freshet captures nothing'",
+		Example: "  freshet status\n  freshet status --json\n  freshet status >/dev/null || echo 'freshet is not working'",
 		Args:    takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -94,11 +94,11 @@ func (v *statusView) line(name, value string) {
 func (v *statusView) running(s client.Status) string {
 	switch {
 	case s.Loading != nil:
-		return v.yellow("Freshet is starting") + fmt.Sprintf(": %d of %d sources are loaded.", s.Loading.Done, s.Loading.Of)
+		return v.yellow("Freshet is starting") + fmt.Sprintf(": %d of %d sources loaded.", s.Loading.Done, s.Loading.Of)
 	case !s.Running:
 		return v.yellow("No daemon is running") + ", so nothing is polled."
 	case !s.Ready:
-		return v.red("Freshet is running but captures nothing") + ": " + harmless(s.Trouble) + "."
+		return v.red("Freshet is running but cannot capture changes") + ": " + harmless(s.Trouble) + "."
 	}
 	return fmt.Sprintf("%s since %s (%s), version %s.", v.green("Freshet is running"), s.StartedAt.Local().Format("2006-01-02 15:04"), roughDuration(v.now.Sub(s.StartedAt)), s.Version)
 }
@@ -141,19 +141,8 @@ func (v *statusView) budget(o client.Overview) string {
 // capturedHonestly says what share of changes is captured, or why that is not
 // known yet.
 func capturedHonestly(c client.Captured) string {
-	const (
-		few  = 10  // changes tell nothing of a share
-		wide = 0.5 // a range says nothing
-	)
-	switch {
-	case 2*c.Unseen > c.Sources:
-		return fmt.Sprintf("too early to say what is captured: %d of %d sources were not seen yet", c.Unseen, c.Sources)
-	case c.Happened < 0.5:
-		return "no change has been seen yet"
-	case c.Captured < few:
-		return fmt.Sprintf("%s captured so far; too early to say what share that is", counted(int(c.Captured+0.5), "change"))
-	case c.Share.High-c.Share.Low > wide:
-		return fmt.Sprintf("too early to say how many changes are captured (%s)", bounds(c.Share))
+	if c.TooEarly != "" {
+		return "too early to say what share of changes is captured: " + c.TooEarly
 	}
 	return fmt.Sprintf("about %s of changes are captured (%s)", percent(c.Share.Mean), bounds(c.Share))
 }
@@ -184,7 +173,7 @@ func owedTo(sinks []client.Sink) string {
 	}
 	words := fmt.Sprintf("%d, all up to date", len(sinks))
 	if open > 0 {
-		words = fmt.Sprintf("%d, owed %s", len(sinks), deliveries(open))
+		words = fmt.Sprintf("%d, %s waiting", len(sinks), deliveries(open))
 	}
 	if dead > 0 {
 		words += fmt.Sprintf("; %s given up", deliveries(dead))

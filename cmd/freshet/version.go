@@ -42,8 +42,8 @@ func versionVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print which freshet this is",
-		Long:    "Print the version of freshet, the revision that it was built from, and the\nGo release and platform that it was built with.",
+		Short:   "Print the version",
+		Long:    "Print the version of freshet, the source revision and Go version it was built from,\nand the platform.",
 		Example: "  freshet version\n  freshet version --json",
 		Args:    takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {

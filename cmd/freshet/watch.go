@@ -39,23 +39,24 @@ func watchVerb(p *program) *cobra.Command {
 	w := watching{program: p, sources: map[freshet.SourceID]freshet.Source{}}
 	cmd := &cobra.Command{
 		Use:   "watch URL...",
-		Short: "Watch pages from the terminal, without a daemon",
-		Long: `Watch pages and print each change as a coloured diff, until interrupted. No
-daemon is needed and nothing is kept; to keep history use serve and add.
+		Short: "Watch pages in the terminal, without a daemon",
+		Long: `Watch pages and print each change as a diff, until you press Ctrl-C. No daemon is
+needed and nothing is stored. To keep history, use serve and add.
 
-The first look at a page is no change. A change is printed with the time before
-which it happened and how long before that the page was last seen as it was.
-With --json each change is a CloudEvent on a line of its own.`,
+The first poll of a page shows what is there and is not a change. Each change is
+printed with the time of the poll that found it, and how long ago the previous poll
+was: the change happened in between. With --json each change is one line with a
+CloudEvent.`,
 		Example: "  freshet watch https://example.com/\n" +
 			"  freshet watch --every 30s --css '#prices' https://shop.example/list\n" +
 			"  freshet watch --allow-cidr 127.0.0.0/8 --json http://127.0.0.1:9000/status",
 		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			if cmd.Flag("data").Changed {
-				return freshet.WithHint(usagef("watch: --data makes no sense, because nothing is kept"), "to keep history: freshet serve --data DIR, then freshet add URL")
+				return freshet.WithHint(usagef("watch: --data has no effect, because watch stores nothing"), "to keep history, run freshet serve --data DIR, then freshet add URL")
 			}
 			if w.every > 0 && cmd.Flag("budget").Changed {
-				return usagef("watch: give either --every or --budget")
+				return usagef("watch: use --every or --budget, not both")
 			}
 			var err error
 			if w.Settings, err = p.settings(cmd); err != nil {
@@ -67,8 +68,8 @@ With --json each change is a CloudEvent on a line of its own.`,
 	}
 	flags := cmd.Flags()
 	optionFlags(flags, "budget", "source-gap", "host-delay", "allow-cidr", "policy")
-	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, as far as its host allows")
-	flags.IntVarP(&w.most, "count", "n", 0, "end after so many changes")
+	flags.Var((*lengthFlag)(&w.every), "every", "poll each page this often, if its host allows")
+	flags.IntVarP(&w.most, "count", "n", 0, "stop after this many changes")
 	w.recipe.register(flags, "select.")
 	jsonFlag(cmd, &w.json)
 	return cmd
@@ -84,7 +85,7 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 		w.Limits.Budget = sched.Budget{Polls: float64(len(listed)), Per: max(w.every, time.Second)}
 	}
 	if w.Data, err = os.MkdirTemp("", "freshet-watch-"); err != nil {
-		return fmt.Errorf("make a place to work: %w", err)
+		return fmt.Errorf("create a temporary directory: %w", err)
 	}
 	defer os.RemoveAll(w.Data)
 	extract, err := extractor()
@@ -102,7 +103,7 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 		w.sources[s.ID] = s
 	}
 	w.began = time.Now()
-	w.say("watching %s, %s", counted(len(listed), "source"), rate(w.Limits.Budget))
+	w.say("watching %s, at most %s; press Ctrl-C to stop", counted(len(listed), "source"), rate(w.Limits.Budget))
 
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -202,7 +203,7 @@ func (w *watching) observe(o freshet.Outcome) {
 		w.failed.Add(1)
 		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(freshet.MaskText(o.Err)))
 		if o.Failure.Is(freshet.FailBlockedEgress) {
-			w.say("hint: allow private addresses with --allow-cidr, such as --allow-cidr 127.0.0.0/8")
+			w.say("hint: to watch private addresses, allow them, for example: --allow-cidr 127.0.0.0/8")
 		}
 	}
 }

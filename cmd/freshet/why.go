@@ -12,24 +12,23 @@ import (
 	"freshet/client"
 )
 
-const whyHelp = `Explain the next poll of a source: how often it changes and how likely it is to
-have changed since it was last seen, what waiting costs, what a poll would be
-worth and what polls have to be worth under the present budget, which limit is
-holding it back, and when it is expected. A source is named by its id, its name
-or its URL.
+const whyHelp = `Say when a source is polled next, and why not now: how likely it is to have
+changed, which limit holds it back, and how often it changes. With --verbose also
+how sure that is, what waiting costs and what a poll is worth to the policy.
 
-Only a daemon at work knows what it will do next.`
+The time is a forecast. Only a running daemon knows what it will do next.`
 
 func whyVerb(p *program) *cobra.Command {
-	var asJSON bool
+	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use:     "why SOURCE",
-		Short:   "Explain when a source will be polled next, and why not now",
+		Short:   "Say when a source is polled next, and why not now",
 		Long:    whyHelp,
-		Example: "  freshet why news\n  freshet why --json https://example.com/",
+		Example: "  freshet why news\n  freshet why news --verbose\n  freshet why --json https://example.com/",
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
+	verboseFlag(cmd, &verbose)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.watched(ctx, args[0])
 		if err != nil {
@@ -42,9 +41,16 @@ func whyVerb(p *program) *cobra.Command {
 		if asJSON {
 			return p.printJSON(w)
 		}
-		w.Name = args[0] // the name that the user knows it by
-		_, err = fmt.Fprintln(p.out, p.screen().prose(harmless(w.Words(time.Local)), ""))
-		return err
+		said := []string{w.Words(time.Local)}
+		if verbose {
+			said = append(said, w.Details())
+		}
+		for _, text := range said {
+			if _, err = fmt.Fprintln(p.out, p.screen().prose(harmless(text), "")); err != nil {
+				return err
+			}
+		}
+		return nil
 	}), 1)
 }
 
@@ -77,4 +83,9 @@ func (c *connection) nextInWords(ctx context.Context, id freshet.SourceID, now t
 		words += "; " + w.Hold.Reason
 	}
 	return words, nil
+}
+
+// verboseFlag gives a verb the flag that shows the details.
+func verboseFlag(cmd *cobra.Command, verbose *bool) {
+	cmd.Flags().BoolVarP(verbose, "verbose", "v", false, "show the details, too")
 }

@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"freshet"
+)
+
+// A Held is a source whose poll is wanted, and what it waits for.
+type Held struct {
+	Source freshet.SourceID `json:"source"`
+	Hold   *Hold            `json:"hold" doc:"What the poll waits for; of the kind none if nothing is in its way"`
+}
+
+// A Round is what asking for polls of many sources brought.
+type Round struct {
+	After   freshet.Place `json:"after" doc:"The outcomes of the round come after this place in the log of outcomes"`
+	Asked   []Held        `json:"asked" nullable:"false" doc:"Sources that will be polled as soon as the budget and their hosts allow, in this order"`
+	Skipped []Held        `json:"skipped" nullable:"false" doc:"Sources that are left out: paused ones and, with spare, those that are best left alone for now"`
+}
+
+// A Wanted are the polls that somebody asked for and that have not been made yet.
+type Wanted struct {
+	Items []Held `json:"items" nullable:"false" doc:"First come first served; then those that are being made, whoever wanted them"`
+}
+
+// A RoundQuery says which sources are polled in a round, and how.
+type RoundQuery struct {
+	Tag   string // only sources with this tag
+	Now   bool   // do not wait for the min_gap of a source
+	Spare bool   // skip sources that failed or were polled a moment ago, or that their servers say are fresh
+}
+
+// Round asks for a poll of every source that is not paused. It does not wait for them.
+func (c *Client) Round(ctx context.Context, q RoundQuery) (r Round, err error) {
+	asked := query{}
+	asked.text("tag", q.Tag)
+	asked.flag("now", q.Now)
+	asked.flag("spare", q.Spare)
+	err = c.call(ctx, http.MethodPost, "/polls", url.Values(asked), nil, &r)
+	return r, err
+}
+
+// Wanted returns the polls that somebody asked for and that have not been made yet.
+func (c *Client) Wanted(ctx context.Context) (w Wanted, err error) {
+	err = c.get(ctx, "/polls", nil, &w)
+	return w, err
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/client"
+	"freshet/config"
+	"freshet/node"
+)
+
+const onceHelp = `Make one round of polls and end: for cron and timers, without a daemon.
+
+Every source that is not paused is polled once, within the budget and at the pace
+that its host allows; those that were not seen for longest come first. Sources that
+are best left alone are skipped: their min_gap or source_gap has not passed, they
+failed a short while ago, or their server says that they are still fresh. Webhooks
+are told of what changed, also of what earlier rounds still owe them, and history
+that is no longer kept is deleted.
+
+Changes are printed, and failures on standard error; if there are neither, nothing
+is, so that cron sends no mail. --verbose prints every source and a summary, which a
+terminal always gets.
+
+If a daemon runs on the data directory, it makes the round. Only one round runs at a
+time: a second one ends at once with exit code 5. SIGINT and SIGTERM end the round in
+good order; the next one goes on with the sources that are left.
+
+Exit codes, besides the usual ones:
+  0  all is well
+  1  a poll failed, webhooks are owed something, or the round was interrupted
+  6  all is well and something changed; only with --exit-code`
+
+// A onceRun is one run of the verb once.
+type onceRun struct {
+	*program
+	tag      string
+	json     bool
+	verbose  bool
+	exitCode bool
+	deliver  lengthFlag
+
+	round round
+	owed  int // deliveries, when it was given up to wait for them
+}
+
+func onceVerb(p *program) *cobra.Command {
+	v := onceRun{program: p, deliver: lengthFlag(20 * time.Second)}
+	cmd := &cobra.Command{
+		Use:   "once",
+		Short: "Make one round of polls and end, for cron",
+		Long:  onceHelp,
+		Example: "  freshet once\n  freshet once --config /etc/freshet.yaml --data /var/lib/freshet\n" +
+			"  freshet once --exit-code --tag shop\n\n  # crontab: every quarter of an hour\n  */15 * * * * freshet once",
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.tag, "tag", "", "poll only sources with this tag")
+	flags.BoolVar(&v.exitCode, "exit-code", false, "end with 6 if something changed")
+	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print every source and a summary")
+	flags.Var(&v.deliver, "deliver-wait", "for webhooks that take nothing; what is still owed then is sent by the next round")
+	jsonFlag(cmd, &v.json)
+	optionFlags(flags, "budget", "source-gap", "host-delay", "allow-cidr")
+	return cmd
+}
+
+// run makes the round: by the daemon that holds the data directory, or else here.
+func (v *onceRun) run(cmd *cobra.Command) error {
+	s, err := v.sendingSettings(cmd)
+	if err != nil {
+		return err
+	}
+	if err := s.CheckData(); err != nil {
+		return err
+	}
+	a, err := node.ReadAddress(s.Data)
+	if err != nil {
+		return fmt.Errorf("look for a daemon: %w", err)
+	}
+	if a.URL != "" && a.Answers(cmd.Context()) {
+		if a.Once {
+			return freshet.WithHint(fmt.Errorf("another freshet once is at work on %s: %w", s.Data, freshet.ErrBusy),
+				"let it end; if this happens often, make rounds less often, or raise the budget")
+		}
+		for _, name := range []string{"budget", "source-gap", "host-delay"} {
+			if cmd.Flag(name).Changed {
+				return freshet.WithHint(usagef("once: --%s makes no sense, because the daemon at %s makes the round with its own settings", name, a.URL),
+					"leave it out, or stop the daemon")
+			}
+		}
+		if v.verbose {
+			fmt.Fprintf(v.err, "note: the daemon at %s makes the round\n", a.URL)
+		}
+		if err := v.make(cmd.Context(), remote(a.URL)); err != nil {
+			return err
+		}
+		return v.verdict()
+	}
+	return v.serve(cmd.Context(), s)
+}
+
+// serve is a daemon for one round.
+func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
+	extract, err := extractor()
+	if err != nil {
+		return err
+	}
+	limitMemory(v.env)
+	level := new(slog.LevelVar)
+	level.Set(slog.LevelError) // the rest is told otherwise
+	s.Listen = "127.0.0.1:0"   // other verbs can look on
+	over, begun, made := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	err = node.Serve(ctx, s, node.ServeConfig{
+		Extract: extract, Version: thisBuild().Version, Grace: 3 * impatience,
+		Log:  v.newLogger(v.err, s.LogForm, level),
+		Once: over,
+		Announce: func(url string) error {
+			close(begun)
+			go func() {
+				defer close(over)
+				made <- v.make(ctx, remote(url))
+			}()
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-begun:
+		err = <-made
+	default: // it was interrupted before that
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted; %s", v.round.sum)
+	}
+	if err != nil {
+		return err
+	}
+	return v.verdict()
+}
+
+// make makes the round, tells of it and waits for the webhooks.
+func (v *onceRun) make(ctx context.Context, c *connection) error {
+	status, err := atWorkWith(ctx, c)
+	if err != nil {
+		return err
+	}
+	v.round = round{program: v.program, c: c, query: client.RoundQuery{Tag: v.tag, Spare: true}, limit: -1}
+	v.round.tell = v.tell
+	if err := v.round.run(ctx); err != nil {
+		return err
+	}
+	if !v.json {
+		if err := v.printChanges(ctx, c, status.LastChange); err != nil {
+			return err
+		}
+	}
+	if v.owed, err = v.awaitDeliveries(ctx, c); err != nil {
+		return err
+	}
+	return v.sumUp()
+}
+
+// atWorkWith returns the status of a daemon when the sources of the file have been taken on.
+func atWorkWith(ctx context.Context, c *connection) (client.Status, error) {
+	for {
+		s, err := c.Status(ctx)
+		if err != nil || s.Loading == nil && s.Running {
+			return s, err
+		}
+		if err := pause(ctx); err != nil {
+			return s, err
+		}
+	}
+}
+
+// pause waits before something is looked at again.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(100 * time.Millisecond):
+		return nil
+	}
+}
+
+// tell says what became of a source: failures always, the rest if it is wanted.
+// What changed is printed when the round is over.
+func (v *onceRun) tell(t told) error {
+	failed := t.Outcome != nil && t.Outcome.Result == freshet.Failed.String()
+	switch {
+	case v.json:
+		return v.printLine(t)
+	case failed:
+		fmt.Fprintf(v.err, "freshet: poll %s: %s (%s)\n", v.round.labelOf(t.Source), harmless(t.Outcome.Error), t.Outcome.Failure)
+	case v.verbose:
+		return v.round.print(t)
+	}
+	return nil
+}
+
+// printChanges prints what the round captured.
+func (v *onceRun) printChanges(ctx context.Context, c *connection, after freshet.Place) error {
+	for {
+		page, err := c.Changes(ctx, client.ChangeQuery{After: after, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, change := range page.Items {
+			s, ours := v.round.names[change.Source]
+			if ours {
+				printChange(v.program, change, string(change.Source), nameOf(s))
+			}
+		}
+		if after = page.Next; len(page.Items) == 0 {
+			return nil
+		}
+	}
+}
+
+// awaitDeliveries waits until webhooks are owed nothing, and returns how much they
+// are when nothing has moved for long.
+func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int, err error) {
+	const unread = 3 * time.Second // within which a webhook that is at work reads the log
+	before, moved := "", time.Now()
+	for {
+		s, err := c.Status(ctx)
+		if err != nil {
+			return owed, err
+		}
+		behind := false
+		owed = 0
+		for _, sink := range s.Sinks {
+			owed += sink.Open
+			page, err := c.Changes(ctx, client.ChangeQuery{After: sink.Place, Limit: 1})
+			if err != nil {
+				return owed, err
+			}
+			behind = behind || len(page.Items) > 0
+		}
+		if now := fmt.Sprint(s.Sinks); now != before {
+			before, moved = now, time.Now()
+		}
+		still := time.Since(moved)
+		if owed == 0 && (!behind || still > unread) || still >= time.Duration(v.deliver) {
+			return owed, nil
+		}
+		if err := pause(ctx); err != nil {
+			return owed, err
+		}
+	}
+}
+
+// sumUp ends what is told of the round.
+func (v *onceRun) sumUp() error {
+	if v.owed > 0 {
+		fmt.Fprintf(v.err, "freshet: webhooks are still owed %s; the next round tries again, and freshet status says which\n", deliveries(v.owed))
+	}
+	switch {
+	case v.json:
+		return v.printLine(map[string]any{"summary": v.round.sum, "owed": v.owed})
+	case v.verbose || isTerminal(v.out):
+		fmt.Fprintln(v.out, v.screen().message(v.round.sum.String()))
+	}
+	return nil
+}
+
+// errChanged ends a verb with exitChanged.
+var errChanged = errors.New("something changed")
+
+// verdict returns what the exit code says of the round.
+func (v *onceRun) verdict() error {
+	switch {
+	case v.round.sum.Failed > 0 || v.owed > 0:
+		return errNotWell
+	case v.exitCode && v.round.sum.Changed > 0:
+		return errChanged
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// A service level is a floor under what a poll is worth. From the moment at which
+// a source has to be polled for its level to be kept, a poll of it is worth what
+// the budget asks of any poll, and the more the longer it is overdue. It does not
+// matter that the source has hardly changed by what is known of it.
+//
+// A level that no polling keeps, because the source changes too often for the gap
+// that there has to be between two polls, has no floor: it would cost much and
+// bring nothing.
+
+// LevelShare is how much of the budget service levels may take together. Where
+// they need more, all of them are kept worse alike.
+const LevelShare = 0.5
+
+// A pledge is the service level of a source.
+type pledge struct {
+	slot  freshet.Slot
+	level freshet.ServiceLevel
+	life  freshet.Life
+	least time.Duration // between two polls, that the source itself asks for
+	rate  float64       // changes a second that it is thought to have
+}
+
+// Heed tells of the limits under which Auto chooses.
+func (a *Auto) Heed(l sched.Limits) { a.limits, a.reached = l, -1 }
+
+// pledge takes note of the service level of a source, if it has one.
+func (a *Auto) pledge(slot freshet.Slot, s freshet.Source) {
+	at, has := a.pledged(slot)
+	switch wanted := s.Level != (freshet.ServiceLevel{}) && !s.Paused; {
+	case !wanted && has:
+		a.pledges = slices.Delete(a.pledges, at, at+1)
+	case wanted:
+		if !has {
+			a.pledges = slices.Insert(a.pledges, at, pledge{slot: slot})
+		}
+		p := &a.pledges[at]
+		p.level, p.life, p.least = s.Level, s.Life, s.MinGap
+	}
+}
+
+// pledged returns the place of a source among those with a level, and whether it
+// has one.
+func (a *Auto) pledged(slot freshet.Slot) (int, bool) {
+	return slices.BinarySearchFunc(a.pledges, slot, func(p pledge, slot freshet.Slot) int { return cmp.Compare(p.slot, slot) })
+}
+
+// needed returns how many seconds after a poll the next is needed for the level,
+// if the source changes at a rate; 0 if no poll can come so soon.
+func (a *Auto) needed(p *pledge, rate float64) float64 {
+	gap := p.level.Gap(p.life, rate)
+	if least := cmp.Or(p.least, a.limits.SourceGap, time.Second); gap < least.Seconds() {
+		return 0
+	}
+	return gap
+}
+
+// weighPledges looks at how often the sources with a level change, before anything
+// else bends what is expected of them.
+func (a *Auto) weighPledges() {
+	needs := 0.0
+	for i := range a.pledges {
+		p := &a.pledges[i]
+		if gap := a.gaps[p.slot] * a.learner.Tick().Seconds(); gap > 0 {
+			p.rate = a.wait[p.slot] / gap
+		}
+		if gap := a.needed(p, p.rate); gap > 0 {
+			needs += 1 / gap
+		}
+	}
+	a.stretch = 1
+	if all := a.limits.Budget.PerSecond(); all > 0 {
+		a.stretch = max(1, needs/(LevelShare*all))
+	}
+}
+
+// keepPledges raises what polls are worth that service levels need.
+func (a *Auto) keepPledges() {
+	for i := range a.pledges {
+		p := &a.pledges[i]
+		factor := a.rank.Factor(p.slot)
+		gap := a.gaps[p.slot] * a.learner.Tick().Seconds()
+		if factor == 0 || gap <= 0 {
+			continue
+		}
+		if floor := a.floor(p, p.rate, gap) / factor; floor > a.worth[p.slot] {
+			a.worth[p.slot], a.lifted[p.slot] = floor, true
+		}
+	}
+}
+
+// floor returns what a poll of a source with a level is worth at least, so many
+// seconds after the last.
+func (a *Auto) floor(p *pledge, rate, gap float64) float64 {
+	needed := a.needed(p, rate) * a.stretch
+	if needed == 0 {
+		return 0
+	}
+	// Sources are ranked once a tick: what is due within half of it is due.
+	overdue := (gap + a.grid.Length.Seconds()/2) / needed
+	if overdue < 1 {
+		return 0
+	}
+	return cmp.Or(a.margin.price, 1) * overdue * overdue
+}
