@@ -193,5 +193,9 @@ func verify(t *testing.T, dir string, acked map[freshet.SourceID]ack) {
 				t.Errorf("change %d of %s has number %d", i+1, id, c.Seq)
 			}
 		}
+		// What was found here must stay, whether or not its acknowledgement
+		// had left the child: the next round may be killed before this source
+		// says anything.
+		acked[id] = ack{version: st.Head.Number, seq: st.Changes, cursor: a.cursor}
 	}
 }
