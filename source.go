@@ -95,13 +95,14 @@ type Recipe struct {
 	Kind     Kind   `json:"kind,omitempty"`
 	CSS      string `json:"css,omitempty"`      // selects elements of an HTML page
 	JSONPath string `json:"jsonpath,omitempty"` // RFC 9535; selects values of a JSON document
+	Read     []Step `json:"read,omitempty"`     // what is done with the response, step by step
 }
 
 // Key returns r in a canonical form, equal for equal recipes.
 func (r Recipe) Key() string {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // a struct of strings always marshals
+		panic(err) // strings and steps always marshal
 	}
 	return string(b)
 }

@@ -16,9 +16,11 @@ import (
 type SourceField struct {
 	Name string // in files and the API; a dot divides a section from its part, as in "keep.age"
 	Flag string // on the command line; "" if there is none
-	Kind string // what the flag takes: "string", "float", "int", "bool", "TIME" or "SIZE"
+	Kind string // what the flag takes: "string", "float", "int", "bool", "TIME", "SIZE" or "JSON"
 	List bool   // it can be given several times
 	Help string // of the flag
+
+	Structured bool // it is an object or a list; Read and Show have it as JSON
 
 	// Read sets the field of a source from text: from one, or from any number if
 	// it is a List.
@@ -43,6 +45,7 @@ func SourceFields() []SourceField {
 		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "watch only the values that match this JSONPath, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
 		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed or text (default: detected)"},
 			func(s *Source) *Kind { return &s.Recipe.Kind }, parseKind, func(k Kind) string { return string(k) }),
+		valueField(SourceField{Name: "read"}, func(s *Source) *[]Step { return &s.Recipe.Read }),
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
 			func(s *Source) *Life { return &s.Life }, ParseLife, func(l Life) string { return strings.TrimPrefix(l.String(), "overwrite") }),
@@ -242,6 +245,9 @@ func ParseDefinition(definition []byte) (s Source, err error) {
 
 // readJSON sets the field from a value of a JSON object.
 func (f SourceField) readJSON(s *Source, value any) error {
+	if f.Structured && value != nil {
+		return f.readValue(s, value)
+	}
 	switch value := value.(type) {
 	case nil:
 		return nil

@@ -65,7 +65,15 @@ func (l *listedSource) fields(d *document) (fields []field) {
 func (l *listedSource) read(d *document, f freshet.SourceField, v ast.Node, path string) {
 	l.at[f.Name] = v
 	var texts []string
-	if f.List {
+	if f.Structured {
+		value, ok := d.value(v, path, func(n ast.Node, inside string) {
+			l.at[f.Name+strings.TrimPrefix(inside, path)] = n
+		})
+		if !ok {
+			return
+		}
+		texts = []string{value}
+	} else if f.List {
 		n := 0
 		texts = d.texts(v, path, func(item ast.Node, _, _ string) {
 			l.at[fmt.Sprintf("%s[%d]", f.Name, n)] = item
@@ -106,15 +114,25 @@ func (d *document) admit(s *Settings) {
 
 // blame reports an error at the field that it names, or else at the one given.
 func (d *document) blame(l listedSource, field string, err error) {
-	if invalid, ok := freshet.FieldOf(err); ok && l.at[invalid] != nil {
-		field = invalid
+	path := field
+	if invalid, ok := freshet.FieldOf(err); ok {
+		for known := invalid; known != ""; known = outer(known) {
+			if l.at[known] != nil {
+				field, path = known, invalid
+				break
+			}
+		}
 	}
 	text := freshet.ReasonOf(err).Error()
 	if hint := freshet.HintOf(err); hint != "" {
 		text += "; " + hint
 	}
-	d.report(d.resolve(cmp.Or(l.at[field], l.node)), l.path+"."+field, "%s", text)
+	d.report(d.resolve(cmp.Or(l.at[field], l.node)), l.path+"."+path, "%s", text)
 }
+
+// outer returns the path of what a field is in: "read" of "read[2]", and
+// "read[2]" of "read[2].css".
+func outer(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
 
 // tidyTags returns tags sorted and without repeats.
 func tidyTags(tags []string) []string {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -102,6 +103,11 @@ func inYAML(f freshet.SourceField, texts []string) any {
 		}
 	case "bool":
 		return texts[0] == "true"
+	case "JSON":
+		var value any
+		if err := json.Unmarshal([]byte(texts[0]), &value); err == nil {
+			return value
+		}
 	}
 	return texts[0]
 }

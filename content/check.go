@@ -53,6 +53,9 @@ func compile(r freshet.Recipe) (selection, error) {
 	default:
 		return s, invalid("select.kind", "unknown kind %q; use html, json, feed or text, or leave it out", r.Kind)
 	}
+	if len(r.Read) > 0 {
+		return s, invalid("read[0]", "unknown step %q", r.Read[0].Name)
+	}
 	var err error
 	switch {
 	case r.CSS != "" && r.JSONPath != "":
