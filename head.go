@@ -15,6 +15,7 @@ type Head struct {
 	Moved      Moved
 	Suspect    Suspect // as in the Outcome of the last poll that saw the source
 	Landed     string  // likewise
+	Polls      int64   // of the source so far, as in its Standing
 }
 
 // A Moved says that a source has a new URL: permanent redirects lead there.

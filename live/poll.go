@@ -54,18 +54,18 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	d.doubt(p, o, head)
 	d.report(p, o, change)
 	if o.Result == freshet.Changed {
-		d.warnOfNoise(ctx, o.Source)
+		d.warnOfNoise(p.Source, o, change, head)
 	}
 }
 
 // warnOfNoise says that a source has begun to differ at nearly every poll. It says so
 // once: what has been polled before tells whether that is new, also after a restart.
-func (d *Daemon) warnOfNoise(ctx context.Context, id freshet.SourceID) {
-	w, err := d.cfg.Store.Source(ctx, id)
-	if err != nil || !w.BecameNoisy() { // removed, or a store that fails, of which others tell
+func (d *Daemon) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Change, head freshet.Head) {
+	w := freshet.Watched{Source: s, Standing: freshet.Standing{Polls: head.Polls + 1, Changes: c.Seq, Seen: o.Began, ChangedAt: c.Before}}
+	if !w.BecameNoisy() {
 		return
 	}
-	d.cfg.Log.Warn("the source is noisy: it changes at almost every poll", "source", id, "url", freshet.MaskURL(w.URL),
+	d.cfg.Log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
 		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
 		"hint", "watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }

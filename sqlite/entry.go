@@ -124,7 +124,7 @@ func (e *entry) compare() freshet.Head {
 	return freshet.Head{
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
 		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved,
-		Suspect: e.suspect, Landed: e.landed,
+		Suspect: e.suspect, Landed: e.landed, Polls: e.polls,
 	}
 }
 

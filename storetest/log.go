@@ -88,7 +88,7 @@ func headTest(b *bench) {
 	b.commit(first)
 	want := freshet.Head{
 		Number: 1, Hash: first.Capture.Hash, Recipe: first.Capture.Recipe,
-		Validators: first.Validators, Asked: noon, Sums: first.Sums,
+		Validators: first.Validators, Asked: noon, Sums: first.Sums, Polls: 1,
 	}
 	check("after the first poll", want)
 
@@ -96,23 +96,25 @@ func headTest(b *bench) {
 	same.Outcome.Status = http.StatusNotModified
 	same.Validators, same.Sums = first.Validators, first.Sums
 	b.commit(same)
+	want.Polls = 2
 	check("after an answer without a body", want)
 
 	same.Outcome.Status, same.Outcome.Began = http.StatusOK, minute(2)
 	same.Validators, same.Sums.Body = freshet.Validators{ETag: `"2"`}, 8
 	b.commit(same)
-	want.Validators, want.Asked, want.Sums.Body = same.Validators, minute(2), 8
+	want.Validators, want.Asked, want.Sums.Body, want.Polls = same.Validators, minute(2), 8, 3
 	check("after another body with the same text", want)
 
 	bad := failed("a", minute(3), "extract")
 	bad.Validators, bad.Sums = freshet.Validators{ETag: "of an error page"}, freshet.Sums{Known: true, Body: 9}
 	b.commit(bad)
+	want.Polls = 4
 	check("after a failure", want)
 
 	next := saw("a", minute(4), freshet.Changed, "two")
 	next.Capture.Recipe = freshet.Recipe{CSS: "p"}.Key()
 	b.commit(next)
-	want = freshet.Head{Number: 2, Hash: next.Capture.Hash, Recipe: next.Capture.Recipe, Asked: minute(4)}
+	want = freshet.Head{Number: 2, Hash: next.Capture.Hash, Recipe: next.Capture.Recipe, Asked: minute(4), Polls: 5}
 	check("after a change", want)
 
 	b.reopen()
