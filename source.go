@@ -100,6 +100,9 @@ type Recipe struct {
 
 // Key returns r in a canonical form, equal for equal recipes.
 func (r Recipe) Key() string {
+	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 {
+		return "{}" // what most sources have, and every poll asks for
+	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // strings and steps always marshal

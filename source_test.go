@@ -165,3 +165,14 @@ func FuzzParseDefinition(f *testing.F) {
 		}
 	})
 }
+
+func TestKeyOfNothing(t *testing.T) {
+	if got := (freshet.Recipe{Kind: freshet.Auto}).Key(); got != "{}" {
+		t.Errorf("the recipe that says nothing has the key %q, want {}: it is stored with versions", got)
+	}
+	for _, r := range []freshet.Recipe{{Kind: freshet.HTML}, {CSS: "p"}, {JSONPath: "$"}, {Read: []freshet.Step{{Name: "text"}}}} {
+		if r.Key() == "{}" {
+			t.Errorf("%+v has the key of nothing", r)
+		}
+	}
+}
