@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,5 +106,19 @@ func TestLoadTellsAllProblems(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "FRESHET_WORKERS: ") {
 		t.Errorf("a wrong variable is not told: %v", err)
+	}
+}
+
+func TestManyProblems(t *testing.T) {
+	text := "sources:\n" + strings.Repeat("  - {url: 'http://a.example/', weight: x}\n", 300)
+	in := config.Input{File: "f.yaml", Env: func(string) string { return "" }, Flag: func(string) (string, bool) { return "", false }}
+	_, err := config.LoadText(in, text)
+	e, ok := errors.AsType[*config.Error](err)
+	if !ok || len(e.Problems) < 300 {
+		t.Fatalf("the file has the problems %v", err)
+	}
+	details := e.Details()
+	if n := strings.Count(details, "f.yaml:"); n != 50 || !strings.HasSuffix(details, fmt.Sprintf("... and %d more problems; fix these first\n", len(e.Problems)-50)) {
+		t.Errorf("%d of %d problems are shown, and the end is %q", n, len(e.Problems), details[len(details)-60:])
 	}
 }

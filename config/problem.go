@@ -35,10 +35,18 @@ func (e *Error) head(p Problem) string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, p.Line, p.Col, freshet.Shorten(freshet.MaskText(p.Text), 500))
 }
 
-// Details shows every problem with its line and a mark under the place.
+// mostDetails is how many problems are shown at once. More than that have one
+// cause, and would push the first off the screen.
+const mostDetails = 50
+
+// Details shows the first problems with their lines and a mark under the place.
 func (e *Error) Details() string {
 	var b strings.Builder
-	for _, p := range e.Problems {
+	for i, p := range e.Problems {
+		if i == mostDetails {
+			fmt.Fprintf(&b, "... and %d more problems; fix these first\n", len(e.Problems)-i)
+			break
+		}
 		fmt.Fprintln(&b, e.head(p))
 		if p.Line < 1 || p.Line > len(e.lines) {
 			continue
