@@ -157,24 +157,24 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 	}
 	switch {
 	case location == "":
-		return from, fail(freshet.FailNoLocation, "a redirect without a location")
+		return from, refuse(RuleNoLocation, freshet.FailNoLocation, "a redirect without a location")
 	case len(location) > g.urlBytes:
-		return from, fail(freshet.FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
+		return from, refuse(RuleRedirectURL, freshet.FailBadLocation, "a redirect to a URL longer than %d bytes", g.urlBytes)
 	case strings.Contains(location, `\`):
-		return from, fail(freshet.FailBadLocation, "a redirect to %.200q: a URL must not contain a backslash", location)
+		return from, refuse(RuleRedirectURL, freshet.FailBadLocation, "a redirect to %.200q: a URL must not contain a backslash", location)
 	}
 	u, err := from.url().Parse(location)
 	if err != nil {
-		return from, fail(freshet.FailBadLocation, "a redirect to %.200q, which is not a URL", location)
+		return from, refuse(RuleRedirectURL, freshet.FailBadLocation, "a redirect to %.200q, which is not a URL", location)
 	}
 	to, e := g.parse(u.String())
 	switch {
 	case e != nil && e.Class == freshet.FailBlockedURL:
-		return from, hinted(fail(freshet.FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
+		return from, hinted(refuse(redirectRule(e), freshet.FailBadLocation, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
 	case e != nil:
-		return from, hinted(fail(e.Class, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
+		return from, hinted(refuse(redirectRule(e), e.Class, "a redirect to %.200q: %w", location, e), "%s", e.Hint)
 	case from.scheme == "https" && to.scheme == "http":
-		return from, fail(freshet.FailDowngrade, "a redirect from https to %s", to)
+		return from, refuse(RuleDowngrade, freshet.FailDowngrade, "a redirect from https to %s", to)
 	}
 	return to, nil
 }

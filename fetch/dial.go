@@ -48,14 +48,14 @@ func newDialer(c Config) *dialer {
 	}
 	d.net.Control = d.control
 	if d.resolve == nil {
-		d.resolve = systemLookup
+		d.resolve = SystemLookup
 	}
 	return d
 }
 
-// systemLookup resolves a name as the machine does. A name of several labels
+// SystemLookup resolves a name as the machine does. A name of several labels
 // is rooted, so that no search domain is hung on to it.
-func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
+func SystemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if strings.Contains(host, ".") {
 		host += "."
 	}
@@ -153,17 +153,21 @@ func (d *dialer) addrs(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs, err := d.resolve(within, host)
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
-		return nil, fail(freshet.FailDNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
+		return nil, refuse(RuleNoAnswer, freshet.FailDNS, "looking up %s: no answer within %v", host, d.dnsTimeout)
 	case err != nil:
 		return nil, lookupFailure(host, err)
 	case len(addrs) == 0:
-		return nil, fail(freshet.FailDNS, "looking up %s: the name has no address", host)
+		return nil, refuse(RuleNoName, freshet.FailDNS, "looking up %s: the name has no address", host)
 	}
 	// One forbidden answer spoils them all: a name that points both outside
 	// and inside is an attempt to get inside.
+	rule := RuleAnswer
+	if len(addrs) > maxAnswers {
+		rule = RuleAnswers
+	}
 	for _, a := range addrs {
 		if e := d.judgeAddr(a); e != nil {
-			return nil, hinted(fail(e.Class, "looking up %s: %w", host, e), "%s", e.Hint)
+			return nil, hinted(refuse(rule, e.Class, "looking up %s: %w", host, e), "%s", e.Hint)
 		}
 	}
 	return addrs[:min(len(addrs), maxAnswers)], nil
@@ -175,9 +179,9 @@ func lookupFailure(host string, err error) error {
 		return e
 	}
 	if de, ok := errors.AsType[*net.DNSError](err); ok && de.IsNotFound {
-		return hinted(fail(freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host name")
+		return hinted(refuse(RuleNoName, freshet.FailDNS, "looking up %s: no such host", host), "check the spelling of the host name")
 	}
-	return fail(freshet.FailDNS, "looking up %s: %w", host, err)
+	return refuse(RuleNoAnswer, freshet.FailDNS, "looking up %s: %w", host, bare(err))
 }
 
 // loopbacks returns the loopback addresses that are open. The name is not
@@ -187,7 +191,7 @@ func (d *dialer) loopbacks(host string) ([]netip.Addr, error) {
 	e := d.judgeAddr(addrs[0])
 	addrs = slices.DeleteFunc(addrs, func(a netip.Addr) bool { return d.judgeAddr(a) != nil })
 	if len(addrs) == 0 {
-		return nil, hinted(fail(freshet.FailBlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
+		return nil, hinted(refuse(RuleAnswer, freshet.FailBlockedEgress, "%s is this machine: %w", host, e), "%s", e.Hint)
 	}
 	return addrs, nil
 }

@@ -147,3 +147,36 @@ func FuzzResponse(f *testing.F) {
 		})
 	})
 }
+
+// FuzzVerdict checks any URL against any answer: whatever is allowed stands up to the
+// guard of the dialer, and whatever is refused is refused by a rule.
+func FuzzVerdict(f *testing.F) {
+	for _, c := range []string{"http://127.0.0.1/", "https://page.example:8443/x", "http://[::ffff:a9fe:a9fe]/", "http://127。0。0。1/", "http://user@x/"} {
+		f.Add(c, []byte{93, 184, 215, 14}, "//10.0.0.1/")
+	}
+	f.Fuzz(func(t *testing.T, raw string, answer []byte, location string) {
+		addr, ok := netip.AddrFromSlice(answer)
+		if !ok {
+			addr = netip.IPv6Loopback()
+		}
+		config := fetch.Config{Resolver: stub([]netip.Addr{addr})}
+		v := config.Check(t.Context(), raw)
+		if v.Rule == "" || v.Reason == "" {
+			t.Fatalf("%q is judged without a rule or a reason: %+v", raw, v)
+		}
+		if !v.Allow {
+			return
+		}
+		if _, err := config.CheckURL(raw); err != nil {
+			t.Fatalf("%q is allowed, but could not be added: %v", raw, err)
+		}
+		for _, a := range v.Addrs {
+			if err := config.CheckAddr(netip.AddrPortFrom(a, 80)); err != nil {
+				t.Fatalf("%q is allowed to %s: %v", raw, a, err)
+			}
+		}
+		if v := config.Check(t.Context(), raw, location); v.Rule == "" || v.Reason == "" {
+			t.Fatalf("a redirect from %q to %q is judged without a rule or a reason: %+v", raw, location, v)
+		}
+	})
+}

@@ -38,7 +38,7 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 	}
 	a := to.Addr().Unmap()
 	if slices.ContainsFunc(g.self, func(own netip.AddrPort) bool { return reaches(own, a, to.Port()) }) {
-		return hinted(fail(freshet.FailBlockedEgress, "%s is this program itself", to),
+		return hinted(refuse(RuleSelf, freshet.FailBlockedEgress, "%s is this program itself", to),
 			"Freshet does not poll its own API; add the page itself")
 	}
 	return g.judgePort(a, to.Port())
@@ -47,23 +47,52 @@ func (g guard) judge(to netip.AddrPort) *freshet.FetchError {
 // judgeAddr returns why an address is refused whatever the port, or nil.
 func (g guard) judgeAddr(addr netip.Addr) *freshet.FetchError {
 	if addr.Zone() != "" {
-		return fail(freshet.FailBlockedEgress, "%s has a zone", addr)
+		return refuse(RuleZone, freshet.FailBlockedEgress, "%s has a zone", addr)
 	}
 	a := addr.Unmap()
 	if isMetadata(a) {
-		return hinted(fail(freshet.FailBlockedEgress, "%s is a cloud's metadata service", addr),
+		return hinted(refuse(g.metadataRule(addr), freshet.FailBlockedEgress, "%s is a cloud's metadata service", addr),
 			"metadata services are never polled, even with --allow-cidr")
 	}
 	if b, is := reservation(a); is && !g.allowed(a) {
-		return hinted(fail(freshet.FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
+		return hinted(refuse(g.reservedRule(addr, b.rule), freshet.FailBlockedEgress, "%s is not a public address (%s)", addr, b.use),
 			"to watch it anyway, allow it with --allow-cidr %s", opening(a, b))
 	}
 	for _, inner := range wrapped(a) {
 		if e := g.judgeAddr(inner); e != nil {
-			return hinted(fail(freshet.FailBlockedEgress, "%s resolves to an address that is refused: %w", addr, e), "%s", e.Hint)
+			rule := ruleOf(e)
+			switch {
+			case !g.allowed(a):
+				rule = RuleISATAP // all other wrappings are of reserved ranges
+			case rule == RuleMetadata:
+				rule = RuleNever
+			}
+			return hinted(refuse(rule, freshet.FailBlockedEgress, "%s carries an address that is refused: %w", addr, e), "%s", e.Hint)
 		}
 	}
 	return nil
+}
+
+// metadataRule returns which rule refuses the address of a metadata service.
+func (g guard) metadataRule(addr netip.Addr) Rule {
+	switch {
+	case g.allowed(addr.Unmap()):
+		return RuleNever
+	case addr.Is4In6():
+		return RuleMapped
+	}
+	return RuleMetadata
+}
+
+// reservedRule returns which rule refuses an address of a reserved range.
+func (g guard) reservedRule(addr netip.Addr, rule Rule) Rule {
+	switch {
+	case len(g.allow) > 0:
+		return RuleOpening
+	case addr.Is4In6():
+		return RuleMapped
+	}
+	return rule
 }
 
 // opening returns the narrowest range that it makes sense to allow.
@@ -79,7 +108,7 @@ func (g guard) judgePort(a netip.Addr, port uint16) *freshet.FetchError {
 	if g.allowed(a) || slices.Contains(g.ports, port) {
 		return nil
 	}
-	return hinted(fail(freshet.FailBlockedPort, "port %d is not an allowed port", port),
+	return hinted(refuse(RulePort, freshet.FailBlockedPort, "port %d is not an allowed port", port),
 		"allowed ports are %v (fetch.ports); --allow-cidr with the address allows all of its ports", g.ports)
 }
 
@@ -107,7 +136,7 @@ func (g guard) allowsNetwork() bool {
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fail(freshet.FailBlockedEgress, "no address in %q", address)
+		return refuse(RuleMalformed, freshet.FailBlockedEgress, "no address in %q", address)
 	}
 	if e := g.judge(to); e != nil {
 		return e

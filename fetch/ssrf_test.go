@@ -27,6 +27,7 @@ type ssrfCase struct {
 	ID               string
 	URL              string
 	Expect           string
+	Class            string `json:"cls"`
 	Reason           string
 	Stage            string
 	Resolves         []string
@@ -35,16 +36,32 @@ type ssrfCase struct {
 	Policy           string
 }
 
-func loadCases[T any](t *testing.T, file string) (cases []T) {
+// loadCases returns the cases of a file.
+func loadCases[T any](t *testing.T, file string) []T {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(b, &cases); err != nil {
+	var list struct{ Cases []T }
+	if err := json.Unmarshal(b, &list); err != nil {
 		t.Fatal(err)
 	}
-	return cases
+	return list.Cases
+}
+
+// beyondAURL says which cases are about more than one URL and what it resolves to,
+// and where they are tested instead.
+func beyondAURL(c ssrfCase) string {
+	switch {
+	case c.Stage == "entry":
+		return "about a way in, not about a URL: TestHouse holds all of them to this guard"
+	case c.ID == "redir-12":
+		return "a webhook follows no redirect: package deliver"
+	case c.ID == "policy-06":
+		return "there are no tenants"
+	}
+	return ""
 }
 
 // config returns the configuration that a case speaks of.
@@ -61,6 +78,15 @@ func (c ssrfCase) config(t *testing.T) (config fetch.Config) {
 		t.Fatalf("policy %q is not known here", c.Policy)
 	}
 	return config
+}
+
+// url returns the URL that a case is about. The one about this program is to be on
+// its port, as its reason says.
+func (c ssrfCase) url() string {
+	if c.Class == "self" {
+		return strings.TrimSuffix(c.URL, "/") + ":8080/"
+	}
+	return c.URL
 }
 
 // answers returns the addresses that the case's name resolves to, one list for
@@ -116,8 +142,8 @@ func admitted(config fetch.Config, raw string, addrs []netip.Addr) error {
 
 // TestForbiddenAddresses judges URLs without sending anything.
 func TestForbiddenAddresses(t *testing.T) {
-	for _, c := range loadCases[ssrfCase](t, "testdata/ssrf.json") {
-		if c.Stage == "redirect" || c.ID == "dns-17" {
+	for _, c := range loadCases[ssrfCase](t, "testdata/ssrf_cases.json") {
+		if c.Stage == "redirect" || c.ID == "dns-17" || beyondAURL(c) != "" {
 			continue // these need a server, and have tests of their own
 		}
 		t.Run(c.ID, func(t *testing.T) {
@@ -127,7 +153,7 @@ func TestForbiddenAddresses(t *testing.T) {
 			}
 			var err error
 			for _, addrs := range lists {
-				err = errors.Join(err, admitted(c.config(t), c.URL, addrs))
+				err = errors.Join(err, admitted(c.config(t), c.url(), addrs))
 			}
 			if got := err == nil; got != (c.Expect == "allow") {
 				t.Errorf("%s under policy %q is to be %s (%s), but the checks say: %v", c.URL, c.Policy, c.Expect, c.Reason, err)
@@ -141,8 +167,8 @@ func TestForbiddenAddresses(t *testing.T) {
 func TestForbiddenBeforeAPacket(t *testing.T) {
 	arrived := tripwire(t)
 	_, port, _ := net.SplitHostPort(arrived.addr)
-	for _, c := range loadCases[ssrfCase](t, "testdata/ssrf.json") {
-		if c.Stage == "redirect" || c.Expect != "deny" || c.Policy != "" {
+	for _, c := range loadCases[ssrfCase](t, "testdata/ssrf_cases.json") {
+		if c.Stage == "redirect" || c.Expect != "deny" || c.Policy != "" || beyondAURL(c) != "" {
 			continue
 		}
 		t.Run(c.ID, func(t *testing.T) {
@@ -182,8 +208,8 @@ func atoi(s string) uint16 {
 // TestRedirectsAreGuarded plays the redirect cases with public names that lead
 // to one loopback address, the only one that is open.
 func TestRedirectsAreGuarded(t *testing.T) {
-	for _, c := range loadCases[ssrfCase](t, "testdata/ssrf.json") {
-		if c.Stage != "redirect" {
+	for _, c := range loadCases[ssrfCase](t, "testdata/ssrf_cases.json") {
+		if c.Stage != "redirect" || beyondAURL(c) != "" {
 			continue
 		}
 		t.Run(c.ID, func(t *testing.T) {

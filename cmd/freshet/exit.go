@@ -18,6 +18,7 @@ const (
 	exitNotFound = 4
 	exitConflict = 5
 	exitChanged  = 6
+	exitDenied   = 7
 )
 
 // exitHelp is the same for people.
@@ -28,7 +29,8 @@ const exitHelp = `Exit codes:
   3  the data cannot be read or written (disk full, damaged file)
   4  no such source, version or cursor
   5  conflict: already watched, or the data directory or port is in use
-  6  something changed (only freshet once --exit-code)`
+  6  something changed (only freshet once --exit-code)
+  7  the URL may not be fetched (only freshet egress check)`
 
 // A usageError is a command line that makes no sense.
 type usageError struct{ error }
@@ -51,6 +53,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case err == errChanged:
 		return exitChanged
+	case err == errDenied:
+		return exitDenied
 	case errors.Is(err, freshet.ErrNotFound), errors.Is(err, freshet.ErrGone):
 		return exitNotFound
 	case errors.Is(err, freshet.ErrConflict), errors.Is(err, freshet.ErrBusy), errors.Is(err, syscall.EADDRINUSE):
@@ -67,7 +71,7 @@ var errNotWell = errors.New("not all is well")
 
 // complain tells the operator what went wrong and, if it is known, what to do.
 func (p *program) complain(err error) {
-	if err == errNotWell || err == errChanged {
+	if err == errNotWell || err == errChanged || err == errDenied {
 		return
 	}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

@@ -65,6 +65,8 @@ func TestGoldenTrouble(t *testing.T) {
 		{"log-failed", "small", "log --failed", 0},
 		{"log-source", "troubled", "log clock -n 3", 0},
 		{"log-none", "small", "log x7k2m9q4tz", 0},
+		{"egress-allowed", "empty", "egress check https://news.example/today --resolve news.example=93.184.215.14,2606:2800:21f:cb07:6820:80da:af6b:8b2c", 0},
+		{"egress-denied", "empty", "egress check http://intranet.example/wiki/Main_Page --resolve intranet.example=10.1.2.3", exitDenied},
 		{"edit-no-number", "small", "edit kettle --weight much", exitUsage},
 		{"log-follow", "small", "log --follow", exitError},
 		{"pause", "small", "pause kettle", 0},

@@ -49,6 +49,7 @@ func verbs(p *program) []*cobra.Command {
 		in(trials, planVerb(p)),
 		in(trials, labVerb(p)),
 		in(upkeep, checkVerb(p)),
+		in(upkeep, egressVerb(p)),
 		in(upkeep, benchVerb(p)),
 		in(upkeep, versionVerb(p)),
 		extractVerb(p),

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/config"
+	"freshet/fetch"
+	"freshet/spell"
+)
+
+func egressVerb(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "egress",
+		Short: "Say which addresses may be polled, and why",
+		Long: `Freshet connects to public addresses only, and only on the allowed ports, unless
+allow_cidr opens more. "freshet egress check URL" says what these rules make of a
+URL.`,
+		Example: "  freshet egress check https://example.com/",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			wrong := usagef("egress: unknown command %q", args[0])
+			if spell.Nearest(args[0], []string{"check"}) != "" {
+				return freshet.WithHint(wrong, "did you mean freshet egress check?")
+			}
+			return freshet.WithHint(wrong, "freshet egress --help lists all commands")
+		},
+	}
+	cmd.AddCommand(egressCheckVerb(p))
+	return cmd
+}
+
+// errDenied ends a verb with its own exit code after it has said why.
+var errDenied = errors.New("denied")
+
+// An egressAnswer is what egress check prints as JSON.
+type egressAnswer struct {
+	URL       string       `json:"url"`
+	Verdict   string       `json:"verdict"` // allow or deny
+	Class     fetch.Rule   `json:"class"`
+	Reason    string       `json:"reason"`
+	Hint      string       `json:"hint,omitempty"`
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+}
+
+const egressCheckHelp = `Say whether Freshet may fetch a URL, and which rule decides, without connecting to
+anything. The answer comes from the code that guards every connection, with the
+settings that serve would use.
+
+A host name is looked up, unless --resolve says what it resolves to. Give --resolve
+more than once for a name to say what it resolves to the first time, the second time
+and so on: a name that turns to a private address is denied when it does. With
+--redirect, the URL answers with a redirect to that location; repeat it for a chain.
+
+The class names the rule: ok, ip.private, metadata, url.userinfo and so on;
+docs/egress.md lists all of them. The exit code is 0 if the URL is allowed and 7 if it
+is denied.`
+
+func egressCheckVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var resolve, redirects []string
+	cmd := &cobra.Command{
+		Use:   "check URL",
+		Short: "Say whether a URL may be fetched, and which rule decides",
+		Long:  egressCheckHelp,
+		Example: "  freshet egress check https://example.com/\n" +
+			"  freshet egress check http://intranet.example/ --resolve intranet.example=10.1.2.3 --allow-cidr 10.1.2.0/24\n" +
+			"  freshet egress check https://example.com/ --redirect http://169.254.169.254/ --json",
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := p.settings(cmd)
+			if err != nil {
+				return err
+			}
+			names, err := parseStubs(resolve)
+			if err != nil {
+				return err
+			}
+			v := egressVerdict(cmd.Context(), egressConfig(s), names, args[0], redirects)
+			if err := p.printVerdict(args[0], v, asJSON); err != nil {
+				return err
+			}
+			if !v.Allow {
+				return errDenied
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVar(&resolve, "resolve", nil, "take `NAME=IP[,IP...]` for what a name resolves to; no IP means that there is no such name (repeatable)")
+	cmd.Flags().StringArrayVar(&redirects, "redirect", nil, "a `LOCATION` that the URL, or the redirect before, leads to (repeatable)")
+	jsonFlag(cmd, &asJSON)
+	optionFlags(cmd.Flags(), "allow-cidr", "listen")
+	return cmd
+}
+
+// egressConfig returns the rules by which a daemon with these settings fetches.
+func egressConfig(s config.Settings) fetch.Config {
+	c := s.Fetch
+	if own, err := netip.ParseAddrPort(s.Listen); err == nil && own.Port() != 0 {
+		c.Self = []netip.AddrPort{own}
+	}
+	return c
+}
+
+// egressVerdict checks a URL as often as names can have turned meanwhile.
+func egressVerdict(ctx context.Context, c fetch.Config, names stubs, url string, redirects []string) (v fetch.Verdict) {
+	for turn := range names.turns() {
+		c.Resolver = names.lookup(turn)
+		if v = c.Check(ctx, url, redirects...); v.Allow {
+			continue
+		}
+		if turn > 0 && v.Rule == fetch.RuleAnswer {
+			v.Rule = fetch.RuleRebinding
+			v.Reason = fmt.Sprintf("when asked again, %s", v.Reason)
+		}
+		break
+	}
+	return v
+}
+
+// printVerdict tells what became of a check.
+func (p *program) printVerdict(url string, v fetch.Verdict, asJSON bool) error {
+	answer := egressAnswer{URL: url, Verdict: "deny", Class: v.Rule, Reason: v.Reason, Hint: v.Hint, Addresses: v.Addrs}
+	if v.Allow {
+		answer.Verdict = "allow"
+	}
+	if asJSON {
+		return p.printJSON(answer)
+	}
+	s := p.screen()
+	head := s.red("denied")
+	if v.Allow {
+		head = s.green("allowed")
+	}
+	fmt.Fprintln(p.out, s.prose(fmt.Sprintf("%s (%s): %s", head, v.Rule, harmless(v.Reason)), "  "))
+	if v.Hint != "" {
+		fmt.Fprintln(p.out, s.message("hint: "+harmless(v.Hint)))
+	}
+	return nil
+}
