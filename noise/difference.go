@@ -1,0 +1,267 @@
+package noise
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// What is looked at of a step. More than this is no noise, and not worth the time.
+const (
+	mostLines = 200_000 // of a text
+	mostLoose = 2_000   // lines that are only in one of two texts
+	longLine  = 2_000   // bytes of a line that are looked at
+)
+
+// A difference is how two texts differ, as sets of lines.
+type difference struct {
+	lines  int // of the new text
+	moved  bool
+	pairs  []pair
+	loose  []line
+	coarse bool // too much differs to be looked at
+}
+
+// A line is one that only one of two texts has.
+type line struct {
+	text   string
+	hash   uint64
+	before uint64 // the hash of the nearest line before it that both texts have
+	prior  string // the line before it in its text
+	next   string // and the one after it
+	added  bool
+	copied bool // the other text has the line too, only less often
+	tokens []token
+}
+
+// A pair is a line that stayed, but for some tokens.
+type pair struct {
+	old, new line
+	key      uint64 // of the line without its tokens
+	differ   []int  // which tokens
+}
+
+// compare returns how two texts differ.
+func compare(old, new []byte) difference {
+	a, b := split(old), split(new)
+	d := difference{lines: len(b)}
+	if len(a) > mostLines || len(b) > mostLines {
+		d.coarse = true
+		return d
+	}
+	ha, hb := hashes(a), hashes(b)
+	na, nb := counts(ha), counts(hb)
+	d.moved = !slices.Equal(settled(ha, na, nb), settled(hb, na, nb))
+	gone := surplus(a, ha, na, nb)
+	come := surplus(b, hb, nb, na)
+	if len(gone)+len(come) > mostLoose {
+		d.coarse = true
+		return d
+	}
+	for i := range come {
+		come[i].added = true
+	}
+	d.match(gone, come)
+	return d
+}
+
+func split(text []byte) []string {
+	if len(text) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+func hashes(lines []string) []uint64 {
+	h := make([]uint64, len(lines))
+	for i, l := range lines {
+		h[i] = xxhash.Sum64String(l)
+	}
+	return h
+}
+
+func counts(lines []uint64) map[uint64]int {
+	n := make(map[uint64]int, len(lines))
+	for _, h := range lines {
+		n[h]++
+	}
+	return n
+}
+
+// settled returns the lines that both texts have equally often, in their order.
+func settled(lines []uint64, a, b map[uint64]int) (kept []uint64) {
+	for _, h := range lines {
+		if a[h] == b[h] {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// surplus returns the lines that a text has more often than the other one.
+func surplus(lines []string, hashes []uint64, own, other map[uint64]int) (rest []line) {
+	over := map[uint64]int{}
+	anchor := uint64(0)
+	for i, h := range hashes {
+		if own[h] <= other[h] {
+			anchor = h
+			continue
+		}
+		if over[h]++; over[h] > own[h]-other[h] {
+			continue
+		}
+		l := line{text: lines[i], hash: h, before: anchor, copied: other[h] > 0}
+		if i > 0 {
+			l.prior = cut(lines[i-1])
+		}
+		if i+1 < len(lines) {
+			l.next = cut(lines[i+1])
+		}
+		rest = append(rest, l)
+	}
+	return rest
+}
+
+// match finds the lines that stayed but for some tokens, and those that stayed but
+// for the order of their words.
+func (d *difference) match(gone, come []line) {
+	waiting := map[uint64][]int{}
+	for i := range gone {
+		gone[i].read()
+		waiting[gone[i].key()] = append(waiting[gone[i].key()], i)
+	}
+	taken := make([]bool, len(gone))
+	for _, l := range come {
+		l.read()
+		key := l.key()
+		if w := waiting[key]; len(w) > 0 {
+			taken[w[0]], waiting[key] = true, w[1:]
+			d.pair(gone[w[0]], l, key)
+			continue
+		}
+		d.loose = append(d.loose, l)
+	}
+	left := map[uint64][]int{}
+	for i, l := range gone {
+		if !taken[i] && l.bag() != 0 {
+			left[l.bag()] = append(left[l.bag()], i)
+		}
+	}
+	added := d.loose
+	d.loose = nil
+	for _, l := range added {
+		if w := left[l.bag()]; len(w) > 0 {
+			taken[w[0]], left[l.bag()] = true, w[1:]
+			d.moved = true
+			continue
+		}
+		d.loose = append(d.loose, l)
+	}
+	for i, l := range gone {
+		if !taken[i] {
+			d.loose = append(d.loose, l)
+		}
+	}
+}
+
+// pair takes down which tokens of a line differ.
+func (d *difference) pair(old, new line, key uint64) {
+	p := pair{old: old, new: new, key: key}
+	for i, t := range new.tokens {
+		if old.token(i) != new.text[t.from:t.to] {
+			p.differ = append(p.differ, i)
+		}
+	}
+	d.pairs = append(d.pairs, p)
+}
+
+// cut returns the beginning of a line, which is what is looked at.
+func cut(text string) string {
+	if len(text) <= longLine {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longLine], "")
+}
+
+func (l line) token(i int) string { return l.text[l.tokens[i].from:l.tokens[i].to] }
+
+// key returns the hash of a line without its tokens. A line without a word of its own
+// goes by the one before it.
+func (l line) key() uint64 {
+	h := xxhash.New()
+	at := 0
+	for _, t := range l.tokens {
+		h.WriteString(l.text[at:t.from])
+		h.Write([]byte{0, byte(t.kind)})
+		at = t.to
+	}
+	h.WriteString(l.text[at:])
+	if l.wordless() {
+		h.WriteString(strings.Map(lettersOnly, l.prior))
+	}
+	return h.Sum64()
+}
+
+func lettersOnly(r rune) rune {
+	if unicode.IsLetter(r) {
+		return r
+	}
+	return -1
+}
+
+// read finds the tokens of a line. What a number without a word counts is said by the
+// lines around it.
+func (l *line) read() {
+	l.tokens = tokenize(cut(l.text))
+	if !l.wordless() {
+		return
+	}
+	const short = 40 // bytes of a caption; a longer line is about something else
+	for i, t := range l.tokens {
+		if t.kind == Number && (len(l.prior) <= short && counterWord.MatchString(l.prior) || len(l.next) <= short && counterWord.MatchString(l.next)) {
+			l.tokens[i].kind = Counter
+		}
+	}
+}
+
+// isStamp reports whether a line says when the page was made.
+func (l line) isStamp() bool {
+	return stampWord.MatchString(l.text) || l.wordless() && stampWord.MatchString(l.prior)
+}
+
+// wordless reports whether there are no letters in a line but those of its tokens.
+func (l line) wordless() bool {
+	at := 0
+	for _, t := range l.tokens {
+		if strings.ContainsFunc(l.text[at:t.from], unicode.IsLetter) {
+			return false
+		}
+		at = t.to
+	}
+	return !strings.ContainsFunc(l.text[at:], unicode.IsLetter)
+}
+
+// pattern returns a line with the kinds of its tokens in the place of those that
+// differ.
+func (l line) pattern(differ []int) string {
+	var b strings.Builder
+	at := 0
+	for _, i := range differ {
+		t := l.tokens[i]
+		b.WriteString(l.text[at:t.from])
+		b.WriteString(t.stand(l.text[t.from:t.to]))
+		at = t.to
+	}
+	b.WriteString(l.text[at:])
+	return b.String()
+}
+
+// bag returns the hash of the words of a line in any order.
+func (l line) bag() (sum uint64) {
+	for word := range strings.FieldsFuncSeq(l.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
+		sum += xxhash.Sum64String(word)
+	}
+	return sum
+}

@@ -1,0 +1,119 @@
+package noise
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"freshet"
+)
+
+// A Report says what differs in a source at nearly every poll.
+type Report struct {
+	Polls    int // that were looked at
+	Differed int // of them, those that found another text
+	Noise    int // of those, the ones that were nothing but noise
+	Places   []Place
+}
+
+// A Place is a part of a source that differs at nearly every poll.
+type Place struct {
+	Kind    Kind
+	Pattern string // a line, with a mark such as <date> for what differs; or a line that stood there
+	Times   int    // that it differed
+	Noise   bool   // false means that somebody may be watching it, so it is told as a change
+
+	// Step is what a source can read its page with to be rid of it; without a name if
+	// none is known that leaves the rest alone.
+	Step freshet.Step
+}
+
+// mostReported is how many places are told.
+const mostReported = 5
+
+// Report returns what has been learnt, the places that differ most often first.
+func (m *Memory) Report() Report {
+	r := Report{Polls: int(m.polls), Differed: int(m.differed), Noise: int(m.spared)}
+	for _, p := range m.places {
+		if !m.often(p.habit << 1) {
+			continue
+		}
+		told := Place{Kind: p.kind, Pattern: p.pattern, Times: int(p.times), Step: p.step()}
+		switch p.kind {
+		case Age, Date, Time, ID, Counter:
+			told.Noise = true
+		}
+		r.Places = append(r.Places, told)
+	}
+	for _, g := range m.gaps {
+		if m.often(g.habit << 1) {
+			r.Places = append(r.Places, Place{Kind: Words, Pattern: g.sample, Times: int(g.times), Noise: g.again >= 3 && 3*int(g.again) >= int(g.added)})
+		}
+	}
+	if m.shuffles(m.order << 1) {
+		r.Places = append(r.Places, Place{Kind: Order, Pattern: "the order of lines", Times: int(m.moves), Noise: true, Step: step("lines", map[string]bool{"sort": true})})
+	}
+	slices.SortStableFunc(r.Places, func(a, b Place) int { return cmp.Compare(b.Times, a.Times) })
+	r.Places = r.Places[:min(mostReported, len(r.Places))]
+	return r
+}
+
+// step returns what removes the place: the whole line, if it says little else, or only
+// what differs in it.
+func (p place) step() freshet.Step {
+	before, _, found := strings.Cut(p.pattern, "<")
+	if !found {
+		return freshet.Step{}
+	}
+	words := strings.Map(lettersOnly, marks.ReplaceAllString(p.pattern, ""))
+	const little = 30 // letters
+	if cut := strings.HasSuffix(p.pattern, "…"); !cut && len(words) <= little {
+		return step("lines", map[string]string{"drop": "^" + expression(p.pattern) + "$"})
+	}
+	start := max(0, len(before)-24)
+	for start > 0 && start < len(before) && !unicode.IsSpace(rune(before[start-1])) {
+		start++
+	}
+	first := marks.FindString(p.pattern[len(before):])
+	return step("mask", map[string]string{"pattern": expression(before[start:] + first)})
+}
+
+var marks = regexp.MustCompile(`<(?:age|time|date|id|counter|number|price|version|e-mail address)>`)
+
+// expression returns a regular expression that matches what a pattern stands for.
+func expression(pattern string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range marks.FindAllStringIndex(pattern, -1) {
+		b.WriteString(regexp.QuoteMeta(pattern[at:m[0]]))
+		switch pattern[m[0]:m[1]] {
+		case mark(Number), mark(Counter):
+			b.WriteString(`[\d.,]+`)
+		case mark(ID), mark(Release), mark(Mail):
+			b.WriteString(`\S+`)
+		case mark(Time):
+			b.WriteString(`\d[\d:.,TZ +-]*\d(?: ?[apAP]\.?[mM]\.?)?`)
+		case mark(Date):
+			b.WriteString(`(?:\p{L}+\.? )?\d[\d./-]*(?:st|nd|rd|th)?(?:,? (?:of |de )?(?:\p{L}+\.?,? )?(?:de )?\d{2,4})?`)
+		default:
+			b.WriteString(`\S+(?: \S+){0,3}`)
+		}
+		at = m[1]
+	}
+	b.WriteString(regexp.QuoteMeta(pattern[at:]))
+	return b.String()
+}
+
+// step returns a step with its argument.
+func step(name string, arg any) freshet.Step {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(arg); err != nil {
+		panic(err) // texts and truth values always marshal
+	}
+	return freshet.Step{Name: name, Arg: strings.TrimSpace(b.String())}
+}
