@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"solve":       1,
 	"fetch":       1,
 	"content":     1,
+	"noise":       1,
 	"sqlite":      1,
 	"storetest":   1,
 	"synth":       1,
@@ -56,7 +57,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper"}
+var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper", "noise"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

@@ -13,6 +13,7 @@ const (
 	mostLines = 200_000 // of a text
 	mostLoose = 2_000   // lines that are only in one of two texts
 	longLine  = 2_000   // bytes of a line that are looked at
+	mostBytes = 1 << 19 // of those lines together
 )
 
 // A difference is how two texts differ, as sets of lines.
@@ -56,7 +57,7 @@ func compare(old, new []byte) difference {
 	d.moved = !slices.Equal(settled(ha, na, nb), settled(hb, na, nb))
 	gone := surplus(a, ha, na, nb)
 	come := surplus(b, hb, nb, na)
-	if len(gone)+len(come) > mostLoose {
+	if len(gone)+len(come) > mostLoose || size(gone)+size(come) > mostBytes {
 		d.coarse = true
 		return d
 	}
@@ -122,6 +123,14 @@ func surplus(lines []string, hashes []uint64, own, other map[uint64]int) (rest [
 		rest = append(rest, l)
 	}
 	return rest
+}
+
+// size returns how many bytes of lines are looked at.
+func size(lines []line) (n int) {
+	for _, l := range lines {
+		n += min(len(l.text), longLine)
+	}
+	return n
 }
 
 // match finds the lines that stayed but for some tokens, and those that stayed but
@@ -256,6 +265,25 @@ func (l line) pattern(differ []int) string {
 	}
 	b.WriteString(l.text[at:])
 	return b.String()
+}
+
+// around returns a line with the kind of one token in its place, and of a long line
+// only what stands next to it.
+func (l line) around(i int) string {
+	const near = 28 // bytes
+	t := l.tokens[i]
+	before, after := l.text[:t.from], l.text[t.to:]
+	if len(before) > near {
+		_, rest, found := strings.Cut(before[len(before)-near:], " ")
+		if !found {
+			rest = ""
+		}
+		before = "…" + rest
+	}
+	if len(after) > near {
+		after = after[:max(0, strings.LastIndex(after[:near], " "))] + "…"
+	}
+	return before + t.stand(l.text[t.from:t.to]) + after
 }
 
 // bag returns the hash of the words of a line in any order.

@@ -126,7 +126,7 @@ func (l line) saysSomething() bool {
 // shuffles reports whether the order of lines differs at nearly every poll. The order
 // of news says something, and differs often, too.
 func (m *Memory) shuffles(order habit) bool {
-	return order.within(lately) >= 7 || m.share(order, 5, 0.7)
+	return order.within(lately) >= 7 || m.share(order, 5, 0.75)
 }
 
 // A crowd says how many lines differ in the same way. A clock stands in one or two

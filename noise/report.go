@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"freshet"
 )
@@ -64,21 +63,16 @@ func (m *Memory) Report() Report {
 // step returns what removes the place: the whole line, if it says little else, or only
 // what differs in it.
 func (p place) step() freshet.Step {
-	before, _, found := strings.Cut(p.pattern, "<")
-	if !found {
+	at := marks.FindStringIndex(p.pattern)
+	if at == nil {
 		return freshet.Step{}
 	}
-	words := strings.Map(lettersOnly, marks.ReplaceAllString(p.pattern, ""))
 	const little = 30 // letters
-	if cut := strings.HasSuffix(p.pattern, "…"); !cut && len(words) <= little {
+	words := strings.Map(lettersOnly, marks.ReplaceAllString(p.pattern, ""))
+	if !strings.Contains(p.pattern, "…") && len(words) <= little {
 		return step("lines", map[string]string{"drop": "^" + expression(p.pattern) + "$"})
 	}
-	start := max(0, len(before)-24)
-	for start > 0 && start < len(before) && !unicode.IsSpace(rune(before[start-1])) {
-		start++
-	}
-	first := marks.FindString(p.pattern[len(before):])
-	return step("mask", map[string]string{"pattern": expression(before[start:] + first)})
+	return step("mask", map[string]string{"pattern": expression(strings.TrimPrefix(p.pattern[:at[1]], "…"))})
 }
 
 var marks = regexp.MustCompile(`<(?:age|time|date|id|counter|number|price|version|e-mail address)>`)

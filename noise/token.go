@@ -106,7 +106,7 @@ func (t token) closer(line string) Kind {
 var (
 	ipAddress   = regexp.MustCompile(`^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$`)
 	releaseWord = regexp.MustCompile(`(?i)(?:\b(?:version|release|ver|rev|revision|edition|patch)\b[^\p{L}\p{N}]*(?:\S+\s+){0,2}|\bv\.?\s?)$`)
-	counterWord = regexp.MustCompile(`(?i)\b(?:views?|viewed|viewing|visits?|visited|visitors?|hits?|reads?|online|watching|downloads?|likes?|shares?|followers?|subscribers?|installs?|plays?|clicks?|impressions?|` +
+	counterWord = regexp.MustCompile(`(?i)\b(?:views?|viewed|viewing|visits?|visited|visitors?|hits?|reads?|online|watching|downloads?|likes?|shares?|followers?|subscribers?|installs?|plays?|clicks?|impressions?|reviews?|ratings?|helpful|` +
 		`page ?views?|counter|generated|rendered|loaded|load time|seconds?|secs?|ms|msec|milliseconds?|queries|latency|uptime|memory|` +
 		`aufrufe|besucher|besuche|zugriffe|klicks|sekunden|abgerufen|vues?|visites?|visiteurs?|connectés?|secondes|visitas|visitantes|vistas|segundos|visualizzazioni|visite|visitatori|secondi|bezoekers|weergaven|keer bekeken|seconden|` +
 		`wyświetleń|odsłon|zobrazení|ogledov|prikazov|pregleda|просмотров|просмотра|посетителей)\b`)
