@@ -16,6 +16,19 @@ type world struct {
 	stop  <-chan struct{} // closed when no more polls are to begin
 	timer *time.Timer
 	burst int // edits and wishes told since the last decision
+
+	next chan errand   // to a worker that has nothing to do
+	over chan struct{} // closed when no poll will begin any more
+}
+
+// An errand is a poll to be made.
+type errand struct {
+	ctx  context.Context
+	poll freshet.Poll
+}
+
+func newWorld(d *Daemon, stop <-chan struct{}) *world {
+	return &world{Daemon: d, stop: stop, next: make(chan errand), over: make(chan struct{})}
 }
 
 var errStopped = errors.New("asked to stop")
@@ -23,13 +36,30 @@ var errStopped = errors.New("asked to stop")
 // Now implements [sched.World].
 func (w *world) Now() time.Time { return w.dates.Now() }
 
-// Begin implements [sched.World].
+// Begin implements [sched.World]. A worker that has made a poll makes the next
+// one: its stack has already grown to what a poll needs, and growing it costs as
+// much as the decision to poll.
 func (w *world) Begin(ctx context.Context, p freshet.Poll) {
 	w.gauges.flying.Add(1)
-	w.flying.Go(func() {
-		defer w.gauges.flying.Add(-1)
-		w.poll(ctx, p, w.stop)
-	})
+	e := errand{ctx, p}
+	select {
+	case w.next <- e:
+	default:
+		w.flying.Go(func() { w.work(e) })
+	}
+}
+
+// work makes polls until there will be no more.
+func (w *world) work(e errand) {
+	for {
+		w.poll(e.ctx, e.poll, w.stop)
+		w.gauges.flying.Add(-1)
+		select {
+		case e = <-w.next:
+		case <-w.over:
+			return
+		}
+	}
 }
 
 // Wait implements [sched.World].
