@@ -2,8 +2,8 @@ package freshet
 
 import "time"
 
-// A Head is what a poll of a source compares with: its newest version, and what
-// the server gave us to ask after it with. The record gives it out when the poll
+// A Head is what a poll of a source compares with: its newest version that is not
+// held, and what the server gave us to ask after it with. The record gives it out when the poll
 // begins, so that whoever polls needs no other state.
 type Head struct {
 	Number     int    // of the version; zero if there is none
@@ -16,6 +16,7 @@ type Head struct {
 	Suspect    Suspect // as in the Outcome of the last poll that saw the source
 	Landed     string  // likewise
 	Polls      int64   // of the source so far, as in its Standing
+	Held       Held    // what was captured since and is not told yet
 }
 
 // A Moved says that a source has a new URL: permanent redirects lead there.

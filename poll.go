@@ -29,9 +29,10 @@ const (
 	ByPolicy Cause = iota // the policy held it to be the most worth
 	ByBound               // the source's MaxGap had passed
 	ByHand                // somebody asked for it
+	ByDoubt               // a suspect capture is held until a second look
 )
 
-var causes = [...]string{"policy", "bound", "hand"}
+var causes = [...]string{"policy", "bound", "hand", "doubt"}
 
 // String returns the cause in a word.
 func (c Cause) String() string { return nameOf(causes[:], int(c)) }
@@ -45,17 +46,18 @@ const (
 	Changed                 // seen, and different: a new version and a change
 	First                   // seen for the first time, or the first time under this recipe: a new version but no change
 	Failed                  // not seen
+	Doubted                 // not seen: what came is suspect, and is stored but not told until more looks agree
 )
 
-var results = [...]string{"unchanged", "changed", "first", "failed"}
+var results = [...]string{"unchanged", "changed", "first", "failed", "held"}
 
 // String returns the result in a word.
 func (r Result) String() string { return nameOf(results[:], int(r)) }
 
 // Seen reports whether the source was seen at all.
-func (r Result) Seen() bool { return r != Failed }
+func (r Result) Seen() bool { return r != Failed && r != Doubted }
 
-// Captured reports whether the poll brought a new version.
+// Captured reports whether the poll brought a new version that is told of.
 func (r Result) Captured() bool { return r == Changed || r == First }
 
 func nameOf(names []string, i int) string {
@@ -76,7 +78,8 @@ type Outcome struct {
 	Ended  time.Time // after the answer was in
 
 	Result   Result
-	Version  int   // number of the version seen; zero if none
+	Version  int   // number of the version seen, or of the one that is held; zero if none
+	Quiet    Quiet // why the version that it stored is not told of, if it stored one so
 	Status   int   // of the last HTTP response; zero if none came
 	Requests int   // requests made, redirects included
 	Route    Route // where they went, if not all to the source's own host
@@ -95,6 +98,10 @@ type Outcome struct {
 	// stays as it is (Cache-Control, the ttl of a feed). It is a hint, not a promise.
 	FreshFor time.Duration
 
+	// LookAgain is how long after the answer a second look is wanted, because what was
+	// seen is held until then.
+	LookAgain time.Duration
+
 	// NotBefore is the time before which the host that answered last asked not to
 	// be polled.
 	NotBefore time.Time
@@ -110,6 +117,14 @@ func (o Outcome) FreshUntil() time.Time {
 		return time.Time{}
 	}
 	return o.Ended.Add(o.FreshFor)
+}
+
+// LookAgainAt returns when a second look is wanted; zero if none is.
+func (o Outcome) LookAgainAt() time.Time {
+	if o.LookAgain <= 0 {
+		return time.Time{}
+	}
+	return o.Ended.Add(o.LookAgain)
 }
 
 // Belies reports whether the outcome shows that a server was wrong when it said that

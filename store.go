@@ -21,12 +21,15 @@ type Standing struct {
 	Requests  int       // that the last poll took
 	Route     Route     // where they went, as in Outcome
 	Polls     int64     // made in all
-	Suspect   Suspect   // as in the Outcome of the last poll that saw the source
+	Suspect   Suspect   // as in the Outcome of the last poll that saw the source, or of what is held
 	Landed    string    // likewise
-	Fresh     time.Time // FreshUntil of that outcome
+	Fresh     time.Time // FreshUntil of the last poll that saw the source
 	Belied    bool      // an outcome belied such a time: its server's hints are not believed
 
-	Head       Version // the newest version; Number is zero if there is none
+	Held   Held   // a capture that is stored and not told yet
+	Quiets Quiets // versions that were stored and never told, in all
+
+	Head       Version // the newest version that is not held; Number is zero if there is none
 	Recipe     string  // Key of the recipe that the head was read with
 	Validators Validators
 	Moved      Moved
@@ -89,11 +92,18 @@ type Record struct {
 	Validators Validators // as received; kept for the next request
 	Sums       Sums       // of what was seen; kept for the next poll
 	Moved      Moved      // likewise
-	Capture    *Capture   // set if the outcome is Captured
+	Capture    *Capture   // set if the outcome is Captured, or stores a version quietly
+	Held       Held       // what is held from now on, if the outcome is Doubted
 }
 
 // A Capture is a new version of a source, with the step that led to it.
+//
+// One with a Quiet is stored and numbered like every other, but no change is told,
+// counted or delivered. QuietNoise goes with an Unchanged outcome: the version becomes
+// the head. QuietSuspect goes with a Doubted one: the head stays, and the version is
+// held.
 type Capture struct {
+	Quiet   Quiet
 	Recipe  string // Key of the recipe it was read with
 	Text    []byte
 	Hash    Hash // of Text
@@ -117,7 +127,15 @@ type Archive interface {
 	// version, the version and the change, all or nothing. When it returns
 	// without error all of it survives a crash. It returns the outcome as
 	// stored, with its Cursor and Version, and the change if there was one.
+	//
+	// A Changed outcome whose capture has the text that is held tells of the version
+	// that is there already. Any outcome that saw the source ends what is held. Of the
+	// versions that were held and never told, only the newest few are kept.
 	Commit(ctx context.Context, r Record) (Outcome, Change, error)
+
+	// Confirm tells of the version that is held as a change: somebody says that this
+	// is the page now. It returns ErrNotFound if the version of that number is not held.
+	Confirm(ctx context.Context, id SourceID, number int) (Change, error)
 
 	// Attempts returns what polls sent at or after a moment, oldest first. What
 	// was sent stays on record when its source is purged.

@@ -1,9 +1,9 @@
 package freshet
 
 // A Suspect is a class of capture that is probably not the page that somebody wants
-// to watch. "" means that nothing speaks against it. What is suspect is stored and
-// told like every other capture, and says so. Clients branch on the class, so classes
-// are added but never renamed.
+// to watch. "" means that nothing speaks against it. What is suspect is stored at once
+// and told only when a second look agrees: see [Held]. Clients branch on the class, so
+// classes are added but never renamed.
 type Suspect string
 
 // The classes of suspect captures.

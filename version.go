@@ -35,6 +35,7 @@ type Version struct {
 	Title     string // of the page or feed, if it has one
 	URL       string // that answered, after redirects
 	Suspect   Suspect
+	Quiet     Quiet // why no change led to it, if none was told
 }
 
 // A Raw is a response as it was received and decoded, kept beside the text so

@@ -96,7 +96,7 @@ func (r *recall) standing(s *freshet.Standing) {
 			s.NotBefore = time.Time{}
 		}
 		by := r.shift(s.Begun)
-		s.Begun, s.NotBefore = s.Begun.Add(by), clock.Shift(s.NotBefore, by)
+		s.Begun, s.NotBefore, s.Held.Again = s.Begun.Add(by), clock.Shift(s.NotBefore, by), clock.Shift(s.Held.Again, by)
 	}
 	if !s.Seen.IsZero() {
 		by := r.shiftEarly(s.Seen)

@@ -57,7 +57,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	if from, ok := d.brain.outlooks(); ok {
 		w.Outlook = from.Outlook(now, slot)
 	}
-	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &w.Hold.Until, &w.Hold.Deadline} {
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again} {
 		*t = d.dates.Date(*t)
 	}
 	w.foresee()
@@ -84,6 +84,9 @@ func (w *Why) foresee() {
 		return
 	case !deadline.IsZero() && (w.Next.IsZero() || deadline.Before(w.Next)):
 		w.Next, w.Cause = deadline, freshet.ByBound
+	}
+	if again := w.Hold.Again; !w.Hold.Asked && !again.IsZero() && (w.Next.IsZero() || again.Before(w.Next)) {
+		w.Next, w.Cause = again, freshet.ByDoubt
 	}
 	if w.Next.IsZero() {
 		return

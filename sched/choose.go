@@ -22,7 +22,7 @@ func (s *Scheduler) Next(now time.Time) (p freshet.Poll, wake time.Time, ok bool
 }
 
 // choose fills ready with what is to be polled at now: first what was asked
-// for, then what its bound makes overdue, then what the policy wants.
+// for, then what its bound or a doubt makes overdue, then what the policy wants.
 func (s *Scheduler) choose(now time.Time) {
 	s.purse.fill(now)
 	s.ceiling.forget(now)
@@ -99,7 +99,7 @@ func (s *Scheduler) chooseOverdue(now time.Time) {
 		d := s.overdue.pop()
 		switch {
 		case !s.stands(d): // out of date
-		case !s.take(now, d.slot, 0, freshet.ByBound):
+		case !s.take(now, d.slot, 0, s.entries[d.slot].dueBy(now)):
 			refused = append(refused, d)
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	switch {
 	case !e.open(now, cause), s.claimed(slot, reserved):
 		return false
-	case cause == freshet.ByPolicy && !s.courteous(now, e):
+	case (cause == freshet.ByPolicy || cause == freshet.ByDoubt) && !s.courteous(now, e):
 		return false
 	case !s.routeOpen(now, e) || !s.ceiling.room(reserved):
 		s.stake(now, slot)
@@ -165,12 +165,24 @@ func (e *entry) open(now time.Time, cause freshet.Cause) bool {
 	return e.source.MinGap == 0 || e.begun.IsZero() || !e.begun.Add(e.source.MinGap).After(now)
 }
 
-// due returns when the source's MaxGap runs out.
-func (e *entry) due() time.Time {
+// due returns when the source has to be polled: when its MaxGap runs out, or a suspect
+// capture wants a second look.
+func (e *entry) due() time.Time { return sooner(e.runsOut(), e.again) }
+
+// runsOut returns when the source's MaxGap runs out.
+func (e *entry) runsOut() time.Time {
 	if e.source.MaxGap == 0 || e.begun.IsZero() {
 		return time.Time{}
 	}
 	return e.begun.Add(e.source.MaxGap)
+}
+
+// dueBy returns why a source that is due at now is.
+func (e *entry) dueBy(now time.Time) freshet.Cause {
+	if at := e.runsOut(); !at.IsZero() && !at.After(now) {
+		return freshet.ByBound
+	}
+	return freshet.ByDoubt
 }
 
 // expect notes by when the source has to be polled.

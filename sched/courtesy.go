@@ -133,7 +133,7 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 		if until.IsZero() {
 			return
 		}
-		if due := e.due(); !due.IsZero() {
+		if due := e.runsOut(); !due.IsZero() {
 			until = earlier(until, due)
 		}
 		holds = append(holds, Hold{Kind: kind, Until: until})

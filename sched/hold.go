@@ -16,6 +16,7 @@ type Hold struct {
 
 	Asked    bool      // somebody wants the source polled
 	Deadline time.Time // when the source's MaxGap runs out; zero if it has none
+	Again    time.Time // when a suspect capture wants a second look; zero if none does
 }
 
 // A HoldKind is a kind of Hold.
@@ -109,7 +110,7 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	}
 	e := &s.entries[slot]
 	h := s.holdOf(now, e)
-	h.Asked, h.Deadline = e.asked, e.due()
+	h.Asked, h.Deadline, h.Again = e.asked, e.runsOut(), e.again
 	return h, true
 }
 

@@ -111,7 +111,12 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 		s.alarms.set(until)
 	}
 	switch {
+	case o.Result == freshet.Doubted: // the host answered, but the page was not seen
+		e.failures, e.notBefore, e.again = 0, time.Time{}, o.LookAgainAt()
+		at.failures = 0
+		return
 	case o.Result.Seen():
+		e.again = time.Time{}
 		e.seen, e.failures, e.notBefore = o.Began, 0, time.Time{}
 		s.heed(e, o)
 		at.failures = 0

@@ -52,6 +52,7 @@ type entry struct {
 	failures  int
 	fresh     time.Time // until when its server says that it stays as it is
 	belied    bool      // which was wrong once
+	again     time.Time // when a suspect capture wants a second look
 	requests  int       // that its last poll took: what the next one reserves
 	route     []*host   // that those went to, if not all to its own
 	flight    flight    // of the poll under way
@@ -177,7 +178,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	if e.source.URL != "" && e.source.URL != w.URL {
 		e.failures, e.notBefore = 0, time.Time{}
-		e.fresh, e.belied = time.Time{}, false
+		e.fresh, e.belied, e.again = time.Time{}, false, time.Time{}
 		e.requests, e.route = 1, nil
 	}
 	e.source, e.gone = w.Source, false
@@ -216,7 +217,7 @@ func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 func (s *Scheduler) stand(now time.Time, e *entry, w freshet.Watched) {
 	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, w.Standing.Begun
 	e.failures, e.notBefore = w.Standing.Failures, s.resumeBackoff(now, w)
-	e.fresh, e.belied = w.Standing.Fresh, w.Standing.Belied
+	e.fresh, e.belied, e.again = w.Standing.Fresh, w.Standing.Belied, w.Standing.Held.Again
 	e.requests, e.route = max(1, w.Standing.Requests), s.routeOf(w.Standing.Route)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -61,10 +62,10 @@ func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host stri
 // version.
 func (s *Store) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome, freshet.Change, error) {
 	var found *finding
-	if r.Outcome.Result.Captured() {
-		if r.Capture == nil {
-			return r.Outcome, freshet.Change{}, &freshet.InvalidError{Field: "capture", Reason: "a captured version has a body"}
-		}
+	if err := fits(r); err != nil {
+		return r.Outcome, freshet.Change{}, err
+	}
+	if r.Capture != nil {
 		var err error
 		if found, err = s.prepare(ctx, r.Outcome.Source, r.Capture); err != nil {
 			return r.Outcome, freshet.Change{}, err
@@ -80,6 +81,22 @@ func (s *Store) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome, 
 		return r.Outcome, freshet.Change{}, err
 	}
 	return o, c, nil
+}
+
+// fits returns an error if what a poll stored does not go with how it ended.
+func fits(r freshet.Record) error {
+	result := r.Outcome.Result
+	switch {
+	case result.Captured() && r.Capture == nil:
+		return &freshet.InvalidError{Field: "capture", Reason: "a captured version has a body"}
+	case r.Capture == nil:
+		return nil
+	}
+	want := map[freshet.Result]freshet.Quiet{freshet.Unchanged: freshet.QuietNoise, freshet.Doubted: freshet.QuietSuspect}[result]
+	if result == freshet.Failed || r.Capture.Quiet != want {
+		return &freshet.InvalidError{Field: "quiet", Reason: fmt.Sprintf("a poll that ended as %s stores no version that is quiet by %q", result, r.Capture.Quiet)}
+	}
+	return nil
 }
 
 // A finding is a capture made ready to be written.
@@ -123,29 +140,26 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 	if e == nil {
 		return o, c, unknown(o.Source)
 	}
-	if o.Result == freshet.Changed && e.head == 0 {
-		o.Result = freshet.First
+	if (o.Result == freshet.Changed || o.Result == freshet.Doubted && f != nil) && e.head == 0 {
+		o.Result, o.LookAgain = freshet.First, 0
 	}
-	if f != nil {
-		if c, err = b.capture(e, o, f); err != nil {
-			return o, c, err
-		}
-	}
-	stale := f != nil // the head on disk is
-	o.Version = 0
 	current := r.URL == "" || xxhash.Sum64String(r.URL) == e.url // the source has no other URL by now
-	if o.Result.Seen() && current && e.judged(o) {
-		stale = true
+	stale, o, c, err := b.take(e, o, f, r.Held, current)
+	if err != nil {
+		return o, c, err
 	}
 	if o.Result.Seen() {
-		o.Version, e.sums = int(e.head), r.Sums
+		e.sums = r.Sums
 		if o.Status != http.StatusNotModified {
 			e.asked = momentOf(o.Began)
 		}
 	}
-	if !current {
+	switch {
+	case !current:
 		r.Validators, r.Moved, e.sums = freshet.Validators{}, freshet.Moved{}, freshet.Sums{}
-	} else if !o.Result.Seen() {
+	case o.Result == freshet.Doubted: // what came is not the page that these are of
+		r.Validators, r.Moved = e.validators, e.moved
+	case !o.Result.Seen():
 		r.Validators = e.validators
 	}
 	if e.told(r.Validators, r.Moved) {
@@ -160,42 +174,102 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 	return o, c, err
 }
 
-// capture writes a new version of a source and, unless it is a first one, the
-// change that led to it.
+// take takes over what a poll saw: a new version that is told of, one that is not, or
+// none. It reports whether the head on disk is out of date.
+func (b *batch) take(e *entry, o freshet.Outcome, f *finding, held freshet.Held, current bool) (stale bool, _ freshet.Outcome, c freshet.Change, err error) {
+	stale, o.Version, o.Quiet = f != nil, 0, ""
+	switch {
+	case o.Result == freshet.Doubted && (current || f != nil):
+		if f != nil {
+			o.Quiet = freshet.QuietSuspect
+		}
+		held.Suspect, held.Landed = o.Suspect, o.Landed
+		err = b.doubt(e, o, f, held)
+		o.Version = e.held.Number
+		if !current {
+			e.release()
+		}
+		return true, o, c, err
+	case f != nil:
+		c, err = b.capture(e, o, f)
+		if o.Result == freshet.Unchanged {
+			o.Quiet = freshet.QuietNoise
+		}
+	}
+	if err != nil || !o.Result.Seen() {
+		return stale, o, c, err
+	}
+	o.Version = int(e.head)
+	if current && e.judged(o) {
+		stale = true
+	}
+	if e.release() {
+		stale = true
+	}
+	return stale, o, c, nil
+}
+
+// capture writes a new version of a source and, if the source has changed, the change
+// that led to it. If that has the text of the version that is held, it is that one.
 func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Change, err error) {
-	text, err := b.keep(e, f.text)
-	if err != nil {
-		return c, err
-	}
-	raw := text
-	if f.raw != f.text {
-		if raw, err = b.keep(e, f.raw); err != nil {
-			return c, err
-		}
-	}
-	if sum := f.envelope.sum(); e.envelope == 0 || sum != e.envelopeSum {
-		b.next.envelope++
-		e.envelope, e.envelopeSum = b.next.envelope, sum
-		n := f.envelope
-		if err := b.insert(&envelopesTable, e.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header)); err != nil {
-			return c, err
-		}
-	}
 	from, seen := e.hash, momentOf(o.Ended)
-	if text != e.text && raw != e.raw {
-		b.forget = append(b.forget, e.text, e.raw)
+	if o.Result == freshet.Changed && e.held.Number != 0 && e.held.Hash == f.Hash && e.held.Recipe == f.Recipe {
+		seen = momentOf(e.held.Seen)
+		err = b.promote(e)
+	} else {
+		err = b.advance(e, o, f)
 	}
-	e.head = e.lastVersion() + 1
-	e.hash, e.recipe, e.text, e.raw = f.Hash, f.Recipe, text, raw
-	if e.first == 0 {
-		e.first = e.head
-	}
-	err = b.insert(&versionsTable, e.key, e.head, f.Hash[:], seen.value(), text, raw, e.envelope, blob(f.header), textOrNull(string(o.Suspect)))
 	if err != nil || o.Result != freshet.Changed {
 		return c, err
 	}
 	e.changedAt = seen
+	o.Ended = seen.time() // it had happened by then
 	return b.change(e, o, from, f.Summary)
+}
+
+// advance writes a new version of a source, which becomes its head.
+func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
+	text, raw, envelope, err := b.keepFinding(e, f)
+	if err != nil {
+		return err
+	}
+	e.envelope, e.envelopeSum = envelope, f.envelope.sum()
+	if text != e.text && raw != e.raw {
+		b.forget = append(b.forget, e.text, e.raw)
+	}
+	e.head = e.lastVersion() + 1
+	e.newest = 0
+	e.hash, e.recipe, e.text, e.raw = f.Hash, f.Recipe, text, raw
+	if e.first == 0 {
+		e.first = e.head
+	}
+	var quiet freshet.Quiet
+	if o.Result == freshet.Unchanged {
+		quiet = freshet.QuietNoise
+		e.quiets.Noise++
+	}
+	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], momentOf(o.Ended).value(), text, raw, e.envelope, blob(f.header),
+		textOrNull(string(o.Suspect)), textOrNull(string(quiet)))
+}
+
+// keepFinding writes the bodies and the envelope of a capture, and returns them.
+func (b *batch) keepFinding(e *entry, f *finding) (text, raw, envelope int64, err error) {
+	if text, err = b.keep(e, f.text); err != nil {
+		return 0, 0, 0, err
+	}
+	raw = text
+	if f.raw != f.text {
+		if raw, err = b.keep(e, f.raw); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	if e.envelope != 0 && f.envelope.sum() == e.envelopeSum {
+		return text, raw, e.envelope, nil
+	}
+	b.next.envelope++
+	n := f.envelope
+	err = b.insert(&envelopesTable, b.next.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header))
+	return text, raw, b.next.envelope, err
 }
 
 // change appends the step to the newest version to the log of changes.
@@ -253,7 +327,7 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
 		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
 		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err),
-		textOrNull(string(o.Suspect)), textOrNull(o.Landed), lengthOrNull(o.FreshFor))
+		textOrNull(string(o.Suspect)), textOrNull(o.Landed), lengthOrNull(o.FreshFor), textOrNull(string(o.Quiet)), lengthOrNull(o.LookAgain))
 	if err != nil {
 		return o, err
 	}
@@ -297,6 +371,14 @@ func lengthOrNull(d time.Duration) driver.Value {
 		return nil
 	}
 	return int64(d)
+}
+
+// countOrNull returns a number, zero as NULL.
+func countOrNull(n int64) driver.Value {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // oneOrNull returns true as 1 and false as NULL.

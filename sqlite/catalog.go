@@ -141,7 +141,8 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 		told := e.told(freshet.Validators{}, freshet.Moved{})
 		judged := e.suspect != "" || e.landed != "" || e.belied
 		e.suspect, e.landed, e.belied = "", "", false
-		if told || judged {
+		held := e.release()
+		if told || judged || held {
 			if err := b.writeHead(e); err != nil {
 				return err
 			}

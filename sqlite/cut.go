@@ -44,8 +44,7 @@ func (b *batch) cut(e *entry, first int64) (n int, freed int64, err error) {
 	if err := b.keepCounters(); err != nil {
 		return 0, 0, err
 	}
-	_, err = b.exec("DELETE FROM envelopes WHERE source = ?1 AND id NOT IN (SELECT envelope FROM versions WHERE source = ?1)", e.key)
-	if err != nil {
+	if err := b.dropEnvelopes(e.key); err != nil {
 		return 0, 0, err
 	}
 	if err := b.remove(&cutsTable, "log = 'versions' AND source = ? AND last < ?", e.key, first); err != nil {
@@ -59,6 +58,12 @@ func (b *batch) cut(e *entry, first int64) (n int, freed int64, err error) {
 	}
 	freed, err = b.dropBodies(e.key)
 	return int(dropped), freed, err
+}
+
+// dropEnvelopes deletes the envelopes of a source that no version has any more.
+func (b *batch) dropEnvelopes(key int64) error {
+	_, err := b.exec("DELETE FROM envelopes WHERE source = ?1 AND id NOT IN (SELECT envelope FROM versions WHERE source = ?1)", key)
+	return err
 }
 
 // dropBodies deletes the bodies of a source that no version has any more, and

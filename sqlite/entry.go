@@ -43,6 +43,10 @@ func (t *tally) add(o *freshet.Outcome) {
 		t.failures, t.failure, t.err = 0, "", ""
 		return
 	}
+	if o.Result == freshet.Doubted { // the server answered
+		t.failures, t.failure, t.err = 0, "", ""
+		return
+	}
 	if !o.Failure.Ours() {
 		t.failures++
 	}
@@ -64,7 +68,8 @@ type entry struct {
 	before tombstone // the last numbers of sources with this ID that were purged
 
 	first     int64  // number of the oldest version that is kept; 0 if there is none
-	head      int64  // number of the newest version
+	head      int64  // number of the newest version that is not held
+	newest    int64  // number of the newest version, if that is above the head
 	recipe    string // that it was read with
 	hash      freshet.Hash
 	text, raw int64 // its bodies
@@ -83,6 +88,8 @@ type entry struct {
 	moved       freshet.Moved
 	suspect     freshet.Suspect
 	landed      string
+	held        freshet.Held
+	quiets      freshet.Quiets
 	belied      bool   // the source changed while the server said that it would not
 	url         uint64 // XXH64 of the URL that all of these are of
 }
@@ -94,7 +101,7 @@ func newEntry(key int64, id freshet.SourceID) *entry {
 
 // standing returns the part of a Standing that the tally holds.
 func (e *entry) standing() freshet.Standing {
-	return freshet.Standing{
+	st := freshet.Standing{
 		Upto:      e.last,
 		Begun:     e.begun.time(),
 		Seen:      e.seen.time(),
@@ -110,11 +117,17 @@ func (e *entry) standing() freshet.Standing {
 		Landed:    e.landed,
 		Fresh:     e.fresh.time(),
 		Belied:    e.belied,
+		Held:      e.held,
+		Quiets:    e.quiets,
 	}
+	if e.held.Number != 0 {
+		st.Suspect, st.Landed = e.held.Suspect, e.held.Landed
+	}
+	return st
 }
 
 // lastVersion returns the last number that a version with this ID had.
-func (e *entry) lastVersion() int64 { return max(e.head, e.before.version) }
+func (e *entry) lastVersion() int64 { return max(e.head, e.newest, e.before.version) }
 
 // lastChange returns the last number that a change with this ID had.
 func (e *entry) lastChange() int64 { return max(e.changes, e.before.change) }
@@ -124,7 +137,7 @@ func (e *entry) compare() freshet.Head {
 	return freshet.Head{
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
 		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved,
-		Suspect: e.suspect, Landed: e.landed, Polls: e.polls,
+		Suspect: e.suspect, Landed: e.landed, Held: e.held, Polls: e.polls,
 	}
 }
 

@@ -86,7 +86,7 @@ func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
 func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
-		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, ifnull(t.suspect, ''), ifnull(t.landed, ''), ifnull(t.belied, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
+		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, ifnull(t.suspect, ''), ifnull(t.landed, ''), ifnull(t.belied, 0), ifnull(t.newest, 0), ifnull(t.held, ''), ifnull(t.quiet_suspect, 0), ifnull(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
 		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header,
 		s.label, ifnull(g.version, 0), ifnull(g.change, 0), ifnull(g.revision, 0)
@@ -97,14 +97,17 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 		func(scan func(...any) error) error {
 			e := newEntry(0, "")
 			var hash []byte
-			var url string
+			var url, held string
 			var movedAt moment
 			var env envelope
 			err := scan(&e.key, &e.id, &url, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
-				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
+				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &e.quiets.Suspect, &e.quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
 				&e.label, &e.before.version, &e.before.change, &e.before.revision)
+			if err == nil {
+				e.held, err = readHeld(held)
+			}
 			copy(e.hash[:], hash)
 			e.moved.At = movedAt.time()
 			e.url = xxhash.Sum64String(url)

@@ -27,7 +27,7 @@ func (m *mending) drop(found []Damage) error {
 		case &sourcesTable:
 			d.What += m.keepSource(d.key[0])
 		case &headsTable:
-			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, moved = '', moved_at = NULL WHERE source = ?", d.key[0])
+			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, newest = NULL, held = NULL, quiet_suspect = NULL, quiet_noise = NULL, moved = '', moved_at = NULL WHERE source = ?", d.key[0])
 			d.What += ": it is rebuilt"
 		case &talliesTable:
 			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
@@ -137,10 +137,15 @@ func (m *mending) restand() error {
 		`UPDATE sources SET label = 0 WHERE label NOT IN (SELECT id FROM labels)`,
 		`UPDATE standings SET
 			first = ifnull((SELECT min(number) FROM versions v WHERE v.source = standings.source), 0),
-			head = max(head, ifnull((SELECT max(number) FROM versions v WHERE v.source = standings.source), 0),
+			head = max(head, ifnull((SELECT max(number) FROM versions v WHERE v.source = standings.source AND ifnull(v.quiet, '') <> 'suspect'), 0),
 				ifnull((SELECT max(number) FROM changes c WHERE c.source = standings.source), 0)),
+			newest = max(ifnull(newest, 0), ifnull((SELECT max(number) FROM versions v WHERE v.source = standings.source), 0)),
 			changes = max(changes, ifnull((SELECT max(seq) FROM changes c WHERE c.source = standings.source), 0)),
 			last_change = ifnull((SELECT max(cursor) FROM changes c WHERE c.source = standings.source), 0)`,
+		`UPDATE standings SET newest = NULL WHERE newest <= head`,
+		// What is held and lost is seen again.
+		`UPDATE standings SET held = NULL WHERE held IS NOT NULL AND NOT EXISTS (
+			SELECT 1 FROM versions v WHERE v.source = standings.source AND v.number = json_extract(held, '$.number'))`,
 		// A source whose newest version is lost is asked for all of it.
 		`UPDATE standings SET etag = '', last_modified = '', head_recipe = ''
 			WHERE head <> 0 AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.source = standings.source AND v.number = head)`,
@@ -165,7 +170,7 @@ func (m *mending) noteVersions() error {
 	type gap struct{ source, first, last int64 }
 	var gaps []gap
 	err := m.query(`SELECT source, number + 1, following - 1 FROM (
-			SELECT source, number, lead(number, 1, (SELECT head + 1 FROM standings t WHERE t.source = v.source)) OVER (PARTITION BY source ORDER BY number) AS following
+			SELECT source, number, lead(number, 1, (SELECT max(head, ifnull(newest, 0)) + 1 FROM standings t WHERE t.source = v.source)) OVER (PARTITION BY source ORDER BY number) AS following
 			FROM versions v
 		) WHERE following > number + 1
 		UNION ALL SELECT source, head, head FROM standings t WHERE head <> 0 AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.source = t.source)`,

@@ -11,13 +11,13 @@ import (
 
 const outcomeColumns = `o.cursor, o.began, o.began - o.gap, o.began + o.took, o.cause, o.result, o.version, o.status,
 	o.requests, ifnull(o.route, ''), o.bytes, o.modified, o.not_before, ifnull(o.failure, ''), ifnull(o.err, ''),
-	ifnull(o.suspect, ''), ifnull(o.landed, ''), ifnull(o.fresh, 0)`
+	ifnull(o.suspect, ''), ifnull(o.landed, ''), ifnull(o.fresh, 0), ifnull(o.quiet, ''), ifnull(o.look_again, 0)`
 
 // scanOutcome reads outcomeColumns.
 func scanOutcome(scan func(...any) error) (o freshet.Outcome, err error) {
 	var began, since, ended, modified, notBefore moment
 	err = scan(&o.Cursor, &began, &since, &ended, &o.Cause, &o.Result, &o.Version, &o.Status,
-		&o.Requests, &o.Route, &o.Bytes, &modified, &notBefore, &o.Failure, &o.Err, &o.Suspect, &o.Landed, &o.FreshFor)
+		&o.Requests, &o.Route, &o.Bytes, &modified, &notBefore, &o.Failure, &o.Err, &o.Suspect, &o.Landed, &o.FreshFor, &o.Quiet, &o.LookAgain)
 	o.Began, o.Since, o.Ended = began.time(), since.time(), ended.time()
 	o.Modified, o.NotBefore = modified.time(), notBefore.time()
 	return o, err

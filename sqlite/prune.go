@@ -203,9 +203,9 @@ func (s *Store) cutOldest(ctx context.Context, n int64, done *freshet.Pruned) (d
 	first := map[freshet.SourceID]int64{}
 	var order []freshet.SourceID
 	err = eachRow(ctx, s.reader, `SELECT s.id, v.number FROM (
-			SELECT source, number, lead(seen) OVER (PARTITION BY source ORDER BY number) AS superseded,
-			lead(number) OVER (PARTITION BY source ORDER BY number) AS following FROM versions
-		) v JOIN sources s ON s.key = v.source WHERE v.following IS NOT NULL ORDER BY v.superseded, v.source, v.number LIMIT ?`, []any{n},
+			SELECT source, number, lead(seen) OVER (PARTITION BY source ORDER BY number) AS superseded FROM versions
+		) v JOIN sources s ON s.key = v.source JOIN standings t ON t.source = v.source
+		WHERE v.number < t.head ORDER BY v.superseded, v.source, v.number LIMIT ?`, []any{n},
 		func(scan func(...any) error) error {
 			var id freshet.SourceID
 			var number int64

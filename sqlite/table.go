@@ -47,23 +47,23 @@ var (
 
 	// How things stand with a source is two rows in one: the first part is
 	// written with each capture, the other now and then.
-	headsTable = newTable(table{name: "standings", sum: "checksum", keys: []string{"source"}, late: 3,
+	headsTable = newTable(table{name: "standings", sum: "checksum", keys: []string{"source"}, late: 7,
 		columns: []string{"source", "first", "head", "head_recipe", "etag", "last_modified", "changes", "changed_at", "last_change",
-			"moved", "moved_at", "suspect", "landed", "belied"}})
+			"moved", "moved_at", "suspect", "landed", "belied", "newest", "held", "quiet_suspect", "quiet_noise"}})
 	talliesTable = newTable(table{name: "standings", sum: "tally_checksum", keys: []string{"source"}, late: 1,
 		columns: []string{"source", "begun", "seen", "not_before", "failures", "failure", "err", "requests", "route", "polls", "last_outcome", "fresh"}})
 
 	attemptsTable = newTable(table{name: "attempts", sum: "checksum", keys: []string{"source", "began", "hop"}, seal: sealAttempts,
 		columns: []string{"source", "began", "hop", "at", "route", "ended", "requests"}})
-	outcomesTable = newTable(table{name: "outcomes", sum: "checksum", keys: []string{"cursor"}, seal: sealOutcomes, late: 3,
+	outcomesTable = newTable(table{name: "outcomes", sum: "checksum", keys: []string{"cursor"}, seal: sealOutcomes, late: 5,
 		columns: []string{"cursor", "source", "prev", "began", "gap", "took", "cause", "result", "version", "status",
-			"requests", "route", "bytes", "modified", "not_before", "failure", "err", "suspect", "landed", "fresh"}})
+			"requests", "route", "bytes", "modified", "not_before", "failure", "err", "suspect", "landed", "fresh", "quiet", "look_again"}})
 	marksTable = newTable(table{name: "marks", sum: "checksum", keys: []string{"upto"}, seal: sealMarks,
 		columns: []string{"upto", "latest"}})
 	envelopesTable = newTable(table{name: "envelopes", sum: "checksum", keys: []string{"id"},
 		columns: []string{"id", "source", "status", "url", "media_type", "title", "header"}})
-	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"}, late: 1,
-		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header", "suspect"}})
+	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"}, late: 2,
+		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header", "suspect", "quiet"}})
 	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges, late: 2,
 		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed"}})
 	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces,

@@ -41,6 +41,7 @@ type verification struct {
 type standingRow struct {
 	known                bool
 	first, head, changes int64
+	newest               int64 // if it is not the head
 	lastChange           int64
 
 	seenSeq, seenCount, seenCursor int64
@@ -255,7 +256,7 @@ func (v *verification) standings() error {
 			v.found(d)
 		}
 		v.standing[whole(0)] = &standingRow{
-			known: true, first: whole(1), head: whole(2), changes: whole(6), lastChange: whole(8),
+			known: true, first: whole(1), head: whole(2), changes: whole(6), lastChange: whole(8), newest: whole(14),
 			seenSeq: v.before[v.names[whole(0)]],
 		}
 		return nil

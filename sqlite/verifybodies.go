@@ -124,10 +124,11 @@ func (v *verification) numbers(key int64, list []storedVersion) {
 		missing(next, n.number-1)
 		next = n.number + 1
 	}
-	if st.head > 0 {
-		missing(max(next, 1), st.head)
+	newest := max(st.head, st.newest)
+	if newest > 0 {
+		missing(max(next, 1), newest)
 	}
-	if next-1 > st.head {
+	if next-1 > newest {
 		v.found(Damage{Table: "versions", Source: id, Number: next - 1, What: fmt.Sprintf("version %d of source %s is newer than the newest", next-1, id)})
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	versionColumns = `ifnull(v.number, 0), v.hash, v.seen, ifnull(text.size, 0), ifnull(raw.size, 0), ifnull(n.media_type, ''), ifnull(n.title, ''),
-		ifnull(n.url, ''), ifnull(v.suspect, '')`
+		ifnull(n.url, ''), ifnull(v.suspect, ''), ifnull(v.quiet, '')`
 	versionJoins   = `LEFT JOIN bodies text ON text.id = v.text LEFT JOIN bodies raw ON raw.id = v.raw LEFT JOIN envelopes n ON n.id = v.envelope`
 	selectVersions = `SELECT ` + versionColumns + ` FROM sources s JOIN versions v ON v.source = s.key ` + versionJoins + ` WHERE s.id = ? `
 )
@@ -20,7 +20,7 @@ const (
 func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 	var hash []byte
 	var seen moment
-	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect)
+	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect, &v.Quiet)
 	copy(v.Hash[:], hash)
 	v.SeenAt = seen.time()
 	return v, err

@@ -35,12 +35,15 @@ type modelSource struct {
 	watched  bool
 	standing freshet.Standing
 	texts    map[int]string
+	newest   int          // number of the newest version, told or not
+	doubted  map[int]bool // of the versions, those that were held and never told
+	heldAs   freshet.Version
 	before   numbers // of those with its ID that were purged
 }
 
 // numbers returns the last ones of the source and of those with its ID before it.
 func (k *modelSource) numbers() numbers {
-	return numbers{max(k.before.version, k.standing.Head.Number), max(k.before.change, k.standing.Changes), k.source.Revision}
+	return numbers{max(k.before.version, k.newest), max(k.before.change, k.standing.Changes), k.source.Revision}
 }
 
 // runModel takes random steps with a store and with a model of it, and
@@ -68,6 +71,8 @@ func runModel(t *testing.T, open Open) {
 			"poll":   m.poll,
 			"poll 2": m.poll,
 			"poll 3": m.poll,
+			"doubt":  m.doubt,
+			"accept": m.accept,
 			"prune":  m.prune,
 			"reopen": m.reopen,
 			"":       m.compare,
@@ -111,7 +116,7 @@ func (m *machine) add(rt *rapid.T) {
 		return
 	}
 	if known == nil {
-		known = &modelSource{texts: map[int]string{}, before: m.model.buried[id]}
+		known = &modelSource{texts: map[int]string{}, doubted: map[int]bool{}, before: m.model.buried[id]}
 		s.Revision = known.before.revision + 1
 		m.model.sources[id] = known
 	} else {
@@ -166,10 +171,13 @@ func (m *machine) begin(rt *rapid.T) {
 func (m *machine) poll(rt *rapid.T) {
 	id, known := m.pick(rt)
 	result := rapid.SampledFrom([]freshet.Result{freshet.Unchanged, freshet.Changed, freshet.Changed, freshet.Failed, freshet.First}).Draw(rt, "result")
+	quiet := result == freshet.Unchanged && known != nil && known.standing.Head.Number > 0 && rapid.Bool().Draw(rt, "noise")
 	r := failed(id, m.now, "dns")
 	if result != freshet.Failed {
 		text := rapid.SampledFrom([]string{"", "one", "two", "a longer text, which is much like the others", "a longer text, which is quite like the others"}).Draw(rt, "text")
-		r = saw(id, m.now, result, text)
+		if r = saw(id, m.now, result, text); quiet {
+			r = noise(id, m.now, text)
+		}
 		r.Validators.ETag = rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "etag")
 		r.Outcome.Suspect = rapid.SampledFrom([]freshet.Suspect{"", "", freshet.SuspectEmpty, freshet.SuspectLogin}).Draw(rt, "suspect")
 		r.Outcome.Landed = rapid.SampledFrom([]string{"", "https://a.example/login"}).Draw(rt, "landed")
@@ -178,6 +186,48 @@ func (m *machine) poll(rt *rapid.T) {
 	if known != nil {
 		r.Outcome.Since = known.standing.Seen
 	}
+	m.commit(rt, known, r)
+}
+
+// doubt polls a source and holds what came.
+func (m *machine) doubt(rt *rapid.T) {
+	id, known := m.pick(rt)
+	if known == nil || known.standing.Head.Number == 0 {
+		return
+	}
+	held := freshet.Held{Since: m.now, Looks: known.standing.Held.Looks + 1, Agreed: 1, Again: m.now.Add(time.Minute)}
+	text := rapid.SampledFrom([]string{"", "log in", "one", "a captcha"}).Draw(rt, "text")
+	if known.standing.Held.Number == 0 && text == "" {
+		return
+	}
+	r := doubted(id, m.now, text, held)
+	r.Outcome.Since = known.standing.Seen
+	m.commit(rt, known, r)
+}
+
+// accept confirms what is held.
+func (m *machine) accept(rt *rapid.T) {
+	id, known := m.pick(rt)
+	number := 1
+	if known != nil {
+		number = known.standing.Held.Number
+	}
+	c, err := m.store.Confirm(m.Context(), id, number)
+	if fails(rt, err, known == nil || number == 0) {
+		return
+	}
+	st := &known.standing
+	from, held := st.Head.Hash, st.Held
+	m.model.promote(known)
+	want := m.model.change(known, freshet.Outcome{Source: id, Ended: held.Seen, Landed: held.Landed}, from, held.Summary, c)
+	if !cmp.Equal(want, c) {
+		rt.Fatalf("the confirmed change is not as it should be (-want +got):\n%s", cmp.Diff(want, c))
+	}
+	st.Validators, st.Suspect, st.Landed = freshet.Validators{}, "", held.Landed
+}
+
+// commit records a poll and holds what came of it against the model.
+func (m *machine) commit(rt *rapid.T, known *modelSource, r freshet.Record) {
 	o, c, err := m.store.Commit(m.Context(), r)
 	if fails(rt, err, known == nil) {
 		return
@@ -187,49 +237,105 @@ func (m *machine) poll(rt *rapid.T) {
 	if wantC := m.model.commit(known, r, c); !cmp.Equal(wantC, c) {
 		rt.Fatalf("the change is not as it should be (-want +got):\n%s", cmp.Diff(wantC, c))
 	}
-	if want := known.standing.Head.Number; o.Result.Seen() && o.Version != want {
+	want := known.standing.Head.Number
+	if o.Result == freshet.Doubted {
+		want = known.standing.Held.Number
+	}
+	if o.Result != freshet.Failed && o.Version != want {
 		rt.Fatalf("the outcome saw version %d, want %d", o.Version, want)
 	}
 }
 
 // commit does to the model what Commit does to a store.
 func (m *model) commit(k *modelSource, r freshet.Record, got freshet.Change) (c freshet.Change) {
-	st, o, at := &k.standing, r.Outcome, got.Cursor
-	if r.Capture != nil {
-		from := st.Head
-		st.Head = freshet.Version{
-			Source: o.Source, Number: k.numbers().version + 1, Hash: r.Capture.Hash, SeenAt: o.Ended,
-			TextBytes: int64(len(r.Capture.Text)), RawBytes: int64(len(r.Capture.Raw.Body)), MediaType: "text/html",
-			URL: r.Capture.Raw.URL, Suspect: o.Suspect,
-		}
+	st, o := &k.standing, r.Outcome
+	switch from := st.Head; {
+	case o.Result == freshet.Doubted:
+		k.doubt(r)
+	case r.Capture == nil:
+	case o.Result == freshet.Changed && st.Held.Number > 0 && st.Held.Hash == r.Capture.Hash:
+		o.Ended = st.Held.Seen
+		m.promote(k)
+		c = m.change(k, o, from.Hash, r.Capture.Summary, got)
+		o.Ended = r.Outcome.Ended
+	default:
+		st.Head = k.version(r)
 		st.Recipe = r.Capture.Recipe
-		k.texts[st.Head.Number] = string(r.Capture.Text)
 		if o.Result == freshet.Changed && from.Number > 0 {
-			st.Changes = k.numbers().change + 1
-			st.ChangedAt = o.Ended
-			c = freshet.Change{
-				Cursor: at, Source: o.Source, Seq: st.Changes, Number: st.Head.Number, From: from.Hash, To: r.Capture.Hash,
-				After: st.Seen, Before: o.Ended, Summary: r.Capture.Summary, Suspect: o.Suspect, Landed: o.Landed,
-				Epoch: got.Epoch, Label: freshet.Label{URL: k.source.URL, Name: k.source.Name, Tags: k.source.Tags},
-			}
-			if at <= m.last {
-				c.Cursor = m.last + 1 // the cursor given is a fault
-			}
-			m.last = c.Cursor
-			m.changes = append(m.changes, c)
+			c = m.change(k, o, from.Hash, r.Capture.Summary, got)
+		}
+		if st.Head.Quiet != "" {
+			st.Quiets.Noise++
 		}
 	}
 	st.Begun, st.Requests = o.Began, o.Requests
 	st.Polls++
-	if o.Result == freshet.Failed {
-		st.Failures++
-		st.Failure, st.Err = o.Failure, o.Err
+	st.Failures, st.Failure, st.Err = st.Failures+1, o.Failure, o.Err
+	if o.Result != freshet.Failed {
+		st.Failures, st.Failure, st.Err = 0, "", ""
+	}
+	if !o.Result.Seen() {
 		return c
 	}
+	st.Held = freshet.Held{}
 	st.Belied = st.Belied || c.Number > 0 && o.Belies(st.Fresh)
 	st.Suspect, st.Landed, st.Fresh = o.Suspect, o.Landed, o.FreshUntil()
 	st.Seen, st.Validators = o.Began, r.Validators
-	st.Failures, st.Failure, st.Err = 0, "", ""
+	return c
+}
+
+// version returns the version that a poll stores.
+func (k *modelSource) version(r freshet.Record) freshet.Version {
+	k.newest = k.numbers().version + 1
+	k.texts[k.newest] = string(r.Capture.Text)
+	return freshet.Version{
+		Source: r.Outcome.Source, Number: k.newest, Hash: r.Capture.Hash, SeenAt: r.Outcome.Ended,
+		TextBytes: int64(len(r.Capture.Text)), RawBytes: int64(len(r.Capture.Raw.Body)), MediaType: "text/html",
+		URL: r.Capture.Raw.URL, Suspect: r.Outcome.Suspect, Quiet: r.Capture.Quiet,
+	}
+}
+
+// doubt does to the model what Commit does to a store with what is held.
+func (k *modelSource) doubt(r freshet.Record) {
+	st, held := &k.standing, r.Held
+	if held.Number, held.Hash, held.Seen, held.Summary = st.Held.Number, st.Held.Hash, st.Held.Seen, st.Held.Summary; r.Capture != nil {
+		k.heldAs = k.version(r)
+		held.Number, held.Hash, held.Seen, held.Summary = k.newest, r.Capture.Hash, r.Outcome.Ended, r.Capture.Summary
+		k.doubted[k.newest] = true
+		st.Quiets.Suspect++
+		if old := slices.Sorted(maps.Keys(k.doubted)); len(old) > 3 {
+			delete(k.doubted, old[0])
+			delete(k.texts, old[0])
+		}
+	}
+	held.Recipe, held.Suspect, held.Landed = freshet.Recipe{}.Key(), r.Outcome.Suspect, r.Outcome.Landed
+	st.Held, st.Suspect, st.Landed = held, held.Suspect, held.Landed
+}
+
+// promote makes what is held the head.
+func (m *model) promote(k *modelSource) {
+	st := &k.standing
+	k.heldAs.Suspect, k.heldAs.Quiet = "", ""
+	st.Head, st.Recipe, st.Held = k.heldAs, st.Held.Recipe, freshet.Held{}
+	delete(k.doubted, st.Head.Number)
+	st.Quiets.Suspect--
+}
+
+// change tells of the head as a change.
+func (m *model) change(k *modelSource, o freshet.Outcome, from freshet.Hash, summary string, got freshet.Change) freshet.Change {
+	st := &k.standing
+	st.Changes = k.numbers().change + 1
+	st.ChangedAt = o.Ended
+	c := freshet.Change{
+		Cursor: got.Cursor, Source: o.Source, Seq: st.Changes, Number: st.Head.Number, From: from, To: st.Head.Hash,
+		After: st.Seen, Before: o.Ended, Summary: summary, Suspect: o.Suspect, Landed: o.Landed,
+		Epoch: got.Epoch, Label: freshet.Label{URL: k.source.URL, Name: k.source.Name, Tags: k.source.Tags},
+	}
+	if got.Cursor <= m.last {
+		c.Cursor = m.last + 1 // the cursor given is a fault
+	}
+	m.last = c.Cursor
+	m.changes = append(m.changes, c)
 	return c
 }
 
@@ -239,10 +345,12 @@ func (m *machine) prune(rt *rapid.T) {
 		rt.Fatalf("prune: %v", err)
 	}
 	for _, k := range m.model.sources {
-		for n := range k.texts {
-			if keep := k.source.Keep.Versions; keep > 0 && n <= k.standing.Head.Number-keep {
-				delete(k.texts, n)
-			}
+		kept := slices.Sorted(maps.Keys(k.texts))
+		if keep := k.source.Keep.Versions; keep > 0 && len(kept) > keep {
+			first := min(kept[len(kept)-keep], k.standing.Head.Number)
+			gone := func(n int, _ string) bool { return n < first }
+			maps.DeleteFunc(k.texts, gone)
+			maps.DeleteFunc(k.doubted, func(n int, _ bool) bool { return gone(n, "") })
 		}
 	}
 }

@@ -29,6 +29,7 @@ func Run(t *testing.T, open Open) {
 		{"log", logTests},
 		{"bodies", bodyTests},
 		{"changes", changeTests},
+		{"quiet", quietTests},
 		{"numbers", numberTests},
 		{"outbox", outboxTests},
 		{"beliefs", beliefTests},
