@@ -31,6 +31,7 @@ var floors = map[string]int{
 	"storetest":   1,
 	"synth":       1,
 	"disk":        1,
+	"zoo":         1,
 	"client":      1,
 	"spell":       1,
 	"plot":        1,

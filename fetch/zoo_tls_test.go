@@ -24,11 +24,11 @@ import (
 )
 
 // addSecure adds the servers that speak TLS, and HTTP/2 over it.
-func addSecure(zoo map[string]func(*testing.T) animal) {
-	zoo["tls-expired"] = certified(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }, true)
-	zoo["tls-wrong_host"] = certified(func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 9)} }, true)
-	zoo["tls-self_signed"] = certified(func(*x509.Certificate) {}, false)
-	zoo["tls-tls10"] = func(t *testing.T) animal {
+func addSecure(pen map[string]func(*testing.T) animal) {
+	pen["tls-expired"] = certified(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }, true)
+	pen["tls-wrong_host"] = certified(func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 9)} }, true)
+	pen["tls-self_signed"] = certified(func(*x509.Certificate) {}, false)
+	pen["tls-tls10"] = func(t *testing.T) animal {
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
 		s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS10}
 		s.Config.ErrorLog = quiet
@@ -37,37 +37,39 @@ func addSecure(zoo map[string]func(*testing.T) animal) {
 		return animal{url: s.URL, config: trusting(s)}
 	}
 
-	zoo["h2-continuation_flood"] = h2(func(s *h2Talk) {
+	pen["tls-keyupdate_flood"] = rekeys
+
+	pen["h2-continuation_flood"] = h2(func(s *h2Talk) {
 		s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.stream, BlockFragment: s.block(":status", "200")})
 		for s.err == nil {
 			s.err = s.WriteContinuation(s.stream, false, s.block("x-flood", "again and again and again and again"))
 		}
 	})
-	zoo["h2-settings_maxframe"] = h2(func(s *h2Talk) {
+	pen["h2-settings_maxframe"] = h2(func(s *h2Talk) {
 		s.WriteSettings(http2.Setting{ID: http2.SettingMaxFrameSize, Val: 1})
 		s.drain()
 	})
-	zoo["h2-rst_each_stream"] = checked(h2(func(s *h2Talk) {
+	pen["h2-rst_each_stream"] = checked(h2(func(s *h2Talk) {
 		for s.stream != 0 {
 			s.WriteRSTStream(s.stream, http2.ErrCodeRefusedStream)
 			s.await()
 		}
 	}), atMostRequests(2))
-	zoo["h2-goaway_loop"] = checked(h2(func(s *h2Talk) {
+	pen["h2-goaway_loop"] = checked(h2(func(s *h2Talk) {
 		s.WriteGoAway(0, http2.ErrCodeNo, nil)
 		s.drain()
 	}), atMostRequests(3))
-	zoo["h2-window_zero"] = limited(h2(func(s *h2Talk) {
+	pen["h2-window_zero"] = limited(h2(func(s *h2Talk) {
 		s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.stream, EndHeaders: true, BlockFragment: s.block(":status", "200")})
 		s.drain()
 	}), fetch.Config{BodyIdle: 200 * time.Millisecond})
-	zoo["h2-ping_flood"] = limited(h2(func(s *h2Talk) {
+	pen["h2-ping_flood"] = limited(h2(func(s *h2Talk) {
 		go s.drain()
 		for i := byte(0); s.err == nil; i++ {
 			s.err = s.WritePing(false, [8]byte{i})
 		}
 	}), fetch.Config{HeaderTimeout: 200 * time.Millisecond})
-	zoo["h2-push"] = h2(func(s *h2Talk) {
+	pen["h2-push"] = h2(func(s *h2Talk) {
 		s.WriteHeaders(http2.HeadersFrameParam{StreamID: s.stream, EndHeaders: true, BlockFragment: s.block(":status", "200")})
 		s.WriteData(s.stream, true, []byte("page"))
 		s.WritePushPromise(http2.PushPromiseParam{StreamID: s.stream, PromiseID: 2, EndHeaders: true, BlockFragment: s.block(":method", "GET")})
@@ -228,15 +230,15 @@ func TestHTTP2Length(t *testing.T) {
 
 // TestTLSHints says what can be done about a handshake that fails.
 func TestTLSHints(t *testing.T) {
-	zoo := map[string]func(*testing.T) animal{}
-	addSecure(zoo)
-	zoo["plain"] = func(t *testing.T) animal {
+	pen := map[string]func(*testing.T) animal{}
+	addSecure(pen)
+	pen["plain"] = func(t *testing.T) animal {
 		return animal{url: "https://" + serve(t, func(conn net.Conn) { io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n") })}
 	}
 	for name, hint := range map[string]string{
 		"tls-expired": "expired", "tls-wrong_host": "another name", "tls-self_signed": "SSL_CERT_FILE", "plain": "http://",
 	} {
-		a := zoo[name](t)
+		a := pen[name](t)
 		_, err := newClient(t, a.config).Fetch(t.Context(), freshet.Request{URL: a.url})
 		wantClass(t, err, freshet.FailTLS)
 		if got := freshet.HintOf(err); !strings.Contains(got, hint) {
