@@ -28,8 +28,9 @@ type Source struct {
 	Name string   // for people; may be empty
 	Tags []string // sorted, without repeats
 
-	Recipe Recipe // which part of the response counts, and how it is read
-	Paused bool   // known, but not polled
+	Recipe Recipe       // which part of the response counts, and how it is read
+	Noise  NoiseSetting // what becomes of captures that are only noise
+	Paused bool         // known, but not polled
 
 	// What a capture is worth, to policies that ask: how long a change can be
 	// captured at all, how its worth falls with the delay, how much this source

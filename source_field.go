@@ -46,6 +46,8 @@ func SourceFields() []SourceField {
 		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed or text (default: detected)"},
 			func(s *Source) *Kind { return &s.Recipe.Kind }, parseKind, func(k Kind) string { return string(k) }),
 		valueField(SourceField{Name: "read"}, func(s *Source) *[]Step { return &s.Recipe.Read }),
+		textField(SourceField{Name: "noise", Flag: "noise", Help: "what to do about parts that change at nearly every poll, such as a clock: report (say where they are), auto (do not tell such changes) or off (default report)"},
+			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }),
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
 			func(s *Source) *Life { return &s.Life }, ParseLife, func(l Life) string { return strings.TrimPrefix(l.String(), "overwrite") }),

@@ -94,6 +94,7 @@ type Record struct {
 	Moved      Moved      // likewise
 	Capture    *Capture   // set if the outcome is Captured, or stores a version quietly
 	Held       Held       // what is held from now on, if the outcome is Doubted
+	Noise      []byte     // what is known of the noise of the source by now, kept as a NoiseBelief; nil leaves what is kept
 }
 
 // A Capture is a new version of a source, with the step that led to it.
@@ -287,6 +288,10 @@ type Debt struct {
 type BeliefStore interface {
 	SaveBeliefs(ctx context.Context, beliefs []Belief) error
 	Beliefs(ctx context.Context, estimator string) iter.Seq2[Belief, error]
+
+	// Belief returns what an estimator thinks of one source, watched or removed, or
+	// ErrNotFound.
+	Belief(ctx context.Context, estimator string, id SourceID) (Belief, error)
 }
 
 // A Store is one database seen from all its sides. Package sqlite implements

@@ -16,6 +16,7 @@ type Source struct {
 	Tags      []string         `json:"tags" nullable:"false"`
 	Select    Select           `json:"select"`
 	Read      []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
+	Noise     string           `json:"noise" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report), store such versions without telling a change (auto), or nothing (off)"`
 	Weight    float64          `json:"weight" doc:"Importance compared with other sources"`
 	Life      string           `json:"life" doc:"How long a change can be seen: overwrite, append, window:10m or last:5"`
 	Urgency   string           `json:"urgency" doc:"How fast a change loses value: uniform, exp:0.9/1m, window:10m and others"`
@@ -109,6 +110,7 @@ type NewSource struct {
 	Tags    []string         `json:"tags,omitempty"`
 	Select  Select           `json:"select,omitzero"`
 	Read    []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
+	Noise   string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
 	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
 	Life    string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
 	Urgency string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
@@ -128,6 +130,7 @@ type SourceEdit struct {
 	Tags    *[]string   `json:"tags,omitempty"`
 	Select  *SelectEdit `json:"select,omitempty"`
 	Read    *[]any      `json:"read,omitempty"`
+	Noise   *string     `json:"noise,omitempty" enum:"auto,report,off"`
 	Weight  *float64    `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
 	Life    *string     `json:"life,omitempty"`
 	Urgency *string     `json:"urgency,omitempty"`

@@ -6,6 +6,7 @@ import (
 
 	"freshet"
 	"freshet/content"
+	"freshet/noise"
 )
 
 // A Finding is what a look found: the source as before, a capture, or a failure.
@@ -25,6 +26,9 @@ type Finding struct {
 	Sums       freshet.Sums       // of what was seen
 	Capture    *freshet.Capture   // set if the result is Captured
 
+	Judged noise.Judgement // whether what differs from the head is only noise, if somebody looked for it
+	Noise  []byte          // what is known of the noise of the source by now; nil if that is what was known before
+
 	Suspect freshet.Suspect // why what was seen is probably not the page that is wanted
 	Landed  string          // the URL that answered, if it names another page than the source's
 
@@ -38,6 +42,7 @@ func (f Finding) failed(err error) Finding {
 	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), freshet.FailInternal
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
+	f.Judged, f.Noise = noise.Judgement{}, nil
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
 	} else if e, ok := errors.AsType[*content.Error](err); ok {
@@ -56,5 +61,5 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)
 	}
-	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture}
+	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture, Noise: f.Noise}
 }

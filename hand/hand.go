@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/content"
+	"freshet/noise"
 )
 
 // A Reader turns a response into the text that is compared.
@@ -94,9 +95,13 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	}
 	if same {
 		f.Result = freshet.Changed
-		var base int
-		f.Capture.Summary, base = o.summary(ctx, reading.Text)
-		f.Suspect, f.Landed = o.suspicion(resp, &reading, base)
+		s := o.step(ctx, reading.Text)
+		f.Capture.Summary = s.summary()
+		f.Suspect, f.Landed = o.suspicion(resp, &reading, s.from())
+		return f.hear(ctx, o, s)
 	}
-	return nil
+	if head.Number > 0 { // what is known of the noise is of another reading
+		f.Noise, err = new(noise.Memory).MarshalBinary()
+	}
+	return err
 }

@@ -27,6 +27,11 @@ type Order struct {
 	// has changed, to say how.
 	Base func(context.Context) ([]byte, error)
 
+	// Noise returns what is known of the noise of the source, as the finding of an
+	// earlier look had it; nothing if none had. It is asked for only when the source
+	// has changed. Nil means that nobody looks for noise.
+	Noise func(context.Context) ([]byte, error)
+
 	// Room is asked before a body takes memory, as in [freshet.Request], and once
 	// more with its size before it is read and compared. Nil means that there is
 	// always room.
@@ -95,12 +100,31 @@ func (o Order) plausible(date time.Time, took time.Duration) time.Time {
 	return date
 }
 
-// summary says in a few words how text differs from the head, and returns how many
-// bytes of text the head has, -1 if it cannot be read.
-func (o Order) summary(ctx context.Context, text []byte) (string, int) {
+// A step is how the head became a capture.
+type step struct {
+	base    []byte // the text of the head
+	unknown bool   // which could not be read
+	text    []byte // of the capture
+}
+
+// step returns how a text differs from the head.
+func (o Order) step(ctx context.Context, text []byte) step {
 	base, err := o.Base(ctx)
-	if err != nil {
-		return "changed; the previous version could not be read", -1
+	return step{base: base, unknown: err != nil, text: text}
+}
+
+// summary says it in a few words.
+func (s step) summary() string {
+	if s.unknown {
+		return "changed; the previous version could not be read"
 	}
-	return content.Diff(base, text).Summary(), len(base)
+	return content.Diff(s.base, s.text).Summary()
+}
+
+// from returns how many bytes of text the head has, -1 if it cannot be read.
+func (s step) from() int {
+	if s.unknown {
+		return -1
+	}
+	return len(s.base)
 }

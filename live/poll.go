@@ -25,7 +25,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	way := passage{daemon: d, poll: p, stop: stop, now: now}
 	order := hand.Order{
 		Source: p.Source, Head: head, At: now(),
-		Base: d.baseOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave,
+		Base: d.baseOf(p.Source.ID, head.Number), Noise: d.noiseOf(p.Source.ID), Room: room.hold, Leave: way.leave,
 	}
 	robots := 0
 	if p.Robots {
@@ -91,6 +91,20 @@ func (d *Daemon) baseOf(id freshet.SourceID, number int) func(context.Context) (
 			d.cfg.Log.Error("cannot read the previous version", "source", id, "version", number, "err", err)
 		}
 		return text, err
+	}
+}
+
+// noiseOf returns how a hand gets at what is known of the noise of a source.
+func (d *Daemon) noiseOf(id freshet.SourceID) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		belief, err := d.cfg.Store.Belief(ctx, freshet.NoiseBelief, id)
+		switch {
+		case errors.Is(err, freshet.ErrNotFound):
+			return nil, nil
+		case err != nil:
+			d.cfg.Log.Error("cannot read what is known of the noise of a source; the poll goes on without it", "source", id, "err", err)
+		}
+		return belief.Memory, err
 	}
 }
 

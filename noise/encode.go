@@ -21,6 +21,7 @@ func (m *Memory) MarshalBinary() ([]byte, error) {
 	for _, n := range []uint32{m.polls, m.differed, m.spared, m.moves, uint32(m.order), uint32(m.returns)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
+	b = binary.AppendUvarint(b, uint64(m.upto))
 	b = binary.AppendUvarint(b, uint64(len(m.versions)))
 	for _, v := range m.versions {
 		b = binary.LittleEndian.AppendUint64(b, v)
@@ -68,6 +69,7 @@ func (m *Memory) UnmarshalBinary(data []byte) error {
 	var read Memory
 	read.polls, read.differed, read.spared, read.moves = r.number(), r.number(), r.number(), r.number()
 	read.order, read.returns = habit(r.number()), habit(r.number())
+	read.upto = r.long()
 	for range r.count(mostVersions) {
 		read.versions = append(read.versions, r.fixed64())
 	}
@@ -109,14 +111,17 @@ func (r *reader) byte() byte      { return r.take(1)[0] }
 func (r *reader) fixed32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 func (r *reader) fixed64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
 
-func (r *reader) number() uint32 {
+func (r *reader) number() uint32 { return uint32(r.upTo(1<<32 - 1)) }
+func (r *reader) long() int64    { return int64(r.upTo(1<<63 - 1)) }
+
+func (r *reader) upTo(most uint64) uint64 {
 	n, size := binary.Uvarint(r.rest)
-	if r.bad || size <= 0 || n > 1<<32-1 {
+	if r.bad || size <= 0 || n > most {
 		r.bad = true
 		return 0
 	}
 	r.rest = r.rest[size:]
-	return uint32(n)
+	return n
 }
 
 // count reads how many of something follow.

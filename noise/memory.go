@@ -33,6 +33,7 @@ const (
 // A Memory is what has been seen of a source. The zero value has seen nothing.
 type Memory struct {
 	polls    uint32 // seen, with or without a difference
+	upto     int64  // polls of the source when it was last judged, if Polled said so
 	differed uint32 // polls that found a difference
 	spared   uint32 // of those, the ones that were noise
 
@@ -68,6 +69,15 @@ type gap struct {
 	added  uint8  // lines that came, of late
 	again  uint8  // those of them that had been there before
 	sample string
+}
+
+// Polled says how many polls of the source were made before the one that is judged
+// next. Those since the last one that was judged found the text as before.
+func (m *Memory) Polled(polls int64) {
+	if m.upto > 0 {
+		m.Pass(int(min(polls-m.upto, 1<<20)))
+	}
+	m.upto = max(0, polls) + 1
 }
 
 // Pass tells of polls that found the text as before.

@@ -170,8 +170,10 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 			return o, c, err
 		}
 	}
-	o, err = b.append(e, o)
-	return o, c, err
+	if o, err = b.append(e, o); err != nil || r.Noise == nil || !current {
+		return o, c, err
+	}
+	return o, c, b.saveBelief(freshet.Belief{Source: o.Source, Estimator: freshet.NoiseBelief, Upto: o.Cursor, Memory: r.Noise})
 }
 
 // take takes over what a poll saw: a new version that is told of, one that is not, or

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"freshet"
@@ -80,6 +81,18 @@ func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet
 			last = page[len(page)-1].Source
 		}
 	}
+}
+
+// Belief implements [freshet.BeliefStore].
+func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
+	found, err := s.readBeliefs(ctx, estimator, `SELECT s.id, f.upto, f.memory FROM sources s CROSS JOIN beliefs f ON f.source = s.key AND f.estimator = ? WHERE s.id = ?`, estimator, id)
+	if err != nil {
+		return freshet.Belief{}, err
+	}
+	if len(found) == 0 {
+		return freshet.Belief{}, fmt.Errorf("what %s thinks of source %s: %w", estimator, id, freshet.ErrNotFound)
+	}
+	return found[0], nil
 }
 
 // readBeliefs reads what an estimator thinks, as a query selects it.

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"freshet"
 )
@@ -18,6 +20,39 @@ func (b *bench) beliefs(estimator string) (found []freshet.Belief) {
 }
 
 var beliefTests = []test{
+	{"what is known of noise is kept with the poll that taught it", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		none := func(what string, id freshet.SourceID) {
+			b.Helper()
+			if _, err := b.Belief(b.Context(), freshet.NoiseBelief, id); !errors.Is(err, freshet.ErrNotFound) {
+				b.Errorf("%s: the belief is there, or %v", what, err)
+			}
+		}
+		none("before a poll", "a")
+		for i, memory := range []string{"one", "", "two"} {
+			rec := freshet.Record{Outcome: freshet.Outcome{Source: "a", Began: noon.Add(time.Duration(i) * time.Hour), Ended: noon.Add(time.Duration(i) * time.Hour), Result: freshet.Unchanged, Requests: 1}}
+			if memory != "" {
+				rec.Noise = []byte(memory)
+			}
+			o, _, err := b.Commit(b.Context(), rec)
+			b.ok("commit", err)
+			b.reopen()
+			found, err := b.Belief(b.Context(), freshet.NoiseBelief, "a")
+			b.ok("belief", err)
+			want := freshet.Belief{Source: "a", Estimator: freshet.NoiseBelief, Upto: o.Cursor, Memory: []byte(memory)}
+			if memory == "" { // which leaves what is kept
+				want.Upto, want.Memory = found.Upto, []byte("one")
+			}
+			same(b, "the belief", found, want)
+		}
+		none("of another source", "b")
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		_, err := b.Belief(b.Context(), freshet.NoiseBelief, "a")
+		b.ok("belief of a removed source", err)
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		none("after a purge", "a")
+	}},
 	{"beliefs come back, each estimator's own", func(b *bench) {
 		b.add("a")
 		b.add("b")

@@ -1,0 +1,34 @@
+package hand
+
+import (
+	"context"
+
+	"freshet"
+	"freshet/noise"
+)
+
+// hear judges whether a capture differs from the head only in what differs at nearly
+// every poll, and learns from it. What is only noise is stored quietly if the source
+// says so. A page that is probably another one says nothing about the noise of this.
+func (f *Finding) hear(ctx context.Context, o Order, s step) error {
+	if o.Source.Noise == freshet.NoiseOff || o.Noise == nil || f.Suspect != "" || s.unknown {
+		return nil
+	}
+	known, err := o.Noise(ctx)
+	if err != nil {
+		return nil // it is told as a change, and nothing is learnt
+	}
+	var m noise.Memory
+	if err := m.UnmarshalBinary(known); err != nil {
+		m = noise.Memory{} // damaged, or of another version: it is learnt anew
+	}
+	m.Polled(o.Head.Polls)
+	f.Judged = m.Judge(s.base, s.text)
+	if f.Noise, err = m.MarshalBinary(); err != nil {
+		return err
+	}
+	if f.Judged.Verdict == noise.Noise && o.Source.Noise == freshet.NoiseAuto {
+		f.Result, f.Capture.Quiet = freshet.Unchanged, freshet.QuietNoise
+	}
+	return nil
+}

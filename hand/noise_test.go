@@ -1,0 +1,99 @@
+package hand_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"freshet"
+	"freshet/hand"
+	"freshet/noise"
+)
+
+// A clocked page shows the time, and something else.
+func clocked(minute int, text string) string {
+	return fmt.Sprintf("<h1>Terms</h1><p>%s<p>Last checked 12:%02d:00", text, minute)
+}
+
+// follow looks at a page with a clock again and again, and returns what the last look
+// found: minute by minute, until a last one with a text, or with a page of its own.
+func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(*hand.Order)) hand.Finding {
+	s := newSite(t, says(clocked(0, "Pay on time.")))
+	f := s.look(t, s.order(nil))
+	known := f.Noise
+	const minutes = 15
+	for k := 1; k <= minutes; k++ {
+		o := s.order(&f)
+		o.Source.Noise, o.Head.Polls = setting, int64(k)
+		o.Noise = func(context.Context) ([]byte, error) { return known, nil }
+		s.answer = says(clocked(k, "Pay on time."))
+		if k == minutes {
+			if s.answer = says(last); last[0] != '<' {
+				s.answer = says(clocked(k, last))
+			}
+			if spoil != nil {
+				spoil(&o)
+			}
+		}
+		f = s.look(t, o)
+		known = f.Noise
+	}
+	return f
+}
+
+func TestNoise(t *testing.T) {
+	tests := []struct {
+		name    string
+		setting freshet.NoiseSetting
+		text    string
+		spoil   func(*hand.Order)
+		result  freshet.Result
+		quiet   freshet.Quiet
+		verdict noise.Verdict
+	}{
+		{"auto", freshet.NoiseAuto, "Pay on time.", nil, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
+		{"report", freshet.NoiseReport, "Pay on time.", nil, freshet.Changed, "", noise.Noise},
+		{"off", freshet.NoiseOff, "Pay on time.", nil, freshet.Changed, "", ""},
+		{"a real change", freshet.NoiseAuto, "Pay at once.", nil, freshet.Changed, "", noise.Change},
+		{"damaged memory", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
+		}, freshet.Changed, "", noise.Change},
+		{"memory that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Noise = func(context.Context) ([]byte, error) { return nil, errors.New("disk") }
+		}, freshet.Changed, "", ""},
+		{"nobody asks", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) { o.Noise = nil }, freshet.Changed, "", ""},
+		{"many polls without a difference before", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) { o.Head.Polls += 100 }, freshet.Changed, "", noise.Change},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := follow(t, tt.setting, tt.text, tt.spoil)
+			if f.Result != tt.result || f.Capture == nil || f.Capture.Quiet != tt.quiet || f.Judged.Verdict != tt.verdict {
+				t.Errorf("the look found %s with %+v and judged %q", f.Result, f.Capture, f.Judged.Verdict)
+			}
+			if learnt := f.Noise != nil; learnt != (tt.verdict != "") {
+				t.Errorf("the look learnt something: %v", learnt)
+			}
+			if rec := f.Record(freshet.Poll{}, noon); string(rec.Noise) != string(f.Noise) {
+				t.Error("what is known of the noise is not put on record")
+			}
+		})
+	}
+}
+
+// What was learnt of one reading of a page says nothing about another.
+func TestAnotherRecipeForgetsTheNoise(t *testing.T) {
+	f := follow(t, freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) { o.Source.Recipe.CSS = "p" })
+	var m noise.Memory
+	if err := m.UnmarshalBinary(f.Noise); err != nil || m.Report().Polls != 0 || f.Result != freshet.First {
+		t.Errorf("after another recipe the memory has %+v (%v)", m.Report(), err)
+	}
+}
+
+// A page that is probably another one teaches nothing about the noise.
+func TestSuspectIsNoNoise(t *testing.T) {
+	f := follow(t, freshet.NoiseAuto, `<title>Login</title><p>Last checked 12:20:00<input type="password">`, nil)
+	if f.Suspect != freshet.SuspectLogin || f.Noise != nil || f.Judged.Verdict != "" {
+		t.Errorf("a login page is suspect by %q and judged %q", f.Suspect, f.Judged.Verdict)
+	}
+}
