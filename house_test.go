@@ -48,6 +48,7 @@ var floors = map[string]int{
 	"web":         6,
 	"paper":       6,
 	"hand":        2,
+	"series":      3,
 	"node":        7,
 	"bench":       8,
 	"stage":       8,

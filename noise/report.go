@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"freshet"
 )
@@ -67,38 +68,41 @@ func (p place) step() freshet.Step {
 	if at == nil {
 		return freshet.Step{}
 	}
-	const little = 30 // letters
-	words := strings.Map(lettersOnly, marks.ReplaceAllString(p.pattern, ""))
-	if !strings.Contains(p.pattern, "…") && len(words) <= little {
-		return step("lines", map[string]string{"drop": "^" + expression(p.pattern) + "$"})
+	const little, enough = 30, 4 // letters
+	before, after := p.pattern[:at[0]], p.pattern[at[1]:]
+	words := len(strings.Map(lettersOnly, before+after))
+	switch {
+	case strings.Contains(p.pattern, "…") || words > little:
+		return step("mask", map[string]string{"pattern": regexp.QuoteMeta(strings.TrimPrefix(before, "…")) + something(p.kind) + ending(after)})
+	case len(strings.Map(lettersOnly, before)) >= enough:
+		return step("lines", map[string]string{"drop": "^" + regexp.QuoteMeta(before)})
 	}
-	return step("mask", map[string]string{"pattern": expression(strings.TrimPrefix(p.pattern[:at[1]], "…"))})
+	return step("lines", map[string]string{"drop": "^" + regexp.QuoteMeta(before) + something(p.kind) + regexp.QuoteMeta(after) + "$"})
 }
 
+// marks are what stands for kinds in patterns.
 var marks = regexp.MustCompile(`<(?:age|time|date|id|counter|number|price|version|e-mail address)>`)
 
-// expression returns a regular expression that matches what a pattern stands for.
-func expression(pattern string) string {
-	var b strings.Builder
-	at := 0
-	for _, m := range marks.FindAllStringIndex(pattern, -1) {
-		b.WriteString(regexp.QuoteMeta(pattern[at:m[0]]))
-		switch pattern[m[0]:m[1]] {
-		case mark(Number), mark(Counter):
-			b.WriteString(`[\d.,]+`)
-		case mark(ID), mark(Release), mark(Mail):
-			b.WriteString(`\S+`)
-		case mark(Time):
-			b.WriteString(`\d[\d:.,TZ +-]*\d(?: ?[apAP]\.?[mM]\.?)?`)
-		case mark(Date):
-			b.WriteString(`(?:\p{L}+\.? )?\d[\d./-]*(?:st|nd|rd|th)?(?:,? (?:of |de )?(?:\p{L}+\.?,? )?(?:de )?\d{2,4})?`)
-		default:
-			b.WriteString(`\S+(?: \S+){0,3}`)
-		}
-		at = m[1]
+// something returns a regular expression for what differs in a place.
+func something(k Kind) string {
+	if k == Number || k == Counter {
+		return `[\d.,]+`
 	}
-	b.WriteString(regexp.QuoteMeta(pattern[at:]))
-	return b.String()
+	return `.{1,40}?`
+}
+
+// ending returns a regular expression for the first of what comes after a place.
+func ending(after string) string {
+	const few = 8 // bytes
+	after, _, _ = strings.Cut(after, "…")
+	if after == "" {
+		return "$"
+	}
+	for len(after) > few {
+		_, size := utf8.DecodeLastRuneInString(after)
+		after = after[:len(after)-size]
+	}
+	return regexp.QuoteMeta(after)
 }
 
 // step returns a step with its argument.

@@ -85,7 +85,7 @@ func TestReport(t *testing.T) {
 // watching it.
 func TestReportOfANumber(t *testing.T) {
 	r, _ := learnt(func(k int) string { return terms(0, line("Free places: %d", 100+k*13%50), nil) }, 30)
-	if len(r.Places) != 1 || r.Places[0].Noise || r.Noise != 0 || r.Places[0].Step.String() != `{"lines":{"drop":"^Free places: [\\d.,]+$"}}` {
+	if len(r.Places) != 1 || r.Places[0].Noise || r.Noise != 0 || r.Places[0].Step.String() != `{"lines":{"drop":"^Free places: "}}` {
 		t.Errorf("the report is %+v", r)
 	}
 }

@@ -40,7 +40,7 @@ pages count as seen when the replay begins.`,
 			return freshet.WithHint(wrong, "freshet lab --help lists all commands")
 		},
 	}
-	cmd.AddCommand(labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p))
+	cmd.AddCommand(labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p), labNoiseVerb(p))
 	return cmd
 }
 

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/noise"
+	"freshet/series"
+	"freshet/sqlite"
+)
+
+// A labNoise is one run of the verb "lab noise".
+type labNoise struct {
+	*program
+	labels string
+	json   bool
+}
+
+func labNoiseVerb(p *program) *cobra.Command {
+	l := labNoise{program: p}
+	var files []string
+	cmd := &cobra.Command{
+		Use:   "noise --series FILE.tgz...",
+		Short: "Tell noise from changes in saved versions of pages",
+		Long: `Replay saved versions of pages with "noise: auto", and say for each step from one
+version to the next what it is:
+
+  change   something has changed, and would be told
+  noise    only parts differ that differ at nearly every poll, such as a clock
+  same     the text is the same
+  suspect  it is probably not the page: an error page, or part of one
+
+A series is a .tgz file with one file per version, such as 000.html, 001.html and so
+on. Step 1 leads from the first version to the second. What is noise is learnt from
+the versions before, so the first ten or so steps are mostly changes.
+
+--labels compares the verdicts with labels: a JSON file with
+{"series": {"NAME": {"all_steps": {"1": "noise", "2": "real"}}}}. Labels that end in
+a question mark, and the first ten versions, do not count.`,
+		Example: "  freshet lab noise --series terms.tgz\n  freshet lab noise --series terms.tgz --series news.tgz --json\n  freshet lab noise --series *.tgz --labels labels.json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if files = append(files, args...); len(files) == 0 {
+				return missing(cmd, "series", "FILE.tgz")
+			}
+			return l.run(cmd.Context(), files)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&files, "series", nil, "saved versions of a page, as a .tgz file; can be repeated")
+	flags.StringVar(&l.labels, "labels", "", "JSON file that says which steps are noise and which are real; shows how many were told right")
+	jsonFlag(cmd, &l.json)
+	return cmd
+}
+
+// run replays series, and shows what became of them.
+func (l *labNoise) run(ctx context.Context, files []string) error {
+	var known labelled
+	if l.labels != "" {
+		var err error
+		if known, err = readLabels(l.labels); err != nil {
+			return err
+		}
+	}
+	replays, err := l.replays(ctx, files)
+	switch {
+	case err != nil:
+		return err
+	case l.json:
+		return l.printJSON(struct {
+			Series []series.Replay `json:"series"`
+		}{replays})
+	case l.labels != "":
+		return l.printScores(known, replays)
+	}
+	return l.print(replays)
+}
+
+// replays replays series one after the other, in a store that is thrown away.
+func (l *labNoise) replays(ctx context.Context, files []string) (all []series.Replay, err error) {
+	dir, err := os.MkdirTemp("", "freshet-noise-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	for i, file := range files {
+		s, err := openSeries(file)
+		if err != nil {
+			return nil, err
+		}
+		bar := l.progress(fmt.Sprintf("%s (%d of %d)", harmless(s.Name), i+1, len(files)), len(s.Versions))
+		r, err := s.Replay(ctx, store, freshet.NoiseAuto, func() { bar.add(1) })
+		bar.done()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func openSeries(file string) (series.Series, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return series.Series{}, freshet.WithHint(usagef("cannot read the series: %v", err), "a series is a .tgz file with one file per version")
+	}
+	defer f.Close()
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(file), ".gz"), ".tar")
+	return series.Read(strings.TrimSuffix(name, ".tgz"), f)
+}
+
+// print shows to people how many steps were what, and where the noise is.
+func (l *labNoise) print(replays []series.Replay) error {
+	rows := table{head: []string{"SERIES", "STEPS", "DIFFER", "CHANGE", "NOISE", "SAME", "SUSPECT"}, short: map[string]int{"SERIES": 16}}
+	for _, r := range replays {
+		n, differ := map[series.Verdict]int{}, 0
+		for _, s := range r.Steps {
+			if n[s.Verdict]++; s.Differs {
+				differ++
+			}
+		}
+		rows.add(plain(harmless(r.Name)), plain(fmt.Sprint(len(r.Steps))), plain(fmt.Sprint(differ)), plain(fmt.Sprint(n[series.Change])),
+			plain(fmt.Sprint(n[series.Noise])), plain(fmt.Sprint(n[series.Same])), plain(fmt.Sprint(n[series.Suspect])))
+	}
+	if err := rows.write(l.out, l.screen()); err != nil {
+		return err
+	}
+	for _, r := range replays {
+		if len(r.Report.Places) == 0 {
+			continue
+		}
+		fmt.Fprintf(l.out, "\n%s changes in %d of %s, in %s:\n", harmless(r.Name), r.Report.Differed, counted(r.Report.Polls, "poll"), places(len(r.Report.Places)))
+		for _, p := range r.Report.Places {
+			fmt.Fprintln(l.out, l.screen().prose("  "+placeInWords(p), "    "))
+		}
+	}
+	return nil
+}
+
+// places says in how many places.
+func places(n int) string {
+	if n == 1 {
+		return "this place"
+	}
+	return fmt.Sprintf("these %d places", n)
+}
+
+// placeInWords says what differs in a place, how often, and what would remove it.
+func placeInWords(p noise.Place) string {
+	text := fmt.Sprintf("%s (%s, %d times)", harmless(p.Pattern), p.Kind, p.Times)
+	if !p.Noise {
+		text += ", told as a change: you may be watching it"
+	}
+	if p.Step.Name != "" {
+		text += "; to leave it out, read with " + harmless(p.Step.String())
+	}
+	return text
+}
