@@ -60,8 +60,17 @@ const (
 	FailRedirect      Failure = "redirect"           // all of the following
 	FailRedirectLimit Failure = "redirect.limit"     // too many
 	FailNoLocation    Failure = "redirect.missing"   // to nowhere
+	FailRedirectBody  Failure = "redirect.body"      // with a body, to another host
 	FailDowngrade     Failure = "redirect.downgrade" // from https to http
 	FailBadLocation   Failure = "redirect.invalid"   // to a URL that is not acceptable
+
+	FailProxy         Failure = "proxy"           // the proxy cannot be reached, or refuses
+	FailSecret        Failure = "secret"          // a secret could not be had; nothing was sent
+	FailToken         Failure = "token"           // no token was given out for the source
+	FailExpect        Failure = "expect"          // all of the following: the answer is not what the source expects
+	FailExpectStatus  Failure = "expect.status"   // by its status
+	FailExpectMatch   Failure = "expect.match"    // what must be there is not
+	FailExpectNoMatch Failure = "expect.no_match" // what must not be there is
 
 	FailHTTP        Failure = "http"         // a status that brings no page, such as http.404
 	FailGone        Failure = "gone"         // 410: it will not come back

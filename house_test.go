@@ -32,6 +32,8 @@ var floors = map[string]int{
 	"synth":       1,
 	"disk":        1,
 	"zoo":         1,
+	"secret":      1,
+	"access":      2,
 	"client":      1,
 	"spell":       1,
 	"plot":        1,

@@ -28,9 +28,11 @@ type Source struct {
 	Name string   // for people; may be empty
 	Tags []string // sorted, without repeats
 
-	Recipe Recipe       // which part of the response counts, and how it is read
-	Noise  NoiseSetting // what becomes of captures that are only noise
-	Paused bool         // known, but not polled
+	Request *Profile     // how it is asked for; nil means with a plain GET
+	Expect  *Expect      // which answers count; nil means those with a status of 200 to 299
+	Recipe  Recipe       // which part of the response counts, and how it is read
+	Noise   NoiseSetting // what becomes of captures that are only noise
+	Paused  bool         // known, but not polled
 
 	// What a capture is worth, to policies that ask: how long a change can be
 	// captured at all, how its worth falls with the delay, how much this source
@@ -58,6 +60,10 @@ type Source struct {
 	// Zero means any.
 	Revision int64
 }
+
+// Key tells sources of the same URL apart, and versions of a source that cannot be
+// compared: by how the source is read, and by how it is asked for.
+func (s Source) Key() string { return s.Recipe.Key() + s.Request.key() }
 
 // Host returns the host (with its port, if it names one) that politeness is
 // owed to, in lower case.

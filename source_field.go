@@ -41,6 +41,8 @@ func SourceFields() []SourceField {
 		wordField(SourceField{Name: "url"}, func(s *Source) *string { return &s.URL }),
 		wordField(SourceField{Name: "name", Flag: "name", Help: "name to show in lists and messages"}, func(s *Source) *string { return &s.Name }),
 		listField(SourceField{Name: "tags", Flag: "tag", Help: "tag to group sources by; can be repeated"}, func(s *Source) *[]string { return &s.Tags }),
+		valueField(SourceField{Name: "request"}, func(s *Source) **Profile { return &s.Request }),
+		valueField(SourceField{Name: "expect"}, func(s *Source) **Expect { return &s.Expect }),
 		wordField(SourceField{Name: "select.css", Flag: "css", Help: "watch only the parts of the page that match this CSS selector"}, func(s *Source) *string { return &s.Recipe.CSS }),
 		wordField(SourceField{Name: "select.jsonpath", Flag: "jsonpath", Help: "watch only the values that match this JSONPath, such as $.items[*].price"}, func(s *Source) *string { return &s.Recipe.JSONPath }),
 		textField(SourceField{Name: "select.kind", Flag: "kind", Help: "treat the response as html, json, feed or text (default: detected)"},

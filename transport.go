@@ -11,6 +11,12 @@ type Request struct {
 	URL string
 	Validators
 
+	// Source is what the request is for, if that is asked for otherwise than by a
+	// plain GET or expects certain answers. Bare says that only how the server is
+	// reached counts of it, as for a robots.txt.
+	Source *Source
+	Bare   bool
+
 	// Leave is asked before each request leaves: the first, each that follows a
 	// redirect, and one that is sent again over another connection. It may wait.
 	// If it returns an error nothing is sent, and Fetch returns the error. Nil

@@ -14,6 +14,8 @@ type Source struct {
 	URL       string           `json:"url"`
 	Name      string           `json:"name,omitempty"`
 	Tags      []string         `json:"tags" nullable:"false"`
+	Request   map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language and timeout; see docs/requests.md"`
+	Expect    map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
 	Select    Select           `json:"select"`
 	Read      []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
 	Noise     string           `json:"noise" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report), store such versions without telling a change (auto), or nothing (off)"`
@@ -108,6 +110,8 @@ type NewSource struct {
 	URL     string           `json:"url" minLength:"1" maxLength:"8192"`
 	Name    string           `json:"name,omitempty" doc:"Name to show"`
 	Tags    []string         `json:"tags,omitempty"`
+	Request map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language and timeout; see docs/requests.md"`
+	Expect  map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
 	Select  Select           `json:"select,omitzero"`
 	Read    []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
 	Noise   string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
@@ -125,21 +129,23 @@ type NewSource struct {
 // A SourceEdit changes a source: what it names is set, null sets a field back
 // to its default, and everything else stays (a JSON merge patch, RFC 7396).
 type SourceEdit struct {
-	URL     *string     `json:"url,omitempty" minLength:"1" maxLength:"8192"`
-	Name    *string     `json:"name,omitempty"`
-	Tags    *[]string   `json:"tags,omitempty"`
-	Select  *SelectEdit `json:"select,omitempty"`
-	Read    *[]any      `json:"read,omitempty"`
-	Noise   *string     `json:"noise,omitempty" enum:"auto,report,off"`
-	Weight  *float64    `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
-	Life    *string     `json:"life,omitempty"`
-	Urgency *string     `json:"urgency,omitempty"`
-	Cost    *float64    `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
-	Paused  *bool       `json:"paused,omitempty"`
-	MinGap  *Duration   `json:"min_gap,omitempty"`
-	MaxGap  *Duration   `json:"max_gap,omitempty"`
-	Level   *string     `json:"level,omitempty"`
-	Keep    *KeepEdit   `json:"keep,omitempty"`
+	URL     *string         `json:"url,omitempty" minLength:"1" maxLength:"8192"`
+	Name    *string         `json:"name,omitempty"`
+	Tags    *[]string       `json:"tags,omitempty"`
+	Request *map[string]any `json:"request,omitempty"`
+	Expect  *map[string]any `json:"expect,omitempty"`
+	Select  *SelectEdit     `json:"select,omitempty"`
+	Read    *[]any          `json:"read,omitempty"`
+	Noise   *string         `json:"noise,omitempty" enum:"auto,report,off"`
+	Weight  *float64        `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
+	Life    *string         `json:"life,omitempty"`
+	Urgency *string         `json:"urgency,omitempty"`
+	Cost    *float64        `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
+	Paused  *bool           `json:"paused,omitempty"`
+	MinGap  *Duration       `json:"min_gap,omitempty"`
+	MaxGap  *Duration       `json:"max_gap,omitempty"`
+	Level   *string         `json:"level,omitempty"`
+	Keep    *KeepEdit       `json:"keep,omitempty"`
 }
 
 // A SelectEdit changes a Select.

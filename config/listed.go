@@ -97,12 +97,14 @@ func (d *document) admit(s *Settings) {
 		checked, err := content.CheckSource(l.Source, s.Fetch.CheckURL)
 		if err != nil {
 			d.blame(l, "url", err)
+		} else if err := s.checkRequest(checked); err != nil {
+			d.blame(l, "request", err)
 		}
 		l.Source = checked
 		if other, twice := ids[l.ID]; twice && l.ID != "" {
 			d.report(d.resolve(l.at["id"]), l.path+".id", "the id %q is already used by the source in line %d", l.ID, other.line())
 		}
-		key := l.URL + " " + l.Recipe.Key()
+		key := l.URL + " " + l.Key()
 		if other, twice := keys[key]; twice {
 			d.report(d.resolve(l.at["url"]), l.path+".url", "the same source is already in line %d; use a different selector, or remove one of them", other.line())
 		}
@@ -127,7 +129,7 @@ func (d *document) blame(l listedSource, field string, err error) {
 	if hint := freshet.HintOf(err); hint != "" {
 		text += "; " + hint
 	}
-	d.report(d.resolve(cmp.Or(l.at[field], l.node)), l.path+"."+path, "%s", text)
+	d.report(d.resolve(cmp.Or(l.at[field], l.node)), strings.TrimPrefix(l.path+"."+path, "."), "%s", text)
 }
 
 // outer returns the path of what a field is in: "read" of "read[2]", and

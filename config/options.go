@@ -64,6 +64,8 @@ var options = named(slices.Concat([]Option{
 		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return freshet.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
 		set: setAllow, show: func(s Settings) any { return s.Fetch.Allow }},
+	{Key: "allow_proxy", Help: "proxies that requests may go through, as host:port", Many: true,
+		set: setProxies, show: func(s Settings) any { return s.Fetch.Proxies }},
 	{Key: "log.level", Flag: "log-level", Arg: "LEVEL", Help: "least important level to log: debug, info, warn or error (default info)", live: true,
 		set: oneOf(func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error"), show: func(s Settings) any { return s.LogLevel }},
 	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "log format: text or json (default text)",

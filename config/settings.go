@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/access"
 	"freshet/fetch"
 	"freshet/policy"
 	"freshet/sched"
@@ -31,6 +32,7 @@ type Settings struct {
 	PublicURL string   // of the API, in events
 	Names     []string // that the API is called by, besides addresses
 
+	Requests access.Profiles // that sources build on, by name
 	Webhooks []Webhook
 	Levels   []freshet.TagLevel
 	Sources  []freshet.Source

@@ -3,7 +3,9 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,6 +56,9 @@ func (s *Settings) effective() yaml.MapSlice {
 	if len(s.Levels) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
 	}
+	if len(s.Requests) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "requests", Value: s.showRequests()})
+	}
 	return append(doc,
 		yaml.MapItem{Key: "sources", Value: each(s.Sources, showSource)})
 }
@@ -64,6 +69,16 @@ func showWebhook(w Webhook) yaml.MapSlice {
 		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},
 		{Key: "tags", Value: texts(w.Tags)}, {Key: "sources", Value: texts(w.Sources)},
 	})
+}
+
+func (s *Settings) showRequests() (shown yaml.MapSlice) {
+	for _, name := range slices.Sorted(maps.Keys(s.Requests)) {
+		var value any
+		if text, err := json.Marshal(s.Requests[name]); err == nil && json.Unmarshal(text, &value) == nil {
+			shown = append(shown, yaml.MapItem{Key: name, Value: value})
+		}
+	}
+	return shown
 }
 
 func showSource(s freshet.Source) (shown yaml.MapSlice) {

@@ -41,12 +41,22 @@ func (c *Client) CloseIdle() { c.egress.CloseIdle() }
 
 // Fetch brings the present state of a source, as [freshet.Fetcher] says.
 func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Response, error) {
-	ctx, w := watchOver(ctx, &c.egress.config)
+	return c.Send(ctx, req, Sending{})
+}
+
+// Send is Fetch with requests that are made otherwise than by a plain GET.
+func (c *Client) Send(ctx context.Context, req freshet.Request, how Sending) (freshet.Response, error) {
+	limits := &c.egress.config
+	if how.Within > 0 && how.Within < limits.Total {
+		short := *limits
+		short.Total, limits = how.Within, &short
+	}
+	ctx, w := watchOver(ctx, limits)
 	defer w.end()
 	if req.Room != nil {
 		w.room = func(size int64) error { return req.Room(ctx, size) }
 	}
-	res, e := c.follow(ctx, w, req)
+	res, e := c.follow(ctx, w, req, how)
 	res.Requests = int(min(w.sent.Load(), w.granted.Load())) // one that was denied may count as sent, and was not
 	if e == nil {
 		return res, nil
@@ -58,11 +68,15 @@ func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Respon
 }
 
 // follow goes where redirects lead and returns what came from there.
-func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request) (res freshet.Response, e *freshet.FetchError) {
+func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request, how Sending) (res freshet.Response, e *freshet.FetchError) {
 	guard := c.egress.guard
 	res.URL = req.URL
 	asked := req.Validators
 	at, e := guard.parse(req.URL)
+	way := how.from(at)
+	if !way.conditional() {
+		asked = freshet.Validators{}
+	}
 	var wait time.Duration
 	forGood := true // all redirects so far are permanent
 	for hops := 0; e == nil; hops++ {
@@ -76,12 +90,12 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request) (res
 			break
 		}
 		var hr *http.Response
-		if hr, e = c.send(ctx, w, at, asked); e != nil {
+		if hr, e = c.send(ctx, w, &way, at, asked); e != nil {
 			break
 		}
 		if !isRedirect(hr.StatusCode) {
 			url, moved := res.URL, res.Moved
-			res, e = c.take(ctx, w, hr, asked)
+			res, e = c.take(ctx, w, hr, &way, asked)
 			res.URL, res.Moved = url, moved
 			if hops > 0 {
 				res.LastModified = ""
@@ -97,6 +111,9 @@ func (c *Client) follow(ctx context.Context, w *watch, req freshet.Request) (res
 			break
 		}
 		res.URL = at.String()
+		if e = way.follow(hr.StatusCode, at); e != nil {
+			break
+		}
 		if forGood = forGood && isPermanent(hr.StatusCode); forGood {
 			res.Moved = res.URL
 		}
@@ -138,13 +155,16 @@ func conditional(h http.Header) bool {
 }
 
 // send makes one request.
-func (c *Client) send(ctx context.Context, w *watch, to target, asked freshet.Validators) (*http.Response, *freshet.FetchError) {
-	u := to.url()
-	req := &http.Request{
-		Method: http.MethodGet, URL: u, Host: u.Host, Header: c.header(asked),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+func (c *Client) send(ctx context.Context, w *watch, way *course, to target, asked freshet.Validators) (*http.Response, *freshet.FetchError) {
+	by, e := c.egress.way(way.Proxy, way.Cert)
+	if e != nil {
+		return nil, e
 	}
-	return c.egress.roundTrip(ctx, w, req.WithContext(ctx))
+	hr, e := c.egress.roundTrip(ctx, w, by, way.request(c.header(asked), to).WithContext(ctx))
+	if e == nil {
+		way.heard(hr)
+	}
+	return hr, e
 }
 
 // next returns where a redirect leads, if it may be followed.
@@ -181,13 +201,22 @@ func (g guard) next(from target, h http.Header) (target, *freshet.FetchError) {
 
 // take returns what came with a response that is not a redirect, to a request
 // that carried the validators asked.
-func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, asked freshet.Validators) (res freshet.Response, e *freshet.FetchError) {
+func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, way *course, asked freshet.Validators) (res freshet.Response, e *freshet.FetchError) {
 	res.Status = hr.StatusCode
-	res.RetryAfter, e = refusal(hr, w.date)
+	if !way.wants(hr.StatusCode) {
+		res.RetryAfter, e = refusal(hr, w.date)
+	}
+	if e == nil && hr.StatusCode != http.StatusNotModified || e != nil && e.Class.Is(freshet.FailHTTP) {
+		e = cmp.Or(way.unexpected(hr.StatusCode), e)
+	}
 	received, when := validatorsOf(hr.Header, w.date), modified(hr.Header, w.date)
 	switch {
 	case e != nil:
 		c.discard(hr, w)
+	case hr.Request.Method == http.MethodHead && hr.StatusCode != http.StatusNotModified:
+		hr.Body.Close()
+		res.Body, res.Validators, res.Modified = headLines(hr.Header), received, when
+		hr.Header.Set("Content-Type", "text/plain; charset=utf-8") // of what is compared
 	case hr.StatusCode == http.StatusNotModified:
 		hr.Body.Close()
 		res.NotModified, res.Modified = true, when

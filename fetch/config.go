@@ -39,6 +39,11 @@ type Config struct {
 	Allow []netip.Prefix
 	Ports []uint16 // that may be connected to; 80, 443, 8080, 8443
 
+	// Proxies may be connected to as such, as host:port. Through them names are
+	// resolved by the proxy, so that only the URL is judged and not what it
+	// resolves to.
+	Proxies []string
+
 	// Self is where this program listens. It is never fetched from, even if
 	// Allow opens its range. An unspecified address stands for all of the
 	// machine's own.

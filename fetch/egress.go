@@ -20,6 +20,7 @@ type Egress struct {
 	config    Config
 	guard     guard
 	transport *http.Transport
+	ways      ways
 }
 
 // idleTimeout is how long a connection is kept for the next poll.
@@ -29,8 +30,13 @@ const idleTimeout = 90 * time.Second
 func NewEgress(c Config) *Egress {
 	c = c.withDefaults()
 	d := newDialer(c)
-	return &Egress{config: c, guard: d.guard, transport: &http.Transport{
-		Proxy:                  nil, // the guard would see only the proxy's address
+	return &Egress{config: c, guard: d.guard, transport: newTransport(c, d)}
+}
+
+// newTransport returns a transport whose connections a dialer opens.
+func newTransport(c Config, d *dialer) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // the guard would see only the proxy's address: see newWay
 		DialContext:            d.dial,
 		DialTLSContext:         d.dialTLS,
 		ForceAttemptHTTP2:      true,
@@ -47,11 +53,18 @@ func NewEgress(c Config) *Egress {
 			// host from then on.
 			SendPingTimeout: 30 * time.Second,
 		},
-	}}
+	}
 }
 
 // CloseIdle closes the connections that are not in use.
-func (e *Egress) CloseIdle() { e.transport.CloseIdleConnections() }
+func (e *Egress) CloseIdle() {
+	e.transport.CloseIdleConnections()
+	e.ways.mu.Lock()
+	defer e.ways.mu.Unlock()
+	for _, t := range e.ways.open {
+		t.CloseIdleConnections()
+	}
+}
 
 // Do sends one request and returns the response as it is, whatever its status.
 // The errors are *freshet.FetchError. The body ends when the total time is
@@ -74,7 +87,7 @@ func (e *Egress) Do(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", e.config.Agent)
 	}
-	hr, failure := e.roundTrip(ctx, w, req)
+	hr, failure := e.roundTrip(ctx, w, e.transport, req)
 	if failure != nil {
 		w.end()
 		return nil, failure
@@ -104,9 +117,9 @@ func (b *watchedBody) Close() error {
 }
 
 // roundTrip sends a request that has been checked, under a watch.
-func (e *Egress) roundTrip(ctx context.Context, w *watch, req *http.Request) (*http.Response, *freshet.FetchError) {
+func (e *Egress) roundTrip(ctx context.Context, w *watch, by *http.Transport, req *http.Request) (*http.Response, *freshet.FetchError) {
 	w.grant()
-	hr, err := e.transport.RoundTrip(req)
+	hr, err := by.RoundTrip(req)
 	if err != nil {
 		return nil, e.headerFailure(ctx, err)
 	}
@@ -121,6 +134,9 @@ func (e *Egress) roundTrip(ctx context.Context, w *watch, req *http.Request) (*h
 // headerFailure tells why no response header came.
 func (e *Egress) headerFailure(ctx context.Context, err error) *freshet.FetchError {
 	if f := givenUp(ctx); f != nil {
+		return f
+	}
+	if f := proxyFailure(err); f != nil {
 		return f
 	}
 	if f, ok := errors.AsType[*freshet.FetchError](err); ok {

@@ -59,7 +59,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 // compare reads a response and completes the finding by whether it differs from
 // the head.
 func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *Finding) error {
-	head, recipe := o.Head, o.Source.Recipe.Key()
+	head, recipe := o.Head, o.Source.Key()
 	same := head.Number > 0 && head.Recipe == recipe
 	sums := freshet.Sums{Known: true, Fresh: head.Sums.Fresh, Body: xxhash.Sum64(resp.Body)}
 	if same && head.Sums.Known && sums.Body == head.Sums.Body {

@@ -41,11 +41,21 @@ type Order struct {
 	Leave func(context.Context, freshet.Hop) error
 }
 
+// special returns the source if it is not asked for by a plain GET.
+func (o Order) special() *freshet.Source {
+	if o.Source.Request == nil && o.Source.Expect == nil {
+		return nil
+	}
+	s := o.Source
+	return &s
+}
+
 // moved reports whether to ask at the URL that the source has moved to. Once a day
-// the old one is asked again: it may have changed its mind.
+// the old one is asked again: it may have changed its mind. What is sent along is
+// meant for the old one.
 func (o Order) moved() bool {
 	age := o.At.Sub(o.Head.Moved.At)
-	return o.Head.Moved.URL != "" && age >= 0 && age < trustValidators
+	return o.Source.Request == nil && o.Head.Moved.URL != "" && age >= 0 && age < trustValidators
 }
 
 // URL returns where the look begins.
@@ -60,12 +70,12 @@ func (o Order) URL() string {
 // long enough, or for how long is not known because the clock was set back, or
 // they were given for another reading of the page or by another URL.
 func (o Order) request() freshet.Request {
-	req := freshet.Request{URL: o.URL(), Room: o.Room, Leave: o.Leave}
+	req := freshet.Request{URL: o.URL(), Source: o.special(), Room: o.Room, Leave: o.Leave}
 	if o.Head.Moved.URL != "" && !o.moved() {
 		return req
 	}
 	trusted := o.At.Sub(o.Head.Asked)
-	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Recipe.Key() && trusted < trustValidators && trusted > -clockSlack {
+	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Key() && trusted < trustValidators && trusted > -clockSlack {
 		req.Validators = o.Head.Validators
 	}
 	return req

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"freshet"
 )
@@ -201,12 +201,9 @@ func (d *Daemon) index(ctx context.Context) (byID map[freshet.SourceID]freshet.S
 }
 
 // sourceKey is equal for sources that the store would not hold twice.
-func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Recipe.Key() }
+func sourceKey(s freshet.Source) string { return s.URL + "\n" + s.Key() }
 
 // equal reports whether two sources are configured alike.
 func equal(a, b freshet.Source) bool {
-	sameTags := slices.Equal(a.Tags, b.Tags)
-	a.Tags, b.Tags = nil, nil
-	a.Created, b.Created, a.Revision, b.Revision = time.Time{}, time.Time{}, 0, 0
-	return sameTags && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
+	return a.Origin == b.Origin && bytes.Equal(a.Definition(), b.Definition())
 }

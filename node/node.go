@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/access"
 	"freshet/clock"
 	"freshet/config"
 	"freshet/content"
@@ -19,6 +20,7 @@ import (
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
+	"freshet/secret"
 	"freshet/sqlite"
 )
 
@@ -31,6 +33,7 @@ type Node struct {
 
 	settings config.Settings
 	reader   *content.Reader
+	access   *access.Client
 }
 
 // A Config says what a node is made of, and how it differs from what the
@@ -117,9 +120,13 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if cfg.Idle && cfg.Learn {
 		watched = unsavedStore{watched}
 	}
+	n.access = access.New(access.Config{
+		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Vault: secret.Open(cfg.Data), Store: watched,
+		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
+	})
 	n.Daemon = live.New(live.Config{
 		Store:   watched,
-		Fetcher: fetch.New(cfg.Fetch),
+		Fetcher: n.access,
 		Policy:  chosen,
 		Plans:   plans,
 		Learner: learner,
@@ -142,6 +149,14 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Grace:   cfg.Grace,
 	})
 	return nil
+}
+
+// trust judges how a source that comes over the API is asked for, by the profiles in
+// force.
+func (n *Node) trust(s freshet.Source) error {
+	settings := n.settings
+	settings.Requests = n.access.Profiles()
+	return settings.CheckForeign(s)
 }
 
 // countSources returns how many sources a store has.

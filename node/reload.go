@@ -67,6 +67,7 @@ func (s *service) reload(ctx context.Context) error {
 	if err := s.receivers.check(to.Webhooks); err != nil {
 		return err
 	}
+	s.node.access.SetProfiles(to.Requests)
 	s.loader.stop() // this list counts now
 	if err := s.sync(ctx, to); err != nil {
 		return err

@@ -233,6 +233,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Store:   s.node.Store,
 		Daemon:  s.node.Daemon,
 		Check:   s.settings.Fetch.CheckURL,
+		Trust:   s.node.trust,
 		Reload:  reload,
 		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },

@@ -93,7 +93,7 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 // returns the latest, and when it was first added.
 func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created moment, err error) {
 	err = b.query("SELECT id, removed, created FROM sources WHERE url = ? AND recipe = ? AND id <> ? ORDER BY key",
-		[]driver.Value{src.URL, src.Recipe.Key(), string(except)}, func(v []driver.Value) error {
+		[]driver.Value{src.URL, src.Key(), string(except)}, func(v []driver.Value) error {
 			id := freshet.SourceID(v[0].(string))
 			if v[1].(int64) == 0 {
 				return &freshet.ConflictError{Existing: id, URL: src.URL}
@@ -148,7 +148,7 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 			}
 		}
 	}
-	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, src.Recipe.Key(), string(src.Definition()), src.Revision,
+	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, src.Key(), string(src.Definition()), src.Revision,
 		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label)
 }
 

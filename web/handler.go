@@ -26,6 +26,10 @@ type Config struct {
 	// a *freshet.InvalidError.
 	Check func(rawURL string) (string, error)
 
+	// Trust judges how a source that comes over the API is asked for: it must not
+	// have secrets sent that are not meant for its host. Nil means that all may.
+	Trust func(freshet.Source) error
+
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error
 

@@ -66,6 +66,9 @@ func (a *api) addSource(ctx context.Context, in *bodyOf[client.NewSource]) (*add
 		return nil, err
 	}
 	s.Origin = freshet.FromAPI
+	if err := a.trust(s, nil); err != nil {
+		return nil, err
+	}
 	earlier, err := a.earlier(ctx, s)
 	if err != nil {
 		return nil, err
@@ -100,7 +103,7 @@ func (a *api) earlier(ctx context.Context, s freshet.Source) (found *client.Earl
 		if err != nil {
 			return nil, err
 		}
-		if w.Recipe.Key() == s.Recipe.Key() && !w.Created.Before(last.Created) {
+		if w.Key() == s.Key() && !w.Created.Before(last.Created) {
 			last, found = w, earlierOf(w)
 		}
 	}
@@ -177,6 +180,9 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	}
 	s, err := a.admit(edited)
 	if err != nil {
+		return err
+	}
+	if err := a.trust(s, &w.Source); err != nil {
 		return err
 	}
 	s.ID, s.Origin, s.Created, s.Revision = w.ID, w.Origin, w.Created, w.Revision

@@ -15,6 +15,7 @@ import (
 
 func addVerb(p *program) *cobra.Command {
 	var f sourceFlags
+	var r requestFlags
 	var id string
 	var paused, poll, asJSON bool
 	cmd := &cobra.Command{
@@ -25,8 +26,9 @@ empty lines and lines that start with # are skipped. Flags apply to every URL;
 --id and --name need a single one.
 
 You can watch the same URL several times with different selectors (--css or
---jsonpath). The same URL with the same selector is refused with exit code 5, and
-so is an id that is already used.
+--jsonpath) or different requests (--header, --body, --language ...). The same URL
+with the same selector and request is refused with exit code 5, and so is an id that
+is already used.
 
 A source that you removed earlier continues its old history. To start over, give
 it another --id; the old history then stays under the old id.`,
@@ -38,6 +40,7 @@ it another --id; the old history then stays under the old id.`,
 		Args: takes(1, -1),
 	}
 	f.register(cmd.Flags(), "")
+	r.register(cmd.Flags())
 	cmd.Flags().StringVar(&id, "id", "", "short id for the source (default: generated)")
 	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until you run freshet resume")
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll it now and wait for the result")
@@ -48,6 +51,11 @@ it another --id; the old history then stays under the old id.`,
 		if err != nil {
 			return err
 		}
+		request, expect, err := r.described()
+		if err != nil {
+			return err
+		}
+		described.Request, described.Expect = withoutNull(request), withoutNull(expect)
 		described.ID, described.Paused = freshet.SourceID(id), paused
 		urls, err = listedURLs(p, urls, described)
 		if err != nil {

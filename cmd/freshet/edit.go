@@ -13,6 +13,7 @@ import (
 
 func editVerb(p *program) *cobra.Command {
 	var f sourceFlags
+	var r requestFlags
 	var url string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -21,7 +22,7 @@ func editVerb(p *program) *cobra.Command {
 		Long: `Change the settings of a source. Only the flags you give are changed. An empty
 value resets a setting to its default, and --tag replaces all tags.
 
-If you change the selector, the next poll stores a new version but does not report
+If you change the selector or the request, the next poll stores a new version but does not report
 it as a change.`,
 		Example: "  freshet edit news --name 'Front page' --weight 5\n" +
 			"  freshet edit news --css '' --tag daily --tag press\n" +
@@ -30,6 +31,7 @@ it as a change.`,
 		Args: takes(1, 1),
 	}
 	f.register(cmd.Flags(), "")
+	r.register(cmd.Flags())
 	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
@@ -37,6 +39,16 @@ it as a change.`,
 		edit, err := f.edit()
 		if err != nil {
 			return err
+		}
+		request, expect, err := r.described()
+		if err != nil {
+			return err
+		}
+		if request != nil {
+			edit.Request = &request
+		}
+		if expect != nil {
+			edit.Expect = &expect
 		}
 		if cmd.Flags().Changed("url") {
 			edit.URL = &url

@@ -50,6 +50,7 @@ func verbs(p *program) []*cobra.Command {
 		in(trials, labVerb(p)),
 		in(upkeep, checkVerb(p)),
 		in(upkeep, egressVerb(p)),
+		in(upkeep, secretVerb(p)),
 		in(upkeep, benchVerb(p)),
 		in(upkeep, versionVerb(p)),
 		extractVerb(p),

@@ -1,0 +1,136 @@
+package access
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"freshet"
+	"freshet/secret"
+)
+
+// A filling fills in the secrets of the requests of one poll, and remembers them: what
+// comes back is searched for them.
+type filling struct {
+	env    func(string) string
+	vault  *secret.Vault
+	source *freshet.Source
+	own    []freshet.Reference // what the source itself refers to, and not a profile that it uses
+	taken  map[string]string   // by the login
+
+	known []string
+}
+
+func (c *Client) filling(s *freshet.Source) *filling {
+	f := &filling{env: c.cfg.Env, vault: c.cfg.Vault, source: s}
+	for _, v := range s.Request.Values {
+		found, _ := v.References() // they have been checked
+		f.own = append(f.own, found...)
+	}
+	return f
+}
+
+// fill returns a value as it is to be sent to a host.
+func (f *filling) fill(v freshet.Value, host string) (string, error) {
+	filled, err := v.Expand(func(r freshet.Reference) (string, error) { return f.value(r, host) })
+	if err != nil {
+		return "", &freshet.FetchError{Class: freshet.FailSecret, Err: err, Hint: freshet.HintOf(err)}
+	}
+	return filled, nil
+}
+
+// value returns what a reference stands for.
+func (f *filling) value(r freshet.Reference, host string) (string, error) {
+	text, err := f.lookUp(r, host)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", r, err)
+	}
+	f.remember(text)
+	return text, nil
+}
+
+func (f *filling) lookUp(r freshet.Reference, host string) (string, error) {
+	foreign := f.source.Origin != freshet.FromFile && slices.Contains(f.own, r)
+	switch r.Kind {
+	case freshet.EnvSecret, freshet.FileSecret:
+		if foreign {
+			return "", errors.New("only sources in the configuration file can use files and environment variables")
+		}
+		if r.Kind == freshet.FileSecret {
+			return readSecret(r.Name)
+		}
+		text := f.env(r.Name)
+		if text == "" {
+			return "", errors.New("the environment variable is not set")
+		}
+		return text, nil
+	case freshet.SealedSecret:
+		return f.unseal(r.Name, host, foreign)
+	}
+	text, ok := f.taken[r.Name]
+	if !ok {
+		return "", errors.New("no login has taken a value of this name")
+	}
+	return text, nil
+}
+
+// unseal returns a secret of the vault, if it may be sent to a host.
+func (f *filling) unseal(name, host string, foreign bool) (string, error) {
+	if f.vault == nil {
+		return "", errors.New("there is no data directory to keep secrets in")
+	}
+	e, value, err := f.vault.Get(name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(e.Hosts) == 0 && foreign:
+		return "", freshet.WithHint(errors.New("the secret names no hosts, so only sources in the configuration file can use it"),
+			"set it again with freshet secret set "+name+" --host "+host)
+	case len(e.Hosts) > 0 && !slices.Contains(e.Hosts, host):
+		return "", freshet.WithHint(fmt.Errorf("the secret must not be sent to %s; its hosts are %v", host, e.Hosts),
+			"set it again with freshet secret set "+name+" --host "+host)
+	}
+	return string(value), nil
+}
+
+// readSecret returns the content of a file, without the line break at its end.
+func readSecret(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, secret.MaxSecret+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > secret.MaxSecret:
+		return "", fmt.Errorf("the file is longer than %d bytes", secret.MaxSecret)
+	}
+	trimmed := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if trimmed == "" {
+		return "", errors.New("the file is empty")
+	}
+	return trimmed, nil
+}
+
+// leastKnown is how long a secret is at least that answers are searched for. Shorter
+// ones are parts of ordinary words.
+const leastKnown = 6
+
+// remember notes a secret in all forms in which a server could repeat it.
+func (f *filling) remember(text string) {
+	quoted, _ := json.Marshal(text) // a string always marshals
+	forms := []string{text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(string(quoted), `"`), base64.StdEncoding.EncodeToString([]byte(text))}
+	for _, form := range forms {
+		if len(form) >= leastKnown && !slices.Contains(f.known, form) {
+			f.known = append(f.known, form)
+		}
+	}
+}

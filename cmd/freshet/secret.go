@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/secret"
+)
+
+func secretVerb(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "secret",
+		Short: "Keep passwords and tokens for requests, encrypted",
+		Long: `Keep passwords and tokens that requests need. A source or a profile refers to one as
+${secret:NAME}, and it is filled in only when a request is sent.
+
+Secrets are stored in the data directory, encrypted with the key in secret.key. They are
+never shown again: not by any command, and not by the API. The daemon reads them when it
+needs them, so a changed secret counts at once.`,
+	}
+	cmd.AddCommand(secretSetVerb(p), secretListVerb(p), secretRemoveVerb(p))
+	return cmd
+}
+
+// vault returns the secrets of the data directory.
+func (p *program) vault(cmd *cobra.Command) (*secret.Vault, error) {
+	s, err := p.settings(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return secret.Open(s.Data), s.CheckData()
+}
+
+func secretSetVerb(p *program) *cobra.Command {
+	var hosts []string
+	cmd := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Set a secret, read from standard input",
+		Long: `Set a secret to what standard input says, without the line break at its end. It
+replaces an earlier one of this name.
+
+With --host it is sent only to these hosts. Without, it can be used by sources and
+profiles of the configuration file only: whoever can use the API could otherwise have
+it sent anywhere.`,
+		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
+			"  pass show api | freshet secret set api-token --host api.example:8443",
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := p.vault(cmd)
+			if err != nil {
+				return err
+			}
+			if isTerminal(p.out) {
+				p.remark("type the secret, then press Enter and Ctrl-D")
+			}
+			value, err := io.ReadAll(io.LimitReader(p.in, secret.MaxSecret+2))
+			if err != nil {
+				return fmt.Errorf("read the secret: %w", err)
+			}
+			text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
+			for i, h := range hosts {
+				hosts[i] = strings.ToLower(h)
+				if freshet.HostOf("https://"+hosts[i]+"/") != hosts[i] {
+					return usagef("--host: %q is not a host such as api.example or api.example:8443", h)
+				}
+			}
+			if err := v.Set(secret.Entry{Name: args[0], Hosts: hosts, Set: p.now().UTC().Truncate(time.Second)}, []byte(text)); err != nil {
+				return fmt.Errorf("set secret %s: %w", args[0], err)
+			}
+			fmt.Fprintf(p.out, "set secret %s\n", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&hosts, "host", nil, "send it to this host only; can be repeated")
+	return cmd
+}
+
+func secretListVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the names of the secrets",
+		Example: "  freshet secret list",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v, err := p.vault(cmd)
+			if err != nil {
+				return err
+			}
+			list, err := v.List()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return p.printJSON(append([]secret.Entry{}, list...))
+			}
+			for _, e := range list {
+				where := "configuration file only"
+				if len(e.Hosts) > 0 {
+					where = strings.Join(e.Hosts, ", ")
+				}
+				fmt.Fprintf(p.out, "%s\t%s\tset %s\n", e.Name, where, e.Set.Local().Format(time.DateTime))
+			}
+			if len(list) == 0 {
+				p.remark("there are no secrets; freshet secret set NAME sets one")
+			}
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func secretRemoveVerb(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME...",
+		Short:   "Delete secrets",
+		Example: "  freshet secret rm shop-password",
+		Args:    takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := p.vault(cmd)
+			if err != nil {
+				return err
+			}
+			var faults []error
+			for _, name := range args {
+				if err := v.Remove(name); err != nil {
+					faults = append(faults, err)
+					continue
+				}
+				fmt.Fprintf(p.out, "removed secret %s\n", name)
+			}
+			return errors.Join(faults...)
+		},
+	}
+}

@@ -1,0 +1,117 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"freshet"
+	"freshet/access"
+)
+
+// requests reads the profiles that sources build on.
+func (d *document) requests(n ast.Node, path string, s *Settings) {
+	var pairs []*ast.MappingValueNode
+	switch m := d.resolve(n).(type) {
+	case *ast.MappingNode:
+		pairs = m.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{m}
+	case *ast.NullNode:
+		return
+	default:
+		d.report(m, path, "expected profiles by their names, but found %s", kindOf(m))
+		return
+	}
+	s.Requests = access.Profiles{}
+	for _, pair := range pairs {
+		name := pair.Key.GetToken().Value
+		inside := path + "." + name
+		_, twice := s.Requests[name]
+		switch {
+		case !freshet.ValidSecretName(name):
+			d.report(pair.Key, path, "%q cannot name a profile; use up to 64 letters, digits, '.', '_' and '-'", name)
+		case twice:
+			d.report(pair.Key, path, "the profile %q is there twice", name)
+		default:
+			s.Requests[name] = d.profile(pair.Value, inside)
+		}
+	}
+}
+
+// profile reads one profile.
+func (d *document) profile(n ast.Node, path string) freshet.Profile {
+	l := listedSource{node: n, at: map[string]ast.Node{}}
+	text, ok := d.value(n, path, func(n ast.Node, inside string) { l.at[inside] = n })
+	if !ok {
+		return freshet.Profile{}
+	}
+	p, err := freshet.ParseProfile(text)
+	if err != nil {
+		d.report(d.resolve(n), path, "%v", freshet.ReasonOf(err))
+		return p
+	}
+	if p.Use != "" {
+		d.report(d.resolve(n), path+".use", "a profile cannot use another")
+		return p
+	}
+	for i, host := range p.Hosts {
+		p.Hosts[i] = strings.ToLower(host)
+	}
+	checked, err := p.Check(path)
+	if err != nil {
+		d.blame(l, path, err)
+	}
+	return checked
+}
+
+// checkRequest judges how a source of the file is asked for, with the profile that it
+// uses.
+func (s *Settings) checkRequest(src freshet.Source) error {
+	p, err := s.Requests.Of(&src)
+	if err != nil || p.Proxy == "" {
+		return err
+	}
+	return s.checkProxy(p.Proxy)
+}
+
+// checkProxy judges a proxy as far as it is known before its secrets are.
+func (s *Settings) checkProxy(v freshet.Value) error {
+	plain, err := v.Expand(func(freshet.Reference) (string, error) { return "x", nil })
+	if err != nil || plain == "x" {
+		return err
+	}
+	u, err := url.Parse(plain)
+	if err != nil {
+		return err
+	}
+	if err := s.Fetch.CheckProxy(u); err != nil {
+		return freshet.WithHint(&freshet.InvalidError{Field: "request.proxy", Reason: err.Error()}, freshet.HintOf(err))
+	}
+	return nil
+}
+
+// CheckForeign judges how a source that comes over the API is asked for.
+func (s *Settings) CheckForeign(src freshet.Source) error {
+	if err := s.Requests.CheckForeign(src); err != nil {
+		return err
+	}
+	return s.checkRequest(src)
+}
+
+func setProxies(s *Settings, v string) error {
+	var proxies []string
+	for _, item := range SplitList(v) {
+		host, port, err := net.SplitHostPort(item)
+		if err != nil || host == "" || port == "" {
+			return fmt.Errorf("%q is not a proxy with its port, such as 127.0.0.1:1080", item)
+		}
+		proxies = append(proxies, net.JoinHostPort(strings.ToLower(host), port))
+	}
+	s.Fetch.Proxies = slices.Compact(proxies)
+	return nil
+}
