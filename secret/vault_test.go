@@ -1,0 +1,124 @@
+package secret_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"freshet"
+	"freshet/secret"
+)
+
+func TestVault(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	v := secret.Open(dir)
+	if list, err := v.List(); err != nil || len(list) != 0 {
+		t.Fatalf("a new vault lists %v, %v", list, err)
+	}
+	if _, _, err := v.Get("a"); !errors.Is(err, freshet.ErrNotFound) {
+		t.Errorf("a secret that was not set is %v", err)
+	}
+	for name, value := range map[string]string{"b": "two", "a": "one"} {
+		if err := v.Set(secret.Entry{Name: name, Hosts: []string{name + ".example"}}, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.Set(secret.Entry{Name: "a"}, []byte("changed")); err != nil {
+		t.Fatal(err)
+	}
+	e, value, err := secret.Open(dir).Get("a")
+	if err != nil || string(value) != "changed" || len(e.Hosts) != 0 {
+		t.Errorf("the secret is %q for %v, %v", value, e.Hosts, err)
+	}
+	list, err := v.List()
+	if err != nil || len(list) != 2 || list[0].Name != "a" || list[1].Hosts[0] != "b.example" {
+		t.Errorf("the list is %v, %v", list, err)
+	}
+	if err := v.Remove("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Remove("a"); !errors.Is(err, freshet.ErrNotFound) {
+		t.Errorf("removed again: %v", err)
+	}
+	for _, e := range []secret.Entry{{Name: "../x"}, {Name: ""}} {
+		if v.Set(e, []byte("x")) == nil {
+			t.Errorf("%q is taken as a name", e.Name)
+		}
+	}
+	if v.Set(secret.Entry{Name: "x"}, nil) == nil || v.Set(secret.Entry{Name: "x"}, make([]byte, secret.MaxSecret+1)) == nil {
+		t.Error("an empty or endless secret is taken")
+	}
+}
+
+func TestFilesAreForTheOwner(t *testing.T) {
+	dir := t.TempDir()
+	v := secret.Open(dir)
+	if err := v.Set(secret.Entry{Name: "a"}, []byte("canary-in-the-mine")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("the files are %v, %v", files, err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", f.Name(), info.Mode())
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, f.Name()))
+		if bytes.Contains(text, []byte("canary")) {
+			t.Errorf("%s holds the secret in plain text", f.Name())
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "secret.key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := v.Get("a"); err == nil || !strings.Contains(freshet.HintOf(err), "chmod 600") {
+		t.Errorf("a key that others can read is taken: %v", err)
+	}
+}
+
+func TestSealedIsBoundToItsLabel(t *testing.T) {
+	v := secret.Open(t.TempDir())
+	sealed, err := v.Seal("mine", []byte("text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := v.Unseal("mine", sealed); err != nil || string(plain) != "text" {
+		t.Errorf("unsealed as %q, %v", plain, err)
+	}
+	if _, err := v.Unseal("other", sealed); err == nil {
+		t.Error("it opens under another label")
+	}
+	sealed[len(sealed)-1] ^= 1
+	if _, err := v.Unseal("mine", sealed); err == nil {
+		t.Error("it opens although it was altered")
+	}
+	if _, err := v.Unseal("mine", nil); err == nil {
+		t.Error("nothing opens")
+	}
+}
+
+// A host that is added to the file by somebody who does not know the key does not
+// open the secret to that host.
+func TestHostsCannotBeAltered(t *testing.T) {
+	dir := t.TempDir()
+	v := secret.Open(dir)
+	if err := v.Set(secret.Entry{Name: "a", Hosts: []string{"good.example"}}, []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "secrets.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte("good.example"), []byte("evil.example")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := v.Get("a"); err == nil {
+		t.Error("the secret is given out for another host")
+	}
+}
