@@ -136,10 +136,10 @@ func TestRequestIsChecked(t *testing.T) {
 
 func TestExpectIsChecked(t *testing.T) {
 	for expect, reason := range map[string]string{
-		`{"status": [200, 404], "match": "a+"}`: "",
-		`{"status": [301]}`:                     "cannot be expected",
-		`{"match": "a("}`:                       "missing closing",
-		`{"no_match": "(a{100}){100}"}`:         "invalid repeat count",
+		`{"status": [200, 404], "match": "a+"}`:   "",
+		`{"status": [301]}`:                       "cannot be expected",
+		`{"match": "a("}`:                         "missing closing",
+		`{"no_match": "(a{100}){100}"}`:           "invalid repeat count",
 		`{"no_match": "(a{50}){20}b{999}c{999}"}`: "too large",
 	} {
 		s, err := freshet.ParseDefinition([]byte(`{"url": "https://a.example/", "expect": ` + expect + `}`))

@@ -142,9 +142,13 @@ func (a *asking) once(ctx context.Context) (resp freshet.Response, fresh bool, e
 	}
 	if jar != nil {
 		how.Cookies = jar
+		a.rememberAll(jar.secrets())
 	}
 	resp, err = a.client.cfg.Fetcher.Send(ctx, a.plain(), how)
-	a.client.jars.keep(ctx, jar)
+	if jar != nil {
+		a.rememberAll(jar.secrets())
+		a.client.jars.keep(ctx, jar)
+	}
 	if err == nil && !resp.NotModified {
 		err = judge(a.Source.Expect, resp.Body)
 	}

@@ -134,3 +134,9 @@ func (f *filling) remember(text string) {
 		}
 	}
 }
+
+func (f *filling) rememberAll(texts []string) {
+	for _, text := range texts {
+		f.remember(text)
+	}
+}

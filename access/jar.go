@@ -139,3 +139,19 @@ func (j *jar) again() {
 	defer j.mu.Unlock()
 	j.dirty = true
 }
+
+// leastCookie is how long the value of a cookie is at least that answers are searched
+// for: those of sessions are, and those that only say a language or a day are not.
+const leastCookie = 16
+
+// secrets returns the values that nobody else should see.
+func (j *jar) secrets() (values []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, c := range j.kept {
+		if len(c.Value) >= leastCookie {
+			values = append(values, c.Value)
+		}
+	}
+	return values
+}

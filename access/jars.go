@@ -107,7 +107,7 @@ func (js *jars) unseal(key jarKey, sealed []byte) (kept []cookie, err error) {
 // keep saves a jar if it has changed. That it cannot be saved does not fail the poll:
 // the cookies are in memory, and are saved with the next.
 func (js *jars) keep(ctx context.Context, j *jar) {
-	if j == nil || js.client.cfg.Store == nil || js.client.cfg.Vault == nil {
+	if js.client.cfg.Store == nil || js.client.cfg.Vault == nil {
 		return
 	}
 	ctx = context.WithoutCancel(ctx) // the answer has come, whoever has gone meanwhile

@@ -16,8 +16,8 @@ type requestFlags struct {
 	set *pflag.FlagSet
 
 	profile, method, body, jar, user, bearer, proxy, language, timeout, request string
-	headers, form, cookies                                                     []string
-	status, match, noMatch                                                     string
+	headers, form, cookies                                                      []string
+	status, match, noMatch                                                      string
 }
 
 func (f *requestFlags) register(set *pflag.FlagSet) {
