@@ -35,7 +35,7 @@ var floors = map[string]int{
 	"secret":      1,
 	"access":      2,
 	"client":      1,
-	"spell":       1,
+	"spell":       0,
 	"plot":        1,
 	"persist":     1,
 	"memory":      1,

@@ -97,12 +97,14 @@ const (
 // A Recipe says how to turn a response into the text that is compared. The
 // zero Recipe guesses the kind from the response and takes all of it.
 //
-// At most one of CSS and JSONPath may be set.
+// At most one of CSS and JSONPath may be set, and neither together with Read.
 type Recipe struct {
-	Kind     Kind   `json:"kind,omitempty"`
-	CSS      string `json:"css,omitempty"`      // selects elements of an HTML page
-	JSONPath string `json:"jsonpath,omitempty"` // RFC 9535; selects values of a JSON document
-	Read     []Step `json:"read,omitempty"`     // what is done with the response, step by step
+	Kind     Kind       `json:"kind,omitempty"`
+	CSS      string     `json:"css,omitempty"`      // selects elements of an HTML page
+	JSONPath string     `json:"jsonpath,omitempty"` // RFC 9535; selects values of a JSON document
+	Read     []Step     `json:"read,omitempty"`     // what is done with the response, step by step
+	Extract  Extracts   `json:"extract,omitempty"`  // named values to keep with each version
+	Items    ItemRecipe `json:"items,omitzero"`     // which parts are items
 }
 
 // Key returns r in a canonical form, equal for equal recipes.
@@ -127,6 +129,11 @@ const (
 	JSON Kind = "json"
 	Feed Kind = "feed"
 	Text Kind = "text"
+	XML  Kind = "xml"
+	CSV  Kind = "csv"
+	ICal Kind = "ical"
+	PDF  Kind = "pdf"
+	XLSX Kind = "xlsx"
 )
 
 // A Keep bounds how much history is kept. A zero field bounds nothing. The

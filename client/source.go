@@ -19,6 +19,8 @@ type Source struct {
 	Select    Select           `json:"select"`
 	Read      []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
 	Noise     string           `json:"noise" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report), store such versions without telling a change (auto), or nothing (off)"`
+	Extract   map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}"`
+	Items     map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
 	Weight    float64          `json:"weight" doc:"Importance compared with other sources"`
 	Life      string           `json:"life" doc:"How long a change can be seen: overwrite, append, window:10m or last:5"`
 	Urgency   string           `json:"urgency" doc:"How fast a change loses value: uniform, exp:0.9/1m, window:10m and others"`
@@ -69,7 +71,7 @@ func (s Source) Defined() (freshet.Source, error) {
 type Select struct {
 	CSS      string       `json:"css,omitempty" doc:"Selects elements of an HTML page"`
 	JSONPath string       `json:"jsonpath,omitempty" doc:"Selects values of a JSON document (RFC 9535)"`
-	Kind     freshet.Kind `json:"kind,omitempty" doc:"html, json, feed or text; empty means detected"`
+	Kind     freshet.Kind `json:"kind,omitempty" doc:"html, json, feed, text, xml, csv, ical, pdf or xlsx; empty means detected"`
 }
 
 // A Keep bounds how much history is kept of a source. What is zero bounds
@@ -115,6 +117,8 @@ type NewSource struct {
 	Select  Select           `json:"select,omitzero"`
 	Read    []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
 	Noise   string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
+	Extract map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
+	Items   map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
 	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
 	Life    string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
 	Urgency string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
@@ -137,6 +141,8 @@ type SourceEdit struct {
 	Select  *SelectEdit     `json:"select,omitempty"`
 	Read    *[]any          `json:"read,omitempty"`
 	Noise   *string         `json:"noise,omitempty" enum:"auto,report,off"`
+	Extract *map[string]any `json:"extract,omitempty"`
+	Items   *map[string]any `json:"items,omitempty"`
 	Weight  *float64        `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
 	Life    *string         `json:"life,omitempty"`
 	Urgency *string         `json:"urgency,omitempty"`

@@ -1,7 +1,6 @@
 package content
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -39,67 +38,16 @@ func CheckSource(s freshet.Source, checkURL func(string) (string, error)) (fresh
 	return s, Check(s.Recipe)
 }
 
-// A selection is a recipe ready for use.
-type selection struct {
-	kind freshet.Kind
-	css  cascadia.SelectorGroup
-	path *jsonpath.Path
-}
-
-func compile(r freshet.Recipe) (selection, error) {
-	s := selection{kind: r.Kind}
-	switch r.Kind {
-	case freshet.Auto, freshet.HTML, freshet.JSON, freshet.Feed, freshet.Text:
-	default:
-		return s, invalid("select.kind", "unknown kind %q; use html, json, feed or text, or leave it out", r.Kind)
-	}
-	if len(r.Read) > 0 {
-		return s, invalid("read[0]", "unknown step %q", r.Read[0].Name)
-	}
-	var err error
-	switch {
-	case r.CSS != "" && r.JSONPath != "":
-		return s, invalid("select.jsonpath", "use a CSS selector or a JSONPath, not both")
-	case r.CSS != "":
-		if s.kind != freshet.Auto && s.kind != freshet.HTML {
-			return s, invalid("select.kind", "a CSS selector needs html, not %s", s.kind)
-		}
-		s.kind = freshet.HTML
-		s.css, err = parseCSS(r.CSS)
-	case r.JSONPath != "":
-		if s.kind != freshet.Auto && s.kind != freshet.JSON {
-			return s, invalid("select.kind", "a JSONPath needs json, not %s", s.kind)
-		}
-		s.kind = freshet.JSON
-		s.path, err = parsePath(r.JSONPath)
-	}
-	return s, err
-}
-
-func invalid(field, format string, args ...any) error {
-	return &freshet.InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
-}
-
-func checkLength(field, s string) error {
-	if len(s) > maxSelector {
-		return invalid(field, "is %d bytes long; the most is %d", len(s), maxSelector)
-	}
-	if !utf8.ValidString(s) {
-		return invalid(field, "is not valid UTF-8")
-	}
-	return nil
-}
-
-func parseCSS(s string) (cascadia.SelectorGroup, error) {
-	if err := checkLength("select.css", s); err != nil {
+func parseCSS(field, s string) (cascadia.SelectorGroup, error) {
+	if err := checkLength(field, s); err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(s) == "" {
-		return nil, invalid("select.css", "is blank; leave it out to watch the whole page")
+		return nil, invalid(field, "is blank; leave it out to watch the whole page")
 	}
 	group, err := cascadia.ParseGroup(s)
 	if err != nil {
-		return nil, invalid("select.css", "%s at character %d of %s", cssReason(err), cssPosition(s, err), quoted(s))
+		return nil, invalid(field, "%s at character %d of %s", cssReason(err), cssPosition(s, err), quoted(s))
 	}
 	return group, nil
 }
@@ -134,14 +82,14 @@ func cssPosition(s string, err error) int {
 	return max(count, 1)
 }
 
-func parsePath(s string) (*jsonpath.Path, error) {
-	if err := checkLength("select.jsonpath", s); err != nil {
+func parsePath(field, s string) (*jsonpath.Path, error) {
+	if err := checkLength(field, s); err != nil {
 		return nil, err
 	}
 	path, err := jsonpath.Parse(s)
 	if err != nil {
 		reason := strings.TrimPrefix(err.Error(), jsonpath.ErrPathParse.Error()+": ")
-		return nil, invalid("select.jsonpath", "%s in %s", reason, quoted(s))
+		return nil, invalid(field, "%s in %s", reason, quoted(s))
 	}
 	return path, nil
 }

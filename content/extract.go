@@ -33,6 +33,12 @@ type Reading struct {
 	// FreshFor is for how long a feed says that it stays as it is, zero if it does
 	// not say.
 	FreshFor time.Duration
+
+	Fields  freshet.Fields    // named values, if the recipe asks for any; nil where there is none
+	Missing map[string]string // why there is none
+	Items   []freshet.Item    // of a feed, a table, a list; at most 1,000
+
+	Steps []Trace // what each step made of it, if that was asked for
 }
 
 // Extract reads the body of resp as r says. It is pure: the same arguments give
@@ -41,44 +47,90 @@ type Reading struct {
 //
 // Reading with a selector can take arbitrarily long; see [Reader].
 func Extract(r freshet.Recipe, resp freshet.Response) (Reading, error) {
-	sel, err := compile(r)
+	p, err := compile(r)
 	if err != nil {
 		return Reading{}, err
 	}
-	kind := sel.kind
-	if kind == freshet.Auto {
-		var ok bool
-		if kind, ok = kindOf(resp); !ok {
-			return describe(resp), nil
+	return p.read(resp, nil)
+}
+
+// read runs the program on a response. If watch is not nil it is told of each
+// step.
+func (p program) read(resp freshet.Response, watch func(step, value, time.Duration)) (Reading, error) {
+	doc := newDocument(p.kind, resp)
+	start := value{form: documentForm, doc: doc}
+	rd := Reading{Kind: doc.kind}
+	if rd.Kind == "" {
+		rd.Kind = freshet.Text
+	}
+	end, err := through(p.steps, start, watch)
+	if err != nil {
+		return Reading{}, err
+	}
+	if p.items != nil {
+		var found value
+		if rd.Items, found, err = p.items.items(start, end); err != nil {
+			return Reading{}, err
 		}
+		if len(p.steps) == 0 && p.items.find != nil {
+			end = found
+		}
+	} else {
+		rd.Items = itemsOf(end)
 	}
-	body, err := decode(kind, resp.MediaType, resp.Body)
-	if err != nil {
+	if err := p.finish(&rd, end); err != nil {
 		return Reading{}, err
 	}
-	rd := Reading{Kind: kind}
-	switch {
-	case sel.css != nil:
-		rd.Text, rd.Title, err = selectHTML(body, r.CSS, sel.css)
-	case sel.path != nil:
-		rd.Text, err = selectJSON(body, r.JSONPath, sel.path)
-	case kind == freshet.HTML:
-		rd.Text, rd.Title = pageText(body)
-	case kind == freshet.JSON:
-		rd.Text, err = canonicalJSON(body)
-	case kind == freshet.Feed:
-		rd, err = readFeed(body, dateOf(resp))
-	default:
-		rd.Text = plainText(body)
-		rd.Modified = newestOnSitemap(body, dateOf(resp))
-	}
-	if err != nil {
-		return Reading{}, err
+	return rd, p.takeFields(&rd, start)
+}
+
+// finish completes a reading by what the steps made of the response.
+func (p program) finish(rd *Reading, end value) error {
+	if end.form == documentForm {
+		g, err := end.doc.read()
+		if err != nil && p.kind == freshet.Auto && (end.doc.kind == freshet.PDF || end.doc.kind == freshet.XLSX || end.doc.kind == freshet.ICal) {
+			g, err = glance{text: describe(end.doc.body, end.doc.media)}, nil // nobody said that it can be read
+			rd.Kind = freshet.Text
+		}
+		if err != nil {
+			return err
+		}
+		rd.Text, rd.Title, rd.Modified, rd.FreshFor = g.text, g.title, g.modified, g.freshFor
+		if end.title != "" {
+			rd.Title = end.title
+		}
+	} else {
+		text, err := end.plain()
+		if err != nil {
+			return err
+		}
+		rd.Text, rd.Title, rd.Modified, rd.FreshFor = text, end.title, end.modified, end.freshFor
 	}
 	if len(rd.Text) > maxText {
-		return Reading{}, fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)
+		return fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)
 	}
-	return rd, nil
+	return nil
+}
+
+// takeFields takes the named values from the response as it came.
+func (p program) takeFields(rd *Reading, start value) error {
+	if len(p.fields) == 0 {
+		return nil
+	}
+	rd.Fields = freshet.Fields{}
+	for _, f := range p.fields {
+		v, missing, err := f.take(start)
+		if err != nil {
+			return step{field: f.field}.blame(err)
+		}
+		if rd.Fields[f.name] = v; missing != nil {
+			if rd.Missing == nil {
+				rd.Missing = map[string]string{}
+			}
+			rd.Missing[f.name] = missing.Error()
+		}
+	}
+	return nil
 }
 
 // dateOf returns the time at which the server says it answered.
@@ -111,6 +163,14 @@ func kindOf(resp freshet.Response) (freshet.Kind, bool) {
 		return jsonKind(resp.Body), true
 	case sub == "xml" || strings.HasSuffix(sub, "+xml"):
 		return xmlKind(resp.Body), true
+	case media == "text/calendar" && looksLikeICal(resp.Body):
+		return freshet.ICal, true
+	case media == "text/csv" || media == "text/tab-separated-values":
+		return freshet.CSV, true
+	case media == "application/pdf" && isPDF(resp.Body):
+		return freshet.PDF, true
+	case sub == "vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+		return freshet.XLSX, true
 	case top == "text" || textual[sub]:
 		return freshet.Text, true
 	case media == "" || media == "application/octet-stream" || media == "unknown/unknown":
@@ -143,6 +203,8 @@ func xmlKind(body []byte) freshet.Kind {
 
 func kindByLook(body []byte) (freshet.Kind, bool) {
 	switch looks, _, _ := strings.Cut(http.DetectContentType(body), ";"); {
+	case looks == "application/pdf":
+		return freshet.PDF, true
 	case looks == "text/html":
 		return freshet.HTML, true
 	case looks == "text/xml":
@@ -153,6 +215,8 @@ func kindByLook(body []byte) (freshet.Kind, bool) {
 	switch start := bytes.TrimLeft(body, "\ufeff \t\r\n"); {
 	case looksLikeFeed(start):
 		return freshet.Feed, true
+	case looksLikeICal(start):
+		return freshet.ICal, true
 	case bytes.HasPrefix(start, []byte("{")) || bytes.HasPrefix(start, []byte("[")):
 		if len(body) <= maxTree && validJSON(body) {
 			return jsonKind(body), true
@@ -163,11 +227,10 @@ func kindByLook(body []byte) (freshet.Kind, bool) {
 
 // describe reads what is not text (an image, an archive, a document): it is
 // never opened, but a new one is still a change.
-func describe(resp freshet.Response) Reading {
-	media, _, _ := strings.Cut(resp.MediaType, ";")
+func describe(body []byte, mediaType string) []byte {
+	media, _, _ := strings.Cut(mediaType, ";")
 	if media = oneLine(media, 100); media == "" {
 		media = "binary data"
 	}
-	text := fmt.Sprintf("%s, %d bytes\nsha256 %x\n", media, len(resp.Body), sha256.Sum256(resp.Body))
-	return Reading{Text: []byte(text), Kind: freshet.Text}
+	return fmt.Appendf(nil, "%s, %d bytes\nsha256 %x\n", media, len(body), sha256.Sum256(body))
 }

@@ -46,28 +46,54 @@ func looksLikeFeed(body []byte) bool {
 // readFeed returns the items of a feed in its own order, each as a block of
 // lines: title, link, date and text. What a feed says about itself does not
 // show, because it often holds the time at which the feed was built.
-func readFeed(src []byte, answered time.Time) (Reading, error) {
-	src, err := boundFeed(src)
+func readFeed(src []byte, answered time.Time) (g glance, err error) {
+	src, err = boundFeed(src)
 	if err != nil {
-		return Reading{}, err
+		return g, err
 	}
 	feed, err := parseFeed(src)
 	if err != nil {
-		return Reading{}, fail(FailParse, feedHint, "read the feed: %w", err)
+		return g, fail(FailParse, feedHint, "read the feed: %w", err)
 	}
-	rd := Reading{Kind: freshet.Feed, Title: plainTitle(feed.Title), FreshFor: feedTTL(src)}
+	g.title, g.freshFor = plainTitle(feed.Title), feedTTL(src)
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
-		if len(rd.Text) > 0 {
-			rd.Text = append(rd.Text, '\n')
+		if len(g.text) > 0 {
+			g.text = append(g.text, '\n')
 		}
-		rd.Text = appendItem(rd.Text, item)
+		g.text = appendItem(g.text, item)
+		g.items = append(g.items, feedItem(item))
 		for _, at := range []*time.Time{item.PublishedParsed, item.UpdatedParsed} {
-			if dated(at, answered) && at.After(rd.Modified) {
-				rd.Modified = at.UTC()
+			if dated(at, answered) && at.After(g.modified) {
+				g.modified = at.UTC()
 			}
 		}
 	}
-	return rd, nil
+	g.items = keyed(g.items, nil)
+	return g, nil
+}
+
+// feedItem returns an entry as an item, known by its guid or else by its link.
+func feedItem(item *gofeed.Item) freshet.Item {
+	text, _ := pageText([]byte(cmp.Or(item.Description, item.Content)))
+	out := freshet.Item{
+		Key:   oneLine(cmp.Or(item.GUID, item.Link), 500),
+		Title: plainTitle(item.Title), Link: oneLine(linkOf(item), 2000), Date: dateLine(item),
+		Text: oneLine(string(text), maxCell),
+	}
+	if len(item.Categories) > 0 {
+		list := make([]string, min(len(item.Categories), 100))
+		for i := range list {
+			list[i] = oneLine(item.Categories[i], 200)
+		}
+		out.Fields = freshet.Fields{"categories": list}
+	}
+	if len(item.Authors) > 0 && item.Authors[0] != nil && item.Authors[0].Name != "" {
+		if out.Fields == nil {
+			out.Fields = freshet.Fields{}
+		}
+		out.Fields["author"] = oneLine(item.Authors[0].Name, 200)
+	}
+	return out
 }
 
 // dated reports whether at can be the time of an item in a feed that was sent

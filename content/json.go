@@ -3,8 +3,6 @@ package content
 import (
 	"bytes"
 	"encoding/json"
-
-	"github.com/theory/jsonpath"
 )
 
 // canonicalJSON returns a JSON document in a form that depends on nothing but
@@ -30,38 +28,7 @@ func validJSON(src []byte) bool {
 	return err == nil
 }
 
-// selectJSON returns the values that a path selects, in the order of their
-// places in the document. A string is written as it reads, any other value as
-// canonical JSON.
-func selectJSON(src []byte, query string, path *jsonpath.Path) ([]byte, error) {
-	if _, err := parseJSON(src); err != nil { // for its limits and its messages
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	dec.UseNumber()
-	var doc any
-	if err := dec.Decode(&doc); err != nil {
-		return nil, fail(FailParse, "", "read the JSON document: %w", err)
-	}
-	nodes := path.SelectLocated(doc)
-	if len(nodes) == 0 {
-		return nil, fail(FailSelector, "Look at the document as it is now and choose another path, or leave it out to watch the whole document.",
-			"nothing in the document matches the path %s", quoted(query))
-	}
-	nodes.Sort() // members of an object come in no order
-	var out []byte
-	for _, n := range nodes {
-		text, err := nodeText(n.Node)
-		if err != nil {
-			return nil, err
-		}
-		if out = append(out, text...); len(out) > maxText {
-			return nil, fail(FailLimit, "Choose a path that selects less.", "the path %s selects more than %d MiB", quoted(query), maxText>>20)
-		}
-	}
-	return out, nil
-}
-
+// nodeText writes a value: a string as it reads, any other value as canonical JSON.
 func nodeText(v any) ([]byte, error) {
 	if s, ok := v.(string); ok {
 		return orBlank(plainText([]byte(s))), nil

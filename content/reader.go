@@ -61,11 +61,22 @@ var ErrReaderClosed = errors.New("the reader is closed")
 // Read reads the body of resp as recipe says. If ctx is done first it returns
 // the cause; any other error is as from [Extract].
 func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (Reading, error) {
-	if recipe.CSS == "" && recipe.JSONPath == "" || len(r.cfg.Command) == 0 {
-		return Extract(recipe, resp)
-	}
-	if err := Check(recipe); err != nil {
+	return r.read(ctx, recipe, resp, false)
+}
+
+// Trace is Read, and tells besides what each step made of the response, also if
+// one of them failed.
+func (r *Reader) Trace(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (Reading, error) {
+	return r.read(ctx, recipe, resp, true)
+}
+
+func (r *Reader) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response, trace bool) (Reading, error) {
+	p, err := compile(recipe)
+	if err != nil {
 		return Reading{}, err
+	}
+	if len(r.cfg.Command) == 0 || !p.needsFence(resp) {
+		return p.traced(resp, trace)
 	}
 	c, err := r.take(ctx)
 	if err != nil {
@@ -75,7 +86,7 @@ func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.R
 	if r.closed.Load() {
 		return Reading{}, ErrReaderClosed
 	}
-	q := question{Recipe: recipe, MediaType: resp.MediaType, Date: resp.Header.Get("Date"), Timeout: r.cfg.Timeout, Memory: r.cfg.Memory}
+	q := question{Recipe: recipe, MediaType: resp.MediaType, Date: resp.Header.Get("Date"), Timeout: r.cfg.Timeout, Memory: r.cfg.Memory, Trace: trace}
 	for kept := c != nil; ; kept = false {
 		if c == nil {
 			if c, err = startChild(r.cfg.Command); err != nil {
@@ -91,7 +102,7 @@ func (r *Reader) Read(ctx context.Context, recipe freshet.Recipe, resp freshet.R
 		if kept && gone.byOthers(ctx) {
 			continue // that says nothing about this response
 		}
-		return Reading{}, gone.reason(ctx, r.cfg)
+		return Reading{}, gone.reason(ctx, r.cfg, p.blamed())
 	}
 }
 
@@ -222,16 +233,16 @@ func (e *goneError) byOthers(ctx context.Context) bool {
 	return ctx.Err() == nil && !e.late && (e.idle || e.code == -1)
 }
 
-// reason returns what to tell the caller.
-func (e *goneError) reason(ctx context.Context, cfg ReaderConfig) error {
+// reason returns what to tell the caller. What names what was running.
+func (e *goneError) reason(ctx context.Context, cfg ReaderConfig, what string) error {
 	const hint = "Use a simpler selector: avoid ~, :has and :nth-last-child on large pages, and .. in paths."
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case e.late:
-		return fail(FailLimit, hint, "the selector took longer than %v", cfg.Timeout)
+		return fail(FailLimit, hint, "%s took longer than %v", what, cfg.Timeout)
 	case e.code == exitMemory:
-		return fail(FailLimit, hint, "the selector took more than %d MiB of memory", cfg.Memory>>20)
+		return fail(FailLimit, hint, "%s took more than %d MiB of memory", what, cfg.Memory>>20)
 	}
-	return fail(FailLimit, hint, "the process that runs the selector crashed (exit code %d): %w", e.code, e.err)
+	return fail(FailLimit, hint, "the process that runs %s crashed (exit code %d): %w", what, e.code, e.err)
 }

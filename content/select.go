@@ -1,10 +1,8 @@
 package content
 
 import (
-	"bytes"
 	"strings"
 
-	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 )
 
@@ -13,35 +11,35 @@ const (
 	maxAttrs = 1_000   // attributes of one tag of it
 )
 
-// selectHTML returns the text of the elements of a page that match, one after
-// the other. An element within another that matches is not repeated.
-func selectHTML(src []byte, css string, sel cascadia.SelectorGroup) (text []byte, name string, err error) {
-	if err := checkTree(src); err != nil {
-		return nil, "", err
-	}
-	doc, err := html.Parse(bytes.NewReader(src))
-	if err != nil {
-		return nil, "", fail(FailLimit, "Leave the selector out: without one, nesting does not matter.",
-			"the page cannot be parsed for a selector: %w", err)
-	}
+// nodesText returns the text of elements, one after the other. Elements that were
+// chosen by name show even if a page would hide them.
+func nodesText(nodes []*html.Node, chosen bool) []byte {
 	var l layout
-	last := (*html.Node)(nil)
-	for _, n := range cascadia.QueryAll(doc, sel) {
-		if last != nil && within(n, last) {
-			continue
-		}
-		last = n
+	for _, n := range nodes {
 		l.breakLine()
-		l.selected(n)
+		switch {
+		case n.Namespace == xmlSpace:
+			l.xml(n)
+		case chosen && n.Type == html.ElementNode:
+			l.selected(n)
+		default:
+			l.node(n)
+		}
 	}
-	if last == nil {
-		return nil, "", fail(FailSelector, "Look at the page as it is now and choose another selector, or leave it out to watch the whole page.",
-			"nothing on the page matches the selector %s", quoted(css))
+	return l.bytes()
+}
+
+// xml sets the texts in an element of an XML document, one a line.
+func (l *layout) xml(n *html.Node) {
+	if n.Type == html.TextNode {
+		l.breakLine()
+		l.text([]byte(n.Data))
+		l.breakLine()
+		return
 	}
-	if t := cascadia.Query(doc, cascadia.MustCompile("title")); t != nil && t.FirstChild != nil {
-		name = titleText([]byte(t.FirstChild.Data))
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		l.xml(c)
 	}
-	return l.bytes(), name, nil
 }
 
 // checkTree counts what a tree of the page would hold, before one is built.
@@ -111,6 +109,11 @@ func (l *layout) node(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
 		l.text([]byte(n.Data))
+		return
+	case html.DocumentNode:
+		for c := range n.ChildNodes() {
+			l.node(c)
+		}
 		return
 	case html.ElementNode:
 	default:

@@ -56,7 +56,11 @@ func extractSafely(q question, body []byte) (rd Reading, err error) {
 			err = fail(FailParse, "", "the parser failed: %v", p)
 		}
 	}()
-	return Extract(q.Recipe, q.response(body))
+	p, err := compile(q.Recipe)
+	if err != nil {
+		return Reading{}, err
+	}
+	return p.traced(q.response(body), q.Trace)
 }
 
 // watch ends the process if it takes too much memory or time before done is

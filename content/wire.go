@@ -29,6 +29,7 @@ type question struct {
 	Date      string         `json:"date,omitempty"`
 	Timeout   time.Duration  `json:"timeout"`
 	Memory    int64          `json:"memory"`
+	Trace     bool           `json:"trace,omitempty"` // tell what each step made
 }
 
 func (q question) response(body []byte) freshet.Response {
@@ -44,13 +45,22 @@ type answer struct {
 	Err      string          `json:"err,omitempty"`
 	Hint     string          `json:"hint,omitempty"`
 	Field    string          `json:"field,omitempty"` // of a recipe that is wrong
+
+	FreshFor time.Duration     `json:"fresh_for,omitempty"`
+	Fields   freshet.Fields    `json:"fields,omitempty"`
+	Missing  map[string]string `json:"missing,omitempty"`
+	Items    []freshet.Item    `json:"items,omitempty"`
+	Steps    []Trace           `json:"steps,omitempty"`
 }
 
 func answerOf(rd Reading, err error) (answer, []byte) {
 	if err == nil {
-		return answer{Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified}, rd.Text
+		return answer{
+			Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified, FreshFor: rd.FreshFor,
+			Fields: rd.Fields, Missing: rd.Missing, Items: rd.Items, Steps: rd.Steps,
+		}, rd.Text
 	}
-	a := answer{Class: FailParse, Err: err.Error(), Hint: freshet.HintOf(err)}
+	a := answer{Class: FailParse, Err: err.Error(), Hint: freshet.HintOf(err), Steps: rd.Steps}
 	if e, ok := errors.AsType[*Error](err); ok {
 		a.Class = e.Class
 	}
@@ -65,9 +75,33 @@ func (a answer) reading(text []byte) (Reading, error) {
 	case a.Field != "":
 		return Reading{}, &freshet.InvalidError{Field: a.Field, Reason: a.Err}
 	case a.Class != "":
-		return Reading{}, fail(a.Class, a.Hint, "%s", a.Err)
+		return Reading{Steps: a.Steps}, fail(a.Class, a.Hint, "%s", a.Err)
 	}
-	return Reading{Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified}, nil
+	return Reading{
+		Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified, FreshFor: a.FreshFor,
+		Fields: withLists(a.Fields), Missing: a.Missing, Items: a.itemsWithLists(), Steps: a.Steps,
+	}, nil
+}
+
+// withLists returns fields with the types that they had before they were JSON.
+func withLists(f freshet.Fields) freshet.Fields {
+	for name, v := range f {
+		if list, ok := v.([]any); ok {
+			texts := make([]string, len(list))
+			for i, x := range list {
+				texts[i], _ = x.(string)
+			}
+			f[name] = texts
+		}
+	}
+	return f
+}
+
+func (a answer) itemsWithLists() []freshet.Item {
+	for i := range a.Items {
+		withLists(a.Items[i].Fields)
+	}
+	return a.Items
 }
 
 func writeMessage(w io.Writer, head any, body []byte) error {

@@ -1,0 +1,16 @@
+package freshet
+
+// Fields are named values: texts, numbers (float64), true or false, lists of
+// texts, or nil where nothing was found. A date is a text.
+type Fields map[string]any
+
+// An Item is one of several things that a response tells: an entry of a feed, an
+// element of a list, a row of a table, an entry of a calendar.
+type Item struct {
+	Key    string `json:"key"` // by which it is known when it comes back
+	Title  string `json:"title,omitempty"`
+	Link   string `json:"link,omitempty"`
+	Date   string `json:"date,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Fields Fields `json:"fields,omitempty"`
+}
