@@ -14,3 +14,13 @@ type Item struct {
 	Text   string `json:"text,omitempty"`
 	Fields Fields `json:"fields,omitempty"`
 }
+
+// Label returns what an item is called for people.
+func (i Item) Label() string {
+	for _, s := range []string{i.Title, i.Text, i.Link} {
+		if s != "" {
+			return Shorten(s, 200)
+		}
+	}
+	return Shorten(marshalledValue(i.Fields), 200)
+}

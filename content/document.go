@@ -2,6 +2,7 @@ package content
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"golang.org/x/net/html"
@@ -25,10 +26,23 @@ type document struct {
 
 // newDocument returns a document of a kind, or of the kind that it looks like.
 func newDocument(kind freshet.Kind, resp freshet.Response) *document {
+	resp.Body = unpacked(resp.Body)
 	if kind == freshet.Auto {
 		kind, _ = kindOf(resp)
 	}
 	return &document{body: resp.Body, media: resp.MediaType, kind: kind, date: dateOf(resp), url: resp.URL}
+}
+
+// unpacked returns a body that was packed beyond what the server said, as feeds
+// and sitemaps in .gz files are.
+func unpacked(body []byte) []byte {
+	if !bytes.HasPrefix(body, []byte("\x1f\x8b")) {
+		return body
+	}
+	if out, err := unpack(body); err == nil {
+		return out
+	}
+	return body
 }
 
 // decoded returns the document as valid UTF-8.
@@ -74,7 +88,7 @@ func (d *document) isXML(src []byte) bool {
 		return true
 	}
 	start := bytes.TrimLeft(src, " \t\r\n")
-	return bytes.HasPrefix(start, []byte("<")) && (d.kind == freshet.Feed || bytes.HasPrefix(start, []byte("<?xml")))
+	return bytes.HasPrefix(start, []byte("<")) && (d.kind == freshet.Feed || bytes.HasPrefix(start, []byte("<?xml")) || strings.Contains(d.media, "xml"))
 }
 
 // values returns the document as JSON.

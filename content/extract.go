@@ -188,7 +188,7 @@ var textual = map[string]bool{
 
 func jsonKind(body []byte) freshet.Kind {
 	head := body[:min(len(body), 1024)]
-	if bytes.Contains(head, []byte("jsonfeed.org/version/")) {
+	if bytes.Contains(head, []byte("jsonfeed.org/version/")) || bytes.Contains(head, []byte(`jsonfeed.org\/version\/`)) {
 		return freshet.Feed
 	}
 	return freshet.JSON

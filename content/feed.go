@@ -3,7 +3,10 @@ package content
 import (
 	"bytes"
 	"cmp"
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -29,7 +32,7 @@ func looksLikeFeed(body []byte) bool {
 		switch s.next() {
 		case startTag:
 			switch string(s.name()) {
-			case "rss", "feed", "rdf:RDF", "atom:feed":
+			case "rss", "feed", "rdf:RDF", "rdf", "atom:feed":
 				return true
 			}
 			return false
@@ -52,8 +55,18 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 		return g, err
 	}
 	feed, err := parseFeed(src)
+	if err != nil && !isTruncated(err) {
+		if items := looseItems(src); len(items) > 0 {
+			feed, err = &gofeed.Feed{Items: items}, nil
+		}
+	}
 	if err != nil {
 		return g, fail(FailParse, feedHint, "read the feed: %w", err)
+	}
+	if moreItems(src, len(feed.Items)) {
+		if items := looseItems(src); len(items) > len(feed.Items) {
+			feed.Items = items
+		}
 	}
 	g.title, g.freshFor = plainTitle(feed.Title), feedTTL(src)
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
@@ -111,6 +124,12 @@ func parseFeed(src []byte) (feed *gofeed.Feed, err error) {
 		}
 	}()
 	return gofeed.NewParser().Parse(bytes.NewReader(src))
+}
+
+// isTruncated reports whether a feed breaks off, or is not well nested: what is
+// there may be a part of it, which must not pass for the whole.
+func isTruncated(err error) bool {
+	return errors.As(err, new(*xml.SyntaxError)) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func appendItem(dst []byte, item *gofeed.Item) []byte {

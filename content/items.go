@@ -290,11 +290,39 @@ func itemsOf(v value) []freshet.Item {
 			list = append(list, itemOfJSON(x))
 		}
 		if len(v.json) == 1 && len(values) == 1 && !isList(v.json[0]) {
+			if inner := onlyList(v.json[0]); inner != nil {
+				return itemsOf(v.withJSON([]any{inner}))
+			}
 			return nil // one object is a document, not a list
 		}
 		return keyed(list, nil)
 	}
 	return nil
+}
+
+// onlyList returns the one list of objects that an object has, as answers of APIs
+// mostly do.
+func onlyList(v any) (found []any) {
+	object, _ := v.(map[string]any)
+	for _, name := range []string{"items", "entries", "results", "data"} {
+		if list, ok := object[name].([]any); ok && len(list) > 0 {
+			return list
+		}
+	}
+	for _, member := range object {
+		list, ok := member.([]any)
+		if !ok || len(list) == 0 {
+			continue
+		}
+		if _, ok := list[0].(map[string]any); !ok {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = list
+	}
+	return found
 }
 
 func isList(v any) bool { _, ok := v.([]any); return ok }

@@ -51,7 +51,7 @@ func readCalendar(src []byte) (g glance, err error) {
 	for line := range unfolded(string(src)) {
 		name, params, text := property(line)
 		switch {
-		case name == "BEGIN" && (text == "VEVENT" || text == "VTODO" || text == "VJOURNAL") && open == nil:
+		case name == "BEGIN" && isEntry(text) && open == nil:
 			open, recurrence = &freshet.Item{Fields: freshet.Fields{}}, ""
 		case name == "BEGIN" && open != nil:
 			depth++
@@ -189,4 +189,9 @@ func appendEvent(out []byte, item freshet.Item) []byte {
 		out = append(append(out, "  "...), line...)
 	}
 	return out
+}
+
+// isEntry reports whether a part of a calendar is an event, a task or a note.
+func isEntry(name string) bool {
+	return name == "VEVENT" || name == "VJOURNAL" || strings.EqualFold(name, "vtodo")
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ledongthuc/pdf"
 )
@@ -72,7 +73,8 @@ func readPDF(body []byte) (text []byte, title string, err error) {
 		}
 		out.WriteString(pdfPage(page, fonts))
 	}
-	return plainText(bytes.ToValidUTF8(out.Bytes(), []byte("\ufffd"))), title, nil
+	text = bytes.ReplaceAll(bytes.ToValidUTF8(out.Bytes(), nil), []byte("\ufffd"), nil) // letters that the font does not name
+	return plainText(text), title, nil
 }
 
 // pdfPage returns the text of a page in lines, by where its pieces stand. A page
@@ -108,16 +110,40 @@ func pdfLines(pieces []pdf.Text) string {
 		slices.SortStableFunc(line, func(a, b pdf.Text) int { return compareFloats(a.X, b.X) })
 		end := 0.0
 		for k, p := range line {
-			if k > 0 && p.X-end > lineHeight(p)/5 && !strings.HasPrefix(p.S, " ") {
+			if k > 0 && p.X-end > lineHeight(p)/4 && !strings.HasPrefix(p.S, " ") {
 				b.WriteByte(' ')
 			}
 			b.WriteString(p.S)
-			end = p.X + p.W
+			switch { // a font may not tell how wide its letters are
+			case p.W > 0:
+				end = p.X + p.W
+			case k > 0 && line[k-1].X == p.X:
+				end += likelyWidth(p)
+			default:
+				end = p.X + likelyWidth(p)
+			}
 		}
 		b.WriteByte('\n')
 		i = j
 	}
 	return b.String()
+}
+
+// likelyWidth returns how wide a piece of text mostly is.
+func likelyWidth(p pdf.Text) (w float64) {
+	for _, r := range p.S {
+		switch {
+		case strings.ContainsRune("iljtfrI.,;:'!|()[]/- ", r):
+			w += 0.3
+		case strings.ContainsRune("mwMW@%", r):
+			w += 0.8
+		case unicode.IsUpper(r) || unicode.IsDigit(r):
+			w += 0.55
+		default:
+			w += 0.46
+		}
+	}
+	return w * lineHeight(p)
 }
 
 func lineHeight(p pdf.Text) float64 {

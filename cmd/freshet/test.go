@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/content"
+	"freshet/fetch"
+	"freshet/node"
+)
+
+// A trial is one run of the verb test.
+type trial struct {
+	*program
+	chain   chainFlags
+	file    string
+	history bool
+	full    bool
+	json    bool
+}
+
+// testPatience is how long a response may take to read when somebody looks on. A
+// daemon gives up sooner.
+const (
+	testPatience   = 20 * time.Second
+	daemonPatience = 2 * time.Second
+)
+
+func testVerb(p *program) *cobra.Command {
+	v := trial{program: p}
+	cmd := &cobra.Command{
+		Use:   "test [URL|SOURCE]",
+		Short: "Try how a page is read, and see what each step makes of it",
+		Long: `Fetch a page once, read it, and print what each step of the chain makes of it, with
+the time it took, and the text, values and items at the end. Nothing is stored.
+
+The steps are those of the source, or those that you give: with --chain FILE, or
+with one flag a step, in the order in which they are to run. With --file a response
+that you saved is read instead of a page: HTML, JSON, a feed, CSV, iCalendar, PDF or
+XLSX.
+
+With --history the chain is tried on the stored versions of a source: which changes
+it would have reported, and which it would have spared you.
+
+The steps (docs/reading.md has examples):
+` + stepHelp(),
+		Example: "  freshet test https://example.com/ --main --text\n" +
+			"  freshet test https://shop.example/pump --css .price --regex '[0-9.,]+'\n" +
+			"  freshet test https://api.example/items --jq '.items[] | .name' --json\n" +
+			"  freshet test --file page.html --extract 'price=css .price | number'\n" +
+			"  freshet test news --chain chain.yaml --history",
+		Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.file, "file", "", "read this file instead of a page")
+	flags.BoolVar(&v.history, "history", false, "try the chain on the stored versions of a source")
+	flags.BoolVar(&v.full, "full", false, "print all that each step makes, not only its first lines")
+	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	v.chain.register(flags)
+	optionFlags(flags, "allow-cidr")
+	jsonFlag(cmd, &v.json)
+	return completed(p, cmd, 1)
+}
+
+func (v *trial) run(cmd *cobra.Command, args []string) error {
+	recipe, err := v.chain.recipe(v.in)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.file != "" && (len(args) > 0 || v.history):
+		return usagef("test: --file reads a file; leave out the URL, the source and --history")
+	case v.file != "":
+		return v.try(cmd.Context(), recipe, fileResponse(v.file))
+	case len(args) == 0:
+		return freshet.WithHint(usagef("test: what is to be read?"), "name a URL or a source, or give --file PATH")
+	case v.history:
+		return v.overHistory(cmd, args[0], recipe)
+	}
+	url := args[0]
+	if !strings.Contains(url, "://") {
+		s, err := v.source(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		url = s.URL
+		if !v.chain.given() {
+			kind := recipe.Kind
+			if recipe = s.Recipe; kind != "" {
+				recipe.Kind = kind
+			}
+		}
+	}
+	settings, err := v.settings(cmd)
+	if err != nil {
+		return err
+	}
+	if url, err = settings.Fetch.CheckURL(url); err != nil {
+		return fmt.Errorf("test %s: %w", freshet.MaskURL(url), err)
+	}
+	return v.try(cmd.Context(), recipe, func(ctx context.Context) (freshet.Response, error) {
+		return fetch.New(settings.Fetch).Fetch(ctx, freshet.Request{URL: url})
+	})
+}
+
+// source returns what is said of a source, with its whole URL.
+func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err error) {
+	c, err := v.connect(cmd, node.Reading)
+	if err != nil {
+		return s, err
+	}
+	defer c.close()
+	found, err := c.find(cmd.Context(), named)
+	if err == nil {
+		found, err = c.Reveal(cmd.Context(), found.ID)
+	}
+	if err != nil {
+		return s, err
+	}
+	return found.Defined()
+}
+
+// fileResponse returns a saved response. What it is shows by its name and look.
+func fileResponse(name string) func(context.Context) (freshet.Response, error) {
+	return func(context.Context) (freshet.Response, error) {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			return freshet.Response{}, fmt.Errorf("read the response: %w", err)
+		}
+		return freshet.Response{Status: http.StatusOK, Body: body, MediaType: mediaTypeOf(name)}, nil
+	}
+}
+
+// mediaTypeOf returns the media type that the name of a file stands for; "" if
+// the look of what is in it has to tell.
+func mediaTypeOf(name string) string {
+	ext := strings.ToLower(filepath.Ext(name))
+	switch ext {
+	case ".html", ".htm", ".xhtml":
+		return "text/html"
+	case ".json", ".jsonl", ".ndjson", ".geojson":
+		return "application/json"
+	case ".rss", ".atom", ".rdf":
+		return "application/rss+xml"
+	case ".xml":
+		return "application/xml"
+	case ".csv":
+		return "text/csv"
+	case ".tsv":
+		return "text/tab-separated-values"
+	case ".ics", ".ical", ".ifb":
+		return "text/calendar"
+	case ".pdf":
+		return "application/pdf"
+	case ".xlsx":
+		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	case ".yaml", ".yml":
+		return "application/yaml"
+	case "", ".txt", ".log", ".md", ".body", ".bin", ".gz":
+		return ""
+	}
+	media := mime.TypeByExtension(ext)
+	if strings.HasPrefix(media, "image/") || strings.HasPrefix(media, "video/") || strings.HasPrefix(media, "audio/") {
+		return media
+	}
+	return ""
+}
+
+// A triedStep is what a step made of the response, as it is told in JSON.
+type triedStep struct {
+	Step   string  `json:"step"`
+	Out    string  `json:"out"`
+	TookMS float64 `json:"took_ms"`
+}
+
+// A tried is what became of a response, as it is told in JSON.
+type tried struct {
+	URL     string            `json:"url,omitempty"`
+	Kind    freshet.Kind      `json:"kind,omitempty"`
+	Title   string            `json:"title,omitempty"`
+	Steps   []triedStep       `json:"steps"`
+	Text    string            `json:"text"`
+	Items   []freshet.Item    `json:"items"`
+	Fields  freshet.Fields    `json:"fields"`
+	Missing map[string]string `json:"missing,omitempty"` // why a field is null
+	Error   string            `json:"error,omitempty"`
+}
+
+// try reads a response and shows what became of it.
+func (v *trial) try(ctx context.Context, recipe freshet.Recipe, get func(context.Context) (freshet.Response, error)) error {
+	resp, err := get(ctx)
+	if err != nil {
+		return err
+	}
+	rd, took, err := v.read(ctx, recipe, resp)
+	out := tried{URL: freshet.MaskURL(resp.URL), Kind: rd.Kind, Title: rd.Title, Text: string(rd.Text), Items: rd.Items, Fields: rd.Fields, Missing: rd.Missing, Steps: []triedStep{}}
+	for _, s := range rd.Steps {
+		out.Steps = append(out.Steps, triedStep{s.Step, s.Out, float64(s.Took.Microseconds()) / 1000})
+	}
+	if out.Items == nil {
+		out.Items = []freshet.Item{}
+	}
+	if out.Fields == nil {
+		out.Fields = freshet.Fields{}
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	if took > daemonPatience {
+		v.remark("reading took %s; a daemon gives up after %s", roughDuration(took), roughDuration(daemonPatience))
+	}
+	if v.json {
+		if printed := v.printJSON(out); printed != nil {
+			return printed
+		}
+		return err
+	}
+	v.show(out, recipe, err == nil)
+	return err
+}
+
+// read reads a response as a daemon would, in a process that can be stopped.
+func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (content.Reading, time.Duration, error) {
+	extract, err := extractor()
+	if err != nil {
+		return content.Reading{}, 0, err
+	}
+	reader := content.NewReader(content.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
+	defer reader.Close()
+	began := time.Now()
+	rd, err := reader.Trace(ctx, recipe, resp)
+	return rd, time.Since(began), err
+}
+
+// someLines is how many lines are shown of what a step makes.
+const someLines = 8
+
+func (v *trial) show(out tried, recipe freshet.Recipe, worked bool) {
+	paint := v.screen()
+	for i, s := range out.Steps {
+		name := s.Step
+		if i < len(recipe.Read) {
+			name = strings.TrimSuffix(strings.TrimPrefix(strings.Replace(recipe.Read[i].String(), `":`, ": ", 1), `{"`), "}")
+			name = strings.Trim(name, `"`)
+		}
+		fmt.Fprintf(v.out, "%s %s\n", paint.bold(harmless(fmt.Sprintf("%d %s", i+1, name))), paint.dim(fmt.Sprintf("(%.1f ms)", s.TookMS)))
+		v.lines(s.Out)
+	}
+	if !worked {
+		return
+	}
+	fmt.Fprintf(v.out, "%s %s\n", paint.bold("text"), paint.dim(fmt.Sprintf("(%s, %s)", out.Kind, counted(strings.Count(out.Text, "\n"), "line"))))
+	v.lines(out.Text)
+	if len(out.Fields) > 0 {
+		fmt.Fprintln(v.out, paint.bold("fields"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(out.Fields)) {
+		text := fmt.Sprint(out.Fields[name])
+		if why := out.Missing[name]; why != "" {
+			text = "none: " + why
+		}
+		fmt.Fprintf(v.out, "  %s  %s\n", name, harmless(text))
+	}
+	if len(out.Items) > 0 {
+		fmt.Fprintf(v.out, "%s %s\n", paint.bold("items"), paint.dim(fmt.Sprintf("(%d)", len(out.Items))))
+	}
+	for i, item := range out.Items {
+		if i == someLines && !v.full {
+			fmt.Fprintln(v.out, paint.dim(fmt.Sprintf("  ... %d more; --full shows them", len(out.Items)-i)))
+			break
+		}
+		fmt.Fprintf(v.out, "  %s  %s\n", harmless(item.Key), harmless(item.Label()))
+	}
+}
+
+// lines shows the first lines of a text, or all of them.
+func (v *trial) lines(text string) {
+	paint := v.screen()
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range all {
+		if i == someLines && !v.full {
+			fmt.Fprintln(v.out, paint.dim(fmt.Sprintf("  ... %s more; --full shows them", counted(len(all)-i, "line"))))
+			return
+		}
+		fmt.Fprintln(v.out, "  "+harmless(line))
+	}
+}
