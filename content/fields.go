@@ -180,7 +180,7 @@ func (f namedField) ofJSON(values []any) (any, bool) {
 // text, which keeps all, and a list.
 func typed(text []byte, as freshet.ValueType, order string) (any, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
-	first := oneLine(strings.TrimPrefix(string(line), "- "), maxFieldText)
+	first := oneLine(unmarked(string(line)), maxFieldText)
 	switch as {
 	case freshet.AsNumber:
 		return orNil(ParseNumber(first))
@@ -191,13 +191,26 @@ func typed(text []byte, as freshet.ValueType, order string) (any, error) {
 	case freshet.AsList:
 		list := []string{}
 		for line := range bytes.Lines(text) {
-			if s := oneLine(strings.TrimPrefix(strings.TrimSpace(string(line)), "- "), maxFieldText); s != "" && len(list) < maxFieldItems {
+			if s := oneLine(unmarked(string(line)), maxFieldText); s != "" && len(list) < maxFieldItems {
 				list = append(list, s)
 			}
 		}
 		return list, nil
 	}
-	return oneLine(strings.TrimPrefix(string(text), "- "), maxFieldText), nil
+	var all []string
+	for line := range bytes.Lines(text) {
+		all = append(all, unmarked(string(line)))
+	}
+	return oneLine(strings.Join(all, " "), maxFieldText), nil
+}
+
+// unmarked returns a line without the mark of a heading or of an item of a list.
+func unmarked(line string) string {
+	line = strings.TrimSpace(line)
+	if rest := strings.TrimLeft(line, "#"); len(line)-len(rest) <= 6 && strings.HasPrefix(rest, " ") {
+		return rest[1:]
+	}
+	return strings.TrimPrefix(line, "- ")
 }
 
 func orNil[T any](v T, err error) (any, error) {

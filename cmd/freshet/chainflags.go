@@ -131,6 +131,9 @@ func (f *stepFlag) String() string { return "" }
 
 // Type returns what the flag takes, for its help.
 func (f *stepFlag) Type() string {
+	if f.kind.Arg == "" {
+		return "bool"
+	}
 	word, _, _ := strings.Cut(f.kind.Arg, " ")
 	word = strings.Trim(word, "{,:")
 	if word == "" || strings.ToUpper(word) != word {
@@ -195,13 +198,4 @@ func (f *extractFlag) Set(v string) error {
 	}
 	f.chain.extract[name] = e
 	return nil
-}
-
-// stepHelp lists the steps for the help of a verb.
-func stepHelp() string {
-	var b strings.Builder
-	for _, k := range content.Steps() {
-		fmt.Fprintf(&b, "  %-9s %s\n", k.Name, k.Help)
-	}
-	return b.String()
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -53,8 +55,7 @@ XLSX.
 With --history the chain is tried on the stored versions of a source: which changes
 it would have reported, and which it would have spared you.
 
-The steps (docs/reading.md has examples):
-` + stepHelp(),
+docs/reading.md has every step with an example.`,
 		Example: "  freshet test https://example.com/ --main --text\n" +
 			"  freshet test https://shop.example/pump --css .price --regex '[0-9.,]+'\n" +
 			"  freshet test https://api.example/items --jq '.items[] | .name' --json\n" +
@@ -64,7 +65,7 @@ The steps (docs/reading.md has examples):
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&v.file, "file", "", "read this file instead of a page")
+	flags.StringVar(&v.file, "file", "", "read this file instead of a page; - is standard input")
 	flags.BoolVar(&v.history, "history", false, "try the chain on the stored versions of a source")
 	flags.BoolVar(&v.full, "full", false, "print all that each step makes, not only its first lines")
 	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
@@ -83,7 +84,7 @@ func (v *trial) run(cmd *cobra.Command, args []string) error {
 	case v.file != "" && (len(args) > 0 || v.history):
 		return usagef("test: --file reads a file; leave out the URL, the source and --history")
 	case v.file != "":
-		return v.try(cmd.Context(), recipe, fileResponse(v.file))
+		return v.try(cmd.Context(), recipe, fileResponse(v.in, v.file))
 	case len(args) == 0:
 		return freshet.WithHint(usagef("test: what is to be read?"), "name a URL or a source, or give --file PATH")
 	case v.history:
@@ -133,9 +134,13 @@ func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err 
 }
 
 // fileResponse returns a saved response. What it is shows by its name and look.
-func fileResponse(name string) func(context.Context) (freshet.Response, error) {
+func fileResponse(in io.Reader, name string) func(context.Context) (freshet.Response, error) {
 	return func(context.Context) (freshet.Response, error) {
-		body, err := os.ReadFile(name)
+		read := func() ([]byte, error) { return os.ReadFile(name) }
+		if name == "-" {
+			read = func() ([]byte, error) { return io.ReadAll(in) }
+		}
+		body, err := read()
 		if err != nil {
 			return freshet.Response{}, fmt.Errorf("read the response: %w", err)
 		}
@@ -252,8 +257,7 @@ func (v *trial) show(out tried, recipe freshet.Recipe, worked bool) {
 	for i, s := range out.Steps {
 		name := s.Step
 		if i < len(recipe.Read) {
-			name = strings.TrimSuffix(strings.TrimPrefix(strings.Replace(recipe.Read[i].String(), `":`, ": ", 1), `{"`), "}")
-			name = strings.Trim(name, `"`)
+			name = stepLabel(recipe.Read[i])
 		}
 		fmt.Fprintf(v.out, "%s %s\n", paint.bold(harmless(fmt.Sprintf("%d %s", i+1, name))), paint.dim(fmt.Sprintf("(%.1f ms)", s.TookMS)))
 		v.lines(s.Out)
@@ -296,4 +300,16 @@ func (v *trial) lines(text string) {
 		}
 		fmt.Fprintln(v.out, "  "+harmless(line))
 	}
+}
+
+// stepLabel returns a step as it could stand in a file.
+func stepLabel(s freshet.Step) string {
+	text := s.Arg
+	if s.Arg == "" {
+		return s.Name
+	}
+	if json.Unmarshal([]byte(s.Arg), &text) != nil {
+		text = s.Arg
+	}
+	return s.Name + ": " + text
 }
