@@ -67,7 +67,7 @@ func (d *Daemon) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Chan
 	}
 	d.cfg.Log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
 		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
-		"hint", "watch only the part you need with a selector, or poll it less often with a larger min_gap")
+		"hint", "freshet show SOURCE says where; set noise: auto, watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }
 
 // doubt logs, once, that a source has become suspect, and that it is so no longer.

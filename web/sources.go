@@ -132,6 +132,9 @@ func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource,
 	}
 	s := sourceOf(w)
 	s.Removed = in.Removed
+	if s.Standing.Noise, err = a.noiseOf(ctx, w); err != nil {
+		return nil, err
+	}
 	if in.Reveal {
 		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Standing.Moved.URL, w.Standing.Landed
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/noise"
 	"freshet/series"
 	"freshet/sqlite"
+	"freshet/web"
 )
 
 // A labNoise is one run of the verb "lab noise".
@@ -138,33 +138,14 @@ func (l *labNoise) print(replays []series.Replay) error {
 		return err
 	}
 	for _, r := range replays {
-		if len(r.Report.Places) == 0 {
+		told := web.NoiseOf(r.Report)
+		if told == nil {
 			continue
 		}
-		fmt.Fprintf(l.out, "\n%s changes in %d of %s, in %s:\n", harmless(r.Name), r.Report.Differed, counted(r.Report.Polls, "poll"), places(len(r.Report.Places)))
-		for _, p := range r.Report.Places {
-			fmt.Fprintln(l.out, l.screen().prose("  "+placeInWords(p), "    "))
+		fmt.Fprintf(l.out, "\n%s %s:\n", harmless(r.Name), told)
+		for _, p := range told.Places {
+			fmt.Fprintln(l.out, l.screen().prose("  "+harmless(p.String()), "    "))
 		}
 	}
 	return nil
-}
-
-// places says in how many places.
-func places(n int) string {
-	if n == 1 {
-		return "this place"
-	}
-	return fmt.Sprintf("these %d places", n)
-}
-
-// placeInWords says what differs in a place, how often, and what would remove it.
-func placeInWords(p noise.Place) string {
-	text := fmt.Sprintf("%s (%s, %d times)", harmless(p.Pattern), p.Kind, p.Times)
-	if !p.Noise {
-		text += ", told as a change: you may be watching it"
-	}
-	if p.Step.Name != "" {
-		text += "; to leave it out, read with " + harmless(p.Step.String())
-	}
-	return text
 }

@@ -92,8 +92,8 @@ func printSource(p *program, s client.Source, next string) error {
 	} else if st.LandedOn != "" {
 		line("landed on", harmless(st.LandedOn))
 	}
-	if s.Is(client.Noisy) {
-		line("noisy", "it changes at almost every poll; "+noisyHint(s.ID))
+	for i, text := range noiseInWords(s) {
+		line([]string{"noisy", ""}[min(i, 1)], text)
 	}
 	if st.LastError != nil {
 		line("last error", harmless(st.LastError.Message))
@@ -111,9 +111,4 @@ func printSource(p *program, s client.Source, next string) error {
 		line("changed", at(st.ChangedAt))
 	}
 	return nil
-}
-
-// noisyHint says what to do about a source that differs at nearly every poll.
-func noisyHint(id freshet.SourceID) string {
-	return fmt.Sprintf("watch only the part you need (freshet edit %s --css SELECTOR), or poll it less often (--min-gap 1h)", id)
 }

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+
+	"freshet/client"
+)
+
+// noiseInWords says where a source changes at nearly every poll, what becomes of that,
+// and what to do about it.
+func noiseInWords(s client.Source) (lines []string) {
+	n := s.Standing.Noise
+	if n == nil {
+		if s.Is(client.Noisy) {
+			lines = append(lines, fmt.Sprintf("it changes at almost every poll; watch only the part you need (freshet edit %s --css SELECTOR), or poll it less often (--min-gap 1h)", s.ID))
+		}
+		return lines
+	}
+	lines = append(lines, n.String()+":")
+	for _, p := range n.Places {
+		lines = append(lines, "- "+harmless(p.String()))
+	}
+	switch {
+	case n.Only == 0:
+	case s.Noise == "auto":
+		lines = append(lines, fmt.Sprintf("%s found nothing else, so no change was told", counted(n.Only, "poll")))
+	default:
+		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been told (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
+	}
+	return lines
+}

@@ -1,0 +1,78 @@
+package live_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/live"
+	"freshet/noise"
+	"freshet/sched"
+)
+
+// A clocked page shows the time and a fee.
+type clocked struct{ fee atomic.Int64 }
+
+// Fetch implements [freshet.Fetcher].
+func (c *clocked) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
+	if err := r.Leave(ctx, freshet.Hop{URL: r.URL}); err != nil {
+		return freshet.Response{}, err
+	}
+	body := fmt.Sprintf("<h1>Terms</h1><p>The fee is %d EUR.<p>Last checked %s", c.fee.Load(), time.Now().UTC().Format(time.TimeOnly))
+	return freshet.Response{Status: 200, URL: r.URL, Header: http.Header{}, MediaType: "text/html", Requests: 1, Body: []byte(body)}, nil
+}
+
+// With noise: auto a page with a clock is told as changed until the clock is known,
+// and after that when something else changes. What was learnt survives a restart.
+func TestNoisySource(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := &clocked{}
+		run := func() *bench {
+			sources := numbered(1, "https://s%d.example/terms")
+			sources[0].Noise = freshet.NoiseAuto
+			return begin(t, dir, live.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}}}, sources...)
+		}
+		changes := func(b *bench) int {
+			t.Helper()
+			found, err := b.store.Changes(t.Context(), freshet.ChangeQuery{Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found)
+		}
+		b := run()
+		time.Sleep(30 * time.Minute)
+		learning := changes(b)
+		if learning == 0 || learning > 8 {
+			t.Errorf("%d changes were told while the clock was learnt, want a few", learning)
+		}
+		b.stop()
+		b = run()
+		time.Sleep(30 * time.Minute)
+		if n := changes(b); n != learning {
+			t.Errorf("%d changes were told when the clock was known, want none", n-learning)
+		}
+		w.fee.Add(1)
+		time.Sleep(10 * time.Minute)
+		if n := changes(b); n != learning+1 {
+			t.Errorf("%d changes were told of a fee, want one", n-learning)
+		}
+		s, err := b.store.Source(t.Context(), "s0")
+		if err != nil || s.Standing.Changes != learning+1 || s.Standing.Quiets.Noise < 40 || s.Standing.Head.Number != learning+2+s.Standing.Quiets.Noise {
+			t.Errorf("the source stands as %+v (%v), want every version stored and few told", s.Standing, err)
+		}
+		belief, err := b.store.Belief(t.Context(), freshet.NoiseBelief, "s0")
+		var m noise.Memory
+		if err != nil || m.UnmarshalBinary(belief.Memory) != nil {
+			t.Fatalf("what is known of the noise cannot be read: %v", err)
+		}
+		if r := m.Report(); len(r.Places) != 1 || r.Places[0].Pattern != "Last checked <time>" || r.Noise != s.Standing.Quiets.Noise {
+			t.Errorf("the report is %+v", r)
+		}
+		b.stop()
+	})
+}
