@@ -67,6 +67,8 @@ const (
 	FailProxy         Failure = "proxy"           // the proxy cannot be reached, or refuses
 	FailSecret        Failure = "secret"          // a secret could not be had; nothing was sent
 	FailToken         Failure = "token"           // no token was given out for the source
+	FailLogin         Failure = "login"           // the login of the source did not work
+	FailLoginWait     Failure = "login.wait"      // it is not tried again for a while
 	FailExpect        Failure = "expect"          // all of the following: the answer is not what the source expects
 	FailExpectStatus  Failure = "expect.status"   // by its status
 	FailExpectMatch   Failure = "expect.match"    // what must be there is not

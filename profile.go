@@ -23,6 +23,8 @@ type Profile struct {
 	Language string           `json:"language,omitempty"` // Accept-Language
 	Timeout  string           `json:"timeout,omitempty"`  // for the whole fetch
 
+	Login *Login `json:"login,omitempty"`
+
 	// Hosts are those that a named profile is for; none means all. Sources that were
 	// added over the API can use a profile with secrets only for these hosts.
 	Hosts []string `json:"hosts,omitempty"`
@@ -104,6 +106,7 @@ func (p Profile) Over(base Profile) Profile {
 	p.Proxy = or(p.Proxy, base.Proxy)
 	p.Language = or(p.Language, base.Language)
 	p.Timeout = or(p.Timeout, base.Timeout)
+	p.Login = or(p.Login, base.Login)
 	p.Hosts = base.Hosts
 	return p
 }
@@ -161,6 +164,7 @@ func (p *Profile) Values(yield func(field string, t Value) bool) {
 			each("auth.oauth2.params", a.OAuth2.Params)
 		}
 	}
+	p.Login.values(add)
 	for _, v := range list {
 		if !yield(v.field, v.text) {
 			return

@@ -57,7 +57,7 @@ func (p Profile) Check(at string) (Profile, error) {
 			return p, err
 		}
 	}
-	return p, nil
+	return p, p.Login.check(at + ".login")
 }
 
 func (p Profile) checkNames(at string) error {

@@ -183,3 +183,41 @@ func TestKeyTellsRequestsApart(t *testing.T) {
 		t.Errorf("the same request has two keys: %q and %q", a, b)
 	}
 }
+
+// FuzzRequest holds what is accepted as a request to what must be true of any: it is
+// written as it is read, and cannot smuggle a second header in.
+func FuzzRequest(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"headers": {"A": "b"}}`, `{"auth": {"bearer": "${env:A}"}}`, `{"login": {"steps": [{"get": "https://a.example/", "take": {"a": {"css": "b@c"}}}]}}`,
+		`{"form": {"a": 1}, "cookies": {"b": {"secret": "c"}}}`, `{"proxy": "socks5://a:1"}`, `{"use": "x", "jar": "source"}`, `null`, `[]`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := freshet.ParseProfile(text)
+		if err != nil {
+			return
+		}
+		s := freshet.Source{URL: "https://a.example/", Request: &p}
+		if s, err = s.Check(); err != nil {
+			if field, ok := freshet.FieldOf(err); !ok || !strings.HasPrefix(field, "request") {
+				t.Errorf("%s: %v names no field of the request", text, err)
+			}
+			return
+		}
+		again, err := freshet.ParseDefinition(s.Definition())
+		if err != nil {
+			t.Fatalf("%s is written as %s, which is refused: %v", text, s.Definition(), err)
+		}
+		if again, err = again.Check(); err != nil || again.Key() != s.Key() || string(again.Definition()) != string(s.Definition()) {
+			t.Errorf("%s becomes %s and then %s (%v)", text, s.Definition(), again.Definition(), err)
+		}
+		if s.Request != nil {
+			for name, v := range s.Request.Headers {
+				if strings.ContainsAny(name+string(v), "\r\n") {
+					t.Errorf("%s breaks the line of a header", text)
+				}
+			}
+		}
+	})
+}

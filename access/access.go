@@ -35,6 +35,7 @@ type Client struct {
 	profiles atomic.Pointer[Profiles]
 	jars     jars
 	tokens   tokens
+	logins   logins
 }
 
 // New returns a Client.
@@ -51,6 +52,7 @@ func New(cfg Config) *Client {
 	c := &Client{cfg: cfg}
 	c.jars = newJars(c)
 	c.tokens = newTokens()
+	c.logins = newLogins(c)
 	c.SetProfiles(cfg.Profiles)
 	return c
 }
@@ -99,11 +101,50 @@ type asking struct {
 }
 
 func (a *asking) fetch(ctx context.Context) (freshet.Response, error) {
-	resp, fresh, err := a.once(ctx)
-	if !fresh && refusedToken(a.profile, err) {
-		// The token was given out a while ago, and has been taken back.
+	if a.profile.Login != nil && !a.Bare {
+		return a.inSession(ctx)
+	}
+	return a.withToken(ctx, nil)
+}
+
+// inSession fetches after a login, and once more after another if the session has
+// expired.
+func (a *asking) inSession(ctx context.Context) (resp freshet.Response, err error) {
+	resp.URL = a.URL
+	s, err := a.client.logins.session(ctx, a.profile, a.Source.ID)
+	if err != nil {
+		return resp, err
+	}
+	expired := 0
+	for {
+		now, err := a.login(ctx, s, expired)
+		if err != nil {
+			return resp, err
+		}
+		count, taken, err := s.current(ctx)
+		if err != nil {
+			return resp, err
+		}
+		a.taken = taken
+		for _, v := range taken {
+			a.remember(v)
+		}
 		a.aside += resp.Requests
-		resp, _, err = a.once(ctx)
+		resp, err = a.withToken(ctx, s.jar)
+		a.settle(ctx, s, now, err)
+		if now || expired != 0 || !isExpired(err) {
+			return resp, err
+		}
+		expired = count
+	}
+}
+
+// withToken fetches, and once more with a new token if the old one was taken back.
+func (a *asking) withToken(ctx context.Context, j *jar) (freshet.Response, error) {
+	resp, fresh, err := a.once(ctx, j)
+	if !fresh && refusedToken(a.profile, err) {
+		a.aside += resp.Requests
+		resp, _, err = a.once(ctx, j)
 	}
 	return resp, err
 }
@@ -114,8 +155,9 @@ func refusedToken(p freshet.Profile, err error) bool {
 	return ok && p.Auth != nil && p.Auth.OAuth2 != nil && e.Class == freshet.FailHTTP.WithStatus(http.StatusUnauthorized)
 }
 
-// once makes the fetch, and reports whether a token was got for it just now.
-func (a *asking) once(ctx context.Context) (resp freshet.Response, fresh bool, err error) {
+// once makes the fetch with the cookies of a session, or those of the source, and
+// reports whether a token was got for it just now.
+func (a *asking) once(ctx context.Context, jar *jar) (resp freshet.Response, fresh bool, err error) {
 	resp.URL = a.URL
 	if a.Bare {
 		how, err := a.way()
@@ -136,9 +178,10 @@ func (a *asking) once(ctx context.Context) (resp freshet.Response, fresh bool, e
 	if token != nil {
 		how.Secret.Set("Authorization", "Bearer "+token.text)
 	}
-	jar, err := a.client.jars.open(ctx, a.profile.Jar, a.Source.ID)
-	if err != nil {
-		return resp, fresh, err
+	if jar == nil {
+		if jar, err = a.client.jars.open(ctx, a.profile.Jar, a.Source.ID); err != nil {
+			return resp, fresh, err
+		}
 	}
 	if jar != nil {
 		how.Cookies = jar

@@ -156,10 +156,10 @@ func tokenFailure(format string, args ...any) error {
 }
 
 // spent reports whether something went wrong that asking again at once would repeat:
-// not that we had no leave, nor that we gave up.
+// not that we had no leave or no secret, nor that we gave up.
 func spent(err error) bool {
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return !ok || !e.Class.Is(freshet.FailDeferred) && !e.Class.Is(freshet.FailCanceled) && !e.Class.Ours()
+	return !ok || !e.Class.Is(freshet.FailDeferred) && !e.Class.Is(freshet.FailCanceled) && !e.Class.Is(freshet.FailSecret) && !e.Class.Ours()
 }
 
 // getToken asks for a token.

@@ -14,7 +14,7 @@ type Source struct {
 	URL       string           `json:"url"`
 	Name      string           `json:"name,omitempty"`
 	Tags      []string         `json:"tags" nullable:"false"`
-	Request   map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language and timeout; see docs/requests.md"`
+	Request   map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
 	Expect    map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
 	Select    Select           `json:"select"`
 	Read      []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
@@ -113,7 +113,7 @@ type NewSource struct {
 	URL     string           `json:"url" minLength:"1" maxLength:"8192"`
 	Name    string           `json:"name,omitempty" doc:"Name to show"`
 	Tags    []string         `json:"tags,omitempty"`
-	Request map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language and timeout; see docs/requests.md"`
+	Request map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
 	Expect  map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
 	Select  Select           `json:"select,omitzero"`
 	Read    []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`

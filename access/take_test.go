@@ -1,0 +1,74 @@
+package access_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/access"
+)
+
+func TestTake(t *testing.T) {
+	const page = `<!doctype html><meta name="csrf-token" content="m"><form id=f><INPUT NAME=csrf VALUE="a&amp;b"><input name="csrf" value="second"></form><b class="x y">t &lt;</b><!-- <i id=no>no</i> -->`
+	tests := []struct {
+		taking     freshet.Taking
+		body, want string // "" if it is not there
+	}{
+		{freshet.Taking{CSS: "input[name=csrf]@value"}, page, "a&b"},
+		{freshet.Taking{CSS: `meta[name="csrf-token"]@content`}, page, "m"},
+		{freshet.Taking{CSS: "form#f@id"}, page, "f"},
+		{freshet.Taking{CSS: "b.y"}, page, "t <"},
+		{freshet.Taking{CSS: "i"}, page, ""},
+		{freshet.Taking{CSS: "input[name=csrf]@nothing"}, page, ""},
+		{freshet.Taking{Regex: `name="(csrf)" value="(\w+)"`}, page, "csrf"},
+		{freshet.Taking{Regex: `sec\w+`}, page, "second"},
+		{freshet.Taking{Regex: `nothing`}, page, ""},
+		{freshet.Taking{JSON: "$.a[1]['b c']"}, `{"a": [1, {"b c": "yes"}]}`, "yes"},
+		{freshet.Taking{JSON: "$.n"}, `{"n": 12345678901234567890}`, "12345678901234567890"},
+		{freshet.Taking{JSON: "$.a[5]"}, `{"a": [1]}`, ""},
+		{freshet.Taking{JSON: "$.a.b"}, `{"a": [1]}`, ""},
+		{freshet.Taking{JSON: "$.a"}, `{"a": {"b": 1}}`, ""},
+		{freshet.Taking{JSON: "$.a"}, `{"a": ""}`, ""},
+	}
+	for _, tt := range tests {
+		got, err := access.Take(tt.taking, []byte(tt.body))
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%+v takes %q, %v; want %q", tt.taking, got, err, tt.want)
+		}
+	}
+}
+
+// Hostile answers cost time in proportion to their size.
+func TestTakeEnds(t *testing.T) {
+	began := time.Now()
+	for _, body := range []string{
+		strings.Repeat("<div>", 800_000), strings.Repeat("<a b", 1_000_000), "<input " + strings.Repeat("a=b ", 1_000_000), strings.Repeat("[", 4<<20), strings.Repeat("{\"a\":", 800_000), strings.Repeat("<!--", 1_000_000),
+	} {
+		for _, taking := range []freshet.Taking{{CSS: "input[name=csrf]@value"}, {JSON: "$.a"}, {Regex: "a+b+c"}} {
+			if _, err := access.Take(taking, []byte(body)); err == nil {
+				t.Errorf("%+v finds something in %.20q", taking, body)
+			}
+		}
+	}
+	if took := time.Since(began); took > 2*time.Minute { // a hang, not a slow machine
+		t.Errorf("it took %v", took)
+	}
+}
+
+func FuzzTake(f *testing.F) {
+	f.Add("input[name=csrf]@value", "a(b)", "$.a[0]", `<input name=csrf value=x>`)
+	f.Add("a", "", "$['a']", `{"a": 1}`)
+	f.Fuzz(func(t *testing.T, css, regex, path, body string) {
+		for _, taking := range []freshet.Taking{{CSS: css}, {Regex: regex}, {JSON: path}} {
+			login := freshet.Login{Steps: []freshet.LoginStep{{Get: "https://a.example/", Take: map[string]freshet.Taking{"a": taking}}}}
+			if _, err := (freshet.Profile{Login: &login}).Check("request"); err != nil {
+				continue // it is refused when it is written
+			}
+			value, err := access.Take(taking, []byte(body))
+			if err == nil && value == "" {
+				t.Errorf("%+v takes nothing and says nothing", taking)
+			}
+		}
+	})
+}
