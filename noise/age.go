@@ -13,6 +13,9 @@ const agePattern = `\b(?:(?:about|over|almost|less than|more than)\s)?(?:an?|one
 	`|\b(?:un[ao']?|\d+)\s?(?:` + ageUnits + `)\sfa\b|\b(?:een|\d+)\s(?:` + ageUnits + `)\sgeleden\b|\b\d+\s\p{L}+\s(?:temu|назад)\b|\b(?:för|for)\s\d+\s\p{L}+\s(?:sedan|siden)\b|\b\d+\s\p{L}+\s(?:sedan|siden)\b` +
 	`|\d+\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日)前`
 
+// ageCue finds a word that every age has.
+var ageCue = regexp.MustCompile(`(?i)\bago\b|\bjust now\b|\byesterday\b|\bvor\b|\bgerade eben\b|\bgestern\b|\bhier à|\bil y a\b|\bhace\b|\bhá\b|\bfa\b|\bgeleden\b|\btemu\b|назад|\bsedan\b|\bsiden\b|前`)
+
 // ageUnits are the units that ages are counted in.
 const ageUnits = `seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|yrs?|s|m|h|d|w|mo|y|` +
 	`sekunden?|minuten?|stunden?|tag(?:en)?|wochen?|monat(?:en)?|jahr(?:en)?|` +

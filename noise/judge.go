@@ -196,10 +196,10 @@ func (p pair) placeKey(i int) uint64 { return p.key + uint64(i)*0x9e3779b97f4a7c
 // somebody may be waiting for has to do so for longer.
 func (m *Memory) comesAndGoes(l line) bool {
 	h, _ := m.comer(l.hash)
-	if l.saysSomething() {
-		return h.within(longer) >= 8 && !l.copied
+	if l.copied || h.within(10) < 3 && h.within(longer) < 4 {
+		return false
 	}
-	return (h.within(10) >= 3 || h.within(longer) >= 4) && !l.copied
+	return h.within(longer) >= 8 || !l.saysSomething()
 }
 
 // rotates reports whether a line stands where the same lines take turns at nearly
@@ -207,7 +207,7 @@ func (m *Memory) comesAndGoes(l line) bool {
 // no more than words is taken for one of them, too.
 func (m *Memory) rotates(l line) bool {
 	g := m.gap(l.before)
-	if l.copied || saysState(l.text) || g.again < 3 || !m.often(g.habit) {
+	if l.copied || g.again < 3 || !m.often(g.habit) || saysState(l.text) {
 		return false
 	}
 	if h, _ := m.comer(l.hash); h.within(longer) >= 2 {

@@ -42,22 +42,30 @@ type token struct {
 }
 
 // tokens are what is looked for in lines, the longer before the shorter. The group
-// that matches says which kind it is.
-var tokens = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w|\[email[ \x{a0}]protected\])`,
-	`(?P<time>\b\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|\s?[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b\.?)?)`,
-	`(?P<id>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)`,
-	`(?P<age>` + agePattern + `)`,
-	`(?P<date>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/]\d{1,2}[-/](?:\d{4}|\d\d)\b|\b\d{1,2}\.\s?\d{1,2}\.\s?(?:19|20)\d\d\b` +
-		`|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:of\s|de\s|d')?\p{L}{3,10}\.?,?\s(?:de\s)?(?:19|20)\d\d\b` +
-		`|\b\p{L}{3,10}\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s(?:19|20)\d\d\b` +
-		`|\b(?:` + monthNames + `)\.?\s\d{1,2}(?:st|nd|rd|th)?\b|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:` + monthNames + `)\b` +
-		`|(?:19|20)\d\d年\d{1,2}月(?:\d{1,2}日)?)`,
-	`(?P<money>(?:[$€£¥₹₽₩₺₴]|\b(?:usd|eur|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|czk|huf))\s?\d[\d.,'’]*(?:\s?(?:k|m|bn|million|billion)\b)?|\d[\d.,'’]*\s?(?:[$€£¥₹₽₩₺₴]|(?:usd|eur|euros?|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|zł|czk|kč|huf|kr|dollars?|cents?)\b))`,
-	`(?P<release>\bv?\d+\.\d+\.\d+[\w.+-]*)`,
-	`(?P<number>[+-]?\b\d+(?:[.,'’]\d+)*(?:\s?%|\b))`,
-	`(?P<word>[\p{L}\p{N}_]+)`,
-}, "|"))
+// that matches says which kind it is. Ages are slow to find, and are looked for only in
+// lines with a word that ages have.
+var (
+	tokens  = tokenPattern(`\b\B`) // which is nowhere
+	andAges = tokenPattern(agePattern)
+)
+
+func tokenPattern(age string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + strings.Join([]string{
+		`(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w|\[email[ \x{a0}]protected\])`,
+		`(?P<time>\b\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|\s?[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b\.?)?)`,
+		`(?P<id>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)`,
+		`(?P<age>` + age + `)`,
+		`(?P<date>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/]\d{1,2}[-/](?:\d{4}|\d\d)\b|\b\d{1,2}\.\s?\d{1,2}\.\s?(?:19|20)\d\d\b` +
+			`|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:of\s|de\s|d')?\p{L}{3,10}\.?,?\s(?:de\s)?(?:19|20)\d\d\b` +
+			`|\b\p{L}{3,10}\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s(?:19|20)\d\d\b` +
+			`|\b(?:` + monthNames + `)\.?\s\d{1,2}(?:st|nd|rd|th)?\b|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:` + monthNames + `)\b` +
+			`|(?:19|20)\d\d年\d{1,2}月(?:\d{1,2}日)?)`,
+		`(?P<money>(?:[$€£¥₹₽₩₺₴]|\b(?:usd|eur|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|czk|huf))\s?\d[\d.,'’]*(?:\s?(?:k|m|bn|million|billion)\b)?|\d[\d.,'’]*\s?(?:[$€£¥₹₽₩₺₴]|(?:usd|eur|euros?|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|zł|czk|kč|huf|kr|dollars?|cents?)\b))`,
+		`(?P<release>\bv?\d+\.\d+\.\d+[\w.+-]*)`,
+		`(?P<number>[+-]?\b\d+(?:[.,'’]\d+)*(?:\s?%|\b))`,
+		`(?P<word>[\p{L}\p{N}_]+)`,
+	}, "|"))
+}
 
 const monthNames = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`
 
@@ -66,7 +74,14 @@ var groups = []Kind{Mail, Time, ID, Age, Date, Money, Release, Number, Words}
 
 // tokenize returns the tokens of a line that are more than words, in their order.
 func tokenize(line string) (found []token) {
-	for _, at := range tokens.FindAllStringSubmatchIndex(line, -1) {
+	pattern := tokens
+	switch {
+	case ageCue.MatchString(line):
+		pattern = andAges
+	case !worthALook(line):
+		return nil
+	}
+	for _, at := range pattern.FindAllStringSubmatchIndex(line, -1) {
 		for g, kind := range groups {
 			if at[2*g+2] < 0 {
 				continue
@@ -81,6 +96,28 @@ func tokenize(line string) (found []token) {
 	}
 	return found
 }
+
+// worthALook reports whether there can be a token in a line. Most lines are words
+// alone, and a pattern of all tokens is slow.
+func worthALook(line string) bool {
+	run := 0 // of letters
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c >= '0' && c <= '9', c == '@':
+			return true
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			if run++; run == longWord {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return strings.Contains(line, "protected]")
+}
+
+// longWord is how many letters a word has that may be none.
+const longWord = 16
 
 // closer returns the kind of a token after a closer look at it and what is around it.
 func (t token) closer(line string) Kind {
@@ -146,7 +183,7 @@ func looksLikeID(word string) bool {
 		last = r
 	}
 	if digits == 0 {
-		return letters >= 16 && turns >= 5
+		return letters >= longWord && turns >= 5
 	}
 	unit := startsWithDigit(word) && letters == tail && letters <= 3 // 10km, 2nd
 	return letters > 0 && letters+digits >= 4 && !unit

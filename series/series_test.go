@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"freshet"
+	"freshet/content"
 	"freshet/series"
 	"freshet/sqlite"
 )
@@ -97,6 +98,54 @@ func TestReplay(t *testing.T) {
 	}
 	if p := r.Report.Places; len(p) != 1 || p[0].Pattern != "Last checked <time>" {
 		t.Errorf("the noise is in %+v", p)
+	}
+}
+
+// The step that a report proposes leaves out what differs, and nothing else.
+func TestProposedStep(t *testing.T) {
+	footers := map[string]func(k int) string{
+		"a stamp":   func(k int) string { return fmt.Sprintf("<p>Last checked 12:%02d:00", k) },
+		"a server":  func(k int) string { return fmt.Sprintf("<p>node%d", 3+k*7%19) },
+		"a counter": func(k int) string { return fmt.Sprintf("<p>%d visitors", 1000+k*3) },
+		"a time in a line": func(k int) string {
+			return fmt.Sprintf("<p>This is what the clock over the door of our shop shows: 12:%02d, give or take a minute or two.", k)
+		},
+		"a time at its end": func(k int) string {
+			return fmt.Sprintf("<p>This is what the clock over the door of our shop in the old town shows: 12:%02d", k)
+		},
+		"rows in their order": func(k int) string {
+			return []string{"<p>one<p>two<p>three", "<p>two<p>three<p>one", "<p>three<p>one<p>two"}[k%3]
+		},
+	}
+	for name, footer := range footers {
+		t.Run(name, func(t *testing.T) {
+			var files []file
+			for k := range 20 {
+				files = append(files, file{fmt.Sprintf("%03d.html", k), page(0, "low") + footer(k)})
+			}
+			s, err := series.Read("page", packed(t, files...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.Replay(t.Context(), open(t), freshet.NoiseAuto, func() {})
+			if err != nil || len(r.Report.Places) == 0 {
+				t.Fatalf("the report is %+v (%v)", r.Report, err)
+			}
+			recipe := freshet.Recipe{Read: []freshet.Step{r.Report.Places[0].Step}}
+			var before []byte
+			for k, f := range files {
+				read, err := content.Extract(recipe, freshet.Response{MediaType: "text/html", Body: []byte(f.body)})
+				if err != nil {
+					t.Fatalf("the step %s: %v", recipe.Read[0], err)
+				}
+				if k > 0 && !bytes.Equal(before, read.Text) {
+					t.Fatalf("with the step %s version %d still differs", recipe.Read[0], k)
+				}
+				if before = read.Text; bytes.Count(before, []byte("\n")) < 31 {
+					t.Fatalf("the step %s leaves only %s", recipe.Read[0], before)
+				}
+			}
+		})
 	}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"freshet/client"
 )
@@ -27,5 +29,24 @@ func noiseInWords(s client.Source) (lines []string) {
 	default:
 		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been told (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
 	}
+	if try := stepFlags(n.Places); try != "" && len(s.Read) == 0 && s.Select == (client.Select{}) {
+		lines = append(lines, fmt.Sprintf("to see which changes are left with these steps: freshet test %s%s --history", s.ID, try))
+	}
 	return lines
+}
+
+// stepFlags returns the steps that leave places out as flags of the verb "test".
+func stepFlags(places []client.NoisePlace) (flags string) {
+	for _, p := range places {
+		step, ok := p.Step.(map[string]any) // of one name
+		if !ok {
+			continue
+		}
+		for name, arg := range step {
+			if text, err := json.Marshal(arg); err == nil && !strings.Contains(string(text), "'") {
+				flags += fmt.Sprintf(" --%s '%s'", name, harmless(string(text)))
+			}
+		}
+	}
+	return flags
 }
