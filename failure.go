@@ -33,9 +33,19 @@ const (
 	FailDeferredHost   Failure = "deferred.host"   // its host is owed a rest
 	FailDeferredBudget Failure = "deferred.budget" // the budget has no room for one more request
 
-	FailLocal       Failure = "local"        // all of the following: this machine is short of something for now
-	FailLocalMemory Failure = "local.memory" // of memory for polls under way
-	FailLocalFiles  Failure = "local.files"  // of open files, and so of connections
+	FailLocal        Failure = "local"         // all of the following: this machine is short of something for now
+	FailLocalMemory  Failure = "local.memory"  // of memory for polls under way
+	FailLocalFiles   Failure = "local.files"   // of open files, and so of connections
+	FailLocalBrowser Failure = "local.browser" // of browsers: all are busy with other pages
+
+	FailRender         Failure = "render"          // all of the following: the page could not be shown in a browser
+	FailRenderMissing  Failure = "render.missing"  // there is no browser on this machine
+	FailRenderStart    Failure = "render.start"    // the browser did not start
+	FailRenderCrashed  Failure = "render.crashed"  // the browser or the page in it died
+	FailRenderTimeout  Failure = "render.timeout"  // the page was not there in time
+	FailRenderMemory   Failure = "render.memory"   // the browser took too much memory
+	FailRenderRequests Failure = "render.requests" // the page made too many requests, or too large ones
+	FailRenderStep     Failure = "render.step"     // a step, or what is waited for, found nothing to act on
 
 	FailDNS           Failure = "dns"                // the name has no address, or nobody says in time
 	FailConnect       Failure = "connect"            // no connection: refused, unreachable

@@ -26,6 +26,7 @@ var floors = map[string]int{
 	"solve":       1,
 	"fetch":       1,
 	"content":     1,
+	"render":      1,
 	"noise":       1,
 	"sqlite":      1,
 	"storetest":   1,

@@ -85,6 +85,15 @@ func (s Source) Importance() float64 { return cmp.Or(s.Weight, 1) }
 // Price returns the cost of a poll with its default filled in.
 func (s Source) Price() float64 { return cmp.Or(s.Cost, 1) }
 
+// PriceAt returns the cost of a poll that takes so many requests: as the user said or,
+// if the page is rendered, the requests. Other polls cost the same, whatever they take.
+func (s Source) PriceAt(requests int) float64 {
+	if s.Cost == 0 && s.Recipe.Render.On {
+		return float64(max(requests, 1))
+	}
+	return s.Price()
+}
+
 // An Origin says where a source was named.
 type Origin string
 
@@ -105,13 +114,15 @@ type Recipe struct {
 	Read     []Step     `json:"read,omitempty"`     // what is done with the response, step by step
 	Extract  Extracts   `json:"extract,omitempty"`  // named values to keep with each version
 	Items    ItemRecipe `json:"items,omitzero"`     // which parts are items
+	Render   Render     `json:"render,omitzero"`    // how the page is shown in a browser before it is read
 }
 
 // Key returns r in a canonical form, equal for equal recipes.
 func (r Recipe) Key() string {
-	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 {
+	if r.Kind == Auto && r.CSS == "" && r.JSONPath == "" && len(r.Read) == 0 && !r.Render.On {
 		return "{}" // what most sources have, and every poll asks for
 	}
+	r.Render.Screenshot = false // which changes nothing of what is read
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // strings and steps always marshal

@@ -26,7 +26,7 @@ const (
 // Sources that are stored already are not judged: rules may have changed since.
 func (s Source) Check() (Source, error) {
 	for _, check := range []func(*Source) error{
-		(*Source).checkID, (*Source).checkURL, (*Source).checkName, (*Source).checkTags, (*Source).checkRequest, (*Source).checkExpect, (*Source).checkWorth, (*Source).checkGaps, (*Source).checkKeep,
+		(*Source).checkID, (*Source).checkURL, (*Source).checkName, (*Source).checkTags, (*Source).checkRequest, (*Source).checkExpect, (*Source).checkWorth, (*Source).checkGaps, (*Source).checkKeep, (*Source).checkRender,
 	} {
 		if err := check(&s); err != nil {
 			return s, err
@@ -142,6 +142,8 @@ func (s *Source) checkGaps() error {
 	_, err := ParseServiceLevel(s.Level.String())
 	return err
 }
+
+func (s *Source) checkRender() error { return s.Recipe.Render.check() }
 
 func (s *Source) checkKeep() error {
 	if err := checkLength("keep.age", s.Keep.Age, shortestKeepAge); err != nil {

@@ -18,6 +18,7 @@ type SourceField struct {
 	Flag string // on the command line; "" if there is none
 	Kind string // what the flag takes: "string", "float", "int", "bool", "TIME", "SIZE" or "JSON"
 	List bool   // it can be given several times
+	Bare string // what the flag means without a value; "" if it needs one
 	Help string // of the flag
 
 	Structured bool // it is an object or a list; Read and Show have it as JSON
@@ -52,6 +53,7 @@ func SourceFields() []SourceField {
 			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }),
 		valueField(SourceField{Name: "extract"}, func(s *Source) *Extracts { return &s.Recipe.Extract }),
 		valueField(SourceField{Name: "items"}, func(s *Source) *ItemRecipe { return &s.Recipe.Items }),
+		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/render.md)"}, func(s *Source) *Render { return &s.Recipe.Render }),
 		numberField(SourceField{Name: "weight", Flag: "weight", Help: "importance compared with other sources (default 1)"}, func(s *Source) *float64 { return &s.Weight }),
 		textField(SourceField{Name: "life", Flag: "life", Help: "how long a change can be seen: overwrite (until the next change), append (for ever), window:10m or last:5 (default overwrite)"},
 			func(s *Source) *Life { return &s.Life }, ParseLife, func(l Life) string { return strings.TrimPrefix(l.String(), "overwrite") }),

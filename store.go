@@ -111,6 +111,7 @@ type Capture struct {
 	Raw     Raw
 	Title   string
 	Summary string // of the change from the version before
+	Picture []byte // of the page as a browser shows it, in PNG; nil if there is none
 }
 
 // An Archive keeps what polls found.
@@ -155,6 +156,10 @@ type Archive interface {
 
 	// Raw returns the response that a version was extracted from.
 	Raw(ctx context.Context, id SourceID, number int) (Raw, error)
+
+	// Picture returns the picture that was taken of a version, in PNG, or
+	// ErrNotFound if there is none.
+	Picture(ctx context.Context, id SourceID, number int) ([]byte, error)
 
 	// Prune drops what is older or more than the bounds allow: those of each
 	// source, and overall for all of them together. Outcomes and attempts

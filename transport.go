@@ -34,6 +34,11 @@ type Request struct {
 type Hop struct {
 	URL  string        // to ask
 	Wait time.Duration // that the redirect asked us to wait before it
+
+	// Part says that the request is for a part of a page that is being shown in a
+	// browser. Parts are asked for side by side, and none waits for the delay of
+	// its host.
+	Part bool
 }
 
 // A Response is what came back from a poll's last request.

@@ -31,6 +31,7 @@ type Version struct {
 
 	TextBytes int64 // size of the extracted text
 	RawBytes  int64 // size of the response body
+	Picture   int64 // size of the picture that was taken of it; 0 if there is none
 	MediaType string
 	Title     string // of the page or feed, if it has one
 	URL       string // that answered, after redirects

@@ -21,6 +21,7 @@ type Source struct {
 	Noise     string           `json:"noise" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report), store such versions without telling a change (auto), or nothing (off)"`
 	Extract   map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}"`
 	Items     map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
+	Render    any              `json:"render,omitempty" doc:"How the page is shown in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
 	Weight    float64          `json:"weight" doc:"Importance compared with other sources"`
 	Life      string           `json:"life" doc:"How long a change can be seen: overwrite, append, window:10m or last:5"`
 	Urgency   string           `json:"urgency" doc:"How fast a change loses value: uniform, exp:0.9/1m, window:10m and others"`
@@ -88,6 +89,7 @@ type Standing struct {
 	LastSeen    time.Time  `json:"last_seen,omitzero" doc:"When the last successful poll began"`
 	NotBefore   time.Time  `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
 	Polls       int64      `json:"polls"`
+	Requests    int        `json:"requests,omitempty" doc:"Requests that the last poll made"`
 	Failures    int        `json:"failures" doc:"Failed polls since the last successful one"`
 	LastError   *LastError `json:"last_error,omitempty" doc:"Why the last poll failed, if it did"`
 	Version     int        `json:"version" doc:"Number of the newest version; 0 if there is none"`
@@ -120,6 +122,7 @@ type NewSource struct {
 	Noise   string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
 	Extract map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
 	Items   map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
+	Render  any              `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
 	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
 	Life    string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
 	Urgency string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
@@ -144,6 +147,7 @@ type SourceEdit struct {
 	Noise   *string         `json:"noise,omitempty" enum:"auto,report,off"`
 	Extract *map[string]any `json:"extract,omitempty"`
 	Items   *map[string]any `json:"items,omitempty"`
+	Render  any             `json:"render,omitempty"`
 	Weight  *float64        `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
 	Life    *string         `json:"life,omitempty"`
 	Urgency *string         `json:"urgency,omitempty"`

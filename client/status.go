@@ -34,6 +34,20 @@ type Status struct {
 	Sinks      []Sink         `json:"sinks,omitempty"`
 }
 
+// A Browser is what pages are rendered with.
+type Browser struct {
+	Path    string `json:"path,omitempty" doc:"Path of the browser"`
+	Version string `json:"version,omitempty"`
+	Problem string `json:"problem,omitempty" doc:"Why pages cannot be rendered, if they cannot"`
+	Hint    string `json:"hint,omitempty" doc:"What to do about it"`
+}
+
+// Browser returns what pages are rendered with.
+func (c *Client) Browser(ctx context.Context) (b Browser, err error) {
+	err = c.get(ctx, "/browser", nil, &b)
+	return b, err
+}
+
 // Limits keep the polls of a source and of a host apart.
 type Limits struct {
 	SourceGap   Duration `json:"source_gap" doc:"Least time between two polls of one source that has no min_gap; 0s means none"`

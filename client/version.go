@@ -17,6 +17,7 @@ type Version struct {
 	SeenAt    time.Time        `json:"seen_at" doc:"When it was first seen"`
 	TextBytes int64            `json:"text_bytes"`
 	RawBytes  int64            `json:"raw_bytes"`
+	Picture   int64            `json:"screenshot_bytes,omitempty" doc:"Size of the screenshot; missing if there is none"`
 	MediaType string           `json:"media_type,omitempty" doc:"As the server gave it"`
 	Title     string           `json:"title,omitempty"`
 	URL       string           `json:"url,omitempty" doc:"Final URL, after redirects"`
@@ -52,7 +53,7 @@ func (c *Client) Versions(ctx context.Context, id freshet.SourceID, limit int) (
 }
 
 // Version returns a version by its number. Zero means the newest, here and in
-// Text and Raw.
+// Text, Raw and Screenshot.
 func (c *Client) Version(ctx context.Context, id freshet.SourceID, number int) (v Version, err error) {
 	err = c.get(ctx, versionPath(id, number), nil, &v)
 	return v, err
@@ -66,6 +67,11 @@ func (c *Client) Text(ctx context.Context, id freshet.SourceID, number int) ([]b
 // Raw returns the response body that a version was extracted from.
 func (c *Client) Raw(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
 	return c.bytes(ctx, versionPath(id, number, "raw"), nil)
+}
+
+// Screenshot returns the picture that was taken of a version, in PNG.
+func (c *Client) Screenshot(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	return c.bytes(ctx, versionPath(id, number, "screenshot"), nil)
 }
 
 func versionPath(id freshet.SourceID, number int, below ...string) string {

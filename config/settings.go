@@ -10,6 +10,7 @@ import (
 	"freshet/access"
 	"freshet/fetch"
 	"freshet/policy"
+	"freshet/render"
 	"freshet/sched"
 )
 
@@ -22,6 +23,7 @@ type Settings struct {
 	Policy   string
 	Limits   sched.Limits
 	Fetch    fetch.Config
+	Render   render.Config
 	Keep     freshet.Keep
 	Memory   int64         // bytes that polls under way may hold together; 0 means by what there is
 	Logs     time.Duration // how long outcomes of polls are kept

@@ -68,16 +68,17 @@ const (
 	kib = 1 << 10
 	mib = 1 << 20
 
-	defaultAgent = "freshet/0.1 (web change capture)"
-
 	// ratioFloor is the decoded size below which any ratio goes: short pages
 	// of one repeated line compress very well.
 	ratioFloor = 1 * mib
 )
 
+// DefaultAgent is how the program names itself if nothing else is said.
+const DefaultAgent = "freshet/0.1 (web change capture)"
+
 // withDefaults returns c with its zero fields filled in.
 func (c Config) withDefaults() Config {
-	c.Agent = cmp.Or(c.Agent, defaultAgent)
+	c.Agent = cmp.Or(c.Agent, DefaultAgent)
 	c.DNSTimeout = cmp.Or(c.DNSTimeout, 5*time.Second)
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.TLSTimeout = cmp.Or(c.TLSTimeout, 10*time.Second)

@@ -21,6 +21,10 @@ type Finding struct {
 	RetryAfter time.Duration // how long the server asked us to stay away
 	FreshFor   time.Duration // for how long the source says that it stays as it is
 
+	// Away says which hosts of parts of a rendered page asked to be left alone, and
+	// for how long.
+	Away map[string]time.Duration
+
 	Moved      freshet.Moved      // where the source is now, if permanent redirects lead away from its URL
 	Validators freshet.Validators // as received
 	Sums       freshet.Sums       // of what was seen
@@ -34,6 +38,8 @@ type Finding struct {
 
 	Failure freshet.Failure // the class of what went wrong, if Failed
 	Err     string          // the same in words
+
+	picture []byte // of a page that was rendered
 }
 
 // failed returns the finding of a look that did not see its source. What the

@@ -9,6 +9,7 @@ import (
 	"freshet"
 	"freshet/content"
 	"freshet/noise"
+	"freshet/render"
 )
 
 // A Reader turns a response into the text that is compared.
@@ -18,6 +19,7 @@ type Reader func(context.Context, freshet.Recipe, freshet.Response) (content.Rea
 type Hand struct {
 	fetcher freshet.Fetcher
 	read    Reader
+	show    *render.Renderer
 }
 
 // New returns a Hand. A nil Reader means content.Extract.
@@ -30,14 +32,20 @@ func New(f freshet.Fetcher, read Reader) *Hand {
 	return &Hand{fetcher: f, read: read}
 }
 
+// Showing returns a Hand that can render pages, too.
+func (h *Hand) Showing(show *render.Renderer) *Hand {
+	return &Hand{fetcher: h.fetcher, read: h.read, show: show}
+}
+
 // Look fetches a source, reads it and compares it with its head.
 func (h *Hand) Look(ctx context.Context, o Order) Finding {
 	began := time.Now()
-	resp, err := h.fetcher.Fetch(ctx, o.request())
+	view, err := h.see(ctx, o)
+	resp := view.Response
 	f := Finding{
 		Took:   time.Since(began),
 		Status: resp.Status, Requests: max(1, resp.Requests), Bytes: resp.WireBytes,
-		RetryAfter: resp.RetryAfter,
+		RetryAfter: resp.RetryAfter, Away: view.Away, picture: view.Picture,
 	}
 	f.Moved = o.whereabouts(resp, err)
 	if err != nil {
@@ -91,7 +99,8 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	f.Result = freshet.First
 	f.Capture = &freshet.Capture{
 		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
-		Raw: freshet.Raw{Status: resp.Status, URL: resp.URL, Header: resp.Header, Body: resp.Body},
+		Raw:     freshet.Raw{Status: resp.Status, URL: resp.URL, Header: resp.Header, Body: resp.Body},
+		Picture: f.picture,
 	}
 	if same {
 		f.Result = freshet.Changed

@@ -74,6 +74,9 @@ func (o Order) request() freshet.Request {
 	if o.Head.Moved.URL != "" && !o.moved() {
 		return req
 	}
+	if o.Source.Recipe.Render.On {
+		return req // a document that is as before can show other data
+	}
 	trusted := o.At.Sub(o.Head.Asked)
 	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Key() && trusted < trustValidators && trusted > -clockSlack {
 		req.Validators = o.Head.Validators

@@ -14,6 +14,7 @@ import (
 	"freshet/hand"
 	"freshet/learn"
 	"freshet/memory"
+	"freshet/render"
 	"freshet/sched"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	Agent string // the name that a robots.txt may know us by; "" means freshet
 
 	Read hand.Reader // turns a response into text; nil means content.Extract
+
+	Renderer *render.Renderer // shows pages in browsers; nil means that none can be
 
 	// Learner is what the policy learns with, or what learns beside it from its
 	// polls. Nil means that nothing is learnt, and that there are no numbers.
@@ -128,7 +131,7 @@ func New(cfg Config) *Daemon {
 			store:   cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
-		hand:    hand.New(cfg.Fetcher, cfg.Read),
+		hand:    hand.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer),
 		record:  record{store: cfg.Store, log: cfg.Log},
 		dates:   dates,
 		inbox:   newInbox(),

@@ -29,6 +29,9 @@ var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: erro
 
 // leave returns when a request may leave. It is a Leave of [freshet.Request].
 func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
+	if hop.Part {
+		return w.leavePart(ctx, freshet.HostOf(hop.URL))
+	}
 	if early := w.early; early != nil {
 		w.early = nil
 		if early.url == hop.URL {
@@ -53,6 +56,15 @@ func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 	}
 	w.hosts, w.unsent = append(w.hosts, host), false
 	return nil
+}
+
+// leavePart returns when a request for a part of the page may leave. Many may ask at
+// once. It says nothing of the way of the poll, which is that of the page itself.
+func (w *passage) leavePart(ctx context.Context, host string) error {
+	if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Part: true}); err != nil {
+		return err
+	}
+	return w.daemon.record.hop(ctx, w.poll, w.now(), host)
 }
 
 // An answer is what a request was told before it was to leave.

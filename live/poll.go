@@ -41,6 +41,9 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	if found.RetryAfter > 0 && len(way.hosts) > 0 {
 		d.stayAway(way.hosts[len(way.hosts)-1], found.RetryAfter)
 	}
+	for host, wait := range found.Away {
+		d.stayAway(host, wait)
+	}
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
 	o, change, err := d.record.end(ctx, rec)

@@ -30,6 +30,7 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		p := whatif.ProspectOf(w.Source, freshet.Range{})
 		p.Level = freshet.LevelOf(w.Source, levels)
 		p.Requests = float64(max(1, w.Standing.Requests))
+		p.Cost = w.PriceAt(w.Standing.Requests)
 		if p.MinGap == 0 {
 			p.MinGap, p.SharedGap = gap, gap > 0
 			if p.MaxGap > 0 { // which comes before the gap of all sources

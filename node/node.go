@@ -19,6 +19,7 @@ import (
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
+	"freshet/render"
 	"freshet/sched"
 	"freshet/secret"
 	"freshet/sqlite"
@@ -34,6 +35,7 @@ type Node struct {
 	settings config.Settings
 	reader   *content.Reader
 	access   *access.Client
+	renderer *render.Renderer
 }
 
 // A Config says what a node is made of, and how it differs from what the
@@ -84,10 +86,26 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, errors.Join(err, reader.Close())
 	}
 	n := &Node{Store: store, settings: cfg.Settings, reader: reader}
+	if n.renderer, err = newRenderer(cfg); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
 	if err := n.watch(ctx, cfg); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
+}
+
+// newRenderer returns what shows pages in browsers: what they ask for leaves by the
+// same rules as all else.
+func newRenderer(cfg Config) (*render.Renderer, error) {
+	c := cfg.Render
+	c.Do = fetch.NewEgress(cfg.Fetch).Do
+	c.Check = func(url string) error {
+		_, err := cfg.Fetch.CheckURL(url)
+		return err
+	}
+	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.Agent, fetch.DefaultAgent), cfg.Log
+	return render.New(c)
 }
 
 // watch puts a daemon over the store.
@@ -137,6 +155,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Agent:   cfg.Fetch.Agent,
 		Unbound: cfg.Unbound,
 		Read:    n.reader.Read,
+
+		Renderer: n.renderer,
+
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,
 		Space:   cfg.Space,

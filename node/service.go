@@ -234,6 +234,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Daemon:  s.node.Daemon,
 		Check:   s.settings.Fetch.CheckURL,
 		Trust:   s.node.trust,
+		Browser: s.node.browser,
 		Reload:  reload,
 		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },

@@ -19,6 +19,10 @@ type Hop struct {
 	Wait   time.Duration // that the redirect asked for
 	Unsent bool          // the request that last had leave was not made
 
+	// Part says that the request is for a part of a page that is being rendered. It
+	// is made beside the others, and does not wait for the delay of its host.
+	Part bool
+
 	// Answer is called in the loop and must not block.
 	Answer func(error)
 }
@@ -48,6 +52,7 @@ type flight struct {
 	robots   *host   // whose robots.txt its first request is for; nil if for none
 	reserved int     // requests that it holds room for, the one under way included
 	answered int     // requests before that
+	parts    int     // requests for parts of the page, which count as under way until the poll is over
 }
 
 // granted returns how many requests the poll has made or may still make.
@@ -136,6 +141,11 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 	}
 	e := &s.entries[slot]
 	f := &e.flight
+	if h.Part {
+		s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: s.hostNamed(h.Host), asked: now})
+		s.tryHops(now)
+		return
+	}
 	s.leave(now, f)
 	if !h.Unsent && f.reserved > 0 { // the request before this one is answered
 		s.ceiling.end(now, 1, 1)
@@ -153,14 +163,17 @@ func (s *Scheduler) tryHops(now time.Time) {
 		return
 	}
 	s.ceiling.forget(now)
-	kept := s.hops[:0]
-	for i, h := range s.hops {
-		switch why := s.refusal(now, h, i); {
+	kept, before := s.hops[:0], 0
+	for _, h := range s.hops {
+		switch why := s.refusal(now, h, before); {
 		case why != nil:
 			s.detour(now, h)
 			h.Answer(why)
 		case !s.tryHop(now, h):
 			kept = append(kept, h)
+		}
+		if !h.Part {
+			before++
 		}
 	}
 	clear(s.hops[len(kept):])
@@ -171,6 +184,9 @@ func (s *Scheduler) tryHops(now time.Time) {
 func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
 	f := &s.entries[h.slot].flight
 	h.tight = false
+	if h.Part {
+		return s.tryPart(now, h, f)
+	}
 	if h.notBefore.After(now) || !h.host.open(now, s.limits.Hosts) {
 		return false
 	}
@@ -195,6 +211,9 @@ func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
 // many wait before it.
 func (s *Scheduler) refusal(now time.Time, h *hop, before int) error {
 	opens := later(h.notBefore, h.host.notBefore)
+	if h.Part {
+		return s.refusalOfPart(now, h)
+	}
 	switch {
 	case opens.Sub(h.asked) > hopPatience:
 		return deferred(freshet.FailDeferredHost, "%s must not be polled until %s", h.aim(), opens.UTC().Format(time.RFC3339))
@@ -234,6 +253,10 @@ func (s *Scheduler) budgetPatience() time.Duration {
 // sets out when all of the way is open.
 func (s *Scheduler) detour(now time.Time, h *hop) {
 	e := &s.entries[h.slot]
+	if h.Part {
+		s.reserveMore(e)
+		return
+	}
 	e.requests = max(e.requests, e.flight.answered+1)
 	if !slices.Contains(e.route, h.host) && h.host != e.first() {
 		e.route = append([]*host{e.first()}, h.host)
@@ -251,6 +274,11 @@ func (s *Scheduler) dropHop(id freshet.SourceID) {
 // hopWake returns when a hop that waits may be granted, or is refused.
 func (s *Scheduler) hopWake(now time.Time) (wake time.Time) {
 	for _, h := range s.hops {
+		if h.Part {
+			wake = sooner(wake, h.asked.Add(partPatience))
+			wake = sooner(wake, s.ceiling.opens())
+			continue
+		}
 		if h.tight {
 			wake = sooner(wake, h.asked.Add(s.budgetPatience()))
 			wake = sooner(wake, s.ceiling.opens())

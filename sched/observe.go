@@ -41,6 +41,9 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	for _, l := range s.learners {
 		l.Observe(now, slot, o)
 	}
+	if price := e.source.PriceAt(e.requests); price > 1.2*e.price || price < 0.8*e.price {
+		s.tellSource(now, slot)
+	}
 }
 
 // Abandon ends a poll that Next returned and that left nothing on record, because

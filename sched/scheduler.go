@@ -54,6 +54,7 @@ type entry struct {
 	belied    bool      // which was wrong once
 	again     time.Time // when a suspect capture wants a second look
 	requests  int       // that its last poll took: what the next one reserves
+	price     float64   // of a poll, as those who learn were last told
 	route     []*host   // that those went to, if not all to its own
 	flight    flight    // of the poll under way
 	meter     meter     // of its share of the budget
@@ -195,6 +196,10 @@ func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
 	e := &s.entries[slot]
 	source := e.source
 	source.Level = freshet.LevelOf(source, s.levels)
+	e.price = source.PriceAt(e.requests)
+	if source.Recipe.Render.On {
+		source.Cost = e.price
+	}
 	for _, l := range s.learners {
 		l.Put(now, slot, source, e.seen)
 	}

@@ -103,6 +103,7 @@ func fits(r freshet.Record) error {
 type finding struct {
 	*freshet.Capture
 	text, raw *encoded
+	picture   *encoded // nil if there is none
 	envelope  envelope
 	header    []byte // of this version alone
 }
@@ -125,6 +126,11 @@ func (s *Store) prepare(ctx context.Context, id freshet.SourceID, c *freshet.Cap
 		return nil, err
 	}
 	f.text.hash = c.Hash
+	if len(c.Picture) > 0 {
+		if f.picture, err = s.encodeBody(ctx, 0, c.Picture); err != nil {
+			return nil, err
+		}
+	}
 	if bytes.Equal(c.Text, c.Raw.Body) {
 		f.raw = f.text
 		return f, nil
@@ -231,7 +237,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 
 // advance writes a new version of a source, which becomes its head.
 func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
-	text, raw, envelope, err := b.keepFinding(e, f)
+	text, raw, envelope, picture, err := b.keepFinding(e, f)
 	if err != nil {
 		return err
 	}
@@ -251,27 +257,33 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 		e.quiets.Noise++
 	}
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], momentOf(o.Ended).value(), text, raw, e.envelope, blob(f.header),
-		textOrNull(string(o.Suspect)), textOrNull(string(quiet)))
+		textOrNull(string(o.Suspect)), textOrNull(string(quiet)), picture)
 }
 
-// keepFinding writes the bodies and the envelope of a capture, and returns them.
-func (b *batch) keepFinding(e *entry, f *finding) (text, raw, envelope int64, err error) {
+// keepFinding writes the bodies and the envelope of a capture, and returns them. There
+// may be no picture.
+func (b *batch) keepFinding(e *entry, f *finding) (text, raw, envelope int64, picture driver.Value, err error) {
 	if text, err = b.keep(e, f.text); err != nil {
-		return 0, 0, 0, err
+		return 0, 0, 0, nil, err
 	}
 	raw = text
 	if f.raw != f.text {
 		if raw, err = b.keep(e, f.raw); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, 0, nil, err
+		}
+	}
+	if f.picture != nil {
+		if picture, err = b.keep(e, f.picture); err != nil {
+			return 0, 0, 0, nil, err
 		}
 	}
 	if e.envelope != 0 && f.envelope.sum() == e.envelopeSum {
-		return text, raw, e.envelope, nil
+		return text, raw, e.envelope, picture, nil
 	}
 	b.next.envelope++
 	n := f.envelope
 	err = b.insert(&envelopesTable, b.next.envelope, e.key, n.status, n.url, n.mediaType, n.title, blob(n.header))
-	return text, raw, b.next.envelope, err
+	return text, raw, b.next.envelope, picture, err
 }
 
 // change appends the step to the newest version to the log of changes.

@@ -105,8 +105,8 @@ type rowOfBody struct {
 // readBodies returns the bodies of a source by number.
 func (b *batch) readBodies(key int64) (map[int64]rowOfBody, error) {
 	wanted := map[int64]bool{}
-	err := b.query("SELECT text, raw FROM versions WHERE source = ?", []driver.Value{key}, func(v []driver.Value) error {
-		wanted[v[0].(int64)], wanted[v[1].(int64)] = true, true
+	err := b.query("SELECT text, raw, ifnull(picture, 0) FROM versions WHERE source = ?", []driver.Value{key}, func(v []driver.Value) error {
+		wanted[v[0].(int64)], wanted[v[1].(int64)], wanted[v[2].(int64)] = true, true, true
 		return nil
 	})
 	if err != nil {

@@ -88,14 +88,14 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 		e.held = rounded(held)
 		return nil
 	}
-	text, raw, envelope, err := b.keepFinding(e, f)
+	text, raw, envelope, picture, err := b.keepFinding(e, f)
 	if err != nil {
 		return err
 	}
 	e.newest = e.lastVersion() + 1
 	e.quiets.Suspect++
 	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], momentOf(o.Ended).value(), text, raw, envelope, blob(f.header),
-		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect))
+		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,12 @@ func (m *mending) dropOrphans() error {
 		}
 		m.tell(gone, "bodies", "%d %s depend on a lost one")
 	}
-	n, err := m.exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
+	n, err := m.exec("UPDATE versions SET picture = NULL WHERE picture NOT IN (SELECT id FROM bodies)")
+	if err != nil {
+		return err
+	}
+	m.tell(n, "pictures", "%d %s are lost")
+	n, err = m.exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
 		OR envelope NOT IN (SELECT id FROM envelopes)`)
 	if err != nil {
 		return err

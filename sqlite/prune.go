@@ -99,7 +99,8 @@ func (s *Store) firstKept(ctx context.Context, now time.Time, k bound) (first in
 	var bytes int64
 	seenNext := moment(1<<63 - 1) // when the version was superseded
 	err = eachRow(ctx, s.reader, `SELECT v.number, v.seen, iif(?,
-		(SELECT length(frame) FROM bodies WHERE id = v.text) + (SELECT iif(v.raw = v.text, 0, length(frame)) FROM bodies WHERE id = v.raw), 0)
+		(SELECT length(frame) FROM bodies WHERE id = v.text) + (SELECT iif(v.raw = v.text, 0, length(frame)) FROM bodies WHERE id = v.raw)
+		+ ifnull((SELECT length(frame) FROM bodies WHERE id = v.picture), 0), 0)
 		FROM versions v WHERE v.source = ? ORDER BY v.number DESC`, []any{k.keep.Bytes > 0, k.key}, func(scan func(...any) error) error {
 		var number, size int64
 		var seen moment

@@ -15,6 +15,7 @@ import (
 // A storedVersion is what is verified of a version.
 type storedVersion struct {
 	number, text, raw, envelope int64
+	picture                     int64 // 0 if there is none
 	hash                        freshet.Hash
 	header                      []byte
 }
@@ -75,11 +76,14 @@ func (v *verification) versionsOf(key int64) error {
 				row: &versionsTable, key: []driver.Value{key, n.number}})
 		}
 		text, raw := bodies[n.text], bodies[n.raw]
-		wanted[n.text], wanted[n.raw] = true, true
+		wanted[n.text], wanted[n.raw], wanted[n.picture] = true, true, true
 		if text == nil || raw == nil {
 			lost("version %d of source %s has lost a body", n.number, id)
 		} else if text.fault == "" && text.hash != n.hash {
 			lost("the text of version %d of source %s does not hash to its name", n.number, id)
+		}
+		if n.picture != 0 && bodies[n.picture] == nil {
+			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s has lost its picture", n.number, id)})
 		}
 		if steady, ok := envelopes[n.envelope]; !ok {
 			lost("version %d of source %s has lost its envelope", n.number, id)
@@ -139,7 +143,7 @@ func (v *verification) readVersions(key int64) (list []storedVersion, err error)
 	err = v.query(t.selection+" WHERE source = ? ORDER BY number", []driver.Value{key}, func(row []driver.Value) error {
 		v.rowOf(t, row)
 		whole := func(i int) int64 { n, _ := row[i].(int64); return n }
-		n := storedVersion{number: whole(1), text: whole(4), raw: whole(5), envelope: whole(6)}
+		n := storedVersion{number: whole(1), text: whole(4), raw: whole(5), envelope: whole(6), picture: whole(10)}
 		hash, _ := row[2].([]byte)
 		copy(n.hash[:], hash)
 		header, _ := row[7].([]byte)

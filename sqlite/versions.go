@@ -11,8 +11,9 @@ import (
 
 const (
 	versionColumns = `ifnull(v.number, 0), v.hash, v.seen, ifnull(text.size, 0), ifnull(raw.size, 0), ifnull(n.media_type, ''), ifnull(n.title, ''),
-		ifnull(n.url, ''), ifnull(v.suspect, ''), ifnull(v.quiet, '')`
-	versionJoins   = `LEFT JOIN bodies text ON text.id = v.text LEFT JOIN bodies raw ON raw.id = v.raw LEFT JOIN envelopes n ON n.id = v.envelope`
+		ifnull(n.url, ''), ifnull(v.suspect, ''), ifnull(v.quiet, ''), ifnull(picture.size, 0)`
+	versionJoins = `LEFT JOIN bodies text ON text.id = v.text LEFT JOIN bodies raw ON raw.id = v.raw LEFT JOIN envelopes n ON n.id = v.envelope
+		LEFT JOIN bodies picture ON picture.id = v.picture`
 	selectVersions = `SELECT ` + versionColumns + ` FROM sources s JOIN versions v ON v.source = s.key ` + versionJoins + ` WHERE s.id = ? `
 )
 
@@ -20,7 +21,7 @@ const (
 func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 	var hash []byte
 	var seen moment
-	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect, &v.Quiet)
+	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect, &v.Quiet, &v.Picture)
 	copy(v.Hash[:], hash)
 	v.SeenAt = seen.time()
 	return v, err
@@ -105,6 +106,26 @@ func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (te
 		return 0, hash, noVersion(id, number)
 	}
 	return text, hash, nil
+}
+
+// Picture implements [freshet.Archive].
+func (s *Store) Picture(ctx context.Context, id freshet.SourceID, number int) ([]byte, error) {
+	var picture, found int64
+	err := eachRow(ctx, s.reader, "SELECT 1, ifnull(v.picture, 0) FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
+		[]any{id, number}, func(scan func(...any) error) error { return scan(&found, &picture) })
+	switch {
+	case err != nil:
+		return nil, fault(s.path, "reading a version", err)
+	case found == 0:
+		return nil, noVersion(id, number)
+	case picture == 0:
+		return nil, fmt.Errorf("picture of version %d of source %s: %w", number, id, freshet.ErrNotFound)
+	}
+	b, err := s.body(ctx, picture)
+	if err != nil {
+		return nil, fmt.Errorf("picture of version %d of source %s: %w", number, id, err)
+	}
+	return slices.Clone(b.body), nil
 }
 
 // Raw implements [freshet.Archive].

@@ -21,6 +21,35 @@ var archiveTests = []test{
 		_, err = b.Raw(b.Context(), "none", 1)
 		b.is("a response", err, freshet.ErrNotFound)
 	}},
+	{"a picture is kept with its version, and goes with it", func(b *bench) {
+		b.add("a")
+		for i, text := range []string{"x", "y", "z"} {
+			r := saw("a", minute(i), freshet.Changed, text)
+			if i != 1 {
+				r.Capture.Picture = []byte("picture of " + text)
+			}
+			b.commit(r)
+		}
+		b.reopen()
+		for i, want := range []string{"picture of x", "", "picture of z"} {
+			v, err := b.Version(b.Context(), "a", i+1)
+			b.ok("version", err)
+			same(b, "its size", v.Picture, int64(len(want)))
+			picture, err := b.Picture(b.Context(), "a", i+1)
+			if want == "" {
+				b.is("no picture", err, freshet.ErrNotFound)
+				continue
+			}
+			b.ok("picture", err)
+			same(b, "the picture", string(picture), want)
+		}
+		b.prune(minute(9), freshet.Keep{Versions: 1}, 0)
+		_, err := b.Picture(b.Context(), "a", 1)
+		b.is("a picture that was pruned", err, freshet.ErrNotFound)
+		picture, err := b.Picture(b.Context(), "a", 3)
+		b.ok("picture", err)
+		same(b, "the newest picture", string(picture), "picture of z")
+	}},
 	{"an attempt survives without an outcome", func(b *bench) {
 		s := b.add("a")
 		b.ok("begin", b.begin(freshet.Poll{Source: s, At: noon}))

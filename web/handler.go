@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet"
+	"freshet/client"
 	"freshet/live"
 	"freshet/memory"
 )
@@ -29,6 +30,10 @@ type Config struct {
 	// Trust judges how a source that comes over the API is asked for: it must not
 	// have secrets sent that are not meant for its host. Nil means that all may.
 	Trust func(freshet.Source) error
+
+	// Browser says with what pages are rendered, or why they cannot be. Nil means
+	// that nobody knows.
+	Browser func() client.Browser
 
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error

@@ -38,7 +38,7 @@ func standingOf(w freshet.Watched) client.Standing {
 	st := w.Standing
 	s := client.Standing{
 		LastAttempt: utc(st.Begun), LastSeen: utc(st.Seen), NotBefore: utc(st.NotBefore),
-		Polls: st.Polls, Failures: st.Failures,
+		Polls: st.Polls, Requests: st.Requests, Failures: st.Failures,
 		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
 		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: freshet.MaskURL(st.Landed),
 		Noisy: w.Noisy(),

@@ -26,6 +26,10 @@ func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 		OperationID: "reload", Method: http.MethodPost, Path: "/api/v1/reload", Tags: []string{"program"},
 		Summary: "Read the configuration file again", DefaultStatus: http.StatusNoContent,
 	}, a.reload)
+	route(h, a, huma.Operation{
+		OperationID: "get-browser", Method: http.MethodGet, Path: "/api/v1/browser", Tags: []string{"program"},
+		Summary: "Show the browser that pages are rendered with, or why they cannot be",
+	}, a.getBrowser)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := a.ready(); err != nil {
@@ -86,6 +90,13 @@ func (a *api) ready() error {
 		return a.Ready()
 	}
 	return nil
+}
+
+func (a *api) getBrowser(context.Context, *struct{}) (*bodyOf[client.Browser], error) {
+	if a.Browser == nil {
+		return &bodyOf[client.Browser]{client.Browser{Problem: "pages cannot be rendered here"}}, nil
+	}
+	return &bodyOf[client.Browser]{a.Browser()}, nil
 }
 
 func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status], error) {

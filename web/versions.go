@@ -18,7 +18,7 @@ import (
 func versionOf(v freshet.Version) client.Version {
 	return client.Version{
 		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
-		TextBytes: v.TextBytes, RawBytes: v.RawBytes, MediaType: v.MediaType, Title: v.Title,
+		TextBytes: v.TextBytes, RawBytes: v.RawBytes, Picture: v.Picture, MediaType: v.MediaType, Title: v.Title,
 		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""),
 	}
 }
@@ -48,6 +48,14 @@ func (a *api) routeVersions(h huma.API) {
 			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
 	}, a.getRaw)
+	route(h, a, huma.Operation{
+		OperationID: "get-screenshot", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}/screenshot", Tags: tags,
+		Summary:     "Download the screenshot of a version",
+		Description: "Only versions of sources with render and screenshot have one.",
+		Responses: map[string]*huma.Response{"200": {
+			Description: "OK", Content: map[string]*huma.MediaType{"image/png": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+		}},
+	}, a.getScreenshot)
 	a.routeDiff(h, tags)
 }
 
@@ -199,4 +207,30 @@ func (a *api) getRaw(ctx context.Context, in *versionPath) (*rawOutput, error) {
 		OriginalURL:  freshet.MaskURL(raw.URL),
 		Body:         raw.Body,
 	}, nil
+}
+
+type screenshotOutput struct {
+	ContentType string `header:"Content-Type"`
+	Number      int    `header:"X-Version-Number"`
+	Body        []byte
+}
+
+func (a *api) getScreenshot(ctx context.Context, in *versionPath) (*screenshotOutput, error) {
+	v, err := a.version(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if v.Picture == 0 {
+		p := problem(http.StatusNotFound, fmt.Sprintf("version %d of %s has no screenshot", v.Number, in.ID))
+		p.Hint = "versions of sources with render: {screenshot: true} have one"
+		return nil, p
+	}
+	if err := a.hold(ctx, v.Picture); err != nil {
+		return nil, err
+	}
+	picture, err := a.Store.Picture(ctx, in.ID, v.Number)
+	if err != nil {
+		return nil, err
+	}
+	return &screenshotOutput{ContentType: "image/png", Number: v.Number, Body: picture}, nil
 }

@@ -93,6 +93,9 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 	if s.Earlier != nil {
 		p.remark("note: %s", earlierInWords(s))
 	}
+	if s.Render != nil {
+		p.warnOfNoBrowser(ctx, c)
+	}
 	if !poll {
 		return s, nil
 	}
@@ -107,6 +110,14 @@ func addOne(ctx context.Context, p *program, c *connection, url string, describe
 		return s, err
 	}
 	return s, failure(answer)
+}
+
+// warnOfNoBrowser says that pages cannot be rendered where they would be, if so.
+func (p *program) warnOfNoBrowser(ctx context.Context, c *connection) {
+	b, err := c.Browser(ctx)
+	if err == nil && b.Problem != "" {
+		p.remark("warning: %s; %s. The source is added, and its polls fail until then", b.Problem, b.Hint)
+	}
 }
 
 // earlierInWords says what there was before a source that was added, and where its

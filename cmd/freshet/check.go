@@ -1,7 +1,14 @@
 package main
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/config"
+	"freshet/render"
 )
 
 func checkVerb(p *program) *cobra.Command {
@@ -41,6 +48,11 @@ directory is not changed. Stop the daemon first.`,
 			for _, name := range s.MissingSecrets() {
 				p.remark("warning: the environment variable %s is not set; serve needs it for the secret of a webhook", name)
 			}
+			if hasRendered(s) {
+				if err := checkBrowser(s); err != nil {
+					p.remark("warning: %v; %s. Polls of sources with render fail until then", err, freshet.HintOf(err))
+				}
+			}
 			if stored || repair != "" {
 				if err := s.CheckData(); err != nil {
 					return err
@@ -68,6 +80,24 @@ directory is not changed. Stop the daemon first.`,
 	cmd.Flags().StringVar(&repair, "repair", "", "copy everything readable into this new `directory`")
 	optionFlags(cmd.Flags(), serveFlags...)
 	return cmd
+}
+
+// hasRendered reports whether a source of the file is to be rendered.
+func hasRendered(s config.Settings) bool {
+	return slices.ContainsFunc(s.Sources, func(s freshet.Source) bool { return s.Recipe.Render.On })
+}
+
+// checkBrowser reports what is missing to render pages, with what to do about it.
+func checkBrowser(s config.Settings) error {
+	r, err := render.New(s.Render)
+	if err != nil {
+		return err
+	}
+	_, _, err = r.Check()
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return freshet.WithHint(e, e.Hint)
+	}
+	return err
 }
 
 // serveFlags are the flags of the options that serve takes, but for those that

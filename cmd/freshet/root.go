@@ -44,6 +44,7 @@ func verbs(p *program) []*cobra.Command {
 		in(history, historyVerb(p)),
 		in(history, diffVerb(p)),
 		in(history, catVerb(p)),
+		in(history, screenshotVerb(p)),
 		in(history, logVerb(p)),
 		in(history, numbersVerb(p)),
 		in(trials, budgetVerb(p)),
@@ -55,6 +56,7 @@ func verbs(p *program) []*cobra.Command {
 		in(upkeep, benchVerb(p)),
 		in(upkeep, versionVerb(p)),
 		extractVerb(p),
+		launchVerb(),
 		benchServerVerb(p),
 	}
 }

@@ -25,13 +25,15 @@ func (p *program) load(cmd *cobra.Command, noSecrets bool) (config.Settings, err
 	if err != nil {
 		return config.Defaults(p.env), err
 	}
-	return config.Load(config.Input{File: file, Env: p.env, NoSecrets: noSecrets, Flag: func(name string) (string, bool) {
+	s, err := config.Load(config.Input{File: file, Env: p.env, NoSecrets: noSecrets, Flag: func(name string) (string, bool) {
 		f := cmd.Flag(name)
 		if f == nil || !f.Changed {
 			return "", false
 		}
 		return f.Value.String(), true
 	}})
+	s.Render.Launch = launcher()
+	return s, err
 }
 
 // configFile returns the file that was named, or else the one that is found; "" if

@@ -26,6 +26,7 @@ func (f *sourceFlags) register(set *pflag.FlagSet, section string) {
 		if field.Flag != "" && strings.HasPrefix(field.Name, section) {
 			f.fields = append(f.fields, field)
 			set.Var(&fieldFlag{field, f.texts}, field.Flag, field.Help)
+			set.Lookup(field.Flag).NoOptDefVal = field.Bare
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/render"
+)
+
+func screenshotVerb(p *program) *cobra.Command {
+	var number int
+	var out string
+	cmd := &cobra.Command{
+		Use:   "screenshot SOURCE",
+		Short: "Save the screenshot of a version",
+		Long: `Save the screenshot that was taken with a version, as a PNG file. Only sources with
+render: {screenshot: true} have them. Without --version, save that of the newest
+version. Compare two of them with freshet diff --visual.`,
+		Example: "  freshet screenshot shop --out shop.png\n  freshet screenshot shop --version 3 --out - > shop.png",
+		Args:    takes(1, 1),
+	}
+	cmd.Flags().IntVar(&number, "version", 0, "number of the version (default the newest)")
+	cmd.Flags().StringVar(&out, "out", "", "`file` to write; - means standard output")
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		if out == "" {
+			return usagef("screenshot: say where to with --out FILE.png")
+		}
+		if number < 0 {
+			return usagef("screenshot: %d is not a version number; freshet history lists them", number)
+		}
+		s, err := c.find(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		picture, err := c.Screenshot(ctx, s.ID, number)
+		if err != nil {
+			return err
+		}
+		return p.writePicture(out, picture)
+	}), 1)
+}
+
+// writePicture writes a picture to a file, or to standard output.
+func (p *program) writePicture(out string, picture []byte) error {
+	if out == "-" {
+		if isTerminal(p.out) {
+			return usagef("a picture cannot be shown on a terminal; use --out FILE.png")
+		}
+		_, err := p.out.Write(picture)
+		return err
+	}
+	return os.WriteFile(out, picture, fs.FileMode(0o644))
+}
+
+// diffPictures compares the screenshots of two versions. Zero means the newest for the
+// second, and the one before that for the first.
+func (p *program) diffPictures(ctx context.Context, c *connection, id freshet.SourceID, between [2]int, out string, asJSON bool) error {
+	d, err := c.Diff(ctx, id, between[0], between[1])
+	if err != nil {
+		return err
+	}
+	var pictures [2][]byte
+	for i, n := range []int{d.From.Number, d.To.Number} {
+		if pictures[i], err = c.Screenshot(ctx, id, n); err != nil {
+			return err
+		}
+	}
+	v, err := render.Compare(pictures[0], pictures[1])
+	if err != nil {
+		return fmt.Errorf("compare the screenshots of versions %d and %d: %w", d.From.Number, d.To.Number, err)
+	}
+	if err := p.writePicture(out, v.Picture); err != nil {
+		return err
+	}
+	if asJSON {
+		return p.printJSON(map[string]any{"source": id, "from": d.From.Number, "to": d.To.Number, "share": v.Share, "regions": v.Regions})
+	}
+	if out != "-" {
+		fmt.Fprintf(p.out, "%s of the pixels changed between versions %d and %d, in %s; see %s\n",
+			freshet.FormatShare(float64(int(v.Share*10000+0.5))/10000), d.From.Number, d.To.Number, counted(len(v.Regions), "region"), out)
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"freshet"
+)
+
+// fail returns a failure of a class with advice, which may be empty.
+func fail(class freshet.Failure, hint, format string, args ...any) *freshet.FetchError {
+	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// reasonOf returns why a rendering came to its end: by what ended it, if something
+// did, and otherwise by the error that it met.
+func reasonOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) {
+		return fail(freshet.FailCanceled, "", "given up: %w", err)
+	}
+	return fail(freshet.FailRenderCrashed, "", "the browser: %w", err)
+}

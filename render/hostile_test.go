@@ -1,0 +1,256 @@
+package render_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/render"
+)
+
+// TestPrivateAddresses has a page try every way to reach an address that is not open,
+// with the network that the kernel gives the browser and with the proxy alone.
+func TestPrivateAddresses(t *testing.T) {
+	for _, confined := range []bool{true, false} {
+		t.Run(fmt.Sprintf("confined=%v", confined), func(t *testing.T) {
+			var reached atomic.Int32
+			l, err := net.Listen("tcp", "127.0.0.2:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			go func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					reached.Add(1)
+					conn.Close()
+				}
+			}()
+			g := newRig(t, func(c *render.Config) {
+				if !confined {
+					c.Launch = nil
+				}
+			})
+			port := netip.MustParseAddrPort(l.Addr().String()).Port()
+			g.fetch.Resolver = func(_ context.Context, host string) ([]netip.Addr, error) {
+				return []netip.Addr{inside}, nil // a name that says nothing of where it leads
+			}
+			g.reach()
+			direct, named := "http://"+l.Addr().String(), fmt.Sprintf("http://inside.example:%d", port)
+			g.mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, direct+"/redirect", http.StatusFound)
+			})
+			g.page("/", strings.NewReplacer("DIRECT", direct, "NAMED", named, "HOST", l.Addr().String(), "PORT", fmt.Sprint(port)).Replace(attack))
+			v := g.mustRender("/", freshet.Render{On: true, Screenshot: true, WaitFor: "#done", Wait: 15 * time.Second})
+			g.wantBody(v, "the page itself")
+			if g.renderer.Confined() != confined {
+				t.Errorf("the browser has a network of its own: %v", g.renderer.Confined())
+			}
+			if n := reached.Load(); n > 0 {
+				t.Errorf("%d connections reached the address", n)
+			}
+			if strings.Contains(string(v.Body), "root:") || strings.Contains(string(v.Body), "answered") {
+				t.Errorf("the page read what it must not:\n%s", v.Body)
+			}
+			if !slices.Contains(g.paths(), "/redirect") || !slices.Contains(g.paths(), "/last") {
+				t.Errorf("the page did not try: %q", g.paths())
+			}
+			if slices.Contains(g.paths(), "/ahead") {
+				t.Error("the page fetched ahead")
+			}
+		})
+	}
+}
+
+// attack is a page that wants to get inside.
+const attack = `<!doctype html><link rel=stylesheet href="DIRECT/style"><link rel=prefetch href="DIRECT/prefetch"><link rel=prefetch href="/ahead">
+<link rel=prerender href="DIRECT/prerender"><link rel=preconnect href="DIRECT"><link rel=dns-prefetch href="NAMED"><link rel=icon href="DIRECT/icon">
+<script type=speculationrules>{"prerender": [{"source": "list", "urls": ["/ahead"]}], "prefetch": [{"source": "list", "urls": ["/ahead"]}]}</script>
+<body style="background:url(DIRECT/background)"><p>the page itself</p><img src="DIRECT/image"><img src="/redirect"><img src="NAMED/image">
+<iframe src="DIRECT/frame"></iframe><iframe src="/redirect"></iframe><iframe src="file:///etc/passwd"></iframe><object data="DIRECT/object"></object>
+<video src="DIRECT/video" autoplay></video><script src="DIRECT/script"></script>
+<form id=f method=post action="DIRECT/form" target=frame><input name=a value=b></form><iframe name=frame></iframe>
+<script>
+const note = text => document.body.append(text)
+async function attack() {
+  const tries = []
+  for (const url of ["DIRECT/fetch", "NAMED/fetch", "/redirect", "file:///etc/passwd", "http://localhost:PORT/", "http://[::1]:PORT/", "http://0.0.0.0:PORT/", "https://HOST/"]) {
+    tries.push(fetch(url, {mode: "no-cors"}).then(r => r.text()).then(s => s && note("ans" + "wered " + s)).catch(() => 0))
+    tries.push(new Promise(done => { const x = new XMLHttpRequest(); x.onloadend = done; try { x.open("GET", url); x.send() } catch { done() } }))
+  }
+  navigator.sendBeacon("DIRECT/beacon", "x")
+  document.getElementById("f").submit()
+  tries.push(new Promise(done => { const s = new WebSocket("ws://HOST/socket"); s.onclose = done }))
+  tries.push(new Promise(done => { const s = new WebSocket("ws://inside.example:PORT/socket"); s.onclose = done }))
+  tries.push(new Promise(done => { const e = new EventSource("DIRECT/events"); e.onerror = () => { e.close(); done() } }))
+  try { new Worker(URL.createObjectURL(new Blob(['fetch("DIRECT/worker").catch(() => 0)'])) ) } catch {}
+  try { await navigator.serviceWorker?.register("/sw.js") } catch {}
+  try {
+    const p = new RTCPeerConnection({iceServers: [{urls: "stun:HOST"}, {urls: "turn:HOST?transport=tcp", username: "a", credential: "b"}]})
+    p.createDataChannel("x"); await p.setLocalDescription()
+  } catch {}
+  await Promise.all(tries)
+  window.open("DIRECT/open"); location.href = "file:///etc/passwd"
+  await fetch("/last").catch(() => 0)
+  setTimeout(() => { const d = document.createElement("i"); d.id = "done"; document.body.append(d) }, 300)
+}
+attack()
+</script>`
+
+func TestPagesThatTakeTooMuch(t *testing.T) {
+	tests := []struct {
+		name, html string
+		alter      func(*render.Config)
+		how        freshet.Render
+		class      freshet.Failure
+	}{
+		{"never stops", `<p>here</p><script>setTimeout(() => { for (;;); }, 50)</script>`,
+			func(c *render.Config) { c.Total = 4 * time.Second }, freshet.Render{}, freshet.FailRenderTimeout},
+		{"eats memory", `<p>here</p><script>const all = []; setInterval(() => { for (let i = 0; i < 4; i++) all.push(new Uint8Array(8 << 20).fill(7)) }, 5)</script>`,
+			func(c *render.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, freshet.FailRenderMemory},
+		{"asks for ever", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 5)</script>`,
+			func(c *render.Config) { c.Requests = 20 }, freshet.Render{}, freshet.FailRenderRequests},
+		{"loads for ever", `<p>here</p><script>fetch("/flood").then(r => r.text())</script>`,
+			func(c *render.Config) { c.Bytes = 1 << 20 }, freshet.Render{}, freshet.FailRenderRequests},
+		{"grows for ever", `<p>here</p><script>document.write("<p>" + "x".repeat(1 << 20))</script>`,
+			func(c *render.Config) { c.DOMBytes = 1 << 20 }, freshet.Render{}, freshet.FailLargeDecoded},
+		{"is never quiet", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 200)</script>`,
+			nil, freshet.Render{Wait: time.Second}, ""},
+		{"goes elsewhere", `<p>here</p><script>location = "/nowhere"</script>`, nil, freshet.Render{}, freshet.FailHTTP},
+		{"leads to no page", `<p>here</p><script>location = "about:blank"</script>`, nil, freshet.Render{}, freshet.FailBlockedScheme},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newRig(t, func(c *render.Config) {
+				if tt.alter != nil {
+					tt.alter(c)
+				}
+			})
+			g.page("/", tt.html)
+			g.page("/nowhere", "")
+			g.mux = http.NewServeMux()
+			g.page("/{$}", tt.html)
+			g.mux.HandleFunc("/more", func(http.ResponseWriter, *http.Request) {})
+			g.mux.HandleFunc("/flood", func(w http.ResponseWriter, r *http.Request) {
+				for r.Context().Err() == nil {
+					if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+						return
+					}
+				}
+			})
+			g.mux.HandleFunc("/nowhere", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(http.StatusNotFound)
+			})
+			v, err := g.render("/", tt.how)
+			if tt.class == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.wantBody(v, "here")
+				return
+			}
+			wantClass(t, err, tt.class)
+			if v.Body != nil {
+				t.Error("there is a page all the same")
+			}
+			if v.Requests == 0 {
+				t.Error("it is not said what the page took")
+			}
+		})
+	}
+}
+
+// TestCrash kills the browser while it shows a page.
+func TestCrash(t *testing.T) {
+	var dir string
+	g := newRig(t, func(c *render.Config) { dir = c.Dir })
+	there := make(chan struct{}, 10)
+	g.page("/", `<p>here</p><script>fetch("/there")</script>`)
+	g.mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
+		there <- struct{}{}
+		<-r.Context().Done()
+	})
+	g.page("/well", `<p>all is well</p>`)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := g.render("/", freshet.Render{On: true})
+		failed <- err
+	}()
+	<-there
+	for _, pid := range processesIn(t, dir) {
+		if p, err := os.FindProcess(pid); err == nil {
+			p.Kill()
+			break // the others follow
+		}
+	}
+	wantClass(t, <-failed, freshet.FailRenderCrashed)
+	g.wantBody(g.mustRender("/well", freshet.Render{On: true}), "all is well")
+	if left := processesIn(t, dir); len(left) > 0 {
+		t.Errorf("processes are left behind: %v", left)
+	}
+}
+
+// processesIn returns the processes whose command line names a directory.
+func processesIn(t *testing.T, dir string) (pids []int) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range lines {
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte(dir+"/")) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(file, "/proc/%d/", &pid); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+// TestDiesWithItsProcess kills a process that renders: its browser must not go on, and
+// the next process clears away what it left.
+func TestDiesWithItsProcess(t *testing.T) {
+	var dir string
+	g := newRig(t, func(c *render.Config) { dir = c.Dir })
+	there := make(chan struct{}, 10)
+	g.page("/", `<p>here</p><script>fetch("/there")</script>`)
+	g.page("/well", `<p>all is well</p>`)
+	g.mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
+		there <- struct{}{}
+		<-r.Context().Done()
+	})
+	cmd := exec.Command(os.Args[0], "render-here", g.URL+"/", dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-there
+	cmd.Process.Kill()
+	cmd.Wait()
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("there are %d profiles, not the one that was in use", len(left))
+	}
+	g.wantBody(g.mustRender("/well", freshet.Render{On: true}), "all is well")
+	if left := processesIn(t, dir); len(left) > 0 {
+		t.Errorf("processes are left behind: %v", left)
+	}
+}

@@ -1,0 +1,186 @@
+package render_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/fetch"
+	"freshet/render"
+)
+
+// TestMain lets the test binary be the launcher of browsers.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "launch-browser" {
+		fmt.Fprintln(os.Stderr, render.Launch(os.Args[2:]))
+		os.Exit(1)
+	}
+	if len(os.Args) > 3 && os.Args[1] == "render-here" {
+		renderHere(os.Args[2], os.Args[3])
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// renderHere renders a page in this process, which is about to be killed.
+func renderHere(url, dir string) {
+	c := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+	r, err := render.New(render.Config{Launch: []string{os.Args[0], "launch-browser"}, Dir: dir, Do: fetch.NewEgress(c).Do})
+	if err != nil {
+		panic(err)
+	}
+	b, err := r.Open(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	doc, err := fetch.New(c).Fetch(context.Background(), freshet.Request{URL: url})
+	if err != nil {
+		panic(err)
+	}
+	b.Render(context.Background(), render.Page{Document: doc})
+}
+
+// A rig is a web server, and a Renderer that may reach it.
+type rig struct {
+	*testing.T
+	*httptest.Server
+	renderer *render.Renderer
+	fetch    fetch.Config
+	mux      *http.ServeMux
+	egress   atomic.Pointer[fetch.Egress]
+
+	mu   sync.Mutex
+	seen []string // paths that were requested
+}
+
+// inside is where nobody must get: an address of this machine that is not opened.
+var inside = netip.MustParseAddr("127.0.0.2")
+
+func newRig(t *testing.T, alter ...func(*render.Config)) *rig {
+	t.Parallel()
+	g := &rig{T: t, mux: http.NewServeMux()}
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		g.seen = append(g.seen, r.URL.Path)
+		g.mu.Unlock()
+		g.mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(g.Server.Close)
+	g.fetch = fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+	cfg := render.Config{
+		Launch: []string{os.Args[0], "launch-browser"},
+		Dir:    shortDir(t),
+		Total:  40 * time.Second,
+		Agent:  "freshet-test",
+	}
+	if testing.Verbose() {
+		cfg.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	for _, a := range alter {
+		a(&cfg)
+	}
+	g.reach()
+	cfg.Do = func(r *http.Request) (*http.Response, error) { return g.egress.Load().Do(r) }
+	cfg.Check = func(url string) error { _, err := g.fetch.CheckURL(url); return err }
+	var err error
+	if g.renderer, err = render.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// reach has requests leave as the rig's fetch.Config says now.
+func (g *rig) reach() { g.egress.Store(fetch.NewEgress(g.fetch)) }
+
+// shortDir returns a directory for profiles. Paths of sockets must be short, and those
+// of the test's own directory are not.
+func shortDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%d profiles are left behind", len(left))
+		}
+		os.RemoveAll(dir)
+	})
+	return dir
+}
+
+// page serves HTML at a path.
+func (g *rig) page(path, html string) {
+	g.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, html)
+	})
+}
+
+// paths returns what was requested.
+func (g *rig) paths() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string(nil), g.seen...)
+}
+
+// render fetches a page and renders it.
+func (g *rig) render(path string, how freshet.Render) (render.View, error) {
+	return g.renderPage(path, render.Page{Render: how, Source: "page"})
+}
+
+func (g *rig) renderPage(path string, p render.Page) (render.View, error) {
+	g.Helper()
+	b, err := g.renderer.Open(g.Context())
+	if err != nil {
+		return render.View{}, err
+	}
+	defer b.Close()
+	target, err := url.JoinPath(g.URL, path)
+	if err != nil {
+		g.Fatal(err)
+	}
+	p.Document, err = fetch.New(g.fetch).Fetch(g.Context(), freshet.Request{URL: target})
+	if err != nil {
+		g.Fatalf("fetch %s: %v", path, err)
+	}
+	return b.Render(g.Context(), p)
+}
+
+// mustRender renders a page that can be rendered.
+func (g *rig) mustRender(path string, how freshet.Render) render.View {
+	g.Helper()
+	v, err := g.render(path, how)
+	if err != nil {
+		g.Fatalf("render %s: %v", path, err)
+	}
+	return v
+}
+
+func (g *rig) wantBody(v render.View, parts ...string) {
+	g.Helper()
+	for _, want := range parts {
+		if !strings.Contains(string(v.Body), want) {
+			g.Errorf("the page lacks %q:\n%s", want, v.Body)
+		}
+	}
+}
+
+func wantClass(t *testing.T, err error, class freshet.Failure) {
+	t.Helper()
+	e, ok := errors.AsType[*freshet.FetchError](err)
+	if !ok || !e.Class.Is(class) {
+		t.Errorf("the error is %v, not of class %s", err, class)
+	}
+}

@@ -1,0 +1,140 @@
+package freshet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Render says how a page is shown in a browser before it is read, for pages that
+// build themselves by script. The zero Render means that no browser is needed.
+type Render struct {
+	On bool // all else counts only if it is set
+
+	WaitFor    string        // a CSS selector that has to match before the page is read
+	Wait       time.Duration // how long to wait at most, for that or for quiet; 0 means [DefaultRenderWait]
+	Consent    Consent       // what to answer a consent banner
+	Steps      []RenderStep  // made in their order when the page is there
+	Screenshot bool          // keep a picture of the page with each version
+	Viewport   Viewport      // size of the window; zero means [DefaultViewport]
+}
+
+// DefaultRenderWait is how long a page may take at most until it is quiet.
+const DefaultRenderWait = 10 * time.Second
+
+// DefaultViewport is the window that pages are shown in.
+var DefaultViewport = Viewport{1280, 800}
+
+// A Consent is what a consent banner is answered.
+type Consent string
+
+// The answers to a consent banner. The first one leaves it where it is.
+const (
+	ConsentNone   Consent = ""
+	ConsentAccept Consent = "accept"
+	ConsentReject Consent = "reject"
+)
+
+// A Viewport is the size of a window in CSS pixels.
+type Viewport struct{ Width, Height int }
+
+// Bounds of what a render may ask for.
+const (
+	maxRenderSteps = 50
+	maxRenderWait  = time.Minute
+	maxRenderText  = 2000 // bytes of a selector or of what is filled in
+	minViewport    = 200  // pixels
+	maxViewport    = 4000
+)
+
+// ParseViewport reads a size such as "1280x800".
+func ParseViewport(s string) (Viewport, error) {
+	w, h, ok := strings.Cut(s, "x")
+	width, err1 := strconv.Atoi(w)
+	height, err2 := strconv.Atoi(h)
+	v := Viewport{width, height}
+	if !ok || err1 != nil || err2 != nil || min(width, height) < minViewport || max(width, height) > maxViewport {
+		return Viewport{}, wrong("render.viewport", "%.40q is not a size such as 1280x800, with sides of %d to %d pixels", s, minViewport, maxViewport)
+	}
+	return v, nil
+}
+
+// String returns the size as ParseViewport reads it; nothing for the zero Viewport.
+func (v Viewport) String() string {
+	if v == (Viewport{}) {
+		return ""
+	}
+	return fmt.Sprintf("%dx%d", v.Width, v.Height)
+}
+
+// A RenderStep is one thing to do on a page.
+type RenderStep struct {
+	Do   RenderAction
+	At   string        // a CSS selector: what to click, to fill, to scroll to or to wait for
+	Text string        // to fill in
+	For  time.Duration // to wait, if At is not set
+}
+
+// A RenderAction is a kind of RenderStep.
+type RenderAction string
+
+// The kinds of steps.
+const (
+	RenderClick  RenderAction = "click"  // click what At selects
+	RenderFill   RenderAction = "fill"   // put Text into the field that At selects
+	RenderScroll RenderAction = "scroll" // scroll to what At selects, or to the end of the page
+	RenderWait   RenderAction = "wait"   // wait until At selects something, or for a time
+)
+
+// ParseRenderStep reads a step as it is written on one line: "click CSS",
+// "fill CSS = TEXT", "scroll", "scroll CSS", "wait CSS" or "wait 2s".
+func ParseRenderStep(line string) (RenderStep, error) {
+	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	rest = strings.TrimSpace(rest)
+	s := RenderStep{Do: RenderAction(verb), At: rest}
+	switch s.Do {
+	case RenderClick, RenderScroll:
+	case RenderFill:
+		at, text, ok := strings.Cut(rest, " = ")
+		if !ok {
+			return s, wrong("render.steps", "%.80q says nothing to fill in; write fill CSS = TEXT", line)
+		}
+		s.At, s.Text = strings.TrimSpace(at), text
+	case RenderWait:
+		if d, err := ParseDuration(rest); err == nil {
+			s.At, s.For = "", d
+		}
+	default:
+		return s, wrong("render.steps", "%.80q is not a step; write click CSS, fill CSS = TEXT, scroll [CSS] or wait CSS|TIME", line)
+	}
+	return s, s.check()
+}
+
+// String returns the step as ParseRenderStep reads it.
+func (s RenderStep) String() string {
+	switch {
+	case s.Do == RenderFill:
+		return "fill " + s.At + " = " + s.Text
+	case s.Do == RenderWait && s.At == "":
+		return "wait " + FormatDuration(s.For)
+	}
+	return strings.TrimSpace(string(s.Do) + " " + s.At)
+}
+
+func (s RenderStep) check() error {
+	switch {
+	case s.At == "" && (s.Do == RenderClick || s.Do == RenderFill):
+		return wrong("render.steps", "%s needs a CSS selector", s.Do)
+	case s.Do == RenderWait && s.At == "" && s.For == 0:
+		return wrong("render.steps", "wait needs a CSS selector or a time such as 2s")
+	case s.For > maxRenderWait:
+		return wrong("render.steps", "waits %s; the longest allowed is %s", FormatDuration(s.For), FormatDuration(maxRenderWait))
+	case len(s.At) > maxRenderText || len(s.Text) > maxRenderText:
+		return wrong("render.steps", "a selector or text is longer than %d bytes", maxRenderText)
+	case !utf8.ValidString(s.At) || !utf8.ValidString(s.Text):
+		return wrong("render.steps", "a selector or text is not UTF-8")
+	}
+	return nil
+}
