@@ -143,7 +143,13 @@ func (s *Source) checkGaps() error {
 	return err
 }
 
-func (s *Source) checkRender() error { return s.Recipe.Render.check() }
+func (s *Source) checkRender() error {
+	r := s.Recipe.Render
+	if r.On && s.Request != nil && s.Request.Proxy != "" {
+		return wrong("render", "cannot be used together with request.proxy: the parts of the page would not go through it")
+	}
+	return r.check()
+}
 
 func (s *Source) checkKeep() error {
 	if err := checkLength("keep.age", s.Keep.Age, shortestKeepAge); err != nil {

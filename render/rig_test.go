@@ -3,6 +3,7 @@ package render_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +33,8 @@ func TestMain(m *testing.M) {
 		renderHere(os.Args[2], os.Args[3])
 		os.Exit(1)
 	}
+	flag.Parse()
+	flag.Set("test.parallel", "4") // browsers mostly wait
 	os.Exit(m.Run())
 }
 
@@ -70,6 +74,9 @@ var inside = netip.MustParseAddr("127.0.0.2")
 
 func newRig(t *testing.T, alter ...func(*render.Config)) *rig {
 	t.Parallel()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("Chromium is not installed")
+	}
 	g := &rig{T: t, mux: http.NewServeMux()}
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()

@@ -11,7 +11,7 @@ import (
 // launchVerb is the process that becomes a browser, in a network of its own.
 func launchVerb() *cobra.Command {
 	return &cobra.Command{
-		Use:                "launch-browser",
+		Use:                "launch",
 		Short:              "Start a browser for a daemon, in a network of its own",
 		Hidden:             true,
 		DisableFlagParsing: true,
@@ -25,5 +25,5 @@ func launcher() []string {
 	if err != nil {
 		return nil
 	}
-	return []string{self, "launch-browser"}
+	return []string{self, "launch"}
 }
