@@ -48,7 +48,13 @@ func (c *correction) log(f *vector) (sum float64) {
 // expect returns the changes expected, if the chance of any was without the
 // correction.
 func (c *correction) expect(f *vector, chance float64) float64 {
-	sum := math.Log(-math.Log1p(-chance))
+	return c.correct(f, -math.Log1p(-chance))
+}
+
+// correct returns the changes expected, if they were so many without the
+// correction.
+func (c *correction) correct(f *vector, expected float64) float64 {
+	sum := math.Log(expected)
 	for i, w := range c.weight {
 		sum += w * f[i]
 	}

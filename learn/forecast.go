@@ -169,6 +169,7 @@ func (l *Learner) Likely(now time.Time, dst, gaps []float64) {
 	x := l.moment(now)
 	l.look(x)
 	var f vector
+	all := l.all.prior.mean(&l.grid)
 	for slot := range dst {
 		dst[slot], gaps[slot] = 0, 0
 		if slot >= len(l.pages) {
@@ -191,7 +192,7 @@ func (l *Learner) Likely(now time.Time, dst, gaps []float64) {
 		if rate == 0 {
 			rate = p.site.now.prior
 		}
-		dst[slot] = rate * mass * math.Exp(l.fix.log(&f))
+		dst[slot] = rate * mass * math.Exp(l.fix.log(&f)+l.credit.log(rate, p.site.now.prior, all))
 		gaps[slot] = gap
 	}
 }

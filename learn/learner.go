@@ -51,6 +51,7 @@ type Learner struct {
 	active   activity          // of all sources
 	course   course            // of that activity; scratch
 	fix      correction
+	credit   credit
 	upto     freshet.Cursor // the last outcome learnt from
 	sweep    int            // the next slot whose posterior goes into the priors
 	ownShape shape          // of the profiles that sources have for themselves; zero while they have none
@@ -126,7 +127,7 @@ func New(c Config) *Learner {
 	l := &Learner{
 		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
 		hosts: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
-		pace: c.Polls, fix: newCorrection(),
+		pace: c.Polls, fix: newCorrection(), credit: newCredit(),
 	}
 	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
 	return l

@@ -70,6 +70,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
 		see.exposure = see.mass // dates say more than what others did
 	}
 
+	l.credit.see(float64(p.rate)*see.exposure, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 	turns := (x - p.last) * l.fair()
 	m.redraw(turns, l.priorOf(s))
 	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)

@@ -11,9 +11,12 @@ import (
 	"freshet"
 )
 
-// stateVersion tells states apart whose layout or meaning differs. One of
-// another version is no use: what was learnt is then learnt anew from the log.
-const stateVersion = 2
+// stateVersion tells states apart whose layout or meaning differs. One of a version
+// before oldestVersion is no use: what was learnt is then learnt anew from the log.
+const (
+	stateVersion  = 3
+	oldestVersion = 2 // had no credit; it is learnt from then on
+)
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
 // set otherwise, and that the log has to be gone through again.
@@ -69,7 +72,9 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 
 // encode writes or reads what is known of all sources together.
 func (l *Learner) encode(c *codec) {
-	c.expect(stateVersion)
+	version := int64(stateVersion)
+	c.int(&version)
+	c.bad = c.bad || version < oldestVersion || version > stateVersion
 	c.expect(l.clock.start)
 	c.expect(l.clock.length)
 	c.expect(points)
@@ -79,9 +84,9 @@ func (l *Learner) encode(c *codec) {
 	c.float(&l.polls)
 	c.floats(l.world[:])
 	c.activity(&l.active)
-	c.floats(l.fix.weight[:])
-	for i := range l.fix.doubt {
-		c.floats(l.fix.doubt[i][:])
+	c.correction(&l.fix)
+	if version > oldestVersion {
+		c.correction(&l.credit.correction)
 	}
 	upto, sweep := int64(l.upto), int64(l.sweep)
 	c.int(&upto)
@@ -294,6 +299,13 @@ func (c *codec) profile(p *profile) {
 	c.float32s(p.seen[:])
 	c.float32s(p.due[:])
 	c.float32s(p.factor[:])
+}
+
+func (c *codec) correction(x *correction) {
+	c.floats(x.weight[:])
+	for i := range x.doubt {
+		c.floats(x.doubt[i][:])
+	}
 }
 
 func (c *codec) activity(a *activity) {

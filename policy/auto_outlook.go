@@ -20,12 +20,13 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		out.Worth, out.Due = factor*a.of(int(slot), math.Inf(1), 0), now
 		return out
 	}
+	credit := a.learner.Credit(slot)
 	starves := longestWait * a.learner.Turn()
 	at, pledged := a.pledged(slot)
 	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
-			expected = out.Expected + out.Rate.Mean*d.Seconds()
+			expected = credit * (out.Expected + out.Rate.Mean*d.Seconds())
 			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
 		}
 		idle = a.idle(int(slot), expected, gap)

@@ -60,15 +60,27 @@ func (a *Auto) value(now time.Time) {
 // thought of it: a day has passed, or half the time that it has gone without a
 // change on average. A learner that has seen next to nothing can be too sure.
 const (
-	daily    = 24 * time.Hour
-	halfTime = 0.5
+	daily       = 24 * time.Hour
+	seldom      = 10 * time.Minute
+	seldomLeast = 0.1
+	halfTime    = 0.5
 )
 
 // idle reports whether a source that was seen so many ticks ago, and of which so
 // many changes are expected since, is not worth a request.
 func (a *Auto) idle(slot int, expected, gap float64) bool {
-	return expected < a.least && gap*float64(a.learner.Tick()) < float64(daily) &&
+	length := gap * float64(a.learner.Tick())
+	return expected < a.leastAfter(length) && length < float64(daily) &&
 		!(a.learner.Plainly(freshet.Slot(slot), gap) >= halfTime)
+}
+
+// leastAfter returns how many changes a poll has to be worth making for, so many
+// nanoseconds after the last one.
+func (a *Auto) leastAfter(length float64) float64 {
+	if length >= float64(seldom) {
+		return seldomLeast * a.least
+	}
+	return a.least
 }
 
 // Rest returns for how long after a poll a source is not worth a request, by what is
@@ -76,7 +88,7 @@ func (a *Auto) idle(slot int, expected, gap float64) bool {
 func (a *Auto) Rest(o freshet.Outlook) time.Duration {
 	longest := daily.Seconds()
 	if o.Rate.Mean > 0 {
-		longest = min(longest, a.least/o.Rate.Mean)
+		longest = min(longest, a.least/o.Rate.Mean, max(seldom.Seconds(), seldomLeast*a.least/o.Rate.Mean))
 	}
 	longest = min(longest, halfTime*o.Watched/(o.Happened+1))
 	return time.Duration(longest * float64(time.Second))
