@@ -58,29 +58,29 @@ func (a *Auto) value(now time.Time) {
 
 // What makes a poll of a source worth a request that has hardly changed by what is
 // thought of it: a day has passed, or half the time that it has gone without a
-// change on average. A learner that has seen next to nothing can be too sure.
+// change on average. A learner that has seen next to nothing can be too sure. Some
+// of that time is enough where ten minutes have passed, and a tenth of the chance:
+// such a poll is no burden, and without it budget would go unused.
 const (
 	daily       = 24 * time.Hour
-	seldom      = 10 * time.Minute
-	seldomLeast = 0.1
 	halfTime    = 0.5
+	seldom      = 10 * time.Minute
+	seldomTime  = 0.05
+	seldomLeast = 0.1
 )
 
 // idle reports whether a source that was seen so many ticks ago, and of which so
 // many changes are expected since, is not worth a request.
 func (a *Auto) idle(slot int, expected, gap float64) bool {
 	length := gap * float64(a.learner.Tick())
-	return expected < a.leastAfter(length) && length < float64(daily) &&
-		!(a.learner.Plainly(freshet.Slot(slot), gap) >= halfTime)
-}
-
-// leastAfter returns how many changes a poll has to be worth making for, so many
-// nanoseconds after the last one.
-func (a *Auto) leastAfter(length float64) float64 {
-	if length >= float64(seldom) {
-		return seldomLeast * a.least
+	if expected >= a.least || length >= float64(daily) {
+		return false
 	}
-	return a.least
+	part := a.learner.Plainly(freshet.Slot(slot), gap)
+	if length >= float64(seldom) && expected >= seldomLeast*a.least && part >= seldomTime {
+		return false
+	}
+	return !(part >= halfTime)
 }
 
 // Rest returns for how long after a poll a source is not worth a request, by what is
@@ -88,9 +88,13 @@ func (a *Auto) leastAfter(length float64) float64 {
 func (a *Auto) Rest(o freshet.Outlook) time.Duration {
 	longest := daily.Seconds()
 	if o.Rate.Mean > 0 {
-		longest = min(longest, a.least/o.Rate.Mean, max(seldom.Seconds(), seldomLeast*a.least/o.Rate.Mean))
+		longest = min(longest, a.least/o.Rate.Mean)
 	}
-	longest = min(longest, halfTime*o.Watched/(o.Happened+1))
+	quiet := o.Watched / (o.Happened + 1)
+	longest = min(longest, halfTime*quiet)
+	if o.Rate.Mean > 0 {
+		longest = min(longest, max(seldom.Seconds(), seldomLeast*a.least/o.Rate.Mean, seldomTime*quiet))
+	}
 	return time.Duration(longest * float64(time.Second))
 }
 
