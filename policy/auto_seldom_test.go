@@ -6,13 +6,14 @@ import (
 
 	"freshet"
 	"freshet/policy"
+	"freshet/sched"
 )
 
 // A page that never changes is polled less and less, however much budget there is,
 // also where the chance of a change that makes a poll worth a request is small.
 func TestAutoLeavesAQuietPageAlone(t *testing.T) {
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	p, err := policy.New("auto", policy.Setting{Start: start, Instant: time.Minute, Polls: 1, Sources: 1})
+	p, err := policy.New("auto", policy.InDaemon("auto", sched.DefaultLimits().Budget, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
