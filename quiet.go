@@ -1,6 +1,10 @@
 package freshet
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // A Quiet says why a version was stored without a change being told of it. "" means
 // that it was told like any other. Clients branch on it, so reasons are added but
@@ -39,4 +43,26 @@ type Held struct {
 	Looks  int       // that saw something suspect since then, whatever it was
 	Agreed int       // of those, the last ones, that saw this version or nearly it
 	Again  time.Time // when another look is wanted; zero if not before the policy wants one
+}
+
+// VersionBefore returns the version that the one with a number was compared with: the
+// newest below it that was not held. It returns ErrNotFound if none is kept. Zero
+// means the newest that is not held.
+func VersionBefore(ctx context.Context, a Archive, id SourceID, number int) (Version, error) {
+	const page = 10
+	for {
+		found, err := a.Versions(ctx, id, number, page)
+		if err != nil {
+			return Version{}, err
+		}
+		for _, v := range found {
+			if v.Quiet != QuietSuspect {
+				return v, nil
+			}
+		}
+		if len(found) < page {
+			return Version{}, fmt.Errorf("a version of source %s before %d: %w", id, number, ErrNotFound)
+		}
+		number = found[len(found)-1].Number
+	}
 }

@@ -51,6 +51,8 @@ type Source struct {
 	// bend the budget: where the budget cannot keep it there is an alarm.
 	Level ServiceLevel
 
+	Suspect Suspicion // what is done with suspect captures
+
 	Keep    Keep      // how much history to keep of this source
 	Origin  Origin    // who added it
 	Created time.Time // when it was first added

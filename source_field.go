@@ -50,7 +50,7 @@ func SourceFields() []SourceField {
 			func(s *Source) *Kind { return &s.Recipe.Kind }, parseKind, func(k Kind) string { return string(k) }),
 		valueField(SourceField{Name: "read"}, func(s *Source) *[]Step { return &s.Recipe.Read }),
 		textField(SourceField{Name: "noise", Flag: "noise", Help: "what to do about parts that change at nearly every poll, such as a clock: report (say where they are), auto (do not tell such changes) or off (default report)"},
-			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }),
+			func(s *Source) *NoiseSetting { return &s.Noise }, ParseNoiseSetting, func(n NoiseSetting) string { return string(n) }).spelled(func(s *Source) string { return s.Noise.String() }),
 		valueField(SourceField{Name: "extract"}, func(s *Source) *Extracts { return &s.Recipe.Extract }),
 		valueField(SourceField{Name: "items"}, func(s *Source) *ItemRecipe { return &s.Recipe.Items }),
 		valueField(SourceField{Name: "render", Flag: "render", Bare: "true", Help: "show the page in Chromium before it is read; --render='{\"wait_for\": \".price\", \"screenshot\": true}' says how (docs/render.md)"}, func(s *Source) *Render { return &s.Recipe.Render }),
@@ -65,6 +65,8 @@ func SourceFields() []SourceField {
 		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, if the budget and the host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
 		textField(SourceField{Name: "level", Flag: "level", Help: "how soon you want to know of changes, such as '90% within 10m'; freshet budget --levels shows the cost"},
 			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
+		textField(SourceField{Name: "suspect", Flag: "suspect", Help: "what to do with a capture that is probably the wrong page: hold (report it when a second look agrees), mark (report it at once, marked as suspect) or off (do not check) (default hold)"},
+			func(s *Source) *Suspicion { return &s.Suspect }, ParseSuspicion, func(s Suspicion) string { return string(s) }).spelled(func(s *Source) string { return s.Suspect.String() }),
 		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "delete versions that were replaced longer ago than this (checked every hour)"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
 		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most this many versions; the daemon deletes the others within seconds of this setting, then every hour"}, func(s *Source) *int { return &s.Keep.Versions }),
 		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most this many bytes of versions (checked every hour)"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
@@ -89,6 +91,12 @@ func textField[T any](f SourceField, at func(*Source) *T, parse func(string) (T,
 		}
 		return nil
 	}
+	return f
+}
+
+// spelled has the default of a field be written out in an edit.
+func (f SourceField) spelled(as func(*Source) string) SourceField {
+	f.value = func(s *Source) any { return as(s) }
 	return f
 }
 

@@ -12,18 +12,20 @@ import (
 type Outcome struct {
 	Cursor    freshet.Place    `json:"cursor" doc:"Position in the log of polls"`
 	Source    freshet.SourceID `json:"source"`
-	Cause     string           `json:"cause" enum:"policy,bound,hand" doc:"Why the poll was made"`
+	Cause     string           `json:"cause" enum:"policy,bound,hand,doubt" doc:"Why the poll was made"`
 	Since     time.Time        `json:"since,omitzero" doc:"When the previous successful poll was"`
 	Began     time.Time        `json:"began"`
 	Ended     time.Time        `json:"ended"`
-	Result    string           `json:"result" enum:"unchanged,changed,first,failed"`
-	Version   int              `json:"version,omitempty" doc:"Number of the version seen"`
+	Result    string           `json:"result" enum:"unchanged,changed,first,failed,held" doc:"held: the page is suspect, and no change is reported until more polls agree"`
+	Version   int              `json:"version,omitempty" doc:"Number of the version seen, or of the one that is held"`
+	Quiet     freshet.Quiet    `json:"quiet,omitempty" enum:"suspect,noise" doc:"Why no change was reported for the version that it stored, if it stored one so"`
 	Status    int              `json:"status,omitempty" doc:"Status of the last HTTP response"`
 	Requests  int              `json:"requests"`
 	Route     []string         `json:"route,omitempty" doc:"Hosts of the requests, in order, if not only the source's own"`
 	Bytes     int64            `json:"bytes" doc:"Bytes of the body received"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
 	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"How long the server says that the source stays the same"`
+	LookAgain Duration         `json:"look_again,omitzero" doc:"How soon a held page is looked at again"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
 	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
 	LandedOn  string           `json:"landed_on,omitempty" doc:"The final URL, if redirects led to a different page"`

@@ -30,6 +30,7 @@ type Source struct {
 	MinGap    Duration         `json:"min_gap,omitzero"`
 	MaxGap    Duration         `json:"max_gap,omitzero"`
 	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
+	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
 	Keep      Keep             `json:"keep"`
 	Origin    freshet.Origin   `json:"origin" enum:"api,file" doc:"Where the source was added: the file or the API"`
 	CreatedAt time.Time        `json:"created_at"`
@@ -96,6 +97,8 @@ type Standing struct {
 	Title       string     `json:"title,omitempty" doc:"Title of the newest version"`
 	MovedTo     string     `json:"moved_to,omitempty" doc:"Where permanent redirects lead: change the URL of the source to this"`
 	Suspect     *Suspect   `json:"suspect,omitempty" doc:"Why the last poll probably got the wrong page, if it did"`
+	Held        *Withheld  `json:"held,omitempty" doc:"A suspect version that is stored and not reported as a change yet"`
+	Quiet       *Quiets    `json:"quiet_versions,omitempty" doc:"How many versions were stored without a change being reported"`
 	LandedOn    string     `json:"landed_on,omitempty" doc:"The final URL of the last poll, if redirects led to a different page"`
 	Changes     int        `json:"changes" doc:"Number of changes seen so far"`
 	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
@@ -131,6 +134,7 @@ type NewSource struct {
 	MinGap  Duration         `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
 	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
 	Level   string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
+	Doubt   string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
 	Keep    Keep             `json:"keep,omitzero"`
 }
 
@@ -156,6 +160,7 @@ type SourceEdit struct {
 	MinGap  *Duration       `json:"min_gap,omitempty"`
 	MaxGap  *Duration       `json:"max_gap,omitempty"`
 	Level   *string         `json:"level,omitempty"`
+	Doubt   *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
 	Keep    *KeepEdit       `json:"keep,omitempty"`
 }
 

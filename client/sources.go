@@ -178,6 +178,15 @@ func (c *Client) RemoveIf(ctx context.Context, id freshet.SourceID, revision int
 	return err
 }
 
+// Confirm accepts the version of a source that is held as suspect, whichever it is if
+// the number is zero, and returns the change that it is reported as.
+func (c *Client) Confirm(ctx context.Context, id freshet.SourceID, number int) (change Change, err error) {
+	q := query{}
+	q.number("version", int64(number))
+	err = c.call(ctx, http.MethodPost, sourcePath(id, "confirm"), url.Values(q), nil, &change)
+	return change, err
+}
+
 // Poll asks for a poll of a source, to be made as soon as the budget and its
 // host allow, and waits for its outcome. A wait of zero only asks.
 func (c *Client) Poll(ctx context.Context, id freshet.SourceID, wait time.Duration) (a PollAnswer, err error) {

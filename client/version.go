@@ -22,6 +22,7 @@ type Version struct {
 	Title     string           `json:"title,omitempty"`
 	URL       string           `json:"url,omitempty" doc:"Final URL, after redirects"`
 	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
+	Quiet     freshet.Quiet    `json:"quiet,omitempty" enum:"suspect,noise" doc:"Why no change was reported for it, if none was"`
 }
 
 // A VersionPage is part of a source's history, the newest first.

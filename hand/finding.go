@@ -28,13 +28,16 @@ type Finding struct {
 	Moved      freshet.Moved      // where the source is now, if permanent redirects lead away from its URL
 	Validators freshet.Validators // as received
 	Sums       freshet.Sums       // of what was seen
-	Capture    *freshet.Capture   // set if the result is Captured
+	Capture    *freshet.Capture   // set if the result is Captured, or stores a version quietly
 
 	Judged noise.Judgement // whether what differs from the head is only noise, if somebody looked for it
 	Noise  []byte          // what is known of the noise of the source by now; nil if that is what was known before
 
 	Suspect freshet.Suspect // why what was seen is probably not the page that is wanted
 	Landed  string          // the URL that answered, if it names another page than the source's
+
+	Held      freshet.Held  // what is held from now on, if Doubted
+	LookAgain time.Duration // how soon another look is wanted at it
 
 	Failure freshet.Failure // the class of what went wrong, if Failed
 	Err     string          // the same in words
@@ -49,6 +52,7 @@ func (f Finding) failed(err error) Finding {
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
 	f.Judged, f.Noise = noise.Judgement{}, nil
+	f.Held, f.LookAgain = freshet.Held{}, 0
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
 	} else if e, ok := errors.AsType[*content.Error](err); ok {
@@ -62,10 +66,10 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
-		Modified: f.Modified, FreshFor: f.FreshFor, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
+		Modified: f.Modified, FreshFor: f.FreshFor, LookAgain: f.LookAgain, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
 	}
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)
 	}
-	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture, Noise: f.Noise}
+	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture, Noise: f.Noise, Held: f.Held}
 }

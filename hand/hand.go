@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/content"
+	"freshet/doubt"
 	"freshet/noise"
 	"freshet/render"
 )
@@ -54,7 +55,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 	f.Sums, f.Validators = o.Head.Sums, resp.Validators
 	f.Modified = o.plausible(resp.Modified, f.Took)
 	f.FreshFor = max(resp.FreshFor, f.Sums.Fresh)
-	f.Suspect, f.Landed = o.suspicion(resp, nil, -1)
+	f.Suspect, f.Landed = o.steady(resp)
 	if resp.NotModified {
 		return f
 	}
@@ -85,7 +86,6 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	if f.Modified.IsZero() {
 		f.Modified = o.plausible(reading.Modified, f.Took)
 	}
-	f.Suspect, f.Landed = o.suspicion(resp, &reading, -1)
 	sums.Fresh, f.FreshFor = reading.FreshFor, max(resp.FreshFor, reading.FreshFor)
 	sums.Text = xxhash.Sum64(reading.Text)
 	f.Sums = sums
@@ -96,6 +96,7 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	if same && hash == head.Hash {
 		return nil
 	}
+	seen := doubt.Page{Kind: reading.Kind, Title: reading.Title, Text: reading.Text, Body: resp.Body}
 	f.Result = freshet.First
 	f.Capture = &freshet.Capture{
 		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
@@ -106,9 +107,13 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		f.Result = freshet.Changed
 		s := o.step(ctx, reading.Text)
 		f.Capture.Summary = s.summary()
-		f.Suspect, f.Landed = o.suspicion(resp, &reading, s.from())
+		f.Suspect, f.Landed = o.suspicion(resp, seen, o.past(ctx, s))
+		if o.doubt(ctx, f, seen) {
+			return nil
+		}
 		return f.hear(ctx, o, s)
 	}
+	f.Suspect, f.Landed = o.suspicion(resp, seen, nil)
 	if head.Number > 0 { // what is known of the noise is of another reading
 		f.Noise, err = new(noise.Memory).MarshalBinary()
 	}

@@ -32,6 +32,11 @@ type Order struct {
 	// has changed. Nil means that nobody looks for noise.
 	Noise func(context.Context) ([]byte, error)
 
+	// BaseBody returns the response that the head was read from, and HeldText the text
+	// that is held. They are asked for only when a capture may be suspect. Nil means
+	// that nobody knows.
+	BaseBody, HeldText func(context.Context) ([]byte, error)
+
 	// Room is asked before a body takes memory, as in [freshet.Request], and once
 	// more with its size before it is read and compared. Nil means that there is
 	// always room.
@@ -132,12 +137,4 @@ func (s step) summary() string {
 		return "changed; the previous version could not be read"
 	}
 	return content.Diff(s.base, s.text).Summary()
-}
-
-// from returns how many bytes of text the head has, -1 if it cannot be read.
-func (s step) from() int {
-	if s.unknown {
-		return -1
-	}
-	return len(s.base)
 }

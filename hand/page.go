@@ -130,20 +130,33 @@ func (p page) obstacle() freshet.Suspect {
 var (
 	hostWords = map[string]freshet.Suspect{
 		"login": freshet.SuspectLogin, "auth": freshet.SuspectLogin, "sso": freshet.SuspectLogin, "signin": freshet.SuspectLogin,
-		"idp": freshet.SuspectLogin, "accounts": freshet.SuspectLogin, "consent": freshet.SuspectBlocked, "captcha": freshet.SuspectBlocked,
+		"idp": freshet.SuspectLogin, "accounts": freshet.SuspectLogin, "consent": freshet.SuspectConsent, "captcha": freshet.SuspectBlocked,
 	}
-	pathWords = phrases(map[freshet.Suspect][]string{
+	pathWords = byWord(map[freshet.Suspect][]string{
 		freshet.SuspectLogin: {
 			"login", "log-in", "log_in", "logon", "signin", "sign-in", "sign_in", "wp-login", "sso", "oauth", "oauth2", "saml", "saml2",
 			"authenticate", "authorize", "anmelden", "anmeldung", "connexion", "userlogin", "user-login", "memberlogin", "member-login", "loginpage",
 		},
 		freshet.SuspectBlocked: {
 			"captcha", "recaptcha", "validatecaptcha", "blocked", "denied", "access-denied", "access_denied", "accessdenied", "forbidden",
-			"sorry", "bot-check", "botcheck", "robot-check", "consent", "cookie-consent", "cookiewall", "cookie-wall", "age-gate", "agegate", "age-check", "cdn-cgi",
+			"sorry", "bot-check", "botcheck", "robot-check", "cdn-cgi",
 		},
+		freshet.SuspectConsent:     {"consent", "cookie-consent", "cookiewall", "cookie-wall", "privacywall", "collectconsent", "age-gate", "agegate", "age-check"},
+		freshet.SuspectMaintenance: {"maintenance", "wartung", "manutenzione", "mantenimiento"},
 		freshet.SuspectErrorPage: {
 			"error", "404", "error404", "error-404", "notfound", "not-found", "not_found", "pagenotfound", "page-not-found", "500", "503",
-			"maintenance", "unavailable", "offline", "suspended", "suspendedpage", "wartung",
+			"unavailable", "offline", "suspended", "suspendedpage",
 		},
 	})
 )
+
+// byWord turns classes with their words into words with their class.
+func byWord(of map[freshet.Suspect][]string) map[string]freshet.Suspect {
+	by := map[string]freshet.Suspect{}
+	for why, list := range of {
+		for _, word := range list {
+			by[word] = why
+		}
+	}
+	return by
+}

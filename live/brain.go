@@ -144,7 +144,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 // bounded returns a source as the scheduler is to know it.
 func (b *brain) bounded(w freshet.Watched) freshet.Watched {
 	if b.unbound {
-		w.MaxGap = 0
+		w.MaxGap, w.Standing.Held.Again = 0, time.Time{}
 	}
 	return w
 }

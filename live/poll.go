@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"freshet"
+	"freshet/doubt"
 	"freshet/hand"
 	"freshet/sched"
 )
@@ -25,7 +26,8 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	way := passage{daemon: d, poll: p, stop: stop, now: now}
 	order := hand.Order{
 		Source: p.Source, Head: head, At: now(),
-		Base: d.baseOf(p.Source.ID, head.Number), Noise: d.noiseOf(p.Source.ID), Room: room.hold, Leave: way.leave,
+		Base: d.textOf(p.Source.ID, head.Number), BaseBody: d.bodyOf(p.Source.ID, head.Number), HeldText: d.textOf(p.Source.ID, head.Held.Number),
+		Noise: d.noiseOf(p.Source.ID), Room: room.hold, Leave: way.leave,
 	}
 	robots := 0
 	if p.Robots {
@@ -54,7 +56,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
 		d.cfg.Log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
 	}
-	d.doubt(p, o, head)
+	d.doubt(p, rec, o, head)
 	d.report(p, o, change)
 	if o.Result == freshet.Changed {
 		d.warnOfNoise(p.Source, o, change, head)
@@ -73,21 +75,39 @@ func (d *Daemon) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Chan
 		"hint", "freshet show SOURCE says where; set noise: auto, watch only the part you need with a selector, or poll it less often with a larger min_gap")
 }
 
-// doubt logs, once, that a source has become suspect, and that it is so no longer.
-func (d *Daemon) doubt(p freshet.Poll, o freshet.Outcome, head freshet.Head) {
-	if !o.Result.Seen() || o.Suspect == head.Suspect {
-		return
+// alarmAfter is how many looks in a row have to meet a wall before it is said again.
+const alarmAfter = 3
+
+// doubt logs that a source has become suspect, once, and once more if it shows nothing
+// else; and that it is so no longer.
+func (d *Daemon) doubt(p freshet.Poll, rec freshet.Record, o freshet.Outcome, head freshet.Head) {
+	before, held := head.Suspect, rec.Held
+	if head.Held.Number > 0 {
+		before = head.Held.Suspect
 	}
-	if o.Suspect == "" {
-		d.cfg.Log.Info("the source is no longer suspect", "source", o.Source, "url", freshet.MaskURL(p.Source.URL))
-		return
+	about := []any{"source", o.Source, "url", freshet.MaskURL(p.Source.URL)}
+	switch {
+	case o.Result == freshet.Failed:
+	case o.Result == freshet.Doubted && held.Looks == alarmAfter && doubt.Hides(o.Suspect):
+		d.cfg.Log.Warn("the source has not been seen for some time: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "since", held.Since, "looks", held.Looks)...)
+	case o.Suspect == before && before != "":
+	case o.Suspect != "":
+		d.cfg.Log.Warn("the source is suspect: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed), "held", o.Result == freshet.Doubted)...)
+	case before != "":
+		d.cfg.Log.Info("the source is no longer suspect", append(about, "confirmed", o.Result == freshet.Changed && o.Version == head.Held.Number)...)
 	}
-	d.cfg.Log.Warn("the source is suspect: "+o.Suspect.Reason(), "source", o.Source, "url", freshet.MaskURL(p.Source.URL),
-		"suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed))
 }
 
-// baseOf returns how a hand gets at the text of a version.
-func (d *Daemon) baseOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+// bodyOf returns how a hand gets at the response that a version was read from.
+func (d *Daemon) bodyOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		raw, err := d.cfg.Store.Raw(ctx, id, number)
+		return raw.Body, err
+	}
+}
+
+// textOf returns how a hand gets at the text of a version.
+func (d *Daemon) textOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
 		text, err := d.cfg.Store.Text(ctx, id, number)
 		if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may have been purged since
@@ -162,6 +182,8 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
 	case freshet.First:
 		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+	case freshet.Doubted:
+		d.cfg.Log.Info("held", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
 	case freshet.Failed:
 		d.cfg.Log.Warn("poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
 	default:

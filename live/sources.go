@@ -31,6 +31,17 @@ func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
 	return d.tellSource(ctx, s.ID)
 }
 
+// Confirm accepts the version of a source that is held as suspect: it is told as a
+// change, and no other look at it is wanted.
+func (d *Daemon) Confirm(ctx context.Context, id freshet.SourceID, number int) (freshet.Change, error) {
+	c, err := d.cfg.Store.Confirm(ctx, id, number)
+	if err != nil {
+		return c, err
+	}
+	d.cfg.Log.Info("confirmed", "source", id, "version", number, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
+	return c, nil
+}
+
 // RemoveSource stops watching a source, and deletes its history if purge is set.
 func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
 	var err error

@@ -21,6 +21,7 @@ type Status struct {
 	Polls    int64 // since the start, of this process
 	Captured int64 // versions, likewise
 	Failed   int64 // polls, likewise
+	Held     int64 // polls whose capture is held, likewise
 
 	Disk  *Disk  // where the store is; nil if nobody looks
 	Clock string // how the wall clock was last set, if that was noticed
@@ -32,8 +33,8 @@ type Status struct {
 
 // gauges count what a Status says.
 type gauges struct {
-	flying, polls, captured, failed atomic.Int64
-	late, mostLate                  atomic.Int64
+	flying, polls, captured, failed, held atomic.Int64
+	late, mostLate                        atomic.Int64
 }
 
 func (g *gauges) count(o freshet.Outcome) {
@@ -43,6 +44,8 @@ func (g *gauges) count(o freshet.Outcome) {
 		g.captured.Add(1)
 	case o.Result == freshet.Failed:
 		g.failed.Add(1)
+	case o.Result == freshet.Doubted:
+		g.held.Add(1)
 	}
 }
 
@@ -65,6 +68,7 @@ func (d *Daemon) Status() Status {
 		Polls:    d.gauges.polls.Load(),
 		Captured: d.gauges.captured.Load(),
 		Failed:   d.gauges.failed.Load(),
+		Held:     d.gauges.held.Load(),
 		Late:     time.Duration(d.gauges.late.Load()),
 		MostLate: time.Duration(d.gauges.mostLate.Load()),
 	}

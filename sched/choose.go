@@ -121,7 +121,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	switch {
 	case !e.open(now, cause), s.claimed(slot, reserved):
 		return false
-	case (cause == freshet.ByPolicy || cause == freshet.ByDoubt) && !s.courteous(now, e):
+	case (cause == freshet.ByPolicy || cause == freshet.ByDoubt) && !s.courteous(now, e, cause):
 		return false
 	case !s.routeOpen(now, e) || !s.ceiling.room(reserved):
 		s.stake(now, slot)

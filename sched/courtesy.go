@@ -110,12 +110,13 @@ func (s *Scheduler) hostOpens(h *host) time.Time {
 	return h.meter.opens(h.touched, 1, s.hostSpacing(h))
 }
 
-// courteous reports whether the policy may have a source polled at now.
-func (s *Scheduler) courteous(now time.Time, e *entry) bool {
+// courteous reports whether a source may be polled at now because the policy wants it
+// or, which goes by no hint, because a suspect capture wants a second look.
+func (s *Scheduler) courteous(now time.Time, e *entry, cause freshet.Cause) bool {
 	if gap := e.gap(&s.limits); gap > 0 && !e.begun.IsZero() && e.begun.Add(gap).After(now) {
 		return false
 	}
-	if s.hintUntil(e).After(now) || s.sourceOpens(e).After(now) || s.hostOpens(e.first()).After(now) {
+	if cause == freshet.ByPolicy && s.hintUntil(e).After(now) || s.sourceOpens(e).After(now) || s.hostOpens(e.first()).After(now) {
 		return false
 	}
 	for _, h := range e.beyond() {
@@ -158,6 +159,9 @@ func (s *Scheduler) remind(now time.Time, e *entry) {
 	at := later(s.sourceOpens(e), s.hintUntil(e))
 	if gap := e.gap(&s.limits); gap > 0 && !e.begun.IsZero() {
 		at = later(at, e.begun.Add(gap))
+		if opens := later(s.sourceOpens(e), e.begun.Add(gap)); !e.again.IsZero() && opens.After(now) {
+			s.alarms.set(opens)
+		}
 	}
 	if at.After(now) {
 		s.alarms.set(at)

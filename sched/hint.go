@@ -15,7 +15,7 @@ import (
 // hintUntil returns until when a hint keeps the policy from polling a source; zero if
 // none does.
 func (s *Scheduler) hintUntil(e *entry) time.Time {
-	if s.limits.Hints <= 0 || !e.again.IsZero() || e.belied || e.source.MinGap > 0 || e.fresh.IsZero() || e.seen.IsZero() {
+	if s.limits.Hints <= 0 || e.belied || e.source.MinGap > 0 || e.fresh.IsZero() || e.seen.IsZero() {
 		return time.Time{}
 	}
 	return earlier(e.fresh, e.seen.Add(s.limits.Hints))

@@ -149,7 +149,7 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 		}
 	}
 	for slot := range s.entries {
-		if e := &s.entries[slot]; e.used && !s.courteous(now, e) {
+		if e := &s.entries[slot]; e.used && !s.courteous(now, e, freshet.ByPolicy) {
 			s.remind(now, e)
 		}
 	}

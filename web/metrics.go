@@ -24,6 +24,7 @@ type Metrics struct {
 	bytes           prometheus.Counter
 	versions        prometheus.Counter
 	changes         prometheus.Counter
+	held            *prometheus.CounterVec
 	deliveries      *prometheus.CounterVec
 	deliverySeconds *prometheus.HistogramVec
 }
@@ -46,6 +47,9 @@ func NewMetrics() *Metrics {
 		bytes:    counter("freshet_fetched_bytes_total", "Bytes of response bodies received."),
 		versions: counter("freshet_captured_versions_total", "Versions captured, including first versions."),
 		changes:  counter("freshet_changes_total", "Changes captured."),
+		held: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_held_total", Help: "Polls whose page is suspect and was not reported as a change, by class.",
+		}, []string{"class"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "freshet_deliveries_total", Help: "Delivery attempts, by sink and result: delivered, failed or given_up.",
 		}, []string{"sink", "result"}),
@@ -54,7 +58,7 @@ func NewMetrics() *Metrics {
 		}, []string{"sink"}),
 	}
 	m.registry.MustRegister(
-		m.polls, m.pollSeconds, m.requests, m.bytes, m.versions, m.changes, m.deliveries, m.deliverySeconds,
+		m.polls, m.pollSeconds, m.requests, m.bytes, m.versions, m.changes, m.held, m.deliveries, m.deliverySeconds,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -71,6 +75,9 @@ func (m *Metrics) Outcome(o freshet.Outcome) {
 	}
 	if o.Result == freshet.Changed {
 		m.changes.Inc()
+	}
+	if o.Result == freshet.Doubted {
+		m.held.WithLabelValues(string(o.Suspect)).Inc()
 	}
 }
 

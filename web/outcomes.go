@@ -19,7 +19,7 @@ func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 	return client.Outcome{
 		Cursor: epochs.Place(o.Cursor), Source: o.Source, Cause: o.Cause.String(),
 		Since: utc(o.Since), Began: utc(o.Began), Ended: utc(o.Ended),
-		Result: o.Result.String(), Version: o.Version, Status: o.Status,
+		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
 		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
 		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
 		Failure: o.Failure, Error: freshet.MaskText(o.Err),

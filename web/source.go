@@ -6,12 +6,13 @@ import (
 
 	"freshet"
 	"freshet/client"
+	"freshet/doubt"
 )
 
 // sourceOf returns a source as the API tells it.
 func sourceOf(w freshet.Watched) client.Source {
 	s := client.Source{
-		Life: w.Life.String(), Urgency: w.Urgency.String(), Noise: w.Noise.String(), Tags: []string{},
+		Life: w.Life.String(), Urgency: w.Urgency.String(), Noise: w.Noise.String(), Doubt: w.Suspect.String(), Tags: []string{},
 		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w),
 	}
 	define(&s, w.Source)
@@ -42,6 +43,14 @@ func standingOf(w freshet.Watched) client.Standing {
 		Version: st.Head.Number, Title: st.Head.Title, MovedTo: freshet.MaskURL(st.Moved.URL), Changes: st.Changes, ChangedAt: utc(st.ChangedAt),
 		Suspect: client.SuspectOf(st.Suspect, st.Landed), LandedOn: freshet.MaskURL(st.Landed),
 		Noisy: w.Noisy(),
+	}
+	if h := st.Held; h.Number > 0 {
+		s.Held = &client.Withheld{
+			Version: h.Number, Since: utc(h.Since), Looks: h.Looks, Agreed: h.Agreed, Again: utc(h.Again), Next: doubt.Next(h), Summary: h.Summary,
+		}
+	}
+	if q := st.Quiets; q != (freshet.Quiets{}) {
+		s.Quiet = &client.Quiets{Suspect: q.Suspect, Noise: q.Noise}
 	}
 	if st.Failures > 0 {
 		s.LastError = &client.LastError{Class: st.Failure, Message: freshet.MaskText(st.Err)}

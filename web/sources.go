@@ -52,6 +52,7 @@ func (a *api) routeSources(h huma.API) {
 			}},
 		}},
 	}, a.pollSource)
+	a.routeConfirm(h, tags)
 }
 
 type addedSource struct {

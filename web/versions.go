@@ -19,7 +19,7 @@ func versionOf(v freshet.Version) client.Version {
 	return client.Version{
 		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
 		TextBytes: v.TextBytes, RawBytes: v.RawBytes, Picture: v.Picture, MediaType: v.MediaType, Title: v.Title,
-		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""),
+		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""), Quiet: v.Quiet,
 	}
 }
 
@@ -112,15 +112,15 @@ func (a *api) version(ctx context.Context, in *versionPath) (freshet.Version, er
 	return a.Store.Version(ctx, in.ID, n)
 }
 
-// newest returns the newest version of a source with a number below before;
-// zero means no bound.
+// newest returns the newest version of a source with a number below before that is
+// not held; zero means no bound.
 func (a *api) newest(ctx context.Context, id freshet.SourceID, before int) (freshet.Version, error) {
-	versions, err := a.Store.Versions(ctx, id, before, 1)
+	v, err := freshet.VersionBefore(ctx, a.Store, id, before)
 	switch {
-	case err != nil:
+	case err == nil:
+		return v, nil
+	case !errors.Is(err, freshet.ErrNotFound):
 		return freshet.Version{}, fmt.Errorf("versions of source %s: %w", id, err)
-	case len(versions) > 0:
-		return versions[0], nil
 	}
 	if err := a.known(ctx, id); err != nil {
 		return freshet.Version{}, err

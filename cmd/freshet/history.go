@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"freshet"
 	"freshet/client"
 )
 
@@ -48,10 +50,31 @@ func printVersions(p *program, found []client.Version) error {
 		head: []string{"VERSION", "SEEN", "AGO", "TEXT", "RAW", "HASH", "TITLE"},
 		drop: []string{"HASH", "RAW", "AGO"},
 	}
+	quiet := slices.ContainsFunc(found, func(v client.Version) bool { return v.Quiet != "" })
+	if quiet {
+		t.head = slices.Insert(t.head, len(t.head)-1, "REPORTED")
+	}
 	for _, v := range found {
-		t.add(plain(strconv.Itoa(v.Number)), plain(v.SeenAt.Local().Format(time.DateTime)), plain(ago(v.SeenAt, now)),
+		row := []cell{
+			plain(strconv.Itoa(v.Number)), plain(v.SeenAt.Local().Format(time.DateTime)), plain(ago(v.SeenAt, now)),
 			plain(roughSize(v.TextBytes)), plain(roughSize(v.RawBytes)),
-			cell{v.Hash[:min(12, len(v.Hash))], paint.dim}, plain(harmless(v.Title)))
+			{v.Hash[:min(12, len(v.Hash))], paint.dim},
+		}
+		if quiet {
+			row = append(row, reported(v, paint.palette))
+		}
+		t.add(append(row, plain(harmless(v.Title)))...)
 	}
 	return t.write(p.out, paint)
+}
+
+// reported says whether a version was reported as a change, and if not why.
+func reported(v client.Version, paint palette) cell {
+	switch {
+	case v.Quiet == freshet.QuietSuspect && v.Suspect != nil:
+		return cell{"no, held: " + string(v.Suspect.Class), paint.yellow}
+	case v.Quiet != "":
+		return cell{"no, " + string(v.Quiet), paint.dim}
+	}
+	return plain("yes")
 }

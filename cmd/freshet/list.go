@@ -169,6 +169,9 @@ func stateOf(s client.Source, paint palette) (string, func(string) string) {
 	case s.Is(client.Unseen):
 		return "new", paint.yellow
 	case s.Is(client.Suspected):
+		if st.Held != nil {
+			return "held: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
+		}
 		return "suspect: " + shorten(harmless(st.Suspect.Short(s.URL)), 48), paint.yellow
 	case s.Is(client.Noisy):
 		return "noisy", paint.yellow

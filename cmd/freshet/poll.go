@@ -164,9 +164,23 @@ func printPoll(p *program, s client.Source, a client.PollAnswer) {
 	case o.Result == freshet.Failed.String(): // told as the error
 	case o.Result == freshet.Unchanged.String():
 		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.dim("unchanged"), o.Version)
+	case o.Result == freshet.Doubted.String():
+		fmt.Fprintf(p.out, "%s: %s\n", label(s), heldPoll(*o, paint.palette))
 	default:
 		fmt.Fprintf(p.out, "%s: %s, version %d\n", label(s), paint.green(o.Result), o.Version)
 	}
+}
+
+// heldPoll says for people that what a poll found is held.
+func heldPoll(o client.Outcome, paint palette) string {
+	words := fmt.Sprintf("%s as suspect, version %d", paint.yellow("held"), o.Version)
+	if o.Suspect != nil {
+		words += ": " + harmless(o.Suspect.String())
+	}
+	if o.LookAgain > 0 {
+		words += fmt.Sprintf("; looked at again in %s", roughDuration(time.Duration(o.LookAgain)))
+	}
+	return words
 }
 
 // print says for people what became of a source.
@@ -190,6 +204,8 @@ func (r *round) print(t told) error {
 		line = fmt.Sprintf("%s: %s: %s (%s)", name, s.red("failed"), harmless(t.Outcome.Error), t.Outcome.Failure)
 	case t.Outcome.Result == freshet.Unchanged.String():
 		line = fmt.Sprintf("%s: %s, version %d", name, s.dim("unchanged"), t.Outcome.Version)
+	case t.Outcome.Result == freshet.Doubted.String():
+		line = fmt.Sprintf("%s: %s", name, heldPoll(*t.Outcome, s.palette))
 	default:
 		line = fmt.Sprintf("%s: %s, version %d", name, s.green(t.Outcome.Result), t.Outcome.Version)
 	}

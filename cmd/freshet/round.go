@@ -43,12 +43,13 @@ type roundSum struct {
 	First     int `json:"first"`
 	Unchanged int `json:"unchanged"`
 	Failed    int `json:"failed"`
+	Suspect   int `json:"suspect"`
 	Held      int `json:"held"`
 	Skipped   int `json:"skipped"`
 }
 
 // polled returns how many polls were made.
-func (s roundSum) polled() int { return s.Changed + s.First + s.Unchanged + s.Failed }
+func (s roundSum) polled() int { return s.Changed + s.First + s.Unchanged + s.Failed + s.Suspect }
 
 // String is the sum in words.
 func (s roundSum) String() string {
@@ -57,7 +58,7 @@ func (s roundSum) String() string {
 		n    int
 		what string
 	}{
-		{s.Changed, "changed"}, {s.First, "seen for the first time"}, {s.Unchanged, "unchanged"}, {s.Failed, "failed"},
+		{s.Changed, "changed"}, {s.First, "seen for the first time"}, {s.Unchanged, "unchanged"}, {s.Failed, "failed"}, {s.Suspect, "held as suspect"},
 		{s.Held, "not polled yet"}, {s.Skipped, "skipped"},
 	} {
 		if p.n > 0 {
@@ -152,6 +153,8 @@ func (r *round) read(ctx context.Context, wait time.Duration) (int, error) {
 			r.sum.First++
 		case freshet.Failed.String():
 			r.sum.Failed++
+		case freshet.Doubted.String():
+			r.sum.Suspect++
 		default:
 			r.sum.Unchanged++
 		}

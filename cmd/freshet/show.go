@@ -89,6 +89,9 @@ func printSource(p *program, s client.Source, next string) error {
 	line("state", colour(state))
 	if st.Suspect != nil {
 		line("suspect", harmless(st.Suspect.String()))
+		if st.Held != nil {
+			line("held", heldInWords(s.ID, *st.Held, now))
+		}
 	} else if st.LandedOn != "" {
 		line("landed on", harmless(st.LandedOn))
 	}
@@ -107,6 +110,9 @@ func printSource(p *program, s client.Source, next string) error {
 	line("polls", fmt.Sprint(st.Polls))
 	line("version", fmt.Sprint(st.Version))
 	line("changes", fmt.Sprint(st.Changes))
+	if q := st.Quiet; q != nil {
+		line("not reported", quietInWords(*q))
+	}
 	if !st.ChangedAt.IsZero() {
 		line("changed", at(st.ChangedAt))
 	}

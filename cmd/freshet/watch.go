@@ -178,7 +178,11 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if w.json {
 		return w.printLine(deliver.Envelope(c, ""))
 	}
-	old, err := w.node.Store.Text(ctx, c.Source, c.Number-1)
+	before, err := freshet.VersionBefore(ctx, w.node.Store, c.Source, c.Number)
+	if err != nil {
+		return err
+	}
+	old, err := w.node.Store.Text(ctx, c.Source, before.Number)
 	if err != nil {
 		return err
 	}
@@ -199,6 +203,8 @@ func (w *watching) observe(o freshet.Outcome) {
 	switch {
 	case o.Result == freshet.First:
 		w.say("%s first seen: %s", clock(o.Ended), url)
+	case o.Result == freshet.Doubted && o.Quiet != "":
+		w.say("%s held: %s: %s; a change is reported if it stays like this", clock(o.Ended), url, o.Suspect.Reason())
 	case o.Result == freshet.Failed:
 		w.failed.Add(1)
 		w.say("%s failed: %s: %s", clock(o.Ended), url, harmless(freshet.MaskText(o.Err)))

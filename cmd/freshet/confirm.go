@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"freshet/client"
+)
+
+func confirmVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var number int
+	cmd := &cobra.Command{
+		Use:   "confirm SOURCE...",
+		Short: "Accept a held version: this is the page now",
+		Long: `Accept a version that is held because it is probably the wrong page. It is reported
+as a change at once, and later polls compare with it.
+
+A suspect version is stored, but not reported until a second look agrees. A login
+page, a captcha, a consent form or a maintenance page is never reported by itself,
+however long it lasts. "freshet list --suspect" lists the sources that have one,
+and "freshet show SOURCE" says what will happen next.`,
+		Example: "  freshet confirm news\n  freshet confirm --version 12 news",
+		Args:    takes(1, -1),
+	}
+	cmd.Flags().IntVar(&number, "version", 0, "accept this version only; 0 means whichever is held")
+	jsonFlag(cmd, &asJSON)
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		return forEach(ctx, args, c.find, func(s client.Source) error {
+			change, err := c.Confirm(ctx, s.ID, number)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return p.printLine(change)
+			}
+			_, err = fmt.Fprintf(p.out, "%s: %s version %d, reported as change %d\n", label(s), p.screen().green("accepted"), change.Number, change.Seq)
+			return err
+		})
+	}), -1)
+}

@@ -1,0 +1,99 @@
+package doubt
+
+import (
+	"bytes"
+	"cmp"
+	"html"
+	"regexp"
+	"strings"
+
+	"freshet"
+)
+
+// A Page is what a look saw.
+type Page struct {
+	Kind  freshet.Kind
+	Title string
+	Text  []byte // as it is compared
+	Body  []byte // as it was received; may be nil if it is not at hand
+}
+
+// A Past is the version that a page is held against.
+type Past struct {
+	Text []byte
+	Body func() []byte // as it was received; nil if it cannot be had
+}
+
+// What is looked at of a page. What comes after says no more.
+const (
+	mostText   = 64 << 10 // bytes of text
+	mostMarkup = 256 << 10
+)
+
+const (
+	muchText  = 1000 // bytes of text that a page has before it can shrink
+	shrunkTo  = 0.35 // of its text is left when it has
+	ownText   = 0.6  // of the words of a page are there: it is the page, whatever else it says
+	nearlyAll = 0.9  // of the words of a page
+)
+
+// Judge says why a page is probably not the one that is watched, "" if nothing speaks
+// against it. A past of nil is a first look: then only what a page says of itself
+// can speak against it.
+func Judge(p Page, past *Past) freshet.Suspect {
+	text := bytes.TrimSpace(p.Text)
+	if past != nil && len(bytes.TrimSpace(past.Text)) == 0 {
+		past = nil // nothing can be missed
+	}
+	if len(text) == 0 {
+		return cmp.Or(obstacle(p, past, 0), freshet.SuspectEmpty)
+	}
+	if past == nil {
+		return obstacle(p, nil, 0)
+	}
+	was, is := wordsOf(past.Text), wordsOf(text)
+	kept := was.keptIn(is)
+	if kept <= ownText {
+		if why := obstacle(p, past, kept); why != "" {
+			return why
+		}
+	}
+	switch before := len(bytes.TrimSpace(past.Text)); {
+	case p.Kind == freshet.HTML && kept < nearlyAll && cutShort(p, past):
+		return freshet.SuspectTruncated
+	case listCut(past.Text, text):
+		return freshet.SuspectTruncated
+	case before >= muchText && float64(len(text)) < shrunkTo*float64(before):
+		return freshet.SuspectShrunk
+	case p.Kind == freshet.HTML && kept <= ownText && otherLanguage(p, past):
+		return freshet.SuspectLanguage
+	}
+	return ""
+}
+
+// SaysTheSame reports whether a page says of itself what makes it suspect by a class.
+func SaysTheSame(p Page, why freshet.Suspect) bool { return obstacle(p, nil, 0) == why }
+
+// plain returns a text as phrases are looked for in it.
+func plain(text string) string {
+	text = strings.ToLower(text)
+	text = strings.NewReplacer("’", "'", "‘", "'", "`", "'", "´", "'", "\u00a0", " ", "…", "...").Replace(text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// clip returns the first bytes of a text.
+func clip(b []byte, most int) []byte { return b[:min(len(b), most)] }
+
+var titleOf = regexp.MustCompile(`(?is)<title[^>]*>(.{0,300}?)</title>`)
+
+// pastPage returns the past as a page.
+func (p *Past) page(kind freshet.Kind) Page {
+	before := Page{Kind: kind, Text: p.Text}
+	if p.Body != nil {
+		before.Body = p.Body()
+	}
+	if m := titleOf.FindSubmatch(clip(before.Body, mostMarkup)); m != nil {
+		before.Title = html.UnescapeString(string(m[1]))
+	}
+	return before
+}

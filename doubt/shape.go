@@ -1,0 +1,71 @@
+package doubt
+
+import (
+	"bytes"
+)
+
+// cutShort reports whether the markup of a page breaks off, which it did not before.
+func cutShort(p Page, past *Past) bool {
+	if len(p.Body) == 0 || closes(p.Body) || past.Body == nil || len(bytes.TrimSpace(p.Text)) >= len(bytes.TrimSpace(past.Text)) {
+		return false
+	}
+	return closes(past.Body())
+}
+
+// closes reports whether markup ends as a document does.
+func closes(body []byte) bool {
+	tail := bytes.ToLower(body[max(0, len(body)-2048):])
+	return bytes.Contains(tail, []byte("</html")) || bytes.Contains(tail, []byte("</body"))
+}
+
+// When a list counts as cut.
+const (
+	cutLines = 6    // that are missing at least
+	cutShare = 0.35 // of all lines that are missing at least
+	cutRest  = 3    // lines beside it that have stayed at least
+	cutExtra = 2    // lines beside it that may differ, such as how many there are
+)
+
+// listCut reports whether a run of lines is gone from a text while what comes before
+// it and after it has stayed.
+func listCut(before, now []byte) bool {
+	was, is := linesOf(before), linesOf(now)
+	lost := len(was) - len(is)
+	if lost < cutLines || float64(lost) < cutShare*float64(len(was)) {
+		return false
+	}
+	return stay(was, is) >= max(cutRest, len(is)-cutExtra)
+}
+
+// stay returns how many lines of a shorter text are those that a longer one begins
+// and ends with, but for a few.
+func stay(was, is [][]byte) (n int) {
+	first, skipped := 0, 0
+	for first < len(is) && skipped <= cutExtra {
+		if !bytes.Equal(was[first], is[first]) {
+			skipped++
+		} else {
+			n++
+		}
+		first++
+	}
+	if skipped > cutExtra { // the run of equal lines ended before the last of them
+		for first > 0 && !bytes.Equal(was[first-1], is[first-1]) {
+			first--
+		}
+	}
+	for i := 1; len(is)-i >= first && bytes.Equal(was[len(was)-i], is[len(is)-i]); i++ {
+		n++
+	}
+	return n
+}
+
+// linesOf returns the lines of a text that are not blank.
+func linesOf(text []byte) (lines [][]byte) {
+	for line := range bytes.Lines(clip(text, 4*mostText)) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

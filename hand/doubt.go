@@ -1,0 +1,98 @@
+package hand
+
+import (
+	"context"
+	"sync"
+
+	"freshet"
+	"freshet/doubt"
+)
+
+// doubt decides what becomes of a capture that differs from the head, by what is held
+// against it. What nothing speaks against is told. What is suspect is held until
+// enough looks agree; then it is told as the change from the head to it. It reports
+// whether that settles what becomes of it.
+func (o Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled bool) {
+	switch {
+	case o.Source.Suspect != freshet.HoldSuspects:
+		return false
+	case f.Suspect == "", f.Suspect == o.Head.Suspect:
+		return o.behind(f, seen)
+	}
+	at := o.At.Add(f.Took)
+	held, agrees := o.Head.Held, o.agrees(ctx, f)
+	next := freshet.Held{Suspect: f.Suspect, Landed: f.Landed, Seen: at, Since: at, Looks: 1, Agreed: 1}
+	if held.Number > 0 {
+		next.Since, next.Looks = held.Since, held.Looks+1
+	}
+	if agrees {
+		next.Seen, next.Agreed = held.Seen, held.Agreed+1
+	}
+	if doubt.Believed(next, at) {
+		f.Suspect = ""
+		return true
+	}
+	f.Result, f.Capture.Quiet = freshet.Doubted, freshet.QuietSuspect
+	if agrees {
+		f.Capture = nil // it is stored already, or as good as
+	}
+	f.LookAgain = doubt.LookAgain(next)
+	if f.LookAgain > 0 {
+		next.Again = at.Add(f.LookAgain)
+	}
+	f.Held, f.Moved, f.FreshFor = next, o.Head.Moved, 0
+	return true
+}
+
+// behind decides what becomes of a capture that nothing speaks against which did not
+// speak against the head. Where no look has ever seen more than a wall, the page behind
+// it is first seen. Another captcha is still no page; another form to log in may be
+// what somebody watches.
+func (o Order) behind(f *Finding, seen doubt.Page) (settled bool) {
+	wall := o.Head.Suspect
+	switch {
+	case !doubt.IsWall(wall):
+		return false
+	case f.Suspect == "" && !doubt.SaysTheSame(seen, wall):
+		f.Result = freshet.First
+	case wall == freshet.SuspectLogin:
+		f.Suspect = wall
+	default:
+		f.Result, f.Suspect, f.Capture = freshet.Unchanged, wall, nil
+	}
+	return true
+}
+
+// agrees reports whether a capture is what is held, or nearly that.
+func (o Order) agrees(ctx context.Context, f *Finding) bool {
+	held := o.Head.Held
+	switch {
+	case held.Number == 0 || held.Recipe != f.Capture.Recipe:
+		return false
+	case held.Hash == f.Capture.Hash:
+		return true
+	case held.Suspect != f.Suspect || o.HeldText == nil:
+		return false
+	}
+	text, err := o.HeldText(ctx)
+	return err == nil && doubt.Alike(text, f.Capture.Text)
+}
+
+// past returns what the head says, to hold a page against. It is nil if that cannot
+// be read.
+func (o Order) past(ctx context.Context, s step) *doubt.Past {
+	if s.unknown {
+		return nil
+	}
+	past := &doubt.Past{Text: s.base}
+	if o.BaseBody != nil {
+		past.Body = sync.OnceValue(func() []byte { // only if something depends on it
+			body, err := o.BaseBody(ctx)
+			if err != nil {
+				return nil
+			}
+			return body
+		})
+	}
+	return past
+}

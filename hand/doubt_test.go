@@ -1,0 +1,205 @@
+package hand_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// A watch looks at a site again and again, and keeps what a store would.
+type watch struct {
+	*testing.T
+	site  *site
+	order hand.Order
+	texts map[int][]byte // by version
+	told  []string       // texts of the changes
+	last  hand.Finding
+}
+
+func newWatch(t *testing.T, body string) *watch {
+	w := &watch{T: t, site: newSite(t, says(body)), texts: map[int][]byte{}}
+	w.order = w.site.order(nil)
+	w.order.At = noon
+	w.look(0, body, freshet.First, "")
+	return w
+}
+
+// look makes a look some time after the last, at a page.
+func (w *watch) look(after time.Duration, body string, want freshet.Result, suspect freshet.Suspect) {
+	w.Helper()
+	w.site.answer = says(body)
+	w.order.At = w.order.At.Add(after)
+	f := w.site.look(w.T, w.order)
+	if f.Result != want || f.Suspect != suspect {
+		w.Errorf("at %s the look found %s, suspect by %q; want %s and %q (%s)", w.order.At.Format("15:04"), f.Result, f.Suspect, want, suspect, f.Err)
+	}
+	w.last = f
+	w.keep(f)
+}
+
+// keep takes over a finding as a store does.
+func (w *watch) keep(f hand.Finding) {
+	head := &w.order.Head
+	number := len(w.texts) + 1
+	if f.Capture != nil {
+		w.texts[number] = f.Capture.Text
+	}
+	switch {
+	case f.Result == freshet.Doubted && f.Capture != nil:
+		head.Held = f.Held
+		head.Held.Number, head.Held.Hash, head.Held.Recipe = number, f.Capture.Hash, f.Capture.Recipe
+	case f.Result == freshet.Doubted:
+		number, hash, recipe := head.Held.Number, head.Held.Hash, head.Held.Recipe
+		head.Held = f.Held
+		head.Held.Number, head.Held.Hash, head.Held.Recipe = number, hash, recipe
+	case f.Capture != nil:
+		if f.Result == freshet.Changed {
+			w.told = append(w.told, string(f.Capture.Text))
+		}
+		*head = freshet.Head{Number: number, Hash: f.Capture.Hash, Recipe: f.Capture.Recipe, Sums: f.Sums, Suspect: f.Suspect, Landed: f.Landed}
+	default:
+		head.Held, head.Sums = freshet.Held{}, f.Sums
+	}
+	text := func(number int) func(context.Context) ([]byte, error) {
+		return func(context.Context) ([]byte, error) { return w.texts[number], nil }
+	}
+	w.order.Base, w.order.HeldText = text(head.Number), text(head.Held.Number)
+}
+
+var story = page("News", 5000)
+
+// A wrong page that goes away again is never told, and the page that comes back is as
+// before.
+func TestWrongPageIsNoChange(t *testing.T) {
+	for name, wrong := range map[string]string{
+		"a captcha": page("Just a moment...", 100), "no text": "<title>News</title>", "shrunk": page("News", 50), "not found": page("404 Not Found", 100),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatch(t, story)
+			w.look(time.Hour, wrong, freshet.Doubted, w.site.look(t, wrongOrder(w, wrong)).Suspect)
+			if w.last.LookAgain <= 0 || w.last.Capture == nil || w.last.Capture.Quiet != freshet.QuietSuspect {
+				t.Errorf("another look is wanted after %v, of what is stored as %+v", w.last.LookAgain, w.last.Capture)
+			}
+			w.look(time.Second, wrong, freshet.Doubted, w.last.Suspect)
+			if w.last.Capture != nil {
+				t.Error("it is stored twice")
+			}
+			w.look(time.Minute, story, freshet.Unchanged, "")
+			w.look(time.Hour, page("News", 4990)+"<p>something new", freshet.Changed, "")
+			if len(w.told) != 1 {
+				t.Errorf("%d changes were told, want the last alone", len(w.told))
+			}
+		})
+	}
+}
+
+// wrongOrder returns the order of the next look at a site that answers with a page.
+func wrongOrder(w *watch, body string) hand.Order {
+	w.site.answer = says(body)
+	return w.order
+}
+
+// What is only odd comes through when a second look agrees a minute later, not sooner.
+func TestSecondLookConfirms(t *testing.T) {
+	w := newWatch(t, story)
+	short := page("News", 50)
+	w.look(time.Hour, short, freshet.Doubted, freshet.SuspectShrunk)
+	w.look(30*time.Second, short, freshet.Doubted, freshet.SuspectShrunk)
+	w.look(40*time.Second, short, freshet.Changed, "")
+	if len(w.told) != 1 {
+		t.Errorf("%d changes were told, want one", len(w.told))
+	}
+	w.look(time.Minute, short, freshet.Unchanged, "")
+}
+
+// A page that is odd in another way at every look comes through all the same.
+func TestRestlessPageComesThrough(t *testing.T) {
+	w := newWatch(t, story)
+	for i := range 3 {
+		w.look(5*time.Minute, fmt.Sprintf("<title>News</title><p>%s", []string{"alpha beta gamma", "delta epsilon zeta", "eta theta iota"}[i]), freshet.Doubted, freshet.SuspectShrunk)
+	}
+	w.look(5*time.Minute, "<title>News</title><p>kappa lambda my", freshet.Changed, "")
+}
+
+// What stands in the way is never told, however long; with another number in it, it is
+// still the same.
+func TestObstacleIsNeverTold(t *testing.T) {
+	w := newWatch(t, story)
+	stored := 0
+	for day := range 14 {
+		w.look(24*time.Hour, fmt.Sprintf("<title>Just a moment...</title><p>Verify you are human by completing the action below. Ray ID %d", day), freshet.Doubted, freshet.SuspectBlocked)
+		if w.last.Capture != nil {
+			stored++
+		}
+	}
+	if w.order.Head.Held.Looks != 14 || w.order.Head.Held.Agreed != 14 || stored != 1 || w.last.LookAgain != 0 {
+		t.Errorf("after 14 days %d are stored, held is %+v, and another look is wanted after %v", stored, w.order.Head.Held, w.last.LookAgain)
+	}
+	w.look(24*time.Hour, story, freshet.Unchanged, "")
+}
+
+// A page that says for a day that it is not there is told to be gone.
+func TestMissingPageIsToldAfterADay(t *testing.T) {
+	w := newWatch(t, story)
+	missing := page("404 Not Found", 100)
+	for range 4 {
+		w.look(6*time.Hour, missing, freshet.Doubted, freshet.SuspectErrorPage)
+	}
+	w.look(7*time.Hour, missing, freshet.Changed, "")
+}
+
+// A first look at a captcha is no page: when the page comes, it is first seen.
+func TestCaptchaFirst(t *testing.T) {
+	w := newWatch(t, story)
+	w.order, w.texts = w.site.order(nil), map[int][]byte{}
+	w.look(0, page("Just a moment...", 100), freshet.First, freshet.SuspectBlocked)
+	w.look(time.Hour, page("Just a moment...", 105), freshet.Unchanged, freshet.SuspectBlocked)
+	w.look(time.Hour, story, freshet.First, "")
+	w.order, w.texts = w.site.order(nil), map[int][]byte{}
+	w.look(0, page("Log in", 100)+form, freshet.First, freshet.SuspectLogin)
+	w.look(time.Hour, page("Log in", 105)+form, freshet.Changed, freshet.SuspectLogin)
+	w.look(time.Hour, story, freshet.First, "")
+	w.order, w.texts = w.site.order(nil), map[int][]byte{}
+	w.look(0, page("Site maintenance", 100), freshet.First, freshet.SuspectMaintenance)
+	w.look(time.Hour, story, freshet.Changed, "")
+}
+
+// Who does not want captures to be held has them marked, or not looked at.
+func TestSuspicionSettings(t *testing.T) {
+	for setting, want := range map[freshet.Suspicion]freshet.Suspect{freshet.MarkSuspects: freshet.SuspectBlocked, freshet.IgnoreSuspects: ""} {
+		w := newWatch(t, story)
+		w.order.Source.Suspect = setting
+		w.look(time.Hour, page("Just a moment...", 100), freshet.Changed, want)
+		w.look(time.Hour, story, freshet.Changed, "")
+	}
+}
+
+// A URL that has always led to another page tells of its changes.
+func TestRedirectedFromTheBeginning(t *testing.T) {
+	w := newWatch(t, story)
+	w.order, w.texts = w.site.order(nil), map[int][]byte{}
+	w.order.Source.URL = w.site.URL + "/item/3"
+	look := func(text string, want freshet.Result, suspect freshet.Suspect) {
+		t.Helper()
+		w.site.answer = func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/item/3" {
+				http.Redirect(rw, r, "/category/9", http.StatusFound)
+				return
+			}
+			says(text)(rw, r)
+		}
+		f := w.site.look(t, w.order)
+		if f.Result != want || f.Suspect != suspect {
+			t.Errorf("the look found %s, suspect by %q; want %s and %q", f.Result, f.Suspect, want, suspect)
+		}
+		w.keep(f)
+	}
+	look(story, freshet.First, freshet.SuspectRedirected)
+	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
+	look(page("News", 50), freshet.Doubted, freshet.SuspectShrunk)
+}
