@@ -77,6 +77,8 @@ const (
 	FailProxy         Failure = "proxy"           // the proxy cannot be reached, or refuses
 	FailSecret        Failure = "secret"          // a secret could not be had; nothing was sent
 	FailToken         Failure = "token"           // no token was given out for the source
+	FailExec          Failure = "exec"            // the command of the source failed
+	FailFile          Failure = "file"            // the file of the source cannot be read
 	FailLogin         Failure = "login"           // the login of the source did not work
 	FailLoginWait     Failure = "login.wait"      // it is not tried again for a while
 	FailExpect        Failure = "expect"          // all of the following: the answer is not what the source expects

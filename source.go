@@ -74,6 +74,9 @@ func (s Source) Host() string { return HostOf(s.URL) }
 // HostOf returns the host of a URL, with its port if it has one: what politeness
 // is owed to.
 func HostOf(rawURL string) string {
+	if p := MediumOf(rawURL); p != OnWeb {
+		return p.host(rawURL)
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""

@@ -53,6 +53,9 @@ func (s *Source) checkURL() error {
 	if len(s.URL) > maxURL {
 		return wrong("url", "is longer than %d bytes", maxURL)
 	}
+	if err := s.expand(); err != nil {
+		return err
+	}
 	if _, err := url.Parse(s.URL); err != nil {
 		return wrong("url", "%q is not a URL", Shorten(MaskURL(s.URL), 200))
 	}

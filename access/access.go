@@ -21,6 +21,7 @@ import (
 type Config struct {
 	Fetcher  *fetch.Client
 	Profiles Profiles
+	Media    Media
 	Vault    *secret.Vault       // nil means that there is none
 	Store    freshet.BeliefStore // where cookies are kept, encrypted; nil means that they are not
 	Env      func(string) string // variables of the environment; nil means that there are none
@@ -33,6 +34,7 @@ type Config struct {
 type Client struct {
 	cfg      Config
 	profiles atomic.Pointer[Profiles]
+	media    atomic.Pointer[Media]
 	jars     jars
 	tokens   tokens
 	logins   logins
@@ -54,6 +56,7 @@ func New(cfg Config) *Client {
 	c.tokens = newTokens()
 	c.logins = newLogins(c)
 	c.SetProfiles(cfg.Profiles)
+	c.media.Store(&cfg.Media)
 	return c
 }
 
@@ -65,6 +68,9 @@ func (c *Client) Profiles() Profiles { return *c.profiles.Load() }
 
 // Fetch implements [freshet.Fetcher].
 func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Response, error) {
+	if medium := freshet.MediumOf(req.URL); medium != freshet.OnWeb {
+		return c.elsewhere(ctx, medium, req)
+	}
 	if req.Source == nil {
 		return c.cfg.Fetcher.Fetch(ctx, req)
 	}

@@ -6,6 +6,8 @@
 // expects. All requests that this takes ask for leave like every other, so that they
 // count in the budget and keep to the politeness.
 //
+// Files, commands, DNS records and certificates are asked for here too.
+//
 // Secrets are looked up when a request is about to leave and nowhere else. What comes
 // back, answers and errors, is searched for them: a server that repeats what it was
 // sent puts no secret into the store or the log.

@@ -36,6 +36,9 @@ func (ps Profiles) Of(s *freshet.Source) (freshet.Profile, error) {
 // have sent. Whoever can use the API must not be able to have files and variables of
 // this machine sent to a host of their choice, nor secrets that are not meant for it.
 func (ps Profiles) CheckForeign(s freshet.Source) error {
+	if freshet.MediumOf(s.URL) == freshet.InExec {
+		return refuse(errForeignCommand.Error(), "")
+	}
 	if s.Request == nil {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (l *listedSource) read(d *document, f freshet.SourceField, v ast.Node, path
 func (d *document) admit(s *Settings) {
 	ids, keys := map[freshet.SourceID]listedSource{}, map[string]listedSource{}
 	for _, l := range d.sources {
-		checked, err := content.CheckSource(l.Source, s.Fetch.CheckURL)
+		checked, err := content.CheckSource(l.Source, s.CheckURL)
 		if err != nil {
 			d.blame(l, "url", err)
 		} else if err := s.checkRequest(checked); err != nil {

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -113,5 +115,26 @@ func setProxies(s *Settings, v string) error {
 		proxies = append(proxies, net.JoinHostPort(strings.ToLower(host), port))
 	}
 	s.Fetch.Proxies = slices.Compact(proxies)
+	return nil
+}
+
+func setExec(s *Settings, v string) error {
+	on, err := strconv.ParseBool(v)
+	if err != nil {
+		return fmt.Errorf("%q is not true or false", v)
+	}
+	s.Media.Exec = on
+	return nil
+}
+
+func setFiles(s *Settings, v string) error {
+	var dirs []string
+	for _, dir := range SplitList(v) {
+		if !filepath.IsAbs(dir) || filepath.Clean(dir) == "/" {
+			return fmt.Errorf("%q is not a directory below / with its full path", dir)
+		}
+		dirs = append(dirs, filepath.Clean(dir))
+	}
+	s.Media.Files = dirs
 	return nil
 }

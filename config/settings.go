@@ -34,6 +34,7 @@ type Settings struct {
 	PublicURL string   // of the API, in events
 	Names     []string // that the API is called by, besides addresses
 
+	Media    access.Media    // beside the Web that may be watched
 	Requests access.Profiles // that sources build on, by name
 	Webhooks []Webhook
 	Levels   []freshet.TagLevel
@@ -75,3 +76,6 @@ func (s *Settings) CheckData() error {
 	}
 	return freshet.WithHint(errors.New("no data directory: neither HOME nor XDG_DATA_HOME is set"), hint)
 }
+
+// CheckURL judges the URL of a source, and returns it in its normal form.
+func (s *Settings) CheckURL(raw string) (string, error) { return s.Media.Check(raw, s.Fetch.CheckURL) }

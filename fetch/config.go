@@ -59,6 +59,10 @@ type Config struct {
 	// Every answer is judged, whoever gave it.
 	Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
 
+	// Lookup returns the DNS records of a name of one of RecordTypes; nil means the
+	// system's way.
+	Lookup func(ctx context.Context, name, kind string) ([]string, error)
+
 	// Connect opens a connection to an address that has been judged; nil means
 	// the machine's network. Tests have one of their own.
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)

@@ -48,7 +48,7 @@ type Order struct {
 
 // special returns the source if it is not asked for by a plain GET.
 func (o Order) special() *freshet.Source {
-	if o.Source.Request == nil && o.Source.Expect == nil {
+	if o.Source.Request == nil && o.Source.Expect == nil && freshet.MediumOf(o.Source.URL) == freshet.OnWeb {
 		return nil
 	}
 	s := o.Source

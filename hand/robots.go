@@ -19,6 +19,9 @@ type Manners struct {
 // Robots reads the robots.txt of the host that a look would go to first. Agent is
 // the name that it may know us by. Only the delay is taken from it.
 func (h *Hand) Robots(ctx context.Context, o Order, agent string) (Manners, error) {
+	if freshet.MediumOf(o.URL()) != freshet.OnWeb {
+		return Manners{}, nil // there is nobody to ask
+	}
 	at, err := url.Parse(o.URL())
 	if err != nil {
 		return Manners{}, err

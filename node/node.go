@@ -139,7 +139,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		watched = unsavedStore{watched}
 	}
 	n.access = access.New(access.Config{
-		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Vault: secret.Open(cfg.Data), Store: watched,
+		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, Vault: secret.Open(cfg.Data), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
 	n.Daemon = live.New(live.Config{

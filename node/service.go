@@ -224,7 +224,8 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
 		names = append(slices.Clone(names), host)
 	}
-	data := s.settings.Data // a reload must not be seen from a request
+	settings := s.settings // a reload must not be seen from a request
+	data := settings.Data
 	reload := s.askReload
 	if s.Once != nil {
 		reload = nil
@@ -232,7 +233,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	return web.New(web.Config{
 		Store:   s.node.Store,
 		Daemon:  s.node.Daemon,
-		Check:   s.settings.Fetch.CheckURL,
+		Check:   settings.CheckURL,
 		Trust:   s.node.trust,
 		Browser: s.node.browser,
 		Reload:  reload,

@@ -27,7 +27,7 @@ func (a *api) admit(n client.NewSource) (freshet.Source, error) {
 // trust judges a source by the secrets that it would have sent. One that is asked for
 // as before, at the same host, was judged before or stands in the file.
 func (a *api) trust(s freshet.Source, before *freshet.Source) error {
-	if a.Trust == nil || before != nil && s.Host() == before.Host() && bytes.Equal(s.Part("request"), before.Part("request")) {
+	if a.Trust == nil || before != nil && s.Host() == before.Host() && (freshet.MediumOf(s.URL) == freshet.OnWeb || s.URL == before.URL) && bytes.Equal(s.Part("request"), before.Part("request")) {
 		return nil
 	}
 	return a.Trust(s)

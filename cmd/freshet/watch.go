@@ -135,7 +135,8 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 		if w.every > 0 { // somebody wants it so often, whatever the policy thinks of it
 			s.MaxGap = max(w.every, time.Second)
 		}
-		s, err = content.CheckSource(s, w.Fetch.CheckURL)
+		s.Origin = freshet.FromFile // whoever types it may do what the file may
+		s, err = content.CheckSource(s, w.CheckURL)
 		if field, ok := freshet.FieldOf(err); ok && field != "url" {
 			return nil, usageError{err}
 		}

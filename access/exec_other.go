@@ -1,0 +1,17 @@
+//go:build !unix
+
+package access
+
+import (
+	"context"
+	"errors"
+
+	"freshet"
+)
+
+const nonBlocking = 0
+
+// run runs no command here: there are no groups of processes that could be killed whole.
+func (c *Client) run(context.Context, freshet.Request, string, int64) ([]byte, error) {
+	return nil, &freshet.FetchError{Class: freshet.FailExec, Err: errors.New("commands cannot be watched on this system")}
+}
