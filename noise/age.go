@@ -8,13 +8,13 @@ import (
 
 // agePattern finds how long ago something was, in the words of several languages.
 const agePattern = `\b(?:(?:about|over|almost|less than|more than)\s)?(?:an?|one|\d+)\+?\s?(?:` + ageUnits + `)(?:,?\s(?:and\s)?\d+\s?(?:` + ageUnits + `))?\sago\b` +
-	`|\bjust now\b|\bmoments ago\b|\byesterday\b|\bgerade eben\b|\bgestern\b|\bhier à\b` +
+	`|\bjust now\b|\bmoments ago\b|\btoday\b|\bheute\b|\bhoy\b|\boggi\b|\bvandaag\b|\bayer\b|\bieri\b|\bgisteren\b|\byesterday\b|\bgerade eben\b|\bgestern\b|\bhier à\b` +
 	`|\bvor\s(?:einem|einer|\d+)\s(?:` + ageUnits + `)\b|\bil y a\s(?:une?|\d+)\s(?:` + ageUnits + `)\b|\bhace\s(?:una?|\d+)\s(?:` + ageUnits + `)\b|\bhá\s(?:uma?|\d+)\s(?:` + ageUnits + `)\b` +
 	`|\b(?:un[ao']?|\d+)\s?(?:` + ageUnits + `)\sfa\b|\b(?:een|\d+)\s(?:` + ageUnits + `)\sgeleden\b|\b\d+\s\p{L}+\s(?:temu|назад)\b|\b(?:för|for)\s\d+\s\p{L}+\s(?:sedan|siden)\b|\b\d+\s\p{L}+\s(?:sedan|siden)\b` +
 	`|\d+\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日)前`
 
 // ageCue finds a word that every age has.
-var ageCue = regexp.MustCompile(`(?i)\bago\b|\bjust now\b|\byesterday\b|\bvor\b|\bgerade eben\b|\bgestern\b|\bhier à|\bil y a\b|\bhace\b|\bhá\b|\bfa\b|\bgeleden\b|\btemu\b|назад|\bsedan\b|\bsiden\b|前`)
+var ageCue = regexp.MustCompile(`(?i)\bago\b|\bjust now\b|\byesterday\b|\btoday\b|\bheute\b|\bhoy\b|\boggi\b|\bvandaag\b|\bayer\b|\bieri\b|\bgisteren\b|\bvor\b|\bgerade eben\b|\bgestern\b|\bhier à|\bil y a\b|\bhace\b|\bhá\b|\bfa\b|\bgeleden\b|\btemu\b|назад|\bsedan\b|\bsiden\b|前`)
 
 // ageUnits are the units that ages are counted in.
 const ageUnits = `seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|yrs?|s|m|h|d|w|mo|y|` +
@@ -39,9 +39,9 @@ var ageSeconds = []struct {
 func readAge(text string) (seconds int, ok bool) {
 	text = strings.ToLower(text)
 	switch text {
-	case "just now", "moments ago", "gerade eben":
+	case "just now", "moments ago", "gerade eben", "today", "heute", "hoy", "oggi", "vandaag":
 		return 0, true
-	case "yesterday", "gestern":
+	case "yesterday", "gestern", "ayer", "ieri", "gisteren":
 		return 86400, true
 	}
 	for _, part := range agePart.FindAllStringSubmatch(text, -1) {

@@ -11,7 +11,7 @@ import (
 )
 
 // mostBytes is how large a memory may become.
-const mostBytes = 10 << 10
+const mostBytes = 13 << 10
 
 func marshalled(t interface{ Fatal(...any) }, m *noise.Memory) []byte {
 	b, err := m.MarshalBinary()
@@ -69,7 +69,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestDamagedMemory(t *testing.T) {
 	var m noise.Memory
 	for k := 1; k < 20; k++ {
-		s := noisySites()[0]
+		s := siteNamed("clock")
 		m.Judge([]byte(s.at(k-1)), []byte(s.at(k)))
 	}
 	whole := marshalled(t, &m)
@@ -90,7 +90,7 @@ func FuzzMemory(f *testing.F) {
 	var m noise.Memory
 	f.Add(marshalled(f, &m), "a\nb 12:03\n", "a\nb 12:04\n")
 	for k := 1; k < 20; k++ {
-		s := noisySites()[10]
+		s := siteNamed("clock")
 		m.Judge([]byte(s.at(k-1)), []byte(s.at(k)))
 	}
 	f.Add(marshalled(f, &m), "", "x")

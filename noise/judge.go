@@ -70,8 +70,9 @@ func (m *Memory) judge(d difference, version uint64) Judgement {
 		where = append(where, shorten(p.new.pattern(p.differ)))
 	}
 	back := len(d.loose) > 0
+	company := slices.ContainsFunc(d.loose, func(l line) bool { return !l.copied && m.comesAndGoes(l) })
 	for _, l := range d.loose {
-		known := m.comesAndGoes(l)
+		known := m.comesAndGoes(l) && (!l.copied || company)
 		if !known && !m.rotates(l) {
 			return Judgement{Verdict: Change}
 		}
@@ -160,7 +161,7 @@ func (m *Memory) excuses(p pair, c crowd) bool {
 	if len(p.differ) == 0 { // beyond what is looked at of a line
 		return false
 	}
-	if m.comesAndGoes(p.old) && m.comesAndGoes(p.new) {
+	if !p.old.copied && !p.new.copied && m.comesAndGoes(p.old) && m.comesAndGoes(p.new) {
 		return true
 	}
 	for _, i := range p.differ {
@@ -183,8 +184,8 @@ func (m *Memory) excusesToken(p pair, i int, c crowd) bool {
 		return !c.stamps && (p.new.isStamp() && m.often(known.habit) || m.mostly(known.habit))
 	case ID:
 		return !c.ids && (!p.new.wordless() && m.often(known.habit) || m.mostly(known.habit))
-	case Counter:
-		return m.often(known.habit)
+	case Counter: // which says by its words what it is
+		return m.often(known.habit) || m.share(known.habit, 3, 1./3)
 	}
 	return false
 }
@@ -193,10 +194,12 @@ func (m *Memory) excusesToken(p pair, i int, c crowd) bool {
 func (p pair) placeKey(i int) uint64 { return p.key + uint64(i)*0x9e3779b97f4a7c15 }
 
 // comesAndGoes reports whether a line has come and gone several times of late. What
-// somebody may be waiting for has to do so for longer.
+// somebody may be waiting for has to do so for longer. That there is one more or one
+// less of a line that the page has many times says something, unless it happens
+// together with others.
 func (m *Memory) comesAndGoes(l line) bool {
 	h, _ := m.comer(l.hash)
-	if l.copied || h.within(10) < 3 && h.within(longer) < 4 {
+	if h.within(10) < 3 && h.within(longer) < 4 {
 		return false
 	}
 	return h.within(longer) >= 8 || !l.saysSomething()

@@ -107,6 +107,32 @@ func TestRareNumberInANoisyLine(t *testing.T) {
 	}
 }
 
+// An order that differs for once is a change.
+func TestOrderForOnce(t *testing.T) {
+	var m noise.Memory
+	m.Pass(20)
+	one, two := terms(0, nil, []string{"Buy a pump", "Buy a rope"}), terms(0, nil, []string{"Buy a rope", "Buy a pump"})
+	if j := m.Judge([]byte(one), []byte(two)); j.Verdict != noise.Change {
+		t.Errorf("two rows that have changed places are %s", j.Verdict)
+	}
+}
+
+// One more of a line that a page has many times is a change, however often that
+// happens.
+func TestCountOfEqualLines(t *testing.T) {
+	var m noise.Memory
+	text := func(k int) []byte {
+		rows := []string{"Crew: at work", "Crew: at work", "Crew: on its way", "Crew: on its way"}
+		rows[1+chance(15, k).IntN(2)] = []string{"Crew: at work", "Crew: on its way"}[k%2]
+		return []byte(terms(0, rows, nil))
+	}
+	for k := 1; k < rounds; k++ {
+		if j := m.Judge(text(k-1), text(k)); j.Verdict == noise.Noise && !j.Flapping {
+			t.Errorf("step %d is %s (%q)", k, j.Verdict, j.Where)
+		}
+	}
+}
+
 // What has become younger has happened again.
 func TestAgeThatStartsAnew(t *testing.T) {
 	var m noise.Memory

@@ -9,7 +9,7 @@ import (
 // How much is kept of a source.
 const (
 	mostPlaces   = 64
-	mostComers   = 256
+	mostComers   = 512
 	mostGaps     = 24
 	mostVersions = 12
 	mostPattern  = 64 // bytes

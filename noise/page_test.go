@@ -57,6 +57,11 @@ func shuffled(seed, poll int, list []string) []string {
 	return out
 }
 
+func siteNamed(name string) site {
+	sites := noisySites()
+	return sites[slices.IndexFunc(sites, func(s site) bool { return s.name == name })]
+}
+
 // noisySites have noise at nearly every poll, and real edits now and then.
 func noisySites() []site {
 	var adverts []string
@@ -70,6 +75,25 @@ func noisySites() []site {
 		}},
 		{name: "stamp with a date", real: edit, at: func(k int) string {
 			return terms(k/13, nil, line("Last updated: %s", began.AddDate(0, 0, k).Format("January 2, 2006")))
+		}},
+		{name: "stamp with a day of the week", real: edit, at: func(k int) string {
+			return terms(k/13, nil, line("Generated on %s", began.Add(time.Duration(k)*31*time.Hour).Format(time.RFC1123)))
+		}},
+		{name: "countdown", real: edit, at: func(k int) string {
+			return terms(k/13, line("The offer ends in %d days and %d hours", 90-k, 23-k%24), nil)
+		}},
+		{name: "short ages", real: edit, at: func(k int) string {
+			return terms(k/13, line("Anna · %dh", k+1), nil)
+		}},
+		{name: "votes on a page of help", real: edit, at: func(k int) string {
+			return terms(k/13, nil, line("%d out of %d found this helpful", 98+k/2, 226+k))
+		}},
+		{name: "two designs with a clock", real: edit, at: func(k int) string {
+			clock := fmt.Sprintf("It is now 12:%02d", k)
+			if chance(14, k).IntN(2) == 0 {
+				return terms(k/13, []string{"Home", "Shop", clock, "Learn more"}, []string{"Learn more", "Learn more", "Imprint"})
+			}
+			return terms(k/13, []string{"Start", "All goods", clock, "Learn more"}, []string{"Who we are"})
 		}},
 		{name: "stamp in German", real: edit, at: func(k int) string {
 			return terms(k/13, nil, line("Stand: %s Uhr", began.Add(time.Duration(k)*time.Hour).Format("02.01.2006 15:04")))

@@ -91,11 +91,11 @@ func TestReportOfANumber(t *testing.T) {
 }
 
 func TestReportOfOrderAndTurns(t *testing.T) {
-	for i, want := range map[int]noise.Place{
-		10: {Kind: noise.Words, Noise: true},
-		11: {Kind: noise.Order, Noise: true, Step: freshet.Step{Name: "lines", Arg: `{"sort":true}`}},
+	for name, want := range map[string]noise.Place{
+		"advertisements":    {Kind: noise.Words, Noise: true},
+		"rows in any order": {Kind: noise.Order, Noise: true, Step: freshet.Step{Name: "lines", Arg: `{"sort":true}`}},
 	} {
-		s := noisySites()[i]
+		s := siteNamed(name)
 		r, _ := learnt(s.at, 40)
 		if len(r.Places) == 0 || r.Places[0].Kind != want.Kind || r.Places[0].Noise != want.Noise || r.Places[0].Step != want.Step {
 			t.Errorf("the report of %s is %+v", s.name, r)

@@ -52,14 +52,14 @@ var (
 func tokenPattern(age string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join([]string{
 		`(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w|\[email[ \x{a0}]protected\])`,
-		`(?P<time>\b\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|\s?[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b\.?)?)`,
+		`(?P<time>\b\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|\s?[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b)`,
 		`(?P<id>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)`,
 		`(?P<age>` + age + `)`,
 		`(?P<date>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/]\d{1,2}[-/](?:\d{4}|\d\d)\b|\b\d{1,2}\.\s?\d{1,2}\.\s?(?:19|20)\d\d\b` +
 			`|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:of\s|de\s|d')?\p{L}{3,10}\.?,?\s(?:de\s)?(?:19|20)\d\d\b` +
 			`|\b\p{L}{3,10}\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s(?:19|20)\d\d\b` +
 			`|\b(?:` + monthNames + `)\.?\s\d{1,2}(?:st|nd|rd|th)?\b|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:` + monthNames + `)\b` +
-			`|(?:19|20)\d\d年\d{1,2}月(?:\d{1,2}日)?)`,
+			`|(?:19|20)\d\d年\d{1,2}月(?:\d{1,2}日)?|\b(?:` + dayNames + `)\b)`,
 		`(?P<money>(?:[$€£¥₹₽₩₺₴]|\b(?:usd|eur|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|czk|huf))\s?\d[\d.,'’]*(?:\s?(?:k|m|bn|million|billion)\b)?|\d[\d.,'’]*\s?(?:[$€£¥₹₽₩₺₴]|(?:usd|eur|euros?|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|zł|czk|kč|huf|kr|dollars?|cents?)\b))`,
 		`(?P<release>\bv?\d+\.\d+\.\d+[\w.+-]*)`,
 		`(?P<number>[+-]?\b\d+(?:[.,'’]\d+)*(?:\s?%|\b))`,
@@ -68,6 +68,11 @@ func tokenPattern(age string) *regexp.Regexp {
 }
 
 const monthNames = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`
+
+const dayNames = `mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?|` +
+	`montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|` +
+	`lunes|martes|miércoles|jueves|viernes|sábado|domingo|lunedì|martedì|mercoledì|giovedì|venerdì|sabato|domenica|` +
+	`maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag`
 
 // groups are the kinds by the group of the pattern, in its order.
 var groups = []Kind{Mail, Time, ID, Age, Date, Money, Release, Number, Words}
@@ -143,11 +148,12 @@ func (t token) closer(line string) Kind {
 var (
 	ipAddress   = regexp.MustCompile(`^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$`)
 	releaseWord = regexp.MustCompile(`(?i)(?:\b(?:version|release|ver|rev|revision|edition|patch)\b[^\p{L}\p{N}]*(?:\S+\s+){0,2}|\bv\.?\s?)$`)
-	counterWord = regexp.MustCompile(`(?i)\b(?:views?|viewed|viewing|visits?|visited|visitors?|hits?|reads?|online|watching|downloads?|likes?|shares?|followers?|subscribers?|installs?|plays?|clicks?|impressions?|reviews?|ratings?|helpful|` +
+	counterWord = regexp.MustCompile(`(?i)\b(?:views?|viewed|viewing|visits?|visited|visitors?|hits?|reads?|online|watching|downloads?|likes?|shares?|followers?|subscribers?|installs?|plays?|clicks?|impressions?|reviews?|ratings?|helpful|guests?|` +
 		`page ?views?|counter|generated|rendered|loaded|load time|seconds?|secs?|ms|msec|milliseconds?|queries|latency|uptime|memory|` +
 		`aufrufe|besucher|besuche|zugriffe|klicks|sekunden|abgerufen|vues?|visites?|visiteurs?|connectés?|secondes|visitas|visitantes|vistas|segundos|visualizzazioni|visite|visitatori|secondi|bezoekers|weergaven|keer bekeken|seconden|` +
 		`wyświetleń|odsłon|zobrazení|ogledov|prikazov|pregleda|просмотров|просмотра|посетителей)\b`)
-	sum = regexp.MustCompile(`\d\s?[+×*x−–-]\s?\d+\s?(?:=|\?)`)
+	timeUnit = regexp.MustCompile(`(?i)^\s?(?:days?|d|hours?|hrs?|h|minutes?|mins?|seconds?|secs?|s|tage?n?|stunden?|minuten?|jours?|heures?|días?|dias?|horas?|minutos?|giorni|giorno|ore|minuti|dagen|uur|minuten)\b`)
+	sum      = regexp.MustCompile(`\d\s?[+×*x−–-]\s?\d+\s?(?:=|\?)`)
 )
 
 // numberKind tells numbers that only count from those that say something.
@@ -159,10 +165,16 @@ func numberKind(line string, t token) Kind {
 		return ID
 	case releaseWord.MatchString(line[:t.from]):
 		return Release
-	case counterWord.MatchString(line[max(0, t.from-near):min(len(line), t.to+near)]), sum.MatchString(line):
+	case timeUnit.MatchString(line[t.to:]), isCounted(digits), counterWord.MatchString(line[max(0, t.from-near):min(len(line), t.to+near)]), sum.MatchString(line):
 		return Counter
 	}
 	return Number
+}
+
+// isCounted reports whether a number is one of hours and the like, as in 3h.
+func isCounted(number string) bool {
+	unit := strings.TrimLeft(number, "0123456789.,")
+	return unit != "" && unit != number && unit != "m" && timeUnit.MatchString(unit)
 }
 
 // looksLikeID reports whether a word is none: digits among its letters, or as many
