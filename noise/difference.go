@@ -267,23 +267,45 @@ func (l line) pattern(differ []int) string {
 	return b.String()
 }
 
-// around returns a line with the kind of one token in its place, and of a long line
-// only what stands next to it.
-func (l line) around(i int) string {
-	const near = 28 // bytes
-	t := l.tokens[i]
-	before, after := l.text[:t.from], l.text[t.to:]
-	if len(before) > near {
-		_, rest, found := strings.Cut(before[len(before)-near:], " ")
-		if !found {
-			rest = ""
+// around returns the line as it is now, with the kind of one token in its place, and of
+// all that may differ too. Of a long line it returns only what stands next to it.
+func (p pair) around(i int) string {
+	var b strings.Builder
+	l, at, from, to := p.new, 0, 0, 0
+	for k, t := range l.tokens {
+		b.WriteString(l.text[at:t.from])
+		if k == i {
+			from = b.Len()
 		}
-		before = "…" + rest
+		switch {
+		case slices.Contains(p.differ, k), t.kind == Age, t.kind == Time, t.kind == Date, t.kind == ID:
+			b.WriteString(t.stand(l.text[t.from:t.to]))
+		default:
+			b.WriteString(l.text[t.from:t.to])
+		}
+		if at = t.to; k == i {
+			to = b.Len()
+		}
+	}
+	b.WriteString(l.text[at:])
+	const near = 28 // bytes
+	text := b.String()
+	before, after := text[:from], text[to:]
+	if len(before) > near {
+		before = before[len(before)-near:]
+		if _, rest, found := strings.Cut(before, " "); found && rest != "" {
+			before = rest
+		}
+		before = "…" + strings.ToValidUTF8(before, "")
 	}
 	if len(after) > near {
-		after = after[:max(0, strings.LastIndex(after[:near], " "))] + "…"
+		after = after[:near]
+		if end := strings.LastIndexByte(after, ' '); end > 0 {
+			after = after[:end]
+		}
+		after = strings.ToValidUTF8(after, "") + "…"
 	}
-	return before + t.stand(l.text[t.from:t.to]) + after
+	return before + text[from:to] + after
 }
 
 // bag returns the hash of the words of a line in any order.

@@ -47,7 +47,7 @@ func (m *Memory) learnPlace(p pair, i int) {
 		known.habit |= 1
 		known.times++
 	}
-	known.pattern = shorten(p.new.around(i))
+	known.pattern = shorten(p.around(i))
 }
 
 // learnGap takes down that lines came and went after one that stayed, and whether

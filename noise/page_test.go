@@ -179,6 +179,10 @@ func honestSites() []site {
 			return strings.Join(lines, "\n") + "\n"
 		}},
 		{name: "releases", at: func(k int) string { return terms(0, line("The current version is %d.%d.%d", 1+k/20, k/5, k), nil) }},
+		{name: "nightly builds", at: func(k int) string {
+			return fmt.Sprintf("{\n  \"name\": \"pump\",\n  \"version\": \"156.0a%d.2026%04d\",\n  \"hash\": \"sha512:%016x\"\n}\n", 1+k%2, 101+k, chance(16, k).Uint64())
+		}},
+		{name: "builds by name", at: func(k int) string { return terms(0, line("Version: r%05db", 7919*k%99999), nil) }},
 		{name: "one release a version", at: func(k int) string { return terms(0, line("Latest version %d", 100+k), nil) }},
 		{name: "change log", at: func(k int) string {
 			lines := []string{"Changes"}

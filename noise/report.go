@@ -50,51 +50,74 @@ func (m *Memory) Report() Report {
 	}
 	for _, g := range m.gaps {
 		if m.often(g.habit << 1) {
-			r.Places = append(r.Places, Place{Kind: Words, Pattern: g.sample, Times: int(g.times), Noise: g.again >= 3 && 3*int(g.again) >= int(g.added)})
+			r.Places = append(r.Places, Place{Kind: Words, Pattern: g.sample, Times: int(g.times), Noise: g.again >= 3 && 4*int(g.again) >= 3*int(g.added)})
 		}
 	}
 	if m.shuffles(m.order << 1) {
 		r.Places = append(r.Places, Place{Kind: Order, Pattern: "the order of lines", Times: int(m.moves), Noise: true, Step: step("lines", map[string]bool{"sort": true})})
 	}
 	slices.SortStableFunc(r.Places, func(a, b Place) int { return cmp.Compare(b.Times, a.Times) })
+	r.Places = distinct(r.Places)
 	r.Places = r.Places[:min(mostReported, len(r.Places))]
 	return r
 }
 
+// distinct returns places without those that look like one before.
+func distinct(places []Place) (kept []Place) {
+	for _, p := range places {
+		if !slices.ContainsFunc(kept, func(k Place) bool { return k.Pattern == p.Pattern }) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
 // step returns what removes the place: the whole line, if it says little else, or only
-// what differs in it.
+// what differs in it. Without words to know the place by there is no such step.
 func (p place) step() freshet.Step {
-	at := marks.FindStringIndex(p.pattern)
-	if at == nil {
+	text, _, _ := strings.Cut(strings.TrimPrefix(p.pattern, "…"), "…")
+	whole := text == p.pattern
+	all := marks.FindAllStringIndex(text, -1)
+	if all == nil {
 		return freshet.Step{}
 	}
 	const little, enough = 30, 4 // letters
-	before, after := p.pattern[:at[0]], p.pattern[at[1]:]
-	words := len(strings.Map(lettersOnly, before+after))
+	before := len(strings.Map(lettersOnly, text[:all[0][0]]))
+	words := len(strings.Map(lettersOnly, marks.ReplaceAllString(text, "")))
 	switch {
-	case strings.Contains(p.pattern, "…") || words > little:
-		return step("mask", map[string]string{"pattern": regexp.QuoteMeta(strings.TrimPrefix(before, "…")) + something(p.kind) + ending(after)})
-	case len(strings.Map(lettersOnly, before)) >= enough:
-		return step("lines", map[string]string{"drop": "^" + regexp.QuoteMeta(before)})
+	case words == 0:
+		return freshet.Step{}
+	case !whole || words > little:
+		last := all[len(all)-1]
+		return step("mask", map[string]string{"pattern": expression(text[:last[1]]) + ending(text[last[1]:])})
+	case before >= enough:
+		return step("lines", map[string]string{"drop": "^" + regexp.QuoteMeta(text[:all[0][0]])})
 	}
-	return step("lines", map[string]string{"drop": "^" + regexp.QuoteMeta(before) + something(p.kind) + regexp.QuoteMeta(after) + "$"})
+	return step("lines", map[string]string{"drop": "^" + expression(text) + "$"})
 }
 
 // marks are what stands for kinds in patterns.
 var marks = regexp.MustCompile(`<(?:age|time|date|id|counter|number|price|version|e-mail address)>`)
 
-// something returns a regular expression for what differs in a place.
-func something(k Kind) string {
-	if k == Number || k == Counter {
-		return `[\d.,]+`
+// expression returns a regular expression for what a pattern stands for.
+func expression(pattern string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range marks.FindAllStringIndex(pattern, -1) {
+		b.WriteString(regexp.QuoteMeta(pattern[at:m[0]]))
+		if text := pattern[m[0]:m[1]]; text == mark(Number) || text == mark(Counter) {
+			b.WriteString(`[\d.,]+`)
+		} else {
+			b.WriteString(`.{1,40}?`)
+		}
+		at = m[1]
 	}
-	return `.{1,40}?`
+	return b.String() + regexp.QuoteMeta(pattern[at:])
 }
 
 // ending returns a regular expression for the first of what comes after a place.
 func ending(after string) string {
 	const few = 8 // bytes
-	after, _, _ = strings.Cut(after, "…")
 	if after == "" {
 		return "$"
 	}

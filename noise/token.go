@@ -61,7 +61,7 @@ func tokenPattern(age string) *regexp.Regexp {
 			`|\b(?:` + monthNames + `)\.?\s\d{1,2}(?:st|nd|rd|th)?\b|\b\d{1,2}(?:st|nd|rd|th|\.)?\s(?:` + monthNames + `)\b` +
 			`|(?:19|20)\d\d年\d{1,2}月(?:\d{1,2}日)?|\b(?:` + dayNames + `)\b)`,
 		`(?P<money>(?:[$€£¥₹₽₩₺₴]|\b(?:usd|eur|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|czk|huf))\s?\d[\d.,'’]*(?:\s?(?:k|m|bn|million|billion)\b)?|\d[\d.,'’]*\s?(?:[$€£¥₹₽₩₺₴]|(?:usd|eur|euros?|gbp|chf|jpy|inr|aud|cad|sek|nok|dkk|pln|zł|czk|kč|huf|kr|dollars?|cents?)\b))`,
-		`(?P<release>\bv?\d+\.\d+\.\d+[\w.+-]*)`,
+		`(?P<release>\bv?\d+\.\d+\w*\.\w[\w.+-]*)`,
 		`(?P<number>[+-]?\b\d+(?:[.,'’]\d+)*(?:\s?%|\b))`,
 		`(?P<word>[\p{L}\p{N}_]+)`,
 	}, "|"))
@@ -130,6 +130,9 @@ func (t token) closer(line string) Kind {
 	switch t.kind {
 	case Words:
 		if looksLikeID(text) {
+			if releaseWord.MatchString(line[:t.from]) {
+				return Release
+			}
 			return ID
 		}
 		if startsWithDigit(text) { // with a unit: 10km
