@@ -95,6 +95,7 @@ type Record struct {
 	Capture    *Capture   // set if the outcome is Captured, or stores a version quietly
 	Held       Held       // what is held from now on, if the outcome is Doubted
 	Noise      []byte     // what is known of the noise of the source by now, kept as a NoiseBelief; nil leaves what is kept
+	Items      []byte     // which items the source has had, kept as an ItemBelief; nil leaves what is kept
 }
 
 // A Capture is a new version of a source, with the step that led to it.
@@ -112,6 +113,8 @@ type Capture struct {
 	Title   string
 	Summary string // of the change from the version before
 	Picture []byte // of the page as a browser shows it, in PNG; nil if there is none
+	Fields  Fields // named values, if the recipe asks for any
+	Details Details
 }
 
 // An Archive keeps what polls found.

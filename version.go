@@ -36,7 +36,8 @@ type Version struct {
 	Title     string // of the page or feed, if it has one
 	URL       string // that answered, after redirects
 	Suspect   Suspect
-	Quiet     Quiet // why no change led to it, if none was told
+	Quiet     Quiet  // why no change led to it, if none was told
+	Fields    Fields // named values; nil if none were asked for
 }
 
 // A Raw is a response as it was received and decoded, kept beside the text so
@@ -81,6 +82,7 @@ type Change struct {
 	Suspect       Suspect   // as in the Outcome that it was seen by
 	Landed        string    // likewise
 	Label         Label     // of the source, as it was then
+	Details       Details   // which named values and items are other than before
 }
 
 // A Label is what a source is called when others are told of it.

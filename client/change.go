@@ -29,6 +29,8 @@ type Change struct {
 	Modified time.Time        `json:"modified,omitzero" doc:"When the source says it changed, if that is between after and before"`
 	Summary  string           `json:"summary" doc:"Short summary of what was added and removed"`
 	Suspect  *Suspect         `json:"suspect,omitempty" doc:"Why the new text is probably that of the wrong page, if it is"`
+	Fields   []FieldChange    `json:"fields,omitempty" doc:"Named values that are other than before"`
+	Items    *ItemChanges     `json:"items,omitempty" doc:"Items that are other than before: entries of a feed, rows of a table, elements of a list"`
 	URL      string           `json:"url,omitempty" doc:"As the source had it when the change was seen"`
 	Name     string           `json:"name,omitempty" doc:"As the source had it when the change was seen"`
 	Tags     []string         `json:"tags,omitempty" doc:"As the source had it when the change was seen"`

@@ -17,6 +17,8 @@ type Diff struct {
 	Added   int              `json:"added"`   // lines
 	Removed int              `json:"removed"` // lines
 
+	Fields []FieldChange `json:"fields,omitempty"` // named values that are other
+
 	// Coarse is set if the texts are too large to compare line by line: one
 	// has replaced the other, all lines were removed and all lines added, and
 	// there are no hunks.

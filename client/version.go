@@ -21,6 +21,7 @@ type Version struct {
 	MediaType string           `json:"media_type,omitempty" doc:"As the server gave it"`
 	Title     string           `json:"title,omitempty"`
 	URL       string           `json:"url,omitempty" doc:"Final URL, after redirects"`
+	Fields    map[string]any   `json:"fields,omitempty" doc:"Named values, as the source's extract asks for them; null where there was none"`
 	Suspect   *Suspect         `json:"suspect,omitempty" doc:"Why this is probably the wrong page, if it is"`
 	Quiet     freshet.Quiet    `json:"quiet,omitempty" enum:"suspect,noise" doc:"Why no change was reported for it, if none was"`
 }

@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
@@ -129,6 +130,9 @@ func (p program) takeFields(rd *Reading, start value) error {
 			}
 			rd.Missing[f.name] = missing.Error()
 		}
+	}
+	if text, err := json.Marshal(rd.Fields); err != nil || len(text) > maxFieldBytes {
+		return fail(FailLimit, "Select less.", "the named values take more than %d KiB", maxFieldBytes>>10)
 	}
 	return nil
 }

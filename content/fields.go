@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	maxFields     = 100   // of a source
-	maxFieldName  = 64    // bytes
-	maxFieldText  = 4_000 // runes
-	maxFieldItems = 1_000 // of a list
+	maxFields     = 100      // of a source
+	maxFieldName  = 64       // bytes
+	maxFieldText  = 4_000    // runes
+	maxFieldItems = 1_000    // of a list
+	maxFieldBytes = 64 << 10 // of all values of a response, as JSON
 )
 
 // A namedField takes a named value from a response.

@@ -31,6 +31,7 @@ type Finding struct {
 	Capture    *freshet.Capture   // set if the result is Captured, or stores a version quietly
 
 	Judged noise.Judgement // whether what differs from the head is only noise, if somebody looked for it
+	Items  []byte          // which items the source has had by now; nil if that is what was known before
 	Noise  []byte          // what is known of the noise of the source by now; nil if that is what was known before
 
 	Suspect freshet.Suspect // why what was seen is probably not the page that is wanted
@@ -51,7 +52,7 @@ func (f Finding) failed(err error) Finding {
 	f.Result, f.Err, f.Failure = freshet.Failed, err.Error(), freshet.FailInternal
 	f.Validators, f.Sums, f.Capture = freshet.Validators{}, freshet.Sums{}, nil
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
-	f.Judged, f.Noise = noise.Judgement{}, nil
+	f.Judged, f.Noise, f.Items = noise.Judgement{}, nil, nil
 	f.Held, f.LookAgain = freshet.Held{}, 0
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
@@ -71,5 +72,5 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)
 	}
-	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture, Noise: f.Noise, Held: f.Held}
+	return freshet.Record{Outcome: o, URL: p.Source.URL, Validators: f.Validators, Sums: f.Sums, Moved: f.Moved, Capture: f.Capture, Noise: f.Noise, Items: f.Items, Held: f.Held}
 }

@@ -87,13 +87,14 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		f.Modified = o.plausible(reading.Modified, f.Took)
 	}
 	sums.Fresh, f.FreshFor = reading.FreshFor, max(resp.FreshFor, reading.FreshFor)
-	sums.Text = xxhash.Sum64(reading.Text)
+	sums.Text = sumOf(reading)
 	f.Sums = sums
 	if same && head.Sums.Known && sums.Text == head.Sums.Text {
 		return nil
 	}
 	hash := freshet.HashOf(reading.Text)
-	if same && hash == head.Hash {
+	fields := o.fieldChanges(ctx, reading.Fields)
+	if same && hash == head.Hash && len(fields) == 0 {
 		return nil
 	}
 	seen := doubt.Page{Kind: reading.Kind, Title: reading.Title, Text: reading.Text, Body: resp.Body}
@@ -102,6 +103,7 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,
 		Raw:     freshet.Raw{Status: resp.Status, URL: resp.URL, Header: resp.Header, Body: resp.Body},
 		Picture: f.picture,
+		Fields:  reading.Fields,
 	}
 	if same {
 		f.Result = freshet.Changed
@@ -111,9 +113,12 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		if o.doubt(ctx, f, seen) {
 			return nil
 		}
+		f.tellDetails(ctx, o, reading, fields)
+		f.Capture.Summary = f.Capture.Details.Summary(f.Capture.Summary)
 		return f.hear(ctx, o, s)
 	}
 	f.Suspect, f.Landed = o.suspicion(resp, seen, nil)
+	f.remember(reading)
 	if head.Number > 0 { // what is known of the noise is of another reading
 		f.Noise, err = new(noise.Memory).MarshalBinary()
 	}

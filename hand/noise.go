@@ -27,7 +27,7 @@ func (f *Finding) hear(ctx context.Context, o Order, s step) error {
 	if f.Noise, err = m.MarshalBinary(); err != nil {
 		return err
 	}
-	if f.Judged.Verdict == noise.Noise && o.Source.Noise == freshet.NoiseAuto {
+	if f.Judged.Verdict == noise.Noise && o.Source.Noise == freshet.NoiseAuto && len(f.Capture.Details.Fields) == 0 {
 		f.Result, f.Capture.Quiet = freshet.Unchanged, freshet.QuietNoise
 	}
 	return nil

@@ -37,6 +37,14 @@ type Order struct {
 	// that nobody knows.
 	BaseBody, HeldText func(context.Context) ([]byte, error)
 
+	// Items returns which items the source has had, likewise. Nil means that nobody
+	// looks for items.
+	Items func(context.Context) ([]byte, error)
+
+	// Fields returns the named values of the head. It is asked for only if the source
+	// has any. Nil means that there are none.
+	Fields func(context.Context) (freshet.Fields, error)
+
 	// Room is asked before a body takes memory, as in [freshet.Request], and once
 	// more with its size before it is read and compared. Nil means that there is
 	// always room.

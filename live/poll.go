@@ -27,7 +27,8 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	order := hand.Order{
 		Source: p.Source, Head: head, At: now(),
 		Base: d.textOf(p.Source.ID, head.Number), BaseBody: d.bodyOf(p.Source.ID, head.Number), HeldText: d.textOf(p.Source.ID, head.Held.Number),
-		Noise: d.noiseOf(p.Source.ID), Room: room.hold, Leave: way.leave,
+		Noise: d.memoryOf(freshet.NoiseBelief, p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
+		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave,
 	}
 	robots := 0
 	if p.Robots {
@@ -117,15 +118,24 @@ func (d *Daemon) textOf(id freshet.SourceID, number int) func(context.Context) (
 	}
 }
 
-// noiseOf returns how a hand gets at what is known of the noise of a source.
-func (d *Daemon) noiseOf(id freshet.SourceID) func(context.Context) ([]byte, error) {
+// fieldsOf returns how a hand gets at the named values of a version.
+func (d *Daemon) fieldsOf(id freshet.SourceID, number int) func(context.Context) (freshet.Fields, error) {
+	return func(ctx context.Context) (freshet.Fields, error) {
+		v, err := d.cfg.Store.Version(ctx, id, number)
+		return v.Fields, err
+	}
+}
+
+// memoryOf returns how a hand gets at what is known of a source: its noise, or its
+// items.
+func (d *Daemon) memoryOf(estimator string, id freshet.SourceID) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		belief, err := d.cfg.Store.Belief(ctx, freshet.NoiseBelief, id)
+		belief, err := d.cfg.Store.Belief(ctx, estimator, id)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound):
 			return nil, nil
 		case err != nil:
-			d.cfg.Log.Error("cannot read what is known of the noise of a source; the poll goes on without it", "source", id, "err", err)
+			d.cfg.Log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", id, "err", err)
 		}
 		return belief.Memory, err
 	}

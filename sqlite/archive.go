@@ -176,10 +176,19 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 			return o, c, err
 		}
 	}
-	if o, err = b.append(e, o); err != nil || r.Noise == nil || !current {
+	if o, err = b.append(e, o); err != nil || !current {
 		return o, c, err
 	}
-	return o, c, b.saveBelief(freshet.Belief{Source: o.Source, Estimator: freshet.NoiseBelief, Upto: o.Cursor, Memory: r.Noise})
+	for _, belief := range []freshet.Belief{{Estimator: freshet.NoiseBelief, Memory: r.Noise}, {Estimator: freshet.ItemBelief, Memory: r.Items}} {
+		if belief.Memory == nil {
+			continue
+		}
+		belief.Source, belief.Upto = o.Source, o.Cursor
+		if err := b.saveBelief(belief); err != nil {
+			return o, c, err
+		}
+	}
+	return o, c, nil
 }
 
 // take takes over what a poll saw: a new version that is told of, one that is not, or
@@ -232,7 +241,7 @@ func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Chan
 	}
 	e.changedAt = seen
 	o.Ended = seen.time() // it had happened by then
-	return b.change(e, o, from, f.Summary)
+	return b.change(e, o, from, f.Summary, f.Details)
 }
 
 // advance writes a new version of a source, which becomes its head.
@@ -257,7 +266,7 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 		e.quiets.Noise++
 	}
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], momentOf(o.Ended).value(), text, raw, e.envelope, blob(f.header),
-		textOrNull(string(o.Suspect)), textOrNull(string(quiet)), picture)
+		textOrNull(string(o.Suspect)), textOrNull(string(quiet)), picture, jsonOrNull(f.Fields))
 }
 
 // keepFinding writes the bodies and the envelope of a capture, and returns them. There
@@ -287,7 +296,7 @@ func (b *batch) keepFinding(e *entry, f *finding) (text, raw, envelope int64, pi
 }
 
 // change appends the step to the newest version to the log of changes.
-func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary string) (freshet.Change, error) {
+func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary string, details freshet.Details) (freshet.Change, error) {
 	if err := b.beginEpoch(); err != nil {
 		return freshet.Change{}, err
 	}
@@ -312,6 +321,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 		Suspect: o.Suspect,
 		Landed:  o.Landed,
 		Label:   label,
+		Details: details,
 	}
 	if c.After.IsZero() {
 		c.After = e.seen.time()
@@ -322,7 +332,7 @@ func (b *batch) change(e *entry, o freshet.Outcome, from freshet.Hash, summary s
 	prev := e.changed
 	e.changed = c.Cursor
 	err = b.appendTo(&changesTable, int64(c.Cursor), e.key, int64(prev), int64(c.Seq), int64(c.Number), c.From[:], c.To[:],
-		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label, textOrNull(string(c.Suspect)), textOrNull(c.Landed))
+		momentOf(c.After).value(), momentOf(c.Before).value(), momentOf(c.Modified).value(), summary, e.label, textOrNull(string(c.Suspect)), textOrNull(c.Landed), jsonOrNull(c.Details))
 	return c, err
 }
 

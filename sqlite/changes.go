@@ -9,7 +9,7 @@ import (
 
 const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary,
 	ifnull(l.url, ''), ifnull(l.name, ''), ifnull(l.tags, '[]'),
-	ifnull(c.suspect, ''), ifnull(c.landed, '')`
+	ifnull(c.suspect, ''), ifnull(c.landed, ''), ifnull(c.details, '')`
 
 // changeJoins are the tables of changeColumns, besides changes as c.
 const changeJoins = " JOIN sources s ON s.key = c.source LEFT JOIN labels l ON l.id = c.label "
@@ -18,10 +18,13 @@ const changeJoins = " JOIN sources s ON s.key = c.source LEFT JOIN labels l ON l
 func scanChange(scan func(...any) error) (c freshet.Change, err error) {
 	var from, to []byte
 	var after, before, modified moment
-	var tags string
+	var tags, details string
 	err = scan(&c.Cursor, &c.Source, &c.Seq, &c.Number, &from, &to, &after, &before, &modified, &c.Summary,
-		&c.Label.URL, &c.Label.Name, &tags, &c.Suspect, &c.Landed)
+		&c.Label.URL, &c.Label.Name, &tags, &c.Suspect, &c.Landed, &details)
 	if err != nil {
+		return c, err
+	}
+	if err := readJSON(details, &c.Details); err != nil {
 		return c, err
 	}
 	copy(c.From[:], from)

@@ -95,7 +95,7 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 	e.newest = e.lastVersion() + 1
 	e.quiets.Suspect++
 	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], momentOf(o.Ended).value(), text, raw, envelope, blob(f.header),
-		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture)
+		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, jsonOrNull(f.Fields))
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 		// What the head before it was asked after with means nothing to this one.
 		e.told(freshet.Validators{}, e.moved)
 		e.sums, e.asked, e.suspect, e.landed = freshet.Sums{}, never, "", held.Landed
-		if c, err = b.change(e, freshet.Outcome{Since: e.seen.time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary); err != nil {
+		if c, err = b.change(e, freshet.Outcome{Since: e.seen.time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary, freshet.Details{}); err != nil {
 			return err
 		}
 		return b.writeHead(e)

@@ -234,7 +234,7 @@ func TestMigratesWithoutNewChecksums(t *testing.T) {
 	for _, column := range []string{
 		"outcomes.suspect", "outcomes.landed", "outcomes.fresh", "standings.suspect", "standings.landed", "standings.fresh", "standings.belied",
 		"versions.suspect", "changes.suspect", "changes.landed", "versions.quiet", "outcomes.quiet", "outcomes.look_again",
-		"standings.newest", "standings.held", "standings.quiet_suspect", "standings.quiet_noise", "versions.picture",
+		"standings.newest", "standings.held", "standings.quiet_suspect", "standings.quiet_noise", "versions.picture", "versions.fields", "changes.details",
 	} {
 		table, name, _ := strings.Cut(column, ".")
 		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", table, name)); err != nil {

@@ -62,10 +62,10 @@ var (
 		columns: []string{"upto", "latest"}})
 	envelopesTable = newTable(table{name: "envelopes", sum: "checksum", keys: []string{"id"},
 		columns: []string{"id", "source", "status", "url", "media_type", "title", "header"}})
-	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"}, late: 3,
-		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header", "suspect", "quiet", "picture"}})
-	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges, late: 2,
-		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed"}})
+	versionsTable = newTable(table{name: "versions", sum: "checksum", keys: []string{"source", "number"}, late: 4,
+		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header", "suspect", "quiet", "picture", "fields"}})
+	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges, late: 3,
+		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed", "details"}})
 	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces,
 		columns: []string{"reader", "place"}})
 	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts,

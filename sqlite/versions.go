@@ -11,7 +11,7 @@ import (
 
 const (
 	versionColumns = `ifnull(v.number, 0), v.hash, v.seen, ifnull(text.size, 0), ifnull(raw.size, 0), ifnull(n.media_type, ''), ifnull(n.title, ''),
-		ifnull(n.url, ''), ifnull(v.suspect, ''), ifnull(v.quiet, ''), ifnull(picture.size, 0)`
+		ifnull(n.url, ''), ifnull(v.suspect, ''), ifnull(v.quiet, ''), ifnull(picture.size, 0), ifnull(v.fields, '')`
 	versionJoins = `LEFT JOIN bodies text ON text.id = v.text LEFT JOIN bodies raw ON raw.id = v.raw LEFT JOIN envelopes n ON n.id = v.envelope
 		LEFT JOIN bodies picture ON picture.id = v.picture`
 	selectVersions = `SELECT ` + versionColumns + ` FROM sources s JOIN versions v ON v.source = s.key ` + versionJoins + ` WHERE s.id = ? `
@@ -21,9 +21,13 @@ const (
 func scanVersion(scan func(...any) error) (v freshet.Version, err error) {
 	var hash []byte
 	var seen moment
-	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect, &v.Quiet, &v.Picture)
+	var fields string
+	err = scan(&v.Number, &hash, &seen, &v.TextBytes, &v.RawBytes, &v.MediaType, &v.Title, &v.URL, &v.Suspect, &v.Quiet, &v.Picture, &fields)
 	copy(v.Hash[:], hash)
 	v.SeenAt = seen.time()
+	if err == nil {
+		err = readJSON(fields, &v.Fields)
+	}
 	return v, err
 }
 

@@ -73,6 +73,7 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 	return &diffOutput{"application/json", client.Diff{
 		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(),
 		Hunks: hunksOf(delta), Added: delta.Added, Removed: delta.Removed, Coarse: delta.Coarse,
+		Fields: client.FieldChangesOf(to.Fields.ChangesFrom(from.Fields)),
 	}}, nil
 }
 

@@ -19,7 +19,7 @@ func versionOf(v freshet.Version) client.Version {
 	return client.Version{
 		Source: v.Source, Number: v.Number, Hash: v.Hash.String(), SeenAt: utc(v.SeenAt),
 		TextBytes: v.TextBytes, RawBytes: v.RawBytes, Picture: v.Picture, MediaType: v.MediaType, Title: v.Title,
-		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""), Quiet: v.Quiet,
+		URL: freshet.MaskURL(v.URL), Suspect: client.SuspectOf(v.Suspect, ""), Quiet: v.Quiet, Fields: v.Fields,
 	}
 }
 
@@ -57,6 +57,7 @@ func (a *api) routeVersions(h huma.API) {
 		}},
 	}, a.getScreenshot)
 	a.routeDiff(h, tags)
+	a.routeFields(h, tags)
 }
 
 type listVersionsInput struct {

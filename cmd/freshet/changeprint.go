@@ -26,6 +26,9 @@ func printChange(p *program, c client.Change, name, about string) {
 		name = s.bold(name)
 	}
 	fmt.Fprintf(p.out, "%s %s\n%s\n", name, s.dim(when), s.prose("  "+harmless(c.Summary), "  "))
+	if c.Items != nil {
+		printItemChanges(p, c.Items)
+	}
 	if c.Suspect != nil {
 		fmt.Fprintln(p.out, s.prose("  suspect: "+harmless(c.Suspect.String()), "  "))
 	}

@@ -52,6 +52,9 @@ with everything that changed marked in red.`,
 		if err != nil {
 			return err
 		}
+		if !asJSON {
+			printFieldChanges(p, d.Fields)
+		}
 		switch {
 		case asJSON:
 			return p.printJSON(d)

@@ -15,19 +15,24 @@ import (
 func historyVerb(p *program) *cobra.Command {
 	var limit int
 	var asJSON bool
+	var field string
 	cmd := &cobra.Command{
 		Use:     "history SOURCE",
-		Short:   "List the stored versions of a source",
-		Long:    "List the stored versions of a source, newest first.",
-		Example: "  freshet history news\n  freshet history --limit 0 --json news",
+		Short:   "List the stored versions of a source, or the values of a field",
+		Long:    "List the stored versions of a source, newest first. With --field, list the values\nthat a named field has had.",
+		Example: "  freshet history news\n  freshet history --limit 0 --json news\n  freshet history pump --field price",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many; 0 means all")
+	cmd.Flags().StringVar(&field, "field", "", "list the values of this named field")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
+		}
+		if field != "" {
+			return printField(ctx, p, c, s, field, limit, asJSON)
 		}
 		found, err := c.Versions(ctx, s.ID, limit)
 		if err != nil {

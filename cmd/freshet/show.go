@@ -43,7 +43,25 @@ or URL.`,
 		if err != nil {
 			return err
 		}
-		return printSource(p, s, next)
+		var fields map[string]any
+		if len(s.Extract) > 0 && s.Standing.Version > 0 {
+			v, err := c.Version(ctx, s.ID, 0)
+			if err != nil {
+				return err
+			}
+			fields = v.Fields
+		}
+		if err := printSource(p, s, next); err != nil {
+			return err
+		}
+		for i, line := range fieldLines(fields) {
+			name := ""
+			if i == 0 {
+				name = "values"
+			}
+			fmt.Fprintf(p.out, "%s %s\n", p.screen().dim(pad(name, showIndent-1)), harmless(line))
+		}
+		return nil
 	}), 1)
 }
 

@@ -1,0 +1,116 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"freshet"
+)
+
+// A FieldChange is a named value that is other than before.
+type FieldChange struct {
+	Name string `json:"name"`
+	From any    `json:"from" doc:"Null if there was none"`
+	To   any    `json:"to" doc:"Null if there is none"`
+}
+
+// ItemChanges say which items of a source are other than before. Lists are cut at 50
+// items; the counts are not.
+type ItemChanges struct {
+	AddedCount   int           `json:"added_count"`
+	UpdatedCount int           `json:"updated_count"`
+	GoneCount    int           `json:"gone_count"`
+	BackCount    int           `json:"back_count" doc:"Items that were gone and are back; they are not new"`
+	Added        []Item        `json:"added,omitempty"`
+	Updated      []ItemChange  `json:"updated,omitempty"`
+	Gone         []ItemMention `json:"gone,omitempty"`
+	Back         []ItemMention `json:"back,omitempty"`
+}
+
+// An Item is one of several things that a response tells.
+type Item struct {
+	Key    string         `json:"key" doc:"What the item is known by when it comes back"`
+	Title  string         `json:"title,omitempty"`
+	Link   string         `json:"link,omitempty"`
+	Date   string         `json:"date,omitempty"`
+	Text   string         `json:"text,omitempty"`
+	Fields freshet.Fields `json:"fields,omitempty"`
+}
+
+// An ItemChange is an item with other values than before.
+type ItemChange struct {
+	Key    string   `json:"key"`
+	Title  string   `json:"title,omitempty"`
+	Fields []string `json:"fields" nullable:"false" doc:"What is other: title, link, date, text or named fields"`
+}
+
+// An ItemMention names an item.
+type ItemMention struct {
+	Key   string `json:"key"`
+	Title string `json:"title,omitempty"`
+}
+
+// FieldChangesOf returns changed values as the API tells them.
+func FieldChangesOf(changes []freshet.FieldChange) (told []FieldChange) {
+	for _, c := range changes {
+		told = append(told, FieldChange(c))
+	}
+	return told
+}
+
+// ItemChangesOf returns changed items as the API tells them.
+func ItemChangesOf(c *freshet.ItemChanges) *ItemChanges {
+	if c == nil {
+		return nil
+	}
+	told := &ItemChanges{AddedCount: c.AddedCount, UpdatedCount: c.UpdatedCount, GoneCount: c.GoneCount, BackCount: c.BackCount}
+	for _, i := range c.Added {
+		told.Added = append(told.Added, Item(i))
+	}
+	for _, u := range c.Updated {
+		told.Updated = append(told.Updated, ItemChange(u))
+	}
+	for _, m := range c.Gone {
+		told.Gone = append(told.Gone, ItemMention(m))
+	}
+	for _, m := range c.Back {
+		told.Back = append(told.Back, ItemMention(m))
+	}
+	return told
+}
+
+// A FieldValue is a named value of a version.
+type FieldValue struct {
+	Version int       `json:"version"`
+	SeenAt  time.Time `json:"seen_at"`
+	Value   any       `json:"value" doc:"Null if there was none"`
+}
+
+// A FieldPage is part of the history of a named value, the newest first.
+type FieldPage struct {
+	Items []FieldValue `json:"items" nullable:"false"`
+	Next  *int         `json:"next" doc:"Pass this as before to get older values; null if there are none"`
+}
+
+// Field returns the history of a named value, the newest first. A limit of zero
+// means all.
+func (c *Client) Field(ctx context.Context, id freshet.SourceID, name string, limit int) ([]FieldValue, error) {
+	found, asked := []FieldValue{}, query{}
+	for {
+		asked["limit"] = []string{strconv.Itoa(1000)}
+		var got FieldPage
+		if err := c.get(ctx, sourcePath(id, "fields", name), url.Values(asked), &got); err != nil {
+			return nil, err
+		}
+		found = append(found, got.Items...)
+		if limit > 0 && len(found) >= limit {
+			return found[:limit], nil
+		}
+		if got.Next == nil {
+			return found, nil
+		}
+		asked["before"] = []string{strconv.Itoa(*got.Next)}
+	}
+}

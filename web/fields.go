@@ -1,0 +1,70 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/client"
+)
+
+func (a *api) routeFields(h huma.API, tags []string) {
+	route(h, a, huma.Operation{
+		OperationID: "get-field", Method: http.MethodGet, Path: "/api/v1/sources/{id}/fields/{name}", Tags: tags,
+		Summary:     "List the values of a named field, newest first",
+		Description: "One value for each version that was read with this field. The source's extract names the fields.",
+	}, a.getField)
+}
+
+type fieldInput struct {
+	listVersionsInput
+	Name string `path:"name" maxLength:"64" doc:"Name of the field"`
+}
+
+func (a *api) getField(ctx context.Context, in *fieldInput) (*bodyOf[client.FieldPage], error) {
+	limit := min(in.Limit, maxPage)
+	versions, err := a.Store.Versions(ctx, in.ID, in.Before, limit)
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		return nil, err
+	}
+	if len(versions) == 0 || in.Before == 0 {
+		if err := a.knownField(ctx, in.ID, in.Name, versions); err != nil {
+			return nil, err
+		}
+	}
+	page := client.FieldPage{Items: []client.FieldValue{}}
+	for _, v := range versions {
+		if value, ok := v.Fields[in.Name]; ok {
+			page.Items = append(page.Items, client.FieldValue{Version: v.Number, SeenAt: utc(v.SeenAt), Value: value})
+		}
+	}
+	if len(versions) == limit {
+		page.Next = &versions[limit-1].Number
+	}
+	return &bodyOf[client.FieldPage]{page}, nil
+}
+
+// knownField returns an error if there is no such source, or if neither it nor its
+// newest versions have such a field.
+func (a *api) knownField(ctx context.Context, id freshet.SourceID, name string, versions []freshet.Version) error {
+	for _, v := range versions {
+		if _, ok := v.Fields[name]; ok {
+			return nil
+		}
+	}
+	s, err := a.Store.Source(ctx, id)
+	if errors.Is(err, freshet.ErrNotFound) {
+		s, err = a.Store.RemovedSource(ctx, id)
+	}
+	if err != nil {
+		return ofSource(id, err)
+	}
+	if _, ok := s.Recipe.Extract[name]; !ok {
+		return freshet.WithHint(fmt.Errorf("field %q of source %s: %w", name, id, freshet.ErrNotFound), "name it in extract; docs/reading.md says how")
+	}
+	return nil
+}
