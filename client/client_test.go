@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,7 @@ func TestHistory(t *testing.T) {
 	if two := must[[]client.Version](t)(c.Versions(ctx, "page", 2)); len(two) != 2 {
 		t.Errorf("at most two versions are %d", len(two))
 	}
-	if v := must[client.Version](t)(c.Version(ctx, "page", 2)); v != versions[1] {
+	if v := must[client.Version](t)(c.Version(ctx, "page", 2)); !reflect.DeepEqual(v, versions[1]) {
 		t.Errorf("version 2 is %+v, and listed as %+v", v, versions[1])
 	}
 	for number, want := range map[int]string{0: "three\n", 1: "one\n", 2: "two\n"} {

@@ -53,6 +53,41 @@ var beliefTests = []test{
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		none("after a purge", "a")
 	}},
+	{"named values, and which values and items are other, are kept", func(b *bench) {
+		b.add("a")
+		first := saw("a", noon, freshet.First, "one")
+		first.Capture.Fields = freshet.Fields{"price": 12.5, "stock": true, "none": nil, "title": "Pump", "tags": []any{"x", "y"}}
+		first.Items = []byte("one item")
+		_, _, err := b.Commit(b.Context(), first)
+		b.ok("commit", err)
+		next := saw("a", minute(5), freshet.Changed, "one") // with the same text
+		next.Capture.Fields = freshet.Fields{"price": 13.0}
+		next.Capture.Details = freshet.Details{
+			Fields: []freshet.FieldChange{{Name: "price", From: 12.5, To: 13.0}},
+			Items:  &freshet.ItemChanges{AddedCount: 1, Added: []freshet.Item{{Key: "k", Title: "T", Fields: freshet.Fields{"n": 1.0}}}},
+		}
+		_, c, err := b.Commit(b.Context(), next)
+		b.ok("commit", err)
+		same(b, "the details of the change", c.Details, next.Capture.Details)
+		b.reopen()
+		versions, err := b.Versions(b.Context(), "a", 0, 0)
+		b.ok("versions", err)
+		if len(versions) != 2 || versions[0].Hash != versions[1].Hash {
+			b.Fatalf("the versions are %+v, want two of the same text", versions)
+		}
+		same(b, "the first values", versions[1].Fields, first.Capture.Fields)
+		same(b, "the next values", versions[0].Fields, next.Capture.Fields)
+		same(b, "the values of the head", b.watched("a").Standing.Head.Fields, next.Capture.Fields)
+		changes, err := b.Changes(b.Context(), freshet.ChangeQuery{})
+		b.ok("changes", err)
+		if len(changes) != 1 {
+			b.Fatalf("the changes are %+v, want one", changes)
+		}
+		same(b, "the details in the log", changes[0].Details, next.Capture.Details)
+		belief, err := b.Belief(b.Context(), freshet.ItemBelief, "a")
+		b.ok("the items", err)
+		same(b, "what is known of the items", string(belief.Memory), "one item")
+	}},
 	{"beliefs come back, each estimator's own", func(b *bench) {
 		b.add("a")
 		b.add("b")

@@ -21,8 +21,10 @@ func (a *api) routeFields(h huma.API, tags []string) {
 }
 
 type fieldInput struct {
-	listVersionsInput
-	Name string `path:"name" maxLength:"64" doc:"Name of the field"`
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Name   string           `path:"name" maxLength:"64" doc:"Name of the field"`
+	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
+	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"Look at this many versions at most; more than 1000 means 1000"`
 }
 
 func (a *api) getField(ctx context.Context, in *fieldInput) (*bodyOf[client.FieldPage], error) {

@@ -16,6 +16,7 @@ import (
 func addVerb(p *program) *cobra.Command {
 	var f sourceFlags
 	var r requestFlags
+	var recipe recipeFlags
 	var id string
 	var paused, poll, asJSON bool
 	cmd := &cobra.Command{
@@ -41,6 +42,7 @@ it another --id; the old history then stays under the old id.`,
 	}
 	f.register(cmd.Flags(), "")
 	r.register(cmd.Flags())
+	recipe.register(cmd.Flags())
 	cmd.Flags().StringVar(&id, "id", "", "short id for the source (default: generated)")
 	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until you run freshet resume")
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll it now and wait for the result")
@@ -56,6 +58,9 @@ it another --id; the old history then stays under the old id.`,
 			return err
 		}
 		described.Request, described.Expect = withoutNull(request), withoutNull(expect)
+		if err := recipe.describe(&described, p.in); err != nil {
+			return err
+		}
 		described.ID, described.Paused = freshet.SourceID(id), paused
 		urls, err = listedURLs(p, urls, described)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 func editVerb(p *program) *cobra.Command {
 	var f sourceFlags
 	var r requestFlags
+	var recipe recipeFlags
 	var url string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -32,6 +33,7 @@ it as a change.`,
 	}
 	f.register(cmd.Flags(), "")
 	r.register(cmd.Flags())
+	recipe.register(cmd.Flags())
 	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
@@ -53,11 +55,14 @@ it as a change.`,
 		if cmd.Flags().Changed("url") {
 			edit.URL = &url
 		}
-		if edit == (client.SourceEdit{}) {
+		if edit == (client.SourceEdit{}) && !recipe.given() {
 			return freshet.WithHint(usagef("edit: no changes given"), "use a flag such as --name or --css; freshet edit --help lists them")
 		}
 		s, err := c.watched(ctx, args[0])
 		if err != nil {
+			return err
+		}
+		if err := recipe.edit(&edit, s, p.in); err != nil {
 			return err
 		}
 		if s, err = c.edit(ctx, s.ID, edit); err != nil {

@@ -1,0 +1,90 @@
+package hand_test
+
+import (
+	"context"
+	"testing"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// then orders a look at a site as one that has seen what an earlier look found.
+func (s *site) then(found *hand.Finding, recipe freshet.Recipe) hand.Order {
+	o := s.order(found)
+	o.Source.Recipe = recipe
+	items := []byte{}
+	if found != nil {
+		items = found.Items
+		o.Fields = func(context.Context) (freshet.Fields, error) { return found.Capture.Fields, nil }
+	}
+	o.Items = func(context.Context) ([]byte, error) { return items, nil }
+	return o
+}
+
+// A value that is other is a change, even if the text is as before.
+func TestFieldsAreCompared(t *testing.T) {
+	recipe := freshet.Recipe{
+		Read:    []freshet.Step{{Name: "css", Arg: `"h1"`}},
+		Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}, "name": {CSS: "h1"}},
+	}
+	s := newSite(t, says(`<h1>Pump</h1><b data-price="10 €">`))
+	first := s.look(t, s.then(nil, recipe))
+	if first.Capture == nil || first.Capture.Fields["price"] != 10.0 || first.Capture.Fields["name"] != "Pump" {
+		t.Fatalf("the first look found %+v", first)
+	}
+	s.answer = says(`<h1>Pump</h1> <b data-price="10,00 €">`)
+	if f := s.look(t, s.then(&first, recipe)); f.Capture != nil {
+		t.Errorf("the same values written otherwise are %s: %+v", f.Result, f.Capture)
+	}
+	s.answer = says(`<h1>Pump</h1><b data-price="12 €">`)
+	f := s.look(t, s.then(&first, recipe))
+	if f.Result != freshet.Changed || f.Capture.Hash != first.Capture.Hash || f.Capture.Summary != "price 10 → 12" {
+		t.Fatalf("another price is %s: %+v", f.Result, f.Capture)
+	}
+	if d := f.Capture.Details.Fields; len(d) != 1 || d[0] != (freshet.FieldChange{Name: "price", From: 10.0, To: 12.0}) {
+		t.Errorf("the values that differ are %+v", d)
+	}
+	o := s.then(&first, recipe)
+	o.Head.Sums = freshet.Sums{} // as after a restart
+	if f := s.look(t, o); f.Result != freshet.Changed {
+		t.Errorf("after a restart another price is %s", f.Result)
+	}
+	s.answer = says(`<h1>Pump X</h1>`)
+	if f := s.look(t, s.then(&first, recipe)); f.Result != freshet.Changed || f.Capture.Summary != "name Pump → Pump X; price 10 → none; +1 -1 line: # Pump X" {
+		t.Errorf("a value that has gone is %s: %q", f.Result, f.Capture.Summary)
+	}
+}
+
+// A change of a feed says which entries are new, other and gone; one that comes back
+// is not new.
+func TestItemsAreCompared(t *testing.T) {
+	feed := func(items string) string {
+		return `<rss version="2.0"><channel><title>f</title>` + items + `</channel></rss>`
+	}
+	one := `<item><guid>1</guid><title>One</title></item>`
+	two := `<item><guid>2</guid><title>Two</title></item>`
+	s := newSite(t, says(feed(one+two)))
+	look := func(found *hand.Finding, items string) hand.Finding {
+		t.Helper()
+		s.answer = says(feed(items))
+		f := s.look(t, s.then(found, freshet.Recipe{}))
+		if f.Capture == nil || f.Items == nil {
+			t.Fatalf("the look found %+v", f)
+		}
+		return f
+	}
+	first := look(nil, one+two)
+	next := look(&first, `<item><guid>3</guid><title>Three</title></item><item><guid>2</guid><title>Two, mended</title></item>`)
+	c := next.Capture.Details.Items
+	if c == nil || c.AddedCount != 1 || c.Added[0].Title != "Three" || c.UpdatedCount != 1 || c.Updated[0].Fields[0] != "title" || c.GoneCount != 1 || c.Gone[0].Title != "One" {
+		t.Fatalf("the items that differ are %+v", c)
+	}
+	if next.Capture.Summary != "1 new item: Three, 1 updated, 1 gone" {
+		t.Errorf("the summary is %q", next.Capture.Summary)
+	}
+	back := look(&next, one+two)
+	c = back.Capture.Details.Items
+	if c == nil || c.AddedCount != 0 || c.BackCount != 1 || c.Back[0].Key != "1" {
+		t.Errorf("an item that comes back is %+v", c)
+	}
+}
