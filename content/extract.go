@@ -167,8 +167,10 @@ func kindOf(resp freshet.Response) (freshet.Kind, bool) {
 		return jsonKind(resp.Body), true
 	case sub == "xml" || strings.HasSuffix(sub, "+xml"):
 		return xmlKind(resp.Body), true
-	case media == "text/calendar" && looksLikeICal(resp.Body):
+	case (media == "text/calendar" || media == "text/plain") && looksLikeICal(resp.Body):
 		return freshet.ICal, true
+	case media == "text/plain" && looksLikeFeed(resp.Body): // as servers of raw files send them
+		return freshet.Feed, true
 	case media == "text/csv" || media == "text/tab-separated-values":
 		return freshet.CSV, true
 	case media == "application/pdf" && isPDF(resp.Body):
