@@ -93,7 +93,7 @@ func (s Series) Replay(ctx context.Context, store freshet.Store, setting freshet
 // verdict returns what a look makes of the step to what it saw.
 func verdict(f hand.Finding) Verdict {
 	switch {
-	case !f.Result.Seen() || f.Suspect != "":
+	case !f.Result.Seen():
 		return Suspect
 	case f.Result == freshet.Changed || f.Result == freshet.First:
 		return Change
@@ -119,8 +119,9 @@ func (r *replayer) poll(ctx context.Context, at time.Time) (hand.Finding, error)
 		return hand.Finding{}, err
 	}
 	found := r.hand.Look(ctx, hand.Order{
-		Source: r.source, Head: head, At: at, Noise: r.noise,
-		Base: func(ctx context.Context) ([]byte, error) { return r.store.Text(ctx, r.source.ID, head.Number) },
+		Source: r.source, Head: head, At: at,
+		Base: r.textOf(head.Number), BaseBody: r.bodyOf(head.Number), HeldText: r.textOf(head.Held.Number),
+		Noise: r.noise,
 	})
 	found.Took = 0 // a replay takes no time
 	if found.Result.Seen() {
@@ -128,6 +129,19 @@ func (r *replayer) poll(ctx context.Context, at time.Time) (hand.Finding, error)
 	}
 	_, _, err = r.store.Commit(ctx, found.Record(p, at))
 	return found, err
+}
+
+// textOf returns how the hand gets at the text of a version, and bodyOf at its
+// response.
+func (r *replayer) textOf(number int) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) { return r.store.Text(ctx, r.source.ID, number) }
+}
+
+func (r *replayer) bodyOf(number int) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		raw, err := r.store.Raw(ctx, r.source.ID, number)
+		return raw.Body, err
+	}
 }
 
 // noise returns what is known of the noise of the source.
