@@ -107,6 +107,47 @@ func TestRareNumberInANoisyLine(t *testing.T) {
 	}
 }
 
+// Where advertisements take turns a new one is noise, but not a line that says a
+// number, a date or a state.
+func TestNewLineAmongAdvertisements(t *testing.T) {
+	s := siteNamed("advertisements")
+	for text, want := range map[string]noise.Verdict{
+		"Try the umbrella of Smith and sons": noise.Noise,
+		"The shop moves on 12 May 2026":      noise.Change,
+		"Only 3 pumps are left":              noise.Change,
+		"Pumps are sold out":                 noise.Change,
+	} {
+		var m noise.Memory
+		last := 51 // the poll before has the same clauses
+		for k := 1; k <= last; k++ {
+			m.Judge([]byte(s.at(k-1)), []byte(s.at(k)))
+		}
+		lines := strings.Split(s.at(last), "\n")
+		lines[1] = text
+		if j := m.Judge([]byte(s.at(last)), []byte(strings.Join(lines, "\n"))); j.Verdict != want {
+			t.Errorf("the line %q is %s, want %s", text, j.Verdict, want)
+		}
+	}
+}
+
+// An address that is shown or hidden is the same; another address is not.
+func TestAddresses(t *testing.T) {
+	for _, tt := range []struct {
+		old, new string
+		want     noise.Verdict
+	}{
+		{"[email protected]", "desk@example.org", noise.Noise},
+		{"desk@example.org", "[email protected]", noise.Noise},
+		{"desk@example.org", "shop@example.org", noise.Change},
+	} {
+		var m noise.Memory
+		text := func(address string) []byte { return []byte(terms(0, line("Write to %s.", address), nil)) }
+		if j := m.Judge(text(tt.old), text(tt.new)); j.Verdict != tt.want {
+			t.Errorf("the step from %s to %s is %s, want %s", tt.old, tt.new, j.Verdict, tt.want)
+		}
+	}
+}
+
 // An order that differs for once is a change.
 func TestOrderForOnce(t *testing.T) {
 	var m noise.Memory

@@ -170,6 +170,10 @@ func honestSites() []site {
 			}
 			return strings.Join(lines, "\n") + "\n"
 		}},
+		{name: "news among advertisements", at: func(k int) string {
+			news := "The mayor has opened the " + goods[k%11] + " of " + goods[k/11%11] + " and " + goods[k*7%11]
+			return terms(0, []string{"Try a " + goods[k%3], news}, nil)
+		}},
 		{name: "one number", at: func(k int) string { return terms(0, line("Free places: %d", chance(13, k).IntN(1000)), nil) }},
 		{name: "departures", at: func(k int) string {
 			lines := []string{"Departures"}
