@@ -35,6 +35,7 @@ type Node struct {
 	settings config.Settings
 	reader   *content.Reader
 	access   *access.Client
+	hooks    *access.Hooks
 	renderer *render.Renderer
 }
 
@@ -138,6 +139,11 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if cfg.Idle && cfg.Learn {
 		watched = unsavedStore{watched}
 	}
+	now := cfg.Now
+	if now == nil {
+		now = time.Now
+	}
+	n.hooks = &access.Hooks{Vault: secret.Open(cfg.Data), Store: n.Store, Now: now}
 	n.access = access.New(access.Config{
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, Vault: secret.Open(cfg.Data), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,

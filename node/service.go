@@ -235,6 +235,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Daemon:  s.node.Daemon,
 		Check:   settings.CheckURL,
 		Trust:   s.node.trust,
+		Hooks:   s.node.hooks,
 		Browser: s.node.browser,
 		Reload:  reload,
 		Ready:   s.loader.ready,

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -265,4 +267,18 @@ func (v *Vault) newKey() ([]byte, error) {
 		return nil, err
 	}
 	return v.key()
+}
+
+// Mac returns a text that only who knows the key can make for a label.
+func (v *Vault) Mac(label string) (string, error) {
+	key, err := v.key()
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err = v.newKey()
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the key of the secrets: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(label)) // never fails
+	return hex.EncodeToString(mac.Sum(nil)[:20]), nil
 }

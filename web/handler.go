@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet"
+	"freshet/access"
 	"freshet/client"
 	"freshet/live"
 	"freshet/memory"
@@ -34,6 +35,9 @@ type Config struct {
 	// Browser says with what pages are rendered, or why they cannot be. Nil means
 	// that nobody knows.
 	Browser func() client.Browser
+
+	// Hooks are how others say that a source has changed; nil means that they cannot.
+	Hooks *access.Hooks
 
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error
@@ -97,6 +101,7 @@ func New(cfg Config) http.Handler {
 	describeTypes(h.OpenAPI().Components.Schemas)
 	a.routeSources(h)
 	a.routePolls(h)
+	a.routeHooks(h)
 	a.routeVersions(h)
 	a.routeOutcomes(h)
 	a.routeChanges(h)

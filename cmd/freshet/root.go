@@ -40,6 +40,7 @@ func verbs(p *program) []*cobra.Command {
 		in(sources, pollVerb(p)),
 		in(sources, testVerb(p)),
 		in(sources, confirmVerb(p)),
+		in(sources, hookVerb(p)),
 		in(sources, removeVerb(p)),
 		in(history, changesVerb(p)),
 		in(history, historyVerb(p)),
