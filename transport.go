@@ -50,10 +50,11 @@ type Response struct {
 	Body        []byte // whole, and without its content coding
 	Validators
 
-	MediaType string // Content-Type as received
-	WireBytes int64  // body bytes as they came, before decoding
-	Requests  int    // made in all, redirects included
-	Moved     string // where permanent redirects from the URL asked for lead; "" if there are none
+	MediaType string   // Content-Type as received
+	Cookies   []string // Set-Cookie as received, for a browser that shows the page; kept nowhere
+	WireBytes int64    // body bytes as they came, before decoding
+	Requests  int      // made in all, redirects included
+	Moved     string   // where permanent redirects from the URL asked for lead; "" if there are none
 	Modified  time.Time
 
 	// FreshFor is for how long the server says that the response stays as it is.

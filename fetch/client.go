@@ -239,6 +239,7 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, way *cou
 	if e == nil {
 		res.FreshFor = freshFor(hr.Header, w.date)
 	}
+	res.Cookies = hr.Header["Set-Cookie"]
 	keepRaw(hr.Header)
 	res.Header = hr.Header
 	res.MediaType = hr.Header.Get("Content-Type")

@@ -141,9 +141,6 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 					tt.alter(c)
 				}
 			})
-			g.page("/", tt.html)
-			g.page("/nowhere", "")
-			g.mux = http.NewServeMux()
 			g.page("/{$}", tt.html)
 			g.mux.HandleFunc("/more", func(http.ResponseWriter, *http.Request) {})
 			g.mux.HandleFunc("/flood", func(w http.ResponseWriter, r *http.Request) {

@@ -33,90 +33,85 @@ type process struct {
 	over     chan struct{} // closed when the browser has ended
 }
 
-// files are the ends of pipes while a process is started.
+// files are ends of pipes.
 type files []*os.File
 
-func (f *files) pipe() (r, w *os.File, err error) {
-	if r, w, err = os.Pipe(); err == nil {
-		*f = append(*f, r, w)
-	}
-	return r, w, err
-}
-
-func (f files) close(but ...*os.File) {
+func (f files) close() {
 	for _, file := range f {
-		if !slices.Contains(but, file) {
-			file.Close()
-		}
+		file.Close()
 	}
 }
 
 // start starts the browser with a profile, in a network of its own if confined.
 func (r *Renderer) start(ctx context.Context, path, profile string, size freshet.Viewport, confined bool) (p *process, err error) {
-	var all files
 	p = &process{profile: profile, over: make(chan struct{}), said: &tail{}}
+	var ours, theirs files
 	defer func() {
+		theirs.close() // the browser has its own
 		if err != nil {
-			all.close()
+			ours.close()
 			if p.listener != nil {
 				p.listener.Close()
 			}
 		}
 	}()
-	fromUs, toBrowser, err := all.pipe()
-	if err != nil {
+	if err := p.connect(&ours, &theirs, exec.Command(path, r.flags(profile, size)...)); err != nil {
 		return nil, err
 	}
-	toUs, fromBrowser, err := all.pipe()
-	if err != nil {
-		return nil, err
-	}
-	printed, stderr, err := all.pipe()
-	if err != nil {
-		return nil, err
-	}
-	p.commands, p.answers = toBrowser, toUs
-	args := r.flags(profile, size)
-	cmd := exec.Command(path, args...)
-	cmd.ExtraFiles = []*os.File{fromUs, fromBrowser}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	var handed *os.File
-	if confined {
-		cmd = exec.Command(r.cfg.Launch[0], slices.Concat(r.cfg.Launch[1:], []string{path}, args)...)
-		cmd.SysProcAttr = ownNetwork()
-		pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return nil, err
-		}
-		handed = os.NewFile(uintptr(pair[0]), "listener")
-		theirs := os.NewFile(uintptr(pair[1]), "listener")
-		all = append(all, handed, theirs)
-		cmd.ExtraFiles = []*os.File{fromUs, fromBrowser, theirs}
-	} else {
+	if !confined {
 		if p.listener, err = listenHere(ctx); err != nil {
 			return nil, err
 		}
-		cmd.Args = append(cmd.Args, proxyFlag(p.listener.Addr()))
+		p.cmd.Args = append(p.cmd.Args, proxyFlag(p.listener.Addr()))
+		return p, p.run()
 	}
-	cmd.Env = environment(profile)
-	cmd.Stdout, cmd.Stderr = stderr, stderr
-	p.cmd = cmd
+	hands, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	handed := os.NewFile(uintptr(hands[0]), "listener")
+	defer handed.Close()
+	theirs = append(theirs, os.NewFile(uintptr(hands[1]), "listener"))
+	p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, theirs[len(theirs)-1])
+	p.cmd.Path, p.cmd.Args = r.cfg.Launch[0], slices.Concat(r.cfg.Launch, p.cmd.Args)
+	p.cmd.SysProcAttr = ownNetwork()
 	if err := p.run(); err != nil {
 		return nil, err
 	}
-	go func() {
-		defer printed.Close()
-		io.Copy(p.said, printed)
-	}()
-	all.close(toBrowser, toUs, printed, handed)
-	all = files{toBrowser, toUs}
-	if confined {
-		if p.listener, err = receive(handed); err != nil {
-			p.kill()
-			return nil, fmt.Errorf("%w: %s", err, p.said)
-		}
+	theirs.close()
+	if p.listener, err = receive(handed); err != nil {
+		p.kill()
+		return nil, fmt.Errorf("%w: %s", err, p.said)
 	}
 	return p, nil
+}
+
+// connect lays the pipes between us and the command of the browser. Those that are
+// ours stay open when it has been started.
+func (p *process) connect(ours, theirs *files, cmd *exec.Cmd) error {
+	var ends [3][2]*os.File
+	for i := range ends {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		ends[i] = [2]*os.File{r, w}
+		if i > 0 {
+			r, w = w, r // the first is written by us, the others by the browser
+		}
+		*theirs, *ours = append(*theirs, r), append(*ours, w)
+	}
+	p.commands, p.answers = ends[0][1], ends[1][0]
+	go func(printed *os.File) {
+		defer printed.Close()
+		io.Copy(p.said, printed)
+	}(ends[2][0])
+	cmd.ExtraFiles = []*os.File{ends[0][0], ends[1][1]}
+	cmd.Stdout, cmd.Stderr = ends[2][1], ends[2][1]
+	cmd.Env = environment(p.profile)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd = cmd
+	return nil
 }
 
 // run starts the process. The kernel kills it when the thread that started it ends,

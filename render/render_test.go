@@ -20,7 +20,11 @@ import (
 
 // scripted is a page that is empty until its script has run.
 func (g *rig) scripted() {
-	g.page("/", `<!doctype html><title>Prices</title><div id=app>loading</div><script src=/app.js></script>`)
+	g.mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Set-Cookie", "session=of the page; Path=/; HttpOnly")
+		fmt.Fprint(w, `<!doctype html><title>Prices</title><div id=app>loading</div><script src=/app.js></script>`)
+	})
 	g.mux.HandleFunc("/app.js", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		w.Header().Set("Cache-Control", "max-age=3600")
@@ -28,7 +32,7 @@ func (g *rig) scripted() {
 	})
 	g.mux.HandleFunc("/data", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=3600")
-		fmt.Fprintf(w, "42 for %s", r.UserAgent())
+		fmt.Fprintf(w, "42 for %s with %s", r.UserAgent(), r.Header.Get("Cookie"))
 	})
 }
 
@@ -53,7 +57,7 @@ func TestPageThatBuildsItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.wantBody(v, "Price: 42 for Mozilla/5.0", "freshet-test", "<title>Prices</title>", "<!DOCTYPE html>")
+	g.wantBody(v, "Price: 42 for Mozilla/5.0", "freshet-test", "session=of the page", "<title>Prices</title>", "<!DOCTYPE html>")
 	if want := []string{"/", "/app.js", "/data"}; !slices.Equal(g.paths(), want) || v.Requests != len(want) {
 		t.Errorf("the server saw %q and the view counts %d, not %q", g.paths(), v.Requests, want)
 	}

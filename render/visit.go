@@ -104,6 +104,9 @@ func (v *visit) serveDocument(w http.ResponseWriter) {
 			w.Header()[name] = values
 		}
 	}
+	if cookies := v.document.Cookies; len(cookies) > 0 {
+		w.Header()["Set-Cookie"] = cookies
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	w.Write(v.document.Body)
