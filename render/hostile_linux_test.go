@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"freshet"
 	"freshet/render"
 )
@@ -212,7 +214,7 @@ func processesIn(t *testing.T, dir string) (pids []int) {
 	}
 	for _, file := range lines {
 		text, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(text, []byte(dir+"/")) {
+		if err != nil || !bytes.Contains(text, []byte("--user-data-dir="+dir+"/")) {
 			continue
 		}
 		var pid int
@@ -222,6 +224,22 @@ func processesIn(t *testing.T, dir string) (pids []int) {
 	}
 	slices.Sort(pids)
 	return pids
+}
+
+// exitOf returns a function that waits for the end of a process.
+func exitOf(t *testing.T, pid int) func() {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		defer unix.Close(fd)
+		const patience = 10_000 // milliseconds
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, patience); n != 1 {
+			t.Errorf("the browser goes on without the process that started it: %v", err)
+		}
+	}
 }
 
 // TestDiesWithItsProcess kills a process that renders: its browser must not go on, and
@@ -241,8 +259,10 @@ func TestDiesWithItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-there
+	gone := exitOf(t, processesIn(t, dir)[0])
 	cmd.Process.Kill()
 	cmd.Wait()
+	gone()
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("there are %d profiles, not the one that was in use", len(left))
 	}
