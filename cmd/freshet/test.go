@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,9 +18,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
+	"freshet/access"
 	"freshet/content"
 	"freshet/fetch"
 	"freshet/node"
+	"freshet/secret"
 )
 
 // A trial is one run of the verb test.
@@ -75,6 +78,9 @@ docs/reading.md has every step with an example.`,
 	return completed(p, cmd, 1)
 }
 
+// hasScheme matches what is a URL and not the name of a source.
+var hasScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:\S`)
+
 func (v *trial) run(cmd *cobra.Command, args []string) error {
 	recipe, err := v.chain.recipe(v.in)
 	if err != nil {
@@ -90,13 +96,11 @@ func (v *trial) run(cmd *cobra.Command, args []string) error {
 	case v.history:
 		return v.overHistory(cmd, args[0], recipe)
 	}
-	url := args[0]
-	if !strings.Contains(url, "://") {
-		s, err := v.source(cmd, args[0])
-		if err != nil {
+	s := freshet.Source{URL: args[0]}
+	if !hasScheme.MatchString(s.URL) {
+		if s, err = v.source(cmd, args[0]); err != nil {
 			return err
 		}
-		url = s.URL
 		if !v.chain.given() {
 			kind := recipe.Kind
 			if recipe = s.Recipe; kind != "" {
@@ -104,16 +108,30 @@ func (v *trial) run(cmd *cobra.Command, args []string) error {
 			}
 		}
 	}
-	settings, err := v.settings(cmd)
+	get, err := v.fetching(cmd, s)
 	if err != nil {
 		return err
 	}
-	if url, err = settings.Fetch.CheckURL(url); err != nil {
-		return fmt.Errorf("test %s: %w", freshet.MaskURL(url), err)
+	return v.try(cmd.Context(), recipe, get)
+}
+
+// fetching returns how a source is fetched, as a daemon with these settings would.
+func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Context) (freshet.Response, error), error) {
+	settings, err := v.settings(cmd)
+	if err != nil {
+		return nil, err
 	}
-	return v.try(cmd.Context(), recipe, func(ctx context.Context) (freshet.Response, error) {
-		return fetch.New(settings.Fetch).Fetch(ctx, freshet.Request{URL: url})
+	if s.URL, err = settings.CheckURL(s.URL); err != nil {
+		return nil, fmt.Errorf("test %s: %w", freshet.MaskURL(s.URL), err)
+	}
+	req := freshet.Request{URL: s.URL}
+	if s.Request != nil || s.Expect != nil {
+		req.Source = &s
+	}
+	fetcher := access.New(access.Config{
+		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.Data), Env: v.env,
 	})
+	return func(ctx context.Context) (freshet.Response, error) { return fetcher.Fetch(ctx, req) }, nil
 }
 
 // source returns what is said of a source, with its whole URL.
