@@ -105,6 +105,9 @@ func (p program) finish(rd *Reading, end value) error {
 		if err != nil {
 			return err
 		}
+		if end.form == textForm || end.form == itemsForm { // a step may have left it in any order
+			text = plainText(text)
+		}
 		rd.Text, rd.Title, rd.Modified, rd.FreshFor = text, end.title, end.modified, end.freshFor
 	}
 	if len(rd.Text) > maxText {
