@@ -28,6 +28,11 @@ type Request struct {
 	// runs meanwhile. If it returns an error the body is not read any further,
 	// and Fetch returns the error. Nil means that there is always room.
 	Room func(ctx context.Context, size int64) error
+
+	// Slow is called, from another goroutine, when the server takes longer than a
+	// second, and once more when it then begins to answer: seen says whether it has.
+	// Nil means that nobody wants to know.
+	Slow func(seen bool)
 }
 
 // A Hop is one request of a poll that is about to leave.

@@ -13,16 +13,24 @@ import (
 	"strconv"
 
 	"freshet/synth"
+	"freshet/zoo"
 )
 
 // Serve is the other process of a benchmark: the server that is polled. It says
 // on out where its pages are, ends when in does, and says then what it has
 // served.
-func Serve(ctx context.Context, c synth.BenchConfig, in io.Reader, out io.Writer) error {
+//
+// Hostile servers stand beside it, each at an address of its own.
+func Serve(ctx context.Context, c synth.BenchConfig, h Harm, in io.Reader, out io.Writer) error {
 	server, err := synth.NewBench(ctx, c)
 	if err != nil {
 		return err
 	}
+	cage, err := zoo.Open(ctx, h.beasts(), h.Servers)
+	if err != nil {
+		return err
+	}
+	defer cage.Close()
 	ctx, stop := context.WithCancel(ctx)
 	go func() {
 		io.Copy(io.Discard, in)
@@ -31,6 +39,9 @@ func Serve(ctx context.Context, c synth.BenchConfig, in io.Reader, out io.Writer
 	var first hello
 	for i := range server.Pages() {
 		first.URLs = append(first.URLs, server.URL(i))
+	}
+	for i := range cage.Size() {
+		first.Hostile = append(first.Hostile, cage.URL(i))
 	}
 	lines := json.NewEncoder(out)
 	if err := lines.Encode(first); err != nil {
@@ -44,12 +55,13 @@ func Serve(ctx context.Context, c synth.BenchConfig, in io.Reader, out io.Writer
 
 // A hello is the first line of a server.
 type hello struct {
-	URLs []string `json:"urls"`
+	URLs    []string `json:"urls"`
+	Hostile []string `json:"hostile,omitempty"`
 }
 
 // An origin is a server in a process of its own.
 type origin struct {
-	urls  []string
+	hello
 	cmd   *exec.Cmd
 	leash io.Closer // its standard input
 	out   *bufio.Reader
@@ -58,7 +70,7 @@ type origin struct {
 // start starts the server of a plan.
 func (plan Plan) start(ctx context.Context) (*origin, error) {
 	args := append(slices.Clone(plan.Server[1:]), "--pages", strconv.Itoa(plan.Sources),
-		"--hosts", strconv.Itoa(plan.Hosts), "--changed", strconv.FormatFloat(plan.Changed, 'g', -1, 64))
+		"--hosts", strconv.Itoa(plan.Hosts), "--changed", strconv.FormatFloat(plan.Changed, 'g', -1, 64), "--hostile", strconv.Itoa(plan.Harm.Servers), "--kind", plan.Harm.Kind)
 	// It is ended by its leash and not by ctx, so that it outlives the last poll.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), plan.Server[0], args...)
 	cmd.Stderr = os.Stderr
@@ -74,15 +86,13 @@ func (plan Plan) start(ctx context.Context) (*origin, error) {
 		return nil, fmt.Errorf("start a server to poll: %w", err)
 	}
 	o := &origin{cmd: cmd, leash: leash, out: bufio.NewReader(out)}
-	var first hello
 	line, err := o.out.ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(line, &first)
+		err = json.Unmarshal(line, &o.hello)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("hear from the server to poll: %w", err), o.stop())
 	}
-	o.urls = first.URLs
 	return o, nil
 }
 

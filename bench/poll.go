@@ -64,7 +64,7 @@ func (b *Poll) measure(ctx context.Context, answers string, plan Plan) (result P
 		}
 	}()
 	result.Answers = answers
-	bare := newBareLoop(plan, rig.origin.urls)
+	bare := newBareLoop(plan, rig.origin.URLs)
 	err = rig.work(ctx, func(ctx context.Context) error {
 		rig.spend(b.Budget)
 		if err := rig.until(ctx, int64(plan.Sources)); err != nil { // the first look, which is another kind of poll

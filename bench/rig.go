@@ -28,13 +28,14 @@ type rig struct {
 // A Plan says what is measured.
 type Plan struct {
 	Sources, Hosts, Workers int
+	Harm                    Harm    // servers beside those of the sources, a source each
 	Changed                 float64 // share of requests that find a new version
 	Policy                  string
 	Dir                     string // where the data goes; "" means the system's place for such things
 
 	// Server is the command that starts a server in another process: it has to
-	// call [Serve] with the flags --pages, --hosts and --changed that are added
-	// to it.
+	// call [Serve] with the flags --pages, --hosts, --changed, --hostile and --kind that
+	// are added to it.
 	Server []string
 }
 
@@ -59,7 +60,7 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 	s := config.Defaults(func(string) string { return "" })
 	s.Data, s.Policy, s.Fetch.Allow = r.data, eager(plan.Policy), []netip.Prefix{loopback}
 	s.Limits = sched.Limits{Hosts: sched.Politeness{Concurrency: plan.Workers}, Workers: plan.Workers, Budget: closed}
-	if r.Node, err = node.Open(ctx, node.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources}); err != nil {
+	if r.Node, err = node.Open(ctx, node.Config{Settings: s, Budget: sched.Budget{Polls: float64(plan.Sources), Per: time.Minute}, Expect: plan.Sources + plan.Harm.Servers}); err != nil {
 		return nil, err
 	}
 	return r, r.fill(ctx)
@@ -68,11 +69,17 @@ func (plan Plan) open(ctx context.Context) (_ *rig, err error) {
 // fill adds the pages as sources, many at a time so that they share commits.
 func (r *rig) fill(ctx context.Context) error {
 	group, ctx := limited(ctx, 256)
-	for i, url := range r.origin.urls {
+	add := func(id freshet.SourceID, url string) {
 		group.Go(func() error {
-			_, err := r.Store.AddSource(ctx, freshet.Source{ID: sourceID(i), URL: url})
+			_, err := r.Store.AddSource(ctx, freshet.Source{ID: id, URL: url})
 			return err
 		})
+	}
+	for i, url := range r.origin.URLs {
+		add(sourceID(i), url)
+	}
+	for i, url := range r.origin.Hostile {
+		add(hostileID(i), url)
 	}
 	return group.Wait()
 }
@@ -86,6 +93,9 @@ func limited(ctx context.Context, most int) (*errgroup.Group, context.Context) {
 
 // sourceID names the source of the ith page.
 func sourceID(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("p%06d", i)) }
+
+// hostileID names the source of the ith hostile server.
+func hostileID(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("h%06d", i)) }
 
 // close ends the server and removes the data.
 func (r *rig) close() (err error) {

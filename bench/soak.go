@@ -46,12 +46,12 @@ func (s *Soak) Run(ctx context.Context) (_ SoakVerdict, err error) {
 		return SoakVerdict{}, err
 	}
 	defer sink.close()
-	d, err := s.launch(ctx, dir, origin.urls, sink.url())
+	d, err := s.launch(ctx, dir, origin.URLs, sink.url())
 	if err != nil {
 		return SoakVerdict{}, err
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
-	return s.watch(ctx, d, origin.urls, sink)
+	return s.watch(ctx, d, origin.URLs, sink)
 }
 
 // watch samples the daemon while others use it.

@@ -123,6 +123,7 @@ func (e *Egress) roundTrip(ctx context.Context, w *watch, by *http.Transport, re
 	if err != nil {
 		return nil, e.headerFailure(ctx, err)
 	}
+	w.answered.Store(true)
 	if hr.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the bare connection, which no deadline ends.
 		hr.Body.Close()

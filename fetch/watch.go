@@ -27,11 +27,15 @@ type watch struct {
 	granted atomic.Int32 // requests that may leave
 	wire    atomic.Int64 // body bytes that came
 
+	slow     func(seen bool) // is told that the server is slow; nil means nobody
+	answered atomic.Bool     // the server has begun to answer the present request
+
 	room   func(size int64) error // for a body; nil means that there is always room
 	waited time.Duration          // for room
 
 	mu    sync.Mutex
 	rests bool // no clock runs: we make the server wait
+	told  told // of what slow was told about the present request
 	timer *time.Timer
 	body  io.Closer // being read, if any
 	idle  mark
@@ -49,7 +53,7 @@ func watchOver(ctx context.Context, limits *Config) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{limits: limits, cancel: cancel, began: time.Now(), date: limits.Now()}
 	w.mu.Lock() // against a look before timer is set
-	w.timer = time.AfterFunc(limits.Total, w.look)
+	w.timer = time.AfterFunc(min(limits.Total, slowAfter), w.look)
 	w.mu.Unlock()
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      w.gotConn,
@@ -100,6 +104,10 @@ func (w *watch) rest(otherwise string, wait func() error) (time.Duration, *fresh
 // grant lets one more request leave.
 func (w *watch) grant() {
 	w.again = false
+	w.answered.Store(false)
+	w.mu.Lock()
+	w.told = told{}
+	w.mu.Unlock()
 	w.granted.Store(w.sent.Load() + 1)
 }
 
@@ -150,6 +158,9 @@ func (w *watch) reading(body io.Closer) {
 // pause returns how long to wait before the next look.
 func (w *watch) pause(now time.Time) time.Duration {
 	left := w.limits.Total - now.Sub(w.began)
+	if w.slow != nil && !w.told.seen {
+		left = min(left, slowAfter)
+	}
 	if w.body == nil {
 		return left
 	}
@@ -162,6 +173,36 @@ func (w *watch) look() {
 	if reason := w.verdict(now); reason != nil {
 		w.stop(reason)
 	}
+	if news, seen := w.news(); news {
+		w.slow(seen)
+	}
+}
+
+// watchSlow has somebody told when the server is slow.
+func (w *watch) watchSlow(tell func(seen bool)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.slow = tell
+}
+
+// slowAfter is how long a server may take before somebody is told. Most pages are
+// there sooner; a server that wants to hold us holds us for a minute.
+const slowAfter = time.Second
+
+// told is what was said of a request: that its server is slow, and that it was seen.
+type told struct{ slow, seen bool }
+
+// news reports whether there is something new to tell of a slow server, and whether
+// the server has begun to answer.
+func (w *watch) news() (news, seen bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.slow == nil || w.rests {
+		return false, false
+	}
+	is := told{slow: true, seen: w.answered.Load()}
+	news, w.told = is != w.told, is
+	return news, is.seen
 }
 
 func (w *watch) verdict(now time.Time) *freshet.FetchError {

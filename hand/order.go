@@ -52,6 +52,9 @@ type Order struct {
 
 	// Leave is asked before each request leaves, as in [freshet.Request].
 	Leave func(context.Context, freshet.Hop) error
+
+	// Slow is told that the server is slow, as in [freshet.Request].
+	Slow func(seen bool)
 }
 
 // special returns the source if it is not asked for by a plain GET.
@@ -83,7 +86,7 @@ func (o Order) URL() string {
 // long enough, or for how long is not known because the clock was set back, or
 // they were given for another reading of the page or by another URL.
 func (o Order) request() freshet.Request {
-	req := freshet.Request{URL: o.URL(), Source: o.special(), Room: o.Room, Leave: o.Leave}
+	req := freshet.Request{URL: o.URL(), Source: o.special(), Room: o.Room, Leave: o.Leave, Slow: o.Slow}
 	if o.Head.Moved.URL != "" && !o.moved() {
 		return req
 	}

@@ -27,7 +27,7 @@ func (h *Hand) Robots(ctx context.Context, o Order, agent string) (Manners, erro
 		return Manners{}, err
 	}
 	robots := url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}
-	resp, err := h.fetcher.Fetch(ctx, freshet.Request{URL: robots.String(), Source: o.special(), Bare: true, Room: o.Room, Leave: o.Leave})
+	resp, err := h.fetcher.Fetch(ctx, freshet.Request{URL: robots.String(), Source: o.special(), Bare: true, Room: o.Room, Leave: o.Leave, Slow: o.Slow})
 	m := Manners{RetryAfter: resp.RetryAfter, Requests: resp.Requests}
 	if err != nil {
 		return m, err

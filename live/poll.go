@@ -15,6 +15,10 @@ import (
 // found is put on record. The brain hears of it from the log. When stop is closed
 // the brain answers no more.
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
+	begun := p.At
+	slow := func(seen bool) {
+		d.inbox.post(sched.Event{Slow: &sched.Slow{Source: p.Source.ID, Begun: begun, Seen: seen}})
+	}
 	p, now := d.dates.begin(p)
 	head, err := d.record.begin(ctx, p)
 	if err != nil {
@@ -28,7 +32,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 		Source: p.Source, Head: head, At: now(),
 		Base: d.textOf(p.Source.ID, head.Number), BaseBody: d.bodyOf(p.Source.ID, head.Number), HeldText: d.textOf(p.Source.ID, head.Held.Number),
 		Noise: d.memoryOf(freshet.NoiseBelief, p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
-		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave,
+		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave, Slow: slow,
 	}
 	robots := 0
 	if p.Robots {

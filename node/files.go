@@ -32,7 +32,9 @@ func fitFiles(s config.Settings, limit int) config.Settings {
 		workers = sched.DefaultLimits().Workers
 	}
 	s.Limits.Workers = max(1, min(workers, polls/2))
-	if idle := max(1, polls/4); s.Fetch.IdleConns == 0 && idle < 1024 {
+	idle := max(1, polls/4)
+	s.Limits.Slow = max(1, min(8*s.Limits.Workers, polls-idle-s.Limits.Workers))
+	if s.Fetch.IdleConns == 0 && idle < 1024 {
 		s.Fetch.IdleConns = idle
 	}
 	return s

@@ -75,7 +75,7 @@ func (s *Scheduler) rests(now time.Time) bool {
 
 // budget returns how many more polls may be begun now.
 func (s *Scheduler) budget() int {
-	return min(s.purse.whole(), s.limits.Workers-s.flying, s.ceiling.most-s.ceiling.used())
+	return min(s.purse.whole(), s.limits.Workers-s.working(), s.ceiling.most-s.ceiling.used())
 }
 
 func (s *Scheduler) chooseAsked(now time.Time) {
@@ -201,7 +201,7 @@ func (s *Scheduler) wake(now time.Time) time.Time {
 
 // pollWake returns when a poll may become possible.
 func (s *Scheduler) pollWake(now time.Time) time.Time {
-	if s.flying >= s.limits.Workers {
+	if s.working() >= s.limits.Workers {
 		return time.Time{}
 	}
 	if s.purse.whole() <= 0 {

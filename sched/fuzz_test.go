@@ -23,6 +23,7 @@ func FuzzScheduler(f *testing.F) {
 		limits := sched.Limits{
 			Budget:  sched.Budget{Polls: float64(polls) + 1, Per: time.Duration(1+r.IntN(60)) * time.Second},
 			Workers: 1 + r.IntN(30),
+			Slow:    -1 + r.IntN(30),
 			Hosts:   sched.Politeness{Delay: time.Duration(r.IntN(3)) * time.Second, Concurrency: 1 + r.IntN(3)},
 
 			SourceGap:   time.Duration(r.IntN(3)) * 5 * time.Second,
@@ -35,7 +36,7 @@ func FuzzScheduler(f *testing.F) {
 			t.Fatal(err)
 		}
 		w := &world{s: sched.New(p, limits), now: start}
-		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}, polled: map[freshet.SourceID]time.Time{}}
+		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}, polled: map[freshet.SourceID]time.Time{}, sees: map[freshet.SourceID]time.Time{}, slow: map[freshet.SourceID]bool{}}
 		w.latency = func(freshet.Poll) time.Duration { return time.Duration(r.Int64N(int64(3 * time.Second))) }
 		w.answer = func(p freshet.Poll, o *freshet.Outcome) {
 			switch r.IntN(6) {
@@ -70,6 +71,8 @@ type checker struct {
 	away   map[string]time.Time // until when each host asked us to stay away
 	seen   []time.Time          // requests, as the servers saw them
 	polled map[freshet.SourceID]time.Time
+	sees   map[freshet.SourceID]time.Time // when the server sees the request under way
+	slow   map[freshet.SourceID]bool      // polls under way that were told to be
 }
 
 // step makes one thing happen.
@@ -80,7 +83,8 @@ func (c *checker) step(w *world, r *rand.Rand) {
 		c.begun(w.now, p)
 		w.begin(p)
 		o := w.ends[slices.IndexFunc(w.ends, func(o *freshet.Outcome) bool { return o.Source == p.Source.ID })]
-		c.seen = append(c.seen, o.Began.Add(time.Duration(r.Int64N(int64(o.Ended.Sub(o.Began))+1))))
+		c.sees[p.Source.ID] = o.Began.Add(time.Duration(r.Int64N(int64(o.Ended.Sub(o.Began)) + 1)))
+		c.seen = append(c.seen, c.sees[p.Source.ID])
 		return
 	case !wake.IsZero() && !wake.After(w.now):
 		c.t.Fatalf("asked to be woken at %v, and it is %v", wake, w.now)
@@ -92,6 +96,11 @@ func (c *checker) step(w *world, r *rand.Rand) {
 		c.ended(w.now, *o)
 	case !wake.IsZero() && (len(w.ends) == 0 || w.ends[0].Ended.After(wake)):
 		w.now = wake
+	case len(w.ends) > 0 && r.IntN(2) == 0:
+		late := w.ends[r.IntN(len(w.ends))].Source
+		c.slow[late] = true
+		w.s.Slow(w.now, sched.Slow{Source: late, Begun: c.polled[late], Seen: !c.sees[late].After(w.now)})
+		w.s.Slow(w.now, sched.Slow{Source: late, Begun: c.polled[late].Add(-1), Seen: true}) // of a poll before
 	case r.IntN(10) == 0:
 		w.s.Remove(id(r.IntN(50)))
 	default:
@@ -119,14 +128,19 @@ func (c *checker) begun(now time.Time, p freshet.Poll) {
 	if c.flying[host]++; c.flying[host] > c.limits.Hosts.Concurrency {
 		c.t.Fatalf("%d polls of %s under way", c.flying[host], host)
 	}
-	if len(c.busy) > c.limits.Workers {
-		c.t.Fatalf("%d polls under way, more than %d workers", len(c.busy), c.limits.Workers)
+	most := c.limits.Slow
+	if most == 0 {
+		most = 8 * c.limits.Workers
+	}
+	if n := len(c.busy) - max(0, min(len(c.slow), most)); n > c.limits.Workers {
+		c.t.Fatalf("%d polls under way that are not slow, more than %d workers", n, c.limits.Workers)
 	}
 }
 
 func (c *checker) ended(now time.Time, o freshet.Outcome) {
 	host := c.busy[o.Source]
 	delete(c.busy, o.Source)
+	delete(c.slow, o.Source)
 	c.flying[host]--
 	c.last[host] = now
 	if o.NotBefore.After(c.away[host]) {

@@ -196,7 +196,7 @@ func (h *host) holds(p Politeness) (holds []Hold) {
 
 // shared returns what holds back all sources.
 func (s *Scheduler) shared(now time.Time, e *entry) Hold {
-	if s.flying >= s.limits.Workers {
+	if s.working() >= s.limits.Workers {
 		return Hold{Kind: HoldWorkers}
 	}
 	p := s.purse // a copy: to look is not to spend

@@ -53,6 +53,7 @@ type flight struct {
 	reserved int     // requests that it holds room for, the one under way included
 	answered int     // requests before that
 	parts    int     // requests for parts of the page, which count as under way until the poll is over
+	seen     bool    // the one under way is among those answered, since its server has begun to
 }
 
 // granted returns how many requests the poll has made or may still make.
@@ -147,7 +148,9 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 		return
 	}
 	s.leave(now, f)
-	if !h.Unsent && f.reserved > 0 { // the request before this one is answered
+	if f.seen {
+		f.seen = false
+	} else if !h.Unsent && f.reserved > 0 { // the request before this one is answered
 		s.ceiling.end(now, 1, 1)
 		f.reserved--
 		f.answered++

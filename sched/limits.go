@@ -13,7 +13,11 @@ type Limits struct {
 	Budget  Budget
 	Hosts   Politeness
 	Backoff Backoff
-	Workers int // polls under way at once; 0 means 64
+	Workers int // polls under way at once, but for those that are slow; 0 means 64
+
+	// Slow is how many polls that are slow give their place to others; 0 means eight
+	// times Workers, and less than 0 that none do.
+	Slow int
 
 	// SourceGap is the least time from one poll of a source to the next, if the
 	// source has no MinGap of its own; 0 means none.
@@ -42,6 +46,7 @@ func DefaultLimits() Limits {
 
 func (l Limits) withDefaults() Limits {
 	l.Workers = cmp.Or(l.Workers, 64)
+	l.Slow = cmp.Or(l.Slow, slowTimes*max(0, l.Workers))
 	l.Hosts.Concurrency = cmp.Or(l.Hosts.Concurrency, 2)
 	l.Backoff = l.Backoff.withDefaults()
 	if l.Budget.Polls <= 0 || l.Budget.Per <= 0 {

@@ -81,6 +81,10 @@ func (s *Scheduler) Away(now time.Time, a Away) {
 func (s *Scheduler) land(now time.Time, e *entry, made int) {
 	s.dropHop(e.source.ID)
 	s.flying--
+	if e.slow {
+		e.slow = false
+		s.slow--
+	}
 	f := &e.flight
 	left := max(made-f.answered, 0)
 	s.ceiling.end(now, f.reserved, left)

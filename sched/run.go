@@ -37,6 +37,7 @@ type Event struct {
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
 	Hop     *Hop             // a poll under way wants to make one more request
+	Slow    *Slow            // a poll under way waits for its server
 	Limits  *Limits          // the operator changed the limits
 
 	Levels func() []freshet.TagLevel // the operator changed the levels of tags, to these
@@ -94,6 +95,8 @@ func (s *Scheduler) hear(now time.Time, ev Event) {
 		s.Ask(ev.Ask)
 	case ev.Hop != nil:
 		s.Hop(now, *ev.Hop)
+	case ev.Slow != nil:
+		s.Slow(now, *ev.Slow)
 	case ev.Limits != nil:
 		s.SetLimits(now, *ev.Limits)
 	case ev.Levels != nil:

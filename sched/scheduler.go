@@ -37,6 +37,7 @@ type Scheduler struct {
 	skipped bool           // something has happened since, and waits for the next beat
 
 	flying int            // polls chosen and not ended
+	slow   int            // of them, those that have given their place away
 	ready  []freshet.Poll // chosen
 	given  int            // of those, already handed out
 }
@@ -60,6 +61,7 @@ type entry struct {
 	meter     meter     // of its share of the budget
 	shares    *host     // among whose sources it counts; nil if it is not polled
 	busy      bool
+	slow      bool // the poll under way is
 	gone      bool // removed while a poll of it was under way
 	asked     bool
 	hurry     bool // the next poll that is asked for need not wait for MinGap

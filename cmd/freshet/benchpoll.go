@@ -84,8 +84,8 @@ func (b *pollBench) run(ctx context.Context) (err error) {
 }
 
 // say tells somebody who waits at a terminal how far it is.
-func (b *pollBench) say(format string, args ...any) {
-	if isTerminal(b.err) {
-		fmt.Fprintln(b.err, palette(b.colours(b.err)).dim(fmt.Sprintf(format, args...)))
+func (p *program) say(format string, args ...any) {
+	if isTerminal(p.err) {
+		fmt.Fprintln(p.err, palette(p.colours(p.err)).dim(fmt.Sprintf(format, args...)))
 	}
 }

@@ -15,18 +15,21 @@ import (
 // has served.
 func benchServerVerb(p *program) *cobra.Command {
 	var c synth.BenchConfig
+	var h bench.Harm
 	cmd := &cobra.Command{
 		Use:    "bench-server",
 		Short:  "Serve the pages of a benchmark until standard input ends",
 		Hidden: true,
 		Args:   takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return bench.Serve(cmd.Context(), c, p.in, p.out)
+			return bench.Serve(cmd.Context(), c, h, p.in, p.out)
 		},
 	}
 	cmd.Flags().IntVar(&c.Pages, "pages", 1000, "how many there are")
 	cmd.Flags().IntVar(&c.Hosts, "hosts", 1, "addresses over which they are spread")
 	cmd.Flags().Float64Var(&c.Changed, "changed", 0, "share of requests that find a new version")
+	cmd.Flags().IntVar(&h.Servers, "hostile", 0, "how many hostile servers stand beside it")
+	cmd.Flags().StringVar(&h.Kind, "kind", "", "which ones")
 	return cmd
 }
 

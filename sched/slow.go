@@ -1,0 +1,49 @@
+package sched
+
+import (
+	"time"
+
+	"freshet"
+)
+
+// slowTimes is how many times as many polls as there are workers may be slow, if the
+// limits do not say.
+const slowTimes = 8
+
+// Slow tells of a poll under way that waits for its server for longer than most do.
+type Slow struct {
+	Source freshet.SourceID
+	Begun  time.Time // the At of the poll: it may have ended, and another begun
+	Seen   bool      // the server has begun to answer the request that is under way
+}
+
+// Slow has a slow poll give its place to another: it takes next to nothing of this
+// machine, and a few servers that never answer would hold up all other sources.
+//
+// Once the server has begun to answer, the request has been seen, and counts against
+// the budget from now on like one whose answer is in. Before that nobody knows when it
+// will be.
+func (s *Scheduler) Slow(now time.Time, w Slow) {
+	slot, ok := s.slots[w.Source]
+	if !ok {
+		return
+	}
+	e := &s.entries[slot]
+	if !e.busy || !e.begun.Equal(w.Begun) {
+		return
+	}
+	if !e.slow && s.slow < s.limits.Slow {
+		e.slow = true
+		s.slow++
+	}
+	if f := &e.flight; w.Seen && !f.seen && f.at != nil && f.reserved > 0 {
+		s.ceiling.forget(now)
+		s.ceiling.end(now, 1, 1)
+		f.reserved--
+		f.answered++
+		f.seen = true
+	}
+}
+
+// working returns how many polls take the place of a worker.
+func (s *Scheduler) working() int { return s.flying - s.slow }
