@@ -60,6 +60,10 @@ bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of a
 hold: build ## 10,000 sources at 500 polls a second for ten minutes
 	$(BIN) bench hold --sources 10000 --rate 500/s --for 10m
 
+.PHONY: hostile
+hostile: build ## see whether hostile servers make the polls of other sources late
+	$(BIN) bench hostile --for $(or $(FOR),1m) --rounds 3
+
 .PHONY: soak
 soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
 	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
