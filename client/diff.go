@@ -16,6 +16,7 @@ type Diff struct {
 	Hunks   []Hunk           `json:"hunks"`
 	Added   int              `json:"added"`   // lines
 	Removed int              `json:"removed"` // lines
+	Moved   int              `json:"moved,omitempty" doc:"Lines that are both added and removed, in blocks that are the same"`
 
 	Fields []FieldChange `json:"fields,omitempty"` // named values that are other
 
@@ -48,6 +49,9 @@ type Line struct {
 
 	// Mark is set if the line was changed only in part.
 	Mark *Mark `json:"mark,omitempty"`
+
+	// Moved is set if the line belongs to a block that is elsewhere in the other text.
+	Moved int `json:"moved,omitempty" doc:"Number of the line in the other text, if it was moved"`
 }
 
 // A Mark is the part of a line that is different, in bytes of its text.
@@ -65,8 +69,24 @@ func (c *Client) Diff(ctx context.Context, id freshet.SourceID, from, to int) (d
 
 // UnifiedDiff is Diff in the format of diff -u.
 func (c *Client) UnifiedDiff(ctx context.Context, id freshet.SourceID, from, to int) (string, error) {
+	return c.FormattedDiff(ctx, id, from, to, DiffUnified)
+}
+
+// A DiffFormat is how a diff is written.
+type DiffFormat string
+
+// The formats of diffs that are texts.
+const (
+	DiffUnified   DiffFormat = "unified"    // as diff -u
+	DiffWord      DiffFormat = "word"       // as git diff --word-diff
+	DiffHTML      DiffFormat = "html"       // a page of its own
+	DiffJSONPatch DiffFormat = "json-patch" // RFC 6902; of JSON documents only
+)
+
+// FormattedDiff is Diff in one of the formats.
+func (c *Client) FormattedDiff(ctx context.Context, id freshet.SourceID, from, to int, f DiffFormat) (string, error) {
 	q := diffQuery(from, to)
-	q.Set("format", "unified")
+	q.Set("format", string(f))
 	text, err := c.bytes(ctx, sourcePath(id, "diff"), q)
 	return string(text), err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+	"znkr.io/diff"
 
 	"freshet"
 	"freshet/content"
@@ -95,6 +96,24 @@ func BenchmarkDiff(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			content.Diff(old.Text, changed)
+		}
+	})
+	b.Run("page, library alone", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			diff.Hunks(strings.SplitAfter(string(old.Text), "\n"), strings.SplitAfter(string(changed), "\n"))
+		}
+	})
+	b.Run("page, words", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			content.Words(string(old.Text), string(changed))
+		}
+	})
+	b.Run("page, HTML", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			content.Diff(old.Text, changed).HTML("a", "b")
 		}
 	})
 	// Two texts of the greatest size that have nothing and everything in common.

@@ -41,6 +41,10 @@ type Line struct {
 
 	// Mark is set if the line was changed only in part.
 	Mark *Mark
+
+	// Moved is set if the line belongs to a block that is elsewhere in the other
+	// text: its number there.
+	Moved int
 }
 
 // A Hunk is a run of changed lines with the unchanged lines around them. The
@@ -58,6 +62,7 @@ type Delta struct {
 	Hunks   []Hunk
 	Added   int // lines
 	Removed int // lines
+	Moved   int // lines that are both added and removed, in blocks that are the same
 
 	// Coarse is set if the texts are too large to compare line by line: one
 	// has replaced the other, all lines were removed and all lines added, and
@@ -104,6 +109,7 @@ func Diff(old, new []byte) Delta {
 		hunk.mark()
 		d.Hunks = append(d.Hunks, hunk)
 	}
+	d.findMoved()
 	return d
 }
 
@@ -153,6 +159,9 @@ func (d Delta) Summary() string {
 		unit = " line"
 	}
 	s := strings.Join(counts, " ") + unit
+	if d.Moved > 0 {
+		s += fmt.Sprintf(", %d moved", d.Moved)
+	}
 	if line := d.telling(); line != "" {
 		s += ": " + line
 	}

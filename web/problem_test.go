@@ -70,7 +70,7 @@ func TestProblems(t *testing.T) {
 		{"version that is no number", "GET", "/api/v1/sources/page/versions/one/text", "", 422, "path.number"},
 		{"version zero", "GET", "/api/v1/sources/page/versions/0", "", 422, "path.number"},
 		{"diff of nothing", "GET", "/api/v1/sources/page/diff", "", 404, ""},
-		{"diff in a strange format", "GET", "/api/v1/sources/page/diff?format=html", "", 422, "query.format"},
+		{"diff in a strange format", "GET", "/api/v1/sources/page/diff?format=pdf", "", 422, "query.format"},
 		{"outcomes of no source", "GET", "/api/v1/sources/nobody/outcomes", "", 404, ""},
 		{"bad cursor", "GET", "/api/v1/changes?after=x", "", 422, "query.after"},
 		{"negative cursor", "GET", "/api/v1/changes?after=-1", "", 422, "query.after"},

@@ -221,6 +221,24 @@ func TestDiff(t *testing.T) {
 	if d.From.Number != 1 || d.To.Number != 2 || d.Added != 1 || d.Removed != 1 || len(d.Hunks) != 1 || d.Summary == "" {
 		t.Errorf("the diff is %+v", d)
 	}
+	for query, want := range map[string][3]string{
+		"?format=word":             {"text/plain; charset=utf-8", "version [-1-]{+2+}\n", "sandbox"},
+		"?format=html":             {"text/html; charset=utf-8", "version <ins>2</ins>", "sandbox"},
+		"?from=3&format=html":      {"text/html; charset=utf-8", "</html>", "style-src 'unsafe-inline'"},
+		"?from=1&to=1&format=json": {"application/json", `"hunks":[]`, "default-src 'none'"},
+	} {
+		a := r.do("GET", "/api/v1/sources/page/diff"+query, nil).is(200)
+		if got := a.Header.Get("Content-Type"); got != want[0] || !strings.Contains(string(a.Body), want[1]) {
+			t.Errorf("a diff%s is of type %q, and has no %q:\n%s", query, got, want[1], a.Body)
+		}
+		if got := a.Header.Values("Content-Security-Policy"); len(got) != 1 || !strings.Contains(got[0], want[2]) {
+			t.Errorf("a diff%s has the policy %q, want one with %q", query, got, want[2])
+		}
+	}
+	a = r.do("GET", "/api/v1/sources/page/diff?format=json-patch", nil).is(422)
+	if !strings.Contains(string(a.Body), "not a JSON document") || !strings.Contains(string(a.Body), "query.format") {
+		t.Errorf("a patch of texts ends with %s", a.Body)
+	}
 	r.do("GET", "/api/v1/sources/page/diff?to=1", nil).is(404)
 	a = r.do("GET", "/api/v1/sources/page/diff?from=2&to=2", nil).is(200)
 	if !strings.Contains(string(a.Body), `"hunks":[]`) {

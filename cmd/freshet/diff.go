@@ -2,44 +2,72 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/client"
 )
 
-func diffVerb(p *program) *cobra.Command {
-	var asJSON, sides, visual bool
-	var out string
-	cmd := &cobra.Command{
-		Use:   "diff SOURCE [FROM] [TO]",
-		Short: "Show what changed between two versions",
-		Long: `Show what changed between two versions of a source. Without FROM and TO, compare
+const diffHelp = `Show what changed between two versions of a source. Without FROM and TO, compare
 the newest version with the one before it; with FROM alone, compare it with the
 newest. "freshet history SOURCE" lists the version numbers.
 
-In a terminal, changed words are highlighted, and long lines are cut to the
-sentences that changed. In a pipe you get a plain unified diff.
+In a terminal, changed words are highlighted, long lines are cut to the sentences
+that changed, and blocks that were moved are marked. In a pipe you get a plain
+unified diff.
+
+  --unified       a plain unified diff, also in a terminal
+  --side-by-side  the old text on the left and the new text on the right
+  --word          word by word: [-removed-]{+added+}, or in colour
+  --html          a web page of its own, safe to open
+  --json-patch    a JSON Patch (RFC 6902), for sources of JSON
+  --json          hunks and lines as JSON
 
 --visual compares the screenshots of the versions instead, and writes the new one
-with everything that changed marked in red.`,
-		Example: "  freshet diff news\n  freshet diff news 3 7\n  freshet diff --side-by-side news\n  freshet diff --json news\n  freshet diff --visual shop --out changed.png",
+with everything that changed marked in red.`
+
+// diffForms are the flags of how a diff is shown, of which one can be given.
+var diffForms = []struct{ flag, help string }{
+	{"unified", "print a plain unified diff"},
+	{"side-by-side", "show the old text on the left and the new text on the right"},
+	{"word", "show the words that changed"},
+	{"html", "print a web page"},
+	{"json-patch", "print a JSON Patch (RFC 6902)"},
+	{"json", "print JSON"},
+}
+
+func diffVerb(p *program) *cobra.Command {
+	forms := make([]bool, len(diffForms))
+	var visual bool
+	var out string
+	cmd := &cobra.Command{
+		Use:     "diff SOURCE [FROM] [TO]",
+		Short:   "Show what changed between two versions",
+		Long:    diffHelp,
+		Example: "  freshet diff news\n  freshet diff news 3 7\n  freshet diff --side-by-side news\n  freshet diff --word news\n  freshet diff --html news > news.html\n  freshet diff --visual shop --out changed.png",
 		Args:    takes(1, 3),
 	}
-	cmd.Flags().BoolVar(&sides, "side-by-side", false, "show the old text on the left and the new text on the right")
+	for i, f := range diffForms {
+		cmd.Flags().BoolVar(&forms[i], f.flag, false, f.help)
+	}
 	cmd.Flags().BoolVar(&visual, "visual", false, "compare the screenshots, pixel by pixel; needs --out")
 	cmd.Flags().StringVar(&out, "out", "", "`file` to write the marked screenshot to; - means standard output")
-	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		var between [2]int // zero means that the API chooses
-		for i, arg := range args[1:] {
-			n, err := strconv.Atoi(arg)
-			if err != nil || n < 1 {
-				return usagef("diff: %q is not a version number; freshet history lists them", arg)
-			}
-			between[i] = n
+		form, err := diffForm(forms)
+		if err != nil {
+			return err
 		}
-		if visual != (out != "") || out == "-" && asJSON {
-			return usagef("diff: --visual and --out FILE.png go together")
+		between, err := diffBetween(args[1:])
+		if err != nil {
+			return err
+		}
+		asJSON := form == "json"
+		if visual != (out != "") || out == "-" && asJSON || visual && form != "" && !asJSON {
+			return usagef("diff: --visual and --out FILE.png go together, and only --json goes with them")
 		}
 		s, err := c.find(ctx, args[0])
 		if err != nil {
@@ -48,21 +76,69 @@ with everything that changed marked in red.`,
 		if visual {
 			return p.diffPictures(ctx, c, s.ID, between, out, asJSON)
 		}
-		d, err := c.Diff(ctx, s.ID, between[0], between[1])
+		return p.showDiff(ctx, c, s.ID, between, form)
+	}), 1)
+}
+
+// diffForm returns the form that is asked for; "" if none is.
+func diffForm(forms []bool) (form string, err error) {
+	for i, given := range forms {
+		if !given {
+			continue
+		}
+		if form != "" {
+			return "", freshet.WithHint(usagef("diff: --%s and --%s cannot be used together", form, diffForms[i].flag), "leave out one of them")
+		}
+		form = diffForms[i].flag
+	}
+	return form, nil
+}
+
+// diffBetween returns the numbers of the versions to compare; zero means that the API
+// chooses.
+func diffBetween(args []string) (between [2]int, err error) {
+	for i, arg := range args {
+		n, err := strconv.Atoi(arg)
+		if err != nil || n < 1 {
+			return between, usagef("diff: %q is not a version number; freshet history lists them", arg)
+		}
+		between[i] = n
+	}
+	return between, nil
+}
+
+// showDiff prints a diff in one of the forms.
+func (p *program) showDiff(ctx context.Context, c *connection, id freshet.SourceID, between [2]int, form string) error {
+	switch f := client.DiffFormat(form); f {
+	case client.DiffHTML, client.DiffJSONPatch:
+		text, err := c.FormattedDiff(ctx, id, between[0], between[1], f)
 		if err != nil {
 			return err
 		}
-		if !asJSON {
-			printFieldChanges(p, d.Fields)
-		}
-		switch {
-		case asJSON:
-			return p.printJSON(d)
-		case sides:
-			newDiffView(p).sides(d)
-		default:
-			newDiffView(p).unified(d)
-		}
+		_, err = fmt.Fprint(p.out, strings.TrimSuffix(text, "\n")+"\n")
+		return err
+	}
+	d, err := c.Diff(ctx, id, between[0], between[1])
+	if err != nil {
+		return err
+	}
+	view := newDiffView(p)
+	switch form {
+	case "json":
+		return p.printJSON(d)
+	case "unified":
+		view.screen = screen{}
+		view.unified(d)
 		return nil
-	}), 1)
+	}
+	printFieldChanges(p, d.Fields)
+	switch form {
+	case "side-by-side":
+		view.sides(d)
+	case "word":
+		view.words(d)
+	default:
+		view.unified(d)
+	}
+	return nil
 }

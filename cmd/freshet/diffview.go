@@ -47,7 +47,7 @@ func (v *diffView) hunks(hunks []client.Hunk) {
 		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", content.LineRange(h.OldStart, h.OldLines), content.LineRange(h.NewStart, h.NewLines))))
 		lines := h.Lines
 		if v.people() {
-			lines = takenApart(lines)
+			lines = withMoves(takenApart(lines))
 		}
 		for _, l := range lines {
 			v.line(l)
@@ -57,8 +57,12 @@ func (v *diffView) hunks(hunks []client.Hunk) {
 
 // line prints one line of a hunk.
 func (v *diffView) line(l client.Line) {
-	if l.Op == skipped {
+	switch l.Op {
+	case skipped:
 		fmt.Fprintln(v.out, v.dim(" "+l.Text))
+		return
+	case note:
+		fmt.Fprintln(v.out, v.dim("# "+l.Text))
 		return
 	}
 	for i, part := range folded(l.Text, max(0, v.width-1)) {
@@ -118,7 +122,7 @@ func diffOf(d content.Delta) (hunks []client.Hunk) {
 	for _, h := range d.Hunks {
 		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines}
 		for _, l := range h.Lines {
-			told.Lines = append(told.Lines, client.Line{Op: string(l.Op), Old: l.Old, New: l.New, Text: l.Text, Unended: l.Unended, Mark: (*client.Mark)(l.Mark)})
+			told.Lines = append(told.Lines, client.Line{Op: string(l.Op), Old: l.Old, New: l.New, Text: l.Text, Unended: l.Unended, Mark: (*client.Mark)(l.Mark), Moved: l.Moved})
 		}
 		hunks = append(hunks, told)
 	}
@@ -130,6 +134,9 @@ const longLine = 500
 
 // skipped is the Op of a line that stands for parts that were left out.
 const skipped = "…"
+
+// note is the Op of a line that says something about those after it.
+const note = "#"
 
 // takenApart returns the lines of a hunk in which long lines that were changed are
 // replaced by the sentences of them that were: a small edit of a long line is then
@@ -155,6 +162,22 @@ func takenApart(lines []client.Line) (apart []client.Line) {
 		i += n
 	}
 	return apart
+}
+
+// withMoves returns lines with a note before each block that was moved.
+func withMoves(lines []client.Line) (noted []client.Line) {
+	last := client.Line{}
+	for _, l := range lines {
+		if l.Moved > 0 && (l.Op != last.Op || l.Moved != last.Moved+1) {
+			where := "to"
+			if l.Op == "+" {
+				where = "from"
+			}
+			noted = append(noted, client.Line{Op: note, Text: fmt.Sprintf("moved %s line %d", where, l.Moved)})
+		}
+		noted, last = append(noted, l), l
+	}
+	return noted
 }
 
 // runOf returns how many lines at the start have an op.
@@ -209,7 +232,7 @@ func sentences(lines []client.Line) string {
 func sentence(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch end := text[i-1]; {
-		case end == '>', end == '}', text[i] == '<',
+		case end == '>', end == '}', text[i] == '<', strings.IndexByte("{[,", end) >= 0 && text[i] == '"',
 			text[i] == ' ' && strings.IndexByte(".!?;,:", end) >= 0 && i > 20,
 			text[i] == ' ' && i > 200:
 			return i
