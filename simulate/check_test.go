@@ -186,21 +186,22 @@ func (s *simulation) checkStore(store *sqlite.Store) {
 	if err := store.Check(ctx); err != nil {
 		s.broken("the store is not whole: %v", err)
 	}
-	for _, p := range s.plan.pages {
-		s.checkVersions(store, p.id)
-	}
 	changes, err := store.Changes(ctx, freshet.ChangeQuery{})
 	if err != nil {
 		s.broken("the changes cannot be read: %v", err)
+	}
+	for _, p := range s.plan.pages {
+		s.checkVersions(store, p.id, changes)
 	}
 	s.checkChanges(changes)
 	s.checkDeliveries(store, changes)
 	s.checkStream(changes)
 }
 
-// checkVersions wants the versions of a page to be numbered without a gap, to be
-// what was served, and all that were acknowledged to be there.
-func (s *simulation) checkVersions(store *sqlite.Store, id string) {
+// checkVersions wants the versions of a page to be numbered without a gap, but for
+// walls that were dropped, to be what was served, and all that were acknowledged to be
+// there. A wall is never told as a change.
+func (s *simulation) checkVersions(store *sqlite.Store, id string, changes []freshet.Change) {
 	ctx := context.Background()
 	versions, err := store.Versions(ctx, freshet.SourceID(id), 0, 0)
 	if err != nil {
@@ -214,15 +215,28 @@ func (s *simulation) checkVersions(store *sqlite.Store, id string) {
 			served[h.edition] = true
 		}
 	}
-	there, last := map[int]string{}, 0
+	there, last, walls := map[int]string{}, 0, 0
 	for i, v := range versions {
-		if v.Number != i+1 && !s.acks.purged[id] {
+		if v.Number != i+1 && !s.acks.purged[id] && s.plan.wall == 0 {
 			s.broken("version %d of %s has the number %d", i+1, id, v.Number)
 		}
 		raw, err := store.Raw(ctx, v.Source, v.Number)
 		if err != nil {
 			s.broken("version %d of %s cannot be read: %v", v.Number, id, err)
 			continue
+		}
+		there[v.Number] = v.Hash.String()
+		if isWall(raw.Body) {
+			if walls++; v.Number > 1 && v.Quiet != freshet.QuietSuspect && !s.acks.purged[id] {
+				s.broken("version %d of %s is a wall, and not held", v.Number, id)
+			}
+			if slices.ContainsFunc(changes, func(c freshet.Change) bool { return string(c.Source) == id && c.Number == v.Number }) {
+				s.broken("the wall that is version %d of %s was told as a change", v.Number, id)
+			}
+			continue
+		}
+		if v.Quiet != "" {
+			s.broken("version %d of %s is held as %s, and is the page", v.Number, id, v.Suspect)
 		}
 		page, edition := editionIn(raw.Body)
 		if page != id || !served[edition] || !bytes.Equal(raw.Body, s.site.pages[id].body(edition)) {
@@ -232,15 +246,21 @@ func (s *simulation) checkVersions(store *sqlite.Store, id string) {
 			s.broken("version %d of %s is edition %d, after %d", v.Number, id, edition, last)
 		}
 		last = edition
-		there[v.Number] = v.Hash.String()
 	}
 	for number, hash := range s.acks.versions[id] {
 		if got, ok := there[number]; !ok || hash != "" && hash != got {
 			s.broken("version %d of %s was acknowledged as %.8s, and is %.8s", number, id, hash, got)
 		}
 	}
+	if walls > mostWalls {
+		s.broken("%d walls of %s are kept", walls, id)
+	}
 	s.checkNewest(id, last)
 }
+
+// mostWalls is how many walls may be kept of a page: three that were held, and what was
+// seen first.
+const mostWalls = 4
 
 // checkNewest wants what was served last, in the calm, to have been captured.
 func (s *simulation) checkNewest(id string, edition int) {

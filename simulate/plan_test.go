@@ -22,6 +22,7 @@ type plan struct {
 
 	// Of a request, once in so many; 0 means never.
 	refuse, hang, reset, cutBody, stallBody, serverError, retryAfter, slow int
+	wall                                                                   int // in front of the page: a captcha that a server calls a success
 	hookFault                                                              int
 
 	deaths    []deathPlan
@@ -83,6 +84,7 @@ func drawPlan(rng *rand.Rand) plan {
 	p.edits, p.budgets = sometimes(6), sometimes(1)
 	p.drawPages(rng)
 	p.drawDeaths(rng)
+	p.wall = sometimes(6)
 	if rng.IntN(2) == 0 {
 		p.limits.Hosts.CrawlDelay = 10 * time.Second
 		p.crawl = time.Duration(rng.IntN(12)) * 500 * time.Millisecond

@@ -90,6 +90,12 @@ func (p *page) body(edition int) []byte {
 	return b.Bytes()
 }
 
+// wallTitle is how a wall begins that is shown in place of a page.
+const wallTitle = "<title>Just a moment...</title>"
+
+// isWall reports whether a body is a wall, and no edition of a page.
+func isWall(body []byte) bool { return bytes.HasPrefix(body, []byte(wallTitle)) }
+
 // editionIn returns which edition of which page a body is.
 func editionIn(body []byte) (id string, edition int) {
 	line, _, _ := bytes.Cut(body, []byte("\n"))
@@ -133,6 +139,9 @@ func (s *site) answer(r *request, line net.Conn) bool {
 	case oneIn(rng, p.stallBody):
 		_ = write(line, 200, http.Header{"Content-Type": {"text/plain"}}, []byte("half a page"), 5000)
 		time.Sleep(pause(rng, 10*time.Second, 40*time.Second))
+	case pageOf(r.URL.Path) != "" && !strings.HasPrefix(r.URL.Path, "/hop/") && oneIn(rng, p.wall):
+		s.say("%s shows a wall", r.host)
+		again = write(line, 200, http.Header{"Content-Type": {"text/html"}}, fmt.Appendf(nil, "%s<p>Verify you are human. Ray ID %d\n", wallTitle, rng.IntN(1000)), -1) == nil
 	default:
 		again = s.serve(r, line, &h)
 	}

@@ -168,13 +168,16 @@ func (l *listReader) versions(ctx context.Context, rng *rand.Rand) {
 		Items []struct {
 			Number int    `json:"number"`
 			Hash   string `json:"hash"`
+			Quiet  string `json:"quiet"`
 		} `json:"items"`
 	}
 	if err := l.get(ctx, "/api/v1/sources/"+id+"/versions?limit=3", &page); err != nil {
 		return
 	}
 	for _, v := range page.Items {
-		l.acks.version(id, v.Number, v.Hash)
+		if v.Quiet == "" { // what is held may be dropped again
+			l.acks.version(id, v.Number, v.Hash)
+		}
 	}
 }
 
