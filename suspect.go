@@ -21,6 +21,7 @@ const (
 	SuspectMaintenance Suspect = "maintenance" // it says to come back later
 	SuspectTruncated   Suspect = "truncated"   // it breaks off, or a part of a list is gone
 	SuspectLanguage    Suspect = "language"    // it is in another language
+	SuspectFlapping    Suspect = "flapping"    // it goes back and forth between the same texts
 )
 
 // A Suspicion is what is done with suspect captures of a source.
@@ -77,6 +78,8 @@ func (s Suspect) Reason() string {
 		return "a part of the page is missing"
 	case SuspectLanguage:
 		return "the page is in a different language"
+	case SuspectFlapping:
+		return "the page goes back and forth between the same texts"
 	}
 	return string(s)
 }

@@ -9,7 +9,7 @@ import (
 
 // A Suspect says why a capture is probably not the page that is wanted.
 type Suspect struct {
-	Class  freshet.Suspect `json:"class" doc:"empty, shrunk, redirected, login, blocked, consent, error_page, maintenance, truncated or language; more may be added"`
+	Class  freshet.Suspect `json:"class" doc:"empty, shrunk, redirected, login, blocked, consent, error_page, maintenance, truncated, language or flapping; more may be added"`
 	Reason string          `json:"reason" doc:"The same in words"`
 	URL    string          `json:"url,omitempty" doc:"Final URL, if it is a different page than the source's"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ type watch struct {
 	site  *site
 	order hand.Order
 	texts map[int][]byte // by version
-	told  []string       // texts of the changes
+	past  []freshet.Version
+	told  []string // texts of the changes
 	last  hand.Finding
 }
 
@@ -48,7 +50,9 @@ func (w *watch) keep(f hand.Finding) {
 	number := len(w.texts) + 1
 	if f.Capture != nil {
 		w.texts[number] = f.Capture.Text
+		w.past = slices.Insert(w.past, 0, freshet.Version{Number: number, Hash: f.Capture.Hash, SeenAt: w.order.At, Quiet: f.Capture.Quiet})
 	}
+	w.order.Recent = func(context.Context) ([]freshet.Version, error) { return w.past, nil }
 	switch {
 	case f.Result == freshet.Doubted && f.Capture != nil:
 		head.Held = f.Held
@@ -202,4 +206,71 @@ func TestRedirectedFromTheBeginning(t *testing.T) {
 	look(story, freshet.First, freshet.SuspectRedirected)
 	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
 	look(page("News", 50), freshet.Doubted, freshet.SuspectShrunk)
+}
+
+// A page that flaps between two texts is told of a few times a day, and when it stays.
+func TestFlapping(t *testing.T) {
+	one, two := page("News", 5000), page("News", 4000)
+	w := newWatch(t, one)
+	for range 20 {
+		w.site.answer = says(two)
+		one, two = two, one
+		w.order.At = w.order.At.Add(10 * time.Minute)
+		f := w.site.look(t, w.order)
+		if f.Result == freshet.Doubted && f.Suspect != freshet.SuspectFlapping {
+			t.Errorf("it is held as %q", f.Suspect)
+		}
+		w.keep(f)
+	}
+	if len(w.told) != 5 {
+		t.Errorf("%d changes were told, want five: to the other text, and four times back", len(w.told))
+	}
+	if w.order.Head.Held.Number == 0 { // the last look saw the head
+		w.look(10*time.Minute, two, freshet.Doubted, freshet.SuspectFlapping)
+		one = two
+	}
+	w.look(3*time.Minute, one, freshet.Changed, "")
+}
+
+// The cases of the zoo whose pages are suspect: the version is stored, and no change is
+// told before a second look agrees.
+func TestZooSuspects(t *testing.T) {
+	login := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/login" {
+			http.Redirect(w, r, "/login", http.StatusFound)
+			return
+		}
+		says("<p>who are you?")(w, r)
+	}
+	for id, tt := range map[string]struct {
+		answer http.HandlerFunc
+		want   freshet.Suspect
+		second freshet.Result // after a minute and more
+	}{
+		"redir-login":       {login, freshet.SuspectLogin, freshet.Doubted},
+		"content-soft_404":  {says("<title>Oops</title><p>page not found"), freshet.SuspectErrorPage, freshet.Doubted},
+		"content-shrink_99": {says(page("News", 50)), freshet.SuspectShrunk, freshet.Changed},
+	} {
+		t.Run(id, func(t *testing.T) {
+			w := newWatch(t, story)
+			w.order.Source.URL = w.site.URL + "/news"
+			again := func(after time.Duration, want freshet.Result) hand.Finding {
+				t.Helper()
+				w.site.answer = tt.answer
+				w.order.At = w.order.At.Add(after)
+				f := w.site.look(t, w.order)
+				if f.Result != want {
+					t.Errorf("the look found %s, suspect by %q; want %s", f.Result, f.Suspect, want)
+				}
+				w.keep(f)
+				return f
+			}
+			f := again(time.Hour, freshet.Doubted)
+			if f.Suspect != tt.want || f.Capture == nil || f.Capture.Quiet != freshet.QuietSuspect || f.LookAgain < time.Minute {
+				t.Errorf("it is suspect by %q, stored as %+v, and looked at again in %v", f.Suspect, f.Capture, f.LookAgain)
+			}
+			again(30*time.Second, freshet.Doubted)
+			again(time.Minute, tt.second)
+		})
+	}
 }

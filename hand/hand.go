@@ -110,6 +110,9 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		s := o.step(ctx, reading.Text)
 		f.Capture.Summary = s.summary()
 		f.Suspect, f.Landed = o.suspicion(resp, seen, o.past(ctx, s))
+		if f.Suspect == "" && o.Source.Suspect != freshet.IgnoreSuspects && o.Source.Noise != freshet.NoiseAuto && o.flapping(ctx, hash) {
+			f.Suspect = freshet.SuspectFlapping
+		}
 		if o.doubt(ctx, f, seen) {
 			return nil
 		}

@@ -31,6 +31,9 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	order := hand.Order{
 		Source: p.Source, Head: head, At: now(),
 		Base: d.textOf(p.Source.ID, head.Number), BaseBody: d.bodyOf(p.Source.ID, head.Number), HeldText: d.textOf(p.Source.ID, head.Held.Number),
+		Recent: func(ctx context.Context) ([]freshet.Version, error) {
+			return d.cfg.Store.Versions(ctx, p.Source.ID, 0, hand.Recently)
+		},
 		Noise: d.memoryOf(freshet.NoiseBelief, p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
 		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave, Slow: slow,
 	}
