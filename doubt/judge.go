@@ -81,6 +81,15 @@ func plain(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
+// plainLines is plain, line by line.
+func plainLines(text []byte) string {
+	lines := strings.Split(string(clip(text, mostText)), "\n")
+	for i, line := range lines {
+		lines[i] = plain(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // clip returns the first bytes of a text.
 func clip(b []byte, most int) []byte { return b[:min(len(b), most)] }
 

@@ -2,6 +2,7 @@ package doubt
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"freshet"
@@ -68,22 +69,44 @@ func obstacle(p Page, past *Past, kept float64) freshet.Suspect {
 			need = certain
 		}
 	}
-	why, most := freshet.Suspect(""), 0
+	why, most, strong := freshet.Suspect(""), 0, 0
 	for _, class := range classes {
 		n, titled := weigh(found, class)
+		if n > 0 {
+			strong++
+		}
 		limit := longest[class]
-		room := limit.silent
-		if titled {
-			room = limit.titled
+		room := limit.titled
+		if !titled {
+			room = limit.silent
 		}
 		if past == nil {
 			room = min(room, limit.first)
 		}
-		if n >= 2 && n > most && n+bonus >= need && size <= room {
-			why, most = class, n
+		if n < 2 || n <= most || n+bonus < need || size > room || !titled && talk(p.Text, class) > mostTalk {
+			continue
 		}
+		why, most = class, n
+	}
+	if strong > mostStrong { // it speaks of obstacles, and is none
+		return ""
 	}
 	return why
+}
+
+const (
+	mostTalk   = 600 // bytes that an obstacle says beside what it is known by, if its title does not tell
+	mostStrong = 2   // classes that an obstacle has signs of
+)
+
+// talk returns how many bytes of the sentences of a text have no sign of a class.
+func talk(text []byte, class freshet.Suspect) (n int) {
+	for sentence := range strings.FieldsFuncSeq(plainLines(text), func(r rune) bool { return strings.ContainsRune(".!?\n\u3002", r) }) {
+		if !slices.ContainsFunc(phrases, func(s sign) bool { return s.class == class && strings.Contains(sentence, s.text) }) {
+			n += len(sentence)
+		}
+	}
+	return n
 }
 
 // weigh returns how much signs say for a class, and whether the title is among them.

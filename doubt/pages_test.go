@@ -29,9 +29,9 @@ type collection struct {
 	} `json:"edits"`
 }
 
-func pages(t *testing.T) (c collection) {
+func pages(t *testing.T, file string) (c collection) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/pages.json")
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +70,16 @@ func (c *count) add(i int, wrong bool) {
 }
 
 // Wrong pages are held and real changes are not, up to a few; and no real change is
-// taken for what never comes through.
+// taken for what never comes through. The pages of the second file were written when the
+// signs were made; docs/suspect.md has what was measured on them before they were used.
 func TestPages(t *testing.T) {
-	c := pages(t)
+	for _, file := range []string{"pages.json", "later.json"} {
+		t.Run(file, func(t *testing.T) { measure(t, pages(t, file)) })
+	}
+}
+
+func measure(t *testing.T, c collection) {
+	t.Helper()
 	var missed, misnamed, held, lost count
 	for i, s := range c.Suspects {
 		why := judge(t, c.Bases[s.Before], s.Page)
