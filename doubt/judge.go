@@ -27,7 +27,7 @@ type Past struct {
 // What is looked at of a page. What comes after says no more.
 const (
 	mostText   = 64 << 10 // bytes of text
-	mostMarkup = 256 << 10
+	mostMarkup = 64 << 10
 )
 
 const (

@@ -35,6 +35,9 @@ var longest = map[freshet.Suspect]length{
 	freshet.SuspectMaintenance: {6000, 2000, 3000},
 }
 
+// longestOfAll is longer than no obstacle.
+const longestOfAll = 15000
+
 // classes are those of obstacles, in the order in which they are held for likelier
 // where as much speaks for several.
 var classes = []freshet.Suspect{
@@ -50,8 +53,14 @@ func obstacle(p Page, past *Past, kept float64) freshet.Suspect {
 	if p.Kind != freshet.HTML {
 		return ""
 	}
-	found, need, bonus := signsOf(p), enough, 0
-	size := len(bytes.TrimSpace(p.Text))
+	size, need, bonus := len(bytes.TrimSpace(p.Text)), enough, 0
+	if size > longestOfAll {
+		return ""
+	}
+	found := signsOf(p)
+	if len(found) == 0 {
+		return ""
+	}
 	if past != nil {
 		before := past.page(p.Kind)
 		for s := range signsOf(before) {

@@ -1,7 +1,6 @@
 package doubt
 
 import (
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -17,26 +16,35 @@ type words struct {
 // wordsOf returns the words of a text.
 func wordsOf(text []byte) words {
 	w := words{of: map[string]int{}}
-	var word strings.Builder
+	var word []byte
 	end := func() {
-		if word.Len() > 0 {
-			w.of[word.String()]++
+		if len(word) > 0 {
+			w.of[string(word)]++
 			w.all++
-			word.Reset()
+			word = word[:0]
 		}
 	}
 	for text = clip(text, mostText); len(text) > 0; {
-		r, size := utf8.DecodeRune(text)
+		r, size := rune(text[0]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text)
+		}
 		text = text[size:]
 		switch {
-		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+		case 'a' <= r && r <= 'z':
+			word = append(word, byte(r))
+		case 'A' <= r && r <= 'Z':
+			word = append(word, byte(r)+'a'-'A')
+		case '0' <= r && r <= '9':
+			word = append(word, '0')
+		case r < utf8.RuneSelf:
 			end()
-			word.WriteRune(r)
+		case r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
 			end()
-		case unicode.IsDigit(r):
-			word.WriteByte('0')
+			word = utf8.AppendRune(word, r)
+			end()
 		case unicode.IsLetter(r), unicode.IsMark(r):
-			word.WriteRune(unicode.ToLower(r))
+			word = utf8.AppendRune(word, unicode.ToLower(r))
 		default:
 			end()
 		}
@@ -44,6 +52,9 @@ func wordsOf(text []byte) words {
 	end()
 	return w
 }
+
+// firstUnspaced is the first letter of a script without spaces between words.
+const firstUnspaced = 0x0e00
 
 // keptIn returns the share of the words that are in another text, too.
 func (w words) keptIn(other words) float64 {

@@ -1,0 +1,41 @@
+package doubt_test
+
+import (
+	"testing"
+
+	"freshet"
+	"freshet/doubt"
+)
+
+// FuzzJudge wants every page to be judged, the same each time, and no page to be suspect
+// that is as before.
+func FuzzJudge(f *testing.F) {
+	f.Add("Just a moment...", []byte("verify you are human"), []byte("a\nb\nc\nd\ne\nf\ng\nh\ni\nj"))
+	f.Add("", []byte("a\nb\nj"), []byte("a\nb\nc\nd\ne\nf\ng\nh\ni\nj"))
+	f.Add("\xff", []byte("\xff\xfe ログイン"), []byte(""))
+	f.Fuzz(func(t *testing.T, title string, text, before []byte) {
+		for _, kind := range []freshet.Kind{freshet.HTML, freshet.JSON, freshet.Text} {
+			p := doubt.Page{Kind: kind, Title: title, Text: text, Body: before}
+			past := &doubt.Past{Text: before, Body: func() []byte { return text }}
+			if a, b := doubt.Judge(p, past), doubt.Judge(p, past); a != b {
+				t.Errorf("judged as %q and as %q", a, b)
+			}
+			doubt.Judge(p, nil)
+			p.Body = text
+			if why := doubt.Judge(p, &doubt.Past{Text: text, Body: past.Body}); why != "" && why != freshet.SuspectEmpty && len(wordsIn(text)) > 0 {
+				t.Errorf("a page that is as before is suspect by %q", why)
+			}
+			doubt.Alike(text, before)
+		}
+	})
+}
+
+// wordsIn returns the letters of a text.
+func wordsIn(text []byte) (letters []byte) {
+	for _, b := range text {
+		if b >= 'a' && b <= 'z' {
+			letters = append(letters, b)
+		}
+	}
+	return letters
+}
