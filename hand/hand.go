@@ -113,11 +113,15 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 		if f.Suspect == "" && o.Source.Suspect != freshet.IgnoreSuspects && o.Source.Noise != freshet.NoiseAuto && o.flapping(ctx, hash) {
 			f.Suspect = freshet.SuspectFlapping
 		}
-		if o.doubt(ctx, f, seen) {
+		settled := o.doubt(ctx, f, seen)
+		if f.Result != freshet.Changed {
 			return nil
 		}
 		f.tellDetails(ctx, o, reading, fields)
 		f.Capture.Summary = f.Capture.Details.Summary(f.Capture.Summary)
+		if settled {
+			return nil
+		}
 		return f.hear(ctx, o, s)
 	}
 	f.Suspect, f.Landed = o.suspicion(resp, seen, nil)
