@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"net/mail"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"freshet"
@@ -13,6 +16,8 @@ import (
 var fetchOptions = []Option{
 	{Key: "fetch.agent", Help: "User-Agent",
 		set: text(func(s *Settings) *string { return &s.Fetch.Agent }), show: func(s Settings) any { return s.Fetch.Agent }},
+	{Key: "fetch.contact", Help: "web page or e-mail address at which you can be reached; it is added to the User-Agent",
+		set: setContact, show: func(s Settings) any { return s.Fetch.Contact }},
 	fetchTime("dns_timeout", func(s *Settings) *time.Duration { return &s.Fetch.DNSTimeout }),
 	fetchTime("dial_timeout", func(s *Settings) *time.Duration { return &s.Fetch.DialTimeout }),
 	fetchTime("tls_timeout", func(s *Settings) *time.Duration { return &s.Fetch.TLSTimeout }),
@@ -47,5 +52,18 @@ func setPorts(s *Settings, v string) error {
 		ports = append(ports, uint16(n))
 	}
 	s.Fetch.Ports = ports
+	return nil
+}
+
+// setContact takes a URL or an e-mail address that can stand in a header.
+func setContact(s *Settings, v string) error {
+	u, err := url.Parse(v)
+	isURL := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil
+	address, err := mail.ParseAddress(v)
+	isMail := err == nil && address.Address == v
+	if !isURL && !isMail || len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("();<>", r) }) {
+		return fmt.Errorf("%q is not a web page such as https://example.org/bot or an e-mail address", v)
+	}
+	s.Fetch.Contact = v
 	return nil
 }

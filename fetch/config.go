@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,10 @@ import (
 type Config struct {
 	// Agent is the User-Agent header: it says honestly who is asking.
 	Agent string
+
+	// Contact is where the operator of a site can reach ours: a URL or an e-mail
+	// address. It is added to Agent.
+	Contact string
 
 	DNSTimeout    time.Duration // to resolve a name; 5 s
 	DialTimeout   time.Duration // to connect, all addresses together; 10 s
@@ -80,9 +85,22 @@ const (
 // DefaultAgent is how the program names itself if nothing else is said.
 const DefaultAgent = "freshet/0.1 (web change capture)"
 
+// UserAgent returns the User-Agent header: who is asking, and whom to tell if that is a
+// nuisance.
+func (c Config) UserAgent() string {
+	agent := cmp.Or(c.Agent, DefaultAgent)
+	if c.Contact == "" {
+		return agent
+	}
+	if comment, ok := strings.CutSuffix(agent, ")"); ok {
+		return comment + "; +" + c.Contact + ")"
+	}
+	return agent + " (+" + c.Contact + ")"
+}
+
 // withDefaults returns c with its zero fields filled in.
 func (c Config) withDefaults() Config {
-	c.Agent = cmp.Or(c.Agent, DefaultAgent)
+	c.Agent, c.Contact = c.UserAgent(), ""
 	c.DNSTimeout = cmp.Or(c.DNSTimeout, 5*time.Second)
 	c.DialTimeout = cmp.Or(c.DialTimeout, 10*time.Second)
 	c.TLSTimeout = cmp.Or(c.TLSTimeout, 10*time.Second)

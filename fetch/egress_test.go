@@ -117,3 +117,23 @@ func TestTrusted(t *testing.T) {
 		t.Errorf("got status %d, want the redirect itself", res.StatusCode)
 	}
 }
+
+func TestUserAgent(t *testing.T) {
+	for _, tt := range []struct {
+		config fetch.Config
+		want   string
+	}{
+		{fetch.Config{}, "freshet/0.1 (web change capture)"},
+		{fetch.Config{Contact: "https://example.org/bot"}, "freshet/0.1 (web change capture; +https://example.org/bot)"},
+		{fetch.Config{Agent: "watcher/2", Contact: "ops@example.org"}, "watcher/2 (+ops@example.org)"},
+	} {
+		got := ""
+		url := web(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get("User-Agent") })
+		if _, err := newClient(t, tt.config).Fetch(t.Context(), freshet.Request{URL: url}); err != nil {
+			t.Fatal(err)
+		}
+		if got != tt.want || tt.config.UserAgent() != tt.want {
+			t.Errorf("the server is told %q, want %q", got, tt.want)
+		}
+	}
+}

@@ -105,7 +105,7 @@ func newRenderer(cfg Config) (*render.Renderer, error) {
 		_, err := cfg.Fetch.CheckURL(url)
 		return err
 	}
-	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.Agent, fetch.DefaultAgent), cfg.Log
+	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.UserAgent()), cfg.Log
 	return render.New(c)
 }
 
