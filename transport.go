@@ -11,6 +11,8 @@ type Request struct {
 	URL string
 	Validators
 
+	ID SourceID // of the source that the request is for; "" if it is for something else
+
 	// Source is what the request is for, if that is asked for otherwise than by a
 	// plain GET or expects certain answers. Bare says that only how the server is
 	// reached counts of it, as for a robots.txt.

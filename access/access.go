@@ -22,6 +22,7 @@ type Config struct {
 	Fetcher  *fetch.Client
 	Profiles Profiles
 	Media    Media
+	WebSub   *WebSub             // nil means that no feed is subscribed to
 	Vault    *secret.Vault       // nil means that there is none
 	Store    freshet.BeliefStore // where cookies are kept, encrypted; nil means that they are not
 	Env      func(string) string // variables of the environment; nil means that there are none
@@ -71,6 +72,15 @@ func (c *Client) Fetch(ctx context.Context, req freshet.Request) (freshet.Respon
 	if medium := freshet.MediumOf(req.URL); medium != freshet.OnWeb {
 		return c.elsewhere(ctx, medium, req)
 	}
+	resp, err := c.page(ctx, req)
+	if err == nil && c.cfg.WebSub != nil && req.ID != "" {
+		resp.Requests += c.cfg.WebSub.seen(ctx, c.cfg.Fetcher, req, resp)
+	}
+	return resp, err
+}
+
+// page brings a source of the Web.
+func (c *Client) page(ctx context.Context, req freshet.Request) (freshet.Response, error) {
 	if req.Source == nil {
 		return c.cfg.Fetcher.Fetch(ctx, req)
 	}

@@ -82,7 +82,7 @@ var ErrManyCalls = fmt.Errorf("more than %d calls of hooks a second", hookRate)
 // Called returns the source whose token was used, or ErrNotFound, or ErrManyCalls.
 // Again says that it was used a moment ago, and that nothing need be done.
 func (h *Hooks) Called(ctx context.Context, token string) (id freshet.SourceID, again bool, err error) {
-	if !h.count() {
+	if !h.Allow() {
 		return "", false, ErrManyCalls
 	}
 	name, _, _ := strings.Cut(token, "~")
@@ -99,11 +99,11 @@ func (h *Hooks) Called(ctx context.Context, token string) (id freshet.SourceID, 
 	if drawn == "" || subtle.ConstantTimeCompare([]byte(token), []byte(want)) == 0 {
 		return "", false, fmt.Errorf("hook: %w", freshet.ErrNotFound)
 	}
-	return id, h.repeated(id), nil
+	return id, h.Repeated(id), nil
 }
 
-// count reports whether one more call is within the rate.
-func (h *Hooks) count() bool {
+// Allow reports whether one more call is within the rate.
+func (h *Hooks) Allow() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if second := h.Now().Unix(); second != h.calls.second {
@@ -113,9 +113,9 @@ func (h *Hooks) count() bool {
 	return h.calls.n <= hookRate
 }
 
-// repeated notes that the hook of a source was called, and reports whether it was just
+// Repeated notes that the hook of a source was called, and reports whether it was just
 // before.
-func (h *Hooks) repeated(id freshet.SourceID) bool {
+func (h *Hooks) Repeated(id freshet.SourceID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.Now()

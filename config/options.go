@@ -66,6 +66,8 @@ var options = named(slices.Concat([]Option{
 		set: setAllow, show: func(s Settings) any { return s.Fetch.Allow }},
 	{Key: "allow_proxy", Help: "proxies that requests may go through, as host:port", Many: true,
 		set: setProxies, show: func(s Settings) any { return s.Fetch.Proxies }},
+	{Key: "websub_url", Help: "public URL of this daemon, for feeds that say by WebSub when they change; off if absent",
+		set: setWebSub, show: func(s Settings) any { return s.WebSubURL }},
 	{Key: "allow_exec", Help: "run commands for sources of the configuration file (exec:)",
 		set: setExec, show: func(s Settings) any { return s.Media.Exec }},
 	{Key: "allow_files", Help: "directories whose files may be watched (file:)", Many: true,

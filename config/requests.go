@@ -138,3 +138,12 @@ func setFiles(s *Settings, v string) error {
 	s.Media.Files = dirs
 	return nil
 }
+
+func setWebSub(s *Settings, v string) error {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.User != nil {
+		return fmt.Errorf("%q is not a URL such as https://freshet.example", v)
+	}
+	s.WebSubURL = strings.TrimSuffix(v, "/")
+	return nil
+}

@@ -32,6 +32,7 @@ type Settings struct {
 	LogForm  string
 
 	PublicURL string   // of the API, in events
+	WebSubURL string   // under which hubs of feeds reach the API; "" means that no feed is subscribed to
 	Names     []string // that the API is called by, besides addresses
 
 	Media    access.Media    // beside the Web that may be watched

@@ -90,7 +90,7 @@ func (o Order) URL() string {
 // long enough, or for how long is not known because the clock was set back, or
 // they were given for another reading of the page or by another URL.
 func (o Order) request() freshet.Request {
-	req := freshet.Request{URL: o.URL(), Source: o.special(), Room: o.Room, Leave: o.Leave, Slow: o.Slow}
+	req := freshet.Request{URL: o.URL(), ID: o.Source.ID, Source: o.special(), Room: o.Room, Leave: o.Leave, Slow: o.Slow}
 	if o.Head.Moved.URL != "" && !o.moved() {
 		return req
 	}

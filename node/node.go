@@ -36,6 +36,7 @@ type Node struct {
 	reader   *content.Reader
 	access   *access.Client
 	hooks    *access.Hooks
+	webSub   *access.WebSub
 	renderer *render.Renderer
 }
 
@@ -144,8 +145,11 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		now = time.Now
 	}
 	n.hooks = &access.Hooks{Vault: secret.Open(cfg.Data), Store: n.Store, Now: now}
+	if cfg.WebSubURL != "" && !cfg.Idle {
+		n.webSub = &access.WebSub{Vault: secret.Open(cfg.Data), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
+	}
 	n.access = access.New(access.Config{
-		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, Vault: secret.Open(cfg.Data), Store: watched,
+		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secret.Open(cfg.Data), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
 	n.Daemon = live.New(live.Config{

@@ -140,7 +140,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	versions, err := store.Versions(t.Context(), "page", 0, 10)
-	if err != nil || len(versions) != 2 {
+	if err != nil || len(versions) < 2 { // the daemon may have polled by itself too
 		t.Fatalf("the versions of the page are %v, %v", versions, err)
 	}
 	for _, v := range versions { // they are packed in the file

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -224,6 +225,9 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
 		names = append(slices.Clone(names), host)
 	}
+	if u, err := url.Parse(s.settings.WebSubURL); err == nil && u.Host != "" {
+		names = append(slices.Clone(names), u.Hostname()) // hubs call it so
+	}
 	settings := s.settings // a reload must not be seen from a request
 	data := settings.Data
 	reload := s.askReload
@@ -236,6 +240,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Check:   settings.CheckURL,
 		Trust:   s.node.trust,
 		Hooks:   s.node.hooks,
+		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
 		Reload:  reload,
 		Ready:   s.loader.ready,

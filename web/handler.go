@@ -39,6 +39,9 @@ type Config struct {
 	// Hooks are how others say that a source has changed; nil means that they cannot.
 	Hooks *access.Hooks
 
+	// WebSub are the subscriptions to feeds; nil means that there are none.
+	WebSub *access.WebSub
+
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error
 
@@ -102,6 +105,7 @@ func New(cfg Config) http.Handler {
 	a.routeSources(h)
 	a.routePolls(h)
 	a.routeHooks(h)
+	a.routeWebSub(mux)
 	a.routeVersions(h)
 	a.routeOutcomes(h)
 	a.routeChanges(h)
