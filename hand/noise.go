@@ -9,9 +9,9 @@ import (
 
 // hear judges whether a capture differs from the head only in what differs at nearly
 // every poll, and learns from it. What is only noise is stored quietly if the source
-// says so. A page that is probably another one says nothing about the noise of this.
+// says so. What is doubted is not judged: it is probably another page.
 func (f *Finding) hear(ctx context.Context, o Order, s step) error {
-	if o.Source.Noise == freshet.NoiseOff || o.Noise == nil || f.Suspect != "" || s.unknown {
+	if o.Source.Noise == freshet.NoiseOff || o.Noise == nil || s.unknown {
 		return nil
 	}
 	known, err := o.Noise(ctx)

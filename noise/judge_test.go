@@ -258,6 +258,9 @@ func TestEditOfALineThatNeverFlippedIsAChange(t *testing.T) {
 		edited := slices.Clone(lines)
 		switch rapid.IntRange(0, 2).Draw(t, "edit") {
 		case 0:
+			if at == 0 || !strings.HasPrefix(lines[at-1], "Clause") || !strings.HasPrefix(lines[at], "Clause") {
+				t.Skip("lines may take turns there")
+			}
 			edited = slices.Insert(edited, at, "Notice: "+words(t, "new"))
 		case 1:
 			if !strings.HasPrefix(lines[at], "Clause") {
