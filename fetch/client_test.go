@@ -47,6 +47,7 @@ func TestFetch(t *testing.T) {
 		Body:       []byte("a page"),
 		Validators: freshet.Validators{ETag: `"v1"`, LastModified: "Mon, 02 Jan 2006 15:04:04 GMT"},
 		MediaType:  "text/html; charset=utf-8",
+		Cookies:    []string{"a=b"},
 		WireBytes:  int64(len(zipped("a page"))),
 		Requests:   1,
 		Modified:   time.Date(2006, 1, 2, 15, 4, 4, 0, time.UTC),

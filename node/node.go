@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, errors.Join(err, reader.Close())
 	}
 	n := &Node{Store: store, settings: cfg.Settings, reader: reader}
-	if n.renderer, err = newRenderer(cfg); err != nil {
+	if n.renderer, err = NewRenderer(cfg.Settings, cfg.Log); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	if err := n.watch(ctx, cfg); err != nil {
@@ -97,16 +97,16 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// newRenderer returns what shows pages in browsers: what they ask for leaves by the
+// NewRenderer returns what shows pages in browsers: what they ask for leaves by the
 // same rules as all else.
-func newRenderer(cfg Config) (*render.Renderer, error) {
+func NewRenderer(cfg config.Settings, log *slog.Logger) (*render.Renderer, error) {
 	c := cfg.Render
 	c.Do = fetch.NewEgress(cfg.Fetch).Do
 	c.Check = func(url string) error {
 		_, err := cfg.Fetch.CheckURL(url)
 		return err
 	}
-	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.UserAgent()), cfg.Log
+	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.UserAgent()), log
 	return render.New(c)
 }
 

@@ -49,6 +49,9 @@ type View struct {
 func Readable(resp freshet.Response) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(resp.MediaType), ";")
 	kind = strings.TrimSpace(kind)
+	if !strings.HasPrefix(resp.URL, "http://") && !strings.HasPrefix(resp.URL, "https://") {
+		return false
+	}
 	return kind == "" || kind == "text/html" || kind == "application/xhtml+xml"
 }
 

@@ -19,9 +19,11 @@ import (
 
 	"freshet"
 	"freshet/access"
+	"freshet/config"
 	"freshet/content"
 	"freshet/fetch"
 	"freshet/node"
+	"freshet/render"
 	"freshet/secret"
 )
 
@@ -31,6 +33,7 @@ type trial struct {
 	chain   chainFlags
 	file    string
 	history bool
+	render  string
 	full    bool
 	json    bool
 }
@@ -72,6 +75,8 @@ docs/reading.md has every step with an example.`,
 	flags.BoolVar(&v.history, "history", false, "try the chain on the stored versions of a source")
 	flags.BoolVar(&v.full, "full", false, "print all that each step makes, not only its first lines")
 	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	flags.StringVar(&v.render, "render", "", "show the page in Chromium first, as with freshet add --render")
+	flags.Lookup("render").NoOptDefVal = "true"
 	v.chain.register(flags)
 	optionFlags(flags, "allow-cidr")
 	jsonFlag(cmd, &v.json)
@@ -131,7 +136,34 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 	fetcher := access.New(access.Config{
 		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.Data), Env: v.env,
 	})
-	return func(ctx context.Context) (freshet.Response, error) { return fetcher.Fetch(ctx, req) }, nil
+	how := s.Recipe.Render
+	if v.render != "" {
+		if err := json.Unmarshal([]byte(v.render), &how); err != nil {
+			return nil, usagef("test: --render: %v", err)
+		}
+	}
+	return func(ctx context.Context) (freshet.Response, error) {
+		resp, err := fetcher.Fetch(ctx, req)
+		if err != nil || !how.On || !render.Readable(resp) {
+			return resp, err
+		}
+		return shownPage(ctx, settings, how, resp)
+	}, nil
+}
+
+// shownPage returns a page as a browser shows it.
+func shownPage(ctx context.Context, s config.Settings, how freshet.Render, resp freshet.Response) (freshet.Response, error) {
+	r, err := node.NewRenderer(s, nil)
+	if err != nil {
+		return resp, err
+	}
+	b, err := r.Open(ctx)
+	if err != nil {
+		return resp, err
+	}
+	defer b.Close()
+	view, err := b.Render(ctx, render.Page{Render: how, Document: resp})
+	return view.Response, err
 }
 
 // source returns what is said of a source, with its whole URL.
