@@ -22,11 +22,7 @@ func noiseInWords(s client.Source) (lines []string) {
 	for _, p := range n.Places {
 		lines = append(lines, "- "+harmless(p.String()))
 	}
-	switch {
-	case n.Only == 0:
-	case s.Noise == "auto":
-		lines = append(lines, fmt.Sprintf("%s found nothing else, so no change was told", counted(n.Only, "poll")))
-	default:
+	if n.Only > 0 && s.Noise != "auto" { // with auto, how many were not told is said elsewhere
 		lines = append(lines, fmt.Sprintf("with noise: auto, %d of these %d changes would not have been told (freshet edit %s --noise auto)", n.Only, n.Differ, s.ID))
 	}
 	if try := stepFlags(n.Places); try != "" && len(s.Read) == 0 && s.Select == (client.Select{}) {
