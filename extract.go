@@ -45,14 +45,15 @@ type Extract struct {
 }
 
 // shortType is the type at the end of an extract in one line.
-var shortType = regexp.MustCompile(`\s\|\s*(text|number|date|bool|list)\s*$`)
+var shortType = regexp.MustCompile(`\s\|\s*(text|number|date(?: (?:dmy|mdy|ymd))?|bool|list)\s*$`)
 
 // parseExtract reads an extract in one line. What does not begin with the name of
 // a way to find something is taken for a CSS selector.
 func parseExtract(text string) (e Extract, err error) {
 	rest := strings.TrimSpace(text)
 	if m := shortType.FindStringSubmatchIndex(rest); m != nil {
-		e.As = ValueType(rest[m[2]:m[3]])
+		as, order, _ := strings.Cut(rest[m[2]:m[3]], " ")
+		e.As, e.Order = ValueType(as), order
 		rest = strings.TrimSpace(rest[:m[0]])
 	}
 	how, arg, _ := strings.Cut(rest, " ")

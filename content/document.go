@@ -100,7 +100,24 @@ func (d *document) values() ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch d.kind {
+	case freshet.CSV, freshet.ICal, freshet.XLSX:
+		return d.itemValues()
+	case freshet.Feed:
+		if d.isXML(src) {
+			return d.itemValues()
+		}
+	}
 	d.json, err = parseValues(src)
+	return d.json, err
+}
+
+// itemValues returns the items of the document as a list in JSON.
+func (d *document) itemValues() ([]any, error) {
+	g, err := d.read()
+	if err == nil {
+		d.json, err = jsonOfItems(g.items)
+	}
 	return d.json, err
 }
 

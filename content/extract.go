@@ -82,6 +82,9 @@ func (p program) read(resp freshet.Response, watch func(step, value, time.Durati
 	if err := p.finish(&rd, end); err != nil {
 		return Reading{}, err
 	}
+	if end.named && len(end.items) == 1 { // one match: its groups name values
+		rd.Fields, rd.Items = end.items[0].Fields, nil
+	}
 	return rd, p.takeFields(&rd, start)
 }
 
@@ -121,7 +124,9 @@ func (p program) takeFields(rd *Reading, start value) error {
 	if len(p.fields) == 0 {
 		return nil
 	}
-	rd.Fields = freshet.Fields{}
+	if rd.Fields == nil {
+		rd.Fields = freshet.Fields{}
+	}
 	for _, f := range p.fields {
 		v, missing, err := f.take(start)
 		if err != nil {

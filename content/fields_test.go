@@ -180,6 +180,14 @@ extract:
 	}
 }
 
+// The named groups of a pattern that matches once are values.
+func TestNamedGroups(t *testing.T) {
+	rd, err := content.Extract(recipeOf(t, `{read: [{regex: 'Pump (?P<model>\S+)'}], extract: {price: css .price | number, day: css .day | date dmy}}`), response(product+`<b class=day>03/12/2026</b>`))
+	if d := cmp.Diff(freshet.Fields{"model": "X-5", "price": 1234.56, "day": "2026-12-03"}, rd.Fields); d != "" || err != nil || len(rd.Items) != 0 {
+		t.Errorf("the fields are not as expected (%v), and there are %d items:\n%s", err, len(rd.Items), d)
+	}
+}
+
 func TestBadFields(t *testing.T) {
 	for text, want := range map[string]string{
 		`{extract: {price: {css: p, as: nubmer}}}`:              `extract.price.as: unknown type "nubmer" (did you mean "number"?)`,

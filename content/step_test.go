@@ -108,6 +108,8 @@ func TestChains(t *testing.T) {
 		{"lines drop", `[{lines: {drop: ['^#', '^$']}}]`, "# c\na\n\nb\n", "a\nb\n"},
 		{"table of a page", `[table]`, shop, "Name | Qty\none | 1\ntwo | 2\n"},
 		{"table then jq", `[table, {jq: '.[] | select(.Name == "two") | .Qty'}]`, shop, "2\n"},
+		{"jq of CSV", `[table, {jq: '.[0].qty'}]`, "name;qty\none;1\ntwo;2\n", "1\n"},
+		{"jq of a feed", `[{jq: '.[].title'}]`, feedXML, "One\nTwo\n"},
 		{"table of CSV", `[table]`, "name;qty\none;1\ntwo;2\n", "name | qty\none | 1\ntwo | 2\n"},
 		{"table without a header", `[{table: {header: false}}]`, "name,qty\none,1\n", "name | qty\none | 1\n"},
 		{"pretty JSON", `[pretty]`, `{"b":1,"a":[1]}`, "{\n  \"a\": [\n    1\n  ],\n  \"b\": 1\n}\n"},

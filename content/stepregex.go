@@ -65,7 +65,9 @@ func matches(v value, re *regexp.Regexp, group int, text []byte) (value, error) 
 	}
 	names := re.SubexpNames()
 	if group < 0 && slices.ContainsFunc(names, func(s string) bool { return s != "" }) {
-		return v.withItems(namedMatches(found, names)), nil
+		out := v.withItems(namedMatches(found, names))
+		out.named = true
+		return out, nil
 	}
 	var list []string
 	for _, m := range found {

@@ -46,7 +46,7 @@ func stepKinds() []StepKind {
 			Notes: "A string is written as it reads, anything else as JSON. JSON in a page can be reached too: `css: script[type=\"application/ld+json\"]`, then `jq`.", compile: compileJQ},
 		{Name: "regex", Takes: "text", Gives: "text, items", Arg: "PATTERN", Help: "keep what matches, one match a line; groups keep a part, named groups make fields",
 			Example: `regex: (\d+) €`, Input: samplePage, Output: "10\n12\n",
-			Notes: "The syntax is that of [RE2](https://github.com/google/re2/wiki/Syntax), in which no pattern runs for ever; `^` and `$` stand for the ends of a line. `{pattern: ..., group: 2}` keeps one group. With named groups, `(?P<name>...)`, each match is an item with fields.", compile: compileRegex},
+			Notes: "The syntax is that of [RE2](https://github.com/google/re2/wiki/Syntax), in which no pattern runs for ever; `^` and `$` stand for the ends of a line. `{pattern: ..., group: 2}` keeps one group. With named groups, `(?P<name>...)`, each match is an item with fields; of a single match the groups are values of the version.", compile: compileRegex},
 		{Name: "replace", Takes: "text", Gives: "text", Arg: "{pattern: PATTERN, with: TEXT}", Help: "replace what matches; $1 stands for the first group",
 			Example: `replace: {pattern: '(\d+) €', with: 'EUR $1'}`, Input: "Alpha 10 €\n", Output: "Alpha EUR 10\n",
 			Notes: "Takes a list of replacements too.", compile: compileReplace},

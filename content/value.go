@@ -42,6 +42,7 @@ type value struct {
 	modified time.Time
 	freshFor time.Duration
 	header   []string // of the columns of items that are rows
+	named    bool     // items whose fields the user named, as the groups of a pattern
 	selected bool     // nodes that were chosen by name, and show even if a page would hide them
 }
 
