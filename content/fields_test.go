@@ -188,6 +188,14 @@ func TestNamedGroups(t *testing.T) {
 	}
 }
 
+// Values are taken from the response as it came, whatever the steps leave out.
+func TestFieldsComeBeforeSteps(t *testing.T) {
+	rd, err := content.Extract(recipeOf(t, `{read: [{drop: .price}, {css: body}], extract: {price: css .price | number}}`), response(product))
+	if err != nil || rd.Fields["price"] != 1234.56 || strings.Contains(string(rd.Text), "€") {
+		t.Errorf("the price is %v beside the text %q (%v)", rd.Fields["price"], rd.Text, err)
+	}
+}
+
 func TestBadFields(t *testing.T) {
 	for text, want := range map[string]string{
 		`{extract: {price: {css: p, as: nubmer}}}`:              `extract.price.as: unknown type "nubmer" (did you mean "number"?)`,
