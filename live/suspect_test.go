@@ -74,3 +74,54 @@ func TestSuspectSource(t *testing.T) {
 		b.stop()
 	})
 }
+
+// A shrinking page is one whose text goes away for good.
+type shrinking struct{ short atomic.Bool }
+
+// Fetch implements [freshet.Fetcher].
+func (s *shrinking) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
+	if err := r.Leave(ctx, freshet.Hop{URL: r.URL}); err != nil {
+		return freshet.Response{}, err
+	}
+	text := strings.Repeat("<p>a line of the page", 200)
+	if s.short.Load() {
+		text = "<p>closed for good"
+	}
+	return freshet.Response{Status: 200, URL: r.URL, Header: http.Header{}, MediaType: "text/html", Requests: 1, Body: []byte(text)}, nil
+}
+
+// A page that shrank for good is told once, at the second look, also if the daemon was
+// restarted between the two; and it happened by the first.
+func TestShrunkPageIsToldAfterASecondLook(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := &shrinking{}
+		run := func() *bench {
+			return begin(t, dir, live.Config{Fetcher: w, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}}}, numbered(1, "https://s%d.example/page")...)
+		}
+		b := run()
+		time.Sleep(5 * time.Minute)
+		w.short.Store(true)
+		for held := false; !held; time.Sleep(time.Second) {
+			s, err := b.store.Source(t.Context(), "s0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = s.Standing.Held.Number == 2
+		}
+		if changes, err := b.store.Changes(t.Context(), freshet.ChangeQuery{}); err != nil || len(changes) != 0 {
+			t.Errorf("after the first look the changes are %+v (%v)", changes, err)
+		}
+		b.stop()
+		b = run()
+		defer b.stop()
+		time.Sleep(10 * time.Minute)
+		changes, err := b.store.Changes(t.Context(), freshet.ChangeQuery{})
+		if err != nil || len(changes) != 1 || changes[0].Number != 2 || changes[0].Suspect != "" {
+			t.Fatalf("after the second look the changes are %+v (%v), want one", changes, err)
+		}
+		v, err := b.store.Version(t.Context(), "s0", 2)
+		if err != nil || v.Quiet != "" || !v.SeenAt.Equal(changes[0].Before) {
+			t.Errorf("the version is %+v (%v), and the change happened by %v", v, err, changes[0].Before)
+		}
+	})
+}
