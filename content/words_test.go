@@ -109,6 +109,7 @@ func TestMovedBlocks(t *testing.T) {
 		{"short lines, which repeat by chance", "}\n" + two + "x\n", "x\n" + two + "}\n", 0},
 		{"part of a block", one + two + three, two + three + strings.Join(strings.SplitAfter(one, "\n")[:2], ""), 2},
 		{"copied and not moved", one + two, one + two + one, 0},
+		{"lines that are apart now", "one of the two\nand the other\n" + two, two[:5*len(two)/9] + "one of the two\n" + two[5*len(two)/9:] + "and the other\n", 0},
 		{"a long line", "A line that is long enough to be known again.\n" + two, two + "A line that is long enough to be known again.\n", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

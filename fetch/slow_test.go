@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -247,4 +248,33 @@ func TestPoisonedConnection(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	})
+}
+
+// TestSlowServersAreTold has somebody told of servers that take longer than a second,
+// and whether they have begun to answer.
+func TestSlowServersAreTold(t *testing.T) {
+	page := func(t *testing.T) animal { return page(200, "page")(t) }
+	for id, want := range map[string][]bool{"slow-accept_silent": {false}, "slow-body_silent": {true}, "": nil} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			build := animals()[id]
+			if id == "" {
+				build = page
+			}
+			var mu sync.Mutex
+			var got []bool
+			tell := func(seen bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, seen)
+			}
+			client := newClient(t, fetch.Config{HeaderTimeout: 3 * time.Second, BodyIdle: 3 * time.Second})
+			_, _ = client.Fetch(t.Context(), freshet.Request{URL: build(t).url, Slow: tell})
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(got, want) {
+				t.Errorf("it was told %v, want %v", got, want)
+			}
+		})
+	}
 }

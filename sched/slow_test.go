@@ -58,24 +58,24 @@ func TestSlowPollsGiveTheirPlaceAway(t *testing.T) {
 }
 
 // A poll that was slow and seen, and then is led on by a redirect, counts each request
-// once.
+// once: of five that the budget allows, the first poll takes two and the second three.
 func TestSlowAndLedOn(t *testing.T) {
-	w := newWorld(sched.Limits{Budget: sched.Budget{Polls: 2, Per: time.Minute}})
+	w := newWorld(sched.Limits{Budget: sched.Budget{Polls: 5, Per: time.Hour}})
+	w.answer = func(_ freshet.Poll, o *freshet.Outcome) { o.Requests = 2 }
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/", MinGap: 45 * time.Minute})
+	w.run(30 * time.Minute)
 	w.latency = func(freshet.Poll) time.Duration { return time.Hour }
-	w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
-	w.run(time.Second)
-	p := w.polls[0]
+	for len(w.polls) < 2 {
+		w.run(time.Minute)
+	}
+	p := w.polls[len(w.polls)-1]
 	w.s.Slow(w.now, sched.Slow{Source: "a", Begun: p.At, Seen: true})
 	w.s.Slow(w.now, sched.Slow{Source: "a", Begun: p.At, Seen: true}) // told twice
-	granted := false
-	hop := func() {
-		w.s.Hop(w.now, sched.Hop{Source: "a", Host: "b.example", Answer: func(err error) { granted = err == nil }})
-	}
-	if hop(); !granted {
-		t.Fatal("the second of two requests has no leave")
-	}
-	granted = false
-	if hop(); granted {
-		t.Fatal("the third of two requests has leave")
+	for i, want := range []bool{true, true, false} {
+		granted := false
+		w.s.Hop(w.now, sched.Hop{Source: "a", Host: fmt.Sprintf("h%d.example", i), Answer: func(err error) { granted = err == nil }})
+		if granted != want {
+			t.Fatalf("redirect %d has leave: %t, want %t", i+1, granted, want)
+		}
 	}
 }
