@@ -22,6 +22,7 @@ type document struct {
 	text []byte // decoded
 	tree *html.Node
 	json []any
+	seen *glance // what read returned
 }
 
 // newDocument returns a document of a kind, or of the kind that it looks like.
@@ -154,7 +155,18 @@ type glance struct {
 }
 
 // read returns what the document says as a whole.
-func (d *document) read() (g glance, err error) {
+func (d *document) read() (glance, error) {
+	if d.seen == nil {
+		g, err := d.readOnce()
+		if err != nil {
+			return g, err
+		}
+		d.seen = &g
+	}
+	return *d.seen, nil
+}
+
+func (d *document) readOnce() (g glance, err error) {
 	switch d.kind {
 	case "":
 		return glance{text: describe(d.body, d.media)}, nil
