@@ -270,6 +270,9 @@ func itemsOf(v value) []freshet.Item {
 		return v.items
 	case documentForm:
 		if v.doc.kind == freshet.JSON {
+			if len(v.doc.body) > largeBody { // its tree would be many times as large, and nobody asked
+				return nil
+			}
 			if values, err := v.doc.values(); err == nil {
 				return itemsOf(v.withJSON(values))
 			}
