@@ -16,7 +16,7 @@ func (o Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled 
 	switch {
 	case o.Source.Suspect != freshet.HoldSuspects:
 		return false
-	case f.Suspect == "", f.Suspect == o.Head.Suspect:
+	case f.Suspect == "", f.Suspect == o.Head.Suspect, doubt.IsWall(o.Head.Suspect) && !doubt.Hides(f.Suspect):
 		return o.behind(f, seen)
 	}
 	at := o.At.Add(f.Took)
@@ -46,14 +46,14 @@ func (o Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled 
 
 // behind decides what becomes of a capture that nothing speaks against which did not
 // speak against the head. Where no look has ever seen more than a wall, the page behind
-// it is first seen. Another captcha is still no page; another form to log in may be
+// it is first seen, and what else is odd about it is only marked, as in a first look. Another captcha is still no page; another form to log in may be
 // what somebody watches.
 func (o Order) behind(f *Finding, seen doubt.Page) (settled bool) {
 	wall := o.Head.Suspect
 	switch {
 	case !doubt.IsWall(wall):
 		return false
-	case f.Suspect == "" && !doubt.SaysTheSame(seen, wall):
+	case f.Suspect != wall && !doubt.SaysTheSame(seen, wall):
 		f.Result = freshet.First
 	case wall == freshet.SuspectLogin:
 		f.Suspect = wall
@@ -81,7 +81,7 @@ func (o Order) agrees(ctx context.Context, f *Finding) bool {
 // past returns what the head says, to hold a page against. It is nil if that cannot
 // be read.
 func (o Order) past(ctx context.Context, s step) *doubt.Past {
-	if s.unknown {
+	if s.unknown || doubt.IsWall(o.Head.Suspect) { // a wall says nothing of the page
 		return nil
 	}
 	past := &doubt.Past{Text: s.base}

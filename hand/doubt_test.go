@@ -185,10 +185,29 @@ func TestSuspicionSettings(t *testing.T) {
 
 // A URL that has always led to another page tells of its changes.
 func TestRedirectedFromTheBeginning(t *testing.T) {
+	look := redirected(t)
+	look(story, freshet.First, freshet.SuspectRedirected)
+	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
+	look(page("News", 50), freshet.Doubted, freshet.SuspectShrunk)
+}
+
+// A wall is known as one also where redirects lead to it, and the page behind it is
+// then first seen.
+func TestRedirectedToAWall(t *testing.T) {
+	look := redirected(t)
+	look(page("Just a moment...", 100), freshet.First, freshet.SuspectBlocked)
+	look(page("Just a moment...", 101), freshet.Unchanged, freshet.SuspectBlocked)
+	look(story, freshet.First, freshet.SuspectRedirected)
+	look(page("Just a moment...", 102), freshet.Doubted, freshet.SuspectBlocked)
+	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
+}
+
+// redirected returns a function that looks at a URL which leads to another page.
+func redirected(t *testing.T) func(text string, want freshet.Result, suspect freshet.Suspect) {
 	w := newWatch(t, story)
 	w.order, w.texts = w.site.order(nil), map[int][]byte{}
 	w.order.Source.URL = w.site.URL + "/item/3"
-	look := func(text string, want freshet.Result, suspect freshet.Suspect) {
+	return func(text string, want freshet.Result, suspect freshet.Suspect) {
 		t.Helper()
 		w.site.answer = func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/item/3" {
@@ -203,9 +222,6 @@ func TestRedirectedFromTheBeginning(t *testing.T) {
 		}
 		w.keep(f)
 	}
-	look(story, freshet.First, freshet.SuspectRedirected)
-	look(page("News", 4900), freshet.Changed, freshet.SuspectRedirected)
-	look(page("News", 50), freshet.Doubted, freshet.SuspectShrunk)
 }
 
 // A page that flaps between two texts is told of a few times a day, and when it stays.

@@ -40,10 +40,14 @@ func (o Order) suspicion(resp freshet.Response, seen doubt.Page, past *doubt.Pas
 		return "", landed
 	}
 	why := o.redirected(resp, landed)
-	if why != "" && !(why == o.Head.Suspect && samePage(o.Head.Landed, landed)) {
-		return why, landed
+	says := doubt.Judge(seen, past)
+	if says == pageOf(o.Source.URL).obstacle() {
+		says = ""
 	}
-	if says := doubt.Judge(seen, past); says != "" && says != pageOf(o.Source.URL).obstacle() {
+	// That another page answered says more than how that one looks, unless it is a
+	// wall: what a wall hides is not known, wherever it stands.
+	known := why == o.Head.Suspect && samePage(o.Head.Landed, landed)
+	if says != "" && (why == "" || known || doubt.Hides(says) && !doubt.Hides(why)) {
 		why = says
 	}
 	return why, landed

@@ -12,7 +12,7 @@ import (
 // and change a few times in all. Auto loses next to nothing there to taking turns,
 // at any budget. Means over seeds, since a few changes more or less are luck.
 func TestAutoLosesNothingToTurns(t *testing.T) {
-	const seeds, loss = 5, 0.005
+	const seeds, loss = 10, 0.005
 	for _, tt := range []struct {
 		lab.Generation
 		instant time.Duration

@@ -27,7 +27,7 @@ const (
 // What is thought of the weights before any poll: that ratios say somewhat too
 // much; and how sure that is.
 const (
-	firstCredit   = -0.3
+	firstCredit   = -0.5
 	leastCredit   = -1.5
 	doubtOfLevel  = 0.25
 	doubtOfPage   = 0.1

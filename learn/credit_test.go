@@ -41,15 +41,21 @@ func TestCreditIsEarned(t *testing.T) {
 		}
 		return most / least
 	}
-	expected, gaps := make([]float64, pages), make([]float64, pages)
-	alike.Likely(hours(pages*turns+1), expected, gaps)
+	expected, gaps, credits := make([]float64, pages), make([]float64, pages), make([]float64, pages)
+	chosen := func(l *learn.Learner) { // sets what is expected when polls are given out
+		l.Likely(hours(pages*turns+1), expected, gaps, credits)
+		for slot := range expected {
+			expected[slot] *= credits[slot]
+		}
+	}
+	chosen(alike)
 	for slot := range expected {
 		perTick := expected[slot] / gaps[slot]
 		if mean := expected[0] / gaps[0]; perTick > 2*mean || perTick < mean/2 {
 			t.Errorf("pages are alike, and of page %d %.4f changes a tick are expected next to %.4f", slot, perTick, mean)
 		}
 	}
-	differ.Likely(hours(pages*turns+1), expected, gaps)
+	chosen(differ)
 	if busy, quiet := expected[0]/gaps[0], expected[1]/gaps[1]; busy < 10*quiet {
 		t.Errorf("a page that changes in every turn is expected to change %.4f times a tick, and one that never does %.4f", busy, quiet)
 	}

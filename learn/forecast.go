@@ -153,7 +153,7 @@ func (l *Learner) ownMass(p *page, own *profile, x float64) float64 {
 // is known, and that is all the exploration there has to be. No source falls
 // below a small share of what it would get if all got the same.
 func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
-	l.Likely(now, dst, gaps)
+	l.Likely(now, dst, gaps, nil)
 	for slot, gap := range gaps[:len(dst)] {
 		dst[slot] = max(dst[slot], l.Least()*gap)
 	}
@@ -164,14 +164,18 @@ func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
 func (l *Learner) Least() float64 { return floor * l.fair() }
 
 // Likely is as Expected, but says what is really thought: of a source that has not
-// changed for long it can be next to nothing.
-func (l *Learner) Likely(now time.Time, dst, gaps []float64) {
+// changed for long it can be next to nothing. Credits, unless it is nil, is set to
+// how many times as much is to be expected of each source when polls are given out.
+func (l *Learner) Likely(now time.Time, dst, gaps, credits []float64) {
 	x := l.moment(now)
 	l.look(x)
 	var f vector
 	all := l.all.prior.mean(&l.grid)
 	for slot := range dst {
 		dst[slot], gaps[slot] = 0, 0
+		if credits != nil {
+			credits[slot] = 1
+		}
 		if slot >= len(l.pages) {
 			continue
 		}
@@ -192,8 +196,11 @@ func (l *Learner) Likely(now time.Time, dst, gaps []float64) {
 		if rate == 0 {
 			rate = p.site.now.prior
 		}
-		dst[slot] = rate * mass * math.Exp(l.fix.log(&f)+l.credit.log(rate, p.site.now.prior, all))
+		dst[slot] = rate * mass * math.Exp(l.fix.log(&f))
 		gaps[slot] = gap
+		if credits != nil {
+			credits[slot] = math.Exp(l.credit.log(rate, p.site.now.prior, all))
+		}
 	}
 }
 

@@ -47,7 +47,8 @@ type Auto struct {
 	kind   []int32   // by slot: which of values
 	worth  []float64 // by slot
 	gaps   []float64 // scratch: since each was last seen, in ticks
-	wait   []float64 // by slot: changes expected since then
+	wait   []float64 // by slot: changes expected since then, when polls are given out
+	credit []float64 // scratch: how many times what is thought that is
 	failed []int64   // by slot: when its last poll failed, in nanoseconds since 1970; 0 if it did not
 	common float64   // changes a tick of a source, by what was last expected of all
 	usual  usual
@@ -108,7 +109,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 	a.learner.Put(now, slot, s, since)
 	for int(slot) >= len(a.kind) {
 		a.kind, a.worth = append(a.kind, 0), append(a.worth, 0)
-		a.gaps, a.wait = append(a.gaps, 0), append(a.wait, 0)
+		a.gaps, a.wait, a.credit = append(a.gaps, 0), append(a.wait, 0), append(a.credit, 1)
 		a.failed, a.lifted = append(a.failed, 0), append(a.lifted, false)
 	}
 	a.pledge(slot, s)

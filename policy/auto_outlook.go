@@ -26,10 +26,11 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
-			expected = credit * (out.Expected + out.Rate.Mean*d.Seconds())
+			expected = out.Expected + out.Rate.Mean*d.Seconds()
 			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
 		}
 		idle = a.idle(int(slot), expected, gap)
+		expected *= credit
 		if a.failed[slot] != 0 {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
 		}

@@ -20,7 +20,7 @@ const longestWait = 100
 // value works out what a poll of each source is worth at now.
 func (a *Auto) value(now time.Time) {
 	a.margin.close()
-	a.learner.Likely(now, a.wait, a.gaps)
+	a.learner.Likely(now, a.wait, a.gaps, a.credit)
 	least := a.learner.Least()
 	instants := float64(a.learner.Tick()) / float64(a.every)
 	starves := longestWait * a.learner.Turn()
@@ -29,7 +29,7 @@ func (a *Auto) value(now time.Time) {
 	for slot, gap := range a.gaps {
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
-		a.wait[slot] = max(a.wait[slot], least*gap)
+		a.wait[slot] = max(a.wait[slot]*a.credit[slot], least*gap)
 		if gap > 0 {
 			changes, ticks = changes+a.wait[slot], ticks+gap
 		}
