@@ -20,10 +20,11 @@ type claim struct {
 // lacks what only time brings.
 func (s *Scheduler) stake(now time.Time, slot freshet.Slot) {
 	e := &s.entries[slot]
-	if s.claim.held || e.requests <= 1 {
+	way := e.way()
+	if s.claim.held || e.requests <= 1 && len(way) == 1 { // a poll that failed on its way may have sent one request
 		return
 	}
-	for _, h := range e.way() {
+	for _, h := range way {
 		if h.notBefore.After(now) {
 			return
 		}
