@@ -12,13 +12,15 @@ import (
 // Those that need one would fill every gap, so that it is never polled.
 func TestBehindRedirectsIsPolled(t *testing.T) {
 	tests := []struct {
-		name  string
-		polls float64
-		delay time.Duration
-		route freshet.Route
+		name     string
+		polls    float64
+		delay    time.Duration
+		requests int
+		route    freshet.Route
 	}{
-		{"several requests of a tight budget", 6, 0, ""},
-		{"several hosts that others are on", 12, 4 * time.Second, "a.example b.example c.example"},
+		{"several requests of a tight budget", 6, 0, 4, ""},
+		{"several hosts that others are on", 12, 4 * time.Second, 4, "a.example b.example c.example"},
+		{"several hosts, after a poll that failed at the first", 60, 4 * time.Second, 1, "a.example b.example c.example"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -29,7 +31,7 @@ func TestBehindRedirectsIsPolled(t *testing.T) {
 			w.latency = func(freshet.Poll) time.Duration { return 1300 * time.Millisecond }
 			w.answer = func(p freshet.Poll, o *freshet.Outcome) {
 				if p.Source.ID == "behind" {
-					o.Requests, o.Route = 4, tt.route
+					o.Requests, o.Route = tt.requests, tt.route
 				}
 			}
 			for i, host := range []string{"a", "b", "c", "a", "b", "c"} {
@@ -37,7 +39,7 @@ func TestBehindRedirectsIsPolled(t *testing.T) {
 			}
 			w.s.Put(w.now, freshet.Watched{
 				Source:   freshet.Source{ID: "behind", URL: "https://a.example/old", MaxGap: 2 * time.Minute},
-				Standing: freshet.Standing{Requests: 4, Route: tt.route, Begun: start.Add(-time.Minute), Seen: start.Add(-time.Minute)},
+				Standing: freshet.Standing{Requests: tt.requests, Route: tt.route, Begun: start.Add(-time.Minute), Seen: start.Add(-time.Minute)},
 			})
 			w.run(20 * time.Minute)
 			if n := len(w.times("behind")); n < 8 {
