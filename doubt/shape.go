@@ -20,10 +20,10 @@ func closes(body []byte) bool {
 
 // When a list counts as cut.
 const (
-	cutLines = 6    // that are missing at least
-	cutShare = 0.35 // of all lines that are missing at least
-	cutRest  = 3    // lines beside it that have stayed at least
-	cutExtra = 2    // lines beside it that may differ, such as how many there are
+	cutLines = 12  // that are missing at least
+	cutShare = 0.5 // of all lines that are missing at least
+	cutRest  = 3   // lines beside it that have stayed at least
+	cutExtra = 2   // lines beside it that may differ, such as how many there are
 )
 
 // listCut reports whether a run of lines is gone from a text while what comes before
