@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"freshet"
@@ -38,6 +39,7 @@ func TestNoisySource(t *testing.T) {
 		}
 		changes := func(b *bench) int {
 			t.Helper()
+			synctest.Wait() // for a poll of this very moment
 			found, err := b.store.Changes(t.Context(), freshet.ChangeQuery{Limit: 1000})
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"freshet"
@@ -42,6 +43,7 @@ func TestSuspectSource(t *testing.T) {
 		}
 		check := func(b *bench, what string, want freshet.Suspect, landed string, logged, cleared int) {
 			t.Helper()
+			synctest.Wait() // for a poll of this very moment
 			s, err := b.store.Source(t.Context(), "s0")
 			if err != nil || s.Standing.Suspect != want || s.Standing.Landed != landed {
 				t.Errorf("%s the source is suspect by %q, landed on %q (%v); want %q and %q", what, s.Standing.Suspect, s.Standing.Landed, err, want, landed)
