@@ -13,7 +13,7 @@ const (
 	mostLines = 200_000 // of a text
 	mostLoose = 2_000   // lines that are only in one of two texts
 	longLine  = 2_000   // bytes of a line that are looked at
-	mostBytes = 1 << 19 // of those lines together
+	mostBytes = 1 << 16 // of those lines together
 )
 
 // A difference is how two texts differ, as sets of lines.
