@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // agePattern finds how long ago something was, in the words of several languages.
@@ -13,8 +14,29 @@ const agePattern = `\b(?:(?:about|over|almost|less than|more than)\s)?(?:an?|one
 	`|\b(?:un[ao']?|\d+)\s?(?:` + ageUnits + `)\sfa\b|\b(?:een|\d+)\s(?:` + ageUnits + `)\sgeleden\b|\b\d+\s\p{L}+\s(?:temu|назад)\b|\b(?:för|for)\s\d+\s\p{L}+\s(?:sedan|siden)\b|\b\d+\s\p{L}+\s(?:sedan|siden)\b` +
 	`|\d+\s?(?:秒|分钟|分鐘|分|小时|小時|時間|天|日)前`
 
-// ageCue finds a word that every age has.
-var ageCue = regexp.MustCompile(`(?i)\bago\b|\bjust now\b|\byesterday\b|\btoday\b|\bheute\b|\bhoy\b|\boggi\b|\bvandaag\b|\bayer\b|\bieri\b|\bgisteren\b|\bvor\b|\bgerade eben\b|\bgestern\b|\bhier à|\bil y a\b|\bhace\b|\bhá\b|\bfa\b|\bgeleden\b|\btemu\b|назад|\bsedan\b|\bsiden\b|前`)
+// ageWords are words of which every age has one.
+var ageWords = map[string]bool{
+	"ago": true, "now": true, "yesterday": true, "today": true, "heute": true, "hoy": true, "oggi": true, "vandaag": true,
+	"ayer": true, "ieri": true, "gisteren": true, "vor": true, "eben": true, "gestern": true, "hier": true, "il": true,
+	"hace": true, "há": true, "fa": true, "geleden": true, "temu": true, "sedan": true, "siden": true,
+}
+
+// mayAge reports whether there can be an age in a line: it has one of those words.
+func mayAge(line string) bool {
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRuneInString(line[i:])
+		if !isWordRune(r) {
+			i += size
+			continue
+		}
+		end := wordEnd(line, i)
+		if word := line[i:end]; len(word) <= 9 && (ageWords[word] || ageWords[strings.ToLower(word)]) {
+			return true
+		}
+		i = end
+	}
+	return strings.Contains(line, "前") || strings.Contains(strings.ToLower(line), "назад")
+}
 
 // ageUnits are the units that ages are counted in.
 const ageUnits = `seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|yrs?|s|m|h|d|w|mo|y|` +

@@ -45,12 +45,14 @@ type token struct {
 // that matches says which kind it is. Ages are slow to find, and are looked for only in
 // lines with a word that ages have.
 var (
-	tokens  = tokenPattern(`\b\B`) // which is nowhere
-	andAges = tokenPattern(agePattern)
+	tokens   = regexp.MustCompile(tokenPattern(`\b\B`)) // which is nowhere
+	andAges  = regexp.MustCompile(tokenPattern(agePattern))
+	tokenNow = regexp.MustCompile(`^(?:` + tokenPattern(`\b\B`) + `)`)
+	anyNow   = regexp.MustCompile(`^(?:` + tokenPattern(agePattern) + `)`)
 )
 
-func tokenPattern(age string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + strings.Join([]string{
+func tokenPattern(age string) string {
+	return `(?i)` + strings.Join([]string{
 		`(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]*\w|\[email[ \x{a0}]protected\])`,
 		`(?P<time>\b\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|\s?[+-]\d\d:?\d\d)?|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b)`,
 		`(?P<id>\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)`,
@@ -64,7 +66,7 @@ func tokenPattern(age string) *regexp.Regexp {
 		`(?P<release>\bv?\d+\.\d+\w*\.\w[\w.+-]*)`,
 		`(?P<number>[+-]?\b\d+(?:[.,'’]\d+)*(?:\s?%|\b))`,
 		`(?P<word>[\p{L}\p{N}_]+)`,
-	}, "|"))
+	}, "|")
 }
 
 const monthNames = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`
@@ -79,14 +81,14 @@ var groups = []Kind{Mail, Time, ID, Age, Date, Money, Release, Number, Words}
 
 // tokenize returns the tokens of a line that are more than words, in their order.
 func tokenize(line string) (found []token) {
-	pattern := tokens
+	pattern, now, aged := tokens, tokenNow, mayAge(line)
 	switch {
-	case ageCue.MatchString(line):
-		pattern = andAges
+	case aged:
+		pattern, now = andAges, anyNow
 	case !worthALook(line):
 		return nil
 	}
-	for _, at := range pattern.FindAllStringSubmatchIndex(line, -1) {
+	for _, at := range scan(line, pattern, now, aged) {
 		for g, kind := range groups {
 			if at[2*g+2] < 0 {
 				continue
@@ -130,7 +132,7 @@ func (t token) closer(line string) Kind {
 	switch t.kind {
 	case Words:
 		if looksLikeID(text) {
-			if releaseWord.MatchString(line[:t.from]) {
+			if t.ofRelease(line) {
 				return Release
 			}
 			return ID
@@ -139,7 +141,7 @@ func (t token) closer(line string) Kind {
 			return numberKind(line, t)
 		}
 	case Release:
-		if ipAddress.MatchString(text) && !releaseWord.MatchString(line[:t.from]) {
+		if ipAddress.MatchString(text) && !t.ofRelease(line) {
 			return ID
 		}
 	case Number:
@@ -159,6 +161,12 @@ var (
 	sum      = regexp.MustCompile(`\d\s?[+×*x−–-]\s?\d+\s?(?:=|\?)`)
 )
 
+// ofRelease reports whether the words before a token say that it names a release.
+func (t token) ofRelease(line string) bool {
+	const near = 96 // bytes before a token that say what it is
+	return releaseWord.MatchString(line[max(0, t.from-near):t.from])
+}
+
 // numberKind tells numbers that only count from those that say something.
 func numberKind(line string, t token) Kind {
 	const near = 32 // bytes around a number that say what it counts
@@ -166,9 +174,9 @@ func numberKind(line string, t token) Kind {
 	switch {
 	case len(digits) >= 8 && strings.Trim(digits, "0123456789") == "": // a moment in Unix time, or drawn by chance
 		return ID
-	case releaseWord.MatchString(line[:t.from]):
+	case t.ofRelease(line):
 		return Release
-	case timeUnit.MatchString(line[t.to:]), isCounted(digits), counterWord.MatchString(line[max(0, t.from-near):min(len(line), t.to+near)]), sum.MatchString(line):
+	case timeUnit.MatchString(line[t.to:]), isCounted(digits), counterWord.MatchString(line[max(0, t.from-near):min(len(line), t.to+near)]), strings.ContainsAny(line, "=?") && sum.MatchString(line):
 		return Counter
 	}
 	return Number
