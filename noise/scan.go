@@ -81,12 +81,17 @@ func beginsToken(line string, i int, r rune, mails bool) bool {
 // no number follows it, and it is no name of a month or day.
 func plainWord(line string, from, to int) bool {
 	word := line[from:to]
-	for _, r := range word {
-		if r >= utf8.RuneSelf && !unicode.IsLetter(r) || r < utf8.RuneSelf && !isASCIILetter(byte(r)) {
+	for i, r := range word {
+		switch {
+		case r == 'ſ' || r == '\u212a': // which the pattern takes for s and k
+			return false
+		case r >= utf8.RuneSelf && !unicode.IsLetter(r), r < utf8.RuneSelf && !isASCIILetter(byte(r)):
+			return false
+		case r >= utf8.RuneSelf && isMonthOrDay(word[:i]): // where a word ends for the pattern
 			return false
 		}
 	}
-	if len(word) <= 12 && (monthOrDay[word] || monthOrDay[strings.ToLower(word)]) {
+	if isMonthOrDay(word) {
 		return false
 	}
 	for i := to; i < len(line) && i < to+4; i++ {
@@ -95,6 +100,10 @@ func plainWord(line string, from, to int) bool {
 		}
 	}
 	return !(to < len(line) && line[to] == '-' && len(word) == 8)
+}
+
+func isMonthOrDay(word string) bool {
+	return len(word) <= 12 && (monthOrDay[word] || monthOrDay[strings.ToLower(word)])
 }
 
 // monthOrDay has the names that are dates by themselves, or begin one.
