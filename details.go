@@ -14,10 +14,11 @@ import (
 const ItemBelief = "items"
 
 // Details say what a change is about, beyond its text: which named values and which
-// items are other than before.
+// items are other than before, or that a page of a site came or went.
 type Details struct {
 	Fields []FieldChange `json:"fields,omitempty"`
 	Items  *ItemChanges  `json:"items,omitempty"`
+	Page   PageEvent     `json:"page,omitempty"` // what happened to a page of a site as a whole
 }
 
 // A FieldChange is a named value that is other than before. Nil is none.

@@ -53,6 +53,10 @@ type Source struct {
 
 	Suspect Suspicion // what is done with suspect captures
 
+	Site  *Site    // it stands for a whole site; nil means for itself alone
+	Of    SourceID // the site that it was found for; "" means that somebody named it
+	Index bool     // it lists pages of its site, and was found for that: a sitemap or a feed
+
 	Keep    Keep      // how much history to keep of this source
 	Origin  Origin    // who added it
 	Created time.Time // when it was first added

@@ -31,6 +31,7 @@ type SourceField struct {
 	Show func(s *Source) []string
 
 	value func(s *Source) any // for JSON; what Show returns unless it says otherwise
+	clear func(s *Source)     // gives the field its default
 }
 
 // SourceFields returns all that a user can say of a source, in the order in
@@ -67,6 +68,9 @@ func SourceFields() []SourceField {
 			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
 		textField(SourceField{Name: "suspect", Flag: "suspect", Help: "what to do with a capture that is probably the wrong page: hold (report it when a second look agrees), mark (report it at once, marked as suspect) or off (do not check) (default hold)"},
 			func(s *Source) *Suspicion { return &s.Suspect }, ParseSuspicion, func(s Suspicion) string { return string(s) }).spelled(func(s *Source) string { return s.Suspect.String() }),
+		valueField(SourceField{Name: "site"}, func(s *Source) **Site { return &s.Site }),
+		wordField(SourceField{Name: "of"}, func(s *Source) *string { return (*string)(&s.Of) }),
+		switchField(SourceField{Name: "index"}, func(s *Source) *bool { return &s.Index }),
 		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "delete versions that were replaced longer ago than this (checked every hour)"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
 		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most this many versions; the daemon deletes the others within seconds of this setting, then every hour"}, func(s *Source) *int { return &s.Keep.Versions }),
 		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most this many bytes of versions (checked every hour)"}, func(s *Source) *int64 { return &s.Keep.Bytes }),
@@ -85,6 +89,7 @@ func textField[T any](f SourceField, at func(*Source) *T, parse func(string) (T,
 		}
 		return err
 	}
+	f.clear = func(s *Source) { *at(s) = *new(T) }
 	f.Show = func(s *Source) []string {
 		if text := format(*at(s)); text != "" {
 			return []string{text}
@@ -176,6 +181,7 @@ func listField(f SourceField, at func(*Source) *[]string) SourceField {
 	f.Kind, f.List = "string", true
 	f.Read = func(s *Source, text ...string) error { *at(s) = text; return nil }
 	f.Show = func(s *Source) []string { return *at(s) }
+	f.clear = func(s *Source) { *at(s) = nil }
 	f.value = func(s *Source) any { return append([]string{}, *at(s)...) }
 	return f
 }
@@ -186,6 +192,25 @@ func (s Source) Definition() []byte {
 	all := map[string]any{}
 	for _, f := range SourceFields() {
 		if len(f.Show(&s)) > 0 {
+			f.put(all, f.json(&s))
+		}
+	}
+	return marshalled(all)
+}
+
+// DefinitionOver returns what is said of a page of a site beyond what its site says.
+// What the site says and does not hold for the page is null. The ID and the URL are
+// left out.
+func (s Source) DefinitionOver(site Source) []byte {
+	base := site.Page(s.ID, s.URL)
+	all := map[string]any{"of": string(site.ID)}
+	for _, f := range SourceFields() {
+		own := f.Show(&s)
+		switch {
+		case slices.Equal(own, f.Show(&base)):
+		case len(own) == 0:
+			f.put(all, nil)
+		default:
 			f.put(all, f.json(&s))
 		}
 	}
@@ -237,7 +262,20 @@ func (f SourceField) put(all map[string]any, value any) {
 
 // ParseDefinition reads what Definition returns, and what the API takes as a new
 // source. It does not judge: see Source.Check.
-func ParseDefinition(definition []byte) (s Source, err error) {
+func ParseDefinition(definition []byte) (Source, error) { return parseOver(Source{}, definition) }
+
+// ParseDefinitionOver reads what DefinitionOver returns, of the page of a site with an
+// ID and a URL.
+func ParseDefinitionOver(site Source, id SourceID, url string, definition []byte) (Source, error) {
+	page := site.Page(id, url)
+	if string(definition) == `{"of":"`+string(site.ID)+`"}` { // as most are
+		return page, nil
+	}
+	return parseOver(page, definition)
+}
+
+// parseOver reads a definition over what holds without it.
+func parseOver(s Source, definition []byte) (Source, error) {
 	var all map[string]any
 	d := json.NewDecoder(bytes.NewReader(definition))
 	d.UseNumber()
@@ -246,11 +284,14 @@ func ParseDefinition(definition []byte) (s Source, err error) {
 	}
 	for _, f := range SourceFields() {
 		section, name, nested := strings.Cut(f.Name, ".")
-		value := all[section]
+		value, said := all[section]
 		if part, ok := value.(map[string]any); nested && ok {
-			value = part[name]
+			value, said = part[name]
 		} else if nested {
 			continue
+		}
+		if said && value == nil {
+			f.clear(&s)
 		}
 		if err := f.readJSON(&s, value); err != nil {
 			return s, &InvalidError{Field: f.Name, Reason: reasonOf(err)}

@@ -24,6 +24,7 @@ func valueField[T any](f SourceField, at func(*Source) *T) SourceField {
 		*at(s) = v
 		return nil
 	}
+	f.clear = func(s *Source) { *at(s) = *new(T) }
 	f.Show = func(s *Source) []string {
 		v := at(s)
 		if reflect.ValueOf(v).Elem().IsZero() {

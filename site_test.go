@@ -1,0 +1,82 @@
+package freshet_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"freshet"
+)
+
+// settings draws what can be said of a site and of its pages.
+func settings() *rapid.Generator[freshet.Source] {
+	return rapid.Custom(func(t *rapid.T) freshet.Source {
+		return freshet.Source{
+			Name:   rapid.SampledFrom([]string{"", "Docs", "Guide"}).Draw(t, "name"),
+			Tags:   rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b"}}).Draw(t, "tags"),
+			Recipe: freshet.Recipe{CSS: rapid.SampledFrom([]string{"", "main", "#x"}).Draw(t, "css")},
+			Noise:  rapid.SampledFrom([]freshet.NoiseSetting{"", freshet.NoiseAuto, freshet.NoiseOff}).Draw(t, "noise"),
+			Weight: rapid.SampledFrom([]float64{0, 2, 0.5}).Draw(t, "weight"),
+			Paused: rapid.Bool().Draw(t, "paused"),
+			MinGap: rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "min_gap"),
+			Keep:   freshet.Keep{Versions: rapid.SampledFrom([]int{0, 3}).Draw(t, "keep.versions"), Age: rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "keep.age")},
+		}
+	})
+}
+
+// What is said of a page is kept apart from what its site says, and comes out as it
+// was, also where the page has the default and the site has not.
+func TestPageOverItsSite(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		site, page := settings().Draw(t, "site"), settings().Draw(t, "page")
+		site.ID, site.URL, site.Site = "docs", "https://docs.example/", &freshet.Site{Limit: 20}
+		page.ID, page.URL, page.Of = "docs.1", "https://docs.example/a", "docs"
+		got, err := freshet.ParseDefinitionOver(site, page.ID, page.URL, page.DefinitionOver(site))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, page) {
+			t.Errorf("a page comes back as\n%+v\nwant\n%+v", got, page)
+		}
+	})
+}
+
+// A page of which nothing is said has what its site says, and its definition is short.
+func TestPageInherits(t *testing.T) {
+	site := freshet.Source{ID: "docs", URL: "https://docs.example/", Name: "Docs", Weight: 3, Site: &freshet.Site{Match: []string{"/guide/**"}}}
+	page := site.Page("docs.1", "https://docs.example/a")
+	if page.Weight != 3 || page.Of != "docs" || page.Site != nil || page.Name != "" {
+		t.Errorf("the page of a site is %+v", page)
+	}
+	if got, want := string(page.DefinitionOver(site)), `{"of":"docs"}`; got != want {
+		t.Errorf("its definition is %s, want %s", got, want)
+	}
+}
+
+func TestCheckSite(t *testing.T) {
+	for name, tt := range map[string]struct {
+		url  string
+		site freshet.Site
+		want string // the field; "" means that it is fine
+	}{
+		"all defaults":      {"https://docs.example/", freshet.Site{}, ""},
+		"too many pages":    {"https://docs.example/", freshet.Site{Limit: freshet.MostSitePages + 1}, "site.limit"},
+		"less than no page": {"https://docs.example/", freshet.Site{Limit: -1}, "site.limit"},
+		"too deep":          {"https://docs.example/", freshet.Site{Depth: 101}, "site.depth"},
+		"unknown way":       {"https://docs.example/", freshet.Site{Find: []freshet.FoundBy{"guessing"}}, "site.find"},
+		"no web":            {"dns:example.com", freshet.Site{}, "site"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := freshet.Source{URL: tt.url, Site: &tt.site}.Check()
+			invalid, _ := err.(*freshet.InvalidError)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (invalid == nil || invalid.Field != tt.want):
+				t.Errorf("the check says %v, want something about %s", err, tt.want)
+			}
+		})
+	}
+}
