@@ -37,15 +37,24 @@ func (s *Scheduler) choose(now time.Time) {
 		return
 	}
 	s.chooseOverdue(now)
-	s.again = time.Time{}
-	if n := s.budget(); n > 0 {
-		s.beat = s.beatAt(now)
-		before := len(s.ready)
-		s.again = s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
-			return s.budget() > 0 && s.take(now, slot, worth, freshet.ByPolicy)
-		})
-		s.filled = len(s.ready)-before == n
+	s.again, s.pressed = time.Time{}, false
+	s.chooseOwed(now)
+	s.askPolicy(now)
+	s.chooseSpare(now)
+}
+
+// askPolicy polls what the policy wants.
+func (s *Scheduler) askPolicy(now time.Time) {
+	n := s.budget()
+	if n <= 0 {
+		return
 	}
+	s.beat = s.beatAt(now)
+	before := len(s.ready)
+	s.again = s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
+		return s.budget() > 0 && s.take(now, slot, worth, freshet.ByPolicy)
+	})
+	s.filled = len(s.ready)-before == n
 }
 
 // beatLength is how long a beat is. Where instants are as fine as they get, the
@@ -139,6 +148,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 		e.flight.ahead = append(e.flight.ahead, h)
 	}
 	s.enter(now, &e.flight, e.first())
+	s.charge(now, e, 1)
 	p := freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause}
 	if e.first() != e.host {
 		p.Host = e.first().name

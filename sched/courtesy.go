@@ -124,7 +124,7 @@ func (s *Scheduler) courteous(now time.Time, e *entry, cause freshet.Cause) bool
 			return false
 		}
 	}
-	return true
+	return s.groupsOpen(now, e)
 }
 
 // courtesies returns what of this holds a source back, past or not. None outlasts
@@ -149,6 +149,9 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 	add(HoldSourceShare, s.sourceOpens(e))
 	for _, h := range e.way() {
 		add(HoldHostShare, s.hostOpens(h))
+	}
+	for _, g := range e.groups {
+		add(HoldGroupShare, s.groupOpens(g))
 	}
 	return holds
 }
@@ -179,6 +182,9 @@ func (s *Scheduler) recount(a freshet.Attempt) {
 	for _, name := range hosts {
 		h := s.hostNamed(name)
 		h.meter.count(a.Began, 1, s.hostSpacing(h))
+	}
+	if known {
+		s.charge(a.Began, &s.entries[slot], requests)
 	}
 	if known && len(hosts) == 0 {
 		h := s.entries[slot].host

@@ -34,6 +34,7 @@ const (
 	HoldSourceGap            // the bound of all sources that have none of their own
 	HoldSourceShare          // it has had its share of the budget
 	HoldHostShare            // its host has had its share of the budget
+	HoldGroupShare           // its site, or the sources with one of its tags, have had theirs
 	HoldHostBusy             // as many polls of its host as may be are being made
 	HoldHostWait             // politeness: the delay between two polls of its host
 	HoldCrawlDelay           // likewise, as the host's robots.txt asks
@@ -45,7 +46,7 @@ const (
 
 var holdKinds = [...]string{
 	"none", "under_way", "paused", "backoff", "min_gap",
-	"hint", "source_gap", "source_share", "host_share",
+	"hint", "source_gap", "source_share", "host_share", "group_share",
 	"host_busy", "host_delay", "crawl_delay", "host_away", "host_failing", "workers", "budget",
 }
 
@@ -76,6 +77,8 @@ func (h Hold) String() string {
 		return "it has had its share of the budget (source_share)"
 	case HoldHostShare:
 		return "its host has had its share of the budget (hosts.share)"
+	case HoldGroupShare:
+		return "its site, or the sources with one of its tags, have had their share of the budget (share)"
 	case HoldHostBusy:
 		return "another poll of its host is under way"
 	case HoldHostWait:

@@ -202,6 +202,7 @@ func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
 		f.reserved++
 	}
 	s.enter(now, f, h.host)
+	s.charge(now, &s.entries[h.slot], 1)
 	if i := slices.Index(f.ahead, h.host); i >= 0 {
 		f.ahead = slices.Delete(f.ahead, i, i+1)
 		h.host.heading--

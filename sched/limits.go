@@ -27,6 +27,8 @@ type Limits struct {
 	// Each may take three times an even share in any case.
 	SourceShare float64
 
+	Shares []Share // of the budget, by tag
+
 	// Hints is the longest that the hint of a server can keep the policy from
 	// polling a source again; 0 means that hints are not heeded.
 	Hints time.Duration

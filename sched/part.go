@@ -32,6 +32,7 @@ func (s *Scheduler) tryPart(now time.Time, h *hop, f *flight) bool {
 	}
 	f.parts++
 	h.host.meter.count(now, 1, s.hostSpacing(h.host))
+	s.charge(now, &s.entries[h.slot], 1)
 	h.Answer(nil)
 	return true
 }

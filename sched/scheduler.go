@@ -24,7 +24,11 @@ type Scheduler struct {
 	free    []freshet.Slot
 	slots   map[freshet.SourceID]freshet.Slot
 	hosts   map[string]*host
-	active  int // sources that are polled
+	groups  map[string]*group
+	minima  []*group // those that are granted a part of the budget
+	pressed bool     // a soft max has held back a source at this decision
+	spare   bool     // what is left of the budget is being spent, and no soft max binds
+	active  int      // sources that are polled
 
 	claim   claim          // what the first poll that waits for several requests or hosts needs
 	hops    []*hop         // requests that polls under way wait to make, first come first served
@@ -59,6 +63,7 @@ type entry struct {
 	route     []*host   // that those went to, if not all to its own
 	flight    flight    // of the poll under way
 	meter     meter     // of its share of the budget
+	groups    []*group  // that it belongs to
 	shares    *host     // among whose sources it counts; nil if it is not polled
 	busy      bool
 	slow      bool // the poll under way is
@@ -77,8 +82,10 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 		limits:   l.withDefaults(),
 		slots:    map[freshet.SourceID]freshet.Slot{},
 		hosts:    map[string]*host{},
+		groups:   map[string]*group{},
 		beat:     -1,
 	}
+	s.shareOut()
 	s.tellLimits()
 	return s
 }
@@ -137,6 +144,7 @@ func (s *Scheduler) start(now time.Time) {
 // SetLimits changes the limits from now on. What has been spent stays spent.
 func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	s.limits = l.withDefaults()
+	s.shareOut()
 	s.tellLimits()
 	if !s.started {
 		return
@@ -185,6 +193,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		e.requests, e.route = 1, nil
 	}
 	e.source, e.gone = w.Source, false
+	s.join(e)
 	s.enlist(e, !w.Paused)
 	s.alarms.set(e.notBefore)
 	s.tellSource(now, slot)
