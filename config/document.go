@@ -59,6 +59,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 		d.mapping(doc.Body, "", slices.Concat(d.optionFields(s), []field{
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
 			{"levels", func(v ast.Node, path string) { d.each(v, path, d.level(s)) }},
+			{"shares", func(v ast.Node, path string) { d.each(v, path, d.share(s)) }},
 			{"requests", func(v ast.Node, path string) { d.requests(v, path, s) }},
 			{"sources", func(v ast.Node, path string) { d.each(v, path, d.source) }},
 		}))
