@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 )
 
 // A Site says that a source stands for a whole site: the pages that are found from it
@@ -89,6 +90,7 @@ func (s Source) Page(id SourceID, pageURL string) Source {
 	p := s
 	p.ID, p.URL, p.Name, p.Of = id, pageURL, "", s.ID
 	p.Site, p.Index, p.Revision = nil, false, 0
+	p.Origin, p.Created = FromSite, time.Time{}
 	return p
 }
 

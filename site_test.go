@@ -32,7 +32,7 @@ func TestPageOverItsSite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		site, page := settings().Draw(t, "site"), settings().Draw(t, "page")
 		site.ID, site.URL, site.Site = "docs", "https://docs.example/", &freshet.Site{Limit: 20}
-		page.ID, page.URL, page.Of = "docs.1", "https://docs.example/a", "docs"
+		page.ID, page.URL, page.Of, page.Origin = "docs.1", "https://docs.example/a", "docs", freshet.FromSite
 		got, err := freshet.ParseDefinitionOver(site, page.ID, page.URL, page.DefinitionOver(site))
 		if err != nil {
 			t.Fatal(err)

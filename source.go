@@ -103,13 +103,14 @@ func (s Source) PriceAt(requests int) float64 {
 	return s.Price()
 }
 
-// An Origin says where a source was named.
+// An Origin says where a source comes from.
 type Origin string
 
-// The places where a source can be named.
+// The places where a source can come from.
 const (
 	FromAPI  Origin = "api"  // added over the API or the command line
 	FromFile Origin = "file" // listed in the configuration file
+	FromSite Origin = "site" // found as a page of a site
 )
 
 // A Recipe says how to turn a response into the text that is compared. The

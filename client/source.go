@@ -32,7 +32,7 @@ type Source struct {
 	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
 	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
 	Keep      Keep             `json:"keep"`
-	Origin    freshet.Origin   `json:"origin" enum:"api,file" doc:"Where the source was added: the file or the API"`
+	Origin    freshet.Origin   `json:"origin" enum:"api,file,site" doc:"Where the source comes from: the file, the API, or a site whose page it is"`
 	CreatedAt time.Time        `json:"created_at"`
 	Host      string           `json:"host" doc:"Host that delays and Retry-After apply to"`
 	Standing  Standing         `json:"standing"`
