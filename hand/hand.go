@@ -9,7 +9,6 @@ import (
 	"freshet"
 	"freshet/content"
 	"freshet/doubt"
-	"freshet/noise"
 	"freshet/render"
 )
 
@@ -126,8 +125,5 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	}
 	f.Suspect, f.Landed = o.suspicion(resp, seen, nil)
 	f.remember(reading)
-	if head.Number > 0 { // what is known of the noise is of another reading
-		f.Noise, err = new(noise.Memory).MarshalBinary()
-	}
-	return err
+	return nil
 }

@@ -8,27 +8,39 @@ import (
 )
 
 // hear judges whether a capture differs from the head only in what differs at nearly
-// every poll, and learns from it. What is only noise is stored quietly if the source
-// says so. What is doubted is not judged: it is probably another page.
+// every poll, and learns from it. It does so only for sources that want to be spared
+// such captures, which are stored quietly; for others somebody who asks is told by
+// [noise.Recall]. What is doubted is not judged: it is probably another page.
 func (f *Finding) hear(ctx context.Context, o Order, s step) error {
-	if o.Source.Noise == freshet.NoiseOff || o.Noise == nil || s.unknown {
+	if o.Source.Noise != freshet.NoiseAuto || o.Noise == nil || s.unknown {
 		return nil
 	}
-	known, err := o.Noise(ctx)
+	m, err := o.heard(ctx, s.base)
 	if err != nil {
 		return nil // it is told as a change, and nothing is learnt
-	}
-	var m noise.Memory
-	if err := m.UnmarshalBinary(known); err != nil {
-		m = noise.Memory{} // damaged, or of another version: it is learnt anew
 	}
 	m.Polled(o.Head.Polls)
 	f.Judged = m.Judge(s.base, s.text)
 	if f.Noise, err = m.MarshalBinary(); err != nil {
 		return err
 	}
-	if f.Judged.Verdict == noise.Noise && o.Source.Noise == freshet.NoiseAuto && len(f.Capture.Details.Fields) == 0 {
+	if f.Judged.Verdict == noise.Noise && len(f.Capture.Details.Fields) == 0 {
 		f.Result, f.Capture.Quiet = freshet.Unchanged, freshet.QuietNoise
 	}
 	return nil
+}
+
+// heard returns what is known of the noise of the source. If nothing is, or it is
+// damaged, or the source has changed since without being judged, its stored versions
+// say what there is to know.
+func (o Order) heard(ctx context.Context, base []byte) (*noise.Memory, error) {
+	known, err := o.Noise(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &noise.Memory{}
+	if err := m.UnmarshalBinary(known); err == nil && m.Follows(base) || o.Recall == nil {
+		return m, nil
+	}
+	return o.Recall(ctx)
 }

@@ -42,6 +42,17 @@ func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(
 	return f
 }
 
+// recalled is what the versions of the page teach that follow looks at.
+func recalled(context.Context) (*noise.Memory, error) {
+	var log []freshet.Outcome
+	for k := range 15 {
+		log = append(log, freshet.Outcome{Result: freshet.Changed, Version: 15 - k})
+	}
+	return noise.Recall(log, func(version int) ([]byte, error) {
+		return fmt.Appendf(nil, "# Terms\nPay on time.\nLast checked 12:%02d:00\n", version-1), nil
+	}), nil
+}
+
 func TestNoise(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -53,12 +64,35 @@ func TestNoise(t *testing.T) {
 		verdict noise.Verdict
 	}{
 		{"auto", freshet.NoiseAuto, "Pay on time.", nil, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"report", freshet.NoiseReport, "Pay on time.", nil, freshet.Changed, "", noise.Noise},
+		{"report", freshet.NoiseReport, "Pay on time.", nil, freshet.Changed, "", ""},
 		{"off", freshet.NoiseOff, "Pay on time.", nil, freshet.Changed, "", ""},
 		{"a real change", freshet.NoiseAuto, "Pay at once.", nil, freshet.Changed, "", noise.Change},
 		{"damaged memory", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
 		}, freshet.Changed, "", noise.Change},
+		{"damaged memory of a source with versions", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
+			o.Recall = recalled
+		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
+		{"no memory, as when the source was not to be spared so far", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Noise = func(context.Context) ([]byte, error) { return nil, nil }
+			o.Recall = recalled
+		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
+		{"memory of another time", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Noise = func(context.Context) ([]byte, error) {
+				var old noise.Memory
+				old.Judge([]byte("a"), []byte("b"))
+				return old.MarshalBinary()
+			}
+			o.Recall = recalled
+		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
+		{"memory that leads up to the head", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Recall = func(context.Context) (*noise.Memory, error) { return nil, errors.New("asked for nothing") }
+		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
+		{"versions that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+			o.Noise = func(context.Context) ([]byte, error) { return nil, nil }
+			o.Recall = func(context.Context) (*noise.Memory, error) { return nil, errors.New("disk") }
+		}, freshet.Changed, "", ""},
 		{"memory that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return nil, errors.New("disk") }
 		}, freshet.Changed, "", ""},
@@ -78,15 +112,6 @@ func TestNoise(t *testing.T) {
 				t.Error("what is known of the noise is not put on record")
 			}
 		})
-	}
-}
-
-// What was learnt of one reading of a page says nothing about another.
-func TestAnotherRecipeForgetsTheNoise(t *testing.T) {
-	f := follow(t, freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) { o.Source.Recipe.CSS = "p" })
-	var m noise.Memory
-	if err := m.UnmarshalBinary(f.Noise); err != nil || m.Report().Polls != 0 || f.Result != freshet.First {
-		t.Errorf("after another recipe the memory has %+v (%v)", m.Report(), err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"freshet"
 	"freshet/content"
+	"freshet/noise"
 )
 
 // A validator can lie: a server that answers 304 to everything would hide all
@@ -28,9 +29,14 @@ type Order struct {
 	Base func(context.Context) ([]byte, error)
 
 	// Noise returns what is known of the noise of the source, as the finding of an
-	// earlier look had it; nothing if none had. It is asked for only when the source
-	// has changed. Nil means that nobody looks for noise.
+	// earlier look had it; nothing if none had. It is asked for only when a source that
+	// is to be spared noise has changed. Nil means that nobody looks for noise.
 	Noise func(context.Context) ([]byte, error)
+
+	// Recall returns what the stored versions of the source teach of its noise. It is
+	// asked for when what Noise returns does not lead up to the head. Nil means that
+	// nobody knows.
+	Recall func(context.Context) (*noise.Memory, error)
 
 	// BaseBody returns the response that the head was read from, and HeldText the text
 	// that is held. They are asked for only when a capture may be suspect. Nil means

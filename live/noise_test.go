@@ -78,3 +78,39 @@ func TestNoisySource(t *testing.T) {
 		b.stop()
 	})
 }
+
+// A source that is switched to noise: auto is spared its clock from the next poll on:
+// the versions that are stored tell of it. That holds also if it was switched back and
+// forth before.
+func TestNoiseIsKnownWhenAutoIsSet(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		b := begin(t, dir, live.Config{Fetcher: &clocked{}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}}}, numbered(1, "https://s%d.example/terms")...)
+		quiets := func(setting freshet.NoiseSetting) (told, quiet int) {
+			t.Helper()
+			before, err := b.store.Source(t.Context(), "s0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			before.Noise = setting
+			if err := b.UpdateSource(t.Context(), before.Source); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Minute)
+			synctest.Wait()
+			after, err := b.store.Source(t.Context(), "s0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return after.Standing.Changes - before.Standing.Changes, after.Standing.Quiets.Noise - before.Standing.Quiets.Noise
+		}
+		for round := range 2 {
+			if told, quiet := quiets(freshet.NoiseReport); told < 19 || quiet != 0 {
+				t.Errorf("round %d: with report %d changes were told and %d not, want all told", round, told, quiet)
+			}
+			if told, quiet := quiets(freshet.NoiseAuto); told != 0 || quiet < 19 {
+				t.Errorf("round %d: with auto %d changes were told and %d not, want none told", round, told, quiet)
+			}
+		}
+		b.stop()
+	})
+}

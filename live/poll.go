@@ -8,6 +8,7 @@ import (
 	"freshet"
 	"freshet/doubt"
 	"freshet/hand"
+	"freshet/noise"
 	"freshet/sched"
 )
 
@@ -34,7 +35,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 		Recent: func(ctx context.Context) ([]freshet.Version, error) {
 			return d.cfg.Store.Versions(ctx, p.Source.ID, 0, hand.Recently)
 		},
-		Noise: d.memoryOf(freshet.NoiseBelief, p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
+		Noise: d.memoryOf(freshet.NoiseBelief, p.Source.ID), Recall: d.recallOf(p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
 		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave, Slow: slow,
 	}
 	robots := 0
@@ -145,6 +146,19 @@ func (d *Daemon) memoryOf(estimator string, id freshet.SourceID) func(context.Co
 			d.cfg.Log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", id, "err", err)
 		}
 		return belief.Memory, err
+	}
+}
+
+// recallOf returns how a hand gets at what stored versions teach of the noise of a
+// source.
+func (d *Daemon) recallOf(id freshet.SourceID) func(context.Context) (*noise.Memory, error) {
+	return func(ctx context.Context) (*noise.Memory, error) {
+		newest, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: noise.Recalled})
+		if err != nil {
+			d.cfg.Log.Error("cannot read how polls of a source ended; the poll goes on without it", "source", id, "err", err)
+			return nil, err
+		}
+		return noise.Recall(newest, func(version int) ([]byte, error) { return d.cfg.Store.Text(ctx, id, version) }), nil
 	}
 }
 

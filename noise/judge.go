@@ -34,10 +34,10 @@ func (m *Memory) Judge(old, new []byte) Judgement {
 		return Judgement{Verdict: Same}
 	}
 	if len(m.versions) == 0 {
-		m.versions = append(m.versions, xxhash.Sum64(old))
+		m.versions = append(m.versions, versionOf(old))
 	}
 	d := compare(old, new)
-	version := xxhash.Sum64(new)
+	version := versionOf(new)
 	j := m.judge(d, version)
 	m.learn(d, version)
 	m.differed++
@@ -46,6 +46,9 @@ func (m *Memory) Judge(old, new []byte) Judgement {
 	}
 	return j
 }
+
+// versionOf names a text.
+func versionOf(text []byte) uint64 { return xxhash.Sum64(text) }
 
 // judge gives the verdict on a step, by what is known before it.
 func (m *Memory) judge(d difference, version uint64) Judgement {

@@ -24,10 +24,11 @@ func (h habit) within(polls int) int {
 	return bits.OnesCount32(uint32(h) >> 1 & (1<<polls - 1))
 }
 
-// The polls that habits are judged by.
+// The polls that habits are judged by, and the fewest of them that make one.
 const (
-	lately = 8
-	longer = 24
+	lately     = 8
+	longer     = 24
+	leastOften = 4
 )
 
 // A Memory is what has been seen of a source. The zero value has seen nothing.
@@ -109,7 +110,7 @@ func (m *Memory) shift(polls int) {
 // those that are remembered, or nearly all of the last few, because noise may begin
 // when the page has long been known.
 func (m *Memory) often(h habit) bool {
-	return h.within(lately) >= 6 || m.share(h, 4, 0.5)
+	return h.within(lately) >= 6 || m.share(h, leastOften, 0.5)
 }
 
 // mostly is often, for what has nothing else to show that it is noise.

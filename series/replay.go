@@ -121,7 +121,7 @@ func (r *replayer) poll(ctx context.Context, at time.Time) (hand.Finding, error)
 	found := r.hand.Look(ctx, hand.Order{
 		Source: r.source, Head: head, At: at,
 		Base: r.textOf(head.Number), BaseBody: r.bodyOf(head.Number), HeldText: r.textOf(head.Held.Number),
-		Noise: r.noise,
+		Noise: r.noise, Recall: r.recall,
 	})
 	found.Took = 0 // a replay takes no time
 	if found.Result.Seen() {
@@ -151,4 +151,10 @@ func (r *replayer) noise(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	return belief.Memory, err
+}
+
+// recall returns what the stored versions of the source teach of its noise.
+func (r *replayer) recall(ctx context.Context) (*noise.Memory, error) {
+	newest, err := r.store.Outcomes(ctx, freshet.OutcomeQuery{Source: r.source.ID, Newest: true, Limit: noise.Recalled})
+	return noise.Recall(newest, func(version int) ([]byte, error) { return r.store.Text(ctx, r.source.ID, version) }), err
 }

@@ -2,31 +2,23 @@ package web
 
 import (
 	"context"
-	"errors"
 
 	"freshet"
 	"freshet/client"
 	"freshet/noise"
 )
 
-// noiseOf returns what is known of the noise of a source; nil if there is none worth
-// telling.
+// noiseOf returns where a source is noisy; nil if there is nothing worth telling. That
+// is found out now, from its stored versions.
 func (a *api) noiseOf(ctx context.Context, w freshet.Watched) (*client.Noise, error) {
 	if w.Noise == freshet.NoiseOff {
 		return nil, nil
 	}
-	belief, err := a.Store.Belief(ctx, freshet.NoiseBelief, w.ID)
-	if errors.Is(err, freshet.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
+	newest, err := a.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: w.ID, Newest: true, Limit: noise.Recalled})
+	if err != nil || !noise.Restless(newest) {
 		return nil, err
 	}
-	var m noise.Memory
-	if m.UnmarshalBinary(belief.Memory) != nil {
-		return nil, nil // it is learnt anew
-	}
-	m.Polled(w.Standing.Polls)
+	m := noise.Recall(newest, func(version int) ([]byte, error) { return a.Store.Text(ctx, w.ID, version) })
 	return NoiseOf(m.Report()), nil
 }
 

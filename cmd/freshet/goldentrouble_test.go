@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/noise"
 )
 
 // troubledStore makes a store in which something is wrong with every source, and
@@ -20,18 +19,10 @@ func troubledStore(t *testing.T) string {
 	g.add(freshet.Source{ID: "blank", URL: "https://blank.example/a-page-with-a-long-path-that-has-lost-all-of-its-text-since-yesterday"})
 	g.add(freshet.Source{ID: "down", URL: "https://down.example/"})
 	g.add(freshet.Source{ID: "old", URL: "https://old.example/"})
-	var heard noise.Memory
 	at := func(i int) string { return fmt.Sprintf("# Clocks\nIt is now 10:%02d:00\nWe sell all kinds.\n", i) }
 	for i := range 12 {
 		g.saw("clock", time.Duration(115-i*9)*time.Minute, "The time", at(i))
-		if i > 0 {
-			heard.Polled(int64(i))
-			heard.Judge([]byte(at(i-1)), []byte(at(i)))
-		}
 	}
-	memory, err := heard.MarshalBinary()
-	g.ok(err)
-	g.ok(g.store.SaveBeliefs(t.Context(), []freshet.Belief{{Source: "clock", Estimator: freshet.NoiseBelief, Memory: memory}}))
 	g.saw("member", 5*time.Hour, "Members", "# Members\nWelcome back\n")
 	g.landed("member", 30*time.Minute, "Log in", "# Log in\nName\nPassword\n", freshet.SuspectLogin, "https://club.example/login?next=/member")
 	g.saw("blank", 6*time.Hour, "A page", "It had a text\n")
