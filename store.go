@@ -225,6 +225,10 @@ type ChangeQuery struct {
 	After  Cursor
 	Source SourceID // "" means all
 	Limit  int
+
+	// Only those that led to versions with numbers above Above, and up to Upto unless
+	// that is zero.
+	Above, Upto int
 }
 
 // An Outbox keeps what named readers of the change log have been sent. A

@@ -81,6 +81,27 @@ func ItemChangesOf(c *freshet.ItemChanges) *ItemChanges {
 	return told
 }
 
+// Plain returns changed items as the root package knows them.
+func (c *ItemChanges) Plain() *freshet.ItemChanges {
+	if c == nil {
+		return nil
+	}
+	plain := &freshet.ItemChanges{AddedCount: c.AddedCount, UpdatedCount: c.UpdatedCount, GoneCount: c.GoneCount, BackCount: c.BackCount}
+	for _, i := range c.Added {
+		plain.Added = append(plain.Added, freshet.Item(i))
+	}
+	for _, u := range c.Updated {
+		plain.Updated = append(plain.Updated, freshet.ItemChange(u))
+	}
+	for _, m := range c.Gone {
+		plain.Gone = append(plain.Gone, freshet.ItemMention(m))
+	}
+	for _, m := range c.Back {
+		plain.Back = append(plain.Back, freshet.ItemMention(m))
+	}
+	return plain
+}
+
 // A FieldValue is a named value of a version.
 type FieldValue struct {
 	Version int       `json:"version"`

@@ -19,11 +19,21 @@ type Diff struct {
 	Moved   int              `json:"moved,omitempty" doc:"Lines that are both added and removed, in blocks that are the same"`
 
 	Fields []FieldChange `json:"fields,omitempty"` // named values that are other
+	Items  *ItemChanges  `json:"items,omitempty" doc:"Items that are other: entries of a feed, rows of a table, elements of a list"`
 
 	// Coarse is set if the texts are too large to compare line by line: one
 	// has replaced the other, all lines were removed and all lines added, and
 	// there are no hunks.
 	Coarse bool `json:"coarse,omitempty"`
+}
+
+// Details returns what became of named values and items.
+func (d Diff) Details() (details freshet.Details) {
+	for _, f := range d.Fields {
+		details.Fields = append(details.Fields, freshet.FieldChange(f))
+	}
+	details.Items = d.Items.Plain()
+	return details
 }
 
 // A Hunk is a run of changed lines with the unchanged lines around them. The
@@ -80,7 +90,7 @@ const (
 	DiffUnified   DiffFormat = "unified"    // as diff -u
 	DiffWord      DiffFormat = "word"       // as git diff --word-diff
 	DiffHTML      DiffFormat = "html"       // a page of its own
-	DiffJSONPatch DiffFormat = "json-patch" // RFC 6902; of JSON documents only
+	DiffJSONPatch DiffFormat = "json-patch" // RFC 6902; of JSON documents, or else of named values and items
 )
 
 // FormattedDiff is Diff in one of the formats.

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"znkr.io/diff"
+
+	"freshet"
 )
 
 // Bounds on what is compared line by line.
@@ -68,6 +70,10 @@ type Delta struct {
 	// has replaced the other, all lines were removed and all lines added, and
 	// there are no hunks.
 	Coarse bool
+
+	// Details are what became of named values and items. Diff does not know them;
+	// what is written of the delta says them first.
+	Details freshet.Details
 }
 
 // Diff compares two texts by lines. It takes bounded time; see Delta.Coarse.
@@ -224,9 +230,11 @@ func (d Delta) changed() iter.Seq[Line] {
 func isTelling(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Unified returns the delta as a unified diff, as diff -u and git write it. It
-// is empty if nothing changed.
+// is empty if nothing changed. Details come before it, where programs that read such
+// a diff pass over them.
 func (d Delta) Unified(oldName, newName string) string {
 	var b strings.Builder
+	d.writeNotes(&b)
 	if d.Coarse {
 		fmt.Fprintf(&b, "--- %s\n+++ %s\n# %s\n", oldName, newName, d.Summary())
 		return b.String()
@@ -246,6 +254,16 @@ func (d Delta) Unified(oldName, newName string) string {
 		}
 	}
 	return b.String()
+}
+
+// maxNotes is how many items of one kind a written delta names.
+const maxNotes = 50
+
+// writeNotes writes the details, a line each.
+func (d Delta) writeNotes(b *strings.Builder) {
+	for _, n := range d.Details.Notes(maxNotes) {
+		fmt.Fprintf(b, "# %s\n", n)
+	}
 }
 
 // LineRange writes a range of lines as unified diffs do: an empty one is named by

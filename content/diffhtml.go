@@ -5,6 +5,8 @@ import (
 	"html"
 	"strings"
 	"unicode"
+
+	"freshet"
 )
 
 // diffStyle is all the style that a page with a diff has.
@@ -13,6 +15,7 @@ const diffStyle = `
 @media (prefers-color-scheme: dark) { :root { --add: #12361c; --del: #451a1a; --ins: #1f7a37; --gone: #8f2f2f; --dim: #9aa4ae; } }
 body { font: 14px/1.4 system-ui, sans-serif; margin: 1em; }
 h1 { font-size: 1.1em; }
+li em { font-style: normal; }
 table { border-collapse: collapse; width: 100%; table-layout: fixed; font: 13px/1.45 ui-monospace, monospace; }
 col.n { width: 4em; } col.s { width: 1.5em; }
 td { padding: 0 .4em; vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -39,6 +42,7 @@ func (d Delta) HTML(oldName, newName string) string {
 <h1><del><bdi>%s</bdi></del> <ins><bdi>%s</bdi></ins></h1>
 <p><bdi>%s</bdi></p>
 `, shown(newName), diffStyle, shown(oldName), shown(newName), shown(d.Summary()))
+	d.noteList(&b)
 	if len(d.Hunks) > 0 {
 		b.WriteString("<table>\n<colgroup><col class=\"n\"><col class=\"n\"><col class=\"s\"><col></colgroup>\n")
 		for _, h := range d.Hunks {
@@ -48,6 +52,24 @@ func (d Delta) HTML(oldName, newName string) string {
 	}
 	b.WriteString("</body>\n</html>\n")
 	return b.String()
+}
+
+// noteList writes the details as a list.
+func (d Delta) noteList(b *strings.Builder) {
+	values, items := d.Details.Fields, freshet.Details{Items: d.Details.Items}.Notes(maxNotes)
+	if len(values)+len(items) == 0 {
+		return
+	}
+	b.WriteString("<ul>\n")
+	value := func(v any) string { return shown(oneLine(freshet.ShowValue(v), maxToldText)) }
+	for _, f := range values {
+		fmt.Fprintf(b, "<li><bdi>%s</bdi> <del><bdi>%s</bdi></del> <ins><bdi>%s</bdi></ins></li>\n", shown(f.Name), value(f.From), value(f.To))
+	}
+	for _, n := range items {
+		tag := map[string]string{"+": "ins", "-": "del", "~": "em"}[n.Mark]
+		fmt.Fprintf(b, "<li><%s>%s <bdi>%s</bdi></%s></li>\n", tag, n.Mark, shown(n.Text), tag)
+	}
+	b.WriteString("</ul>\n")
 }
 
 // rows writes the lines of a hunk as rows of a table.

@@ -64,7 +64,7 @@ func Patch(old, new []byte) ([]byte, error) {
 
 // unpatchable says why there is no patch.
 func unpatchable(format string, args ...any) error {
-	return freshet.WithHint(&freshet.InvalidError{Field: "format", Reason: fmt.Sprintf(format, args...)}, "a JSON patch needs two JSON documents; compare the versions in another format")
+	return freshet.WithHint(&freshet.InvalidError{Field: "format", Reason: fmt.Sprintf(format, args...)}, "a JSON patch needs versions that are JSON documents, or have named values or items; use another format")
 }
 
 // A removal is a step of a patch that takes something away.

@@ -135,6 +135,7 @@ func tokenLength(s string) int {
 // removed is in [-these-], and what was added in {+these+}.
 func (d Delta) WordDiff(oldName, newName string) string {
 	var b strings.Builder
+	d.writeNotes(&b)
 	if d.Coarse || len(d.Hunks) > 0 {
 		fmt.Fprintf(&b, "--- %s\n+++ %s\n", oldName, newName)
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
 
+	"freshet"
 	"freshet/content"
 )
 
@@ -154,7 +155,7 @@ func TestMovedLinesAreThere(t *testing.T) {
 }
 
 // elements are all that a page with a diff may have.
-const elements = " html head meta title style body h1 p table colgroup col tbody tr td ins del bdi "
+const elements = " html head meta title style body h1 p table colgroup col tbody tr td ins del em bdi ul li "
 
 // checkDiffPage holds a page to having no element or attribute that a text brought.
 func checkDiffPage(t interface{ Errorf(string, ...any) }, page string) {
@@ -189,9 +190,42 @@ func TestDiffPageIsTame(t *testing.T) {
 	}
 }
 
+func TestDiffsTellOfValuesAndItems(t *testing.T) {
+	d := content.Diff([]byte("one\n"), []byte("two\n"))
+	d.Details = freshet.Details{
+		Fields: []freshet.FieldChange{{Name: "price", From: "<1>", To: 2.5}},
+		Items:  &freshet.ItemChanges{BackCount: 1, Back: []freshet.ItemMention{{Key: "k", Title: "Some <b>"}}},
+	}
+	for name, tt := range map[string]struct{ text, want string }{
+		"unified":   {d.Unified("a", "b"), "# price <1> → 2.5\n# + Some <b> (back)\n--- a\n"},
+		"word":      {d.WordDiff("a", "b"), "# price <1> → 2.5\n# + Some <b> (back)\n--- a\n"},
+		"html":      {d.HTML("a", "b"), "<li><bdi>price</bdi> <del><bdi>&lt;1&gt;</bdi></del> <ins><bdi>2.5</bdi></ins></li>\n<li><ins>+ <bdi>Some &lt;b&gt; (back)</bdi></ins></li>"},
+		"no change": {content.Delta{Details: d.Details}.Unified("a", "b"), "# price <1> → 2.5\n# + Some <b> (back)\n"},
+	} {
+		if !strings.Contains(tt.text, tt.want) {
+			t.Errorf("the diff as %s has no %q:\n%s", name, tt.want, tt.text)
+		}
+	}
+	checkDiffPage(t, d.HTML("a", "b"))
+}
+
 func FuzzDiffHTML(f *testing.F) {
 	f.Add("<b>one</b>\n", "<script>two</script>\n", "name")
 	f.Fuzz(func(t *testing.T, a, b, name string) {
-		checkDiffPage(t, content.Diff([]byte(a), []byte(b)).HTML(name, name))
+		d := content.Diff([]byte(a), []byte(b))
+		d.Details = freshet.Details{
+			Fields: []freshet.FieldChange{{Name: name, From: a, To: []string{b}}},
+			Items: &freshet.ItemChanges{
+				AddedCount: 1, Added: []freshet.Item{{Key: a, Title: b, Link: name}},
+				UpdatedCount: 2, Updated: []freshet.ItemChange{{Key: b, Fields: []string{name}}},
+				GoneCount: 1, Gone: []freshet.ItemMention{{Key: name, Title: a}},
+			},
+		}
+		checkDiffPage(t, d.HTML(name, name))
+		for line := range strings.Lines(strings.TrimSuffix(d.Unified("old", "new"), content.Diff([]byte(a), []byte(b)).Unified("old", "new"))) {
+			if !strings.HasPrefix(line, "# ") {
+				t.Errorf("%q stands before the diff", line)
+			}
+		}
 	})
 }

@@ -42,7 +42,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
 	handler := web.New(web.Config{
-		Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Version: version, Now: cfg.Now,
+		Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
 		Size: func() (int64, error) { return StoreSize(cfg.Data) },
 		Sinks: func() (names []string) {
 			for _, w := range cfg.Webhooks {

@@ -242,6 +242,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Hooks:   s.node.hooks,
 		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
+		Read:    s.node.reader.Read,
 		Reload:  reload,
 		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"freshet"
@@ -41,18 +43,19 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 		UNION ALL
 		SELECT c.cursor, c.prev FROM own JOIN changes c ON c.cursor = own.prev WHERE own.prev > ?
 	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor ` + changeJoins + `
-	WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?`
+	WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT ?`
 
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
-	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? ORDER BY c.cursor LIMIT ?"
-	args := []any{q.After, limited(q.Limit)}
+	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT ?"
+	upto := cmp.Or(q.Upto, math.MaxInt)
+	args := []any{q.After, q.Above, upto, limited(q.Limit)}
 	if q.Source != "" {
 		e, err := s.remembered(ctx, q.Source)
 		if err != nil {
 			return nil, err
 		}
-		query, args = selectOwnChanges, []any{e.changed, q.After, q.After, limited(q.Limit)}
+		query, args = selectOwnChanges, []any{e.changed, q.After, q.After, q.Above, upto, limited(q.Limit)}
 	}
 	var found []freshet.Change
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -19,7 +18,7 @@ func (a *api) routeDiff(h huma.API, tags []string) {
 	route(h, a, huma.Operation{
 		OperationID: "diff-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/diff", Tags: tags,
 		Summary:     "Compare two versions line by line",
-		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff; word marks the words that differ, html is a page, and json-patch is a JSON Patch (RFC 6902) of two JSON documents.",
+		Description: "Without from and to, compares the newest version with the one before it. With format=unified, or if the client accepts text/plain, the response is a unified diff; word marks the words that differ, html is a page, and json-patch is a JSON Patch (RFC 6902) of two JSON documents or, if the versions are none, of their named values and items.",
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 			"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Diff](), true, "")},
 			"text/plain":       {Schema: &huma.Schema{Type: huma.TypeString}},
@@ -68,11 +67,11 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 	if err != nil {
 		return nil, err
 	}
-	format, need := in.format(), int64(diffNeed)
+	format, need := in.format(), diffNeed*(from.TextBytes+to.TextBytes)
 	if format == client.DiffJSONPatch {
-		need = patchNeed
+		need = patchNeed*(from.TextBytes+to.TextBytes) + from.RawBytes + to.RawBytes
 	}
-	if err := a.hold(ctx, need*(from.TextBytes+to.TextBytes)); err != nil {
+	if err := a.hold(ctx, need); err != nil {
 		return nil, err
 	}
 	old, new, err := a.texts(ctx, in.ID, from.Number, to.Number)
@@ -80,15 +79,12 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 		return nil, err
 	}
 	if format == client.DiffJSONPatch {
-		patch, err := content.Patch(old, new)
-		if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
-			p := invalid("query.format", e.Reason, in.Format)
-			p.Hint = freshet.HintOf(err)
-			return nil, p
-		}
-		return &diffOutput{ContentType: "application/json-patch+json", Body: patch}, err
+		return a.patch(ctx, in, [2]freshet.Version{from, to}, [2][]byte{old, new})
 	}
 	delta := content.Diff(old, new)
+	if delta.Details, err = a.details(ctx, from, to); err != nil {
+		return nil, err
+	}
 	name := func(v freshet.Version) string {
 		return fmt.Sprintf("%s version %d\t%s", in.ID, v.Number, utc(v.SeenAt).Format("2006-01-02 15:04:05Z"))
 	}
@@ -103,7 +99,7 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 	return &diffOutput{ContentType: "application/json", Body: client.Diff{
 		Source: in.ID, From: versionOf(from), To: versionOf(to), Summary: delta.Summary(),
 		Hunks: hunksOf(delta), Added: delta.Added, Removed: delta.Removed, Moved: delta.Moved, Coarse: delta.Coarse,
-		Fields: client.FieldChangesOf(to.Fields.ChangesFrom(from.Fields)),
+		Fields: client.FieldChangesOf(delta.Details.Fields), Items: client.ItemChangesOf(delta.Details.Items),
 	}}, nil
 }
 

@@ -58,12 +58,9 @@ func (a *api) knownField(ctx context.Context, id freshet.SourceID, name string, 
 			return nil
 		}
 	}
-	s, err := a.Store.Source(ctx, id)
-	if errors.Is(err, freshet.ErrNotFound) {
-		s, err = a.Store.RemovedSource(ctx, id)
-	}
+	s, err := a.watchedOrRemoved(ctx, id)
 	if err != nil {
-		return ofSource(id, err)
+		return err
 	}
 	if _, ok := s.Recipe.Extract[name]; !ok {
 		return freshet.WithHint(fmt.Errorf("field %q of source %s: %w", name, id, freshet.ErrNotFound), "name it in extract; docs/reading.md says how")

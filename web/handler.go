@@ -15,6 +15,7 @@ import (
 	"freshet"
 	"freshet/access"
 	"freshet/client"
+	"freshet/content"
 	"freshet/live"
 	"freshet/memory"
 )
@@ -41,6 +42,9 @@ type Config struct {
 
 	// WebSub are the subscriptions to feeds; nil means that there are none.
 	WebSub *access.WebSub
+
+	// Read reads a stored response again. Nil means that none is.
+	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
 
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error

@@ -234,17 +234,22 @@ func (r *rig) poll(id string) client.Outcome {
 
 // capture commits a change of a source without a poll.
 func (r *rig) capture(id freshet.SourceID, n int) freshet.Change {
-	text := fmt.Appendf(nil, "version %d\n", n)
+	return r.tell(id, fmt.Sprintf("version %d\n", n), nil, nil)
+}
+
+// tell commits a version with named values that changed items.
+func (r *rig) tell(id freshet.SourceID, words string, fields freshet.Fields, items *freshet.ItemChanges) freshet.Change {
+	text := []byte(words)
 	now := time.Now()
 	_, c, err := r.store.Commit(context.WithoutCancel(r.t.Context()), freshet.Record{
 		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
 		Capture: &freshet.Capture{
-			Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Summary: fmt.Sprint("version ", n),
-			Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: text},
+			Recipe: freshet.Recipe{}.Key(), Text: text, Hash: freshet.HashOf(text), Summary: strings.TrimSpace(words),
+			Raw: freshet.Raw{Status: 200, URL: "http://page.example/", Body: text}, Fields: fields, Details: freshet.Details{Items: items},
 		},
 	})
 	if err != nil {
-		r.t.Errorf("committing version %d of %s: %v", n, id, err)
+		r.t.Errorf("committing %q of %s: %v", words, id, err)
 	}
 	return c
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"freshet"
@@ -64,4 +66,16 @@ func utc(t time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.UTC()
+}
+
+// watchedOrRemoved returns a source that is watched, or was and has left its history.
+func (a *api) watchedOrRemoved(ctx context.Context, id freshet.SourceID) (freshet.Watched, error) {
+	w, err := a.Store.Source(ctx, id)
+	if errors.Is(err, freshet.ErrNotFound) {
+		w, err = a.Store.RemovedSource(ctx, id)
+	}
+	if err != nil {
+		return w, ofSource(id, err)
+	}
+	return w, nil
 }

@@ -235,7 +235,21 @@ func TestDiff(t *testing.T) {
 			t.Errorf("a diff%s has the policy %q, want one with %q", query, got, want[2])
 		}
 	}
-	a = r.do("GET", "/api/v1/sources/page/diff?format=json-patch", nil).is(422)
+	r.tell("page", "version 2, dear\n", freshet.Fields{"price": 3.0}, &freshet.ItemChanges{UpdatedCount: 1, Updated: []freshet.ItemChange{{Key: "k", Fields: []string{"title"}}}})
+	for query, want := range map[string]string{
+		"?format=unified":          "# price none → 3\n# ~ k: title\n--- page version 3",
+		"?format=word&from=1":      "# price none → 3\n# ~ k: title\n--- page version 1",
+		"?format=html":             "<em>~ <bdi>k: title</bdi></em>",
+		"?format=json":             `"updated":[{"key":"k","fields":["title"]}]`,
+		"?format=json-patch":       `"path": "/fields"`,
+		"?from=4&to=3":             `"fields":[{"name":"price","from":3,"to":null}]`,
+		"?from=2&to=3&format=html": "</h1>\n<p><bdi>+1 -1 line: version 2</bdi></p>\n<table>",
+	} {
+		if a := r.do("GET", "/api/v1/sources/page/diff"+query, nil).is(200); !strings.Contains(string(a.Body), want) {
+			t.Errorf("a diff%s has no %q:\n%s", query, want, a.Body)
+		}
+	}
+	a = r.do("GET", "/api/v1/sources/page/diff?to=2&format=json-patch", nil).is(422)
 	if !strings.Contains(string(a.Body), "not a JSON document") || !strings.Contains(string(a.Body), "query.format") {
 		t.Errorf("a patch of texts ends with %s", a.Body)
 	}

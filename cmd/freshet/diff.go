@@ -24,8 +24,14 @@ unified diff.
   --side-by-side  the old text on the left and the new text on the right
   --word          word by word: [-removed-]{+added+}, or in colour
   --html          a web page of its own, safe to open
-  --json-patch    a JSON Patch (RFC 6902), for sources of JSON
+  --json-patch    a JSON Patch (RFC 6902): of JSON documents, or else of the
+                  extracted fields and the items of the versions
   --json          hunks and lines as JSON
+
+Where versions have extracted fields or items, all formats say first what became of
+them: fields with old and new value, and items that are new (+), back (+), updated
+(~, with the fields that differ) or gone (-). In text formats these lines begin with
+"#", so that patch passes over them.
 
 --visual compares the screenshots of the versions instead, and writes the new one
 with everything that changed marked in red.`
@@ -128,10 +134,11 @@ func (p *program) showDiff(ctx context.Context, c *connection, id freshet.Source
 		return p.printJSON(d)
 	case "unified":
 		view.screen = screen{}
+		view.notes(d)
 		view.unified(d)
 		return nil
 	}
-	printFieldChanges(p, d.Fields)
+	view.notes(d)
 	switch form {
 	case "side-by-side":
 		view.sides(d)

@@ -6,20 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"freshet"
 	"freshet/client"
 )
-
-// printFieldChanges prints which named values are other than before.
-func printFieldChanges(p *program, changes []client.FieldChange) {
-	paint := p.screen()
-	for _, c := range changes {
-		fmt.Fprintf(p.out, "%s %s → %s\n", paint.bold(harmless(c.Name)), paint.red(harmless(freshet.ShowValue(c.From))), paint.green(harmless(freshet.ShowValue(c.To))))
-	}
-}
 
 // fewItems is how many items of a change are printed.
 const fewItems = 5
@@ -27,41 +18,8 @@ const fewItems = 5
 // printItemChanges prints which items are new, which are other and which are gone.
 func printItemChanges(p *program, c *client.ItemChanges) {
 	s := p.screen()
-	print := func(mark, text string) {
-		fmt.Fprintln(p.out, s.prose("  "+mark+" "+harmless(text), "    "))
-	}
-	for i, item := range c.Added {
-		if i == fewItems {
-			print("+", fmt.Sprintf("%d more", c.AddedCount-i))
-			break
-		}
-		text := freshet.Item(item).Label()
-		if item.Link != "" && item.Link != text {
-			text += " " + item.Link
-		}
-		print("+", text)
-	}
-	for i, u := range c.Updated {
-		if i == fewItems {
-			print("~", fmt.Sprintf("%d more", c.UpdatedCount-i))
-			break
-		}
-		name := u.Title
-		if name == "" {
-			name = u.Key
-		}
-		print("~", fmt.Sprintf("%s: %s", name, strings.Join(u.Fields, ", ")))
-	}
-	for i, g := range c.Gone {
-		if i == fewItems {
-			print("-", fmt.Sprintf("%d more", c.GoneCount-i))
-			break
-		}
-		name := g.Title
-		if name == "" {
-			name = g.Key
-		}
-		print("-", name)
+	for _, n := range (freshet.Details{Items: c.Plain()}).Notes(fewItems) {
+		fmt.Fprintln(p.out, s.prose("  "+harmless(n.String()), "    "))
 	}
 }
 

@@ -1,0 +1,59 @@
+package freshet
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Note says in one line what became of a named value or an item.
+type Note struct {
+	Mark string // "+" for an item that is new or back, "~" for one with other values, "-" for one that is gone; "" for a value
+	Text string
+}
+
+// String returns the note with its mark.
+func (n Note) String() string {
+	if n.Mark == "" {
+		return n.Text
+	}
+	return n.Mark + " " + n.Text
+}
+
+// Notes returns the details line by line, values first. Of items of one kind it
+// names at most so many, and says how many more there are.
+func (d Details) Notes(most int) (notes []Note) {
+	for _, f := range d.Fields {
+		notes = append(notes, Note{"", fmt.Sprintf("%s %s → %s", noteText(f.Name), noteText(ShowValue(f.From)), noteText(ShowValue(f.To)))})
+	}
+	if d.Items != nil {
+		notes = append(notes, d.Items.notes(most)...)
+	}
+	return notes
+}
+
+func (c *ItemChanges) notes(most int) (notes []Note) {
+	list := func(mark, what string, named, count int, text func(int) string) {
+		for i := range min(named, most) {
+			notes = append(notes, Note{mark, noteText(text(i))})
+		}
+		if more := count - min(named, most); more > 0 {
+			notes = append(notes, Note{mark, fmt.Sprintf("%d more %s", more, what)})
+		}
+	}
+	list("+", "new", len(c.Added), c.AddedCount, func(i int) string {
+		text := c.Added[i].Label()
+		if link := c.Added[i].Link; link != "" && link != text {
+			text += " " + link
+		}
+		return text
+	})
+	list("+", "back", len(c.Back), c.BackCount, func(i int) string { return c.Back[i].name() + " (back)" })
+	list("~", "updated", len(c.Updated), c.UpdatedCount, func(i int) string {
+		return c.Updated[i].name() + ": " + strings.Join(c.Updated[i].Fields, ", ")
+	})
+	list("-", "gone", len(c.Gone), c.GoneCount, func(i int) string { return c.Gone[i].name() })
+	return notes
+}
+
+// noteText returns a text in one line.
+func noteText(s string) string { return Shorten(strings.Join(strings.Fields(s), " "), 500) }
