@@ -85,6 +85,31 @@ func (o *Options) Share(key string, otherwise float64) float64 {
 	}, otherwise)
 }
 
+// Portion takes how many there are to be, as a number or as a share of all such as
+// 20%. Both are 0 without one.
+func (o *Options) Portion(key string) (count int, share float64) {
+	type portion struct {
+		count int
+		share float64
+	}
+	p := read(o, key, "a whole number, or a share from 0% to 100%", func(s string) (portion, bool) {
+		if !strings.HasSuffix(s, "%") {
+			n, err := strconv.Atoi(s)
+			return portion{count: n}, err == nil && n >= 0 && n <= 1<<30
+		}
+		x, err := freshet.ParseShare(s)
+		return portion{share: x}, err == nil && x > 0
+	}, portion{})
+	return p.count, p.share
+}
+
+// refuse notes that what was given for a key will not do.
+func (o *Options) refuse(key, reason string) {
+	if o.err == nil {
+		o.err = badOption(key + " " + reason)
+	}
+}
+
 // Length takes a length of time; 0 is what is meant without one.
 func (o *Options) Length(key string) time.Duration {
 	return read(o, key, "a length of time such as 90s, 1h or 1d", func(s string) (time.Duration, bool) {

@@ -132,16 +132,22 @@ func cyclicConfig(at Setting, o *Options) CyclicConfig {
 }
 
 func samplingConfig(name string, at Setting, o *Options) SamplingConfig {
-	group := SiteOf
-	if o.Choice("group", "site", "directory") == "directory" {
-		group = DirectoryOf
-	}
+	downloads, share := o.Portion("downloads")
 	c := SamplingConfig{
-		Group: group,
-		Start: at.Start, Instant: at.Instant, Seed: at.Seed,
-		Downloads: o.Count("downloads", 0), Cycle: o.Length("cycle"),
+		Group: o.group(),
+		Start: at.Start, Instant: at.Instant, Polls: at.Polls, Seed: at.Seed,
+		Downloads: downloads, Share: share, Cycle: o.Length("cycle"),
 		Samples: o.Count("samples", 0), Step: o.Count("step", 0), Alpha: o.Number("alpha", 0),
 		SampleCost: o.Number("cost", 0), High: o.Number("high", 0), RoundRobin: o.Number("share", 0),
+	}
+	if offset := o.Length("offset"); offset > 0 {
+		if offset >= c.Cycle {
+			o.refuse("offset", "is not shorter than the cycle, which it moves")
+		}
+		if c.Start.IsZero() {
+			c.Start = firstMonday
+		}
+		c.Start = c.Start.Add(offset)
 	}
 	switch name {
 	case "sample-proportional":

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"freshet"
+	"freshet/sched"
 	"freshet/turn"
 )
 
@@ -27,14 +26,21 @@ const (
 type SamplingConfig struct {
 	Method SamplingMethod
 
-	// Downloads is how many polls a cycle has. 0 means a quarter of the pages.
+	// Downloads is how many polls a cycle has, or Share which share of the pages.
+	// If neither is set it is what the budget comes to in a Cycle, and without a
+	// Cycle a quarter of the pages.
 	Downloads int
+	Share     float64
 
-	// Cycle, if set, is how long a cycle lasts: one begins at Start and every
-	// Cycle after it, and polls beyond Downloads are left over. Otherwise a
-	// cycle begins as soon as the one before is spent.
+	// Cycle, if set, is how long a cycle lasts by the clock: one begins at Start
+	// and every Cycle before and after it, and polls beyond its downloads are left
+	// over. A zero Start is a Monday at midnight, UTC. Without a Cycle, one begins
+	// as soon as the one before is spent.
 	Cycle time.Duration
 	Start time.Time
+
+	// Polls is the budget an instant, until limits say otherwise.
+	Polls float64
 
 	// Instant is the time in which no page is polled twice; 0 means a second.
 	Instant time.Duration
@@ -75,35 +81,19 @@ func (c SamplingConfig) withDefaults() SamplingConfig {
 	c.SampleCost = min(cmp.Or(c.SampleCost, 1), 1)
 	c.RoundRobin = max(0, min(c.RoundRobin, 1))
 	c.Patience = cmp.Or(c.Patience, time.Minute)
+	if c.Start.IsZero() {
+		c.Start = firstMonday
+	}
 	return c
-}
-
-// SiteOf returns the part of a source's ID before the first slash, or its host
-// if there is none.
-func SiteOf(s freshet.Source) string {
-	if site, _, ok := strings.Cut(string(s.ID), "/"); ok {
-		return site
-	}
-	return s.Host()
-}
-
-// DirectoryOf returns a source's ID up to the last slash, or where there is none
-// its URL up to the last slash of the path: a finer Group than the site.
-func DirectoryOf(s freshet.Source) string {
-	if at := strings.LastIndexByte(string(s.ID), '/'); at >= 0 {
-		return string(s.ID[:at])
-	}
-	u, err := url.Parse(s.URL)
-	if err != nil {
-		return s.Host()
-	}
-	return s.Host() + u.Path[:strings.LastIndexByte(u.Path, '/')+1]
 }
 
 // Sampling polls in cycles, after Cho and Ntoulas. Each cycle first polls a few
 // pages of every site, drawn at random, and spends the rest of its downloads
 // where those had changed. It remembers nothing from one cycle to the next, so
 // it needs no history, and no page's own habits can mislead it.
+//
+// The cycles begin when there is a copy of every page: a page that was never seen
+// is polled before all others, and takes part from the next cycle on.
 //
 // A page has changed if it differs from when it was last seen. As a page that
 // waits has ever more reason to be different, every page that changes at all is
@@ -119,6 +109,10 @@ type Sampling struct {
 	sites []sampledSite
 	names []int32 // sites by name, those that have pages
 	dirty bool    // order, names and the sites' pages are out of date
+
+	first  firstCopy
+	told   []toldPoll // of the cycle under way, before the first choice
+	budget float64    // polls an instant
 
 	cycle   uint32
 	running bool
@@ -138,6 +132,8 @@ type sampledPage struct {
 	cycle  uint32 // in which it was last taken
 	weight float32
 	flight flight
+	blank  bool // it was never seen
+	tried  bool // and this did not change when it was polled
 }
 
 // A flight says what a poll under way is for.
@@ -147,6 +143,7 @@ const (
 	grounded flight = iota
 	asDownload
 	asSample
+	asFirst // copy
 )
 
 // A sampledSite is one site, with what this cycle has found out about it.
@@ -168,11 +165,20 @@ func NewSampling(c SamplingConfig) *Sampling {
 		named:  map[string]int32{},
 		began:  math.MinInt64,
 		idle:   math.MinInt64,
+		budget: c.Polls,
 	}
 }
 
-// Put implements [freshet.Policy]. The page takes part from the next cycle on.
-func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
+// Heed tells of the limits under which a Sampling chooses.
+func (p *Sampling) Heed(l sched.Limits) {
+	if perSecond := l.Budget.PerSecond(); perSecond > 0 {
+		p.budget = perSecond * p.cfg.Instant.Seconds()
+	}
+}
+
+// Put implements [freshet.Policy]. The page takes part from the next cycle on, once
+// it has been seen.
+func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	p.pages, p.ids = turn.Grown(p.pages, slot), turn.Grown(p.ids, slot)
 	p.dirty, p.idle = true, math.MinInt64
 	p.ids[slot] = s.ID
@@ -192,13 +198,17 @@ func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.
 		page.site, page.cycle = site, p.cycle
 	}
 	page.weight = float32(s.Importance() / s.Price())
+	if !since.IsZero() {
+		page.last = max(page.last, since.UnixNano())
+	}
+	p.first.put(slot, page, since.IsZero())
 }
 
 // Remove implements [freshet.Policy].
 func (p *Sampling) Remove(slot freshet.Slot) {
 	p.ground(slot)
 	p.ids[slot], p.dirty = "", true
-	p.pages[slot].cycle = p.cycle // whoever gets the slot waits for the next one
+	p.pages[slot] = sampledPage{site: p.pages[slot].site, cycle: p.cycle} // whoever gets the slot waits for the next one
 }
 
 // ground ends a poll under way without having learned from it.
@@ -211,10 +221,16 @@ func (p *Sampling) ground(slot freshet.Slot) {
 
 // Observe implements [freshet.Policy]. A page that was polled for another reason
 // has been visited in this cycle too, but is no sample.
-func (p *Sampling) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+func (p *Sampling) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	page := &p.pages[slot]
+	if page.flight == grounded {
+		p.retell(now, slot, o)
+	}
 	if page.flight == grounded && o.Result.Seen() {
 		page.cycle, page.last = p.cycle, max(page.last, o.Began.UnixNano())
+	}
+	if p.first.observe(page, o.Result.Seen()) { // it takes part from the next cycle on
+		p.dirty, p.idle = true, math.MinInt64
 	}
 	if page.flight == asSample && (o.Result == freshet.Changed || o.Result == freshet.Unchanged) {
 		site := &p.sites[page.site]
@@ -226,7 +242,7 @@ func (p *Sampling) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 			}
 		}
 	}
-	if page.flight == asSample {
+	if page.flight == asSample || page.flight == asFirst {
 		p.idle = math.MinInt64
 	}
 	p.ground(slot)
@@ -240,7 +256,7 @@ func (p *Sampling) arrange() {
 	}
 	p.order, p.names = p.order[:0], p.names[:0]
 	for slot, id := range p.ids {
-		if id != "" {
+		if id != "" && !p.pages[slot].blank {
 			p.order = append(p.order, freshet.Slot(slot))
 		}
 	}
@@ -248,6 +264,13 @@ func (p *Sampling) arrange() {
 	p.round.next, _ = slices.BinarySearchFunc(p.order, at, func(s freshet.Slot, id freshet.SourceID) int {
 		return cmp.Compare(p.ids[s], id)
 	})
+	if p.cycle == 0 { // where the round was before a restart
+		for i, slot := range p.order {
+			if p.pages[slot].last < p.pages[p.order[p.round.next%len(p.order)]].last {
+				p.round.next = i
+			}
+		}
+	}
 	for i := range p.sites {
 		p.sites[i].pages = p.sites[i].pages[:0]
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"freshet"
@@ -38,7 +39,7 @@ func (p *Sampling) Choose(now time.Time, n int, take func(freshet.Slot, float64)
 		return p.again(now)
 	}
 	p.refused = false
-	taken := 0
+	taken := p.copyFirst(at, n, take)
 	for taken < n {
 		p.expire(at)
 		if !p.running && !p.begin(now) {
@@ -64,6 +65,8 @@ func (p *Sampling) Choose(now time.Time, n int, take func(freshet.Slot, float64)
 // again returns when to ask again if nothing happens.
 func (p *Sampling) again(now time.Time) time.Time {
 	switch {
+	case p.waits():
+		return p.first.again()
 	case len(p.order) == 0, p.running && p.draw.flying > 0: // there will be news
 		return time.Time{}
 	case p.running && p.stalled != 0:
@@ -92,18 +95,11 @@ func (p *Sampling) expire(at int64) {
 // begin starts a cycle, if it is time and there is anything to poll. At most
 // one begins at a time.
 func (p *Sampling) begin(now time.Time) bool {
-	at := now.UnixNano()
-	if p.cfg.Cycle > 0 { // the last beginning that has been
-		since := at - p.cfg.Start.UnixNano()
-		if p.cfg.Start.IsZero() {
-			since = at
-		}
-		at -= ((since % int64(p.cfg.Cycle)) + int64(p.cfg.Cycle)) % int64(p.cfg.Cycle)
-	}
-	if at <= p.began {
+	at := p.beginning(now)
+	if at <= p.began || p.waits() {
 		return false
 	}
-	if p.dirty {
+	if p.dirty || p.cfg.Cycle > 0 { // by the clock, a cycle is drawn from the same order after a restart
 		p.arrange()
 	}
 	if len(p.order) == 0 {
@@ -111,12 +107,15 @@ func (p *Sampling) begin(now time.Time) bool {
 	}
 	p.cycle++
 	p.running, p.began, p.stalled = true, at, 0
-	downloads := float64(p.cfg.Downloads)
-	if downloads <= 0 {
-		downloads = math.Ceil(float64(len(p.order)) / 4)
-	}
+	downloads := p.downloads()
 	p.round.left = math.Round(p.cfg.RoundRobin * downloads)
+	if p.cfg.Cycle > 0 {
+		p.chance = rand.New(rand.NewPCG(p.cfg.Seed, uint64(at)))
+	}
 	p.gather(downloads - p.round.left)
+	if p.cycle == 1 {
+		p.resume()
+	}
 	return true
 }
 
@@ -131,6 +130,10 @@ func (p *Sampling) gather(downloads float64) {
 		}
 	}
 	sites := p.subset(d.sites[:0], downloads)
+	if p.cfg.Cycle > 0 {
+		n := int64(len(sites))
+		d.cursor = int((p.number() % n) * (int64(downloads) % n) % n)
+	}
 	*d = draw{left: downloads, sampling: true, start: d.start, cursor: d.cursor, sites: sites, open: d.open[:0], plan: d.plan[:0]}
 	pages := 0
 	for _, i := range d.sites {
@@ -160,8 +163,12 @@ func (p *Sampling) subset(dst []int32, downloads float64) []int32 {
 	for at, i := range p.names {
 		sizes[at] = len(p.sites[i].pages)
 	}
-	start := p.draw.start % len(sizes)
-	n := Subset(sizes, start, SubsetPages(downloads, p.cfg.High))
+	start, n := p.draw.start%len(sizes), 0
+	if pages := SubsetPages(downloads, p.cfg.High); p.cfg.Cycle > 0 {
+		start, n = subsetAt(sizes, pages, p.number())
+	} else {
+		n = Subset(sizes, start, pages)
+	}
 	for at := range n {
 		dst = append(dst, p.names[(start+at)%len(sizes)])
 	}

@@ -28,7 +28,7 @@ func newLibrary(c policy.SamplingConfig, sites string, pages int, changed func(f
 		}
 	}
 	for slot, id := range l.ids {
-		l.p.Put(noon, freshet.Slot(slot), freshet.Source{ID: id}, time.Time{})
+		l.p.Put(noon, freshet.Slot(slot), freshet.Source{ID: id}, noon.Add(-time.Hour))
 	}
 	return l
 }
@@ -255,7 +255,7 @@ func TestWeightsCountInSites(t *testing.T) {
 		if slot%2 == 0 {
 			s.Name, s.Weight = "cheap", 1
 		}
-		p.Put(noon, slot, s, time.Time{})
+		p.Put(noon, slot, s, noon.Add(-time.Hour))
 	}
 	dear := 0
 	for range 20 {

@@ -1,0 +1,137 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// firstMonday is where cycles by the clock begin, unless somebody says otherwise:
+// those of a day at midnight, those of a week on Mondays, UTC.
+var firstMonday = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
+
+// beginning returns when the cycle of now began: by the clock, or just now.
+func (p *Sampling) beginning(now time.Time) int64 {
+	at := now.UnixNano()
+	if length := int64(p.cfg.Cycle); length > 0 {
+		at -= (((at - p.cfg.Start.UnixNano()) % length) + length) % length
+	}
+	return at
+}
+
+// number returns which of the cycles by the clock is under way. It is the same
+// after a restart.
+func (p *Sampling) number() int64 {
+	n := (p.began - p.cfg.Start.UnixNano()) / int64(p.cfg.Cycle)
+	const many = 1 << 40 // so that cycles before the start have a number, too
+	return n + many
+}
+
+// downloads returns how many polls the cycle that begins has.
+func (p *Sampling) downloads() float64 {
+	pages := float64(len(p.order))
+	switch {
+	case p.cfg.Downloads > 0:
+		return float64(p.cfg.Downloads)
+	case p.cfg.Share > 0:
+		return math.Ceil(p.cfg.Share * pages)
+	case p.cfg.Cycle > 0 && p.budget > 0:
+		return max(1, math.Floor(min(pages, p.budget*p.cfg.Cycle.Seconds()/p.cfg.Instant.Seconds())))
+	}
+	return math.Ceil(pages / 4)
+}
+
+// subsetAt returns where the subset of a cycle begins and how many sites it has,
+// where one after the other is taken and each site is in one of them.
+func subsetAt(sizes []int, pages float64, cycle int64) (start, n int) {
+	var starts []int
+	for at := 0; at < len(sizes); {
+		starts = append(starts, at)
+		at += min(Subset(sizes, at, pages), len(sizes)-at)
+	}
+	i := int(cycle % int64(len(starts)))
+	return starts[i], append(starts, len(sizes))[i+1] - starts[i]
+}
+
+// A toldPoll is a poll of the cycle under way that is on record from before a
+// restart.
+type toldPoll struct {
+	slot   freshet.Slot
+	result freshet.Result
+}
+
+// retell takes note, before the first cycle, of a poll that belongs to the cycle by
+// the clock that is under way. A first look is none of its downloads.
+func (p *Sampling) retell(now time.Time, slot freshet.Slot, o freshet.Outcome) {
+	if p.cfg.Cycle <= 0 || p.cycle > 0 || o.Cause != freshet.ByPolicy || o.Result == freshet.First {
+		return
+	}
+	if o.Began.UnixNano() >= p.beginning(now) {
+		p.told = append(p.told, toldPoll{slot, o.Result})
+	}
+}
+
+// resume goes on within a cycle by the clock that is under way: what was seen in it
+// is not polled again, and its polls so far are its first samples and downloads.
+// The pages of a site come in a random order, so the first of them are a fair
+// sample whatever they were polled as.
+func (p *Sampling) resume() {
+	if p.cfg.Cycle <= 0 {
+		return
+	}
+	for slot := range p.pages {
+		if p.pages[slot].last > p.began {
+			p.pages[slot].cycle = p.cycle
+		}
+	}
+	d := &p.draw
+	for _, i := range d.sites {
+		site := &p.sites[i]
+		slices.SortStableFunc(site.pages, func(a, b freshet.Slot) int { return p.visited(b) - p.visited(a) })
+		for site.next < len(site.pages) && p.visited(site.pages[site.next]) == 1 {
+			site.next++
+		}
+	}
+	round := min(p.round.left, math.Round(p.cfg.RoundRobin*float64(len(p.told))))
+	p.round.left -= round
+	d.left += round
+	for _, t := range p.told {
+		d.left -= p.recount(&p.sites[p.pages[t.slot].site], t.result)
+	}
+	p.told = nil
+	d.wanting = 0
+	for _, i := range d.sites {
+		if p.sites[i].wants() {
+			d.wanting++
+		}
+	}
+}
+
+// recount counts a poll from before a restart, and returns what it cost.
+func (p *Sampling) recount(site *sampledSite, r freshet.Result) (cost float64) {
+	if site.drawn >= site.want && p.cfg.Method != SampleAdaptive {
+		return 1
+	}
+	cost = p.cfg.SampleCost
+	site.drawn++
+	if r == freshet.Changed || r == freshet.Unchanged {
+		site.Sampled++
+	}
+	if r == freshet.Changed {
+		site.Changed++
+		if cost < 1 { // it has been found, and was then paid for
+			cost++
+		}
+	}
+	return cost
+}
+
+// visited returns 1 for a page that was polled in the cycle, and 0 for another.
+func (p *Sampling) visited(slot freshet.Slot) int {
+	if p.pages[slot].cycle == p.cycle {
+		return 1
+	}
+	return 0
+}
