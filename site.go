@@ -1,10 +1,12 @@
 package freshet
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -30,6 +32,8 @@ const (
 	DefaultSiteLimit            = 10_000
 	DefaultSiteDepth            = 10
 	DefaultSiteShare Percentage = 0.5
+
+	maxSiteID = 40 // bytes
 
 	// MostSitePages is the most pages that a site can be allowed.
 	MostSitePages = 5_000_000
@@ -84,6 +88,34 @@ func (p *Percentage) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// plainSite is a Site as an object.
+type plainSite Site
+
+// MarshalJSON returns the site as an object, or true if all of it is the default.
+func (s Site) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(plainSite(s))
+	if string(text) == "{}" {
+		text = []byte("true")
+	}
+	return text, err
+}
+
+// UnmarshalJSON reads true, or an object.
+func (s *Site) UnmarshalJSON(text []byte) error {
+	*s = Site{}
+	switch t := string(bytes.TrimSpace(text)); {
+	case t == "true":
+		return nil
+	case !strings.HasPrefix(t, "{"):
+		return fmt.Errorf("expected true or keys and values, but found: %.40s", t)
+	}
+	plain, err := parseValue[plainSite](string(text))
+	if err == nil {
+		*s = Site(plain)
+	}
+	return err
+}
+
 // Page returns the source of a page of a site before anything is said of the page
 // itself. It has the settings of the site.
 func (s Source) Page(id SourceID, pageURL string) Source {
@@ -106,6 +138,8 @@ func (s *Source) checkSite() error {
 		return wrong("site", "a site begins at an http or https URL")
 	}
 	switch site := s.Site; {
+	case len(s.ID) > maxSiteID:
+		return wrong("id", "the id of a site is at most %d characters long: its pages have it in theirs", maxSiteID)
 	case site.Limit < 0 || site.Limit > MostSitePages:
 		return wrong("site.limit", "%d is not a number of pages from 1 to %d", site.Limit, MostSitePages)
 	case site.Depth < 0 || site.Depth > 100:

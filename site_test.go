@@ -55,6 +55,30 @@ func TestPageInherits(t *testing.T) {
 	}
 }
 
+// A site of which nothing is said is kept as one, too.
+func TestDefaultSiteIsKept(t *testing.T) {
+	for _, definition := range []string{
+		`{"site":true,"url":"https://docs.example/"}`,
+		`{"site":{"limit":20,"match":["/guide/**"],"share":"30%"},"url":"https://docs.example/"}`,
+	} {
+		s, err := freshet.ParseDefinition([]byte(definition))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Site == nil {
+			t.Errorf("%s is no site", definition)
+		}
+		if got := string(s.Definition()); got != definition {
+			t.Errorf("it is kept as %s, want %s", got, definition)
+		}
+	}
+	for _, wrong := range []string{`{"site":{"limt":20}}`, `{"site":"yes"}`, `{"site":{"share":"130%"}}`} {
+		if _, err := freshet.ParseDefinition([]byte(wrong)); err == nil {
+			t.Errorf("%s is accepted", wrong)
+		}
+	}
+}
+
 func TestCheckSite(t *testing.T) {
 	for name, tt := range map[string]struct {
 		url  string
