@@ -31,6 +31,10 @@ type Request struct {
 	// and Fetch returns the error. Nil means that there is always room.
 	Room func(ctx context.Context, size int64) error
 
+	// Enough is how many bytes of the body are wanted: the rest is not read, however
+	// long it is. 0 means that all of it is.
+	Enough int64
+
 	// Slow is called, from another goroutine, when the server takes longer than a
 	// second, and once more when it then begins to answer: seen says whether it has.
 	// Nil means that nobody wants to know.
@@ -54,7 +58,7 @@ type Response struct {
 	URL         string // that answered, after redirects
 	NotModified bool   // there is no body: the source is as the validators said
 	Header      http.Header
-	Body        []byte // whole, and without its content coding
+	Body        []byte // whole or as much as is Enough, and without its content coding
 	Validators
 
 	MediaType string   // Content-Type as received

@@ -58,11 +58,13 @@ func (b *bodyReader) read(hr *http.Response, w *watch) ([]byte, int64, *freshet.
 	if e != nil {
 		return nil, 0, e
 	}
-	if hr.ContentLength > b.limits.WireBytes {
-		return nil, 0, b.tooLargeWire()
-	}
-	if hr.ContentLength == 0 {
+	switch {
+	case hr.ContentLength == 0:
 		return []byte{}, 0, nil // also if it says that the nothing is coded
+	case w.enough > 0:
+		return b.readStart(hr, w, code)
+	case hr.ContentLength > b.limits.WireBytes:
+		return nil, 0, b.tooLargeWire()
 	}
 	grant := &grant{watch: w, most: b.most(code, hr.ContentLength)}
 	w.reading(hr.Body)
@@ -73,6 +75,23 @@ func (b *bodyReader) read(hr *http.Response, w *watch) ([]byte, int64, *freshet.
 	} else {
 		body, e = b.readCoded(wire, code, grant)
 	}
+	return body, wire.n, e
+}
+
+// readStart reads as much of a body as is enough.
+func (b *bodyReader) readStart(hr *http.Response, w *watch, code coding) ([]byte, int64, *freshet.FetchError) {
+	w.reading(hr.Body)
+	wire := &wireReader{body: hr.Body, watch: w, limit: b.limits.WireBytes}
+	from := io.Reader(wire)
+	if code != identity {
+		dec, err := b.decoders.get(code, wire)
+		if err != nil {
+			return nil, wire.n, b.codeFailure(wire, code, err)
+		}
+		defer b.decoders.put(code, dec)
+		from = dec
+	}
+	body, e := b.gather(io.LimitReader(from, w.enough), wire, &grant{watch: w, most: w.enough})
 	return body, wire.n, e
 }
 

@@ -56,6 +56,7 @@ func (c *Client) Send(ctx context.Context, req freshet.Request, how Sending) (fr
 	if req.Room != nil {
 		w.room = func(size int64) error { return req.Room(ctx, size) }
 	}
+	w.enough = req.Enough
 	w.watchSlow(req.Slow)
 	res, e := c.follow(ctx, w, req, how)
 	res.Requests = int(min(w.sent.Load(), w.granted.Load())) // one that was denied may count as sent, and was not

@@ -27,6 +27,8 @@ type watch struct {
 	granted atomic.Int32 // requests that may leave
 	wire    atomic.Int64 // body bytes that came
 
+	enough int64 // bytes of a body; 0 means all
+
 	slow     func(seen bool) // is told that the server is slow; nil means nobody
 	answered atomic.Bool     // the server has begun to answer the present request
 

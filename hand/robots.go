@@ -2,36 +2,55 @@ package hand
 
 import (
 	"context"
-	"net/url"
+	"errors"
+	"net/http"
 	"time"
 
 	"freshet"
-	"freshet/content"
+	"freshet/robots"
 )
 
-// Manners are what the robots.txt of the host of a source asks for.
+// Manners are how a read of the robots.txt of an origin ended.
 type Manners struct {
-	CrawlDelay time.Duration // between two requests; 0 if it asks for none, or there is none
+	Answer     robots.Answer
 	RetryAfter time.Duration // how long the server asked us to stay away
 	Requests   int           // made to read it
+	Bytes      int64         // of body taken off the wire
 }
 
-// Robots reads the robots.txt of the host that a look would go to first. Agent is
-// the name that it may know us by. Only the delay is taken from it.
-func (h *Hand) Robots(ctx context.Context, o Order, agent string) (Manners, error) {
-	if freshet.MediumOf(o.URL()) != freshet.OnWeb {
-		return Manners{}, nil // there is nobody to ask
+// Robots reads the robots.txt of an origin on the way to a source. It returns an error if
+// there is no answer to go by because nobody was asked: what the order needs was not to
+// be had here, or the guard does not let the request out. A file that could not be read
+// is an answer.
+func (h *Hand) Robots(ctx context.Context, o Order, origin string) (Manners, error) {
+	resp, err := h.fetcher.Fetch(ctx, freshet.Request{
+		URL: robots.URL(origin), Source: o.special(), Bare: true, Enough: robots.MaxBytes + 1,
+		Room: o.Room, Leave: o.Leave, Slow: o.Slow,
+	})
+	m := Manners{RetryAfter: resp.RetryAfter, Requests: resp.Requests, Bytes: resp.WireBytes}
+	m.Answer, err = AnswerOf(resp, err)
+	return m, err
+}
+
+// AnswerOf returns what a fetch of a robots.txt stands for, or why nobody was asked.
+func AnswerOf(resp freshet.Response, err error) (robots.Answer, error) {
+	if err == nil {
+		return robots.Answer{Status: resp.Status, Body: resp.Body, FreshFor: resp.FreshFor}, nil
 	}
-	at, err := url.Parse(o.URL())
-	if err != nil {
-		return Manners{}, err
+	e, ok := errors.AsType[*freshet.FetchError](err)
+	if !ok {
+		return robots.Answer{}, err
 	}
-	robots := url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/robots.txt"}
-	resp, err := h.fetcher.Fetch(ctx, freshet.Request{URL: robots.String(), Source: o.special(), Bare: true, Room: o.Room, Leave: o.Leave, Slow: o.Slow})
-	m := Manners{RetryAfter: resp.RetryAfter, Requests: resp.Requests}
-	if err != nil {
-		return m, err
+	switch c := e.Class; {
+	case c.Is(freshet.FailDeferred), c.Is(freshet.FailLocal), c.Is(freshet.FailCanceled), c.Is(freshet.FailInternal), c.Is(freshet.FailBlocked),
+		c.Is(freshet.FailSecret), c.Is(freshet.FailToken), c.Is(freshet.FailLogin), c.Is(freshet.FailProxy):
+		return robots.Answer{}, err
+	case c.Is(freshet.FailRedirectLimit):
+		return robots.Answer{Lost: true}, nil
+	case c.Is(freshet.FailNoContent):
+		return robots.Answer{Status: http.StatusNoContent}, nil
+	case c.Is(freshet.FailHTTP), c.Is(freshet.FailGone), c.Is(freshet.FailServerError), c.Is(freshet.FailRetryAfter):
+		return robots.Answer{Status: resp.Status}, nil
 	}
-	m.CrawlDelay = content.CrawlDelay(resp.Body, agent)
-	return m, nil
+	return robots.Answer{}, nil
 }

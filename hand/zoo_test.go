@@ -1,7 +1,6 @@
 package hand_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"freshet/content"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/robots"
 )
 
 const childMode = "read-for-a-test"
@@ -200,40 +200,86 @@ func TestTypeFlip(t *testing.T) {
 // TestRobots reads hostile robots.txt files over a real connection.
 func TestRobots(t *testing.T) {
 	loop := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }
+	five := func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "xxxxx") {
+			says("User-agent: *\nCrawl-delay: 6\nDisallow: /")(w, r)
+			return
+		}
+		loop(w, r)
+	}
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, "User-agent: *\n")
+	}
 	for name, tt := range map[string]struct {
-		answer http.HandlerFunc
-		delay  time.Duration
-		fails  freshet.Failure
+		answer  http.HandlerFunc
+		delay   time.Duration
+		allowed bool
+		down    bool
 	}{
-		"robots-404":        {refuses(404), 0, freshet.FailHTTP},
-		"robots-500":        {refuses(500), 0, freshet.FailServerError},
-		"robots-redirect_6": {loop, 0, freshet.FailRedirectLimit},
-		"robots-cache_days": {says("User-agent: *\nCrawl-delay: 2", "Cache-Control", "max-age=31536000"), 2 * time.Second, ""},
-		"robots-html":       {says("<html><title>Not found</title>User-agent: nobody</html>"), 0, ""},
-		"robots-utf16_bom":  {says("\ufeffUser-agent: *\x00\nUser-agent: *\nCrawl-delay: 3\n\xff\xfe"), 3 * time.Second, ""},
-		"robots-wildcards":  {says("User-agent: *\nDisallow: /" + strings.Repeat("*", 5000) + "\nCrawl-delay: 4"), 4 * time.Second, ""},
-		"robots-100k_rules": {says("User-agent: *\nCrawl-delay: 5\n" + strings.Repeat("Disallow: /x\n", 100_000)), 5 * time.Second, ""},
-		"robots-endless":    {says(strings.Repeat("User-agent: x\n", 1<<20/14*7)), 0, ""},
+		"robots-404":        {refuses(404), 0, true, false},
+		"robots-401":        {refuses(401), 0, true, false},
+		"robots-410":        {refuses(410), 0, true, false},
+		"robots-204":        {refuses(204), 0, true, false},
+		"robots-429":        {refuses(429), 0, false, true},
+		"robots-500":        {refuses(500), 0, false, true},
+		"robots-503":        {refuses(503), 0, false, true},
+		"robots-cut":        {cut, 0, false, true},
+		"robots-no_gzip":    {says("User-agent: *", "Content-Encoding", "gzip"), 0, false, true},
+		"robots-redirect_5": {five, 6 * time.Second, false, false},
+		"robots-redirect_6": {loop, 0, true, false},
+		"robots-cache_days": {says("User-agent: *\nCrawl-delay: 2", "Cache-Control", "max-age=31536000"), 2 * time.Second, true, false},
+		"robots-html":       {says("<html><title>Not found</title>User-agent: nobody</html>"), 0, true, false},
+		"robots-utf16_bom":  {says("\ufeffUser-agent: *\x00\nUser-agent: *\nCrawl-delay: 3\n\xff\xfe"), 3 * time.Second, true, false},
+		"robots-wildcards":  {says("User-agent: *\nDisallow: /" + strings.Repeat("*", 5000) + "\nCrawl-delay: 4"), 4 * time.Second, false, false},
+		"robots-100k_rules": {says("User-agent: *\nCrawl-delay: 5\n" + strings.Repeat("Disallow: /x\n", 100_000)), 5 * time.Second, true, false},
+		"robots-endless":    {says("User-agent: *\nDisallow: /\n" + strings.Repeat("User-agent: x\n", 16<<20/14)), 0, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, tt.answer)
 			h := hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), nil)
-			m, err := h.Robots(t.Context(), s.order(nil), "freshet")
-			if m.CrawlDelay != tt.delay || !failureOf(err).Is(tt.fails) || (err != nil) != (tt.fails != "") {
-				t.Errorf("a delay of %v and %v, want %v and %s", m.CrawlDelay, err, tt.delay, tt.fails)
+			m, err := h.Robots(t.Context(), s.order(nil), s.URL)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if m.Requests > 6 || !slices.ContainsFunc(s.requests, func(r *http.Request) bool { return r.URL.Path == "/robots.txt" }) {
-				t.Errorf("it took %d requests", m.Requests)
+			heard := robots.Standing{}.Hear(time.Now(), "freshet", m.Answer)
+			if d, _ := heard.Rules.CrawlDelay(); d != tt.delay {
+				t.Errorf("a delay of %v, want %v", d, tt.delay)
+			}
+			if v := heard.Verdict(time.Now(), "/page"); v.Allowed != tt.allowed || v.Unreachable != tt.down {
+				t.Errorf("the page is allowed: %v, and the file unreachable: %v", v.Allowed, v.Unreachable)
+			}
+			if m.Requests > 6 || m.Bytes > 4<<20 || !slices.ContainsFunc(s.requests, func(r *http.Request) bool { return r.URL.Path == "/robots.txt" }) {
+				t.Errorf("it took %d requests and %d bytes", m.Requests, m.Bytes)
 			}
 		})
 	}
-	t.Run("robots-timeout", func(t *testing.T) {
-		s := newSite(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		h := hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), nil)
-		if _, err := h.Robots(ctx, s.order(nil), "freshet"); !failureOf(err).Is(freshet.FailTimeout) {
-			t.Errorf("it ends with %v, want a timeout", err)
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		config fetch.Config
+	}{
+		"robots-timeout": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fetch.Config{HeaderTimeout: 200 * time.Millisecond}},
+		"robots-drip": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				io.WriteString(w, "#")
+				w.(http.Flusher).Flush()
+				time.Sleep(5 * time.Millisecond)
+			}
+		}, fetch.Config{Total: 300 * time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, tt.answer)
+			tt.config.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			m, err := hand.New(fetch.New(tt.config), nil).Robots(t.Context(), s.order(nil), s.URL)
+			if v := (robots.Standing{}).Hear(time.Now(), "freshet", m.Answer).Verdict(time.Now(), "/page"); err != nil || !v.Unreachable {
+				t.Errorf("it ends with %v and %+v, want a file that cannot be reached", err, v)
+			}
+		})
+	}
+	t.Run("robots-guarded", func(t *testing.T) {
+		s := newSite(t, says(""))
+		if _, err := hand.New(fetch.New(fetch.Config{}), nil).Robots(t.Context(), s.order(nil), s.URL); !failureOf(err).Is(freshet.FailBlockedEgress) {
+			t.Errorf("it ends with %v, want that the guard does not let it out", err)
 		}
 	})
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"freshet"
 	"freshet/hand"
+	"freshet/robots"
 	"freshet/sched"
 )
 
@@ -25,7 +25,11 @@ func (d *Daemon) heedRobots(ctx context.Context, order hand.Order, way *passage)
 	room := d.openRoom()
 	defer room.close()
 	order.Room = room.hold
-	m, err := d.hand.Robots(ctx, order, d.agent())
+	origin, ok := robots.Origin(order.URL())
+	if !ok {
+		return 0 // there is nobody to ask
+	}
+	m, err := d.hand.Robots(ctx, order, origin)
 	if ctx.Err() != nil {
 		return m.Requests
 	}
@@ -35,20 +39,15 @@ func (d *Daemon) heedRobots(ctx context.Context, order hand.Order, way *passage)
 	if m.RetryAfter > 0 && len(way.hosts) > 0 {
 		d.stayAway(way.hosts[len(way.hosts)-1], m.RetryAfter)
 	}
-	if m.CrawlDelay > 0 {
-		d.cfg.Log.Info("robots.txt asks for a pause between requests", "host", host, "crawl_delay", m.CrawlDelay, "longest_kept", d.inForce().Hosts.CrawlDelay)
+	heard := robots.Standing{}.Hear(d.dates.Now(), d.agent(), m.Answer)
+	delay, _ := heard.Rules.CrawlDelay()
+	if delay > 0 {
+		d.cfg.Log.Info("robots.txt asks for a pause between requests", "host", host, "crawl_delay", delay, "longest_kept", d.inForce().Hosts.CrawlDelay)
 	}
-	d.inbox.post(sched.Event{Manners: &sched.Manners{Host: host, Delay: m.CrawlDelay, Unread: err != nil && !answered(err)}})
+	d.inbox.post(sched.Event{Manners: &sched.Manners{Host: host, Delay: delay, Unread: heard.Read.IsZero()}})
 	way.unsent = m.Requests < len(way.hosts) // as when there was no connection
 	way.askAhead(ctx, freshet.Hop{URL: order.URL()})
 	return m.Requests
-}
-
-// answered reports whether a failure says that there is no robots.txt to go by, and
-// not that it could not be had this time.
-func answered(err error) bool {
-	e, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && (e.Class.Is(freshet.FailHTTP) || e.Class.Is(freshet.FailGone) || e.Class.Is(freshet.FailNoContent))
 }
 
 // agent returns the name that a robots.txt may know us by.

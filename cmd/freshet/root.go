@@ -40,6 +40,7 @@ func verbs(p *program) []*cobra.Command {
 		in(sources, pollVerb(p)),
 		in(sources, testVerb(p)),
 		in(sources, suggestVerb(p)),
+		in(sources, siteVerb(p)),
 		in(sources, confirmVerb(p)),
 		in(sources, hookVerb(p)),
 		in(sources, removeVerb(p)),

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/fetch"
+	"freshet/hand"
+	"freshet/robots"
+)
+
+// A robotsReading is one run of the verb site robots.
+type robotsReading struct {
+	*program
+	agent string
+	json  bool
+	note  string // why the file could not be had
+}
+
+const siteRobotsHelp = `Say what a robots.txt allows a program to fetch, and which line decides. The file is
+read as RFC 9309 says: the longest rule that matches decides, and Allow wins against a
+Disallow that is as long.
+
+Name a file, - for standard input, or a URL. Of a URL without a path, the robots.txt
+of that site is read. If a site answers 404 or the like, everything is allowed; if it
+cannot be reached, nothing is.`
+
+func siteRobotsVerb(p *program) *cobra.Command {
+	v := robotsReading{program: p}
+	cmd := &cobra.Command{
+		Use:   "robots FILE|URL [PATH...]",
+		Short: "Say what a robots.txt allows, and which line decides",
+		Long:  siteRobotsHelp,
+		Example: "  freshet site robots https://example.com/ /private/page '/search?q=x'\n" +
+			"  freshet site robots robots.txt --agent Googlebot /a --json",
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd, args[0], args[1:]) },
+	}
+	cmd.Flags().StringVar(&v.agent, "agent", "freshet", "`NAME` of the program, as robots.txt files call it")
+	optionFlags(cmd.Flags(), "allow-cidr")
+	jsonFlag(cmd, &v.json)
+	return cmd
+}
+
+func (v *robotsReading) run(cmd *cobra.Command, from string, paths []string) error {
+	if v.agent == "" {
+		return usagef("--agent: must not be empty")
+	}
+	answer, err := v.read(cmd, from)
+	if err != nil {
+		return err
+	}
+	told := v.told(answer, paths)
+	if v.json {
+		return v.printJSON(told)
+	}
+	return v.show(told)
+}
+
+// read returns the file, however it is to be had.
+func (v *robotsReading) read(cmd *cobra.Command, from string) (a robots.Answer, err error) {
+	switch u, parsed := url.Parse(from); {
+	case from == "-":
+		a.Body, err = io.ReadAll(v.in)
+	case parsed == nil && (u.Scheme == "http" || u.Scheme == "https"):
+		return v.fetch(cmd, from)
+	default:
+		a.Body, err = os.ReadFile(from)
+	}
+	a.Status = 200
+	if err != nil {
+		return a, fmt.Errorf("read the robots.txt: %w", err)
+	}
+	return a, nil
+}
+
+// fetch asks a site for its file, as a daemon with these settings would.
+func (v *robotsReading) fetch(cmd *cobra.Command, from string) (a robots.Answer, err error) {
+	settings, err := v.settings(cmd)
+	if err != nil {
+		return a, err
+	}
+	at, err := settings.CheckURL(from)
+	if err != nil {
+		return a, fmt.Errorf("read %s: %w", freshet.MaskURL(from), err)
+	}
+	if u, err := url.Parse(at); err == nil && (u.Path == "" || u.Path == "/") {
+		origin, _ := robots.Origin(at)
+		at = robots.URL(origin)
+	}
+	return v.ask(cmd.Context(), settings.Fetch, at)
+}
+
+func (v *robotsReading) ask(ctx context.Context, config fetch.Config, at string) (robots.Answer, error) {
+	resp, failed := fetch.New(config).Fetch(ctx, freshet.Request{URL: at, Enough: robots.MaxBytes + 1})
+	a, err := hand.AnswerOf(resp, failed)
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("read %s: %w", freshet.MaskURL(at), err)
+	case failed != nil:
+		v.note = fmt.Sprintf("%s: %s", freshet.MaskURL(at), freshet.MaskText(failed.Error()))
+	}
+	return a, nil
+}
+
+// A toldRobots is what a robots.txt says, as it is told in JSON.
+type toldRobots struct {
+	Verdicts   []toldVerdict `json:"verdicts"`
+	Sitemaps   []string      `json:"sitemaps"`
+	CrawlDelay *float64      `json:"crawl_delay"` // seconds; null if there is none
+	Problems   []toldProblem `json:"problems"`
+}
+
+// A toldVerdict says whether a path may be fetched.
+type toldVerdict struct {
+	Path    string `json:"path"`
+	Allowed bool   `json:"allowed"`
+	Rule    string `json:"rule"` // that decided; "" if none did
+	Line    int    `json:"line,omitempty"`
+
+	down bool // nothing is allowed because the file cannot be read
+}
+
+// A toldProblem is something that is wrong with the file.
+type toldProblem struct {
+	Line int    `json:"line,omitempty"`
+	Text string `json:"text"`
+}
+
+// told returns what the file says of paths.
+func (v *robotsReading) told(a robots.Answer, paths []string) toldRobots {
+	told := toldRobots{Verdicts: []toldVerdict{}, Sitemaps: []string{}, Problems: []toldProblem{}}
+	if v.note != "" {
+		told.Problems = append(told.Problems, toldProblem{Text: v.note})
+	}
+	now := time.Now()
+	known := robots.Standing{}.Hear(now, v.agent, a)
+	for _, path := range paths {
+		verdict := known.Verdict(now, path)
+		told.Verdicts = append(told.Verdicts, toldVerdict{
+			Path: path, Allowed: verdict.Allowed, Rule: verdict.Rule.String(), Line: verdict.Rule.Line, down: verdict.Unreachable,
+		})
+	}
+	if d, asked := known.Rules.CrawlDelay(); asked {
+		told.CrawlDelay = new(d.Seconds())
+	}
+	if known.Rules == nil {
+		return told
+	}
+	file := robots.Parse(a.Body)
+	told.Sitemaps = append(told.Sitemaps, file.Sitemaps()...)
+	for _, p := range file.Problems() {
+		told.Problems = append(told.Problems, toldProblem{Line: p.Line, Text: p.Text})
+	}
+	return told
+}
+
+// show prints it for people.
+func (v *robotsReading) show(told toldRobots) error {
+	s := v.screen()
+	t := table{head: []string{"PATH", "VERDICT", "LINE", "RULE"}, short: map[string]int{"PATH": 60}, drop: []string{"LINE"}}
+	for _, x := range told.Verdicts {
+		verdict, rule, line := cell{"allowed", s.green}, x.Rule, ""
+		if !x.Allowed {
+			verdict = cell{"disallowed", s.red}
+		}
+		if x.Line > 0 {
+			line = strconv.Itoa(x.Line)
+		}
+		if x.down {
+			rule = "(the robots.txt cannot be read)"
+		}
+		t.add(plain(harmless(x.Path)), verdict, plain(line), plain(harmless(rule)))
+	}
+	if len(t.rows) > 0 {
+		if err := t.write(v.out, s); err != nil {
+			return err
+		}
+	}
+	if told.CrawlDelay != nil {
+		fmt.Fprintf(v.out, "crawl delay: %s\n", freshet.FormatDuration(time.Duration(*told.CrawlDelay*float64(time.Second))))
+	}
+	for _, at := range told.Sitemaps {
+		fmt.Fprintln(v.out, "sitemap: "+harmless(at))
+	}
+	for _, p := range told.Problems {
+		v.remark("%s", harmless(robots.Problem{Line: p.Line, Text: p.Text}.String()))
+	}
+	if len(told.Verdicts)+len(told.Sitemaps)+len(told.Problems) == 0 && told.CrawlDelay == nil {
+		fmt.Fprintln(v.out, "There are no sitemaps, delays or problems. Name paths to see whether they are allowed.")
+	}
+	return nil
+}
