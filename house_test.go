@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"render":      1,
 	"noise":       1,
 	"robots":      1,
+	"sitemap":     1,
 	"doubt":       1,
 	"sqlite":      1,
 	"storetest":   1,
@@ -64,7 +65,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper", "noise", "doubt", "robots"}
+var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper", "noise", "doubt", "robots", "sitemap"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

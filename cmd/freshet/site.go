@@ -13,10 +13,10 @@ func siteVerb(p *program) *cobra.Command {
 		Short: "Look at what a whole site says of its pages",
 		Long: `Read what a site says to programs that go through its pages, without watching
 anything.`,
-		Example: "  freshet site robots https://example.com/ /private/page",
+		Example: "  freshet site urls https://example.com/sitemap.xml\n  freshet site robots https://example.com/ /private/page",
 		Args:    cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(siteRobotsVerb(p))
+	cmd.AddCommand(siteURLsVerb(p), siteRobotsVerb(p))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()

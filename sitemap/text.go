@@ -1,0 +1,59 @@
+package sitemap
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// enoughLines is how many lines without any URL show that there will be none.
+const enoughLines = 1000
+
+// readText reads a list of one URL a line. Empty lines and those that begin with a #
+// are passed over, and so is what follows a tab.
+func (d *document) readText(w *window) error {
+	lines := 0
+	for w.pos < w.end || w.more() {
+		at := w.at()
+		n := w.find('\n')
+		if n < 0 {
+			n = w.end - w.pos
+			if w.full() {
+				w.pass("\n")
+				d.note(faultLine, at, "a line is longer than %d bytes", windowBytes)
+				continue
+			}
+		}
+		raw := trim(w.buf[w.pos : w.pos+n])
+		if err := d.line(raw, at); err != nil {
+			return err
+		}
+		w.pos = min(w.pos+n+1, w.end)
+		if lines++; lines == enoughLines && d.Pages == 0 {
+			break
+		}
+	}
+	if d.Pages == 0 {
+		return fmt.Errorf("%w: it is text without any URL", ErrNotSitemap)
+	}
+	d.Kind, d.Complete = Text, true
+	return nil
+}
+
+// line takes a line of a plain list.
+func (d *document) line(raw []byte, at int) error {
+	if len(raw) == 0 || raw[0] == '#' {
+		return nil
+	}
+	raw, _, _ = bytes.Cut(raw, []byte{'\t'})
+	_, absolute := cutWebScheme(string(raw[:min(len(raw), 10)]))
+	if !absolute && (strings.ContainsAny(string(raw), " \x00\ufffd") || !d.isHost(string(raw)) && (d.base == nil || raw[0] != '/')) {
+		d.note(faultLine, at, "%s is not a URL", quoted(raw))
+		return nil
+	}
+	url, ok := d.resolve(raw, at)
+	if !ok {
+		return nil
+	}
+	return d.hand(Entry{URL: url, Line: at, Priority: 0.5})
+}
