@@ -151,6 +151,7 @@ func FuzzFeed(f *testing.F) {
 	f.Add([]byte(`<rss version="2.0"><channel><title>T</title><item><title>&lt;b&gt;</title><pubDate>x</pubDate></item></channel></rss>`))
 	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><title type="xhtml"><div>a</div></title></entry></feed>`))
 	f.Add([]byte(`{"version": "https://jsonfeed.org/version/1", "items": [{"id": 1}]}`))
+	f.Add([]byte(`<item><pubDate>0<item>`)) // the second says nothing
 	f.Add([]byte(`<!DOCTYPE x [<!ENTITY a "b">]><rdf:RDF><item><![CDATA[</item>]]></item></rdf:RDF>`))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		rd, err := content.Extract(freshet.Recipe{Kind: freshet.Feed}, freshet.Response{Body: src})

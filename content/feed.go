@@ -70,10 +70,11 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 	}
 	g.title, g.freshFor = plainTitle(feed.Title), feedTTL(src)
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
-		if len(g.text) > 0 {
+		block := appendItem(nil, item)
+		if len(g.text) > 0 && len(block) > 0 { // an entry may say nothing
 			g.text = append(g.text, '\n')
 		}
-		g.text = appendItem(g.text, item)
+		g.text = append(g.text, block...)
 		g.items = append(g.items, feedItem(item))
 		for _, at := range []*time.Time{item.PublishedParsed, item.UpdatedParsed} {
 			if dated(at, answered) && at.After(g.modified) {
