@@ -29,7 +29,11 @@ func (ps Profiles) Of(s *freshet.Source) (freshet.Profile, error) {
 	if host := freshet.HostOf(s.URL); len(base.Hosts) > 0 && !slices.Contains(base.Hosts, host) {
 		return p, &freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("the profile %s is not for %s; its hosts are %v", p.Use, host, base.Hosts)}
 	}
-	return p.Over(base).Check("request")
+	all, err := p.Over(base).Check("request")
+	if err == nil && s.Recipe.Render.On && all.Proxy != "" {
+		err = &freshet.InvalidError{Field: "render", Reason: fmt.Sprintf("cannot be used together with the proxy of the profile %s: the parts of the page would not go through it", p.Use)}
+	}
+	return all, err
 }
 
 // CheckForeign judges a source that comes over the API by the secrets that it would

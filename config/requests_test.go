@@ -22,6 +22,7 @@ func TestRequests(t *testing.T) {
 		{"what comes of both together", "requests: {api: {headers: {Authorization: '${env:T}'}}}\nsources: [{url: 'https://a.example/', request: {use: api, auth: {bearer: '${env:T}'}}}]\n", "not both"},
 		{"a proxy that is not allowed", "sources: [{url: 'https://a.example/', request: {proxy: 'socks5://127.0.0.1:1080'}}]\n", "allow_proxy: [127.0.0.1:1080]"},
 		{"a proxy that is", "allow_proxy: [127.0.0.1:1080]\nsources: [{url: 'https://a.example/', request: {proxy: 'socks5://127.0.0.1'}}]\n", ""},
+		{"a page that is rendered, and a proxy of its profile", "allow_proxy: [127.0.0.1:1080]\nrequests: {far: {proxy: 'socks5://127.0.0.1'}}\nsources:\n  - url: https://a.example/\n    request: {use: far}\n    render: true\n", "f.yaml:6:13: sources[0].render: cannot be used together with the proxy of the profile far"},
 		{"no proxy", "allow_proxy: [nonsense]\n", "is not a proxy with its port"},
 		{"twice the same", "sources:\n  - {url: 'https://a.example/', request: {language: de}}\n  - {url: 'https://a.example/', request: {language: de, timeout: 5s}}\n", "already in line 2"},
 		{"other requests", "sources:\n  - https://a.example/\n  - {url: 'https://a.example/', request: {language: de}}\n", ""},
