@@ -236,15 +236,28 @@ func exitOf(t *testing.T, pid int) func() {
 	return func() {
 		defer unix.Close(fd)
 		const patience = 10_000 // milliseconds
-		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, patience); n != 1 {
+		n, err := 0, error(unix.EINTR)
+		for err == unix.EINTR {
+			n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, patience)
+		}
+		if n != 1 {
 			t.Errorf("the browser goes on without the process that started it: %v", err)
 		}
 	}
 }
 
 // TestDiesWithItsProcess kills a process that renders: its browser must not go on, and
-// the next process clears away what it left.
+// the next process clears away what it left. A browser whose pipes somebody else keeps
+// open cannot notice that nobody talks to it any more, and has to go all the same.
 func TestDiesWithItsProcess(t *testing.T) {
+	for _, how := range []string{"confined", "bare"} {
+		for _, unaware := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, unaware %t", how, unaware), func(t *testing.T) { diesWithItsProcess(t, how, unaware) })
+		}
+	}
+}
+
+func diesWithItsProcess(t *testing.T, how string, unaware bool) {
 	var dir string
 	g := newRig(t, func(c *render.Config) { dir = c.Dir })
 	there := make(chan struct{}, 10)
@@ -254,15 +267,26 @@ func TestDiesWithItsProcess(t *testing.T) {
 		there <- struct{}{}
 		<-r.Context().Done()
 	})
-	cmd := exec.Command(os.Args[0], "render-here", g.URL+"/", dir)
+	cmd := exec.Command(os.Args[0], "render-here", g.URL+"/", dir, how)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	<-there
-	gone := exitOf(t, processesIn(t, dir)[0])
+	browser := processesIn(t, dir)[0]
+	gone := exitOf(t, browser)
+	for fd := 1; unaware && fd <= 4; fd++ { // what it prints, is told and answers
+		end, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", browser, fd), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end.Close()
+	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	gone()
+	if t.Failed() {
+		unix.Kill(browser, unix.SIGKILL)
+	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("there are %d profiles, not the one that was in use", len(left))
 	}

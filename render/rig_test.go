@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, render.Launch(os.Args[2:]))
 		os.Exit(1)
 	}
-	if len(os.Args) > 3 && os.Args[1] == "render-here" {
-		renderHere(os.Args[2], os.Args[3])
+	if len(os.Args) > 4 && os.Args[1] == "render-here" {
+		renderHere(os.Args[2], os.Args[3], os.Args[4] == "confined")
 		os.Exit(1)
 	}
 	flag.Parse()
@@ -39,9 +39,13 @@ func TestMain(m *testing.M) {
 }
 
 // renderHere renders a page in this process, which is about to be killed.
-func renderHere(url, dir string) {
+func renderHere(url, dir string, confined bool) {
 	c := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
-	r, err := render.New(render.Config{Launch: []string{os.Args[0], "launch-browser"}, Dir: dir, Do: fetch.NewEgress(c).Do})
+	cfg := render.Config{Dir: dir, Do: fetch.NewEgress(c).Do}
+	if confined {
+		cfg.Launch = []string{os.Args[0], "launch-browser"}
+	}
+	r, err := render.New(cfg)
 	if err != nil {
 		panic(err)
 	}
