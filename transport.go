@@ -63,6 +63,7 @@ type Response struct {
 
 	MediaType string   // Content-Type as received
 	Cookies   []string // Set-Cookie as received, for a browser that shows the page; kept nowhere
+	Along     *Along   // for such a browser, likewise; nil means nothing
 	WireBytes int64    // body bytes as they came, before decoding
 	Requests  int      // made in all, redirects included
 	Moved     string   // where permanent redirects from the URL asked for lead; "" if there are none
@@ -73,6 +74,17 @@ type Response struct {
 
 	// RetryAfter is how long the server asked us to stay away.
 	RetryAfter time.Duration
+}
+
+// An Along is what a page was asked for with, and what the parts of it that come from
+// the same place are asked for with, too.
+type Along struct {
+	URL    string      // of the page; its parts are those of the same scheme, host and port
+	Header http.Header // with cookies and credentials
+
+	// Scrub takes the secrets that are in Header, and that servers may repeat, out of a
+	// text. Nil means that there are none.
+	Scrub func([]byte) []byte
 }
 
 // A Fetcher brings a source's present state.

@@ -211,6 +211,9 @@ func (a *asking) once(ctx context.Context, jar *jar) (resp freshet.Response, fre
 	if err == nil && !resp.NotModified {
 		err = judge(a.Source.Expect, resp.Body)
 	}
+	if resp.Along != nil {
+		resp.Along.Scrub = a.cleanBody
+	}
 	if refusedToken(a.profile, err) {
 		a.client.tokens.forget(token)
 	}

@@ -16,11 +16,7 @@ const hidden = "***"
 func (f *filling) scrub(resp *freshet.Response, err error) error {
 	// The longest first: one secret can be part of another.
 	slices.SortFunc(f.known, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range f.known {
-		if bytes.Contains(resp.Body, []byte(s)) {
-			resp.Body = bytes.ReplaceAll(resp.Body, []byte(s), []byte(hidden))
-		}
-	}
+	resp.Body = f.cleanBody(resp.Body)
 	resp.URL, resp.Moved, resp.MediaType = f.clean(resp.URL), f.clean(resp.Moved), f.clean(resp.MediaType)
 	resp.ETag = f.clean(resp.ETag)
 	for _, values := range resp.Header {
@@ -36,6 +32,15 @@ func (f *filling) scrub(resp *freshet.Response, err error) error {
 		return err
 	}
 	return &freshet.FetchError{Class: e.Class, Err: errors.New(f.clean(e.Error())), Hint: f.clean(e.Hint)}
+}
+
+func (f *filling) cleanBody(body []byte) []byte {
+	for _, s := range f.known {
+		if bytes.Contains(body, []byte(s)) {
+			body = bytes.ReplaceAll(body, []byte(s), []byte(hidden))
+		}
+	}
+	return body
 }
 
 func (f *filling) clean(text string) string {

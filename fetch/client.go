@@ -241,7 +241,7 @@ func (c *Client) take(ctx context.Context, w *watch, hr *http.Response, way *cou
 	if e == nil {
 		res.FreshFor = freshFor(hr.Header, w.date)
 	}
-	res.Cookies = hr.Header["Set-Cookie"]
+	res.Cookies, res.Along = hr.Header["Set-Cookie"], way.along(hr.Request.URL)
 	keepRaw(hr.Header)
 	res.Header = hr.Header
 	res.MediaType = hr.Header.Get("Content-Type")

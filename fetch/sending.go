@@ -97,6 +97,34 @@ func (c *course) request(base http.Header, to target) *http.Request {
 	return req
 }
 
+// along returns what a browser that shows the page sends to where it came from; nil if
+// that is nothing, or redirects have led to another host.
+func (c *course) along(u *url.URL) *freshet.Along {
+	if c.home == "" || c.Header == nil && c.Secret == nil && c.Cookies == nil {
+		return nil
+	}
+	header := http.Header{}
+	for _, more := range []http.Header{c.Header, c.Secret} {
+		for name, values := range more {
+			switch name {
+			case "Accept", "Content-Type", "Origin", "Referer": // of the document alone
+			default:
+				header[name] = slices.Clone(values)
+			}
+		}
+	}
+	if c.Cookies != nil {
+		sent := http.Request{Header: header}
+		for _, cookie := range c.Cookies.Cookies(u) {
+			sent.AddCookie(cookie)
+		}
+	}
+	if len(header) == 0 {
+		return nil
+	}
+	return &freshet.Along{URL: u.String(), Header: header}
+}
+
 // heard keeps the cookies of an answer.
 func (c *course) heard(hr *http.Response) {
 	if c.Cookies != nil {

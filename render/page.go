@@ -78,6 +78,11 @@ func (b *Browser) Render(ctx context.Context, page Page) (View, error) {
 		view = View{Response: page.Document}
 		view.Body = nil
 	}
+	if along := page.Document.Along; along != nil {
+		if view.Along = nil; along.Scrub != nil {
+			view.Body, view.URL = along.Scrub(view.Body), string(along.Scrub([]byte(view.URL)))
+		}
+	}
 	view.Took = time.Since(began)
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -36,6 +36,7 @@ type visit struct {
 	away     map[string]time.Duration
 	statuses map[string]answered // of what may be a document, by URL
 	led      answered            // of the last document that the page led to
+	sentTo   map[string]bool     // URLs that redirects of others lead to
 }
 
 // An answered is what is kept of an answer that may have become the page.
@@ -191,6 +192,7 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, url string) {
 	out := r.Clone(r.Context()) // ends with the connection to the browser
 	out.RequestURI = ""
 	dropHopByHop(out.Header)
+	v.sendAlong(out)
 	if r.ContentLength == 0 {
 		out.Body = nil
 	}
@@ -205,6 +207,7 @@ func (v *visit) send(w http.ResponseWriter, r *http.Request, url string) {
 	}
 	defer answer.Body.Close()
 	v.note(r, url, answer)
+	v.noteRedirect(r, answer)
 	v.pass(w, r, url, answer)
 }
 
