@@ -1,0 +1,32 @@
+package site
+
+// BothWays normalises a link by the quick way, if it is open, and by the parser.
+func BothWays(from, href string) (quick, exact string) {
+	b, err := newBase(from)
+	if err != nil {
+		return "", ""
+	}
+	quick, ok := b.quick(href)
+	if !ok {
+		return "", ""
+	}
+	b.origin = ""
+	exact, err = b.normalise(href)
+	if err != nil {
+		exact = err.Error()
+	}
+	return quick, exact
+}
+
+// FromBase returns a function that normalises links of one page.
+func FromBase(from string) func(href string) {
+	b, err := newBase(from)
+	if err != nil {
+		panic(err)
+	}
+	return func(href string) {
+		if _, err := b.normalise(href); err != nil {
+			panic(err)
+		}
+	}
+}

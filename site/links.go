@@ -1,0 +1,295 @@
+package site
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// MostLinks is how many different links of one page are read.
+const MostLinks = 10_000
+
+// A Page is what one page says about the site: where it links to and what it asks of
+// crawlers. All URLs in it are normalised.
+type Page struct {
+	Links      []Link      // in the order of the page, each URL once
+	Canonical  string      // the URL under which the page wants to be known; empty if it says none
+	NoIndex    bool        // it does not want to be kept
+	NoFollow   bool        // none of its links are to be followed
+	Alternates []Alternate // the page in other languages
+	Feeds      []Feed      // feeds that it offers
+	Next, Prev string      // neighbours in a list of pages
+	Cut        bool        // it has more than MostLinks; the rest is not here
+}
+
+// A Link is one page that another links to.
+type Link struct {
+	URL string
+	// NoFollow, UGC and Sponsored are what every link to this URL says in rel: do not
+	// follow, written by visitors, paid for.
+	NoFollow, UGC, Sponsored bool
+}
+
+// Follow reports whether a crawler may follow the link.
+func (l Link) Follow() bool { return !l.NoFollow && !l.UGC && !l.Sponsored }
+
+// An Alternate is the same page for other readers.
+type Alternate struct{ Lang, URL string }
+
+// A Feed is one that a page offers.
+type Feed struct{ URL, Type, Title string }
+
+// Asked is what came with a page, beside its text.
+type Asked struct {
+	Agent     string   // the name by which robots rules address us, such as "freshet"
+	RobotsTag []string // the values of X-Robots-Tag headers
+}
+
+// Links reads the links of an HTML page in UTF-8 that was found at url. Links to what is
+// no page are left out: other schemes than http and https, downloads, and files that
+// [PageName] does not take for pages.
+func Links(body []byte, url string, asked Asked) Page {
+	s := scan{asked: asked, seen: map[string]int{}}
+	s.read(body)
+	for _, value := range asked.RobotsTag {
+		s.directives.header(value, asked.Agent)
+	}
+	return s.page(url)
+}
+
+// A kind is what a link is for.
+type kind uint8
+
+const (
+	toPage kind = iota
+	toCanonical
+	toAlternate
+	toFeed
+	toNext
+	toPrev
+)
+
+// A target is a link as it is written. It is resolved when the page has been read,
+// because a base may come late.
+type target struct {
+	kind       kind
+	href       string
+	rel        rel
+	lang, mime string
+	title      string
+}
+
+// A scan goes through the tags of one page.
+type scan struct {
+	asked      Asked
+	directives directives
+	base       string
+	based      bool
+	targets    []target
+	seen       map[string]int // links to pages, by how they are written
+	cut        bool
+	templates  int // how many are open; what is in them is not shown
+}
+
+func (s *scan) read(body []byte) {
+	z := html.NewTokenizer(bytes.NewReader(body))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return
+		case html.EndTagToken:
+			if name, _ := z.TagName(); s.templates > 0 && string(name) == "template" {
+				s.templates--
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			s.tag(z)
+		}
+	}
+}
+
+// tag reads a start tag, if it is one that can link.
+func (s *scan) tag(z *html.Tokenizer) {
+	name, more := z.TagName()
+	var read func(*scan, attributes)
+	switch string(name) {
+	case "a", "area":
+		read = (*scan).anchor
+	case "link":
+		read = (*scan).link
+	case "meta":
+		read = (*scan).meta
+	case "base":
+		read = (*scan).setBase
+	case "frame":
+		read = func(s *scan, a attributes) { s.add(target{href: a.src}) }
+	case "template":
+		if a := readAttributes(z, more); !a.shadow {
+			s.templates++
+		}
+		return
+	case "noscript", "noframes": // no script runs here, and no frames are shown
+		z.NextIsNotRawText()
+		return
+	default:
+		return
+	}
+	if more && s.templates == 0 {
+		read(s, readAttributes(z, more))
+	}
+}
+
+func (s *scan) anchor(a attributes) {
+	if a.hasHref && !a.download {
+		s.add(target{href: a.href, rel: a.rel})
+	}
+}
+
+// setBase notes what links are relative to. Of several, the first one counts.
+func (s *scan) setBase(a attributes) {
+	if !s.based && a.hasHref {
+		s.base, s.based = a.href, true
+	}
+}
+
+// link reads a link element, which says what the page has to do with another.
+func (s *scan) link(a attributes) {
+	if !a.hasHref {
+		return
+	}
+	t := target{href: a.href, rel: a.rel, lang: a.lang, mime: strings.ToLower(a.mime), title: a.title}
+	switch {
+	case a.rel.has(relCanonical):
+		t.kind = toCanonical
+	case a.rel.has(relAlternate) && isFeed(t.mime):
+		t.kind = toFeed
+	case a.rel.has(relAlternate) && a.lang != "":
+		t.kind = toAlternate
+	case a.rel.has(relNext):
+		t.kind = toNext
+	case a.rel.has(relPrev):
+		t.kind = toPrev
+	default:
+		return
+	}
+	s.add(t)
+}
+
+func isFeed(mime string) bool {
+	mime, _, _ = strings.Cut(mime, ";")
+	switch strings.TrimSpace(mime) {
+	case "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml":
+		return true
+	}
+	return false
+}
+
+// meta reads a meta element: rules for crawlers, or a redirect.
+func (s *scan) meta(a attributes) {
+	name := strings.ToLower(strings.TrimSpace(a.name))
+	if name == "robots" || s.asked.Agent != "" && name == strings.ToLower(s.asked.Agent) {
+		s.directives.list(a.content)
+	}
+	if strings.EqualFold(strings.TrimSpace(a.equiv), "refresh") {
+		if href, ok := refreshTarget(a.content); ok {
+			s.add(target{href: href})
+		}
+	}
+}
+
+// refreshTarget returns the URL of a redirect such as "0; url=/new".
+func refreshTarget(content string) (string, bool) {
+	i := strings.IndexAny(content, ";,")
+	if i < 0 {
+		return "", false
+	}
+	rest := strings.TrimSpace(content[i+1:])
+	if len(rest) < 3 || !strings.EqualFold(rest[:3], "url") {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(strings.TrimSpace(rest[3:]), "=")
+	if rest = strings.TrimSpace(rest); len(rest) > 1 && (rest[0] == '\'' || rest[0] == '"') {
+		quote := rest[:1]
+		rest, _, _ = strings.Cut(rest[1:], quote)
+	}
+	return rest, ok && rest != ""
+}
+
+// add notes a link. The same link is often written many times on a page, and is
+// resolved only once.
+func (s *scan) add(t target) {
+	if len(t.href) > LongestURL {
+		return
+	}
+	if t.kind == toPage {
+		if at, ok := s.seen[t.href]; ok {
+			s.targets[at].rel &= t.rel
+			return
+		}
+	}
+	if len(s.targets) >= MostLinks {
+		s.cut = true
+		return
+	}
+	if t.kind == toPage {
+		s.seen[t.href] = len(s.targets)
+	}
+	s.targets = append(s.targets, t)
+}
+
+// page resolves what was found.
+func (s *scan) page(url string) Page {
+	p := Page{NoIndex: s.directives.noIndex, NoFollow: s.directives.noFollow, Cut: s.cut}
+	from, err := newBase(url)
+	if err != nil {
+		return p
+	}
+	if s.based {
+		if named, err := from.resolve(s.base); err == nil {
+			from = named
+		}
+	}
+	at := make(map[string]int, len(s.targets))
+	for _, t := range s.targets {
+		to, err := from.normalise(t.href)
+		if err != nil {
+			continue
+		}
+		switch t.kind {
+		case toPage:
+			p.link(at, to, t.rel)
+		case toCanonical:
+			p.Canonical = firstOf(p.Canonical, to)
+		case toAlternate:
+			p.Alternates = append(p.Alternates, Alternate{Lang: t.lang, URL: to})
+		case toFeed:
+			p.Feeds = append(p.Feeds, Feed{URL: to, Type: t.mime, Title: t.title})
+		case toNext:
+			p.Next = firstOf(p.Next, to)
+		case toPrev:
+			p.Prev = firstOf(p.Prev, to)
+		}
+	}
+	return p
+}
+
+// link adds a link to a page, or what one more link to it says.
+func (p *Page) link(at map[string]int, to string, r rel) {
+	if i, ok := at[to]; ok {
+		l := &p.Links[i]
+		l.NoFollow, l.UGC, l.Sponsored = l.NoFollow && r.has(relNoFollow), l.UGC && r.has(relUGC), l.Sponsored && r.has(relSponsored)
+		return
+	}
+	if !PageName(to) {
+		return
+	}
+	at[to] = len(p.Links)
+	p.Links = append(p.Links, Link{URL: to, NoFollow: r.has(relNoFollow), UGC: r.has(relUGC), Sponsored: r.has(relSponsored)})
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
