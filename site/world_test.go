@@ -1,0 +1,274 @@
+package site_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+
+	"freshet/site"
+)
+
+// A world is a synthetic site: what a page says, and where it links to. A page that is
+// not there says nothing.
+type world func(path string, query map[string]string) (text string, links []string)
+
+const worldRoot = "https://site.example/"
+
+// visit crawls a world until nothing waits or most pages were fetched.
+func visit(t *testing.T, w world, most int) (fetched map[string]bool, traps *site.Traps, ended bool) {
+	t.Helper()
+	scope, err := site.NewScope(site.Bounds{Root: worldRoot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traps, fetched = &site.Traps{}, map[string]bool{}
+	f := site.NewFrontier(scope, traps)
+	f.Add(site.Found{URL: worldRoot})
+	for len(fetched) < most {
+		step, ok := f.Next()
+		if !ok {
+			return fetched, traps, true
+		}
+		if step.Dropped != "" {
+			continue
+		}
+		fetched[strings.TrimPrefix(step.URL, strings.TrimSuffix(worldRoot, "/"))] = true
+		p, q := takeApart(step.URL)
+		text, links := w(p, q)
+		if text == "" {
+			continue
+		}
+		traps.Tell(step.URL, site.Sum([]byte(text)))
+		for _, href := range links {
+			if to, err := site.Normalise(step.URL, href); err == nil {
+				f.Add(site.Found{URL: to, From: step.URL, Depth: step.Depth + 1})
+			}
+		}
+	}
+	return fetched, traps, false
+}
+
+func takeApart(url string) (string, map[string]string) {
+	p, query, _ := strings.Cut(strings.TrimPrefix(url, strings.TrimSuffix(worldRoot, "/")), "?")
+	q := map[string]string{}
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if name != "" {
+			q[name] = value
+		}
+	}
+	return p, q
+}
+
+// words returns a text that is the same for the same seed, and another for another one.
+func words(seed string, n int) string {
+	list := strings.Fields("river stone paper window garden letter morning station market bridge silver winter copper harbour engine village forest candle mirror thunder")
+	h := fnv.New64a()
+	h.Write([]byte(seed))
+	x := h.Sum64()
+	var out strings.Builder
+	for range n {
+		x = x*6364136223846793005 + 1442695040888963407
+		out.WriteString(list[(x>>33)%uint64(len(list))])
+		out.WriteByte(' ')
+	}
+	return out.String()
+}
+
+func slug(seed string) string {
+	return strings.ReplaceAll(strings.TrimSpace(words(seed, 3)), " ", "-") + "-" + nth(seed)
+}
+
+// nth returns a word without digits that is another for each seed.
+func nth(seed string) string {
+	h := fnv.New32a()
+	h.Write([]byte(seed))
+	n := h.Sum32()
+	var out []byte
+	for range 6 {
+		out = append(out, byte('a'+n%26))
+		n /= 26
+	}
+	return string(out)
+}
+
+func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
+
+// shop has products on listing pages, twenty on each.
+func shop(products, categories int, product func(n int) string, text func(n int) string) world {
+	each := products / categories
+	return func(p string, q map[string]string) (string, []string) {
+		if p == "/" && len(q) == 0 {
+			var links []string
+			for c := range categories {
+				links = append(links, fmt.Sprintf("/c/%s", slug(fmt.Sprint("cat", c))))
+			}
+			return "home", links
+		}
+		for c := range categories {
+			if p != "/c/"+slug(fmt.Sprint("cat", c)) {
+				continue
+			}
+			page := max(1, atoi(q["page"]))
+			var links []string
+			body := fmt.Sprintf("category %s page %d ", nth(fmt.Sprint("cat", c)), page)
+			for i := (page - 1) * 20; i < min(page*20, each); i++ {
+				links = append(links, product(c*each+i))
+				body += text(c*each+i) + " "
+			}
+			if page*20 < each {
+				links = append(links, fmt.Sprintf("%s?page=%d", p, page+1), fmt.Sprintf("%s?page=%d", p, (each+19)/20))
+			}
+			return body, links
+		}
+		url := p
+		if q["id"] != "" {
+			url += "?id=" + q["id"]
+		}
+		for _, digits := range []string{q["id"], path.Base(p)} {
+			if n := atoi(strings.TrimSuffix(digits, ".html")); n < products && product(n) == url {
+				return text(n), []string{"/", product((n + 1) % products), product((n * 7) % products)}
+			}
+		}
+		return "", nil
+	}
+}
+
+// blog has posts over twenty years, three years of silence among them. Months are
+// reached by the arrows of the neighbouring month alone.
+func blog() (w world, pages []string) {
+	type month struct{ y, m int }
+	var months []month
+	for y := 2006; y < 2026; y++ {
+		for m := 1; m <= 12; m++ {
+			if y < 2013 || y > 2015 {
+				months = append(months, month{y, m})
+			}
+		}
+	}
+	at := map[string]int{}
+	posts := map[string]string{}
+	for i, m := range months {
+		folder := fmt.Sprintf("/%d/%02d/", m.y, m.m)
+		at[folder] = i
+		pages = append(pages, folder)
+		for d := 1; d <= 28; d += 5 {
+			post := fmt.Sprintf("%s%02d/%s/", folder, d, slug(fmt.Sprint(folder, d)))
+			posts[post] = words(post, 60)
+			pages = append(pages, post, fmt.Sprintf("%s%02d/", folder, d))
+		}
+	}
+	folderOf := func(i int) string { return fmt.Sprintf("/%d/%02d/", months[i].y, months[i].m) }
+	return func(p string, _ map[string]string) (string, []string) {
+		if p == "/" {
+			return "latest", []string{folderOf(len(months) - 1)}
+		}
+		if text, ok := posts[p]; ok {
+			return text, []string{"/", path.Dir(path.Dir(p)) + "/"}
+		}
+		i, ok := at[p]
+		if !ok {
+			i, ok = at[path.Dir(path.Dir(p))+"/"]
+			if !ok {
+				return "", nil
+			}
+		}
+		var links []string
+		for post := range posts {
+			if strings.HasPrefix(post, p) {
+				links = append(links, post)
+			}
+		}
+		links = sortedCopy(links)
+		body := "archive " + p + strings.Join(links, " ")
+		if i > 0 {
+			links = append(links, folderOf(i-1))
+		}
+		if i < len(months)-1 {
+			links = append(links, folderOf(i+1))
+		}
+		return body, links
+	}, pages
+}
+
+// forum has topics in forums, with pages of both, and links that leave the forum out.
+func forum(forums, topics int) (w world, pages []string) {
+	length := func(topic int) int {
+		if topic%50 == 0 {
+			return 60
+		}
+		return topic % 5
+	}
+	for f := range forums {
+		pages = append(pages, fmt.Sprintf("/viewforum.php?f=%d", f))
+		for i := range topics {
+			n := f*topics + i
+			pages = append(pages, fmt.Sprintf("/viewtopic.php?f=%d&t=%d", f, n))
+			for k := 1; k <= length(n); k++ {
+				pages = append(pages, fmt.Sprintf("/viewtopic.php?f=%d&start=%d&t=%d", f, k*15, n))
+			}
+		}
+	}
+	return func(p string, q map[string]string) (string, []string) {
+		var links []string
+		switch p {
+		case "/":
+			for f := range forums {
+				links = append(links, fmt.Sprintf("/viewforum.php?f=%d", f))
+			}
+			return "forums", links
+		case "/viewforum.php":
+			start := atoi(q["start"])
+			for i := start; i < min(start+40, topics); i++ {
+				n := atoi(q["f"])*topics + i
+				links = append(links, fmt.Sprintf("/viewtopic.php?f=%s&t=%d", q["f"], n), fmt.Sprintf("/viewtopic.php?t=%d&view=unread", n))
+			}
+			if start+40 < topics {
+				links = append(links, fmt.Sprintf("/viewforum.php?f=%s&start=%d", q["f"], start+40))
+			}
+			return fmt.Sprint("forum ", nth(q["f"]), strings.Join(links, " ")), links
+		case "/viewtopic.php":
+			n, start := atoi(q["t"]), atoi(q["start"])
+			if q["f"] == "" {
+				return words(fmt.Sprint("topic", n, 0), 50), nil
+			}
+			for k := 1; k <= length(n); k++ {
+				links = append(links, fmt.Sprintf("/viewtopic.php?f=%s&t=%d&start=%d", q["f"], n, k*15))
+			}
+			return words(fmt.Sprint("topic", n, start), 50), links
+		}
+		return "", nil
+	}, pages
+}
+
+// docs is documentation in versions and languages, in which names return.
+func docs() (w world, pages []string) {
+	all := map[string]bool{}
+	for _, lang := range []string{"en", "de", "fr"} {
+		for _, version := range []string{"v1", "v2", "latest"} {
+			for c := range 15 {
+				for s := range 15 {
+					all[fmt.Sprintf("/%s/%s/%s/api/%s/%s.html", lang, version, nth(fmt.Sprint(c)), nth(fmt.Sprint(c)), nth(fmt.Sprint("s", s)))] = true
+				}
+				all[fmt.Sprintf("/%s/%s/%s/api/index.html", lang, version, nth(fmt.Sprint(c)))] = true
+			}
+		}
+	}
+	for p := range all {
+		pages = append(pages, p)
+	}
+	pages = sortedCopy(pages)
+	return func(p string, _ map[string]string) (string, []string) {
+		if p == "/" {
+			return "contents", pages[:len(pages)/2]
+		}
+		if !all[p] {
+			return "", nil
+		}
+		links := []string{strings.Replace(p, "/en/", "/de/", 1), strings.Replace(p, "/de/", "/fr/", 1), strings.Replace(p, "/latest/", "/v1/", 1), strings.Replace(p, "/v1/", "/v2/", 1)}
+		return words(p, 80), links
+	}, pages
+}
