@@ -143,6 +143,10 @@ type Text struct {
 	loose uint64 // without digits, so that "page 7" is "page 8"
 }
 
+// fewDigits is how many digits a text may have that is compared without them. In a text
+// that has more, the numbers are what it says.
+const fewDigits = 200
+
 // Sum returns what is compared of the text of a page.
 func Sum(text []byte) Text {
 	loose := make([]byte, 0, len(text))
@@ -151,5 +155,10 @@ func Sum(text []byte) Text {
 			loose = append(loose, c)
 		}
 	}
-	return Text{exact: xxhash.Sum64(text), loose: xxhash.Sum64(loose)}
+	sum := Text{exact: xxhash.Sum64(text)}
+	sum.loose = sum.exact
+	if len(text)-len(loose) <= fewDigits {
+		sum.loose = xxhash.Sum64(loose)
+	}
+	return sum
 }

@@ -19,14 +19,10 @@ func BothWays(from, href string) (quick, exact string) {
 }
 
 // FromBase returns a function that normalises links of one page.
-func FromBase(from string) func(href string) {
+func FromBase(from string) func(href string) (string, error) {
 	b, err := newBase(from)
 	if err != nil {
-		panic(err)
+		return func(string) (string, error) { return "", err }
 	}
-	return func(href string) {
-		if _, err := b.normalise(href); err != nil {
-			panic(err)
-		}
-	}
+	return b.normalise
 }

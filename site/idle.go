@@ -60,7 +60,7 @@ func (t *Traps) compare(a *address, s *shape, q *parameter, value string, text T
 		if q.name[0] != '/' {
 			t.idle[q.name]++
 		}
-		s.told, s.same = 0, 0 // the pages were the same because of the parameter
+		s.told, s.same, s.fresh = 0, 0, 0 // the pages were the same because of the parameter
 	}
 }
 

@@ -139,7 +139,9 @@ func BenchmarkNormalise(b *testing.B) {
 			normalise := site.FromBase("https://example.com/docs/")
 			b.ReportAllocs()
 			for b.Loop() {
-				normalise(href)
+				if _, err := normalise(href); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

@@ -76,40 +76,41 @@ func circling(segments []string) bool {
 // isName reports whether a segment is a word and no number.
 func isName(segment string) bool { return len(segment) > 1 && !number(segment) }
 
-// tangled cuts paths that only put together words that other paths had already, when
-// there are many of those. Versions and languages of one book do that too, but not by
-// leading from each page one level deeper.
+// tangled cuts paths that put the same words together in every order. Versions and
+// languages of one book share their words too, but keep them in order. Once there are
+// many, a page that leads one level deeper without a new word is cut.
 func (t *Traps) tangled(a, f *address) (Kind, string) {
 	names := slices.DeleteFunc(slices.Clone(a.segments), func(s string) bool { return !isName(s) })
 	order := xxhash.Sum64String(strings.Join(names, "/"))
+	fresh := false
+	for _, name := range names {
+		fresh = !t.words.seen(xxhash.Sum64String(name)) || fresh
+	}
 	slices.Sort(names)
 	set := xxhash.Sum64String(strings.Join(names, "/"))
-	repeats := len(slices.Compact(slices.Clone(names))) < len(names)
-	knownSet, knownOrder, fresh := t.sets.seen(set), t.orders.seen(order), false
-	for _, name := range names {
-		if !t.words.seen(xxhash.Sum64String(name)) {
-			fresh = true
-		}
-	}
-	deeper := len(a.segments) > len(f.segments) || len(a.segments) == len(f.segments) && a.segments[len(a.segments)-1] == ""
-	mixes := repeats && repeatsName(f.segments) || !repeats && knownSet
-	if fresh || knownOrder || !deeper || !mixes || !strings.HasPrefix(a.url, folderOf(f.url)) {
+	knownSet, knownOrder := t.sets.seen(set), t.orders.seen(order)
+	if fresh || knownOrder || len(names) < 3 || !below(a, f) {
 		return "", ""
 	}
-	if t.mixed++; t.mixed > mostMixed {
+	if knownSet {
+		t.mixed++
+	}
+	if t.mixed > mostMixed {
 		return Path, "the paths mix the same words again and again"
 	}
 	return "", ""
 }
 
-// repeatsName reports whether a path has a word twice.
-func repeatsName(segments []string) bool {
-	for i, segment := range segments {
-		if isName(segment) && slices.Contains(segments[:i], segment) {
-			return true
-		}
+// below reports whether a path leads on from the folder of another.
+func below(a, f *address) bool {
+	n := len(f.segments) - 1 // the last one is a file, or empty
+	if n < 0 || len(a.segments) <= n {
+		return false
 	}
-	return false
+	if f.segments[n] != "" && len(a.segments) > n+1 && a.segments[n] == f.segments[n] {
+		n++
+	}
+	return slices.Equal(a.segments[:n], f.segments[:n])
 }
 
 // running cuts calendars that leave behind the days that other pages link to.
@@ -154,7 +155,9 @@ func (t *Traps) learnDate(a, f *address, linked bool) {
 		}
 		return
 	}
-	if fresh := !t.kinds.seen(xxhash.Sum64String(mask(a.url))); !fresh || !fromCalendar {
+	s := t.shapes[a.key()]
+	tells := s != nil && s.told >= 20 && s.fresh*5 >= s.told*4 // its pages say something
+	if named := !t.kinds.seen(xxhash.Sum64String(mask(a.url))); !fromCalendar || !named && !tells {
 		return
 	}
 	if c := t.calendars[xxhash.Sum64String(from.skeleton)]; c != nil {
@@ -288,7 +291,7 @@ func (t *Traps) filtering(a, _ *address) (Kind, string) {
 }
 
 // searches are parameters that hold what somebody searched for.
-var searches = endings("q query search s keyword keywords suche term terms text find")
+var searches = endings("q query search s keyword keywords suche")
 
 // searching cuts searches that are found on the results of other searches.
 func (t *Traps) searching(a, f *address) (Kind, string) {

@@ -74,6 +74,7 @@ type shape struct {
 	dry      int // filtered pages since one led to something new
 	told     int // texts of its pages
 	same     int // of them that had been seen before
+	fresh    int // of them that were new even without their numbers
 	empty    int // pages of lists that brought nothing new, less those that did
 	params   []*parameter
 }
@@ -134,6 +135,9 @@ func (t *Traps) Tell(url string, text Text) {
 		s.same++
 		t.same++
 	}
+	if !looks {
+		s.fresh++
+	}
 	if key, ok := listOf(&a); ok {
 		t.tellList(s, key, !looks)
 	}
@@ -170,12 +174,13 @@ func (t *Traps) learn(a, f *address, linked bool) {
 		s.filtered++
 	}
 	t.learnDate(a, f, linked)
-	if linked && a.shape != f.shape {
+	if linked && !slices.Equal(a.segments, f.segments) {
 		t.ledOn(f)
 	}
 }
 
-// ledOn takes note that a page led to one of another kind that was not known.
+// ledOn takes note that a page led to another one that was not known, and not only to
+// itself with another query.
 func (t *Traps) ledOn(f *address) {
 	if key, ok := listOf(f); ok {
 		delete(t.lists, key)

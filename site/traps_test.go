@@ -32,6 +32,8 @@ func TestHonestSites(t *testing.T) {
 	blogWorld, blogPages := blog()
 	forumWorld, forumPages := forum(20, 400)
 	docsWorld, docsPages := docs()
+	filesWorld, filesPages := files()
+	eventsWorld, eventsPages := eventsByDay()
 	list := count(products, byPath)
 	tests := []struct {
 		name  string
@@ -51,6 +53,12 @@ func TestHonestSites(t *testing.T) {
 		{"blog", blogWorld, blogPages},
 		{"forum", forumWorld, forumPages},
 		{"docs", docsWorld, docsPages},
+		{"files of many modules", filesWorld, filesPages},
+		{"events by day", eventsWorld, eventsPages},
+		{"languages by query", languages, count(1500, func(n int) string {
+			return fmt.Sprintf("/docs/%s?lang=%s", slug(fmt.Sprint(n/3)), []string{"de", "en", "fr"}[n%3])
+		})},
+		{"tables of numbers", tables, count(400, func(n int) string { return fmt.Sprintf("/draws?page=%d", n+1) })},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,6 +115,8 @@ func TestEndlessSites(t *testing.T) {
 		{"year and month", besides(yearAndMonth, "/cal.php?year=2026&month=5"), site.Calendar, 500},
 		{"paths that grow", besides(wrongLinks(false), "/x/about/"), site.Path, 3000},
 		{"paths that grow and say so", besides(wrongLinks(true), "/x/about/"), site.Path, 3000},
+		{"filters in the path", besides(pathFilters, "/list/red/"), site.Path, 3000},
+		{"slots of a calendar", besides(slots, "/booking/2026-05/"), site.Calendar, 1500},
 		{"filters", besides(filters, "/list/shoes", "/list/hats", "/list/bags"), site.Filters, 3000},
 		{"filters in 200 categories", besides(filters, count(200, func(n int) string { return "/list/" + slug(fmt.Sprint(n)) })...), site.Filters, 4000},
 		{"sessions in the query", sessions(false), site.Session, 3000},
@@ -200,6 +210,19 @@ func recurring(p string, _ map[string]string) (string, []string) {
 	return "", nil
 }
 
+// slots is a calendar in which each day can be booked, under a number of its own.
+func slots(p string, q map[string]string) (string, []string) {
+	if p == "/book" {
+		return "Book slot " + q["slot"], nil
+	}
+	var y, m int
+	if n, _ := fmt.Sscanf(p, "/booking/%d-%d/", &y, &m); n != 2 {
+		return "", nil
+	}
+	month := func(n int) string { return fmt.Sprintf("/booking/%d-%02d/", n/12, n%12+1) }
+	return "Free slots in " + p, append(count(5, func(n int) string { return fmt.Sprintf("/book?slot=%d", y*1000+m*10+n) }), month(y*12+m), month(y*12+m-2))
+}
+
 func yearAndMonth(_ string, q map[string]string) (string, []string) {
 	n := atoi(q["year"])*12 + atoi(q["month"]) - 1
 	link := func(n int) string { return fmt.Sprintf("/cal.php?year=%d&month=%d", n/12, n%12+1) }
@@ -225,6 +248,22 @@ func wrongLinks(echo bool) world {
 		}
 		return text, links
 	}
+}
+
+// pathFilters is a shop that puts filters into the path, in the order of the clicks.
+func pathFilters(p string, _ map[string]string) (string, []string) {
+	rest, ok := strings.CutPrefix(p, "/list/")
+	if !ok {
+		return "", nil
+	}
+	chosen := strings.Split(strings.Trim(rest, "/"), "/")
+	var links []string
+	for _, value := range []string{"red", "blue", "small", "large", "cotton", "wool", "nike", "puma", "new", "used", "cheap", "women", "men", "kids"} {
+		if !slices.Contains(chosen, value) {
+			links = append(links, p+value+"/")
+		}
+	}
+	return "Chosen: " + rest + words(rest, 10), links
 }
 
 func filters(p string, q map[string]string) (string, []string) {

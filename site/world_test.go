@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ func visit(t *testing.T, w world, most int) (fetched map[string]bool, traps *sit
 	traps, fetched = &site.Traps{}, map[string]bool{}
 	f := site.NewFrontier(scope, traps)
 	f.Add(site.Found{URL: worldRoot})
+	normalise := site.FromBase(worldRoot) // all links begin with a slash
 	for len(fetched) < most {
 		step, ok := f.Next()
 		if !ok {
@@ -43,7 +45,7 @@ func visit(t *testing.T, w world, most int) (fetched map[string]bool, traps *sit
 		}
 		traps.Tell(step.URL, site.Sum([]byte(text)))
 		for _, href := range links {
-			if to, err := site.Normalise(step.URL, href); err == nil {
+			if to, err := normalise(href); err == nil {
 				f.Add(site.Found{URL: to, From: step.URL, Depth: step.Depth + 1})
 			}
 		}
@@ -63,16 +65,17 @@ func takeApart(url string) (string, map[string]string) {
 	return p, q
 }
 
+var vocabulary = strings.Fields("river stone paper window garden letter morning station market bridge silver winter copper harbour engine village forest candle mirror thunder")
+
 // words returns a text that is the same for the same seed, and another for another one.
 func words(seed string, n int) string {
-	list := strings.Fields("river stone paper window garden letter morning station market bridge silver winter copper harbour engine village forest candle mirror thunder")
 	h := fnv.New64a()
 	h.Write([]byte(seed))
 	x := h.Sum64()
 	var out strings.Builder
 	for range n {
 		x = x*6364136223846793005 + 1442695040888963407
-		out.WriteString(list[(x>>33)%uint64(len(list))])
+		out.WriteString(vocabulary[(x>>33)%uint64(len(vocabulary))])
 		out.WriteByte(' ')
 	}
 	return out.String()
@@ -100,18 +103,19 @@ func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 // shop has products on listing pages, twenty on each.
 func shop(products, categories int, product func(n int) string, text func(n int) string) world {
 	each := products / categories
+	named := map[string]int{}
+	for c := range categories {
+		named["/c/"+slug(fmt.Sprint("cat", c))] = c
+	}
 	return func(p string, q map[string]string) (string, []string) {
 		if p == "/" && len(q) == 0 {
 			var links []string
-			for c := range categories {
-				links = append(links, fmt.Sprintf("/c/%s", slug(fmt.Sprint("cat", c))))
+			for p := range named {
+				links = append(links, p)
 			}
-			return "home", links
+			return "home", sortedCopy(links)
 		}
-		for c := range categories {
-			if p != "/c/"+slug(fmt.Sprint("cat", c)) {
-				continue
-			}
+		if c, ok := named[p]; ok {
 			page := max(1, atoi(q["page"]))
 			var links []string
 			body := fmt.Sprintf("category %s page %d ", nth(fmt.Sprint("cat", c)), page)
@@ -242,6 +246,100 @@ func forum(forums, topics int) (w world, pages []string) {
 		}
 		return "", nil
 	}, pages
+}
+
+// files is a tree of folders as programs are kept in, in which names return.
+func files() (w world, pages []string) {
+	below := map[string][]string{}
+	for m := range 400 {
+		name := nth(fmt.Sprint("module", m))
+		for _, part := range []string{"impl", "api", "web", "store"} {
+			for _, file := range []string{"Main.java", "package-info.java", nth(name+part) + ".java"} {
+				parent := "/tree/"
+				for _, folder := range []string{name, "src", "main", "java", "org", "acme", name, part} {
+					child := parent + folder + "/"
+					if !slices.Contains(below[parent], child) {
+						below[parent] = append(below[parent], child)
+						pages = append(pages, child)
+					}
+					parent = child
+				}
+				below[parent] = append(below[parent], parent+file)
+				pages = append(pages, parent+file)
+			}
+		}
+	}
+	return func(p string, _ map[string]string) (string, []string) {
+		if p == "/" {
+			return "files", []string{"/tree/"}
+		}
+		return words(p, 30), below[p]
+	}, pages
+}
+
+// eventsByDay has a page for each day of four years, with events under numbers. Days are
+// reached by the arrows of the day before and after.
+func eventsByDay() (w world, pages []string) {
+	day := func(n int) string { return fmt.Sprintf("/events/%d-%02d-%02d", 2020+n/336, n%336/28+1, n%28+1) }
+	at := map[string]int{}
+	for n := range 4 * 336 {
+		at[day(n)] = n
+		pages = append(pages, day(n), fmt.Sprintf("/event/%d", 7000+n))
+	}
+	return func(p string, _ map[string]string) (string, []string) {
+		if p == "/" {
+			return "today", []string{day(4*336 - 1)}
+		}
+		if n, ok := at[p]; ok {
+			links := []string{fmt.Sprintf("/event/%d", 7000+n)}
+			if n > 0 {
+				links = append(links, day(n-1))
+			}
+			if n < len(at)-1 {
+				links = append(links, day(n+1))
+			}
+			return "Events on " + p, links
+		}
+		return words(p, 40), []string{"/"}
+	}, pages
+}
+
+// languages has each page in three languages, by a parameter.
+func languages(p string, q map[string]string) (string, []string) {
+	if p == "/" {
+		return "start", []string{"/docs/" + slug("0")}
+	}
+	for n := range 500 {
+		if p != "/docs/"+slug(fmt.Sprint(n)) {
+			continue
+		}
+		links := []string{p + "?lang=de", p + "?lang=en", p + "?lang=fr"}
+		for k := range 5 {
+			if link := "/docs/" + slug(fmt.Sprint((n*3+k)%500)); q["lang"] != "" {
+				links = append(links, link+"?lang="+q["lang"])
+			} else {
+				links = append(links, link)
+			}
+		}
+		return words(p+q["lang"], 40), links
+	}
+	return "", nil
+}
+
+// tables is a list whose pages have nothing but numbers.
+func tables(p string, q map[string]string) (string, []string) {
+	if p == "/" {
+		return "results", []string{"/draws?page=1"}
+	}
+	n := atoi(q["page"])
+	if n > 400 {
+		return "", nil
+	}
+	text := ""
+	for i := range 50 {
+		text += fmt.Sprintf("%d %d %d %d %d\n", n*50+i, n*i%49, n*(i+3)%49, n*(i+7)%49, n*(i+11)%49)
+	}
+	return text, []string{fmt.Sprintf("/draws?page=%d", n+1)}
 }
 
 // docs is documentation in versions and languages, in which names return.
