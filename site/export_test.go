@@ -1,5 +1,10 @@
 package site
 
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
 // BothWays normalises a link by the quick way, if it is open, and by the parser.
 func BothWays(from, href string) (quick, exact string) {
 	b, err := newBase(from)
@@ -25,4 +30,9 @@ func FromBase(from string) func(href string) (string, error) {
 		return func(string) (string, error) { return "", err }
 	}
 	return b.normalise
+}
+
+// WithSum adds the sum that data of traps ends with.
+func WithSum(body []byte) []byte {
+	return binary.LittleEndian.AppendUint32(body[:len(body):len(body)], crc32.ChecksumIEEE(body))
 }

@@ -48,13 +48,16 @@ func (t *Traps) growing(a, _ *address) (Kind, string) {
 // them six times in all.
 func circling(segments []string) bool {
 	for size := 1; size <= 4; size++ {
-		run := 0
+		run, counts := 0, isName
+		if size > 1 {
+			counts = func(s string) bool { return s != "" && !number(s) }
+		}
 		for i := size; i < len(segments); i++ {
 			if segments[i] != segments[i-size] {
 				run = 0
 				continue
 			}
-			if run++; run >= 2*size && slices.ContainsFunc(segments[i-size+1:i+1], isName) {
+			if run++; run >= 2*size && slices.ContainsFunc(segments[i-size+1:i+1], counts) {
 				return true
 			}
 		}

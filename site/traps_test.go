@@ -82,7 +82,11 @@ func TestHonestSites(t *testing.T) {
 
 func encoded(t *testing.T, traps *site.Traps) int {
 	t.Helper()
-	return 0
+	data, err := traps.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(data)
 }
 
 // besides puts an endless part next to an honest shop of 300 products, all of which have

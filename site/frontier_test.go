@@ -1,0 +1,276 @@
+package site_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"freshet/site"
+)
+
+func frontier(t testing.TB, b site.Bounds) *site.Frontier {
+	t.Helper()
+	scope, err := site.NewScope(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site.NewFrontier(scope, &site.Traps{})
+}
+
+func TestFrontierGoesByDepth(t *testing.T) {
+	f := frontier(t, site.Bounds{Root: "https://example.com/"})
+	at := func(p string) string { return "https://example.com" + p }
+	for _, found := range []site.Found{{at("/"), "", 0}, {at("/c"), at("/"), 2}, {at("/a"), at("/"), 1}, {at("/d"), at("/"), 2}, {at("/b"), at("/"), 1}} {
+		if _, fate, why := f.Add(found); fate != site.Waiting {
+			t.Fatalf("%s is %v: %s", found.URL, fate, why)
+		}
+	}
+	if url, fate, _ := f.Add(site.Found{URL: at("/a"), From: at("/c"), Depth: 3}); fate != site.Known || url != at("/a") {
+		t.Errorf("found again: %v", fate)
+	}
+	var got []string
+	for {
+		step, ok := f.Next()
+		if !ok {
+			break
+		}
+		got = append(got, fmt.Sprint(step.Depth, step.URL[len("https://example.com"):]))
+	}
+	if diff := cmp.Diff([]string{"0/", "1/a", "1/b", "2/c", "2/d"}, got); diff != "" {
+		t.Errorf("order differs (-want +got):\n%s", diff)
+	}
+	if f.Len() != 0 || f.Pages() != 5 {
+		t.Errorf("%d wait of %d pages; want 0 of 5", f.Len(), f.Pages())
+	}
+}
+
+func TestFrontierIsBounded(t *testing.T) {
+	f := frontier(t, site.Bounds{Root: "https://example.com/docs/", Exclude: []string{"*.pdf"}, Depth: 2, Limit: 3})
+	tests := []struct {
+		found site.Found
+		want  site.Fate
+	}{
+		{site.Found{URL: "https://example.com/docs/", Depth: 0}, site.Waiting},
+		{site.Found{URL: "https://example.com/docs/a", From: "https://example.com/docs/", Depth: 1}, site.Waiting},
+		{site.Found{URL: "https://example.com/docs/a", From: "https://example.com/docs/", Depth: 1}, site.Known},
+		{site.Found{URL: "https://example.com/", From: "https://example.com/docs/", Depth: 1}, site.Outside},
+		{site.Found{URL: "https://example.com/docs/a.pdf", From: "https://example.com/docs/", Depth: 1}, site.Outside},
+		{site.Found{URL: "https://example.com/docs/b", From: "https://example.com/docs/a", Depth: 3}, site.TooDeep},
+		{site.Found{URL: "https://example.com/docs/x/y/x/y/x/y/", From: "https://example.com/docs/a", Depth: 2}, site.Trapped},
+		{site.Found{URL: "https://example.com/docs/b", From: "https://example.com/docs/a", Depth: 2}, site.Waiting},
+		{site.Found{URL: "https://example.com/docs/c", From: "https://example.com/docs/a", Depth: 2}, site.Full},
+	}
+	for _, tt := range tests {
+		if _, fate, why := f.Add(tt.found); fate != tt.want {
+			t.Errorf("%s at %d is %v (%s), want %v", tt.found.URL, tt.found.Depth, fate, why, tt.want)
+		}
+	}
+}
+
+// A row is a page as a store holds it.
+type row struct {
+	url   string
+	depth int
+	read  bool
+}
+
+// crawl goes on with a crawl for some steps. Rows are what a store would hold.
+func crawl(f *site.Frontier, traps *site.Traps, w world, rows *[]row, steps int) {
+	note := func(url string, depth int) { *rows = append(*rows, row{url: url, depth: depth}) }
+	if len(*rows) == 0 {
+		f.Add(site.Found{URL: worldRoot})
+		note(worldRoot, 0)
+	}
+	normalise := site.FromBase(worldRoot)
+	for range steps {
+		step, ok := f.Next()
+		if !ok {
+			return
+		}
+		was := step.Was
+		if was == "" {
+			was = step.URL
+		}
+		i := slices.IndexFunc(*rows, func(r row) bool { return r.url == was && !r.read })
+		(*rows)[i].url, (*rows)[i].read = step.URL, true
+		if step.Dropped != "" {
+			continue
+		}
+		text, links := w(takeApart(step.URL))
+		if text == "" {
+			continue
+		}
+		traps.Tell(step.URL, site.Sum([]byte(text)))
+		for _, href := range links {
+			to, err := normalise(href)
+			if err != nil {
+				continue
+			}
+			if url, fate, _ := f.Add(site.Found{URL: to, From: step.URL, Depth: step.Depth + 1}); fate == site.Waiting {
+				note(url, step.Depth+1)
+			}
+		}
+	}
+}
+
+// TestCrawlSurvives stops a crawl at any step, throws the frontier away, and goes on with
+// what a store would have: rows of pages, and what the traps learnt.
+func TestCrawlSurvives(t *testing.T) {
+	worlds := map[string]func() world{
+		"filters":  func() world { return besides(filters, "/list/shoes") },
+		"calendar": func() world { return besides(calendarByPath, "/calendar/2026/05/") },
+		"lists":    func() world { return besides(endlessList, "/news?page=1") },
+	}
+	scope, err := site.NewScope(site.Bounds{Root: worldRoot, Limit: 900})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, made := range worlds {
+		t.Run(name, func(t *testing.T) {
+			var whole []row
+			traps := &site.Traps{}
+			crawl(site.NewFrontier(scope, traps), traps, made(), &whole, 2000)
+			rapid.Check(t, func(t *rapid.T) {
+				var rows []row
+				traps, w := &site.Traps{}, made()
+				f := site.NewFrontier(scope, traps)
+				for range rapid.IntRange(1, 3).Draw(t, "crashes") {
+					crawl(f, traps, w, &rows, rapid.IntRange(1, 500).Draw(t, "steps"))
+					data, err := traps.MarshalBinary()
+					if err != nil {
+						t.Fatal(err)
+					}
+					traps = &site.Traps{}
+					if err := traps.UnmarshalBinary(data); err != nil {
+						t.Fatal(err)
+					}
+					f = site.NewFrontier(scope, traps)
+					for _, r := range rows {
+						f.Restore(r.url, r.depth, r.read)
+					}
+				}
+				crawl(f, traps, w, &rows, 2000)
+				if !slices.Equal(rows, whole) {
+					t.Fatalf("%d pages; without a crash %d", len(rows), len(whole))
+				}
+			})
+		})
+	}
+}
+
+func TestDamagedTraps(t *testing.T) {
+	_, traps, _ := visit(t, besides(filters, "/list/shoes"), 5000)
+	data, err := traps.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole site.Traps
+	if err := whole.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	again, err := whole.MarshalBinary()
+	if err != nil || !slices.Equal(again, data) {
+		t.Errorf("what was read is written differently: %d and %d bytes, %v", len(data), len(again), err)
+	}
+	if diff := cmp.Diff(traps.Report(), whole.Report()); diff != "" {
+		t.Errorf("report differs:\n%s", diff)
+	}
+	for _, at := range []int{0, 1, len(data) / 2, len(data) - 1} {
+		bad := slices.Clone(data)
+		bad[at] ^= 1
+		if err := whole.UnmarshalBinary(bad); err == nil {
+			t.Errorf("byte %d is altered and it was not noticed", at)
+		}
+		if err := whole.UnmarshalBinary(data[:at]); err == nil {
+			t.Errorf("cut to %d bytes and it was not noticed", at)
+		}
+	}
+	if kept, _ := whole.MarshalBinary(); !slices.Equal(kept, data) {
+		t.Error("reading damaged traps altered the good ones")
+	}
+}
+
+// FuzzTraps reads anything, with a sum that is right, and puts it to use.
+func FuzzTraps(f *testing.F) {
+	var none site.Traps
+	data, _ := none.MarshalBinary()
+	f.Add(data[:len(data)-4], "https://example.com/a/2026/05/?page=7&b=1", "x")
+	_, traps, _ := visit(&testing.T{}, besides(filters, "/list/shoes"), 400)
+	data, _ = traps.MarshalBinary()
+	f.Add(data[:len(data)-4], "https://site.example/list/shoes?a=1", "y")
+	f.Fuzz(func(t *testing.T, body []byte, url, text string) {
+		var traps site.Traps
+		if err := traps.UnmarshalBinary(site.WithSum(body)); err != nil {
+			return
+		}
+		traps.Judge(url, "https://example.com/")
+		traps.Judge(url, url)
+		traps.Tell(url, site.Sum([]byte(text)))
+		traps.Again(traps.Clean(url))
+		if _, err := traps.MarshalBinary(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestTrapsAreBounded shows one site everything that there could be.
+func TestTrapsAreBounded(t *testing.T) {
+	before := heap()
+	traps := &site.Traps{}
+	for n := range 60_000 {
+		s := nth(fmt.Sprint(n))
+		url := fmt.Sprintf("https://example.com/%s/%s/%d-%02d-%02d/%s?%s=%d&%s=b%s&page=%d", s[:2], s[2:4], 1950+n%200, n%12+1, n%28+1, s, s[3:], n, s[:3], s, n)
+		traps.Judge(url, fmt.Sprintf("https://example.com/%s?x=%d", s, n))
+		traps.Tell(url, site.Sum([]byte(s)))
+	}
+	grown := heap() - before
+	data, err := traps.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d KB in memory, %d KB written", grown>>10, len(data)>>10)
+	if grown > 2<<20 || len(data) > 1<<20 {
+		t.Errorf("%d bytes in memory, %d written", grown, len(data))
+	}
+	runtime.KeepAlive(traps)
+}
+
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// TestFrontierIsSmall measures what a page costs that waits, and one that is read.
+func TestFrontierIsSmall(t *testing.T) {
+	const pages = 200_000
+	f := frontier(t, site.Bounds{Root: "https://example.com/"})
+	before := heap()
+	for n := range pages {
+		f.Add(site.Found{URL: fmt.Sprintf("https://example.com/product/%07d.html", n), Depth: 1})
+	}
+	waiting := (heap() - before) / pages
+	for range pages {
+		f.Next()
+	}
+	read := (heap() - before) / pages
+	t.Logf("%d bytes a page that waits, with a URL of 40; %d bytes a page that is read", waiting, read)
+	if waiting > 70 || read > 24 {
+		t.Errorf("%d bytes a page that waits, %d a page that is read", waiting, read)
+	}
+	runtime.KeepAlive(f)
+}
+
+func BenchmarkFrontierAdd(b *testing.B) {
+	f := frontier(b, site.Bounds{Root: "https://example.com/"})
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		f.Add(site.Found{URL: fmt.Sprintf("https://example.com/product/%d.html", n), From: "https://example.com/list?page=3", Depth: 1})
+	}
+}
