@@ -31,7 +31,7 @@ const (
 )
 
 // A Page is one page of a site that is known: found, but not necessarily fetched. It
-// costs little until it is.
+// costs little until it is. Its times are kept to the second.
 type Page struct {
 	URL    string
 	Found  FoundBy
@@ -59,7 +59,7 @@ func (c PageCounts) Known() int { return c.Waiting + c.Watched + c.Gone + c.Refu
 // A PageQuery selects pages of a site.
 type PageQuery struct {
 	State PageState // "" means all
-	After string    // only those whose URLs come after this one
+	After string    // only those that come after the page with this URL
 	Limit int       // 0 means all
 }
 
@@ -78,32 +78,36 @@ const (
 // normalised URL.
 type Shelf interface {
 	// AddPages puts pages of a site on the shelf and returns how many of them were not
-	// known before. Of those that were, what an index says (Date, Listed, Gone) is
-	// brought up to date, and the rest stays as it is, but that one that is gone and is
-	// found New waits again. No more are put there than the limit of the site allows:
-	// the rest is left out, and counted in over.
+	// known before. Of those that were, what an index says is brought up to date: a Date
+	// that is given, the first Gone since it was Listed, and the first Listed since it
+	// was Gone. The rest stays as it is, but that one that is gone and is found New waits
+	// again. No more are put there than the limit of the site allows: the rest is left
+	// out, and counted in over. If it is cut off, those up to there are on the shelf.
 	AddPages(ctx context.Context, site SourceID, pages []Page) (added, over int, err error)
 
 	// TakePages makes up to n waiting pages of a site sources, and returns them. They
 	// come in an order that is drawn by chance once for all, so that the first are a
 	// fair sample of the site. A page that another source watches in the same way
-	// becomes covered instead.
+	// becomes covered instead. One that was watched before takes up its history. With an
+	// error come those that are sources by then.
 	TakePages(ctx context.Context, site SourceID, n int) ([]Source, error)
 
-	// SetPage says what becomes of a page that waits or is watched. Its source, if it has
-	// one, is removed, its history kept. A page that is set waiting can be taken again.
+	// SetPage says what becomes of a page. Its source, if it is watched, is removed, its
+	// history kept. A page that is set waiting can be taken again. Only TakePages and
+	// AddSource have a page watched.
 	SetPage(ctx context.Context, site SourceID, url string, state PageState) error
 
 	// Announce tells a change of a page as a whole that a source watches, or watched,
-	// at a moment. PageWent removes the source, and the page is gone. PageCame is told
-	// only of a page that is New, and no longer is then. What has been told already is
-	// not told again: then it returns ErrNotFound.
+	// at a moment. PageWent removes the source, and the page is gone. PageBack is told of
+	// one that was told to be gone and is watched again. PageCame is told only of a page
+	// that is New, and no longer is then. What has been told already, or has not
+	// happened, is not told: then it returns ErrNotFound.
 	Announce(ctx context.Context, id SourceID, e PageEvent, at time.Time, summary string) (Change, error)
 
 	// Page returns one page of a site by its URL, or ErrNotFound.
 	Page(ctx context.Context, site SourceID, url string) (Page, error)
 
-	// Pages yields pages of a site in the order of their URLs.
+	// Pages yields pages of a site, in the order in which they would be taken.
 	Pages(ctx context.Context, site SourceID, q PageQuery) iter.Seq2[Page, error]
 
 	// CountPages counts the pages of a site.

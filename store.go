@@ -51,12 +51,17 @@ type Catalog interface {
 	// up its history. If s has no ID, it takes up the ID and the history of a
 	// removed source with the same URL and recipe; otherwise an ID is made up.
 	// Its revision is 1, or the next if there was a source with its ID before.
+	//
+	// Of a page of a site (Of is set) only what differs from its site is kept: an edit
+	// of the site holds for its pages at once. If the page is on the shelf it is watched
+	// from now on.
 	AddSource(ctx context.Context, s Source) (Source, error)
 
 	// UpdateSource replaces the source with the same ID, or returns
 	// ErrNotFound, or a *ConflictError. If s has a revision that is not the one
 	// stored, it returns a *StaleError and changes nothing. The revision of the
-	// source then grows by one.
+	// source then grows by one. A page stays with its site and has the URL that it has.
+	// A source that is a site no more lets go of its pages, as RemoveSource does.
 	UpdateSource(ctx context.Context, s Source) error
 
 	// RemoveSource stops watching a source. Its history stays, and is taken
@@ -64,6 +69,9 @@ type Catalog interface {
 	// is deleted but its last numbers. A source that takes the ID later goes on
 	// after them, so that no version, change or revision has a number that
 	// another had.
+	//
+	// With a site go all of its pages, those that are watched and those that wait. A
+	// page that is removed alone is not taken again: the shelf has it as refused.
 	RemoveSource(ctx context.Context, id SourceID, purge bool) error
 
 	// Source returns one watched source, or ErrNotFound.
@@ -315,5 +323,6 @@ type Store interface {
 	ChangeLog
 	Outbox
 	BeliefStore
+	Shelf
 	Close() error
 }

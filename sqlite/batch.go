@@ -15,6 +15,7 @@ type batch struct {
 	store  *Store
 	next   counter
 	staged map[freshet.SourceID]*entry // nil: purged
+	sites  map[int64]*shelf            // likewise
 	cached []cachedBody
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
@@ -105,6 +106,10 @@ func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err err
 			return nil, -1, err
 		}
 	}
+	if err := b.writeShelves(); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
 	if err := b.writeSeals(); err != nil {
 		s.rollback()
 		return nil, -1, err
@@ -139,6 +144,7 @@ func (s *Store) apply(b *batch) {
 			*old = *e
 		}
 	}
+	s.applyShelves(b.sites)
 	if b.flushed {
 		s.unmarked = 0
 	}

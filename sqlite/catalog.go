@@ -27,6 +27,11 @@ func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Sour
 	}
 	var added freshet.Source
 	err := s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
+		if src.Of != "" {
+			if _, err := b.openShelf(src.Of); err != nil {
+				return &freshet.InvalidError{Field: "of", Reason: fmt.Sprintf("there is no site %s", src.Of)}
+			}
+		}
 		added, err = b.addSource(tidied(src))
 		return err
 	})
@@ -92,16 +97,55 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 // src. One that is watched is a conflict; of those that were removed it
 // returns the latest, and when it was first added.
 func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created moment, err error) {
-	err = b.query("SELECT id, removed, created FROM sources WHERE url = ? AND recipe = ? AND id <> ? ORDER BY key",
-		[]driver.Value{src.URL, src.Key(), string(except)}, func(v []driver.Value) error {
-			id := freshet.SourceID(v[0].(string))
-			if v[1].(int64) == 0 {
-				return &freshet.ConflictError{Existing: id, URL: src.URL}
+	key := src.Key()
+	err = b.query("SELECT s.removed, s.recipe, "+sourceColumns+" FROM sources s WHERE s.url = ? AND s.id <> ? ORDER BY s.key",
+		[]driver.Value{src.URL, string(except)}, func(v []driver.Value) error {
+			row, err := readSource(v[2:])
+			if err != nil {
+				return err
 			}
-			past = id
-			return created.Scan(v[2])
+			recipe, _ := v[1].(string)
+			if row.site != 0 { // the recipe of a page is that of its site, unless it says otherwise
+				other, err := row.source(b.siteOf(row.site))
+				if err != nil {
+					return err
+				}
+				recipe = other.Key()
+			}
+			switch removed, _ := v[0].(int64); {
+			case recipe != key:
+			case removed == 0:
+				return &freshet.ConflictError{Existing: row.id, URL: src.URL}
+			default:
+				past, created = row.id, row.created
+			}
+			return nil
 		})
 	return past, created, err
+}
+
+// readSource reads sourceColumns.
+func readSource(v []driver.Value) (r sourceRow, err error) {
+	id, _ := v[0].(string)
+	r.url, _ = v[1].(string)
+	r.site, _ = v[2].(int64)
+	definition, _ := v[3].(string)
+	r.revision, _ = v[4].(int64)
+	origin, _ := v[5].(string)
+	r.id, r.definition, r.origin = freshet.SourceID(id), []byte(definition), freshet.Origin(origin)
+	return r, r.created.Scan(v[6])
+}
+
+// source returns a source by its key.
+func (b *batch) source(key int64) (src freshet.Source, err error) {
+	err = b.query("SELECT "+sourceColumns+" FROM sources s WHERE s.key = ?", []driver.Value{key}, func(v []driver.Value) error {
+		row, err := readSource(v)
+		if err == nil {
+			src, err = row.source(b.siteOf(row.site))
+		}
+		return err
+	})
+	return src, err
 }
 
 // taken says that the ID of a watched source is in the way of another URL.
@@ -148,8 +192,17 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 			}
 		}
 	}
-	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, src.Key(), string(src.Definition()), src.Revision,
-		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label)
+	recipe, definition := src.Key(), src.Definition()
+	e.site = 0
+	if sh := b.shelfNamed(src.Of); sh != nil {
+		e.site, recipe, definition = sh.key, "", src.DefinitionOver(sh.site)
+		if err := b.shelve(sh, e, src); err != nil {
+			return err
+		}
+	}
+	b.keepShelf(e, src)
+	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, recipe, string(definition), src.Revision,
+		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label, countOrNull(e.site))
 }
 
 // randomID returns a name that nobody has chosen.
@@ -162,10 +215,13 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 	if src.URL == "" {
 		return &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
 	}
-	return s.write(ctx, "updating source "+string(src.ID), func(b *batch) error {
+	err := s.write(ctx, "updating source "+string(src.ID), func(b *batch) error {
 		e := b.entry(src.ID)
 		if e == nil || e.removed {
 			return unknown(src.ID)
+		}
+		if err := b.sameSite(e, src); err != nil {
+			return err
 		}
 		if _, _, err := b.sameSource(src, src.ID); err != nil {
 			return err
@@ -188,23 +244,47 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 		}
 		return b.putSource(e, next)
 	})
+	if err != nil || src.Site != nil || !s.keepsPages(src.ID) {
+		return err
+	}
+	return s.clearPages(ctx, src.ID) // it is a site no more
 }
 
 // RemoveSource implements [freshet.Catalog]. A source that has been removed
-// can still be purged.
+// can still be purged. That of a site goes in many transactions, the site last.
 func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
-	return s.write(ctx, "removing source "+string(id), func(b *batch) error {
-		e := b.entry(id)
-		if e == nil || e.removed && !purge {
-			return unknown(id)
+	for more := true; more; {
+		err := s.write(ctx, "removing source "+string(id), func(b *batch) (err error) {
+			e := b.entry(id)
+			if e == nil || e.removed && !purge {
+				return unknown(id)
+			}
+			if sh := b.shelf(e.key); sh != nil {
+				if more, err = b.clear(sh, purge); err != nil || more {
+					return err
+				}
+			}
+			more = false
+			if err := b.refuse(e, purge); err != nil {
+				return err
+			}
+			return b.drop(e, purge)
+		})
+		if err != nil {
+			return err
 		}
-		if purge {
-			return b.purge(e)
-		}
-		e.removed = true
-		removed := slices.Index(sourcesTable.columns, "removed")
-		return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[removed] = int64(1) })
-	})
+	}
+	return nil
+}
+
+// drop stops watching a source, or deletes all of it.
+func (b *batch) drop(e *entry, purge bool) error {
+	if purge {
+		return b.purge(e)
+	}
+	e.removed = true
+	removed := slices.Index(sourcesTable.columns, "removed")
+	return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[removed] = int64(1) })
 }
 
 // purge deletes a source and all that is known of it but its last numbers.
@@ -239,6 +319,12 @@ func (b *batch) purge(e *entry) error {
 		}
 	}
 	b.staged[e.id], b.unlogged = nil, true
+	if b.shelf(e.key) != nil {
+		b.sites[e.key] = nil
+		if err := b.remove(&shelvesTable, "site = ?", e.key); err != nil {
+			return err
+		}
+	}
 	return b.remove(&sourcesTable, "key = ?", e.key)
 }
 

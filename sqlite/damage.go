@@ -60,7 +60,7 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	whole := func(column string) int64 { n, _ := row[slices.Index(t.columns, column)].(int64); return n }
 	text := func(column string) string { s, _ := row[slices.Index(t.columns, column)].(string); return s }
 	d := Damage{Table: t.name, row: t, key: cloneRow(row[:len(t.keys)])}
-	if slices.Contains(t.columns, "source") {
+	if slices.Contains(t.columns, "source") && t != &pagesTable {
 		d.Source = v.nameOf(whole("source"))
 	}
 	switch t {
@@ -106,6 +106,12 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	case &labelsTable:
 		d.Number = whole("id")
 		d.What = fmt.Sprintf("label %d of source %s", d.Number, d.Source)
+	case &shelvesTable:
+		d.Source = v.nameOf(whole("site"))
+		d.What = fmt.Sprintf("the count of the pages of site %s", d.Source)
+	case &pagesTable:
+		d.Source = v.nameOf(whole("site"))
+		d.What = fmt.Sprintf("page %s of site %s", text("url"), d.Source)
 	case &cutsTable:
 		d.Cursor = freshet.Cursor(whole("first"))
 		d.What = fmt.Sprintf("the cut at %d of %s", d.Cursor, text("log"))

@@ -54,9 +54,21 @@ func rich(t *testing.T) string {
 			do(err)
 		}
 	}
+	_, err := s.AddSource(ctx, freshet.Source{ID: "site", URL: "https://site.example/", Tags: []string{"t"}, Site: &freshet.Site{}})
+	do(err)
+	var pages []freshet.Page
+	for n := range 40 {
+		pages = append(pages, freshet.Page{URL: fmt.Sprintf("https://site.example/%d", n), Found: freshet.ByLink, Depth: 1, Date: noon, Listed: noon, Gone: noon, Seen: noon})
+	}
+	_, _, err = s.AddPages(ctx, "site", pages)
+	do(err)
+	taken, err := s.TakePages(ctx, "site", 5)
+	do(err)
+	_, err = s.Announce(ctx, taken[0].ID, freshet.PageWent, noon.Add(time.Hour), "gone")
+	do(err)
 	do(s.RemoveSource(ctx, "gone", true))
 	do(s.RemoveSource(ctx, "c", false))
-	_, err := s.Prune(ctx, noon.Add(time.Hour), freshet.Keep{Versions: 40}, 50*time.Minute)
+	_, err = s.Prune(ctx, noon.Add(time.Hour), freshet.Keep{Versions: 40}, 50*time.Minute)
 	do(err)
 	last, err := s.LastChange(ctx)
 	do(err)

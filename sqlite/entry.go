@@ -58,6 +58,7 @@ func (t *tally) add(o *freshet.Outcome) {
 type entry struct {
 	key     int64
 	id      freshet.SourceID
+	site    int64 // that it is a page of; 0 if none
 	removed bool
 
 	tally
@@ -79,6 +80,7 @@ type entry struct {
 
 	label  int64          // of the source as it is now, or zero
 	called *freshet.Label // what it says, if that has been read
+	heard  int64          // revision of the site when it was
 
 	envelope    int64  // of the newest version
 	envelopeSum uint64 // to tell whether the next one has the same

@@ -11,31 +11,27 @@ import (
 // called returns what a source is called now, and makes a label of it if there is
 // none yet.
 func (b *batch) called(e *entry) (freshet.Label, error) {
-	if e.called != nil {
+	site := b.siteOf(e.site)
+	if e.called != nil && e.heard == site.Revision {
 		return *e.called, nil
 	}
 	label, err := b.present(e.key)
 	if err != nil {
 		return label, err
 	}
-	if e.label == 0 {
+	if e.label == 0 || e.site != 0 { // what the site says may be another since
 		if err := b.putLabel(e, label); err != nil {
 			return label, err
 		}
 	}
-	e.called = &label
+	e.called, e.heard = &label, site.Revision
 	return label, nil
 }
 
 // present returns the label of a source as it is written now.
-func (b *batch) present(key int64) (label freshet.Label, err error) {
-	err = b.query("SELECT definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) error {
-		text, _ := v[0].(string)
-		src, err := freshet.ParseDefinition([]byte(text))
-		label = freshet.Label{URL: src.URL, Name: src.Name, Tags: src.Tags}
-		return err
-	})
-	return label, err
+func (b *batch) present(key int64) (freshet.Label, error) {
+	src, err := b.source(key)
+	return freshet.Label{URL: src.URL, Name: src.Name, Tags: src.Tags}, err
 }
 
 // putLabel writes the label of a source, unless its newest one is the same.
@@ -44,6 +40,7 @@ func (b *batch) putLabel(e *entry, label freshet.Label) error {
 	if err != nil {
 		return err
 	}
+	before := e.label
 	e.label, err = b.number(`SELECT id FROM labels WHERE id = (SELECT max(id) FROM labels WHERE source = ?)
 		AND url = ? AND name = ? AND tags = ?`, e.key, label.URL, label.Name, string(tags))
 	if err != nil {
@@ -55,6 +52,9 @@ func (b *batch) putLabel(e *entry, label freshet.Label) error {
 		if err := b.insert(&labelsTable, e.label, e.key, label.URL, label.Name, string(tags)); err != nil {
 			return err
 		}
+	}
+	if e.label == before {
+		return nil
 	}
 	at := slices.Index(sourcesTable.columns, "label")
 	return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[at] = e.label })

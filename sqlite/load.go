@@ -40,6 +40,10 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	shelves, err := readShelves(ctx, tx)
+	if err != nil {
+		return err
+	}
 	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
 	if err != nil {
 		return err
@@ -56,6 +60,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	s.next, s.unmarked = next, unmarked
 	s.takeEpochs(epochs)
 	s.tail.clear()
+	s.shelves = shelves
 	s.entries = make(map[freshet.SourceID]*entry, len(entries))
 	for _, e := range entries {
 		s.entries[e.id] = e
@@ -85,7 +90,7 @@ func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
 // readEntries returns the sources by key, as the tables have them.
 func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 	entries := map[int64]*entry{}
-	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
+	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, ifnull(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, ifnull(t.suspect, ''), ifnull(t.landed, ''), ifnull(t.belied, 0), ifnull(t.newest, 0), ifnull(t.held, ''), ifnull(t.quiet_suspect, 0), ifnull(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
 		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header,
@@ -100,7 +105,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			var url, held string
 			var movedAt moment
 			var env envelope
-			err := scan(&e.key, &e.id, &url, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
+			err := scan(&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
 				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &e.quiets.Suspect, &e.quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,

@@ -32,6 +32,9 @@ func (m *mending) drop(found []Damage) error {
 		case &talliesTable:
 			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
 			d.What += ": it is rebuilt"
+		case &shelvesTable:
+			_, err = m.exec("UPDATE shelves SET base = '' WHERE site = ?", d.key[0])
+			d.What += ": they are counted anew"
 		case &placesTable:
 			_, err = m.exec("UPDATE places SET place = ifnull((SELECT max(change) FROM debts WHERE debts.reader = places.reader), 0) WHERE reader = ?", d.key[0])
 			d.What += ": it gets all changes again after the last that it is known to have read, with the same ids"
@@ -51,10 +54,11 @@ func (m *mending) drop(found []Damage) error {
 // can be read.
 func (m *mending) keepSource(key driver.Value) string {
 	src, ok := freshet.Source{}, false
-	err := m.query("SELECT id, definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) (err error) {
+	err := m.query("SELECT id, url, definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) (err error) {
 		id, _ := v[0].(string)
-		text, _ := v[1].(string)
-		src, err = freshet.ParseDefinition([]byte(text))
+		url, _ := v[1].(string)
+		text, _ := v[2].(string)
+		src, err = freshet.ParseDefinitionOver(freshet.Source{}, freshet.SourceID(id), url, []byte(text))
 		ok = err == nil && freshet.ValidSourceID(freshet.SourceID(id)) && src.URL != ""
 		return nil
 	})
@@ -101,7 +105,51 @@ func (m *mending) dropOrphans() error {
 		return err
 	}
 	m.tell(n, "debts", "%d deliveries (%s) are lost, because their changes are")
+	if n, err = m.exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
+		return err
+	}
+	m.tell(n, "pages", "%d %s belong to lost sites")
 	_, err = m.exec("INSERT OR IGNORE INTO standings (source) SELECT key FROM sources")
+	return err
+}
+
+// recount makes the shelves of sites anew. A page that is watched by no source waits
+// again. One whose site is lost stays as a source of its own, with what is said of it.
+func (m *mending) recount() error {
+	statements := []string{
+		"UPDATE sources SET site = NULL WHERE site NOT IN (SELECT key FROM sources)",
+		"UPDATE pages SET state = 0, source = NULL WHERE source NOT IN (SELECT key FROM sources) OR source IS NULL AND state = 1",
+		"DELETE FROM shelves WHERE site NOT IN (SELECT key FROM sources)",
+		`INSERT OR IGNORE INTO shelves (site, base, waiting, watched, gone, refused, covered, sitemaps, feeds, links)
+			SELECT key, '', 0, 0, 0, 0, 0, 0, 0, 0 FROM sources WHERE key IN (SELECT site FROM pages UNION SELECT site FROM sources)
+			OR json_type(definition, '$.site') = 'object'`,
+		`UPDATE shelves SET (waiting, watched, gone, refused, covered, sitemaps, feeds, links) = (
+			SELECT count(*) FILTER (WHERE state = 0), count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 2),
+				count(*) FILTER (WHERE state = 3), count(*) FILTER (WHERE state = 4),
+				count(*) FILTER (WHERE found = 0), count(*) FILTER (WHERE found = 1), count(*) FILTER (WHERE found = 2)
+			FROM pages WHERE pages.site = shelves.site)`,
+	}
+	for _, s := range statements {
+		if _, err := m.exec(s); err != nil {
+			return err
+		}
+	}
+	return m.rebase()
+}
+
+// rebase gives each shelf the base of its URLs, as the site says it now.
+func (m *mending) rebase() error {
+	bases := map[int64]string{}
+	err := m.query("SELECT h.site, s.url FROM shelves h JOIN sources s ON s.key = h.site WHERE h.base = ''", nil, func(v []driver.Value) error {
+		url, _ := v[1].(string)
+		bases[v[0].(int64)] = originOf(url)
+		return nil
+	})
+	for key, base := range bases {
+		if err == nil {
+			_, err = m.exec("UPDATE shelves SET base = ? WHERE site = ?", base, key)
+		}
+	}
 	return err
 }
 
@@ -137,7 +185,8 @@ func (m *mending) restand() error {
 	statements := []string{
 		// A label that is lost says what the source is called now.
 		`INSERT INTO labels (id, source, url, name, tags)
-			SELECT DISTINCT c.label, s.key, s.url, ifnull(json_extract(s.definition, '$.name'), ''), ifnull(json_extract(s.definition, '$.tags'), '[]')
+			SELECT DISTINCT c.label, s.key, s.url, ifnull(json_extract(s.definition, '$.name'), ''), iif(json_type(s.definition, '$.tags') IS NULL,
+				ifnull((SELECT json_extract(p.definition, '$.tags') FROM sources p WHERE p.key = s.site), '[]'), ifnull(json_extract(s.definition, '$.tags'), '[]'))
 			FROM changes c JOIN sources s ON s.key = c.source WHERE c.label <> 0 AND c.label NOT IN (SELECT id FROM labels)`,
 		`UPDATE sources SET label = 0 WHERE label NOT IN (SELECT id FROM labels)`,
 		`UPDATE standings SET

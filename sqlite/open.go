@@ -94,8 +94,9 @@ type Store struct {
 
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry
-	changed bell // rung when there is a new change
-	tail    tail // of the log of outcomes
+	shelves map[int64]*shelf // of sites, by their keys
+	changed bell             // rung when there is a new change
+	tail    tail             // of the log of outcomes
 }
 
 // Open opens the store in cfg.Dir, making it if there is none. It must be
@@ -127,7 +128,10 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if err := s.load(ctx); err != nil {
 		return nil, fault(s.path, "reading the store", err)
 	}
-	return s, nil
+	if cfg.ReadOnly {
+		return s, nil
+	}
+	return s, s.resume(ctx)
 }
 
 // newStore returns a store that is not connected to anything.

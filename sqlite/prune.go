@@ -57,18 +57,20 @@ type bound struct {
 // bounded returns the sources that some bound applies to, removed ones too.
 func (s *Store) bounded(ctx context.Context, age time.Duration) (found []bound, err error) {
 	err = eachRow(ctx, s.reader, `SELECT `+sourceColumns+`, s.key FROM sources s
-		WHERE ? > 0 OR json_extract(s.definition, '$.keep') IS NOT NULL`, []any{age}, func(scan func(...any) error) error {
+		WHERE ? > 0 OR json_extract(s.definition, '$.keep') IS NOT NULL OR s.site IS NOT NULL`, []any{age}, func(scan func(...any) error) error {
 		var row sourceRow
 		var b bound
 		if err := scan(append(row.places(), &b.key)...); err != nil {
 			return err
 		}
-		src, err := row.source()
+		src, err := row.source(s.site(row.site))
 		b.id, b.keep = src.ID, src.Keep
 		if age > 0 && (b.keep.Age == 0 || b.keep.Age > age) {
 			b.keep.Age = age
 		}
-		found = append(found, b)
+		if b.keep != (freshet.Keep{}) {
+			found = append(found, b)
+		}
 		return err
 	})
 	return found, fault(s.path, "reading the bounds of sources", err)

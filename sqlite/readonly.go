@@ -21,6 +21,10 @@ type Known struct {
 func (s *Store) Known(ctx context.Context) iter.Seq2[Known, error] {
 	return func(yield func(Known, error) bool) {
 		last := freshet.SourceID("")
+		if err := s.refreshShelves(ctx); err != nil {
+			yield(Known{}, err)
+			return
+		}
 		for {
 			page, err := s.knownAfter(ctx, last)
 			if err != nil {
@@ -50,7 +54,7 @@ func (s *Store) knownAfter(ctx context.Context, last freshet.SourceID) (page []K
 		if err != nil {
 			return err
 		}
-		if k.Source, err = row.source(); err != nil {
+		if k.Source, err = row.source(s.site(row.site)); err != nil {
 			return err
 		}
 		page = append(page, k)

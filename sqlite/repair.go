@@ -80,7 +80,7 @@ func (s *Store) mendInto(ctx context.Context, from *writer, say func(Progress), 
 			m.dropOrphans,
 			func() error { return m.relink(&outcomesTable) },
 			func() error { return m.relink(&changesTable) },
-			m.keepEnds, m.restand,
+			m.keepEnds, m.restand, m.recount,
 		} {
 			if err := step(); err != nil {
 				return err

@@ -31,7 +31,7 @@ var salvaged = []rowsOf{
 	{name: "envelopes", key: "id", whole: true}, {name: "bodies", key: "id", whole: true}, {name: "versions", key: "source", whole: true},
 	{name: "changes", key: "cursor", whole: true}, {name: "epochs", key: "number", whole: true}, {name: "places", key: "reader"},
 	{name: "debts", key: "reader"}, {name: "retired", key: "reader"}, {name: "tombstones", key: "id"}, {name: "counters", key: "name"},
-	{name: "cuts", key: "log"}, {name: "seals", key: "name"}, {name: "beliefs", key: "estimator", memory: true},
+	{name: "shelves", key: "site", whole: true}, {name: "pages", key: "site"}, {name: "cuts", key: "log"}, {name: "seals", key: "name"}, {name: "beliefs", key: "estimator", memory: true},
 	{name: "common_beliefs", key: "estimator", memory: true},
 }
 

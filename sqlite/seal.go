@@ -23,6 +23,8 @@ const (
 	sealTombstones
 	sealCounters
 	sealLabels
+	sealShelves
+	sealPages
 	sealsEnd
 )
 

@@ -15,7 +15,7 @@ import (
 const sourcePage = 500
 
 // sourceColumns are what sourceRow scans.
-const sourceColumns = "s.id, s.definition, s.revision, s.origin, s.created"
+const sourceColumns = "s.id, s.url, ifnull(s.site, 0), s.definition, s.revision, s.origin, s.created"
 
 // selectSources finds the sources that are watched, or those that were removed.
 const selectSources = `SELECT ` + sourceColumns + `,
@@ -89,6 +89,8 @@ func (s *Store) sources(ctx context.Context, last freshet.SourceID, query string
 // A sourceRow is the row of a source as it is read.
 type sourceRow struct {
 	id         freshet.SourceID
+	url        string
+	site       int64 // that it is a page of; 0 if none
 	definition []byte
 	revision   int64
 	origin     freshet.Origin
@@ -97,12 +99,13 @@ type sourceRow struct {
 
 // places returns where sourceColumns are to be scanned to.
 func (r *sourceRow) places() []any {
-	return []any{&r.id, &r.definition, &r.revision, &r.origin, &r.created}
+	return []any{&r.id, &r.url, &r.site, &r.definition, &r.revision, &r.origin, &r.created}
 }
 
-// source returns the source of the row.
-func (r *sourceRow) source() (freshet.Source, error) {
-	src, err := freshet.ParseDefinition(r.definition)
+// source returns the source of the row. What the site says holds for a page of it; a
+// page whose site is lost has what is said of itself.
+func (r *sourceRow) source(site freshet.Source) (freshet.Source, error) {
+	src, err := freshet.ParseDefinitionOver(site, r.id, r.url, r.definition)
 	if err != nil {
 		return src, fmt.Errorf("source %s: %w", r.id, err)
 	}
@@ -129,7 +132,7 @@ func (s *Store) watched(ctx context.Context, query string, args ...any) ([]fresh
 		if err != nil {
 			return err
 		}
-		if w.Source, err = row.source(); err != nil {
+		if w.Source, err = row.source(s.site(row.site)); err != nil {
 			return err
 		}
 		st.ChangedAt = changedAt.time()

@@ -42,8 +42,8 @@ func (t *table) isKey() string { return strings.Join(t.keys, " = ? AND ") + " = 
 // The tables whose rows have checksums. Bodies have none: a body is verified by
 // the hash of what it decodes to, and by the versions that have it.
 var (
-	sourcesTable = newTable(table{name: "sources", sum: "checksum", keys: []string{"key"}, seal: sealSources,
-		columns: []string{"key", "id", "url", "recipe", "definition", "revision", "origin", "created", "removed", "label"}})
+	sourcesTable = newTable(table{name: "sources", sum: "checksum", keys: []string{"key"}, seal: sealSources, late: 1,
+		columns: []string{"key", "id", "url", "recipe", "definition", "revision", "origin", "created", "removed", "label", "site"}})
 
 	// How things stand with a source is two rows in one: the first part is
 	// written with each capture, the other now and then.
@@ -84,6 +84,10 @@ var (
 		columns: []string{"name", "last"}})
 	labelsTable = newTable(table{name: "labels", sum: "checksum", keys: []string{"id"}, seal: sealLabels,
 		columns: []string{"id", "source", "url", "name", "tags"}})
+	shelvesTable = newTable(table{name: "shelves", sum: "checksum", keys: []string{"site"}, seal: sealShelves,
+		columns: []string{"site", "base", "waiting", "watched", "gone", "refused", "covered", "sitemaps", "feeds", "links"}})
+	pagesTable = newTable(table{name: "pages", sum: "checksum", keys: []string{"site", "hash"}, seal: sealPages,
+		columns: []string{"site", "hash", "url", "state", "found", "depth", "flags", "seen", "date", "listed", "gone", "source"}})
 	cutsTable = newTable(table{name: "cuts", sum: "checksum", keys: []string{"log", "source", "first"},
 		columns: []string{"log", "source", "first", "last", "before", "after"}})
 	sealsTable = newTable(table{name: "seals", sum: "checksum", keys: []string{"name"},
@@ -97,11 +101,11 @@ var bodiesTable = table{name: "bodies", keys: []string{"id"}}
 var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
 	&placesTable, &debtsTable, &retiredTable, &beliefsTable, &commonBeliefsTable,
-	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &cutsTable, &outcomesTable, &changesTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &cutsTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.
 var sealedTables = []*table{
 	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable,
-	&epochsTable, &tombstonesTable, &countersTable, &labelsTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable,
 }

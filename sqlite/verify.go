@@ -34,6 +34,7 @@ type verification struct {
 	order    []int64          // keys of sources, in order
 	cuts     map[cutsOf][]cut // in order
 	seals    map[string]seal
+	sites    map[int64]freshet.SourceID // by the key of a site, one of its pages
 }
 
 // A standingRow is what is known of the versions and changes of a source, and
@@ -114,7 +115,7 @@ func (s *Store) verify(ctx context.Context, say func(Progress), all bool) (r Rep
 	v := &verification{
 		writer: &writer{conn: conn, stmts: map[string]*statement{}}, ctx: ctx, codec: &s.codec, say: say,
 		report: Report{all: all},
-		names:  map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, cuts: map[cutsOf][]cut{}, seals: map[string]seal{},
+		names:  map[int64]freshet.SourceID{}, before: map[freshet.SourceID]int64{}, standing: map[int64]*standingRow{}, cuts: map[cutsOf][]cut{}, seals: map[string]seal{}, sites: map[int64]freshet.SourceID{},
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
 	if err := v.run(); err != nil {
@@ -136,8 +137,8 @@ func (v *verification) run() error {
 		name string
 		do   func() error
 	}{
-		{"pages", v.pages}, {"seals", v.readSeals}, {"tombstones", v.tombstones}, {"sources", v.sources}, {"standings", v.standings}, {"cuts", v.readCuts},
-		{"tables", v.others}, {"outcomes", v.outcomes}, {"changes", v.changes}, {"versions", v.versions},
+		{"file", v.file}, {"seals", v.readSeals}, {"tombstones", v.tombstones}, {"sources", v.sources}, {"standings", v.standings}, {"cuts", v.readCuts},
+		{"tables", v.others}, {"pages", v.pages}, {"outcomes", v.outcomes}, {"changes", v.changes}, {"versions", v.versions},
 	}
 	for _, step := range steps {
 		err := step.do()
@@ -175,12 +176,12 @@ func (v *verification) nameOf(key int64) freshet.SourceID {
 	return freshet.SourceID(fmt.Sprintf("#%d", key))
 }
 
-// pages has SQLite look through the pages of the file and the indexes.
-func (v *verification) pages() error {
-	v.say(Progress{Doing: "pages"})
+// file has SQLite look through the pages of the file and the indexes.
+func (v *verification) file() error {
+	v.say(Progress{Doing: "file"})
 	return v.query("PRAGMA integrity_check", nil, func(row []driver.Value) error {
 		if what, _ := row[0].(string); what != "ok" {
-			v.found(Damage{Table: "pages", What: what})
+			v.found(Damage{Table: "file", What: what})
 		}
 		return v.ctx.Err()
 	})
@@ -241,6 +242,9 @@ func (v *verification) sources() error {
 		key, _ := row[0].(int64)
 		id, _ := row[1].(string)
 		v.names[key] = freshet.SourceID(id)
+		if site, ok := row[10].(int64); ok {
+			v.sites[site] = freshet.SourceID(id)
+		}
 		v.order = append(v.order, key)
 		v.standing[key] = &standingRow{seenSeq: v.before[freshet.SourceID(id)]}
 		return nil

@@ -34,6 +34,8 @@ func Run(t *testing.T, open Open) {
 		{"outbox", outboxTests},
 		{"beliefs", beliefTests},
 		{"prune", pruneTests},
+		{"shelf", shelfTests},
+		{"announce", announceTests},
 		{"together", togetherTests},
 	}
 	for _, g := range groups {
