@@ -158,6 +158,10 @@ type Archive interface {
 	// before (zero means no bound), the newest first.
 	Versions(ctx context.Context, id SourceID, before, limit int) ([]Version, error)
 
+	// VersionWith returns the number of the newest version of a source that has a text
+	// and a number above a bound; zero if there is none.
+	VersionWith(ctx context.Context, id SourceID, text Hash, above int) (int, error)
+
 	// Version returns one version, or ErrNotFound.
 	Version(ctx context.Context, id SourceID, number int) (Version, error)
 

@@ -51,8 +51,7 @@ func Judge(p Page, past *Past) freshet.Suspect {
 	if past == nil {
 		return obstacle(p, nil, 0)
 	}
-	was, is := wordsOf(past.Text), wordsOf(text)
-	kept := was.keptIn(is)
+	kept := kept(bytes.TrimSpace(past.Text), text)
 	if kept <= ownText {
 		if why := obstacle(p, past, kept); why != "" {
 			return why

@@ -2,6 +2,8 @@ package doubt
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 )
 
 // cutShort reports whether the markup of a page breaks off, which it did not before.
@@ -29,11 +31,11 @@ const (
 // listCut reports whether a run of lines is gone from a text while what comes before
 // it and after it has stayed.
 func listCut(before, now []byte) bool {
-	was, is := linesOf(before), linesOf(now)
-	lost := len(was) - len(is)
-	if lost < cutLines || float64(lost) < cutShare*float64(len(was)) {
+	lines := countLines(before)
+	if lost := lines - countLines(now); lost < cutLines || float64(lost) < cutShare*float64(lines) {
 		return false
 	}
+	was, is := linesOf(before), linesOf(now)
 	return stay(was, is) >= max(cutRest, len(is)-cutExtra)
 }
 
@@ -61,11 +63,22 @@ func stay(was, is [][]byte) (n int) {
 }
 
 // linesOf returns the lines of a text that are not blank.
-func linesOf(text []byte) (lines [][]byte) {
-	for line := range bytes.Lines(clip(text, 4*mostText)) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			lines = append(lines, line)
+func linesOf(text []byte) [][]byte { return slices.Collect(eachLine(text)) }
+
+// countLines returns how many they are.
+func countLines(text []byte) (n int) {
+	for range eachLine(text) {
+		n++
+	}
+	return n
+}
+
+func eachLine(text []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for line := range bytes.Lines(clip(text, 4*mostText)) {
+			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(line) {
+				return
+			}
 		}
 	}
-	return lines
 }

@@ -1,8 +1,11 @@
 package doubt
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // words are those of a text, with how often each comes. Digits count as one another,
@@ -16,15 +19,74 @@ type words struct {
 // wordsOf returns the words of a text.
 func wordsOf(text []byte) words {
 	w := words{of: map[string]int{}}
+	w.all = eachWord(clip(text, mostText), func(word []byte) { w.of[string(word)]++ })
+	return w
+}
+
+// A part says what a letter is in a word.
+type part int
+
+const (
+	between part = iota // words
+	within              // a word
+	alone               // a word by itself
+)
+
+func partOf(r rune) part {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return within
+	case r < utf8.RuneSelf:
+		return between
+	case r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+		return alone
+	case unicode.IsLetter(r), unicode.IsMark(r):
+		return within
+	}
+	return between
+}
+
+// asciiWords are the bytes of words, of those that are letters by themselves.
+var asciiWords = func() (is [256]bool) {
+	for b := range rune(utf8.RuneSelf) {
+		is[b] = partOf(b) == within
+	}
+	return is
+}()
+
+// countWords returns how many words a text has.
+func countWords(text []byte) (n int) {
+	for in := false; len(text) > 0; {
+		if b := text[0]; b < utf8.RuneSelf {
+			if asciiWords[b] && !in {
+				n++
+			}
+			in, text = asciiWords[b], text[1:]
+			continue
+		}
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
+		p := partOf(r)
+		if p == alone || p == within && !in {
+			n++
+		}
+		in = p == within
+	}
+	return n
+}
+
+// eachWord calls each with the words of a text, in small letters, and returns how many
+// there are.
+func eachWord(text []byte, each func(word []byte)) (n int) {
 	var word []byte
 	end := func() {
 		if len(word) > 0 {
-			w.of[string(word)]++
-			w.all++
+			n++
+			each(word)
 			word = word[:0]
 		}
 	}
-	for text = clip(text, mostText); len(text) > 0; {
+	for len(text) > 0 {
 		r, size := rune(text[0]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(text)
@@ -37,38 +99,71 @@ func wordsOf(text []byte) words {
 			word = append(word, byte(r)+'a'-'A')
 		case '0' <= r && r <= '9':
 			word = append(word, '0')
-		case r < utf8.RuneSelf:
-			end()
-		case r >= firstUnspaced && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+		case partOf(r) == within:
+			word = utf8.AppendRune(word, unicode.ToLower(r))
+		case partOf(r) == alone:
 			end()
 			word = utf8.AppendRune(word, r)
 			end()
-		case unicode.IsLetter(r), unicode.IsMark(r):
-			word = utf8.AppendRune(word, unicode.ToLower(r))
 		default:
 			end()
 		}
 	}
 	end()
-	return w
+	return n
 }
 
 // firstUnspaced is the first letter of a script without spaces between words.
 const firstUnspaced = 0x0e00
 
-// keptIn returns the share of the words that are in another text, too.
-func (w words) keptIn(other words) float64 {
-	if w.all == 0 {
-		return 0
+// compareWords returns how many words two texts have, and how many they have in common.
+// Most lines of a page that was edited are in both texts; the words of those are only
+// counted.
+func compareWords(a, b []byte) (inA, inB, common int) {
+	a, b = clip(a, mostText), clip(b, mostText)
+	n := bytes.Count(b, []byte("\n")) + 1
+	left, hashes := make(map[uint64]int, n), make([]uint64, 0, n) // lines of b that a does not have
+	for line := range bytes.Lines(b) {
+		hash := xxhash.Sum64(line)
+		left[hash]++
+		hashes = append(hashes, hash)
 	}
-	return float64(w.common(other)) / float64(w.all)
+	var rest [][]byte // lines of a that b does not have
+	for line := range bytes.Lines(a) {
+		if hash := xxhash.Sum64(line); left[hash] > 0 {
+			left[hash]--
+			common += countWords(line)
+		} else {
+			rest = append(rest, line)
+		}
+	}
+	inA, inB = common, common
+	words, i := map[uint64]int{}, 0
+	for line := range bytes.Lines(b) {
+		if left[hashes[i]] > 0 {
+			left[hashes[i]]--
+			inB += eachWord(line, func(word []byte) { words[xxhash.Sum64(word)]++ })
+		}
+		i++
+	}
+	for _, line := range rest {
+		inA += eachWord(line, func(word []byte) {
+			if hash := xxhash.Sum64(word); words[hash] > 0 {
+				words[hash]--
+				common++
+			}
+		})
+	}
+	return inA, inB, common
 }
 
-func (w words) common(other words) (n int) {
-	for word, count := range w.of {
-		n += min(count, other.of[word])
+// kept returns the share of the words of a text that are in another text, too.
+func kept(was, is []byte) float64 {
+	all, _, common := compareWords(was, is)
+	if all == 0 {
+		return 0
 	}
-	return n
+	return float64(common) / float64(all)
 }
 
 // alike is the share of words in common from which two texts are nearly the same.
@@ -77,9 +172,6 @@ const alike = 0.75
 // Alike reports whether two texts are nearly the same, such as a refusal with
 // another number of the incident in it.
 func Alike(a, b []byte) bool {
-	one, other := wordsOf(a), wordsOf(b)
-	if one.all+other.all == 0 {
-		return true
-	}
-	return 2*float64(one.common(other)) >= alike*float64(one.all+other.all)
+	one, other, common := compareWords(a, b)
+	return 2*float64(common) >= alike*float64(one+other)
 }

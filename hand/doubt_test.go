@@ -52,7 +52,7 @@ func (w *watch) keep(f hand.Finding) {
 		w.texts[number] = f.Capture.Text
 		w.past = slices.Insert(w.past, 0, freshet.Version{Number: number, Hash: f.Capture.Hash, SeenAt: w.order.At, Quiet: f.Capture.Quiet})
 	}
-	w.order.Recent = func(context.Context) ([]freshet.Version, error) { return w.past, nil }
+	w.order.Recent = func(context.Context, freshet.Hash) ([]freshet.Version, error) { return w.past, nil }
 	switch {
 	case f.Result == freshet.Doubted && f.Capture != nil:
 		head.Held = f.Held

@@ -23,7 +23,7 @@ func (o Order) flapping(ctx context.Context, hash freshet.Hash) bool {
 	if o.Recent == nil || o.Head.Number <= mostReturns {
 		return false
 	}
-	recent, err := o.Recent(ctx)
+	recent, err := o.Recent(ctx, hash)
 	if err != nil {
 		return false
 	}

@@ -51,9 +51,10 @@ type Order struct {
 	// has any. Nil means that there are none.
 	Fields func(context.Context) (freshet.Fields, error)
 
-	// Recent returns the newest versions of the source, the newest first. It is asked for
-	// only when the source has changed. Nil means that nobody knows.
-	Recent func(context.Context) ([]freshet.Version, error)
+	// Recent returns the newest versions of the source, the newest first, if one of them
+	// has this text; otherwise it need not return any. It is asked for only when the
+	// source has changed. Nil means that nobody knows.
+	Recent func(context.Context, freshet.Hash) ([]freshet.Version, error)
 
 	// Room is asked before a body takes memory, as in [freshet.Request], and once
 	// more with its size before it is read and compared. Nil means that there is

@@ -14,7 +14,7 @@ const (
 		ifnull(n.url, ''), ifnull(v.suspect, ''), ifnull(v.quiet, ''), ifnull(picture.size, 0), ifnull(v.fields, '')`
 	versionJoins = `LEFT JOIN bodies text ON text.id = v.text LEFT JOIN bodies raw ON raw.id = v.raw LEFT JOIN envelopes n ON n.id = v.envelope
 		LEFT JOIN bodies picture ON picture.id = v.picture`
-	selectVersions = `SELECT ` + versionColumns + ` FROM sources s JOIN versions v ON v.source = s.key ` + versionJoins + ` WHERE s.id = ? `
+	selectVersions = `SELECT ` + versionColumns + ` FROM versions v ` + versionJoins + ` WHERE v.source = (SELECT key FROM sources WHERE id = ?) `
 )
 
 // scanVersion reads versionColumns.
@@ -36,7 +36,15 @@ func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
-	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT ?", id, before, limited(limit))
+	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT (SELECT ?)", id, before, limited(limit))
+}
+
+// VersionWith implements [freshet.Archive]. A parameter beside a column without an
+// index would be SQLite's reason to plan the query anew each time; a SELECT hides it.
+func (s *Store) VersionWith(ctx context.Context, id freshet.SourceID, text freshet.Hash, above int) (number int, err error) {
+	err = eachRow(ctx, s.reader, "SELECT number FROM versions WHERE source = (SELECT key FROM sources WHERE id = ?) AND number > (SELECT ?) AND hash = (SELECT ?) ORDER BY number DESC LIMIT 1",
+		[]any{id, above, text[:]}, func(scan func(...any) error) error { return scan(&number) })
+	return number, fault(s.path, "reading versions", err)
 }
 
 // Version implements [freshet.Archive].
@@ -87,14 +95,17 @@ func (s *Store) Text(ctx context.Context, id freshet.SourceID, number int) ([]by
 }
 
 // textOf returns the body that is the text of a version, and its hash. Those of
-// the newest version, which every capture is compared with, are in memory.
+// the newest version, which every capture is compared with, are in memory unless
+// somebody else writes.
 func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (text int64, hash freshet.Hash, err error) {
-	e, err := s.remembered(ctx, id)
-	if err != nil {
-		return 0, hash, err
-	}
-	if e.head == int64(number) && e.text != 0 {
-		return e.text, e.hash, nil
+	if !s.cfg.ReadOnly {
+		e, err := s.remembered(ctx, id)
+		if err != nil {
+			return 0, hash, err
+		}
+		if e.head == int64(number) && e.text != 0 {
+			return e.text, e.hash, nil
+		}
 	}
 	err = eachRow(ctx, s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
 		[]any{id, number}, func(scan func(...any) error) error {

@@ -54,6 +54,21 @@ var bodyTests = []test{
 			b.is(fmt.Sprintf("the text of version %d", n), err, freshet.ErrNotFound)
 		}
 	}},
+	{"a version is found by its text", func(b *bench) {
+		b.add("a")
+		b.history("a", 7)
+		hash := freshet.HashOf([]byte(b.text("a", 4)))
+		for _, tt := range []struct {
+			id    freshet.SourceID
+			hash  freshet.Hash
+			above int
+			want  int
+		}{{"a", hash, 0, 4}, {"a", hash, 3, 4}, {"a", hash, 4, 0}, {"a", hash, -9, 4}, {"a", freshet.HashOf([]byte("no such text")), 0, 0}, {"b", hash, 0, 0}} {
+			got, err := b.VersionWith(b.Context(), tt.id, tt.hash, tt.above)
+			b.ok("version with a text", err)
+			same(b, fmt.Sprintf("the version of %s above %d", tt.id, tt.above), got, tt.want)
+		}
+	}},
 	{"any bytes are kept", func(b *bench) {
 		b.add("a")
 		big := make([]byte, 3<<20)

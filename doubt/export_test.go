@@ -1,0 +1,4 @@
+package doubt
+
+// CompareWords is compareWords, for tests.
+var CompareWords = compareWords
