@@ -229,7 +229,7 @@ func (l *line) read() {
 	}
 	const short = 40 // bytes of a caption; a longer line is about something else
 	for i, t := range l.tokens {
-		if t.kind == Number && (len(l.prior) <= short && counterWord.MatchString(l.prior) || len(l.next) <= short && counterWord.MatchString(l.next)) {
+		if t.kind == Number && (len(l.prior) <= short && counterWords.in(l.prior) || len(l.next) <= short && counterWords.in(l.next)) {
 			l.tokens[i].kind = Counter
 		}
 	}
@@ -237,7 +237,7 @@ func (l *line) read() {
 
 // isStamp reports whether a line says when the page was made.
 func (l line) isStamp() bool {
-	return stampWord.MatchString(l.text) || l.wordless() && stampWord.MatchString(l.prior)
+	return stampWords.in(l.text) || l.wordless() && stampWords.in(l.prior)
 }
 
 // wordless reports whether there are no letters in a line but those of its tokens.

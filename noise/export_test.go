@@ -1,13 +1,24 @@
 package noise
 
-import "fmt"
-
-// TokensOf returns the tokens of a line as they are found by hand, and as the pattern
-// alone finds them.
-func TokensOf(line string) (byHand, byPattern string) {
-	pattern, now, aged := tokens, tokenNow, mayAge(line)
-	if aged {
-		pattern, now = andAges, anyNow
-	}
-	return fmt.Sprint(scan(line, pattern, now, aged)), fmt.Sprint(pattern.FindAllStringSubmatchIndex(line, -1))
+// A Token is a token of a line, as tests look at it.
+type Token struct {
+	Kind     Kind
+	From, To int
 }
+
+// TokensOf returns the tokens of a line.
+func TokensOf(line string) (found []Token) {
+	for _, t := range tokenize(line) {
+		found = append(found, Token{t.kind, t.from, t.to})
+	}
+	return found
+}
+
+// SaysState is saysState, and GrownOlder is grownOlder, for tests.
+var (
+	SaysState  = saysState
+	GrownOlder = grownOlder
+)
+
+// IsStamp reports whether a line says when its page was made.
+func IsStamp(text string) bool { return stampWords.in(text) }
