@@ -293,6 +293,26 @@ func TestWritesWhatChanged(t *testing.T) {
 	}
 }
 
+// Whoever loads an index for every reading and saves it again writes no more, and has no
+// more pieces.
+func TestLoadedForEveryReading(t *testing.T) {
+	const n = 5000
+	_, disk := filled(n)
+	for round := range 100 {
+		x := disk.load(t)
+		r := x.Read(day(round))
+		r.See(url(round), day(round+1))
+		r.End(false)
+		r.Keep()
+		if written := disk.save(x); written > 5<<10 {
+			t.Errorf("round %d: %d bytes are written of one change", round, written)
+		}
+	}
+	if len(disk) > 5 {
+		t.Errorf("there are %d pieces", len(disk))
+	}
+}
+
 // The log does not grow for ever, and the pieces before a new base are deleted.
 func TestCompaction(t *testing.T) {
 	const n = 5000

@@ -110,6 +110,10 @@ func TestTrustIsMonotone(t *testing.T) {
 		if x, y := told(true, false, 1); y > c+rounding || x != a {
 			t.Fatalf("a date without a change took %v, %v to %v, %v", a, c, x, y)
 		}
+		many, _ := told(false, true, 20)
+		if more, _ := told(false, true, 1e9); more != many {
+			t.Fatalf("a poll that stands for a billion took %v to %v, and for twenty to %v", a, more, many)
+		}
 		once, _ := told(false, true, 1)
 		if ten, _ := told(false, true, 10); ten > once+rounding {
 			t.Fatalf("a poll that stands for ten took %v to %v, and one to %v", a, ten, once)

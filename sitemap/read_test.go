@@ -114,6 +114,9 @@ func TestRead(t *testing.T) {
 			[]string{"not a date", "stands for none", "future", "priority"}, false},
 		{"plain text", "\ufeff\r\nhttps://a.example/1\r\n# more\n\nhttps://a.example/2\tx\n  /three  \nnot a page\nwww.a.example\n", sitemap.Text,
 			[]string{"https://a.example/1", "https://a.example/2", "https://a.example/three", "https://www.a.example"}, []string{"relative", "not a URL", "no http://", "another host"}, false},
+		{"plain text of old", "https://a.example/1\rhttps://a.example/2\r", sitemap.Text, []string{"https://a.example/1", "https://a.example/2"}, nil, false},
+		{"a template that nobody filled in", "---\nlayout: null\n---\n<?xml version='1.0'?>\n<urlset" + ns + ">{% for p in pages %}<url><loc>{{ p.url }}</loc><lastmod>{{ p.date }}</lastmod></url>{% endfor %}</urlset>",
+			sitemap.URLSet, []string{"https://a.example/dir/%7B%7B%20p.url%20%7D%7D"}, []string{"not a date", "not spelt", "relative"}, false},
 		{"RSS", `<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel><link>https://a.example/</link><image><url>https://a.example/i.png</url></image>
 <item><title>A</title><link>https://a.example/1</link><guid>x</guid><pubDate>Sun, 01 Mar 2026 10:00:00 +0100</pubDate></item>
 <item><guid>https://a.example/2</guid><dc:date>2026-03-02</dc:date></item><item><guid isPermaLink="false">https://a.example/3</guid></item></channel></rss>`,
@@ -323,6 +326,17 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%d pages, %+v, %v", n, s, err)
 			}
 		})
+	}
+}
+
+// A plain list does not show that it is cut, but a limit does.
+func TestLimitOfPlainList(t *testing.T) {
+	const list = "https://a.example/1\nhttps://a.example/2\nhttps://a.example/3\n"
+	for limit, complete := range map[int64]bool{int64(len(list)): true, int64(len(list)) - 20: false} {
+		s, err := sitemap.Read(strings.NewReader(list), sitemap.Options{Limits: sitemap.Limits{Bytes: limit}}, func(sitemap.Entry) error { return nil })
+		if err != nil || s.Complete != complete {
+			t.Errorf("up to %d bytes: %+v, %v", limit, s, err)
+		}
 	}
 }
 

@@ -79,20 +79,17 @@ func (s *scanner) next() (token, error) {
 	}
 }
 
-// chars reads text up to the next tag, or a window of it.
+// chars reads text up to the next tag, or a window of it. What is cut by that is longer
+// than anything that counts.
 func (s *scanner) chars() {
 	n := s.find('<')
 	if n < 0 {
 		n = s.end - s.pos
-		if i := bytes.LastIndexByte(s.rest(), '&'); s.full() && i > n-maxEntity && i > 0 {
-			n = i // the rest of the entity is still to come
-		}
 	}
-	raw := s.buf[s.pos : s.pos+n]
+	s.text = s.buf[s.pos : s.pos+n]
 	s.pos += n
-	s.text = raw
-	if bytes.IndexByte(raw, '&') >= 0 {
-		s.plain = unescape(s.plain[:0], raw)
+	if bytes.IndexByte(s.text, '&') >= 0 {
+		s.plain = unescape(s.plain[:0], s.text)
 		s.text = s.plain
 	}
 }

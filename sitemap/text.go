@@ -24,9 +24,10 @@ func (d *document) readText(w *window) error {
 				continue
 			}
 		}
-		raw := trim(w.buf[w.pos : w.pos+n])
-		if err := d.line(raw, at); err != nil {
-			return err
+		for raw := range bytes.SplitSeq(w.buf[w.pos:w.pos+n], []byte{'\r'}) { // which ended lines once
+			if err := d.line(trim(raw), at); err != nil {
+				return err
+			}
 		}
 		w.pos = min(w.pos+n+1, w.end)
 		if lines++; lines == enoughLines && d.Pages == 0 {

@@ -143,7 +143,6 @@ func (x *xmlReader) begin(e element) error {
 		return nil
 	}
 	x.open = x.open[:0]
-	x.Complete = false
 	if x.Kind == "" {
 		x.Kind = kind
 		x.rootPrefix = string(prefixOf(x.name))
