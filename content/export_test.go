@@ -1,6 +1,14 @@
 package content
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/antchfx/xpath"
+	"golang.org/x/net/html"
+)
+
+// Navigator returns what moves over a tree for package xpath.
+func Navigator(n *html.Node) xpath.NodeNavigator { return newNavigator(n) }
 
 // Tokens returns the tokens of a page as the scanner sees them, with the text
 // of raw elements as one token, for comparison with another tokenizer.

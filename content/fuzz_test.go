@@ -88,6 +88,29 @@ func FuzzPDF(f *testing.F) {
 	fuzzStep(f, freshet.PDF, "[]", onePagePDF("Hello"), "%PDF-1.4\n")
 }
 
+func FuzzXLSX(f *testing.F) {
+	fuzzStep(f, freshet.XLSX, "[]", string(workbookOf(f, "<worksheet/>")), "PK\x05\x06")
+}
+
+// FuzzSheet reads workbooks whose archive is in order: that of a fuzzer hardly ever is.
+func FuzzSheet(f *testing.F) {
+	f.Add(`<sst><si><t>Name</t></si><si><r><t>Al</t></r><r><t>pha</t></r></si></sst>`, `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>Price</t></is></c></row><row><c t="b"><v>1</v></c></row>`)
+	f.Add(``, `<row r="9999999"><c r="ZZZ9"><v>1</v></c></row>`)
+	f.Add(`<sst><si>`, `<c t="s"><v>-1</v></c><c r="0"/>`)
+	f.Fuzz(func(t *testing.T, shared, cells string) {
+		if len(shared)+len(cells) > 16<<10 {
+			return
+		}
+		book := packedBook(t, map[string]string{"xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + cells + `</sheetData></worksheet>`})
+		rd, err := content.Extract(freshet.Recipe{Kind: freshet.XLSX}, freshet.Response{Body: book})
+		if err == nil {
+			checkText(t, rd.Text)
+		} else if classOf(err) == "" {
+			t.Errorf("a sheet fails with %v", err)
+		}
+	})
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, how := range []string{"base64", "gzip", "jwt", "url", "html"} {
 		f.Add(how, []byte("eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."))

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,17 +63,23 @@ func TestPDF(t *testing.T) {
 
 // workbookOf returns an XLSX file with a sheet.
 func workbookOf(t testing.TB, sheet string) []byte {
+	return packedBook(t, map[string]string{
+		"xl/sharedStrings.xml":     `<sst><si><t>Name</t></si><si><r><t>Al</t></r><r><t>pha</t></r></si></sst>`,
+		"xl/worksheets/sheet1.xml": sheet,
+	})
+}
+
+// packedBook returns an XLSX file of these parts and a list of its one sheet.
+func packedBook(t testing.TB, parts map[string]string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	for name, text := range map[string]string{
-		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="Prices" r:id="r1"/></sheets></workbook>`,
-		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>`,
-		"xl/sharedStrings.xml":       `<sst><si><t>Name</t></si><si><r><t>Al</t></r><r><t>pha</t></r></si></sst>`,
-		"xl/worksheets/sheet1.xml":   sheet,
-	} {
+	parts = maps.Clone(parts)
+	parts["xl/workbook.xml"] = `<workbook xmlns:r="r"><sheets><sheet name="Prices" r:id="r1"/></sheets></workbook>`
+	parts["xl/_rels/workbook.xml.rels"] = `<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>`
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		f, err := w.Create(name)
 		if err == nil {
-			_, err = f.Write([]byte(text))
+			_, err = f.Write([]byte(parts[name]))
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -125,8 +125,13 @@ func property(line string) (name, params, text string) {
 	return "", "", ""
 }
 
+var unescaper = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";")
+
 func unescapeICal(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";").Replace(s)
+	if strings.IndexByte(s, '\\') < 0 { // as nearly always
+		return s
+	}
+	return unescaper.Replace(s)
 }
 
 func setProperty(item *freshet.Item, name, params, text string) {
