@@ -169,18 +169,22 @@ func (v *Vault) replace(name string, text []byte) (err error) {
 }
 
 // locked keeps two commands from writing at once: the file that both would replace
-// would hold the secrets of only one.
+// would hold the secrets of only one. The system takes the lock from a command that
+// dies; its file stays, and means nothing.
 func (v *Vault) locked(write func() error) error {
-	lock := filepath.Join(v.dir, vaultFile+".lock")
-	f, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return freshet.WithHint(errors.New("another command is changing the secrets"), "if none is, delete "+lock)
+	f, err := os.OpenFile(filepath.Join(v.dir, vaultFile+".lock"), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // and unlock
+	err = lockFile(f)
+	if errors.Is(err, freshet.ErrBusy) {
+		return freshet.WithHint(errors.New("another command is changing the secrets"), "try again when it is done")
 	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(lock)
-	return errors.Join(f.Close(), write())
+	return write()
 }
 
 // Seal encrypts a text. The label must be known to open it.

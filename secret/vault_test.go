@@ -60,7 +60,7 @@ func TestFilesAreForTheOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 2 {
+	if err != nil || len(files) != 3 {
 		t.Fatalf("the files are %v, %v", files, err)
 	}
 	for _, f := range files {
@@ -121,4 +121,71 @@ func TestHostsCannotBeAltered(t *testing.T) {
 	if _, _, err := v.Get("a"); err == nil {
 		t.Error("the secret is given out for another host")
 	}
+}
+
+func TestOneCommandAtATime(t *testing.T) {
+	dir := t.TempDir()
+	v := secret.Open(dir)
+	// The file of a lock is left behind, as by a command that was killed.
+	if err := os.WriteFile(filepath.Join(dir, "secrets.json.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Set(secret.Entry{Name: "a"}, []byte("one")); err != nil {
+		t.Fatalf("a lock that nobody holds is in the way: %v", err)
+	}
+	err := v.Locked(func() error {
+		if err := secret.Open(dir).Set(secret.Entry{Name: "b"}, []byte("two")); err == nil || !strings.Contains(err.Error(), "another command") {
+			t.Errorf("while another command changes the secrets, one is set with %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Remove("a"); err != nil {
+		t.Errorf("after the other command: %v", err)
+	}
+}
+
+// FuzzVault reads any file as that of a vault, and any text as a sealed one.
+func FuzzVault(f *testing.F) {
+	dir := f.TempDir()
+	if err := secret.Open(dir).Set(secret.Entry{Name: "a", Hosts: []string{"a.example"}}, []byte("one")); err != nil {
+		f.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(dir, "secrets.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file)
+	f.Add([]byte(`{"a": 1}`))
+	f.Add([]byte(`[{"name": "a", "sealed": ""}]`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "secrets.json"), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v := secret.Open(dir)
+		if _, err := v.Unseal("a", file); err == nil {
+			t.Error("what nobody sealed is opened")
+		}
+		list, err := v.List()
+		if _, value, got := v.Get("a"); got == nil {
+			t.Errorf("what nobody sealed is the secret %q", value)
+		}
+		if set := v.Set(secret.Entry{Name: "new"}, []byte("value")); set != nil {
+			if err == nil {
+				t.Errorf("a vault that can be read cannot be written: %v", set)
+			}
+			left, _ := os.ReadFile(filepath.Join(dir, "secrets.json"))
+			if !bytes.Equal(left, file) {
+				t.Error("what could not be written is lost")
+			}
+			return
+		}
+		after, err := v.List()
+		if err != nil || len(after) < len(list) {
+			t.Errorf("of %d secrets %d are left: %v", len(list), len(after), err)
+		}
+	})
 }

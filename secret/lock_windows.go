@@ -1,0 +1,20 @@
+package secret
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+
+	"freshet"
+)
+
+// lockFile takes the file for this process alone, or returns ErrBusy.
+func lockFile(f *os.File) error {
+	err := windows.LockFileEx(windows.Handle(f.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+		return freshet.ErrBusy
+	}
+	return err
+}
