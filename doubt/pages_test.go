@@ -12,7 +12,8 @@ import (
 
 // A collection is pages that servers send instead of the one that is watched, and
 // pages that have really changed. Every other one of each was written to make the
-// signs with; the rest was only measured on.
+// signs with; the rest was meant for measuring, though some of it was looked at when
+// signs were changed.
 type collection struct {
 	Bases    map[string]string `json:"bases"` // pages as they should be, by name
 	Suspects []struct {
