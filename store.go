@@ -148,6 +148,8 @@ type Archive interface {
 
 	// Confirm tells of the version that is held as a change: somebody says that this
 	// is the page now. It returns ErrNotFound if the version of that number is not held.
+	// That is no poll, and leaves no outcome: the next poll that sees the version as it
+	// is ends as Changed, without another change.
 	Confirm(ctx context.Context, id SourceID, number int) (Change, error)
 
 	// Attempts returns what polls sent at or after a moment, oldest first. What

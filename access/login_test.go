@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,16 +107,11 @@ func TestOneLoginForAllWhoWait(t *testing.T) {
 	var s site
 	server := r.server(s.serve)
 	c := r.client()
-	var all sync.WaitGroup
+	var sources []*freshet.Source
 	for i := range 12 {
-		src := r.add(r.source(members, fmt.Sprint("p", i), server.URL))
-		all.Go(func() {
-			if _, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src}); err != nil {
-				t.Error(err)
-			}
-		})
+		sources = append(sources, r.add(r.source(members, fmt.Sprint("p", i), server.URL)))
 	}
-	all.Wait()
+	r.together(c, sources)
 	if n := s.logins.Load(); n != 1 {
 		t.Errorf("%d logins were made, want 1", n)
 	}

@@ -94,6 +94,20 @@ func get(t *testing.T, c *access.Client, s *freshet.Source) (freshet.Response, e
 	return c.Fetch(t.Context(), freshet.Request{URL: s.URL, Source: s})
 }
 
+// together fetches sources at once, which must be there.
+func (r *rig) together(c *access.Client, sources []*freshet.Source) {
+	r.t.Helper()
+	var all sync.WaitGroup
+	for _, s := range sources {
+		all.Go(func() {
+			if _, err := get(r.t, c, s); err != nil {
+				r.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // body fetches a source that must be there.
 func body(t *testing.T, c *access.Client, s *freshet.Source) string {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,16 +79,11 @@ func TestOneTokenForAllWhoWait(t *testing.T) {
 	i := &issuer{expires: 3600}
 	s := r.server(i.serve)
 	c := r.client()
-	var all sync.WaitGroup
+	var sources []*freshet.Source
 	for range 16 {
-		all.Go(func() {
-			src := r.source(oauth, s.URL, "page", s.URL)
-			if _, err := c.Fetch(t.Context(), freshet.Request{URL: src.URL, Source: src}); err != nil {
-				t.Error(err)
-			}
-		})
+		sources = append(sources, r.source(oauth, s.URL, "page", s.URL))
 	}
-	all.Wait()
+	r.together(c, sources)
 	if n := i.given.Load(); n != 1 {
 		t.Errorf("%d tokens were given out, want 1", n)
 	}

@@ -65,7 +65,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	d.doubt(p, rec, o, head)
 	d.report(p, o, change)
-	if o.Result == freshet.Changed {
+	if o.Result == freshet.Changed && change.Cursor != 0 {
 		d.warnOfNoise(p.Source, o, change, head)
 	}
 }
@@ -217,6 +217,10 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	d.gauges.count(o)
 	if d.cfg.Observe != nil {
 		d.cfg.Observe(o)
+	}
+	if o.Result == freshet.Changed && c.Cursor == 0 { // it has been told
+		d.cfg.Log.Info("saw the version that was confirmed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+		return
 	}
 	switch o.Result {
 	case freshet.Changed:

@@ -112,6 +112,9 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 	if err != nil {
 		return o, c, err
 	}
+	if seen, news := e.acknowledge(o, f != nil); news {
+		o, stale = seen, true
+	}
 	if o.Result.Seen() {
 		e.sums = r.Sums
 		if o.Status != http.StatusNotModified {

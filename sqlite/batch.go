@@ -203,7 +203,7 @@ func (b *batch) writeHead(e *entry) error {
 	return b.put(&headsTable, e.key, e.first, e.head, e.recipe, e.validators.ETag, e.validators.LastModified,
 		e.changes, e.changedAt.value(), int64(e.changed), e.moved.URL, momentOf(e.moved.At).value(),
 		textOrNull(string(e.suspect)), textOrNull(e.landed), oneOrNull(e.belied),
-		countOrNull(e.newest), heldOrNull(e.held), countOrNull(int64(e.quiets.Suspect)), countOrNull(int64(e.quiets.Noise)))
+		countOrNull(e.newest), e.heldOrNull(), countOrNull(int64(e.quiets.Suspect)), countOrNull(int64(e.quiets.Noise)))
 }
 
 // isStorageFault reports whether err is a fault of the storage rather than of

@@ -91,6 +91,7 @@ type entry struct {
 	suspect     freshet.Suspect
 	landed      string
 	held        freshet.Held
+	confirmed   bool // somebody did so, and no poll has seen the version since
 	quiets      freshet.Quiets
 	belied      bool   // the source changed while the server said that it would not
 	url         uint64 // XXH64 of the URL that all of these are of

@@ -27,16 +27,22 @@ type heldRow struct {
 	Looks   int    `json:"looks"`
 	Agreed  int    `json:"agreed"`
 	Again   int64  `json:"again,omitempty"`
+
+	Confirmed bool `json:"confirmed,omitempty"` // the head, as in entry
 }
 
 // heldOrNull returns what is held as it is stored, nothing as NULL.
-func heldOrNull(h freshet.Held) driver.Value {
+func (e *entry) heldOrNull() driver.Value {
+	h := e.held
 	if h.Number == 0 {
+		if e.confirmed {
+			return `{"number":0,"confirmed":true}`
+		}
 		return nil
 	}
 	row := heldRow{
 		Number: h.Number, Hash: h.Hash.String(), Recipe: h.Recipe, Suspect: string(h.Suspect), Landed: h.Landed, Summary: h.Summary,
-		Seen: int64(momentOf(h.Seen)), Since: int64(momentOf(h.Since)), Looks: h.Looks, Agreed: h.Agreed,
+		Seen: int64(momentOf(h.Seen)), Since: int64(momentOf(h.Since)), Looks: h.Looks, Agreed: h.Agreed, Confirmed: e.confirmed,
 	}
 	if !h.Again.IsZero() {
 		row.Again = int64(momentOf(h.Again))
@@ -49,13 +55,16 @@ func heldOrNull(h freshet.Held) driver.Value {
 }
 
 // readHeld reads what heldOrNull returned.
-func readHeld(text string) (h freshet.Held, err error) {
+func readHeld(text string) (h freshet.Held, confirmed bool, err error) {
 	if text == "" {
-		return h, nil
+		return h, false, nil
 	}
 	var row heldRow
 	if err := json.Unmarshal([]byte(text), &row); err != nil {
-		return h, fmt.Errorf("what is held: %w", err)
+		return h, false, fmt.Errorf("what is held: %w", err)
+	}
+	if row.Number == 0 {
+		return h, row.Confirmed, nil
 	}
 	h = freshet.Held{
 		Number: row.Number, Recipe: row.Recipe, Suspect: freshet.Suspect(row.Suspect), Landed: row.Landed, Summary: row.Summary,
@@ -66,7 +75,7 @@ func readHeld(text string) (h freshet.Held, err error) {
 	}
 	hash, err := hex.DecodeString(row.Hash)
 	copy(h.Hash[:], hash)
-	return h, err
+	return h, row.Confirmed, err
 }
 
 // rounded returns what is held with its times as they are stored.
@@ -187,7 +196,7 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 			return err
 		}
 		e.release()
-		e.changedAt = momentOf(held.Seen)
+		e.confirmed, e.changedAt = true, momentOf(held.Seen)
 		// What the head before it was asked after with means nothing to this one.
 		e.told(freshet.Validators{}, e.moved)
 		e.sums, e.asked, e.suspect, e.landed = freshet.Sums{}, never, "", held.Landed
@@ -197,6 +206,20 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 		return b.writeHead(e)
 	})
 	return c, err
+}
+
+// acknowledge returns an outcome as it stands in the log. A version that somebody has
+// confirmed was told as a change outside the log of outcomes; the first poll that sees
+// it says so, or those who learn from the log would take the page to have stayed as it
+// was. It reports whether that is news.
+func (e *entry) acknowledge(o freshet.Outcome, stored bool) (freshet.Outcome, bool) {
+	if !e.confirmed || !o.Result.Seen() || o.Result == freshet.Unchanged && stored {
+		return o, false
+	}
+	if e.confirmed = false; o.Result == freshet.Unchanged {
+		o.Result = freshet.Changed
+	}
+	return o, true
 }
 
 // release ends what is held, and reports whether that is news.

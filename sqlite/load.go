@@ -111,7 +111,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
 				&e.label, &e.before.version, &e.before.change, &e.before.revision)
 			if err == nil {
-				e.held, err = readHeld(held)
+				e.held, e.confirmed, err = readHeld(held)
 			}
 			copy(e.hash[:], hash)
 			e.moved.At = movedAt.time()

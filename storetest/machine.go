@@ -155,6 +155,7 @@ func (m *machine) accept(rt *rapid.T) {
 		rt.Fatalf("the confirmed change is not as it should be (-want +got):\n%s", cmp.Diff(want, c))
 	}
 	st.Validators, st.Suspect, st.Landed = freshet.Validators{}, "", held.Landed
+	known.accepted = true
 }
 
 // commit records a poll and holds what came of it against the model.
@@ -167,6 +168,15 @@ func (m *machine) commit(rt *rapid.T, known *modelSource, r freshet.Record) {
 	known.standing.Upto = o.Cursor
 	if wantC := m.model.commit(known, r, c); !cmp.Equal(wantC, c) {
 		rt.Fatalf("the change is not as it should be (-want +got):\n%s", cmp.Diff(wantC, c))
+	}
+	result := r.Outcome.Result
+	if known.accepted && result.Seen() && (result != freshet.Unchanged || r.Capture == nil) {
+		if known.accepted = false; result == freshet.Unchanged {
+			result = freshet.Changed
+		}
+	}
+	if o.Result != result && o.Result != freshet.First {
+		rt.Fatalf("the poll ended as %v, want %v", o.Result, result)
 	}
 	want := known.standing.Head.Number
 	if o.Result == freshet.Doubted {

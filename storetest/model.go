@@ -35,6 +35,7 @@ type modelSource struct {
 	newest   int          // number of the newest version, told or not
 	doubted  map[int]bool // of the versions, those that were held and never told
 	heldAs   freshet.Version
+	accepted bool    // the head was confirmed, and not seen since
 	before   numbers // of those with its ID that were purged
 }
 

@@ -129,6 +129,17 @@ var quietTests = []test{
 		if st := b.watched("a").Standing; st.Head.Number != 2 || st.Validators.ETag != "" || st.Suspect != "" || st.Held.Number != 0 {
 			b.Errorf("the standing is %+v", st)
 		}
+		// The log of outcomes has nothing of it until a poll sees it.
+		b.commit(failed("a", minute(2), freshet.FailDNS))
+		b.commit(doubted("a", minute(3), "other", freshet.Held{Since: minute(3), Looks: 1, Agreed: 1}))
+		b.reopen()
+		if o, c := b.commit(saw("a", minute(4), freshet.Unchanged, "")); o.Result != freshet.Changed || o.Version != 2 || c.Cursor != 0 {
+			b.Errorf("the poll that sees it ends as %+v with the change %+v", o, c)
+		}
+		b.reopen()
+		if o, _ := b.commit(saw("a", minute(5), freshet.Unchanged, "")); o.Result != freshet.Unchanged {
+			b.Errorf("the poll after that ends as %v", o.Result)
+		}
 		told, err := b.Changes(b.Context(), freshet.ChangeQuery{})
 		if err != nil || len(told) != 1 {
 			b.Errorf("the changes are %+v (%v)", told, err)
