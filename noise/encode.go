@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -50,7 +51,9 @@ func (m *Memory) MarshalBinary() ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
 }
 
+// appendText writes a text. What is not valid UTF-8 in it would be taken for damage.
 func appendText(b []byte, text string) []byte {
+	text = strings.ToValidUTF8(text, "")
 	b = binary.AppendUvarint(b, uint64(len(text)))
 	return append(b, text...)
 }

@@ -94,6 +94,7 @@ func FuzzMemory(f *testing.F) {
 		m.Judge([]byte(s.at(k-1)), []byte(s.at(k)))
 	}
 	f.Add(marshalled(f, &m), "", "x")
+	f.Add([]byte("0"), "0", "\xff")
 	f.Fuzz(func(t *testing.T, data []byte, old, new string) {
 		var m noise.Memory
 		if err := m.UnmarshalBinary(data); err != nil {
