@@ -138,3 +138,21 @@ func step(name string, arg any) freshet.Step {
 	}
 	return freshet.Step{Name: name, Arg: strings.TrimSpace(b.String())}
 }
+
+// Matcher returns what reports whether a line of a text is the place's; nil if lines
+// do not tell.
+func (p Place) Matcher() func(line string) bool {
+	text, _, _ := strings.Cut(strings.TrimPrefix(p.Pattern, "…"), "…")
+	if p.Kind == Words || p.Kind == Order || !marks.MatchString(text) || strings.Map(lettersOnly, marks.ReplaceAllString(text, "")) == "" {
+		return nil
+	}
+	pattern := expression(text)
+	if text == p.Pattern {
+		pattern = "^" + pattern + "$"
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil // too long, perhaps
+	}
+	return re.MatchString
+}

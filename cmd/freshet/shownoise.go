@@ -39,8 +39,16 @@ func stepFlags(places []client.NoisePlace) (flags string) {
 			continue
 		}
 		for name, arg := range step {
-			if text, err := json.Marshal(arg); err == nil && !strings.Contains(string(text), "'") {
-				flags += fmt.Sprintf(" --%s '%s'", name, harmless(string(text)))
+			text, plain := arg.(string)
+			if !plain {
+				written, err := json.Marshal(arg)
+				if err != nil {
+					continue
+				}
+				text = string(written)
+			}
+			if !strings.Contains(text, "'") {
+				flags += fmt.Sprintf(" --%s '%s'", name, harmless(text))
 			}
 		}
 	}
