@@ -48,14 +48,15 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
 	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT ?"
-	upto := cmp.Or(q.Upto, math.MaxInt)
-	args := []any{q.After, q.Above, upto, limited(q.Limit)}
+	// A page that is gone before it was captured has a change without a version.
+	above, upto := cmp.Or(q.Above, -1), cmp.Or(q.Upto, math.MaxInt)
+	args := []any{q.After, above, upto, limited(q.Limit)}
 	if q.Source != "" {
 		e, err := s.remembered(ctx, q.Source)
 		if err != nil {
 			return nil, err
 		}
-		query, args = selectOwnChanges, []any{e.changed, q.After, q.After, q.Above, upto, limited(q.Limit)}
+		query, args = selectOwnChanges, []any{e.changed, q.After, q.After, above, upto, limited(q.Limit)}
 	}
 	var found []freshet.Change
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {

@@ -198,8 +198,14 @@ const pagePage = 500
 // pageColumns are what scanPage scans.
 var pageColumns = "p." + strings.Join(pagesTable.columns, ", p.") + ", ifnull(s.id, '')"
 
-// selectPages finds pages of a site.
-var selectPages = "SELECT " + pageColumns + " FROM pages p LEFT JOIN sources s ON s.key = p.source WHERE p.site = ? "
+// selectPages finds pages of a site, and selectByState those of a state.
+var (
+	selectPages   = "SELECT " + pageColumns + " FROM pages p LEFT JOIN sources s ON s.key = p.source WHERE p.site = ? "
+	selectByState = "SELECT " + pageColumns + " FROM pages p INDEXED BY pages_by_state LEFT JOIN sources s ON s.key = p.source WHERE p.site = ? AND p.state = ? "
+)
+
+// pageAfter has pages be read from a place on.
+const pageAfter = "AND p.hash > ? ORDER BY p.hash LIMIT ?"
 
 // scanPage reads pageColumns.
 func scanPage(scan func(...any) error) (r pageRow, source freshet.SourceID, err error) {
@@ -284,14 +290,14 @@ func (s *Store) eachPage(ctx context.Context, site freshet.SourceID, q freshet.P
 		if state < 0 {
 			return &freshet.InvalidError{Field: "state", Reason: fmt.Sprintf("%.40q is not one of waiting, watched, gone, refused and covered", q.State)}
 		}
-		query, args = query+"AND p.state = ? ", append(args, state)
+		query, args = selectByState, append(args, state)
 	}
 	for left := q.Limit; ; {
 		most := pagePage
 		if q.Limit > 0 {
 			most = min(most, left)
 		}
-		found, end, err := s.readPages(ctx, &sh, query+"AND p.hash > ? ORDER BY p.hash LIMIT ?", append(slices.Clone(args), last, most)...)
+		found, end, err := s.readPages(ctx, &sh, query+pageAfter, append(slices.Clone(args), last, most)...)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // count returns the number that a query answers with on a closed store.
-func count(t *testing.T, dir, query string) (n int64) {
+func count(t testing.TB, dir, query string) (n int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "freshet.db"))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	addAtOnce  = 2000 // pages put on a shelf in one transaction
+	addAtOnce  = 1000 // pages put on a shelf in one transaction
 	takeAtOnce = 200  // pages made sources in one
 )
 
@@ -155,8 +155,9 @@ func (s *Store) TakePages(ctx context.Context, site freshet.SourceID, n int) (ta
 	return taken, nil
 }
 
-// selectWaiting finds the waiting pages of a site, in the order that was drawn.
-var selectWaiting = pagesTable.selection + " WHERE site = ? AND state = 0 ORDER BY hash LIMIT ?"
+// selectWaiting finds the waiting pages of a site, in the order that was drawn. SQLite
+// would go through all pages in their order.
+var selectWaiting = pagesTable.selection + " INDEXED BY pages_by_state WHERE site = ? AND state = 0 ORDER BY hash LIMIT ?"
 
 // takePages makes up to n waiting pages of a site sources, and reports whether more
 // may wait.

@@ -88,6 +88,11 @@ var announceTests = []test{
 		c, err := b.Announce(b.Context(), s.ID, freshet.PageWent, minute(1), "gone")
 		b.ok("telling that it is gone", err)
 		b.ok("wait", b.Wait(b.Context(), 0))
+		for _, q := range []freshet.ChangeQuery{{}, {Source: s.ID}} { // although no version was captured
+			logged, err := b.Changes(b.Context(), q)
+			b.ok("changes", err)
+			same(b, "the log", logged, []freshet.Change{c})
+		}
 		b.ok("advance", b.Advance(b.Context(), "hook", c.Cursor, []freshet.Message{{Change: c.Cursor}}))
 		debts, _, err := b.Debts(b.Context(), "hook", minute(1), 10)
 		if err != nil || len(debts) != 1 || debts[0].Change.Details.Page != freshet.PageWent {

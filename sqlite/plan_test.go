@@ -1,0 +1,44 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"freshet/sqlite"
+)
+
+// Pages of a state are found by it, in their order, without going through the others.
+func TestPagesAreFoundByState(t *testing.T) {
+	dir := t.TempDir()
+	if err := open(t, sqlite.Config{Dir: dir}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "freshet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for name, query := range sqlite.PageQueries() {
+		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan []string
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			plan = append(plan, detail)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(plan, "; "); !strings.Contains(all, "pages_by_state (site=? AND state=?") || strings.Contains(all, "TEMP B-TREE") {
+			t.Errorf("%s are found by %s", name, all)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/disk"
+	"freshet/sqlite"
+)
+
+// shelfDir names the directory that the test binary writes to when it is run as the
+// child of TestKillShelf.
+const shelfDir = "FRESHET_TEST_SHELF_DIR"
+
+// A shelfAck is what was acknowledged of the site of a crash test.
+type shelfAck struct{ site, added, taken, gone int }
+
+// shelve adds, takes and tells of pages of a site, and lets go of the whole site now
+// and then, until something fails. It says what has been acknowledged.
+func shelve(ctx context.Context, s *sqlite.Store, say func(shelfAck)) error {
+	for site := 0; ; site++ {
+		id := freshet.SourceID(fmt.Sprintf("site%d", site))
+		base := fmt.Sprintf("https://%s.example/", id)
+		_, err := s.AddSource(ctx, freshet.Source{ID: id, URL: base, Site: &freshet.Site{}})
+		if errors.Is(err, freshet.ErrConflict) {
+			continue // of a run before
+		}
+		if err != nil {
+			return err
+		}
+		ack := shelfAck{site: site}
+		for n := range 6 {
+			var pages []freshet.Page
+			for i := range 300 {
+				pages = append(pages, freshet.Page{URL: fmt.Sprintf("%s%d-%d", base, n, i), Found: freshet.BySitemap, Listed: noon})
+			}
+			added, _, err := s.AddPages(ctx, id, pages)
+			if err != nil {
+				return err
+			}
+			ack.added += added
+			say(ack)
+			taken, err := s.TakePages(ctx, id, 40)
+			if err != nil {
+				return err
+			}
+			ack.taken += len(taken)
+			say(ack)
+			for _, src := range taken[:10] {
+				if _, err := s.Announce(ctx, src.ID, freshet.PageWent, noon, "gone"); err != nil {
+					return err
+				}
+				ack.gone++
+				say(ack)
+			}
+		}
+		if site%2 == 1 {
+			if err := s.RemoveSource(ctx, id, site%4 == 1); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wholeShelf fails the test unless all that is stored is as it was written, every page
+// has its site, every page that is watched its source, and the other way round, and
+// what was acknowledged is there.
+func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
+	t.Helper()
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("after a crash: %v", err)
+	}
+	pages := map[freshet.SourceID]int{}
+	sites := map[freshet.SourceID]bool{}
+	for w, err := range s.Sources(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Site != nil {
+			sites[w.ID] = true
+			continue
+		}
+		pages[w.Of]++
+		if p, err := s.Page(t.Context(), w.Of, w.URL); err != nil || p.State != freshet.PageWatched || p.Source != w.ID {
+			t.Errorf("source %s watches page %+v: %v", w.ID, p, err)
+		}
+	}
+	for id := range sites {
+		n, err := s.CountPages(t.Context(), id)
+		if err != nil || n.Watched != pages[id] {
+			t.Errorf("site %s has %+v pages (%v), and %d of them are sources", id, n, err, pages[id])
+		}
+		delete(pages, id)
+	}
+	if len(pages) > 0 {
+		t.Errorf("there are pages of sites that are not there: %v", pages)
+	}
+	id := freshet.SourceID(fmt.Sprintf("site%d", ack.site))
+	if ack.added == 0 || !sites[id] { // it may have been removed since
+		return
+	}
+	n, err := s.CountPages(t.Context(), id)
+	changes, problem := s.Changes(t.Context(), freshet.ChangeQuery{})
+	told := 0
+	for _, c := range changes {
+		if strings.HasPrefix(string(c.Source), string(id)+".") && c.Details.Page == freshet.PageWent {
+			told++
+		}
+	}
+	removing := ack.site%2 == 1 && ack.added == 1800 && ack.gone == 60
+	missing := n.Known() < ack.added || n.Watched+n.Gone < ack.taken || n.Gone < ack.gone
+	untold := n.Gone > told || n.Gone < told && ack.site%2 == 0 // a site that was removed before has old changes
+	if errors.Join(err, problem) != nil || (missing || untold) && !removing {
+		t.Errorf("%+v was acknowledged, and there are %+v pages, %d of which are told to be gone: %v", ack, n, told, errors.Join(err, problem))
+	}
+}
+
+// TestKillShelf kills a process that works with the pages of sites at random moments.
+func TestKillShelf(t *testing.T) {
+	rounds := 10
+	if testing.Short() || raced {
+		rounds = 2
+	}
+	dir := t.TempDir()
+	for range rounds {
+		ack := killedShelf(t, dir)
+		s := open(t, sqlite.Config{Dir: dir})
+		wholeShelf(t, s, ack)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// killedShelf runs the child until it has acknowledged some random number of steps.
+func killedShelf(t *testing.T, dir string) (last shelfAck) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), shelfDir+"="+dir)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until := rand.IntN(200)
+	lines := bufio.NewScanner(out)
+	for n := 0; lines.Scan(); n++ {
+		var a shelfAck
+		if _, err := fmt.Sscanf(lines.Text(), "acked %d %d %d %d.", &a.site, &a.added, &a.taken, &a.gone); err == nil && strings.HasSuffix(lines.Text(), ".") {
+			last = a
+		}
+		if n == until {
+			time.Sleep(rand.N(3 * time.Millisecond)) // within what it does next
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the child ended by itself: %v\n%s", err, stderr.String())
+	}
+	return last
+}
+
+// shelveUntilKilled is the child of TestKillShelf.
+func shelveUntilKilled(dir string) error {
+	s, err := sqlite.Open(context.Background(), sqlite.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	return shelve(context.Background(), s, func(a shelfAck) { fmt.Printf("acked %d %d %d %d.\n", a.site, a.added, a.taken, a.gone) })
+}
+
+// TestPowerLossOfShelf cuts the power at one write or sync after another while pages
+// of sites are added, taken, told of and removed.
+func TestPowerLossOfShelf(t *testing.T) {
+	step := int64(61)
+	if testing.Short() || raced {
+		step = 400
+	}
+	for cut := int64(5); cut < 2500; cut += step {
+		r := newRig(t, uint64(cut))
+		var calls atomic.Int64
+		s, err := r.open(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.disk.SetHook(func(c disk.Call) error {
+			if (c.Op == disk.Write || c.Op == disk.Sync) && calls.Add(1) == cut {
+				r.disk.PowerLoss()
+			}
+			return nil
+		})
+		var last shelfAck
+		if err := shelve(t.Context(), s, func(a shelfAck) { last = a }); err == nil {
+			t.Fatal("it goes on without power")
+		}
+		_ = s.Close()
+		r.disk.PowerLoss()
+		r.disk.SetHook(nil)
+		if s, err = r.open(t); err != nil {
+			t.Fatalf("after a power loss at %d: %v", cut, err)
+		}
+		wholeShelf(t, s, last)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
