@@ -51,6 +51,7 @@ var floors = map[string]int{
 	"rival":       4,
 	"live":        4,
 	"deliver":     4,
+	"explore":     5,
 	"lab":         5,
 	"config":      5,
 	"web":         6,

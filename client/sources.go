@@ -30,14 +30,16 @@ type PollAnswer struct {
 
 // A SourceQuery selects sources. Its zero value selects all.
 type SourceQuery struct {
-	Tag     string  // only sources with this tag
-	Text    string  // only sources with this in their id, URL, name or title, in any case
-	States  []State // only sources in one of these states
-	Sort    string  // id, changed, seen, next, polls or changes; "" means id
-	Reverse bool    // the other way round
-	Next    bool    // say when the next poll of each is expected
-	Limit   int     // at most so many; zero means all
-	Removed bool    // those that are no longer watched and whose history is kept
+	Tag     string           // only sources with this tag
+	Text    string           // only sources with this in their id, URL, name or title, in any case
+	States  []State          // only sources in one of these states
+	Sort    string           // id, changed, seen, next, polls or changes; "" means id
+	Reverse bool             // the other way round
+	Next    bool             // say when the next poll of each is expected
+	Limit   int              // at most so many; zero means all
+	Removed bool             // those that are no longer watched and whose history is kept
+	Named   bool             // leave out the pages of sites
+	Of      freshet.SourceID // only pages of this site
 }
 
 // Sources returns the sources that a query selects, in the order that it asks for.
@@ -51,6 +53,8 @@ func (c *Client) Sources(ctx context.Context, q SourceQuery) (all []Source, err 
 	}
 	asked.text("state", strings.Join(states, ","))
 	asked.flag("removed", q.Removed)
+	asked.flag("named", q.Named)
+	asked.text("of", string(q.Of))
 	// The daemon goes through all sources for each page in another order. If all are
 	// wanted, it is much quicker to sort them here.
 	here := q.Limit == 0 && (q.Reverse || q.Sort != "" && q.Sort != "id")

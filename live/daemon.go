@@ -104,6 +104,7 @@ type Daemon struct {
 	fatal   chan error
 	gauges  gauges
 	levels  levelWatch
+	sites   siteList
 	overall overall
 
 	expected expected
@@ -198,7 +199,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 // the brain has been told.
 func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 	d.census.begin()
-	place, err := d.brain.start(ctx, d.inForce(), d.levels.notice)
+	place, err := d.brain.start(ctx, d.inForce(), d.notice)
 	if err != nil {
 		return place, err
 	}
@@ -206,6 +207,14 @@ func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 		_, ok := d.brain.sched.Slot(id)
 		return ok
 	})
+}
+
+// notice takes note of how a source now is.
+func (d *Daemon) notice(s freshet.Source) {
+	d.levels.notice(s)
+	if s.Of == "" {
+		d.sites.notice(s)
+	}
 }
 
 // follow tells the brain of outcomes as they come.

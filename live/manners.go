@@ -39,7 +39,7 @@ func (d *Daemon) heedRobots(ctx context.Context, order hand.Order, way *passage)
 	if m.RetryAfter > 0 && len(way.hosts) > 0 {
 		d.stayAway(way.hosts[len(way.hosts)-1], m.RetryAfter)
 	}
-	heard := robots.Standing{}.Hear(d.dates.Now(), d.agent(), m.Answer)
+	heard := robots.Standing{}.Hear(d.dates.Now(), d.Agent(), m.Answer)
 	delay, _ := heard.Rules.CrawlDelay()
 	if delay > 0 {
 		d.cfg.Log.Info("robots.txt asks for a pause between requests", "host", host, "crawl_delay", delay, "longest_kept", d.inForce().Hosts.CrawlDelay)
@@ -50,8 +50,8 @@ func (d *Daemon) heedRobots(ctx context.Context, order hand.Order, way *passage)
 	return m.Requests
 }
 
-// agent returns the name that a robots.txt may know us by.
-func (d *Daemon) agent() string {
+// Agent returns the name that a robots.txt may know us by.
+func (d *Daemon) Agent() string {
 	name, _, _ := strings.Cut(cmp.Or(d.cfg.Agent, "freshet"), "/")
 	name, _, _ = strings.Cut(name, " ")
 	return name

@@ -24,13 +24,15 @@ const (
 	ByTag     Grouping = "tag" // a source counts for each of its tags
 	ByHost    Grouping = "host"
 	BySource  Grouping = "source"
+	BySite    Grouping = "site" // only pages of sites count
 )
 
 // A NumbersQuery selects numbers.
 type NumbersQuery struct {
 	By   Grouping
-	Tag  string // only sources with this tag; "" means all
-	Host string // only sources of this host; "" means all
+	Tag  string           // only sources with this tag; "" means all
+	Host string           // only sources of this host; "" means all
+	Site freshet.SourceID // only pages of this site; "" means all sources
 }
 
 // Numbers say how well sources are captured, as far as that can be told from
@@ -53,6 +55,9 @@ type Group struct {
 	Unseen  int     // of those, that have never been seen
 	Early   int     // of those, that were seen less than twice
 	Waiting float64 // changes expected to have happened since each was last seen
+
+	Fresh  float64 // sources whose copies are expected to be up to date now, of those that have been seen
+	Spread float64 // variance of that, by chance
 	freshet.Tally
 }
 
@@ -72,6 +77,9 @@ func (g *Group) add(tally freshet.Tally, expected float64, paused bool) {
 		g.Unseen++
 	default:
 		g.Waiting += expected
+		same := math.Exp(-expected)
+		g.Fresh += same
+		g.Spread += same * (1 - same)
 	}
 	g.Sources++
 }
@@ -161,6 +169,7 @@ type counted struct {
 	id     freshet.SourceID
 	url    string
 	tags   []string
+	of     freshet.SourceID
 	paused bool
 	tally  freshet.Tally
 }
@@ -170,11 +179,20 @@ func (d *Daemon) count(s *sched.Scheduler, part []counted, from int) []counted {
 	for slot := freshet.Slot(from); int(slot) < from+cap(part); slot++ {
 		if source, ok := s.Source(slot); ok {
 			part = append(part, counted{
-				slot: slot, id: source.ID, url: source.URL, tags: source.Tags, paused: source.Paused, tally: d.cfg.Learner.Tally(slot),
+				slot: slot, id: source.ID, url: source.URL, tags: source.Tags, of: pageOf(source), paused: source.Paused, tally: d.cfg.Learner.Tally(slot),
 			})
 		}
 	}
 	return part
+}
+
+// pageOf returns the site that a source is a page of; "" if it is none. What only lists
+// pages is none.
+func pageOf(s freshet.Source) freshet.SourceID {
+	if s.Index {
+		return ""
+	}
+	return s.Of
 }
 
 // A grouping adds up what was counted.
@@ -191,7 +209,7 @@ func (g *grouping) add(c counted, expected float64) {
 	if q.Host != "" || q.By == ByHost {
 		host = freshet.Source{URL: c.url}.Host()
 	}
-	if q.Tag != "" && !slices.Contains(c.tags, q.Tag) || q.Host != "" && host != q.Host {
+	if q.Tag != "" && !slices.Contains(c.tags, q.Tag) || q.Host != "" && host != q.Host || q.Site != "" && c.of != q.Site || q.By == BySite && c.of == "" {
 		return
 	}
 	g.all.add(c.tally, expected, c.paused)
@@ -200,6 +218,8 @@ func (g *grouping) add(c counted, expected float64) {
 		one := Group{Name: string(c.id)}
 		one.add(c.tally, expected, c.paused)
 		g.single = append(g.single, one)
+	case BySite:
+		g.under(string(c.of)).add(c.tally, expected, c.paused)
 	case ByHost:
 		g.under(host).add(c.tally, expected, c.paused)
 	case ByTag:

@@ -24,6 +24,9 @@ func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 
 // UpdateSource changes a watched source.
 func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
+	if s.Site != nil {
+		return d.updateSite(ctx, s)
+	}
 	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
 		return err
 	}
@@ -44,6 +47,9 @@ func (d *Daemon) Confirm(ctx context.Context, id freshet.SourceID, number int) (
 
 // RemoveSource stops watching a source, and deletes its history if purge is set.
 func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
+	if w, err := d.cfg.Store.Source(ctx, id); err == nil && w.Site != nil {
+		return d.removeSite(ctx, id, purge)
+	}
 	var err error
 	dropped := d.loading.drop(id)
 	if purge {
@@ -67,11 +73,12 @@ func (d *Daemon) tellSource(ctx context.Context, id freshet.SourceID, events ...
 	w, err := d.cfg.Store.Source(context.WithoutCancel(ctx), id)
 	switch {
 	case errors.Is(err, freshet.ErrNotFound):
+		d.sites.forget(id)
 		events = append(events, sched.Event{Remove: id})
 	case err != nil:
 		return err
 	default:
-		d.levels.notice(w.Source)
+		d.notice(w.Source)
 		d.brain.recallNow(d.dates.Now(), d.Limits()).standing(&w.Standing)
 		w = d.brain.bounded(w)
 		events = append(events, sched.Event{Put: &w})

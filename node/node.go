@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"freshet"
@@ -15,6 +16,7 @@ import (
 	"freshet/clock"
 	"freshet/config"
 	"freshet/content"
+	"freshet/explore"
 	"freshet/fetch"
 	"freshet/learn"
 	"freshet/live"
@@ -38,6 +40,8 @@ type Node struct {
 	hooks    *access.Hooks
 	webSub   *access.WebSub
 	renderer *render.Renderer
+	explorer *explore.Explorer // nil if polls are only made by hand
+	log      *slog.Logger
 }
 
 // A Config says what a node is made of, and how it differs from what the
@@ -179,6 +183,10 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Observe: cfg.Observe,
 		Grace:   cfg.Grace,
 	})
+	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if !cfg.Idle {
+		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
+	}
 	return nil
 }
 
@@ -215,7 +223,17 @@ func retell(name string) int {
 // told on the channel.
 func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 	ended := make(chan error, 1)
-	go func() { ended <- n.Daemon.Run(ctx) }()
+	go func() {
+		var beside sync.WaitGroup
+		exploring, stop := context.WithCancel(ctx)
+		if n.explorer != nil {
+			beside.Go(func() { n.explore(exploring) })
+		}
+		err := n.Daemon.Run(ctx)
+		stop()
+		beside.Wait()
+		ended <- err
+	}()
 	select {
 	case <-n.Daemon.Started():
 		return ended, nil
@@ -225,6 +243,18 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		}
 		ended <- err
 		return ended, err
+	}
+}
+
+// explore finds the pages of sites once the daemon is at work.
+func (n *Node) explore(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-n.Daemon.Started():
+	}
+	if err := n.explorer.Run(ctx); err != nil {
+		n.log.Error("cannot explore sites; restart the daemon to try again", "err", err)
 	}
 }
 

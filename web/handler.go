@@ -107,6 +107,7 @@ func New(cfg Config) http.Handler {
 	h := humago.New(mux, a.describe())
 	describeTypes(h.OpenAPI().Components.Schemas)
 	a.routeSources(h)
+	a.routeSites(h)
 	a.routePolls(h)
 	a.routeHooks(h)
 	a.routeWebSub(mux)

@@ -27,6 +27,8 @@ type listSourcesInput struct {
 	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 	Removed bool     `query:"removed" doc:"List removed sources whose history is kept"`
+	Named   bool     `query:"named" doc:"Leave out the pages of sites"`
+	Of      string   `query:"of" doc:"Only pages of this site"`
 }
 
 // listed yields the sources that a list is of, from after an ID on if they are
@@ -40,6 +42,9 @@ func (a *api) listed(ctx context.Context, in *listSourcesInput, after freshet.So
 
 // matches reports whether a source is asked for.
 func (in *listSourcesInput) matches(w freshet.Watched) bool {
+	if in.Named && w.Of != "" || in.Of != "" && string(w.Of) != in.Of {
+		return false
+	}
 	if in.Tag != "" && !slices.Contains(w.Tags, in.Tag) {
 		return false
 	}

@@ -150,6 +150,7 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	m.collectNumbers(ctx, tell)
+	m.collectSites(ctx, tell)
 	sinks, err := m.sinks(ctx)
 	if err != nil {
 		m.Log.Error("cannot collect metrics", "err", err)

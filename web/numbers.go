@@ -24,14 +24,15 @@ func (a *api) routeNumbers(h huma.API) {
 }
 
 type numbersInput struct {
-	By    string `query:"by" enum:"tag,host,source" doc:"Also show what sources of a tag, a host or each source come to"`
+	By    string `query:"by" enum:"tag,host,source,site" doc:"Also show what sources of a tag, a host, a site, or each source come to"`
 	Tag   string `query:"tag" doc:"Only sources with this tag"`
 	Host  string `query:"host" doc:"Only sources of this host"`
+	Site  string `query:"site" doc:"Only pages of this site"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"Of groups"`
 }
 
 func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.Numbers], error) {
-	n, err := a.Daemon.Numbers(ctx, live.NumbersQuery{By: live.Grouping(in.By), Tag: in.Tag, Host: in.Host})
+	n, err := a.Daemon.Numbers(ctx, live.NumbersQuery{By: live.Grouping(in.By), Tag: in.Tag, Host: in.Host, Site: freshet.SourceID(in.Site)})
 	if err != nil {
 		return nil, err
 	}

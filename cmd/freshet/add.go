@@ -17,6 +17,7 @@ func addVerb(p *program) *cobra.Command {
 	var f sourceFlags
 	var r requestFlags
 	var recipe recipeFlags
+	var whole siteFlags
 	var id string
 	var paused, poll, asJSON bool
 	cmd := &cobra.Command{
@@ -31,18 +32,25 @@ You can watch the same URL several times with different selectors (--css or
 with the same selector and request is refused with exit code 5, and so is an id that
 is already used.
 
+With --site, the URL stands for a whole site: Freshet finds its pages by sitemaps,
+feeds and links, and watches them all within a share of the budget. The other flags
+apply to every page. "freshet site show" says how far it is.
+
 A source that you removed earlier continues its old history. To start over, give
 it another --id; the old history then stays under the old id.`,
 		Example: "  freshet add https://example.com/\n" +
 			"  freshet add https://shop.example/list --name prices --css '#prices' --tag shop --poll\n" +
 			"  freshet add https://api.example/v1/status --jsonpath '$.components[*].state' --max-gap 5m\n" +
 			"  freshet add https://example.com/feed.xml --level '90% within 10m'\n" +
+			"  freshet add --site https://docs.example.com/ --match '/guide/**' --limit 20000\n" +
+			"  freshet add --site https://shop.example/sitemap.xml --share 30%\n" +
 			"  freshet add - --tag imported < urls.txt",
 		Args: takes(1, -1),
 	}
 	f.register(cmd.Flags(), "")
 	r.register(cmd.Flags())
 	recipe.register(cmd.Flags())
+	whole.register(cmd.Flags())
 	cmd.Flags().StringVar(&id, "id", "", "short id for the source (default: generated)")
 	cmd.Flags().BoolVar(&paused, "paused", false, "do not poll it until you run freshet resume")
 	cmd.Flags().BoolVar(&poll, "poll", false, "poll it now and wait for the result")
@@ -59,6 +67,9 @@ it another --id; the old history then stays under the old id.`,
 		}
 		described.Request, described.Expect = withoutNull(request), withoutNull(expect)
 		if err := recipe.describe(&described, p.in); err != nil {
+			return err
+		}
+		if described.Site, err = whole.described(); err != nil {
 			return err
 		}
 		described.ID, described.Paused = freshet.SourceID(id), paused

@@ -15,6 +15,7 @@ func editVerb(p *program) *cobra.Command {
 	var f sourceFlags
 	var r requestFlags
 	var recipe recipeFlags
+	var whole siteFlags
 	var url string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -34,6 +35,7 @@ it as a change.`,
 	f.register(cmd.Flags(), "")
 	r.register(cmd.Flags())
 	recipe.register(cmd.Flags())
+	whole.register(cmd.Flags())
 	cmd.Flags().StringVar(&url, "url", "", "watch this URL instead")
 	optionFlags(cmd.Flags(), "allow-cidr")
 	jsonFlag(cmd, &asJSON)
@@ -55,7 +57,11 @@ it as a change.`,
 		if cmd.Flags().Changed("url") {
 			edit.URL = &url
 		}
-		if edit == (client.SourceEdit{}) && !recipe.given() {
+		site, err := whole.edit()
+		if err != nil {
+			return err
+		}
+		if edit == (client.SourceEdit{}) && !recipe.given() && site == nil {
 			return freshet.WithHint(usagef("edit: no changes given"), "use a flag such as --name or --css; freshet edit --help lists them")
 		}
 		s, err := c.watched(ctx, args[0])
@@ -65,6 +71,7 @@ it as a change.`,
 		if err := recipe.edit(&edit, s, p.in); err != nil {
 			return err
 		}
+		edit.Site = site
 		if s, err = c.edit(ctx, s.ID, edit); err != nil {
 			return fmt.Errorf("edit %s: %w", args[0], err)
 		}

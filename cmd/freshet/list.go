@@ -20,6 +20,7 @@ type listing struct {
 	*program
 	query client.SourceQuery
 	only  map[client.State]*bool
+	pages bool
 	json  bool
 }
 
@@ -27,6 +28,8 @@ const listHelp = `List the sources: the name of each or, if it has none, the tit
 it last changed, when its next poll is expected, and how it is doing. With TEXT only
 those that have it in their id, name, title or URL. With --removed those that are no
 longer watched and whose history is kept: show, history, diff and cat work on them.
+
+A site is one line. With TEXT or --pages its pages are listed, too.
 
 Several of --failing, --noisy, --paused, --suspect and --unseen list the sources that are any
 of these. Only a daemon at work knows the next poll. In a narrow terminal some columns are left
@@ -62,6 +65,7 @@ func listVerb(p *program) *cobra.Command {
 	} {
 		l.only[s.state] = flags.Bool(string(s.state), false, s.help)
 	}
+	flags.BoolVar(&l.pages, "pages", false, "list the pages of sites, too")
 	flags.BoolVar(&l.query.Removed, "removed", false, "list removed sources whose history is kept")
 	flags.StringVar(&l.query.Sort, "sort", "id", "sort by "+strings.Join(sortNames, ", "))
 	flags.BoolVarP(&l.query.Reverse, "reverse", "r", false, "sort the other way round")
@@ -84,7 +88,7 @@ func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 	}
 	slices.Sort(l.query.States)
 	l.query.Limit = max(0, l.query.Limit)
-	l.query.Next = !l.query.Removed
+	l.query.Next, l.query.Named = !l.query.Removed, !l.pages && l.query.Text == ""
 	found, err := c.Sources(ctx, l.query)
 	if err != nil {
 		return err

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/client"
+)
+
+func siteListVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the sites with their pages, and how fresh the copies are",
+		Example: "  freshet site list",
+		Args:    takes(0, 0),
+	}
+	jsonFlag(cmd, &asJSON)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
+		all, err := c.Sites(ctx)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(all)
+		}
+		if len(all) == 0 {
+			p.remark("no sites; freshet add --site URL adds one")
+			return nil
+		}
+		t := table{head: []string{"SITE", "KNOWN", "FETCHED", "GONE", "CHANGED", "FRESH", "URL"}, short: map[string]int{"SITE": 20}, drop: []string{"GONE", "CHANGED"}}
+		for _, s := range all {
+			fresh := "-"
+			if s.Copy != nil {
+				fresh = percent(s.Copy.Fresh.Mean)
+			}
+			t.add(plain(string(s.Source.ID)), plain(fmt.Sprint(s.Pages.Known)), plain(fmt.Sprint(s.Pages.Watched)), plain(fmt.Sprint(s.Pages.Gone)),
+				plain(changedOf(s)), plain(fresh), plain(s.Source.URL))
+		}
+		return t.write(p.out, p.screen())
+	})
+}
+
+// changedOf returns which part of the downloads of a site brought a change.
+func changedOf(s client.Site) string {
+	if s.Sampled < 1 {
+		return "-"
+	}
+	return percent(s.Changed.Mean)
+}
+
+func siteShowVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show SITE",
+		Short: "Show what is known of a site, and how fresh the copy is",
+		Long: `Show what Freshet knows of a site: how many pages it has found and in which ways,
+what became of them, which share of downloads brought a change, how fresh the copy
+is, and what is wrong with the site.
+
+Estimates come with a range that holds the truth nine times in ten.`,
+		Example: "  freshet site show docs\n  freshet site show docs --json",
+		Args:    takes(1, 1),
+	}
+	jsonFlag(cmd, &asJSON)
+	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		found, err := c.watched(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		s, err := c.Site(ctx, found.ID)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(s)
+		}
+		return p.printSite(s)
+	}), 1)
+}
+
+// printSite prints a site for people.
+func (p *program) printSite(s client.Site) error {
+	paint := p.screen()
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%s %s\n", paint.dim(fmt.Sprintf("%-14s", name)), fmt.Sprintf(format, args...))
+	}
+	n := s.Pages
+	row("site", "%s  %s", s.Source.ID, s.Source.URL)
+	row("pages", "%d known: %d fetched or about to be, %d waiting, %d gone, %d refused, %d covered by others", n.Known, n.Watched, n.Waiting, n.Gone, n.Refused, n.Covered)
+	row("found", "%d by sitemaps, %d by feeds, %d by links", n.Sitemaps, n.Feeds, n.Links)
+	if s.LeftOut > 0 {
+		row("left out", "%s because of the limit; raise it with freshet edit %s --limit N", counted(s.LeftOut, "page"), s.Source.ID)
+	}
+	switch {
+	case s.Settled.IsZero() && n.Waiting > 0:
+		row("first copy", "%s of the known pages are fetched", percent(float64(n.Known-n.Waiting)/math.Max(1, float64(n.Known))))
+	case s.Settled.IsZero():
+		row("first copy", "not complete yet")
+	default:
+		row("first copy", "complete since %s; pages found after that are reported as new", s.Settled.Local().Format(time.DateTime))
+	}
+	if s.Sampled >= 1 {
+		row("changes", "%s of downloads bring a change (%s to %s, from the last %.0f)", percent(s.Changed.Mean), percent(s.Changed.Low), percent(s.Changed.High), s.Sampled)
+	}
+	if c := s.Copy; c != nil {
+		row("copy", "%s of fetched pages are up to date now (%s to %s); %s over time, %s out of date on average",
+			percent(c.Fresh.Mean), percent(c.Fresh.Low), percent(c.Fresh.High), percent(c.Freshness), freshet.FormatDuration(time.Duration(c.Age).Round(time.Second)))
+	}
+	row("budget", "at most %s", percent(s.Share))
+	for i, index := range s.Indexes {
+		name := ""
+		if i == 0 {
+			name = "listed by"
+		}
+		state := "not read yet"
+		switch {
+		case index.Errors != "":
+			state = paint.red(index.Errors)
+		case !index.Seen.IsZero():
+			state = "read " + index.Seen.Local().Format(time.DateTime)
+		}
+		row(name, "%s (%s)", index.URL, state)
+	}
+	for _, t := range s.Traps {
+		row("endless", "%s: %s; %s not followed, such as %s", t.Where, t.Reason, counted(t.Cut, "link"), t.Example)
+	}
+	for _, f := range s.Faults {
+		row("problem", "%s: %s", f.URL, f.Text)
+	}
+	_, err := fmt.Fprint(p.out, b.String())
+	return err
+}

@@ -1,0 +1,307 @@
+package explore_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet"
+	"freshet/explore"
+)
+
+// inBubble runs f with the time of a bubble and a directory of its own.
+func inBubble(t *testing.T, f func(t *testing.T, dir string)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) { f(t, dir) })
+}
+
+// pass lets time pass, and all that happens at its end happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// The pages of a site are found by links, as far as it says, and each is watched under
+// one URL.
+func TestPagesAreFoundByLinks(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{
+			"/":        linking("home", "/a", "/b?utm_source=x", "https://other.example/", "/private/x", "/big.zip"),
+			"/a":       linking("a", "/b", "/c", "/"),
+			"/b":       linking("b", "/a#top"),
+			"/c":       linking("c", "/d"),
+			"/d":       linking("d", "/e"),
+			"/e":       linking("e"),
+			"/private": linking("private"),
+		})
+		r := begin(t, dir, w, docs(freshet.Site{Exclude: []string{"/private/**"}, Depth: 3}))
+		defer r.stop()
+		pass(2 * time.Minute)
+		got := r.pages(t, "docs")
+		if at := slices.Sorted(maps.Keys(got)); !slices.Equal(at, []string{"/", "/a", "/b", "/c", "/d"}) {
+			t.Errorf("the pages are %v", at)
+		}
+		for path, depth := range map[string]int{"/a": 1, "/b": 1, "/c": 2, "/d": 3} {
+			if p := got[path]; p.State != freshet.PageWatched || p.Depth != depth || p.Found != freshet.ByLink || w.requests(path) == 0 {
+				t.Errorf("the page %s is %+v, asked for %d times", path, p, w.requests(path))
+			}
+		}
+		if p := got["/"]; p.State != freshet.PageCovered {
+			t.Errorf("the first page of the site is %+v, want it covered by the site itself", p)
+		}
+		for _, path := range []string{"/e", "/big.zip", "/private/x", "/b?utm_source=x"} {
+			if w.requests(path) > 0 {
+				t.Errorf("%s was asked for", path)
+			}
+		}
+	})
+}
+
+// The sitemaps that a robots.txt names are read, and so are those that they name. Pages
+// that come later are told as new, those that go as gone, and those that come back are
+// watched again with their history.
+func TestPagesComeAndGo(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{
+			"/":           linking("home"),
+			"/robots.txt": "User-agent: *\nAllow: /\nSitemap: https://docs.example/all.xml\n",
+			"/all.xml":    `<sitemapindex><sitemap><loc>https://docs.example/pages.xml</loc></sitemap></sitemapindex>`,
+			"/pages.xml":  listing("/a 2000-01-01", "/b"),
+			"/a":          linking("a"), "/b": linking("b"),
+		})
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(2 * time.Minute)
+		got := r.pages(t, "docs")
+		if p := got["/a"]; p.State != freshet.PageWatched || p.Found != freshet.BySitemap || p.Date.IsZero() || p.Listed.IsZero() || p.New {
+			t.Errorf("the page /a is %+v", p)
+		}
+		if events := r.told(t); len(events) > 0 {
+			t.Errorf("of pages that were there from the start is told %v", events)
+		}
+		report, err := explore.Describe(t.Context(), r.store, "docs")
+		if err != nil || report.Settled.IsZero() || len(report.Indexes) != 3 {
+			t.Fatalf("the site is %+v, %v; want it settled, with three indexes", report, err)
+		}
+
+		w.set("/c", linking("c"))
+		w.remove("/b")
+		w.set("/pages.xml", listing("/a 2000-01-01", "/c"))
+		pass(10 * time.Minute)
+		if events := r.told(t); !slices.Equal(slices.Sorted(slices.Values(events)), []string{"gone /b", "new /c"}) {
+			t.Errorf("told of pages is %v", events)
+		}
+		gone := r.pages(t, "docs")["/b"]
+		if gone.State != freshet.PageGone {
+			t.Errorf("the page that went is %+v", gone)
+		}
+		if _, err := r.store.RemovedSource(t.Context(), gone.Source); err != nil {
+			t.Errorf("its history: %v", err)
+		}
+
+		w.set("/b", linking("b again"))
+		w.set("/pages.xml", listing("/a 2000-01-01", "/c", "/b"))
+		pass(10 * time.Minute)
+		if p := r.pages(t, "docs")["/b"]; p.State != freshet.PageWatched || p.Source != gone.Source {
+			t.Errorf("the page that came back is %+v, want it watched as %s", p, gone.Source)
+		}
+	})
+}
+
+// A site without a robots.txt may have a sitemap in the usual place. What is not there
+// is not asked for again and again.
+func TestUsualSitemap(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{"/": linking("home"), "/sitemap.xml": listing("/a"), "/a": linking("a")})
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(5 * time.Minute)
+		if p := r.pages(t, "docs")["/a"]; p.State != freshet.PageWatched {
+			t.Errorf("the page is %+v", p)
+		}
+		if n := w.requests("/robots.txt"); n != 1 {
+			t.Errorf("a robots.txt that is not there was asked for %d times", n)
+		}
+	})
+}
+
+// A page says what is to become of it: another URL is the right one, it is not to be
+// kept, or its links are not to be followed.
+func TestWishesOfPages(t *testing.T) {
+	head := func(tags, body string) string {
+		return "<html><head>" + tags + "</head><body>" + body + "</body></html>"
+	}
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{
+			"/":         linking("home", "/print/a", "/none", "/shut"),
+			"/print/a":  head(`<link rel="canonical" href="/a">`, "the text of a"),
+			"/a":        linking("a"),
+			"/none":     head(`<meta name="robots" content="noindex">`, "nothing to keep here"),
+			"/shut":     head(`<meta name="robots" content="nofollow">`, `<a href="/hidden">hidden</a>`),
+			"/hidden":   linking("hidden"),
+			"/sitemap.": "",
+		})
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(5 * time.Minute)
+		got := r.pages(t, "docs")
+		for path, want := range map[string]freshet.PageState{"/print/a": freshet.PageCovered, "/a": freshet.PageWatched, "/none": freshet.PageRefused, "/shut": freshet.PageWatched} {
+			if got[path].State != want {
+				t.Errorf("the page %s is %q, want %q", path, got[path].State, want)
+			}
+		}
+		if _, ok := got["/hidden"]; ok {
+			t.Error("a link that is not to be followed was")
+		}
+	})
+}
+
+// No more pages are watched than the limit allows, and the site says how many are left
+// out.
+func TestLimit(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		var links []string
+		pages := map[string]string{}
+		for i := range 50 {
+			at := fmt.Sprintf("/page/%d", i)
+			links = append(links, at)
+			pages[at] = linking(at)
+		}
+		pages["/"] = linking("home", links...)
+		r := begin(t, dir, newWeb(pages), docs(freshet.Site{Limit: 20}))
+		defer r.stop()
+		pass(5 * time.Minute)
+		report, err := explore.Describe(t.Context(), r.store, "docs")
+		if err != nil || report.Pages.Known() != 20 || report.Over != 30 {
+			t.Errorf("of 50 pages the site knows %d and leaves out %d, %v; want 20 and 30", report.Pages.Known(), report.Over, err)
+		}
+	})
+}
+
+// Named pages get their polls while a site is fetched for the first time.
+func TestSiteLeavesTheOthersTheirShare(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		var links []string
+		pages := map[string]string{}
+		for i := range 500 {
+			at := fmt.Sprintf("/page/%d", i)
+			links = append(links, at)
+			pages[at] = linking(at)
+		}
+		pages["/"] = linking("home", links...)
+		w := newWeb(pages)
+		sources := []freshet.Source{docs(freshet.Site{Share: 0.3})}
+		for i := range 5 {
+			at := fmt.Sprintf("/page/%d?named", i)
+			w.set(at, linking(at))
+			sources = append(sources, freshet.Source{ID: freshet.SourceID(fmt.Sprintf("n%d", i)), URL: "https://docs.example" + at})
+		}
+		r := begin(t, dir, w, sources...)
+		defer r.stop()
+		pass(10 * time.Minute)
+		named := 0
+		for i := range 5 {
+			named += w.requests(fmt.Sprintf("/page/%d?named", i))
+		}
+		if part := float64(named) / float64(w.all()); part < 0.65 || part > 0.75 {
+			t.Errorf("the named pages had %.2f of %d requests, want about 0.7", part, w.all())
+		}
+	})
+}
+
+// Edits of a site hold for its pages, and a site that is removed takes them with it.
+func TestEditAndRemoveSite(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{"/": linking("home", "/a", "/b"), "/a": linking("a"), "/b": linking("b")})
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(2 * time.Minute)
+		s, err := r.store.Source(t.Context(), "docs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Source.Weight = 7
+		if err := r.UpdateSource(t.Context(), s.Source); err != nil {
+			t.Fatal(err)
+		}
+		a := r.pages(t, "docs")["/a"].Source
+		if page, err := r.store.Source(t.Context(), a); err != nil || page.Weight != 7 {
+			t.Errorf("after an edit of the site its page is %+v, %v", page.Source, err)
+		}
+		if err := r.RemoveSource(t.Context(), "docs", false); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		before := w.all()
+		pass(5 * time.Minute)
+		if n := w.all() - before; n > 0 {
+			t.Errorf("%d requests were made for a site that is removed", n)
+		}
+		if _, err := r.store.Source(t.Context(), a); err == nil {
+			t.Error("a page of a site that is removed is watched")
+		}
+	})
+}
+
+// What was found before a restart is not found again, and the rest is.
+func TestExploreAcrossRestarts(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		var links []string
+		pages := map[string]string{}
+		for i := range 60 {
+			at := fmt.Sprintf("/page/%d", i)
+			links = append(links, at)
+			pages[at] = linking(at, fmt.Sprintf("/more/%d", i))
+			pages[fmt.Sprintf("/more/%d", i)] = linking("more")
+		}
+		pages["/"] = linking("home", links...)
+		w := newWeb(pages)
+		for range 8 {
+			r := begin(t, dir, w, docs(freshet.Site{}))
+			pass(17 * time.Second)
+			r.stop()
+		}
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(3 * time.Minute)
+		report, err := explore.Describe(t.Context(), r.store, "docs")
+		if err != nil || report.Pages.Known() != 120 || report.Pages.Watched != 120 {
+			t.Errorf("after eight restarts the pages are %+v, %v; want 120 that are watched", report.Pages, err)
+		}
+	})
+}
+
+// A page that was watched already and becomes a site is read again, and so is all of a
+// site whose bounds become wider.
+func TestStoredPagesAreReadAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{
+			"/": linking("home", "/guide/a", "/blog/b"), "/guide/a": linking("a", "/blog/c"), "/blog/b": linking("b"), "/blog/c": linking("c"),
+		})
+		r := begin(t, dir, w, freshet.Source{ID: "docs", URL: "https://docs.example/"})
+		defer r.stop()
+		pass(10 * time.Second)
+		edit := func(site freshet.Site) {
+			s, err := r.store.Source(t.Context(), "docs")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Source.Site = &site
+			if err := r.UpdateSource(t.Context(), s.Source); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Minute)
+		}
+		edit(freshet.Site{Match: []string{"/guide/**"}})
+		if at := slices.Sorted(maps.Keys(r.pages(t, "docs"))); !slices.Equal(at, []string{"/guide/a"}) {
+			t.Errorf("the pages of the site are %v", at)
+		}
+		edit(freshet.Site{})
+		if at := slices.Sorted(maps.Keys(r.pages(t, "docs"))); !slices.Equal(at, []string{"/blog/b", "/blog/c", "/guide/a"}) {
+			t.Errorf("with wider bounds its pages are %v", at)
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"freshet"
+	"freshet/live"
+)
+
+// Config says what an Explorer works with. All of it is needed.
+type Config struct {
+	Store  freshet.Store
+	Daemon *live.Daemon
+	Agent  string // the name that pages may address us by
+	Log    *slog.Logger
+	Now    func() time.Time
+}
+
+// An Explorer finds the pages of the sites that a daemon watches.
+type Explorer struct {
+	cfg     Config
+	place   freshet.Cursor // in the log of outcomes, up to which all has been read
+	kept    freshet.Cursor // the place that is on disk
+	surveys map[freshet.SourceID]*survey
+}
+
+// New returns an Explorer. It does nothing until Run.
+func New(cfg Config) *Explorer {
+	return &Explorer{cfg: cfg, surveys: map[freshet.SourceID]*survey{}}
+}
+
+const (
+	outcomesAtOnce = 500
+
+	// lookEvery is how often sites are looked after when nothing happens.
+	lookEvery = 5 * time.Second
+)
+
+// Run explores until ctx is done. The daemon has to be running.
+func (e *Explorer) Run(ctx context.Context) error {
+	if err := e.begin(ctx); err != nil {
+		return ended(ctx, err)
+	}
+	for {
+		n, err := e.follow(ctx)
+		if err == nil {
+			err = e.lookAfter(ctx)
+		}
+		if err == nil {
+			err = e.keep(ctx)
+		}
+		if err == nil {
+			err = e.draw(ctx, false)
+		}
+		if err == nil && n == 0 {
+			err = e.wait(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return e.draw(context.WithoutCancel(ctx), true)
+		case err != nil: // the store cannot be written for now: the daemon says so, and so do we
+			e.cfg.Log.Error("cannot explore sites; trying again", "err", err)
+			if err := pause(ctx, lookEvery); err != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// ended returns an error, unless it comes of being asked to stop.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// wait returns when there are more outcomes, or sites are to be looked after.
+func (e *Explorer) wait(ctx context.Context) error {
+	until, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	err := e.cfg.Store.WaitOutcome(until, e.place)
+	if until.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// begin takes up what is on disk.
+func (e *Explorer) begin(ctx context.Context) error {
+	belief, err := e.cfg.Store.Belief(ctx, belief, "")
+	switch {
+	case errors.Is(err, freshet.ErrNotFound): // nobody has explored here: what was polled before is of no site
+		e.place, err = e.cfg.Store.LastOutcome(ctx)
+	case err == nil:
+		e.place = belief.Upto
+	}
+	e.kept = e.place
+	return err
+}
+
+// follow reads the outcomes that have come since the last time, and returns how many.
+func (e *Explorer) follow(ctx context.Context) (int, error) {
+	if err := e.meet(ctx); err != nil {
+		return 0, err
+	}
+	if len(e.surveys) == 0 { // nothing of what happens is of a site
+		end, err := e.cfg.Store.LastOutcome(ctx)
+		e.place = max(e.place, end)
+		return 0, err
+	}
+	found, err := e.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{After: e.place, Limit: outcomesAtOnce})
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range found {
+		if err := e.hear(ctx, o); err != nil {
+			return 0, fmt.Errorf("outcome %d of %s: %w", o.Cursor, o.Source, err)
+		}
+		e.place = o.Cursor
+	}
+	return len(found), nil
+}
+
+// hear takes in how one poll ended.
+func (e *Explorer) hear(ctx context.Context, o freshet.Outcome) error {
+	s := e.surveyOf(o.Source)
+	if s == nil {
+		return nil
+	}
+	w, err := e.cfg.Store.Source(ctx, o.Source)
+	if errors.Is(err, freshet.ErrNotFound) || err == nil && w.Of != s.site.ID && w.ID != s.site.ID {
+		return nil // it was removed meanwhile, or only looks as if it were of the site
+	}
+	if err != nil {
+		return err
+	}
+	s.count(w.Source, o)
+	switch {
+	case o.Result.Captured():
+		return e.read(ctx, s, w, o)
+	case o.Result == freshet.Failed:
+		return e.miss(ctx, s, w, o)
+	}
+	return nil
+}

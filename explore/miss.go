@@ -1,0 +1,66 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"freshet"
+)
+
+// looksForGone is how many polls in a row have to find nothing before a page is gone.
+// A 410 is enough by itself.
+const looksForGone = 2
+
+// miss takes in that a page or an index of a site could not be had.
+func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) error {
+	none := o.Status == http.StatusNotFound || o.Status == http.StatusGone
+	switch {
+	case w.Of == "": // the site itself, which somebody named
+		return nil
+	case w.Index && none && w.Standing.Head.Number == 0:
+		return e.dropIndex(ctx, s, w)
+	case w.Index:
+		s.blame(o.Ended, w.URL, o.Err)
+		return nil
+	case o.Failure.Is("robots"):
+		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageRefused)
+	case !none, o.Status != http.StatusGone && w.Standing.Failures < looksForGone:
+		return nil
+	case w.Standing.Head.Number == 0: // it was never there
+		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageGone)
+	}
+	_, err := e.cfg.Daemon.Announce(ctx, w.ID, freshet.PageWent, o.Ended, fmt.Sprintf("the page is gone (%d %s)", o.Status, http.StatusText(o.Status)))
+	return told(err)
+}
+
+// told passes over that something has been told already.
+func told(err error) error {
+	if errors.Is(err, freshet.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// dropIndex forgets an index that is not there. Where a site has no robots.txt, its
+// sitemap may still be in the usual place.
+func (e *Explorer) dropIndex(ctx context.Context, s *survey, w freshet.Watched) error {
+	if isRobots(w.URL) {
+		if err := e.guessSitemap(ctx, s); err != nil {
+			return err
+		}
+	}
+	delete(s.indexes, w.URL)
+	return told(e.cfg.Daemon.RemoveSource(ctx, w.ID, true))
+}
+
+// welcome tells that a page has come to a site, if it has, or that it is back.
+func (e *Explorer) welcome(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) error {
+	page, err := e.pageOf(ctx, s, w.URL)
+	if err != nil || !page.New {
+		return told(err)
+	}
+	_, err = e.cfg.Daemon.Announce(ctx, w.ID, freshet.PageCame, o.Ended, "a new page")
+	return told(err)
+}

@@ -1,0 +1,200 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/sched"
+)
+
+// TakePages begins to watch waiting pages of a site. It is the store's TakePages, told
+// to the loop.
+func (d *Daemon) TakePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
+	leave := d.census.counting.pass(1)
+	taken, err := d.cfg.Store.TakePages(ctx, site, n)
+	for _, s := range taken {
+		d.census.add(s.ID, 1)
+	}
+	leave()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]freshet.SourceID, len(taken))
+	for i, s := range taken {
+		ids[i] = s.ID
+	}
+	return taken, d.tellSources(ctx, ids)
+}
+
+// Announce tells a change of a page as a whole. It is the store's Announce, told to
+// the loop.
+func (d *Daemon) Announce(ctx context.Context, id freshet.SourceID, e freshet.PageEvent, at time.Time, summary string) (freshet.Change, error) {
+	var c freshet.Change
+	announce := func() (_ freshet.SourceID, err error) {
+		c, err = d.cfg.Store.Announce(ctx, id, e, at, summary)
+		return id, err
+	}
+	var err error
+	if e == freshet.PageWent {
+		err = d.census.edit(-1, announce)
+	} else {
+		_, err = announce()
+	}
+	if err != nil {
+		return c, err
+	}
+	d.cfg.Log.Info("page "+string(e), "source", id, "url", freshet.MaskURL(c.Label.URL), "seq", c.Seq, "cursor", c.Cursor, "summary", summary)
+	if e == freshet.PageWent {
+		return c, d.tellSource(ctx, id, sched.Event{Remove: id})
+	}
+	return c, nil
+}
+
+// SetPage says what becomes of a page of a site. It is the store's SetPage, told to
+// the loop.
+func (d *Daemon) SetPage(ctx context.Context, site freshet.SourceID, url string, state freshet.PageState) error {
+	page, err := d.cfg.Store.Page(ctx, site, url)
+	if err != nil {
+		return err
+	}
+	if page.State != freshet.PageWatched {
+		return d.cfg.Store.SetPage(ctx, site, url, state)
+	}
+	err = d.census.edit(-1, func() (freshet.SourceID, error) {
+		return page.Source, d.cfg.Store.SetPage(ctx, site, url, state)
+	})
+	if err != nil {
+		return err
+	}
+	return d.tellSource(ctx, page.Source, sched.Event{Remove: page.Source})
+}
+
+// tellSources tells the loop how sources now are in the store.
+func (d *Daemon) tellSources(ctx context.Context, ids []freshet.SourceID) error {
+	for _, id := range ids {
+		if err := d.tellSource(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pagesOf returns the sources that a site has, beside itself.
+func (d *Daemon) pagesOf(ctx context.Context, site freshet.SourceID) (ids []freshet.SourceID, err error) {
+	if d.running.Load() {
+		err = d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
+			for _, source := range s.All() {
+				if source.Of == site {
+					ids = append(ids, source.ID)
+				}
+			}
+		})
+		if !errors.Is(err, ErrNotRunning) {
+			slices.Sort(ids)
+			return ids, err
+		}
+	}
+	for w, err := range d.cfg.Store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if w.Of == site {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids, nil
+}
+
+// updateSite changes a site, and with it what holds for its pages.
+func (d *Daemon) updateSite(ctx context.Context, s freshet.Source) error {
+	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
+		return err
+	}
+	d.boundSet(s.Keep)
+	if err := d.tellSource(ctx, s.ID); err != nil {
+		return err
+	}
+	pages, err := d.pagesOf(ctx, s.ID)
+	if err != nil {
+		return fmt.Errorf("tell the pages of %s: %w", s.ID, err)
+	}
+	return d.tellSources(ctx, pages)
+}
+
+// removeSite stops watching a site and all of its pages.
+func (d *Daemon) removeSite(ctx context.Context, id freshet.SourceID, purge bool) error {
+	defer d.census.counting.pass(alone)()
+	pages, err := d.pagesOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := d.cfg.Store.RemoveSource(ctx, id, purge); err != nil {
+		return err
+	}
+	for _, gone := range append(pages, id) {
+		d.census.add(gone, -1)
+		if err := d.tellSource(ctx, gone, sched.Event{Remove: gone}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Member is a source that belongs to a site, beside the site itself.
+type Member struct {
+	Source freshet.Source
+	Polled bool // at least once, whatever came of it
+}
+
+// Members returns the sources of all sites.
+func (d *Daemon) Members(ctx context.Context) (all []Member, err error) {
+	err = d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
+		for slot, source := range s.All() {
+			if source.Of != "" {
+				all = append(all, Member{Source: source, Polled: s.Polled(slot)})
+			}
+		}
+	})
+	return all, err
+}
+
+// siteList is which sites there are.
+type siteList struct {
+	mu  sync.Mutex
+	all map[freshet.SourceID]freshet.Source
+}
+
+// notice takes note of how a source now is.
+func (l *siteList) notice(s freshet.Source) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.Site == nil {
+		delete(l.all, s.ID)
+		return
+	}
+	if l.all == nil {
+		l.all = map[freshet.SourceID]freshet.Source{}
+	}
+	l.all[s.ID] = s
+}
+
+// forget takes note that a source is watched no longer.
+func (l *siteList) forget(id freshet.SourceID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.all, id)
+}
+
+// Sites returns the sources that stand for whole sites, in the order of their IDs.
+func (d *Daemon) Sites() []freshet.Source {
+	d.sites.mu.Lock()
+	defer d.sites.mu.Unlock()
+	return slices.SortedFunc(maps.Values(d.sites.all), func(a, b freshet.Source) int { return cmp.Compare(a.ID, b.ID) })
+}
