@@ -143,7 +143,7 @@ func TestHostile(t *testing.T) {
 			if tt.err != nil && !errors.Is(err, tt.err) || s.Complete && tt.name != "an endless line" {
 				t.Errorf("%v, %+v", err, s)
 			}
-			if took > 20*time.Second {
+			if took > time.Minute {
 				t.Errorf("it took %v", took)
 			}
 			if held := int64(after.HeapInuse) - int64(before.HeapInuse); held > 40<<20 {
