@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -51,5 +52,48 @@ func TestKnown(t *testing.T) {
 	}
 	for range look.Known(t.Context()) {
 		break // a reader may stop early
+	}
+}
+
+// A reader beside the writer sees the pages of sites as they are by now, with what
+// their site says by now.
+func TestPagesReadOnly(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	s := open(t, sqlite.Config{Dir: dir})
+	defer s.Close()
+	site, err := s.AddSource(ctx, freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &freshet.Site{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, sqlite.Config{Dir: dir, ReadOnly: true})
+	defer r.Close()
+	pages := []freshet.Page{{URL: "https://docs.example/1", Found: freshet.ByLink}, {URL: "https://docs.example/2", Found: freshet.ByLink}}
+	if _, _, err := s.AddPages(ctx, "docs", pages); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := s.TakePages(ctx, "docs", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site.Weight = 7
+	if err := s.UpdateSource(ctx, site); err != nil {
+		t.Fatal(err)
+	}
+	for k, err := range r.Known(ctx) {
+		if err != nil || k.Weight != 7 {
+			t.Errorf("a reader knows %+v: %v", k, err)
+		}
+	}
+	if w, err := r.Source(ctx, taken[0].ID); err != nil || w.Weight != 7 || w.Of != "docs" {
+		t.Errorf("a reader sees the page as %+v: %v", w.Source, err)
+	}
+	if n, err := r.CountPages(ctx, "docs"); err != nil || n.Waiting != 1 || n.Watched != 1 {
+		t.Errorf("a reader counts %+v: %v", n, err)
+	}
+	if p, err := r.Page(ctx, "docs", taken[0].URL); err != nil || p.Source != taken[0].ID {
+		t.Errorf("a reader sees %+v: %v", p, err)
+	}
+	if _, _, err := r.AddPages(ctx, "docs", pages); !errors.Is(err, freshet.ErrStorage) {
+		t.Errorf("a reader adds pages: %v", err)
 	}
 }
