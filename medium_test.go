@@ -48,3 +48,28 @@ func TestHostsOfMedia(t *testing.T) {
 		}
 	}
 }
+
+// FuzzMedium holds every URL to having one medium and one host, also after it was
+// checked, and short names to standing for pages of the Web.
+func FuzzMedium(f *testing.F) {
+	for _, url := range []string{"github:golang/go", "npm:@scope/name", "go:github.com/BurntSushi/toml", "exec:df -h /", "FILE:///srv/a", "dns:Example.com?type=MX", "tls:example.com:443", "https://a.example:8443/x", ":", "gitlab:a/b"} {
+		f.Add(url)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		host := freshet.HostOf(url)
+		if host != strings.ToLower(host) {
+			t.Errorf("the host of %q is %q", url, host)
+		}
+		s, err := freshet.Source{URL: url}.Check()
+		if err != nil {
+			return
+		}
+		again, err := s.Check()
+		if err != nil || again.URL != s.URL || again.Name != s.Name {
+			t.Errorf("%q becomes %q, and that %q: %v", url, s.URL, again.URL, err)
+		}
+		if s.URL != url && s.Name == url && freshet.MediumOf(s.URL) != freshet.OnWeb {
+			t.Errorf("the short name %q stands for %q", url, s.URL)
+		}
+	})
+}

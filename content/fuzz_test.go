@@ -96,6 +96,8 @@ func FuzzXLSX(f *testing.F) {
 func FuzzSheet(f *testing.F) {
 	f.Add(`<sst><si><t>Name</t></si><si><r><t>Al</t></r><r><t>pha</t></r></si></sst>`, `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="inlineStr"><is><t>Price</t></is></c></row><row><c t="b"><v>1</v></c></row>`)
 	f.Add(``, `<row r="9999999"><c r="ZZZ9"><v>1</v></c></row>`)
+	f.Add(``, `<row><c><is><t>0</t></is></c></row><row><c></c></row>`)
+	f.Add(``, `<row><c><v>1<c><v>2</v></c>3</v></c></row>`)
 	f.Add(`<sst><si>`, `<c t="s"><v>-1</v></c><c r="0"/>`)
 	f.Fuzz(func(t *testing.T, shared, cells string) {
 		if len(shared)+len(cells) > 16<<10 {

@@ -72,6 +72,9 @@ func (t rows) text() []byte {
 	for _, row := range t.rows {
 		out = appendRow(out, row)
 	}
+	if out = bytes.TrimRight(out, "\n"); len(out) > 0 { // rows without a text end many sheets
+		out = append(out, '\n')
+	}
 	return out
 }
 

@@ -193,10 +193,13 @@ func parseSheetXML(src []byte, name string) (cells []sheetCell, err error) {
 			case "v", "t":
 				inText = false
 			case name:
+				if open == nil { // one within another
+					continue
+				}
 				if cells = append(cells, *open); len(cells) > maxNodes {
 					return nil, fail(FailLimit, "", "the sheet has more than %d cells", maxNodes)
 				}
-				open = nil
+				open, inText = nil, false
 			}
 		}
 	}

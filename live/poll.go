@@ -33,7 +33,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 		Source: p.Source, Head: head, At: now(),
 		Base: d.textOf(p.Source.ID, head.Number), BaseBody: d.bodyOf(p.Source.ID, head.Number), HeldText: d.textOf(p.Source.ID, head.Held.Number),
 		Recent: d.recentOf(p.Source.ID, head.Number),
-		Noise: d.memoryOf(freshet.NoiseBelief, p.Source.ID), Recall: d.recallOf(p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
+		Noise:  d.memoryOf(freshet.NoiseBelief, p.Source.ID), Recall: d.recallOf(p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
 		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave, Slow: slow,
 	}
 	robots := 0
