@@ -21,19 +21,12 @@ func (t *Traps) MarshalBinary() ([]byte, error) {
 	for _, n := range []int{t.told, t.same, t.mixed, t.dry} {
 		w.number(n)
 	}
-	for _, r := range t.tables() {
-		w.table(r)
+	for _, r := range t.recents() {
+		writeTable(&w, r, func(struct{}) {})
 	}
-	w.number(len(t.witnesses.slots))
-	w.number(t.witnesses.used)
-	for i, one := range t.witnesses.slots {
-		if one.rest != 0 {
-			w.number(i)
-			w.fixed64(one.rest)
-			w.fixed64(uint64(one.value)<<32 | uint64(one.exact))
-			w.fixed64(uint64(one.loose))
-		}
-	}
+	writeTable(&w, &t.texts, w.fixed32)
+	writeTable(&w, &t.looses, w.fixed32)
+	writeTable(&w, &t.witnesses, func(v witness) { w.fixed32(v.value); w.fixed32(v.exact); w.fixed32(v.loose) })
 	writeMap(&w, t.shapes, func(s *shape) { w.shape(s) })
 	writeMap(&w, t.lists, func(run uint8) { w.number(int(run)) })
 	writeMap(&w, t.calendars, func(c *calendar) { w.number(c.first); w.number(c.last); w.number(c.jumps) })
@@ -65,10 +58,12 @@ func (t *Traps) UnmarshalBinary(data []byte) error {
 	}
 	r := reader{rest: body[1:]}
 	read := Traps{told: r.number(), same: r.number(), mixed: r.number(), dry: r.number()}
-	for _, table := range read.tables() {
-		r.table(table)
+	for _, table := range read.recents() {
+		readTable(&r, table, func() struct{} { return struct{}{} })
 	}
-	r.witnesses(&read.witnesses)
+	readTable(&r, &read.texts, r.fixed32)
+	readTable(&r, &read.looses, r.fixed32)
+	readTable(&r, &read.witnesses, func() witness { return witness{r.fixed32(), r.fixed32(), r.fixed32()} })
 	read.shapes = readMap(&r, mostShapes, r.shape)
 	read.lists = readMap(&r, mostLists, func() uint8 { return uint8(r.upTo(mostEmpty)) })
 	read.calendars = readMap(&r, mostCalendars, func() *calendar { return &calendar{first: r.number(), last: r.number(), jumps: r.number()} })
@@ -89,8 +84,8 @@ func (t *Traps) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-func (t *Traps) tables() []*recent {
-	return []*recent{&t.texts, &t.looses, &t.words, &t.sets, &t.orders, &t.kinds, &t.cuts}
+func (t *Traps) recents() []*recent {
+	return []*recent{&t.words, &t.sets, &t.orders, &t.kinds, &t.passed, &t.cuts}
 }
 
 // A writer puts traps together.
@@ -98,19 +93,21 @@ type writer []byte
 
 func (w *writer) number(n int)     { *w = binary.AppendUvarint(*w, uint64(n)) }
 func (w *writer) fixed64(n uint64) { *w = binary.LittleEndian.AppendUint64(*w, n) }
+func (w *writer) fixed32(n uint32) { *w = binary.LittleEndian.AppendUint32(*w, n) }
 
 func (w *writer) text(text string) {
 	w.number(len(text))
 	*w = append(*w, text...)
 }
 
-// table writes what a table remembers. Where a hash stands follows from the hash.
-func (w *writer) table(r *recent) {
-	w.number(len(r.slots))
-	w.number(r.used)
-	for _, hash := range r.slots {
-		if hash != 0 {
-			w.fixed64(hash)
+// writeTable writes what a table remembers. Where a hash stands follows from the hash.
+func writeTable[V any](w *writer, t *table[V], value func(V)) {
+	w.number(len(t.slots))
+	w.number(t.used)
+	for _, s := range t.slots {
+		if s.hash != 0 {
+			w.fixed64(s.hash)
+			value(s.value)
 		}
 	}
 }
@@ -155,6 +152,7 @@ func (r *reader) take(n int) []byte {
 }
 
 func (r *reader) fixed64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
+func (r *reader) fixed32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
 
 func (r *reader) number() int { return r.upTo(1 << 40) }
 
@@ -172,40 +170,20 @@ func (r *reader) text() string {
 	return string(r.take(r.upTo(LongestURL + 100)))
 }
 
-// size reads how many slots a table has and how many of them are used.
-func (r *reader) size() (slots, used int) {
-	slots = r.upTo(mostRemembered)
-	used = r.upTo(slots)
-	if slots&(slots-1) != 0 {
-		r.bad = true
-		return 0, 0
+func readTable[V any](r *reader, t *table[V], value func() V) {
+	slots := r.upTo(mostRemembered)
+	used := r.upTo(slots)
+	if r.bad = r.bad || slots&(slots-1) != 0; r.bad {
+		return
 	}
-	return slots, used
-}
-
-func (r *reader) table(t *recent) {
-	slots, used := r.size()
-	t.slots, t.used = make([]uint64, slots), used
+	t.slots = make([]slot[V], slots)
 	for range used {
-		if hash := r.fixed64(); hash != 0 && !r.bad {
-			t.slots[hash&uint64(slots-1)] = hash
-		}
-	}
-}
-
-func (r *reader) witnesses(t *witnesses) {
-	slots, used := r.size()
-	t.slots, t.used = make([]witness, slots), used
-	for range used {
-		i := r.upTo(slots)
-		one := witness{rest: r.fixed64()}
-		both := r.fixed64()
-		one.value, one.exact, one.loose = uint32(both>>32), uint32(both), uint32(r.fixed64())
-		if i >= slots || r.bad {
-			r.bad = true
+		s := slot[V]{hash: r.fixed64()}
+		s.value = value()
+		if r.bad = r.bad || s.hash == 0; r.bad {
 			return
 		}
-		t.slots[i] = one
+		t.put(s)
 	}
 }
 

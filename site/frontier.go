@@ -1,6 +1,10 @@
 package site
 
-import "github.com/cespare/xxhash/v2"
+import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+)
 
 // A Fate is what becomes of a URL that was found.
 type Fate uint8
@@ -42,14 +46,15 @@ type Step struct {
 // A Frontier holds the pages of a site whose links are still to be read: those first that
 // are fewest links away from the root, and of these the one that was found first.
 //
-// It is rebuilt from the pages that a store holds: each has a URL, a depth, and whether
-// its links were read. Give them to [Frontier.Restore] in the order in which they were
+// It is rebuilt from the pages that a store holds: each has a URL, a depth, and a
+// [State]. Give them to [Frontier.Restore] in the order in which they were
 // found, and the frontier goes on as before. What [Traps] learnt is stored by itself.
 type Frontier struct {
 	scope   *Scope
 	traps   *Traps
 	seen    hashes
 	waiting []queue // by depth
+	first   int     // no page waits at a smaller depth
 	pages   int
 }
 
@@ -61,14 +66,15 @@ func NewFrontier(scope *Scope, traps *Traps) *Frontier {
 // Add takes in a URL that was found. It returns the URL under which the page is known,
 // what becomes of it, and for some fates the reason.
 func (f *Frontier) Add(found Found) (url string, fate Fate, reason string) {
-	if f.seen.has(hashOf(found.URL)) {
-		return found.URL, Known, ""
-	}
-	if url = f.traps.Clean(found.URL); f.seen.has(hashOf(url)) {
+	url = f.scope.Home(found.URL)
+	if f.seen.has(hashOf(url)) {
 		return url, Known, ""
 	}
 	if ok, why := f.scope.Contains(url); !ok {
 		return url, Outside, why
+	}
+	if url = f.traps.Clean(url); f.seen.has(hashOf(url)) {
+		return url, Known, ""
 	}
 	if most := f.scope.Depth(); most > 0 && found.Depth > most {
 		return url, TooDeep, ""
@@ -76,58 +82,75 @@ func (f *Frontier) Add(found Found) (url string, fate Fate, reason string) {
 	if most := f.scope.Limit(); most > 0 && f.pages >= most {
 		return url, Full, ""
 	}
-	from := found.From
-	if url == f.scope.Root() {
-		from = ""
-	}
-	if ok, why := f.traps.Judge(url, from); !ok {
+	if ok, why := f.traps.Judge(url, found.From); !ok {
 		return url, Trapped, why
 	}
-	f.put(url, found.Depth, true)
+	f.seen.add(hashOf(url))
+	f.pages++
+	f.wait(url, found.Depth, found.From == "")
 	return url, Waiting, ""
 }
 
+// A State is how far a page has come.
+type State uint8
+
+// The states of a page.
+const (
+	Unread  State = iota // its links are to be read
+	Read                 // they were
+	Dropped              // it is not to be fetched
+)
+
 // Restore takes in a page that was known before, without judging it again.
-func (f *Frontier) Restore(url string, depth int, read bool) {
-	if !f.seen.has(hashOf(url)) {
-		f.put(url, depth, !read)
+func (f *Frontier) Restore(page Found, state State) {
+	if f.seen.has(hashOf(page.URL)) {
+		return
+	}
+	f.seen.add(hashOf(page.URL))
+	if state != Dropped {
+		f.pages++
+	}
+	if state == Unread {
+		f.wait(page.URL, page.Depth, page.From == "")
 	}
 }
 
-func (f *Frontier) put(url string, depth int, wait bool) {
-	f.seen.add(hashOf(url))
-	f.pages++
-	if !wait {
-		return
-	}
+// wait puts a page into its queue.
+func (f *Frontier) wait(url string, depth int, listed bool) {
 	for len(f.waiting) <= depth {
 		f.waiting = append(f.waiting, queue{})
 	}
-	f.waiting[depth].push(url)
+	f.waiting[depth].push(url, listed)
+	f.first = min(f.first, depth)
 }
 
 // Next takes out the page whose links are to be read next. It returns false if none waits.
 func (f *Frontier) Next() (Step, bool) {
-	for depth := range f.waiting {
-		url, ok := f.waiting[depth].pop()
-		if !ok {
-			continue
+	for ; f.first < len(f.waiting); f.first++ {
+		if url, listed, ok := f.waiting[f.first].pop(); ok {
+			return f.step(url, listed), true
 		}
-		step := Step{URL: f.traps.Clean(url), Depth: depth}
-		if step.URL != url {
-			step.Was = url
-			if f.seen.has(hashOf(step.URL)) {
-				step.Dropped = "the page is known as " + step.URL
-			}
-			f.seen.add(hashOf(step.URL))
-			return step, true
-		}
-		if url != f.scope.Root() {
-			_, step.Dropped = f.traps.Again(url)
-		}
-		return step, true
 	}
 	return Step{}, false
+}
+
+// step looks at a page again whose turn it is.
+func (f *Frontier) step(url string, listed bool) Step {
+	step := Step{URL: f.traps.Clean(url), Depth: f.first}
+	switch {
+	case step.URL != url:
+		step.Was = url
+		if f.seen.has(hashOf(step.URL)) {
+			step.Dropped = "the page is known as " + step.URL
+		}
+		f.seen.add(hashOf(step.URL))
+	case !listed:
+		_, step.Dropped = f.traps.Again(url)
+	}
+	if step.Dropped != "" {
+		f.pages--
+	}
+	return step
 }
 
 // Len returns how many pages wait.
@@ -138,7 +161,7 @@ func (f *Frontier) Len() (n int) {
 	return n
 }
 
-// Pages returns how many pages the site has so far.
+// Pages returns how many pages the site has so far, without those that were dropped.
 func (f *Frontier) Pages() int { return f.pages }
 
 func hashOf(url string) uint64 { return max(1, xxhash.Sum64String(url)) }
@@ -180,7 +203,7 @@ func (h *hashes) add(hash uint64) {
 	}
 }
 
-// A queue holds URLs one after the other, each with its length before it. A million of
+// A queue holds URLs one after the other, each with its length before it, and whether the site listed it. A million of
 // them are a few large blocks of memory and no work for the garbage collector.
 type queue struct {
 	blocks [][]byte
@@ -190,28 +213,33 @@ type queue struct {
 
 const blockSize = 16 << 10
 
-func (q *queue) push(url string) {
+func (q *queue) push(url string, listed bool) {
 	need := len(url) + 2
 	if last := len(q.blocks) - 1; last < 0 || len(q.blocks[last])+need > max(cap(q.blocks[last]), blockSize) {
 		q.blocks = append(q.blocks, nil)
 	}
 	block := &q.blocks[len(q.blocks)-1]
-	*block = append(*block, byte(len(url)>>8), byte(len(url)))
+	head := uint16(len(url)) << 1 // a URL is far shorter than 32 KB
+	if listed {
+		head |= 1
+	}
+	*block = binary.BigEndian.AppendUint16(*block, head)
 	*block = append(*block, url...)
 	q.n++
 }
 
-func (q *queue) pop() (string, bool) {
+func (q *queue) pop() (url string, listed, ok bool) {
 	if q.n == 0 {
-		return "", false
+		return "", false, false
 	}
 	if q.read == len(q.blocks[0]) {
 		q.blocks[0] = nil
 		q.blocks, q.read = q.blocks[1:], 0
 	}
 	block := q.blocks[0][q.read:]
-	size := int(block[0])<<8 | int(block[1])
+	head := binary.BigEndian.Uint16(block)
+	size := int(head >> 1)
 	q.read += size + 2
 	q.n--
-	return string(block[2 : 2+size]), true
+	return string(block[2 : 2+size]), head&1 == 1, true
 }

@@ -71,11 +71,69 @@ func TestFrontierIsBounded(t *testing.T) {
 	}
 }
 
+// TestListedPagesAreNotCut lists pages that all say the same. What was listed is fetched
+// all the same; what was only linked to is not.
+func TestListedPagesAreNotCut(t *testing.T) {
+	scope, err := site.NewScope(site.Bounds{Root: "https://example.com/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traps := &site.Traps{}
+	f := site.NewFrontier(scope, traps)
+	for n := range 200 {
+		found := site.Found{URL: fmt.Sprintf("https://example.com/x/%d", n), Depth: 1}
+		if n%2 == 1 {
+			found.From = "https://example.com/"
+		}
+		f.Add(found)
+	}
+	dropped := 0
+	for {
+		step, ok := f.Next()
+		if !ok {
+			break
+		}
+		if step.Dropped == "" {
+			traps.Tell(step.URL, site.Sum([]byte("the same")))
+			continue
+		}
+		if dropped++; step.URL[len(step.URL)-1]%2 == 0 {
+			t.Errorf("%s was listed and is dropped: %s", step.URL, step.Dropped)
+		}
+	}
+	if dropped < 60 || f.Pages() != 200-dropped {
+		t.Errorf("%d of 100 links dropped, %d pages; want most of them, and the rest", dropped, f.Pages())
+	}
+}
+
+// TestFetchedAgain tells the same pages over and over, as a watch does. None is cut.
+func TestFetchedAgain(t *testing.T) {
+	var traps site.Traps
+	for range 50 {
+		for n := range 500 {
+			url, from := fmt.Sprintf("https://example.com/list?sort=%d&colour=%d", n%20, n/20), fmt.Sprintf("https://example.com/list?sort=%d", n%20)
+			if ok, why := traps.Judge(url, from); !ok && n < 300 {
+				t.Fatalf("%s: %s", url, why)
+			}
+			traps.Tell(fmt.Sprintf("https://example.com/p/%d", n), site.Sum([]byte(words(fmt.Sprint(n), 30))))
+			traps.Tell(fmt.Sprintf("https://example.com/news?page=%d", n), site.Sum([]byte(words(fmt.Sprint("news", n), 30))))
+		}
+	}
+	for _, trap := range traps.Report() {
+		if trap.Kind != site.Filters {
+			t.Errorf("cut: %+v", trap)
+		}
+	}
+	if ok, why := traps.Judge("https://example.com/p/1000", "https://example.com/"); !ok {
+		t.Error(why)
+	}
+}
+
 // A row is a page as a store holds it.
 type row struct {
 	url   string
 	depth int
-	read  bool
+	state site.State
 }
 
 // crawl goes on with a crawl for some steps. Rows are what a store would hold.
@@ -95,11 +153,12 @@ func crawl(f *site.Frontier, traps *site.Traps, w world, rows *[]row, steps int)
 		if was == "" {
 			was = step.URL
 		}
-		i := slices.IndexFunc(*rows, func(r row) bool { return r.url == was && !r.read })
-		(*rows)[i].url, (*rows)[i].read = step.URL, true
+		i := slices.IndexFunc(*rows, func(r row) bool { return r.url == was && r.state == site.Unread })
 		if step.Dropped != "" {
+			(*rows)[i].state = site.Dropped
 			continue
 		}
+		(*rows)[i].url, (*rows)[i].state = step.URL, site.Read
 		text, links := w(takeApart(step.URL))
 		if text == "" {
 			continue
@@ -150,7 +209,7 @@ func TestCrawlSurvives(t *testing.T) {
 					}
 					f = site.NewFrontier(scope, traps)
 					for _, r := range rows {
-						f.Restore(r.url, r.depth, r.read)
+						f.Restore(site.Found{URL: r.url, From: worldRoot, Depth: r.depth}, r.state)
 					}
 				}
 				crawl(f, traps, w, &rows, 2000)

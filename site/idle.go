@@ -37,17 +37,13 @@ func runs(p param) bool {
 }
 
 func (t *Traps) compare(a *address, s *shape, q *parameter, value string, text Text) {
-	now := witness{rest: max(a.without(q.name), 1), value: uint32(xxhash.Sum64String(value)), exact: uint32(text.exact), loose: uint32(text.loose)}
-	slot := t.witnesses.at(now.rest)
-	if slot.rest != now.rest {
-		t.witnesses.put(now)
-		return
-	}
-	if slot.value == now.value {
+	now := witness{value: uint32(xxhash.Sum64String(value)), exact: uint32(text.exact), loose: uint32(text.loose)}
+	before, known := t.witnesses.remember(a.without(q.name), now)
+	if !known || before.value == now.value {
 		return
 	}
 	// Two things may differ in their numbers alone. What is drawn at random names none.
-	if slot.exact == now.exact || token(value) && slot.loose == now.loose {
+	if before.exact == now.exact || token(value) && before.loose == now.loose {
 		q.same++
 	} else {
 		q.differ++

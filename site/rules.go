@@ -87,11 +87,13 @@ func (t *Traps) tangled(a, f *address) (Kind, string) {
 	order := xxhash.Sum64String(strings.Join(names, "/"))
 	fresh := false
 	for _, name := range names {
-		fresh = !t.words.seen(xxhash.Sum64String(name)) || fresh
+		_, known := t.words.remember(xxhash.Sum64String(name), struct{}{})
+		fresh = fresh || !known
 	}
 	slices.Sort(names)
 	set := xxhash.Sum64String(strings.Join(names, "/"))
-	knownSet, knownOrder := t.sets.seen(set), t.orders.seen(order)
+	_, knownSet := t.sets.remember(set, struct{}{})
+	_, knownOrder := t.orders.remember(order, struct{}{})
 	if fresh || knownOrder || len(names) < 3 || !below(a, f) {
 		return "", ""
 	}
@@ -160,7 +162,7 @@ func (t *Traps) learnDate(a, f *address, linked bool) {
 	}
 	s := t.shapes[a.key()]
 	tells := s != nil && s.told >= 20 && s.fresh*5 >= s.told*4 // its pages say something
-	if named := !t.kinds.seen(xxhash.Sum64String(mask(a.url))); !fromCalendar || !named && !tells {
+	if _, named := t.kinds.remember(xxhash.Sum64String(mask(a.url)), struct{}{}); !fromCalendar || named && !tells {
 		return
 	}
 	if c := t.calendars[xxhash.Sum64String(from.skeleton)]; c != nil {

@@ -88,6 +88,17 @@ func folderOf(path string) string {
 	return path
 }
 
+// Home returns a URL of the site's host under the scheme and host of the root, so that a
+// page that is linked to with and without "www." is one page.
+func (s *Scope) Home(url string) string {
+	origin, _, _ := split(url)
+	root, _, _ := split(s.root)
+	if origin == root || siteHost(origin) != s.host || strings.Contains(s.host, ":") {
+		return url
+	}
+	return root + url[len(origin):]
+}
+
 // Contains reports whether a normalised URL belongs to the site, and if not, why not.
 func (s *Scope) Contains(url string) (ok bool, reason string) {
 	if url == s.root {

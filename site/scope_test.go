@@ -138,6 +138,24 @@ func TestScope(t *testing.T) {
 	}
 }
 
+func TestHome(t *testing.T) {
+	s, err := site.NewScope(site.Bounds{Root: "https://www.example.com/docs/", Subdomains: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]string{
+		"http://example.com/a?b=1":      "https://www.example.com/a?b=1",
+		"https://www.example.com/":      "https://www.example.com/",
+		"http://docs.example.com/a":     "http://docs.example.com/a",
+		"http://example.com:8080/a":     "http://example.com:8080/a",
+		"https://example.com.evil.org/": "https://example.com.evil.org/",
+	} {
+		if got := s.Home(url); got != want {
+			t.Errorf("Home(%s) = %s, want %s", url, got, want)
+		}
+	}
+}
+
 func TestScopeErrors(t *testing.T) {
 	_, err := site.NewScope(site.Bounds{Root: "https://example.com/", Match: []string{"/a", "/{"}, Exclude: []string{"!b"}, Depth: -1, Limit: -2})
 	for _, want := range []string{`match[1]: pattern "/{": character 2`, `exclude[0]: pattern "!b"`, "depth: -1", "limit: -2"} {

@@ -51,14 +51,15 @@ type Traps struct {
 	calendars map[uint64]*calendar
 	idle      map[string]int // in how many shapes a parameter makes no other page
 
-	texts     recent // of pages
-	looses    recent // the same without digits
-	words     recent // of paths
-	sets      recent // words of paths, in any order
-	orders    recent // words of paths, in their order
-	kinds     recent // URLs without their numbers
-	cuts      recent // URLs that were cut
-	witnesses witnesses
+	texts     table[uint32] // of pages, with the first page that said it
+	looses    table[uint32] // the same without digits
+	words     recent        // of paths
+	sets      recent        // words of paths, in any order
+	orders    recent        // words of paths, in their order
+	kinds     recent        // URLs without their numbers
+	passed    recent        // URLs that were judged and passed
+	cuts      recent        // URLs that were cut
+	witnesses table[witness]
 
 	told, same int // texts; those that had been seen before
 	mixed      int // paths that say nothing new
@@ -98,6 +99,9 @@ type calendar struct{ first, last, jumps int }
 // not, why not. From is the page on which it was found. It is empty if the site itself
 // listed the URL, in a sitemap or a feed: then it passes.
 func (t *Traps) Judge(url, from string) (ok bool, reason string) {
+	if t.passed.has(xxhash.Sum64String(url)) {
+		return true, ""
+	}
 	a, f := readAddress(url), readAddress(from)
 	if from != "" {
 		for _, rule := range []func(*address, *address) (Kind, string){t.growing, t.tangled, t.running, t.behindEnd, t.filtering, t.searching, t.repeating} {
@@ -107,6 +111,7 @@ func (t *Traps) Judge(url, from string) (ok bool, reason string) {
 			}
 		}
 	}
+	t.passed.remember(xxhash.Sum64String(url), struct{}{})
 	t.learn(&a, &f, from != "")
 	return true, ""
 }
@@ -124,11 +129,16 @@ func (t *Traps) Again(url string) (ok bool, reason string) {
 }
 
 // Tell says what a page said that was fetched. It comes before the links of the page are
-// judged.
+// judged. A page that is fetched again and says the same counts once.
 func (t *Traps) Tell(url string, text Text) {
 	a := readAddress(url)
 	s := t.shapeFor(&a)
-	known, looks := t.texts.seen(text.exact), t.looses.seen(text.loose)
+	page := uint32(xxhash.Sum64String(url))
+	first, known := t.texts.remember(text.exact, page)
+	firstLoose, looks := t.looses.remember(text.loose, page)
+	if known && first == page || looks && firstLoose == page {
+		return
+	}
 	s.told++
 	t.told++
 	if known {
@@ -250,7 +260,7 @@ func (s *shape) parameter(name string) *parameter {
 
 // cut takes note of a URL that was cut.
 func (t *Traps) cut(kind Kind, reason string, a *address) {
-	if t.cuts.seen(xxhash.Sum64String(a.url)) {
+	if _, again := t.cuts.remember(xxhash.Sum64String(a.url), struct{}{}); again {
 		return
 	}
 	for i := range t.traps {
