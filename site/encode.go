@@ -100,12 +100,13 @@ func (w *writer) text(text string) {
 	*w = append(*w, text...)
 }
 
-// writeTable writes what a table remembers. Where a hash stands follows from the hash.
+// writeTable writes what a table remembers, with its places.
 func writeTable[V any](w *writer, t *table[V], value func(V)) {
 	w.number(len(t.slots))
 	w.number(t.used)
-	for _, s := range t.slots {
+	for i, s := range t.slots {
 		if s.hash != 0 {
+			w.number(i)
 			w.fixed64(s.hash)
 			value(s.value)
 		}
@@ -178,12 +179,14 @@ func readTable[V any](r *reader, t *table[V], value func() V) {
 	}
 	t.slots = make([]slot[V], slots)
 	for range used {
+		at := r.upTo(slots - 1)
 		s := slot[V]{hash: r.fixed64()}
 		s.value = value()
-		if r.bad = r.bad || s.hash == 0; r.bad {
+		if r.bad = r.bad || s.hash == 0 || t.slots[at].hash != 0; r.bad {
 			return
 		}
-		t.put(s)
+		t.slots[at] = s
+		t.used++
 	}
 }
 

@@ -43,7 +43,17 @@ func (t *table[V]) has(hash uint64) bool {
 	return len(t.slots) > 0 && t.slots[t.at(hash)].hash == hash
 }
 
-func (t *table[V]) at(hash uint64) int { return int(hash & uint64(len(t.slots)-1)) }
+// at returns the slot of a hash: one of four, and if others have them all, the one that is
+// taken from another.
+func (t *table[V]) at(hash uint64) int {
+	last := uint64(len(t.slots) - 1)
+	for i := range uint64(4) {
+		if at := (hash + i) & last; t.slots[at].hash == hash || t.slots[at].hash == 0 {
+			return int(at)
+		}
+	}
+	return int((hash + hash>>62) & last)
+}
 
 func (t *table[V]) put(s slot[V]) {
 	at := &t.slots[t.at(s.hash)]
