@@ -145,7 +145,7 @@ type Text struct {
 
 // fewDigits is how many digits a text may have that is compared without them. In a text
 // that has more, the numbers are what it says.
-const fewDigits = 200
+const fewDigits = 100
 
 // Sum returns what is compared of the text of a page.
 func Sum(text []byte) Text {

@@ -7,7 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// How much is remembered of a site. Together it is at most about 500 KB.
+// How much is remembered of a site. Together it is at most about 550 KB.
 const (
 	mostShapes    = 512
 	mostParams    = 16 // of one shape

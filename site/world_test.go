@@ -141,6 +141,18 @@ func shop(products, categories int, product func(n int) string, text func(n int)
 	}
 }
 
+// listings returns the pages of a shop that list products.
+func listings(products, categories int) (pages []string) {
+	for c := range categories {
+		category := "/c/" + slug(fmt.Sprint("cat", c))
+		pages = append(pages, category)
+		for page := 2; page <= (products/categories+19)/20; page++ {
+			pages = append(pages, fmt.Sprintf("%s?page=%d", category, page))
+		}
+	}
+	return pages
+}
+
 // blog has posts over twenty years, three years of silence among them. Months are
 // reached by the arrows of the neighbouring month alone.
 func blog() (w world, pages []string) {
