@@ -78,3 +78,35 @@ func TestMarksSurvivePainting(t *testing.T) {
 		t.Errorf("%q does not mark what differs", b.String())
 	}
 }
+
+// TestDiffNotes holds that values and items stand out on a screen, that hostile names
+// move no cursor, and that a pipe gets lines which patch passes over.
+func TestDiffNotes(t *testing.T) {
+	d := client.Diff{
+		Fields: []client.FieldChange{{Name: "price", From: 10.0, To: "12\x1b[2J"}},
+		Items: &client.ItemChanges{
+			AddedCount: 1, Added: []client.Item{{Key: "a", Title: "New"}}, BackCount: 1, Back: []client.ItemMention{{Key: "b"}},
+			UpdatedCount: 1, Updated: []client.ItemChange{{Key: "c", Fields: []string{"title"}}}, GoneCount: 60, Gone: []client.ItemMention{{Key: "d"}},
+		},
+	}
+	var colour, wide, pipe strings.Builder
+	(&diffView{screen{width: 80, palette: true}, &colour}).notes(d)
+	(&diffView{screen{width: 80}, &wide}).notes(d)
+	(&diffView{screen{}, &pipe}).notes(d)
+	for _, want := range []string{"\x1b[32m+ New\x1b[", "\x1b[33m~ c: title\x1b[", "\x1b[31m- d\x1b["} {
+		if !strings.Contains(colour.String(), want) {
+			t.Errorf("there is no %q in colour:\n%q", want, colour.String())
+		}
+	}
+	if strings.Contains(colour.String()+pipe.String(), "\x1b[2J") {
+		t.Errorf("a value clears the screen:\n%q", colour.String())
+	}
+	if !strings.HasSuffix(wide.String(), "\n+ New\n+ b (back)\n~ c: title\n- d\n- 59 more gone\n") {
+		t.Errorf("on a screen there is\n%s", wide.String())
+	}
+	for line := range strings.Lines(pipe.String()) {
+		if !strings.HasPrefix(line, "# ") {
+			t.Errorf("a pipe gets %q", line)
+		}
+	}
+}
