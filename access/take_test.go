@@ -3,7 +3,6 @@ package access_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"freshet"
 	"freshet/access"
@@ -39,20 +38,22 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// Hostile answers cost time in proportion to their size.
+// Hostile answers cost time in proportion to their size. One that cost the square of it
+// would take longer than a test may, however fast the machine; nothing is said of how
+// long it takes, since slow machines are not hostile.
 func TestTakeEnds(t *testing.T) {
-	began := time.Now()
+	n := 1_000_000
+	if testing.Short() {
+		n /= 10
+	}
 	for _, body := range []string{
-		strings.Repeat("<div>", 800_000), strings.Repeat("<a b", 1_000_000), "<input " + strings.Repeat("a=b ", 1_000_000), strings.Repeat("[", 4<<20), strings.Repeat("{\"a\":", 800_000), strings.Repeat("<!--", 1_000_000),
+		strings.Repeat("<div>", 4*n/5), strings.Repeat("<a b", n), "<input " + strings.Repeat("a=b ", n), strings.Repeat("[", 4*n), strings.Repeat("{\"a\":", 4*n/5), strings.Repeat("<!--", n),
 	} {
 		for _, taking := range []freshet.Taking{{CSS: "input[name=csrf]@value"}, {JSON: "$.a"}, {Regex: "a+b+c"}} {
 			if _, err := access.Take(taking, []byte(body)); err == nil {
 				t.Errorf("%+v finds something in %.20q", taking, body)
 			}
 		}
-	}
-	if took := time.Since(began); took > 2*time.Minute { // a hang, not a slow machine
-		t.Errorf("it took %v", took)
 	}
 }
 
