@@ -5,9 +5,9 @@ import (
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,8 +46,11 @@ func large(entries int) io.Reader {
 			case at == 0:
 				rest = []byte("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset" + ns + ">\n")
 			case at <= entries:
-				rest = fmt.Appendf(rest, "  <url>\n    <loc>https://www.a.example/shop/category-%d/product-%d-%x.html?lang=en&amp;ref=sitemap</loc>\n    <lastmod>2026-%02d-%02dT10:%02d:%02d+02:00</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.5</priority>\n  </url>\n",
-					at%97, at, at*2654435761, at%12+1, at%28+1, at%60, at%59)
+				rest = append(rest, "  <url>\n    <loc>https://www.a.example/shop/category/product-"...)
+				rest = strconv.AppendInt(rest, int64(at)*2654435761, 10)
+				rest = append(rest, ".html?lang=en&amp;ref=sitemap</loc>\n    <lastmod>2026-03-"...)
+				rest = append(rest, byte('0'+at%3), byte('1'+at%9))
+				rest = append(rest, "T10:15:30+02:00</lastmod>\n    <changefreq>weekly</changefreq>\n    <priority>0.5</priority>\n  </url>\n"...)
 			case at == entries+1:
 				rest = []byte("</urlset>\n")
 			default:
@@ -67,7 +70,7 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // A sitemap larger than the protocol allows is read in a few megabytes of memory.
 func TestMemoryIsConstant(t *testing.T) {
-	const entries = 220_000 // 53 MB
+	const entries = 240_000 // 55 MB
 	var before, now runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -94,7 +97,7 @@ func TestMemoryIsConstant(t *testing.T) {
 
 // Whatever is sent, reading ends soon and holds little.
 func TestHostile(t *testing.T) {
-	const much = 16 << 20
+	const much = 4 << 20
 	head := "<urlset" + ns + ">"
 	packed := func(r io.Reader) io.Reader {
 		pr, pw := io.Pipe()
@@ -129,7 +132,7 @@ func TestHostile(t *testing.T) {
 		{"JSON that nests", io.MultiReader(strings.NewReader(`{"items": [{"url": `), &pattern{text: "[", left: much}), nil},
 		{"a gzip bomb", packed(io.MultiReader(strings.NewReader(head), &pattern{text: "<url><loc>https://a.example/</loc></url>", left: much})), sitemap.ErrBomb},
 		{"a gzip bomb in another", packed(packed(io.MultiReader(strings.NewReader(head), &pattern{text: "<url><loc>https://a.example/</loc></url>", left: much}))), sitemap.ErrBomb},
-		{"endless empty pieces of gzip", &pattern{text: string(pack(t, nil)), left: 100 << 20}, nil},
+		{"endless empty pieces of gzip", &pattern{text: string(pack(t, nil)), left: 20 << 20}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
