@@ -15,8 +15,7 @@ func BothWays(from, href string) (quick, exact string) {
 	if !ok {
 		return "", ""
 	}
-	b.origin = ""
-	exact, err = b.normalise(href)
+	exact, err = b.exact(href)
 	if err != nil {
 		exact = err.Error()
 	}

@@ -87,6 +87,10 @@ func (b base) normalise(href string) (string, error) {
 	if quick, ok := b.quick(href); ok {
 		return quick, nil
 	}
+	return b.exact(href)
+}
+
+func (b base) exact(href string) (string, error) {
 	u, err := b.parse(href)
 	if err != nil {
 		return "", err
@@ -128,10 +132,10 @@ func hostOf(u *whatwg.Url) (string, error) {
 	return host, nil
 }
 
-// quick normalises the links that most pages are full of: paths of this site, in plain
-// letters, in which there is nothing to do. The exact parser takes several times as long.
+// quick normalises the links that most pages are full of: paths and URLs in plain
+// letters, in which there is little to do. The exact parser takes several times as long.
 func (b base) quick(href string) (string, bool) {
-	if b.origin == "" || href == "" || len(href) > LongestURL/2 {
+	if href == "" || len(href) > LongestURL/2 {
 		return "", false
 	}
 	href, fragment, _ := strings.Cut(href, "#")
@@ -139,9 +143,15 @@ func (b base) quick(href string) (string, bool) {
 		return "", false
 	}
 	href, query, _ := strings.Cut(href, "?")
-	rest, absolute := strings.CutPrefix(href, b.origin)
+	origin, rest := b.origin, ""
 	switch {
-	case absolute && strings.HasPrefix(rest, "/"):
+	case plainOrigin(href) > 0:
+		end := plainOrigin(href)
+		if origin, rest = href[:end], href[end:]; rest == "" {
+			rest = "/"
+		}
+	case origin == "":
+		return "", false
 	case strings.HasPrefix(href, "/") && !strings.HasPrefix(href, "//"):
 		rest = href
 	case b.dir != "" && href != "" && isWord(href[0]) && !strings.ContainsRune(href, ':'):
@@ -153,9 +163,41 @@ func (b base) quick(href string) (string, bool) {
 		return "", false
 	}
 	if query = tidyQuery(query); query != "" {
-		return b.origin + rest + "?" + query, true
+		return origin + rest + "?" + query, true
 	}
-	return b.origin + rest, true
+	return origin + rest, true
+}
+
+// plainOrigin returns where the origin ends of a URL whose host is plain: names in lower
+// case with dots between them, the last one of letters, none of them international. It
+// is 0 for all others.
+func plainOrigin(url string) int {
+	begin := len("http://")
+	if rest, ok := strings.CutPrefix(url, "http"); !ok || !strings.HasPrefix(rest, "://") {
+		if begin++; !strings.HasPrefix(url, "https://") {
+			return 0
+		}
+	}
+	label := begin // where the last name begins
+	letters := true
+	for i := begin; i <= len(url); i++ {
+		if i == len(url) || url[i] == '/' {
+			if letters && i > label {
+				return i
+			}
+			return 0
+		}
+		switch c := url[i]; {
+		case 'a' <= c && c <= 'z':
+		case isDigit(c), c == '-' && i > label:
+			letters = false
+		case c == '.' && i > label && url[i-1] != '-' && !strings.HasPrefix(url[label:i], "xn--"):
+			label, letters = i+1, true
+		default:
+			return 0
+		}
+	}
+	return 0
 }
 
 // plain reports whether a path is normalised as it stands: it has only letters that are

@@ -47,6 +47,7 @@ func TestNormalise(t *testing.T) {
 		{"session in the path", "/a;jsessionid=0123ABCD/b;v=1", "https://example.com/a/b;v=1"},
 		{"session that hides a dot segment", "/a/..;jsessionid=1/b", "https://example.com/a/..;jsessionid=1/b"},
 		{"session of ASP.NET", "/(S(lit3py55t21z5v55vlm25s55))/a.aspx", "https://example.com/a.aspx"},
+		{"two sessions at once", "/(S(x));jsessionid=1/a", "https://example.com/a"},
 		{"nothing but a session", "/(S(lit3py55t21z5v55vlm25s55))", "https://example.com/"},
 		{"session in the query", "/a?PHPSESSID=1&ASPSESSIONIDQQ=2&id=3", "https://example.com/a?id=3"},
 		{"random sid", "/a?sid=9f86d081884c7d659a2feaa0c55ad015", "https://example.com/a"},
@@ -130,11 +131,14 @@ func FuzzNormalise(f *testing.F) {
 	f.Add("https://example.com/a/b", "../c?b=1&a=2#x")
 	f.Add("http://[::1]:8080/", "//u:p@bücher.example:80/%7e%2f;jsessionid=1?utm_source=2&sid=0123456789abcdef")
 	f.Add("https://example.com", "a.b/c-d_e?x=1&y")
+	f.Add("", "http://a-1.b--c.example/d?e")
+	f.Add("http://a.b", "https://xn--a.example/d")
+	f.Add("http://a.b", "http://1.2.3.a")
 	f.Fuzz(func(t *testing.T, base, href string) { checkNormalise(t, base, href) })
 }
 
 func BenchmarkNormalise(b *testing.B) {
-	for _, href := range []string{"/docs/guide/chapter-one?id=17&b=2", "/docs/gu%C3%adde/"} {
+	for _, href := range []string{"/docs/guide/chapter-one?id=17&b=2", "https://www.other.example/a/b", "/docs/gu%C3%adde/"} {
 		b.Run(href, func(b *testing.B) {
 			normalise := site.FromBase("https://example.com/docs/")
 			b.ReportAllocs()

@@ -98,10 +98,9 @@ func tidyPath(path string) string {
 	}
 	kept := make([]string, 0, 8)
 	for segment := range strings.SplitSeq(path[1:], "/") {
-		if cookieless(segment) {
-			continue
+		if segment = withoutSession(segment); !cookieless(segment) {
+			kept = append(kept, segment)
 		}
-		kept = append(kept, withoutSession(segment))
 	}
 	return "/" + strings.Join(kept, "/")
 }

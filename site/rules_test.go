@@ -139,3 +139,27 @@ func TestIdleParameters(t *testing.T) {
 		t.Errorf("report %+v; want one session that was left out three times", report)
 	}
 }
+
+// TestNamedThings has one program for a list, which can be filtered, and for things that
+// have numbers. The list is cut, the things are not.
+func TestNamedThings(t *testing.T) {
+	var traps site.Traps
+	home := worldRoot + "shop"
+	for n := range 250 {
+		filtered := fmt.Sprintf("%s?sort=%s", home, nth(fmt.Sprint(n%12)))
+		if n%2 == 0 {
+			filtered = fmt.Sprintf("%s?view=%s", home, nth(fmt.Sprint("v", n%9)))
+		}
+		thing := fmt.Sprintf("%s?item=%d", home, n)
+		traps.Judge(filtered, home)
+		traps.Judge(thing, home)
+		traps.Tell(fmt.Sprintf("%s&shown=%d", filtered, n), site.Sum([]byte(words(fmt.Sprint("list", n), 20))))
+		traps.Tell(thing, site.Sum([]byte(words(thing, 20))))
+	}
+	if ok, why := traps.Judge(home+"?item=7&sort="+nth("3"), home); !ok {
+		t.Errorf("a thing is cut: %s", why)
+	}
+	if ok, _ := traps.Judge(home+"?sort="+nth("3")+"&x=1", home); ok {
+		t.Error("the list is not cut")
+	}
+}
