@@ -18,6 +18,7 @@ type Site struct {
 	Share   float64    `json:"share" doc:"Most of the budget that it uses"`
 	Changed Estimate   `json:"changed" doc:"Share of the downloads of known pages that brought a change, of late"`
 	Sampled float64    `json:"sampled" doc:"Downloads that this share is based on; older ones count less"`
+	Dates   *Dates     `json:"dates,omitempty" doc:"Whether the dates of its sitemaps and feeds are true; missing if they give none"`
 	Copy    *Copy      `json:"copy,omitempty" doc:"How fresh the copy is; only from a running daemon"`
 	LeftOut int        `json:"left_out,omitempty" doc:"Pages that were found beyond the limit"`
 	Traps   []Trap     `json:"traps,omitempty" doc:"Endless parts of the site that are not followed"`
@@ -51,6 +52,13 @@ type Copy struct {
 	Fresh     Estimate `json:"fresh" doc:"Share of the fetched pages whose copy is up to date now"`
 	Freshness float64  `json:"freshness" doc:"Expected share of time in which copies were up to date"`
 	Age       Duration `json:"age" doc:"For which copies had been out of date, on average over time"`
+}
+
+// Dates say whether the dates that indexes give pages are true.
+type Dates struct {
+	Announced float64 `json:"announced" doc:"Share of the changes that a new date told of"`
+	BorneOut  float64 `json:"borne_out" doc:"Share of new dates with which a poll found a change"`
+	Trusted   bool    `json:"trusted" doc:"A page is polled as soon as its date moves"`
 }
 
 // A Trap is an endless part of a site.

@@ -305,3 +305,52 @@ func TestStoredPagesAreReadAgain(t *testing.T) {
 		}
 	})
 }
+
+// The dates of a sitemap are trusted if they tell of changes, and not if they move by
+// themselves or stay.
+func TestDatesOfSitemaps(t *testing.T) {
+	for name, tt := range map[string]struct {
+		dated, changed bool // at every edit, whether the date moves and whether the page changes
+		want           bool
+	}{
+		"true":                  {true, true, true},
+		"moving by themselves":  {true, false, false},
+		"staying as they were":  {false, true, false},
+		"of pages that do rest": {false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, dir string) {
+				const pages = 10
+				w := newWeb(map[string]string{"/": linking("home"), "/robots.txt": "Sitemap: https://docs.example/pages.xml\n"})
+				dates := make([]string, pages)
+				edit := func(i, edition int) {
+					if tt.changed || edition == 0 {
+						w.set(fmt.Sprintf("/p%d", i), linking(fmt.Sprintf("page %d edition %d", i, edition)))
+					}
+					if tt.dated || edition == 0 {
+						dates[i] = time.Now().Format(time.RFC3339)
+					}
+					var list []string
+					for i, date := range dates {
+						list = append(list, fmt.Sprintf("/p%d %s", i, date))
+					}
+					w.set("/pages.xml", listing(list...))
+				}
+				for i := range pages {
+					edit(i, 0)
+				}
+				r := begin(t, dir, w, docs(freshet.Site{}))
+				defer r.stop()
+				for edition := range 40 {
+					pass(30 * time.Second)
+					edit(edition%pages, edition+1)
+				}
+				pass(time.Minute)
+				report, err := explore.Describe(t.Context(), r.store, "docs")
+				if err != nil || report.Trusted != tt.want {
+					t.Errorf("trusted is %v, %v (announced %.2f, borne out %.2f), want %v", report.Trusted, err, report.Dated.Mean, report.BorneOut.Mean, tt.want)
+				}
+			})
+		})
+	}
+}

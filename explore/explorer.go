@@ -151,9 +151,12 @@ func (e *Explorer) hear(ctx context.Context, o freshet.Outcome) error {
 	s.count(w.Source, o)
 	switch {
 	case o.Result.Captured():
-		return e.read(ctx, s, w, o)
+		err = e.read(ctx, s, w, o)
 	case o.Result == freshet.Failed:
-		return e.miss(ctx, s, w, o)
+		err = e.miss(ctx, s, w, o)
 	}
-	return nil
+	if err == nil && o.Result.Seen() {
+		err = e.compareDates(ctx, s, w.Source, o)
+	}
+	return err
 }

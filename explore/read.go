@@ -120,7 +120,7 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 		return err
 	}
 	var pages []freshet.Page
-	var indexes []string
+	var indexes, redated []string
 	by := freshet.BySitemap
 	now := map[string]time.Time{}
 	summary, err := sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL, Now: o.Began}, func(entry sitemap.Entry) error {
@@ -138,6 +138,9 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 		date := entry.LastMod.Time
 		now[at] = date
 		if known, ok := before[at]; !ok || !known.Equal(date) {
+			if ok && date.After(known) {
+				redated = append(redated, at)
+			}
 			pages = append(pages, freshet.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
 		}
 		return nil
@@ -157,6 +160,9 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 		pages[i].Found = by
 	}
 	if err := e.shelve(ctx, s, pages); err != nil {
+		return err
+	}
+	if err := e.askDated(ctx, s, redated); err != nil {
 		return err
 	}
 	if by == freshet.BySitemap && summary.Complete { // what has left a feed is only old
@@ -227,6 +233,27 @@ func (e *Explorer) unlist(ctx context.Context, s *survey, o freshet.Outcome, bef
 		}
 	}
 	return e.shelve(ctx, s, gone)
+}
+
+// askDated wants the pages polled that an index has given new dates, if its dates have
+// shown to be true.
+func (e *Explorer) askDated(ctx context.Context, s *survey, redated []string) error {
+	if !s.dates.trust.StandIn() {
+		return nil
+	}
+	for _, at := range redated {
+		page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
+		if errors.Is(err, freshet.ErrNotFound) || err == nil && page.State != freshet.PageWatched {
+			continue
+		}
+		if err == nil {
+			err = e.ask(ctx, page.Source)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ask wants a page polled soon. One that was removed meanwhile is left alone.

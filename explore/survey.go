@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/listing"
 	"freshet/site"
 )
 
@@ -35,6 +36,7 @@ type survey struct {
 
 	fresh   map[freshet.SourceID]bool // pages that were taken and have not been polled yet; nil if that is not known
 	indexes map[string]bool           // URLs of indexes that are watched
+	dates   dates
 	traps   site.Traps
 	drawn   time.Time       // when the traps were last put on disk
 	judged  map[uint64]bool // links that have been judged, by the hash of their URLs
@@ -53,6 +55,7 @@ type notes struct {
 	Problems  []Problem `json:"problems,omitempty"`
 
 	Traps []site.Trap `json:"traps,omitempty"`
+	Dates []byte      `json:"dates,omitempty"` // whether the dates of its indexes are true, as a listing.Trust
 }
 
 // A Problem is something that is wrong with a site, as far as one can tell.
@@ -141,6 +144,9 @@ func (e *Explorer) recall(ctx context.Context, s *survey, id freshet.SourceID) e
 	}
 	if err != nil || json.Unmarshal(kept.Memory, &s.notes) != nil { // what is damaged is found out anew
 		s.notes, s.dirty = notes{Begun: e.cfg.Now()}, true
+	}
+	if s.dates.trust.UnmarshalBinary(s.notes.Dates) != nil {
+		s.dates.trust = listing.Trust{}
 	}
 	s.drawn = e.cfg.Now()
 	drawn, err := e.cfg.Store.Belief(ctx, trapBelief, id)

@@ -125,6 +125,9 @@ func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Sit
 	for _, p := range r.Problems {
 		s.Faults = append(s.Faults, client.SiteFlaw{At: p.At.UTC(), URL: freshet.MaskURL(p.URL), Text: p.Text})
 	}
+	if r.Dated.Mean > 0 {
+		s.Dates = &client.Dates{Announced: r.Dated.Mean, BorneOut: r.BorneOut.Mean, Trusted: r.Trusted}
+	}
 	s.Copy = a.copyOf(ctx, id)
 	return s, nil
 }

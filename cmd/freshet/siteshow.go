@@ -114,6 +114,13 @@ func (p *program) printSite(s client.Site) error {
 		row("copy", "%s of fetched pages are up to date now (%s to %s); %s over time, %s out of date on average",
 			percent(c.Fresh.Mean), percent(c.Fresh.Low), percent(c.Fresh.High), percent(c.Freshness), freshet.FormatDuration(time.Duration(c.Age).Round(time.Second)))
 	}
+	if d := s.Dates; d != nil {
+		verdict := "not trusted"
+		if d.Trusted {
+			verdict = "trusted: a page is polled when its date moves"
+		}
+		row("dates", "of sitemaps and feeds tell of %s of changes, and %s of new dates come with one; %s", percent(d.Announced), percent(d.BorneOut), verdict)
+	}
 	row("budget", "at most %s", percent(s.Share))
 	for i, index := range s.Indexes {
 		name := ""
