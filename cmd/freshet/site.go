@@ -10,16 +10,16 @@ import (
 func siteVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site",
-		Short: "Show the sites that are watched, and read sitemaps and robots.txt",
+		Short: "Show and mirror the sites that are watched, and read sitemaps and robots.txt",
 		Long: `A site is a source that stands for all of its pages; "freshet add --site URL" adds one.
 
-list, show and pages are about sites that are watched. urls and robots read
+list, show, pages and mirror are about sites that are watched. urls and robots read
 what any site says to programs that go through its pages, without watching it.`,
-		Example: "  freshet site show docs\n  freshet site pages docs --changed-since 24h\n" +
+		Example: "  freshet site show docs\n  freshet site pages docs --changed-since 24h\n  freshet site mirror docs --out docs-copy\n" +
 			"  freshet site urls https://example.com/sitemap.xml\n  freshet site robots https://example.com/ /private/page",
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(siteListVerb(p), siteShowVerb(p), sitePagesVerb(p), siteURLsVerb(p), siteRobotsVerb(p))
+	cmd.AddCommand(siteListVerb(p), siteShowVerb(p), sitePagesVerb(p), siteMirrorVerb(p), siteURLsVerb(p), siteRobotsVerb(p))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
