@@ -51,20 +51,21 @@ func Judge(p Page, past *Past) freshet.Suspect {
 	if past == nil {
 		return obstacle(p, nil, 0)
 	}
-	kept := kept(bytes.TrimSpace(past.Text), text)
-	if kept <= ownText {
-		if why := obstacle(p, past, kept); why != "" {
+	kept := overlapOf(past.Text, text)
+	own := kept.exceeds(ownText)
+	if !own {
+		if why := obstacle(p, past, kept.share()); why != "" {
 			return why
 		}
 	}
 	switch before := len(bytes.TrimSpace(past.Text)); {
-	case p.Kind == freshet.HTML && kept < nearlyAll && cutShort(p, past):
+	case p.Kind == freshet.HTML && cutShort(p, past) && kept.share() < nearlyAll:
 		return freshet.SuspectTruncated
 	case listCut(past.Text, text):
 		return freshet.SuspectTruncated
 	case before >= muchText && float64(len(text)) < shrunkTo*float64(before):
 		return freshet.SuspectShrunk
-	case p.Kind == freshet.HTML && kept <= ownText && otherLanguage(p, past):
+	case p.Kind == freshet.HTML && !own && otherLanguage(p, past):
 		return freshet.SuspectLanguage
 	}
 	return ""

@@ -116,54 +116,85 @@ func eachWord(text []byte, each func(word []byte)) (n int) {
 // firstUnspaced is the first letter of a script without spaces between words.
 const firstUnspaced = 0x0e00
 
-// compareWords returns how many words two texts have, and how many they have in common.
-// Most lines of a page that was edited are in both texts; the words of those are only
-// counted.
-func compareWords(a, b []byte) (inA, inB, common int) {
+// shared returns how many words are in the lines that two texts share, and the other
+// lines of each. Most of a page that was edited is shared.
+func shared(a, b []byte) (same int, onlyA, onlyB [][]byte) {
 	a, b = clip(a, mostText), clip(b, mostText)
 	n := bytes.Count(b, []byte("\n")) + 1
-	left, hashes := make(map[uint64]int, n), make([]uint64, 0, n) // lines of b that a does not have
+	left, hashes := make(map[uint64]int, n), make([]uint64, 0, n)
 	for line := range bytes.Lines(b) {
 		hash := xxhash.Sum64(line)
 		left[hash]++
 		hashes = append(hashes, hash)
 	}
-	var rest [][]byte // lines of a that b does not have
 	for line := range bytes.Lines(a) {
 		if hash := xxhash.Sum64(line); left[hash] > 0 {
 			left[hash]--
-			common += countWords(line)
+			same += countWords(line)
 		} else {
-			rest = append(rest, line)
+			onlyA = append(onlyA, line)
 		}
 	}
-	inA, inB = common, common
-	words, i := map[uint64]int{}, 0
+	i := 0
 	for line := range bytes.Lines(b) {
 		if left[hashes[i]] > 0 {
 			left[hashes[i]]--
-			inB += eachWord(line, func(word []byte) { words[xxhash.Sum64(word)]++ })
+			onlyB = append(onlyB, line)
 		}
 		i++
 	}
-	for _, line := range rest {
-		inA += eachWord(line, func(word []byte) {
+	return same, onlyA, onlyB
+}
+
+// common returns how many words lines have in common with other lines.
+func common(a, b [][]byte) (n int) {
+	words := map[uint64]int{}
+	for _, line := range b {
+		eachWord(line, func(word []byte) { words[xxhash.Sum64(word)]++ })
+	}
+	for _, line := range a {
+		eachWord(line, func(word []byte) {
 			if hash := xxhash.Sum64(word); words[hash] > 0 {
 				words[hash]--
-				common++
+				n++
 			}
 		})
 	}
-	return inA, inB, common
+	return n
 }
 
-// kept returns the share of the words of a text that are in another text, too.
-func kept(was, is []byte) float64 {
-	all, _, common := compareWords(was, is)
-	if all == 0 {
+// count returns how many words lines have.
+func count(lines [][]byte) (n int) {
+	for _, line := range lines {
+		n += countWords(line)
+	}
+	return n
+}
+
+// An overlap is what two texts have in common.
+type overlap struct {
+	same       int      // words in the lines that both have
+	gone, come [][]byte // the other lines of each
+	all        int      // words of the first text
+}
+
+func overlapOf(was, is []byte) overlap {
+	same, gone, come := shared(was, is)
+	return overlap{same, gone, come, same + count(gone)}
+}
+
+// share returns the share of the words of the first text that are in the second, too.
+func (o overlap) share() float64 {
+	if o.all == 0 {
 		return 0
 	}
-	return float64(common) / float64(all)
+	return float64(o.same+common(o.gone, o.come)) / float64(o.all)
+}
+
+// exceeds reports whether that is more than a share. The lines that both have mostly
+// tell.
+func (o overlap) exceeds(share float64) bool {
+	return float64(o.same) > share*float64(o.all) || o.share() > share
 }
 
 // alike is the share of words in common from which two texts are nearly the same.
@@ -172,6 +203,7 @@ const alike = 0.75
 // Alike reports whether two texts are nearly the same, such as a refusal with
 // another number of the incident in it.
 func Alike(a, b []byte) bool {
-	one, other, common := compareWords(a, b)
-	return 2*float64(common) >= alike*float64(one+other)
+	same, gone, come := shared(a, b)
+	all := 2*same + count(gone) + count(come)
+	return 2*float64(same+common(gone, come)) >= alike*float64(all)
 }
