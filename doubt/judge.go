@@ -34,6 +34,7 @@ const (
 	muchText  = 1000 // bytes of text that a page has before it can shrink
 	shrunkTo  = 0.35 // of its text is left when it has
 	ownText   = 0.6  // of the words of a page are there: it is the page, whatever else it says
+	ownLines  = 0.8  // likewise, of its bytes in lines that have stayed
 	nearlyAll = 0.9  // of the words of a page
 )
 
@@ -52,7 +53,7 @@ func Judge(p Page, past *Past) freshet.Suspect {
 		return obstacle(p, nil, 0)
 	}
 	kept := overlapOf(past.Text, text)
-	own := kept.exceeds(ownText)
+	own := float64(kept.same) > ownLines*float64(len(kept.was)) || kept.share() > ownText
 	if !own {
 		if why := obstacle(p, past, kept.share()); why != "" {
 			return why

@@ -116,34 +116,57 @@ func eachWord(text []byte, each func(word []byte)) (n int) {
 // firstUnspaced is the first letter of a script without spaces between words.
 const firstUnspaced = 0x0e00
 
-// shared returns how many words are in the lines that two texts share, and the other
-// lines of each. Most of a page that was edited is shared.
-func shared(a, b []byte) (same int, onlyA, onlyB [][]byte) {
-	a, b = clip(a, mostText), clip(b, mostText)
-	n := bytes.Count(b, []byte("\n")) + 1
+// An overlap is what two texts have in common.
+type overlap struct {
+	was        []byte   // the first text
+	same       int      // bytes in the lines that both have
+	gone, come [][]byte // the other lines of each
+}
+
+func overlapOf(was, is []byte) overlap {
+	was, is = clip(was, mostText), clip(is, mostText)
+	o := overlap{was: was}
+	n := bytes.Count(is, []byte("\n")) + 1
 	left, hashes := make(map[uint64]int, n), make([]uint64, 0, n)
-	for line := range bytes.Lines(b) {
+	for line := range bytes.Lines(is) {
 		hash := xxhash.Sum64(line)
 		left[hash]++
 		hashes = append(hashes, hash)
 	}
-	for line := range bytes.Lines(a) {
+	for line := range bytes.Lines(was) {
 		if hash := xxhash.Sum64(line); left[hash] > 0 {
 			left[hash]--
-			same += countWords(line)
+			o.same += len(line)
 		} else {
-			onlyA = append(onlyA, line)
+			o.gone = append(o.gone, line)
 		}
 	}
 	i := 0
-	for line := range bytes.Lines(b) {
+	for line := range bytes.Lines(is) {
 		if left[hashes[i]] > 0 {
 			left[hashes[i]]--
-			onlyB = append(onlyB, line)
+			o.come = append(o.come, line)
 		}
 		i++
 	}
-	return same, onlyA, onlyB
+	return o
+}
+
+// words returns how many words each of the texts has, and how many they have in common.
+func (o overlap) words() (was, is, both int) {
+	gone, come := count(o.gone), count(o.come)
+	was = countWords(o.was)
+	same := was - gone
+	return was, same + come, same + common(o.gone, o.come)
+}
+
+// share returns the share of the words of the first text that are in the second, too.
+func (o overlap) share() float64 {
+	was, _, both := o.words()
+	if was == 0 {
+		return 0
+	}
+	return float64(both) / float64(was)
 }
 
 // common returns how many words lines have in common with other lines.
@@ -171,39 +194,12 @@ func count(lines [][]byte) (n int) {
 	return n
 }
 
-// An overlap is what two texts have in common.
-type overlap struct {
-	same       int      // words in the lines that both have
-	gone, come [][]byte // the other lines of each
-	all        int      // words of the first text
-}
-
-func overlapOf(was, is []byte) overlap {
-	same, gone, come := shared(was, is)
-	return overlap{same, gone, come, same + count(gone)}
-}
-
-// share returns the share of the words of the first text that are in the second, too.
-func (o overlap) share() float64 {
-	if o.all == 0 {
-		return 0
-	}
-	return float64(o.same+common(o.gone, o.come)) / float64(o.all)
-}
-
-// exceeds reports whether that is more than a share. The lines that both have mostly
-// tell.
-func (o overlap) exceeds(share float64) bool {
-	return float64(o.same) > share*float64(o.all) || o.share() > share
-}
-
 // alike is the share of words in common from which two texts are nearly the same.
 const alike = 0.75
 
 // Alike reports whether two texts are nearly the same, such as a refusal with
 // another number of the incident in it.
 func Alike(a, b []byte) bool {
-	same, gone, come := shared(a, b)
-	all := 2*same + count(gone) + count(come)
-	return 2*float64(same+common(gone, come)) >= alike*float64(all)
+	one, other, both := overlapOf(a, b).words()
+	return 2*float64(both) >= alike*float64(one+other)
 }

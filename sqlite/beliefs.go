@@ -85,7 +85,7 @@ func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet
 
 // Belief implements [freshet.BeliefStore].
 func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
-	found, err := s.readBeliefs(ctx, estimator, "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", id, estimator, id)
+	found, err := s.readBeliefs(brief(ctx), estimator, "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", id, estimator, id)
 	if err != nil {
 		return freshet.Belief{}, err
 	}

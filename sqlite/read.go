@@ -53,6 +53,11 @@ func (r *reader) Close() error {
 	return errors.Join(append(errs, r.DB.Close())...)
 }
 
+// brief returns a context for a query of a row or a few. To watch over one that can be
+// cancelled, database/sql and the driver start a goroutine each, which takes longer than
+// such a query does.
+func brief(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
 // eachRow hands the rows of an answer to row, one by one.
 func eachRow(ctx context.Context, q querier, query string, args []any, row func(scan func(...any) error) error) (err error) {
 	rows, err := q.QueryContext(ctx, query, args...)

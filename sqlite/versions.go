@@ -42,7 +42,7 @@ func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit
 // VersionWith implements [freshet.Archive]. A parameter beside a column without an
 // index would be SQLite's reason to plan the query anew each time; a SELECT hides it.
 func (s *Store) VersionWith(ctx context.Context, id freshet.SourceID, text freshet.Hash, above int) (number int, err error) {
-	err = eachRow(ctx, s.reader, "SELECT number FROM versions WHERE source = (SELECT key FROM sources WHERE id = ?) AND number > (SELECT ?) AND hash = (SELECT ?) ORDER BY number DESC LIMIT 1",
+	err = eachRow(brief(ctx), s.reader, "SELECT number FROM versions WHERE source = (SELECT key FROM sources WHERE id = ?) AND number > (SELECT ?) AND hash = (SELECT ?) ORDER BY number DESC LIMIT 1",
 		[]any{id, above, text[:]}, func(scan func(...any) error) error { return scan(&number) })
 	return number, fault(s.path, "reading versions", err)
 }
@@ -107,7 +107,7 @@ func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (te
 			return e.text, e.hash, nil
 		}
 	}
-	err = eachRow(ctx, s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
+	err = eachRow(brief(ctx), s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
 		[]any{id, number}, func(scan func(...any) error) error {
 			var b []byte
 			err := scan(&text, &b)
