@@ -87,6 +87,7 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 		quiet = freshet.QuietNoise
 		e.quiets.Noise++
 	}
+	e.recent.add(e.head, f.Hash)
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], momentOf(o.Ended).value(), text, raw, e.envelope, blob(f.header),
 		textOrNull(string(o.Suspect)), textOrNull(string(quiet)), picture, jsonOrNull(f.Fields))
 }

@@ -74,6 +74,7 @@ type entry struct {
 	recipe    string // that it was read with
 	hash      freshet.Hash
 	text, raw int64 // its bodies
+	recent    recent
 	changes   int64
 	changed   freshet.Cursor // of the newest change
 	changedAt moment         // when it was seen

@@ -103,6 +103,7 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 	}
 	e.newest = e.lastVersion() + 1
 	e.quiets.Suspect++
+	e.recent.add(e.newest, f.Hash)
 	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], momentOf(o.Ended).value(), text, raw, envelope, blob(f.header),
 		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, jsonOrNull(f.Fields))
 	if err != nil {

@@ -42,6 +42,12 @@ func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit
 // VersionWith implements [freshet.Archive]. A parameter beside a column without an
 // index would be SQLite's reason to plan the query anew each time; a SELECT hides it.
 func (s *Store) VersionWith(ctx context.Context, id freshet.SourceID, text freshet.Hash, above int) (number int, err error) {
+	if !s.cfg.ReadOnly {
+		e, err := s.remembered(ctx, id)
+		if err != nil || e.recent.lacks(text, int64(above)+1, e.lastVersion()) {
+			return 0, err
+		}
+	}
 	err = eachRow(brief(ctx), s.reader, "SELECT number FROM versions WHERE source = (SELECT key FROM sources WHERE id = ?) AND number > (SELECT ?) AND hash = (SELECT ?) ORDER BY number DESC LIMIT 1",
 		[]any{id, above, text[:]}, func(scan func(...any) error) error { return scan(&number) })
 	return number, fault(s.path, "reading versions", err)

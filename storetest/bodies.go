@@ -69,6 +69,38 @@ var bodyTests = []test{
 			same(b, fmt.Sprintf("the version of %s above %d", tt.id, tt.above), got, tt.want)
 		}
 	}},
+	{"a version is found by its text, before and after a restart", func(b *bench) {
+		b.add("a")
+		b.history("a", 20)
+		known := map[freshet.Hash]int{}
+		for n := 1; n <= 20; n++ {
+			known[freshet.HashOf([]byte(b.text("a", n)))] = n
+		}
+		check := func(last int) {
+			for hash, n := range known {
+				for _, above := range []int{0, 3, last - 17, last - 16, last - 15, last - 1, last} {
+					want := n
+					if n <= above {
+						want = 0
+					}
+					got, err := b.VersionWith(b.Context(), "a", hash, above)
+					b.ok("version with a text", err)
+					same(b, fmt.Sprintf("version %d above %d", n, above), got, want)
+				}
+			}
+		}
+		check(20)
+		b.reopen()
+		check(20)
+		for n := 21; n <= 40; n++ {
+			r := saw("a", minute(n), freshet.Changed, fmt.Sprintf("a text after the restart, %d", n))
+			b.commit(r)
+			known[r.Capture.Hash] = n
+			if n == 21 || n == 29 || n == 40 {
+				check(n)
+			}
+		}
+	}},
 	{"any bytes are kept", func(b *bench) {
 		b.add("a")
 		big := make([]byte, 3<<20)
