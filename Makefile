@@ -68,6 +68,10 @@ hostile: build ## see whether hostile servers make the polls of other sources la
 soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
 	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
 
+.PHONY: sites
+sites: ## hold the daemon against the lab on 50 sites of 400 pages
+	FRESHET_SITE_PAGES=400 $(GO) test -run TestLabAgreesWithDaemonOnSites -timeout 60m -count=1 -v ./live
+
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }

@@ -93,6 +93,7 @@ type site struct {
 	profile *profile
 	dirty   bool // the profile has to be settled
 	kept    bool // scratch: saved already
+	known   int  // scratch: pages of which something is known
 
 	pace float64 // of the site's clock in the tick under way
 	upto float64 // where the clock stood when that tick began

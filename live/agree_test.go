@@ -46,6 +46,20 @@ var limits = sched.Limits{
 	Backoff: sched.Backoff{Start: 7001 * time.Millisecond, Most: time.Minute, Host: 5003 * time.Millisecond},
 }
 
+// A scene is a web that is watched by the daemon and in the lab.
+type scene struct {
+	limits  sched.Limits
+	period  time.Duration
+	expect  int // sources for which the policy is made
+	web     func(start time.Time, latency time.Duration, now func() time.Time) *synth.Web
+	sources func(w *synth.Web) []freshet.Source
+	edits   func(start time.Time, list []freshet.Source) []lab.Edit
+}
+
+// small is a few pages of every character. There are few sources; the policy is made
+// for many, so that a tick is longer than an instant.
+var small = scene{limits, period, 5000, web, sources, edits}
+
 // web returns pages of every character: busy, calm, failing, sending away.
 func web(start time.Time, latency time.Duration, now func() time.Time) *synth.Web {
 	pages := []synth.Page{
@@ -78,7 +92,8 @@ func sources(w *synth.Web) []freshet.Source {
 }
 
 // edits are what people do in the meantime.
-func edits(start time.Time, late freshet.Source) []lab.Edit {
+func edits(start time.Time, list []freshet.Source) []lab.Edit {
+	late := list[slices.IndexFunc(list, func(s freshet.Source) bool { return s.ID == "chance" })]
 	tight := limits
 	tight.Budget = sched.Budget{Polls: 13, Per: time.Minute}
 	return []lab.Edit{
@@ -90,10 +105,8 @@ func edits(start time.Time, late freshet.Source) []lab.Edit {
 }
 
 // wired returns a policy as the daemon has it, and the learner that follows it.
-// There are few sources; it is made for many, so that a tick is longer than an
-// instant.
-func wired(t *testing.T, name string) (freshet.Policy, *learn.Learner) {
-	at := policy.InDaemon(name, limits.Budget, 5000)
+func (sc scene) wired(t *testing.T, name string) (freshet.Policy, *learn.Learner) {
+	at := policy.InDaemon(name, sc.limits.Budget, sc.expect)
 	at.Seed = 1
 	p, learner, err := policy.Wire(name, at)
 	if err != nil {
@@ -117,11 +130,11 @@ func taught(t *testing.T, l *learn.Learner) (memory []byte) {
 	return memory
 }
 
-func pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memory []byte) {
-	p, learner := wired(t, name)
+func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memory []byte) {
+	p, learner := sc.wired(t, name)
 	var at time.Time
-	w := web(start, 0, func() time.Time { return at })
-	list := sources(w)
+	w := sc.web(start, 0, func() time.Time { return at })
+	list := sc.sources(w)
 	slices.SortFunc(list, func(a, b freshet.Source) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	var pages []freshet.SourceID
 	for _, s := range list {
@@ -129,21 +142,20 @@ func pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memor
 	}
 	history := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {
 		for _, id := range pages {
-			for _, at := range w.Changes(id, start, start.Add(period)) {
+			for _, at := range w.Changes(id, start, start.Add(sc.period)) {
 				if !yield(id, at) {
 					return
 				}
 			}
 		}
 	}, pages...)
-	grid, err := history.Quantise(lab.Period{Start: start, End: start.Add(period), Instant: period})
+	grid, err := history.Quantise(lab.Period{Start: start, End: start.Add(sc.period), Instant: sc.period})
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := list[slices.Index(pages, "chance")]
 	o := lab.Options{
-		Budget: limits.Budget.Polls, Unseen: true, Edits: edits(start, late),
-		Conditions: lab.Conditions{Continuous: true, Limits: &limits, Latency: latency},
+		Budget: sc.limits.Budget.Polls, Unseen: true, Edits: sc.edits(start, list),
+		Conditions: lab.Conditions{Continuous: true, Limits: &sc.limits, Latency: latency},
 		Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
 		Observe:    func(o freshet.Outcome) { looks = append(looks, lookOf(o)) },
 	}
@@ -173,24 +185,24 @@ func pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memor
 	return looks, taught(t, learner)
 }
 
-func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, memory []byte) {
+func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, memory []byte) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		p, learner := wired(t, name)
+		p, learner := sc.wired(t, name)
 		store, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer store.Close()
 		start = time.Now()
-		w := web(start, latency, time.Now)
-		for _, s := range sources(w) {
+		w := sc.web(start, latency, time.Now)
+		for _, s := range sc.sources(w) {
 			if _, err := store.AddSource(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var mu sync.Mutex
-		d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: limits, Observe: func(o freshet.Outcome) {
+		d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: sc.limits, Observe: func(o freshet.Outcome) {
 			mu.Lock()
 			defer mu.Unlock()
 			looks = append(looks, lookOf(o))
@@ -203,8 +215,8 @@ func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, me
 				t.Errorf("the daemon stopped: %v", err)
 			}
 		})
-		edit(t, d, start, w)
-		time.Sleep(time.Until(start.Add(period)))
+		edit(t, d, sc.edits(start, sc.sources(w)))
+		time.Sleep(time.Until(start.Add(sc.period)))
 		mu.Lock() // what ends after the period is the lab's no more
 		ended := slices.Clone(looks)
 		mu.Unlock()
@@ -216,10 +228,8 @@ func pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, me
 }
 
 // edit makes the edits through the daemon's face.
-func edit(t *testing.T, d *live.Daemon, start time.Time, w *synth.Web) {
-	list := sources(w)
-	late := list[slices.IndexFunc(list, func(s freshet.Source) bool { return s.ID == "chance" })]
-	for _, e := range edits(start, late) {
+func edit(t *testing.T, d *live.Daemon, edits []lab.Edit) {
+	for _, e := range edits {
 		time.Sleep(time.Until(e.At))
 		var err error
 		switch {
@@ -238,6 +248,31 @@ func edit(t *testing.T, d *live.Daemon, start time.Time, w *synth.Web) {
 	}
 }
 
+// agree holds the polls of the daemon against those of the lab, and returns them.
+func (sc scene) agree(t *testing.T, name string, least int) []look {
+	start, inDaemon, learntInDaemon := sc.pollsInDaemon(t, name)
+	inLab, learntInLab := sc.pollsInLab(t, name, start)
+	if len(inLab) < least {
+		t.Errorf("only %d polls in %v", len(inLab), sc.period)
+	}
+	for i := range max(len(inLab), len(inDaemon)) {
+		var a, b look
+		if i < len(inLab) {
+			a = inLab[i]
+		}
+		if i < len(inDaemon) {
+			b = inDaemon[i]
+		}
+		if a != b {
+			t.Fatalf("poll %d of %d and %d\nlab:    %s\ndaemon: %s", i+1, len(inLab), len(inDaemon), a, b)
+		}
+	}
+	if !bytes.Equal(learntInLab, learntInDaemon) || len(learntInLab) == 0 {
+		t.Errorf("what was learnt in the lab (%d bytes) is not what was learnt in the daemon (%d bytes)", len(learntInLab), len(learntInDaemon))
+	}
+	return inDaemon
+}
+
 // The daemon and the lab make the same polls of the same sources at the same
 // nanosecond, find the same and learn the same, to the bit: what the lab says of
 // a policy is then true of the daemon. The world is the one in which freshet lab
@@ -245,27 +280,6 @@ func edit(t *testing.T, d *live.Daemon, start time.Time, w *synth.Web) {
 // store is real; only the network is not.
 func TestLabAgreesWithDaemon(t *testing.T) {
 	for _, name := range policy.Names {
-		t.Run(name, func(t *testing.T) {
-			start, inDaemon, learntInDaemon := pollsInDaemon(t, name)
-			inLab, learntInLab := pollsInLab(t, name, start)
-			if len(inLab) < 100 {
-				t.Errorf("only %d polls in %v", len(inLab), period)
-			}
-			for i := range max(len(inLab), len(inDaemon)) {
-				var a, b look
-				if i < len(inLab) {
-					a = inLab[i]
-				}
-				if i < len(inDaemon) {
-					b = inDaemon[i]
-				}
-				if a != b {
-					t.Fatalf("poll %d of %d and %d\nlab:    %s\ndaemon: %s", i+1, len(inLab), len(inDaemon), a, b)
-				}
-			}
-			if !bytes.Equal(learntInLab, learntInDaemon) || len(learntInLab) == 0 {
-				t.Errorf("what was learnt in the lab (%d bytes) is not what was learnt in the daemon (%d bytes)", len(learntInLab), len(learntInDaemon))
-			}
-		})
+		t.Run(name, func(t *testing.T) { small.agree(t, name, 100) })
 	}
 }

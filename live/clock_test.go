@@ -147,7 +147,7 @@ func TestClockSetWhileRunning(t *testing.T) {
 			t.Run(policy+" "+words, func(t *testing.T) {
 				inBubble(t, func(t *testing.T, dir string) {
 					wall, web := &wallClock{}, &servers{busy: 7 * time.Minute}
-					chosen, learner := wired(t, policy)
+					chosen, learner := small.wired(t, policy)
 					b := begin(t, dir, live.Config{Fetcher: web, Now: wall.Now, Policy: chosen, Learner: learner, Limits: clockLimits}, clockSources()...)
 					time.Sleep(5*time.Minute + 1700*time.Millisecond)
 					wall.set(by)
@@ -171,7 +171,7 @@ func TestClockSetBetweenRuns(t *testing.T) {
 					wall, web := &wallClock{}, &servers{busy: 7 * time.Minute}
 					for _, set := range []time.Duration{0, by, -by} {
 						wall.set(set)
-						chosen, learner := wired(t, policy)
+						chosen, learner := small.wired(t, policy)
 						b := begin(t, dir, live.Config{
 							Fetcher: web, Now: wall.Now, Policy: chosen, Learner: learner, Limits: clockLimits,
 							Uptime: func() (string, time.Duration) { return "this boot", time.Since(start) },
@@ -255,7 +255,7 @@ func TestClockSetBackUnnoticed(t *testing.T) {
 				wall, web := &wallClock{}, &servers{busy: 4 * time.Minute}
 				for _, set := range []time.Duration{0, by, 0} {
 					wall.set(set)
-					chosen, learner := wired(t, "auto")
+					chosen, learner := small.wired(t, "auto")
 					var log logged
 					b := begin(t, dir, live.Config{
 						Fetcher: web, Now: wall.Now, Policy: chosen, Learner: learner, Limits: clockLimits, Log: slog.New(&log),
@@ -279,7 +279,7 @@ func TestDatesAfterTheClockWasSet(t *testing.T) {
 		t.Run(words, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
 				wall, web := &wallClock{}, &servers{busy: 7 * time.Minute}
-				chosen, learner := wired(t, "auto")
+				chosen, learner := small.wired(t, "auto")
 				b := begin(t, dir, live.Config{Fetcher: web, Now: wall.Now, Policy: chosen, Learner: learner, Limits: clockLimits}, clockSources()...)
 				defer b.stop()
 				time.Sleep(5 * time.Minute)

@@ -36,6 +36,7 @@ func beyondWith(make policyMaker) []Experiment {
 		{"question 5", 25, distancesFigure},
 		{"question 6", 10, productsFigure},
 		{"question 7", 120, priceFigure},
+		{"question 8", 60, sitesFigure},
 	}
 	var experiments []Experiment
 	for _, e := range list {

@@ -48,6 +48,7 @@ var sureOfBeyond = []string{
 	"How near is WIC", "What is the knowledge worth", "Does it pay to learn at all", "Does WIC stay ahead",
 	"Which of today's products", "Does a policy that knows the budget", "Do they use the budget",
 	"Where late is worth less", "Is any simpler rule better", "What does WIC lose",
+	"Who finds most changes on sites",
 }
 
 // TestBeyond runs every experiment beyond the papers at small size.
@@ -110,6 +111,9 @@ func TestBeyondSeesThroughLabels(t *testing.T) {
 	}
 	if f := runBeyond(t, swap("price", "uniform"), "question 7"); verdict(t, f, "Where late is worth less") || verdict(t, f, "Is any simpler rule better") {
 		t.Error("uniform polls pass for those at a price")
+	}
+	if f := runBeyond(t, swap("auto", "uniform"), "question 8"); verdict(t, f, "Who finds most changes on sites") || verdict(t, f, "Does auto find as many changes") {
+		t.Error("uniform polls pass for those of auto on sites")
 	}
 	f, err := paper.Groupings(t.Context(), beyondQuick, func(name string, c policy.SamplingConfig) freshet.Policy {
 		if name == "directory" {

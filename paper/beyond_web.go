@@ -117,15 +117,21 @@ type webCrawl struct {
 	found, polls []int // by cycle
 }
 
+// newWebCrawl returns one that has yet to begin.
+func newWebCrawl(cycles int) webCrawl { return webCrawl{make([]int, cycles+1), make([]int, cycles+1)} }
+
+// count counts a download in a cycle, and whether it found a change.
+func (c webCrawl) count(cycle int, changed bool) {
+	c.polls[cycle]++
+	if changed {
+		c.found[cycle]++
+	}
+}
+
 // crawlWeb lets a policy crawl, so many downloads a cycle.
 func crawlWeb(ctx context.Context, g *lab.Grid, p freshet.Policy, downloads int) (webCrawl, error) {
-	c := webCrawl{make([]int, g.Instants+1), make([]int, g.Instants+1)}
-	_, err := lab.Replay(ctx, g, p, lab.Options{Budget: float64(downloads), Look: func(_, instant int, changed bool) {
-		c.polls[instant]++
-		if changed {
-			c.found[instant]++
-		}
-	}})
+	c := newWebCrawl(g.Instants)
+	_, err := lab.Replay(ctx, g, p, lab.Options{Budget: float64(downloads), Look: func(_, instant int, changed bool) { c.count(instant, changed) }})
 	return c, err
 }
 

@@ -28,7 +28,8 @@ import (
 // Pages of a large site of which nothing is known are like the others of it: the
 // first few that are polled are a sample, and if they have changed, the others
 // are worth more at once. As a page's own outcomes come in, they take the place
-// of the sample.
+// of the sample. Where a good part of all can be polled at one moment, polls are
+// chosen in lots, so that there is a sample to go by.
 //
 // A budget is a ceiling. A source that has hardly changed by what is known of it
 // is not polled, also where there is nothing else to spend the budget on. As the
@@ -49,6 +50,7 @@ type Auto struct {
 	gaps   []float64 // scratch: since each was last seen, in ticks
 	wait   []float64 // by slot: changes expected since then, when polls are given out
 	credit []float64 // scratch: how many times what is thought that is
+	had    []int64   // by slot: the instant in which it was last polled
 	failed []int64   // by slot: when its last poll failed, in nanoseconds since 1970; 0 if it did not
 	common float64   // changes a tick of a source, by what was last expected of all
 	usual  usual
@@ -58,6 +60,8 @@ type Auto struct {
 	jitter float64
 	draw   *rand.Rand
 
+	lot     lot
+	strange []float64 // scratch: how little is known of the site of each
 	limits  sched.Limits
 	pledges []pledge // the sources with a service level, in the order of their slots
 	stretch float64  // of the gaps that levels need, where all together need too much
@@ -111,6 +115,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 		a.kind, a.worth = append(a.kind, 0), append(a.worth, 0)
 		a.gaps, a.wait, a.credit = append(a.gaps, 0), append(a.wait, 0), append(a.credit, 1)
 		a.failed, a.lifted = append(a.failed, 0), append(a.lifted, false)
+		a.had, a.strange = append(a.had, -1), append(a.strange, 0)
 	}
 	a.pledge(slot, s)
 	life, urgency := s.Life.In(a.every), s.Urgency.In(a.every)
@@ -130,6 +135,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 func (a *Auto) Remove(slot freshet.Slot) {
 	a.learner.Remove(slot)
 	a.rank.Remove(slot)
+	a.lot.under = max(0, a.lot.under-1) // of what is under way there may be no news
 	a.pledge(slot, freshet.Source{})
 	if int(slot) < len(a.failed) {
 		a.failed[slot] = 0
@@ -137,11 +143,13 @@ func (a *Auto) Remove(slot freshet.Slot) {
 }
 
 // Observe implements [freshet.Policy].
-func (a *Auto) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+func (a *Auto) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	a.learner.Observe(o.Ended, slot, o)
 	a.rank.Land(slot)
+	a.lot.land(now.UnixNano())
 	if int(slot) < len(a.worth) {
 		a.worth[slot] = 0 // it has had its turn at this instant
+		a.had[slot] = a.reached
 		a.failed[slot] = 0
 		if !o.Result.Seen() {
 			a.failed[slot] = o.Ended.UnixNano()
@@ -156,17 +164,19 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		a.grid.Start = a.grid.Start.Add(-behind.Truncate(a.grid.Length) - a.grid.Length)
 		a.reached = -1
 	}
-	if at := a.grid.At(now); at != a.reached {
+	at := a.grid.At(now)
+	if a.lot.next(now.UnixNano(), at != a.reached, n, len(a.worth)) {
 		a.reached = at
 		a.value(now)
-		a.rank.Begin(n)
+		a.rank.Begin(a.lot.most(n))
 		a.rank.Scan(a.worth, 0, len(a.worth))
 		a.rank.End()
 	}
-	a.rank.Offer(a.worth, n, func(slot freshet.Slot, worth float64) bool {
+	a.rank.Offer(a.worth, a.lot.most(n), func(slot freshet.Slot, worth float64) bool {
 		if !take(slot, worth) {
 			return false
 		}
+		a.lot.take()
 		if expected := a.wait[slot]; !math.IsInf(expected, 1) && !a.lifted[slot] { // out of turn, it says nothing of what others are worth
 			a.margin.sold(worth)
 			a.usual.add(worth/a.rank.Factor(slot), expected)

@@ -26,6 +26,9 @@ func (a *Auto) value(now time.Time) {
 	starves := longestWait * a.learner.Turn()
 	changes, ticks := 0.0, 0.0
 	a.weighPledges()
+	if a.lot.size > 0 {
+		a.learner.Strange(a.strange)
+	}
 	for slot, gap := range a.gaps {
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
@@ -38,7 +41,10 @@ func (a *Auto) value(now time.Time) {
 			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
-		if idle {
+		if a.lot.size > 0 {
+			a.worth[slot] *= 1 + stranger*a.strange[slot]*shuffled(slot)
+		}
+		if idle || a.had[slot] == a.reached {
 			a.worth[slot] = 0
 			continue
 		}
