@@ -68,7 +68,7 @@ func TestLabAgreesWithDaemonOnSites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			options := ""
 			if strings.HasPrefix(name, "sample-") {
-				options = ":downloads=20%,cycle=" + freshet.FormatDuration(cycle)
+				options = ":downloads=20%,step=2,cycle=" + freshet.FormatDuration(cycle)
 			}
 			looks := sc.agree(t, name+options, 50*pages*3/2)
 			once := map[string]bool{}

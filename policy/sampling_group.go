@@ -7,9 +7,16 @@ import (
 	"freshet"
 )
 
-// SiteOf returns the part of a source's ID before the first slash, or its host
-// if there is none.
+// SiteOf returns the site that a source was found for or stands for, if there is
+// one. Otherwise it is the part of its ID before the first slash, or its host if
+// there is none.
 func SiteOf(s freshet.Source) string {
+	switch {
+	case s.Of != "":
+		return string(s.Of)
+	case s.Site != nil:
+		return string(s.ID)
+	}
 	if site, _, ok := strings.Cut(string(s.ID), "/"); ok {
 		return site
 	}

@@ -284,6 +284,8 @@ func TestGroups(t *testing.T) {
 		{freshet.Source{ID: "a", URL: "https://A.example/news/today.html?x=/y/"}, "a.example", "a.example/news/"},
 		{freshet.Source{ID: "a", URL: "https://a.example"}, "a.example", "a.example"},
 		{freshet.Source{ID: "a", URL: "%"}, "", ""},
+		{freshet.Source{ID: "a", URL: "https://www.a.example/x/1", Of: "docs"}, "docs", "www.a.example/x/"},
+		{freshet.Source{ID: "docs", URL: "https://a.example/", Site: &freshet.Site{}}, "docs", "a.example/"},
 	}
 	for _, c := range cases {
 		if got := policy.SiteOf(c.source); got != c.site {
