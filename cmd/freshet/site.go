@@ -10,7 +10,7 @@ import (
 func siteVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site",
-		Short: "Show and mirror the sites that are watched, and read sitemaps and robots.txt",
+		Short: "Show and mirror sites, and read sitemaps and robots.txt",
 		Long: `A site is a source that stands for all of its pages; "freshet add --site URL" adds one.
 
 list, show, pages and mirror are about sites that are watched. urls and robots read
