@@ -20,5 +20,13 @@ func (p Poll) Shifted(by time.Duration) Poll {
 			*t = t.Add(by)
 		}
 	}
+	along := p.Along
+	p.Along = nil
+	for _, c := range along {
+		if !c.Since.IsZero() {
+			c.Since = c.Since.Add(by)
+		}
+		p.Along = append(p.Along, c)
+	}
 	return p
 }

@@ -16,6 +16,16 @@ type Poll struct {
 	Cause  Cause     // why it was chosen
 	Robots bool      // the robots.txt of the first host is to be read first
 	Host   string    // that its first request may go to without asking; "" means the source's own
+
+	// Along are other sources that watch the same document. What the poll brings is
+	// read for each of them, too.
+	Along []Companion
+}
+
+// A Companion is a source that is read from the poll of another.
+type Companion struct {
+	Source Source
+	Since  time.Time // when it was last seen; zero if never
 }
 
 // FirstHost returns the host that the first request may go to.
@@ -26,13 +36,14 @@ type Cause uint8
 
 // The causes of a poll.
 const (
-	ByPolicy Cause = iota // the policy held it to be the most worth
-	ByBound               // the source's MaxGap had passed
-	ByHand                // somebody asked for it
-	ByDoubt               // a suspect capture is held until a second look
+	ByPolicy  Cause = iota // the policy held it to be the most worth
+	ByBound                // the source's MaxGap had passed
+	ByHand                 // somebody asked for it
+	ByDoubt                // a suspect capture is held until a second look
+	BySharing              // none of its own: another source of the same document was polled, and this one was read from that
 )
 
-var causes = [...]string{"policy", "bound", "hand", "doubt"}
+var causes = [...]string{"policy", "bound", "hand", "doubt", "shared"}
 
 // String returns the cause in a word.
 func (c Cause) String() string { return nameOf(causes[:], int(c)) }
@@ -81,7 +92,7 @@ type Outcome struct {
 	Version  int   // number of the version seen, or of the one that is held; zero if none
 	Quiet    Quiet // why the version that it stored is not told of, if it stored one so
 	Status   int   // of the last HTTP response; zero if none came
-	Requests int   // requests made, redirects included
+	Requests int   // requests made, redirects included; none if the cause is BySharing
 	Route    Route // where they went, if not all to the source's own host
 	Bytes    int64 // of body taken off the wire
 

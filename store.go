@@ -132,6 +132,10 @@ type Archive interface {
 	// politeness are kept by it.
 	Begin(ctx context.Context, p Poll) (Head, error)
 
+	// Head returns what a source is compared with, as Begin does, for one that is read
+	// from the poll of another: it sends nothing, and nothing is recorded.
+	Head(ctx context.Context, id SourceID) (Head, error)
+
 	// Hop records that a poll that has begun is about to send one more request, at
 	// a moment to a host. Like Begin it returns when that survives a crash.
 	Hop(ctx context.Context, p Poll, at time.Time, host string) error
@@ -140,6 +144,8 @@ type Archive interface {
 	// version, the version and the change, all or nothing. When it returns
 	// without error all of it survives a crash. It returns the outcome as
 	// stored, with its Cursor and Version, and the change if there was one.
+	//
+	// An outcome whose cause is BySharing ends no attempt: none was made for it.
 	//
 	// A Changed outcome whose capture has the text that is held tells of the version
 	// that is there already. Any outcome that saw the source ends what is held. Of the

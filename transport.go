@@ -61,6 +61,10 @@ type Response struct {
 	Body        []byte // whole or as much as is Enough, and without its content coding
 	Validators
 
+	// Own says that the source was asked for with cookies that no other source has, so
+	// that another might be answered otherwise.
+	Own bool
+
 	MediaType string   // Content-Type as received
 	Cookies   []string // Set-Cookie as received, for a browser that shows the page; kept nowhere
 	Along     *Along   // for such a browser, likewise; nil means nothing

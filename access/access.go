@@ -205,6 +205,7 @@ func (a *asking) once(ctx context.Context, jar *jar) (resp freshet.Response, fre
 	}
 	resp, err = a.client.cfg.Fetcher.Send(ctx, a.plain(), how)
 	if jar != nil {
+		resp.Own = jar.key.source != ""
 		a.rememberAll(jar.secrets())
 		a.client.jars.keep(ctx, jar)
 	}

@@ -51,6 +51,11 @@ func TestJar(t *testing.T) {
 			}
 		}
 	}
+	for s, want := range map[*freshet.Source]bool{own: true, team[0]: false, none: false} {
+		if resp, err := r.client().Fetch(t.Context(), freshet.Request{URL: s.URL, ID: s.ID, Source: s}); err != nil || resp.Own != want {
+			t.Errorf("the answer to %s is its own: %t, want %t (%v)", s.ID, resp.Own, want, err)
+		}
+	}
 	r.store.Close()
 	files, err := filepath.Glob(filepath.Join(r.dir, "*"))
 	if err != nil || len(files) < 2 {

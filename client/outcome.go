@@ -12,7 +12,7 @@ import (
 type Outcome struct {
 	Cursor    freshet.Place    `json:"cursor" doc:"Position in the log of polls"`
 	Source    freshet.SourceID `json:"source"`
-	Cause     string           `json:"cause" enum:"policy,bound,hand,doubt" doc:"Why the poll was made"`
+	Cause     string           `json:"cause" enum:"policy,bound,hand,doubt,shared" doc:"Why the poll was made; shared: it was not, but the source was read from the poll of another that watches the same document"`
 	Since     time.Time        `json:"since,omitzero" doc:"When the previous successful poll was"`
 	Began     time.Time        `json:"began"`
 	Ended     time.Time        `json:"ended"`
@@ -20,7 +20,7 @@ type Outcome struct {
 	Version   int              `json:"version,omitempty" doc:"Number of the version seen, or of the one that is held"`
 	Quiet     freshet.Quiet    `json:"quiet,omitempty" enum:"suspect,noise" doc:"Why no change was reported for the version that it stored, if it stored one so"`
 	Status    int              `json:"status,omitempty" doc:"Status of the last HTTP response"`
-	Requests  int              `json:"requests"`
+	Requests  int              `json:"requests" doc:"0 if the cause is shared"`
 	Route     []string         `json:"route,omitempty" doc:"Hosts of the requests, in order, if not only the source's own"`
 	Bytes     int64            `json:"bytes" doc:"Bytes of the body received"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`

@@ -23,6 +23,8 @@ type Why struct {
 	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if that cannot be told"`
 	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand" doc:"Who is expected to want it then"`
 	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
+
+	SharedWith []freshet.SourceID `json:"shared_with,omitempty" nullable:"false" doc:"Other sources that watch the same document: a poll of one is a poll of all"`
 }
 
 // An Outlook is what is thought of a source.

@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayHold(zone), w.sayTrouble(), w.sayKnown())
+	return join(w.sayNext(zone), w.sayReason(), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is
@@ -160,6 +160,30 @@ func (w Why) sayKnown() string {
 		return fmt.Sprintf("%s; similar pages change %s.", seen, oftenWords(o.RatePerDay.Mean))
 	}
 	return fmt.Sprintf("%s and changes %s%s.", seen, oftenWords(o.RatePerDay.Mean), w.going())
+}
+
+// sayShared says with which sources it shares its polls.
+func (w Why) sayShared() string {
+	const few = 3
+	names := make([]string, 0, few)
+	for _, id := range w.SharedWith[:min(few, len(w.SharedWith))] {
+		names = append(names, string(id))
+	}
+	switch n := len(w.SharedWith); {
+	case n == 0:
+		return ""
+	case n > few:
+		names = append(names, fmt.Sprintf("%d more", n-few))
+	}
+	last := len(names) - 1
+	list := names[last]
+	if last > 0 {
+		list = strings.Join(names[:last], ", ") + " and " + list
+	}
+	if len(w.SharedWith) == 1 {
+		return fmt.Sprintf("It is also read from polls of %s, which watches the same document.", list)
+	}
+	return fmt.Sprintf("It is also read from polls of %s, which watch the same document.", list)
 }
 
 // going says whether much more or much less is going on, there and elsewhere,

@@ -14,7 +14,7 @@ type Finding struct {
 	Took     time.Duration // until the answer was in
 	Result   freshet.Result
 	Status   int   // of the last HTTP response; zero if none came
-	Requests int   // made in all, redirects included; at least one
+	Requests int   // made in all, redirects included; at least one, unless it was read along
 	Bytes    int64 // of body taken off the wire
 
 	Modified   time.Time     // when the source says it last changed, if that can be true
@@ -42,6 +42,11 @@ type Finding struct {
 
 	Failure freshet.Failure // the class of what went wrong, if Failed
 	Err     string          // the same in words
+
+	// Along is what was found for the sources that were to be read along, in their
+	// order. There is nothing if the look says nothing about them. Their findings name
+	// no requests and no bytes: none were made for them.
+	Along []Finding
 
 	picture []byte // of a page that was rendered
 }

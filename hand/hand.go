@@ -37,16 +37,38 @@ func (h *Hand) Showing(show *render.Renderer) *Hand {
 	return &Hand{fetcher: h.fetcher, read: h.read, show: show}
 }
 
-// Look fetches a source, reads it and compares it with its head.
+// Look fetches a source, reads it and compares it with its head. Other sources of the
+// same document are read from what it brought.
 func (h *Hand) Look(ctx context.Context, o Order) Finding {
 	began := time.Now()
 	view, err := h.see(ctx, o)
-	resp := view.Response
-	f := Finding{
-		Took:   time.Since(began),
-		Status: resp.Status, Requests: max(1, resp.Requests), Bytes: resp.WireBytes,
-		RetryAfter: resp.RetryAfter, Away: view.Away, picture: view.Picture,
+	took := time.Since(began)
+	f := h.judge(ctx, o, view, took, err)
+	f.Requests, f.Bytes = max(1, view.Requests), view.WireBytes
+	f.RetryAfter, f.Away = view.RetryAfter, view.Away
+	if view.Own || !tells(err) {
+		return f
 	}
+	captured := f.Capture != nil
+	held := int64(1)
+	for _, a := range o.Along {
+		if captured {
+			held++
+		}
+		a = a.after(o)
+		if o.Room != nil { // what was captured before is still there
+			a.Room = func(ctx context.Context, size int64) error { return o.Room(ctx, held*size) }
+		}
+		one := h.judge(ctx, a, view, took, err)
+		f.Along, captured = append(f.Along, one), one.Capture != nil
+	}
+	return f
+}
+
+// judge says what a view means for a source, or that there was none.
+func (h *Hand) judge(ctx context.Context, o Order, view render.View, took time.Duration, err error) Finding {
+	resp := view.Response
+	f := Finding{Took: took, Status: resp.Status, picture: view.Picture}
 	f.Moved = o.whereabouts(resp, err)
 	if err != nil {
 		return f.failed(err)

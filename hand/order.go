@@ -61,6 +61,10 @@ type Order struct {
 	// always room.
 	Room func(ctx context.Context, size int64) error
 
+	// Along are orders for other sources of the same document, which are read from the
+	// same response. Only what they compare with counts of them.
+	Along []Order
+
 	// Leave is asked before each request leaves, as in [freshet.Request].
 	Leave func(context.Context, freshet.Hop) error
 
@@ -93,22 +97,34 @@ func (o Order) URL() string {
 	return o.Source.URL
 }
 
-// request asks after the head, unless the validators have been trusted for
-// long enough, or for how long is not known because the clock was set back, or
-// they were given for another reading of the page or by another URL.
+// request asks after the head, if that is the head of all that are read from the
+// answer: who has seen another one, or none, must not be told that it is as it was.
 func (o Order) request() freshet.Request {
 	req := freshet.Request{URL: o.URL(), ID: o.Source.ID, Source: o.special(), Room: o.Room, Leave: o.Leave, Slow: o.Slow}
+	req.Validators = o.validators()
+	for _, a := range o.Along {
+		if a.after(o).validators() != req.Validators {
+			req.Validators = freshet.Validators{}
+		}
+	}
+	return req
+}
+
+// validators returns what to ask after the head with: nothing if the validators have
+// been trusted for long enough, or for how long is not known because the clock was set
+// back, or if they were given for another reading of the page or by another URL.
+func (o Order) validators() (none freshet.Validators) {
 	if o.Head.Moved.URL != "" && !o.moved() {
-		return req
+		return none
 	}
 	if o.Source.Recipe.Render.On {
-		return req // a document that is as before can show other data
+		return none // a document that is as before can show other data
 	}
 	trusted := o.At.Sub(o.Head.Asked)
 	if o.Head.Number > 0 && o.Head.Recipe == o.Source.Key() && trusted < trustValidators && trusted > -clockSlack {
-		req.Validators = o.Head.Validators
+		return o.Head.Validators
 	}
-	return req
+	return none
 }
 
 // whereabouts returns where the source is to be asked for next time. Where it has

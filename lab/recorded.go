@@ -39,6 +39,7 @@ type Recorded struct {
 
 	spans []recordedSpan // by page
 	looks lookList       // polls but for first looks, in the order of the log
+	free  lookList       // of those, such as cost nothing: they were read from another poll
 }
 
 // A recordedSpan is the time of which the log knows something of a source.
@@ -88,6 +89,7 @@ type logReader struct {
 	found   gatherer
 	sources []sourceNotes // by number in found
 	looks   lookList
+	free    lookList
 	widths  []float32 // seconds, of the window of each change in found
 	hiding  []window  // likewise, the window itself, if it is to be filled
 	gaps    spanCounts
@@ -173,6 +175,9 @@ func (l *logReader) come(id string, from int64) int32 {
 // look notes a poll.
 func (l *logReader) look(page int32, o *freshet.Outcome) {
 	l.looks.add(o.Ended.UnixNano(), page, !o.Result.Seen())
+	if o.Cause == freshet.BySharing {
+		l.free.add(o.Ended.UnixNano(), page, !o.Result.Seen())
+	}
 }
 
 // window takes in the time between two looks at a source. Where a clock has
@@ -225,7 +230,8 @@ func (l *logReader) end() *Recorded {
 		r.spans[page].gone = l.reading.Gone != nil && l.reading.Gone(id)
 	}
 	l.looks.rename(rank)
-	r.looks = l.looks
+	l.free.rename(rank)
+	r.looks, r.free = l.looks, l.free
 	return r
 }
 

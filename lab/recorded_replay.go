@@ -10,10 +10,14 @@ import (
 )
 
 // Spent returns how many polls were made within the period of a grid, but for
-// first looks: in a replay every source counts as seen when it comes.
-func (r *Recorded) Spent(g *Grid) (polls int) {
-	for l := range r.looks.all() {
-		if j := g.instantOf(l.at); j >= 1 && j <= g.Instants {
+// first looks, because in a replay every source counts as seen when it comes, and for
+// what was read from other polls.
+func (r *Recorded) Spent(g *Grid) int { return r.looks.within(g) - r.free.within(g) }
+
+// within counts the polls within the period of a grid.
+func (l *lookList) within(g *Grid) (polls int) {
+	for look := range l.all() {
+		if j := g.instantOf(look.at); j >= 1 && j <= g.Instants {
 			polls++
 		}
 	}

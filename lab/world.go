@@ -63,13 +63,21 @@ func newWorld(g *Grid, o *Options) *world {
 func (w *world) Now() time.Time { return w.now }
 
 // Begin implements [sched.World]. A poll sees the page as it is when the poll
-// begins.
+// begins, and so do the sources that are read along with it.
 func (w *world) Begin(_ context.Context, p freshet.Poll) {
+	w.look(p, 1)
+	for _, c := range p.Along {
+		w.look(freshet.Poll{Source: c.Source, At: p.At, Since: c.Since, Cause: freshet.BySharing}, 0)
+	}
+}
+
+// look makes a poll that takes so many requests.
+func (w *world) look(p freshet.Poll, requests int) {
 	page, ok := w.grid.Page(p.Source.ID)
 	if !ok {
 		panic("a poll of a page that is not on the grid: " + string(p.Source.ID))
 	}
-	w.ends = append(w.ends, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: w.now, Ended: w.now, Requests: 1})
+	w.ends = append(w.ends, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: w.now, Ended: w.now, Requests: requests})
 	o := &w.ends[len(w.ends)-1]
 	if w.options.Latency > 0 {
 		o.Ended = w.next(w.now.Add(w.options.Latency))

@@ -88,7 +88,22 @@ func sources(w *synth.Web) []freshet.Source {
 			list[i].Level = freshet.ServiceLevel{Share: 0.9, Within: 3 * time.Minute}
 		}
 	}
+	for i, id := range []freshet.SourceID{"busy", "busy", "down", "away"} { // others read the same documents
+		s := list[slices.IndexFunc(list, func(s freshet.Source) bool { return s.ID == id })]
+		s.ID, s.Recipe.Kind = id+freshet.SourceID(fmt.Sprint(".again", i)), freshet.Text
+		if i == 0 {
+			s.Recipe.Kind = freshet.HTML
+		}
+		s.MinGap, s.MaxGap, s.Level = 0, 0, freshet.ServiceLevel{}
+		list = append(list, s)
+	}
 	return list
+}
+
+// pageOf returns the page of the web that a source watches.
+func pageOf(id freshet.SourceID) freshet.SourceID {
+	page, _, _ := strings.Cut(string(id), ".again")
+	return freshet.SourceID(page)
 }
 
 // edits are what people do in the meantime.
@@ -142,7 +157,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (looks []
 	}
 	history := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {
 		for _, id := range pages {
-			for _, at := range w.Changes(id, start, start.Add(sc.period)) {
+			for _, at := range w.Changes(pageOf(id), start, start.Add(sc.period)) {
 				if !yield(id, at) {
 					return
 				}

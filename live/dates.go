@@ -22,17 +22,26 @@ func newDates(wall func() time.Time) *dates {
 	return &dates{Clock: clock.New(wall), ahead: map[freshet.SourceID]time.Duration{}}
 }
 
-// begin returns a poll with dates, and now as a date.
+// begin returns a poll with dates, and now as a date. They are the dates of the sources
+// that are read along, too.
 func (d *dates) begin(p freshet.Poll) (dated freshet.Poll, now func() time.Time) {
 	ahead := d.Ahead()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if ahead == 0 {
-		delete(d.ahead, p.Source.ID)
-	} else {
-		d.ahead[p.Source.ID] = ahead
+	d.keep(p.Source.ID, ahead)
+	for _, c := range p.Along {
+		d.keep(c.Source.ID, ahead)
 	}
 	return p.Shifted(ahead), func() time.Time { return d.Now().Add(ahead) }
+}
+
+// keep notes how far ahead the wall clock was when a poll of a source began.
+func (d *dates) keep(id freshet.SourceID, ahead time.Duration) {
+	if ahead == 0 {
+		delete(d.ahead, id)
+	} else {
+		d.ahead[id] = ahead
+	}
 }
 
 // tell returns an outcome from the log as the loop is to be told of it.

@@ -24,18 +24,15 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	head, err := d.record.begin(ctx, p)
 	if err != nil {
 		d.unrecorded(ctx, p, err)
+		d.leaveBehind(p.Along)
 		return
 	}
 	room := d.openRoom()
 	defer room.close()
 	way := passage{daemon: d, poll: p, stop: stop, now: now}
-	order := hand.Order{
-		Source: p.Source, Head: head, At: now(),
-		Base: d.textOf(p.Source.ID, head.Number), BaseBody: d.bodyOf(p.Source.ID, head.Number), HeldText: d.textOf(p.Source.ID, head.Held.Number),
-		Recent: d.recentOf(p.Source.ID, head.Number),
-		Noise:  d.memoryOf(freshet.NoiseBelief, p.Source.ID), Recall: d.recallOf(p.Source.ID), Items: d.memoryOf(freshet.ItemBelief, p.Source.ID),
-		Fields: d.fieldsOf(p.Source.ID, head.Number), Room: room.hold, Leave: way.leave, Slow: slow,
-	}
+	order := d.order(p.Source, head)
+	order.At, order.Room, order.Leave, order.Slow = now(), room.hold, way.leave, slow
+	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
 	robots := 0
 	if p.Robots {
 		robots = d.heedRobots(ctx, order, &way)
@@ -55,6 +52,23 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
+	d.end(ctx, p, rec, head)
+	d.endAlong(ctx, p, order, found, began)
+}
+
+// order returns an order to look at a source, but for when and how.
+func (d *Daemon) order(s freshet.Source, head freshet.Head) hand.Order {
+	return hand.Order{
+		Source: s, Head: head,
+		Base: d.textOf(s.ID, head.Number), BaseBody: d.bodyOf(s.ID, head.Number), HeldText: d.textOf(s.ID, head.Held.Number),
+		Recent: d.recentOf(s.ID, head.Number),
+		Noise:  d.memoryOf(freshet.NoiseBelief, s.ID), Recall: d.recallOf(s.ID), Items: d.memoryOf(freshet.ItemBelief, s.ID),
+		Fields: d.fieldsOf(s.ID, head.Number),
+	}
+}
+
+// end puts what a poll leaves behind on record, and says what is to be said of it.
+func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
 	o, change, err := d.record.end(ctx, rec)
 	if err != nil {
 		d.unrecorded(ctx, p, err)

@@ -16,6 +16,8 @@ type Why struct {
 	Hold    sched.Hold      // at that moment
 	Trouble string          // why nothing can be captured at all, if nothing can
 
+	Mates []freshet.SourceID // other sources whose polls it is read from, and which are read from its own
+
 	Next  time.Time     // when the poll is expected; zero if that cannot be told
 	Cause freshet.Cause // who is expected to want it then
 }
@@ -53,6 +55,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 		return w, false
 	}
 	w.Hold, _ = s.Hold(now, id)
+	w.Mates = s.Mates(id)
 	w.Outlook.At = now
 	if from, ok := d.brain.outlooks(); ok {
 		w.Outlook = from.Outlook(now, slot)

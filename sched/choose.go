@@ -156,6 +156,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	if strange {
 		p.Robots, e.first().reading, e.flight.robots = true, true, e.first()
 	}
+	p.Along = s.along(now, slot)
 	s.ready = append(s.ready, p)
 	return true
 }

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -36,7 +37,7 @@ func FuzzScheduler(f *testing.F) {
 			t.Fatal(err)
 		}
 		w := &world{s: sched.New(p, limits), now: start}
-		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}, polled: map[freshet.SourceID]time.Time{}, sees: map[freshet.SourceID]time.Time{}, slow: map[freshet.SourceID]bool{}}
+		c := &checker{t: t, limits: limits, busy: map[freshet.SourceID]string{}, flying: map[string]int{}, last: map[string]time.Time{}, away: map[string]time.Time{}, polled: map[freshet.SourceID]time.Time{}, sees: map[freshet.SourceID]time.Time{}, slow: map[freshet.SourceID]bool{}, aboard: map[freshet.SourceID]bool{}}
 		w.latency = func(freshet.Poll) time.Duration { return time.Duration(r.Int64N(int64(3 * time.Second))) }
 		w.answer = func(p freshet.Poll, o *freshet.Outcome) {
 			switch r.IntN(6) {
@@ -49,8 +50,12 @@ func FuzzScheduler(f *testing.F) {
 			}
 		}
 		for i := range int(sources) {
+			url := "https://" + string(rune('a'+i%(1+int(hosts)%26))) + ".example/"
+			if i%3 == 0 { // several of a host watch one document
+				url += "document"
+			}
 			w.put(freshet.Source{
-				ID: id(i), URL: "https://" + string(rune('a'+i%(1+int(hosts)%26))) + ".example/",
+				ID: id(i), URL: url,
 				MinGap: time.Duration(r.IntN(4)) * time.Second, MaxGap: time.Duration(r.IntN(2)) * 40 * time.Second,
 			})
 		}
@@ -73,6 +78,7 @@ type checker struct {
 	polled map[freshet.SourceID]time.Time
 	sees   map[freshet.SourceID]time.Time // when the server sees the request under way
 	slow   map[freshet.SourceID]bool      // polls under way that were told to be
+	aboard map[freshet.SourceID]bool      // read along with a poll under way
 }
 
 // step makes one thing happen.
@@ -81,6 +87,7 @@ func (c *checker) step(w *world, r *rand.Rand) {
 	switch {
 	case ok:
 		c.begun(w.now, p)
+		c.boarded(w.now, p.Along)
 		w.begin(p)
 		o := w.ends[slices.IndexFunc(w.ends, func(o *freshet.Outcome) bool { return o.Source == p.Source.ID })]
 		c.sees[p.Source.ID] = o.Began.Add(time.Duration(r.Int64N(int64(o.Ended.Sub(o.Began)) + 1)))
@@ -98,7 +105,7 @@ func (c *checker) step(w *world, r *rand.Rand) {
 		w.now = wake
 	case len(w.ends) > 0 && r.IntN(2) == 0:
 		late := w.ends[r.IntN(len(w.ends))].Source
-		c.slow[late] = true
+		c.slow[late] = !c.aboard[late]
 		w.s.Slow(w.now, sched.Slow{Source: late, Begun: c.polled[late], Seen: !c.sees[late].After(w.now)})
 		w.s.Slow(w.now, sched.Slow{Source: late, Begun: c.polled[late].Add(-1), Seen: true}) // of a poll before
 	case r.IntN(10) == 0:
@@ -111,7 +118,7 @@ func (c *checker) step(w *world, r *rand.Rand) {
 func (c *checker) begun(now time.Time, p freshet.Poll) {
 	host := p.Source.Host()
 	switch {
-	case c.busy[p.Source.ID] != "":
+	case c.busy[p.Source.ID] != "" || c.aboard[p.Source.ID]:
 		c.t.Fatalf("%s is polled while a poll of it is under way", p.Source.ID)
 	case !p.Since.IsZero() && now.Before(p.Since.Add(p.Source.MinGap)):
 		c.t.Fatalf("%s is polled after %v, sooner than %v", p.Source.ID, now.Sub(p.Since), p.Source.MinGap)
@@ -132,12 +139,31 @@ func (c *checker) begun(now time.Time, p freshet.Poll) {
 	if most == 0 {
 		most = 8 * c.limits.Workers
 	}
+	maps.DeleteFunc(c.slow, func(_ freshet.SourceID, is bool) bool { return !is })
 	if n := len(c.busy) - max(0, min(len(c.slow), most)); n > c.limits.Workers {
 		c.t.Fatalf("%d polls under way that are not slow, more than %d workers", n, c.limits.Workers)
 	}
 }
 
+// boarded looks at the sources that are read along with a poll.
+func (c *checker) boarded(now time.Time, along []freshet.Companion) {
+	for _, one := range along {
+		s := one.Source
+		switch last := c.polled[s.ID]; {
+		case c.busy[s.ID] != "" || c.aboard[s.ID]:
+			c.t.Fatalf("%s is read along while a poll of it is under way", s.ID)
+		case !last.IsZero() && now.Sub(last) < s.MinGap:
+			c.t.Fatalf("%s is read along after %v, sooner than %v", s.ID, now.Sub(last), s.MinGap)
+		}
+		c.aboard[s.ID], c.polled[s.ID] = true, now
+	}
+}
+
 func (c *checker) ended(now time.Time, o freshet.Outcome) {
+	if c.aboard[o.Source] {
+		delete(c.aboard, o.Source)
+		return
+	}
 	host := c.busy[o.Source]
 	delete(c.busy, o.Source)
 	delete(c.slow, o.Source)

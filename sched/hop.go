@@ -54,6 +54,8 @@ type flight struct {
 	answered int     // requests before that
 	parts    int     // requests for parts of the page, which count as under way until the poll is over
 	seen     bool    // the one under way is among those answered, since its server has begun to
+
+	asked, hurry bool // of a source that was taken along, as they were then
 }
 
 // granted returns how many requests the poll has made or may still make.
@@ -136,7 +138,7 @@ func (s *Scheduler) routeOpen(now time.Time, e *entry) bool {
 // Hop asks for leave for one more request of a poll under way.
 func (s *Scheduler) Hop(now time.Time, h Hop) {
 	slot, ok := s.slots[h.Source]
-	if !ok || !s.entries[slot].busy {
+	if !ok || !s.entries[slot].busy || s.entries[slot].aboard {
 		h.Answer(deferred(freshet.FailDeferredHost, "the poll is over"))
 		return
 	}

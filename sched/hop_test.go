@@ -29,7 +29,11 @@ func FuzzHops(f *testing.F) {
 		}
 		w := &voyages{t: t, r: r, limits: limits, hosts: 1 + int(hosts)%20, s: sched.New(&policy.RoundRobin{}, limits), now: start, by: map[string]*port{}, polled: map[freshet.SourceID]bool{}}
 		for i := range 1 + int(sources)%60 {
-			w.s.Put(w.now, freshet.Watched{Source: freshet.Source{ID: id(i), URL: fmt.Sprintf("https://h%d.example/", i%w.hosts)}})
+			url := fmt.Sprintf("https://h%d.example/", i%w.hosts)
+			if i%3 > 0 { // the others of a host are read from one document
+				url += fmt.Sprint(i)
+			}
+			w.s.Put(w.now, freshet.Watched{Source: freshet.Source{ID: id(i), URL: url}})
 		}
 		for range 3000 {
 			w.step()
@@ -85,6 +89,9 @@ func (w *voyages) step() {
 		if w.calm {
 			v.left = 0
 			w.polled[p.Source.ID] = true
+			for _, c := range p.Along {
+				w.polled[c.Source.ID] = true
+			}
 		}
 		w.under = append(w.under, v)
 		if !w.calm && w.r.IntN(8) == 0 { // it begins elsewhere than expected
@@ -175,6 +182,7 @@ func (w *voyages) hop(v *voyage, first bool) {
 func (w *voyages) end(i int, refused error) {
 	v := w.under[i]
 	w.under = slices.Delete(w.under, i, i+1)
+	defer w.endAlong(v)
 	if !w.calm && w.r.IntN(20) == 0 {
 		w.s.Abandon(w.now, v.poll.Source.ID)
 		return
@@ -191,6 +199,21 @@ func (w *voyages) end(i int, refused error) {
 		h.away = later(h.away, o.NotBefore)
 	}
 	w.s.Observe(w.now, o)
+}
+
+// endAlong ends what was read along with a poll, or was not.
+func (w *voyages) endAlong(v *voyage) {
+	for _, c := range v.poll.Along {
+		if w.r.IntN(4) == 0 {
+			w.s.Abandon(w.now, c.Source.ID)
+			continue
+		}
+		o := freshet.Outcome{Source: c.Source.ID, Cause: freshet.BySharing, Began: v.poll.At, Ended: w.now}
+		if !w.calm && w.r.IntN(6) == 0 {
+			o.Result, o.Failure = freshet.Failed, freshet.FailExtract
+		}
+		w.s.Observe(w.now, o)
+	}
 }
 
 // settle lets nothing more go wrong, and checks that nothing is held up for ever by

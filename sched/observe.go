@@ -8,7 +8,8 @@ import (
 
 // Observe learns from an outcome: of a poll that Next returned or, before the
 // first poll, of one that is on record. Outcomes come in the order of the log.
-// One that the source's standing rests on already is passed on to those who
+// So do those of the sources that were read along with a poll, each with an outcome of
+// its own. One that the source's standing rests on already is passed on to those who
 // learn; of the standing, only when the source was last seen is taken from it.
 func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	slot, ok := s.slots[o.Source]
@@ -17,7 +18,10 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	}
 	e := &s.entries[slot]
 	at := e.host
-	if e.busy {
+	switch {
+	case e.aboard:
+		s.disembark(e)
+	case e.busy:
 		if e.flight.at != nil {
 			at = e.flight.at
 		}
@@ -47,7 +51,8 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 }
 
 // Abandon ends a poll that Next returned and that left nothing on record, because
-// its source was removed meanwhile. The requests that it had reserved count as
+// its source was removed meanwhile, or that was to be read along with another and was
+// not. The requests that it had reserved count as
 // made. Nothing is learnt from it: only the record teaches.
 func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 	slot, ok := s.slots[id]
@@ -55,7 +60,11 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 		return
 	}
 	e := &s.entries[slot]
-	s.land(now, e, e.flight.granted())
+	if e.aboard {
+		s.sendBack(slot)
+	} else {
+		s.land(now, e, e.flight.granted())
+	}
 	if e.gone {
 		s.release(slot)
 		return
@@ -103,7 +112,10 @@ func (s *Scheduler) land(now time.Time, e *entry, made int) {
 // answered, unless the outcome names it.
 func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) {
 	e.begun = later(e.begun, o.Began) // the disk can take its time between the decision and the request
-	deferred := o.Failure.Is(freshet.FailDeferred)
+	deferred, shared := o.Failure.Is(freshet.FailDeferred), o.Cause == freshet.BySharing
+	if shared { // the poll that it was read from tells of the host
+		at = &host{}
+	}
 	if o.Requests > 0 && !deferred { // where a deferred poll wanted to go is known already
 		e.requests, e.route = o.Requests, s.routeOf(o.Route)
 	}
@@ -136,7 +148,7 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 	e.failures++
 	e.notBefore = now.Add(s.limits.Backoff.source(o.Source, e.failures, o.Failure))
 	s.alarms.set(e.notBefore)
-	if deferred {
+	if deferred || shared {
 		at.failures = 0
 		return
 	}

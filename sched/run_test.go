@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 		return sched.Event{Outcome: &freshet.Outcome{Source: id, Result: freshet.Unchanged, Requests: 1}}
 	}
 	put := func(id freshet.SourceID, paused bool) sched.Event {
-		return sched.Event{Put: &freshet.Watched{Source: freshet.Source{ID: id, URL: "https://a.example/", Paused: paused}}}
+		return sched.Event{Put: &freshet.Watched{Source: freshet.Source{ID: id, URL: "https://a.example/" + string(id), Paused: paused}}}
 	}
 	limits := generous()
 	limits.Workers = 1

@@ -30,15 +30,16 @@ type Scheduler struct {
 	spare   bool     // what is left of the budget is being spent, and no soft max binds
 	active  int      // sources that are polled
 
-	claim   claim          // what the first poll that waits for several requests or hosts needs
-	hops    []*hop         // requests that polls under way wait to make, first come first served
-	asked   []freshet.Slot // wanted by hand, first come first served
-	overdue deadlines      // when each source's MaxGap runs out
-	alarms  alarms         // when something that is shut opens
-	again   time.Time      // when the policy wants to be asked again
-	beat    int64          // in which the policy was last asked
-	filled  bool           // it then had as many to offer as could be polled
-	skipped bool           // something has happened since, and waits for the next beat
+	docs    map[uint64]freshet.Slot // by the sum of a URL, one of the sources that have it
+	claim   claim                   // what the first poll that waits for several requests or hosts needs
+	hops    []*hop                  // requests that polls under way wait to make, first come first served
+	asked   []freshet.Slot          // wanted by hand, first come first served
+	overdue deadlines               // when each source's MaxGap runs out
+	alarms  alarms                  // when something that is shut opens
+	again   time.Time               // when the policy wants to be asked again
+	beat    int64                   // in which the policy was last asked
+	filled  bool                    // it then had as many to offer as could be polled
+	skipped bool                    // something has happened since, and waits for the next beat
 
 	flying int            // polls chosen and not ended
 	slow   int            // of them, those that have given their place away
@@ -55,17 +56,19 @@ type entry struct {
 	begun     time.Time      // when it was last polled
 	notBefore time.Time      // backing off until then
 	failures  int
-	fresh     time.Time // until when its server says that it stays as it is
-	belied    bool      // which was wrong once
-	again     time.Time // when a suspect capture wants a second look
-	requests  int       // that its last poll took: what the next one reserves
-	price     float64   // of a poll, as those who learn were last told
-	route     []*host   // that those went to, if not all to its own
-	flight    flight    // of the poll under way
-	meter     meter     // of its share of the budget
-	groups    []*group  // that it belongs to
-	shares    *host     // among whose sources it counts; nil if it is not polled
+	fresh     time.Time    // until when its server says that it stays as it is
+	belied    bool         // which was wrong once
+	again     time.Time    // when a suspect capture wants a second look
+	requests  int          // that its last poll took: what the next one reserves
+	price     float64      // of a poll, as those who learn were last told
+	route     []*host      // that those went to, if not all to its own
+	flight    flight       // of the poll under way
+	meter     meter        // of its share of the budget
+	groups    []*group     // that it belongs to
+	shares    *host        // among whose sources it counts; nil if it is not polled
+	mate      freshet.Slot // the next of the sources with its URL, in a ring; itself if it is alone
 	busy      bool
+	aboard    bool // it is busy because another source of its document is polled
 	slow      bool // the poll under way is
 	gone      bool // removed while a poll of it was under way
 	asked     bool
@@ -83,6 +86,7 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 		slots:    map[freshet.SourceID]freshet.Slot{},
 		hosts:    map[string]*host{},
 		groups:   map[string]*group{},
+		docs:     map[uint64]freshet.Slot{},
 		beat:     -1,
 	}
 	s.shareOut()
@@ -171,7 +175,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	if !known {
 		slot = s.grow()
 		s.slots[w.ID] = slot
-		s.entries[slot] = entry{used: true}
+		s.entries[slot] = entry{used: true, mate: slot}
 		s.stand(now, &s.entries[slot], w)
 	}
 	e := &s.entries[slot]
@@ -180,6 +184,8 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	if e.host == nil || e.source.URL != w.URL {
 		e.host = s.hostNamed(w.Source.Host())
+		s.part(slot)
+		s.join(slot, w.URL)
 	}
 	if !known {
 		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
@@ -287,6 +293,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 // release gives a slot back.
 func (s *Scheduler) release(slot freshet.Slot) {
 	e := &s.entries[slot]
+	s.part(slot)
 	delete(s.slots, e.source.ID)
 	*e = entry{}
 	s.free = append(s.free, slot)

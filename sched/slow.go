@@ -29,7 +29,7 @@ func (s *Scheduler) Slow(now time.Time, w Slow) {
 		return
 	}
 	e := &s.entries[slot]
-	if !e.busy || !e.begun.Equal(w.Begun) {
+	if !e.busy || e.aboard || !e.begun.Equal(w.Begun) {
 		return
 	}
 	if !e.slow && s.slow < s.limits.Slow {

@@ -21,9 +21,9 @@ func TestEdits(t *testing.T) {
 		url  string
 		want time.Duration // of the next poll, after one that failed at once
 	}{
-		{"the name", "https://a.example/", time.Hour},
+		{"the name", "https://a.example/page", time.Hour},
 		{"the URL", "https://a.example/other", time.Second},
-		{"the host", "https://b.example/", time.Second},
+		{"the host", "https://b.example/page", time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestEdits(t *testing.T) {
 			l.Backoff.Gone = time.Hour
 			w := newWorld(l)
 			w.answer = fails(freshet.FailGone)
-			w.put(freshet.Source{ID: "a", URL: "https://a.example/"})
+			w.put(freshet.Source{ID: "a", URL: "https://a.example/page"})
 			w.run(time.Second)
 			w.put(freshet.Source{ID: "a", URL: tt.url, Name: "edited"})
 			w.run(2 * time.Hour)

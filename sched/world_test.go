@@ -3,6 +3,7 @@ package sched_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"freshet"
@@ -29,7 +30,14 @@ func newWorld(l sched.Limits) *world {
 	return &world{s: sched.New(&policy.Uniform{}, l), now: start}
 }
 
-func (w *world) put(s freshet.Source) { w.s.Put(w.now, freshet.Watched{Source: s}) }
+// put adds a source. Where it has no path of its own, it is given one: each is polled for
+// itself.
+func (w *world) put(s freshet.Source) {
+	if strings.HasSuffix(s.URL, ".example/") {
+		s.URL += string(s.ID)
+	}
+	w.s.Put(w.now, freshet.Watched{Source: s})
+}
 
 // run lets time pass, and returns when it has or when nothing more will happen.
 func (w *world) run(d time.Duration) {
@@ -67,6 +75,17 @@ func (w *world) begin(p freshet.Poll) {
 	if w.answer != nil {
 		w.answer(p, &o)
 	}
+	w.ending(o)
+	for _, c := range p.Along {
+		its := o
+		its.Source, its.Cause, its.Since, its.Requests = c.Source.ID, freshet.BySharing, c.Since, 0
+		its.Route, its.NotBefore = "", time.Time{}
+		w.ending(its)
+	}
+}
+
+// ending puts an outcome among those to come.
+func (w *world) ending(o freshet.Outcome) {
 	at, _ := slices.BinarySearchFunc(w.ends, o.Ended, func(other *freshet.Outcome, ended time.Time) int {
 		if other.Ended.After(ended) {
 			return 1

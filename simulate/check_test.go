@@ -149,7 +149,7 @@ func (s *simulation) checkLively() {
 		if len(s.site.pages[id].hops) > 0 && !switches.hops {
 			continue
 		}
-		if st.there && !st.paused && !st.unsure && !polled[id] {
+		if st.there && !st.paused && !st.unsure && !polled[s.site.pages[id].watched()] {
 			s.broken("%s was never polled in the calm", id)
 		}
 	}
@@ -211,7 +211,7 @@ func (s *simulation) checkVersions(store *sqlite.Store, id string, changes []fre
 	slices.Reverse(versions)
 	served := map[int]bool{}
 	for _, h := range s.site.hits {
-		if pageOf(h.path) == id {
+		if pageOf(h.path) == s.site.pages[id].watched() {
 			served[h.edition] = true
 		}
 	}
@@ -239,7 +239,7 @@ func (s *simulation) checkVersions(store *sqlite.Store, id string, changes []fre
 			s.broken("version %d of %s is held as %s, and is the page", v.Number, id, v.Suspect)
 		}
 		page, edition := editionIn(raw.Body)
-		if page != id || !served[edition] || !bytes.Equal(raw.Body, s.site.pages[id].body(edition)) {
+		if page != s.site.pages[id].watched() || !served[edition] || !bytes.Equal(raw.Body, s.site.pages[id].body(edition)) {
 			s.broken("version %d of %s is not what was served", v.Number, id)
 		}
 		if edition <= last {
@@ -262,14 +262,15 @@ func (s *simulation) checkVersions(store *sqlite.Store, id string, changes []fre
 // seen first.
 const mostWalls = 4
 
-// checkNewest wants what was served last, in the calm, to have been captured.
+// checkNewest wants what was served last, in the calm, to have been captured, by every
+// source that watches the page.
 func (s *simulation) checkNewest(id string, edition int) {
-	st := s.operator.state[id]
-	if st.unsure || !st.there {
+	st, watched := s.operator.state[id], s.site.pages[id].watched()
+	if st.unsure || !st.there || st.paused {
 		return
 	}
 	for _, h := range s.site.hits {
-		if pageOf(h.path) == id && h.edition > edition && h.at.After(s.calm) {
+		if pageOf(h.path) == watched && h.edition > edition && h.at.After(s.calm) {
 			s.broken("%s was served in edition %d and captured up to %d", id, h.edition, edition)
 			return
 		}

@@ -96,6 +96,9 @@ func (o *operator) do(ctx context.Context, id, method, path string, body any) in
 func (o *operator) add(ctx context.Context, id string) {
 	p := o.site.pages[id]
 	body := map[string]any{"id": id, "url": p.url(), "max_gap": p.gap.String(), "name": "as added"}
+	if read := p.read(); read != nil {
+		body["read"] = read
+	}
 	status := o.do(ctx, id, http.MethodPost, "/api/v1/sources", body)
 	switch status {
 	case http.StatusCreated:
@@ -130,6 +133,7 @@ func (o *operator) edit(ctx context.Context, rng *rand.Rand) {
 		o.acks.forget(id)
 		if o.do(ctx, id, http.MethodDelete, path+"?purge=true", nil) == http.StatusNoContent {
 			s.there = false
+			o.acks.forget(id) // what was captured meanwhile
 		}
 	default:
 		status, _, _ := o.request(ctx, http.MethodPost, path+"/poll?wait=0", nil, nil)
@@ -140,9 +144,13 @@ func (o *operator) edit(ctx context.Context, rng *rand.Rand) {
 // listed returns the sources as a file of settings lists them.
 func (o *operator) listed() (all []freshet.Source) {
 	for _, p := range o.plan.pages {
-		all = append(all, freshet.Source{
+		s := freshet.Source{
 			ID: freshet.SourceID(p.id), URL: o.site.pages[p.id].url(), Name: "as added", MaxGap: p.gap, Origin: freshet.FromFile,
-		})
+		}
+		for _, step := range p.read() {
+			s.Recipe.Read = append(s.Recipe.Read, freshet.Step{Name: step})
+		}
+		all = append(all, s)
 	}
 	return all
 }

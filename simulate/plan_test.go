@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -37,6 +38,7 @@ type plan struct {
 // A pagePlan is a page of the simulated web.
 type pagePlan struct {
 	id     string
+	of     string // another page: this is one more source that watches it, and reads it in its own way
 	host   string
 	hops   []string // hosts that redirect to it, the first first
 	status int      // of the redirects
@@ -89,7 +91,31 @@ func drawPlan(rng *rand.Rand) plan {
 		p.limits.Hosts.CrawlDelay = 10 * time.Second
 		p.crawl = time.Duration(rng.IntN(12)) * 500 * time.Millisecond
 	}
+	p.drawTwins(rng)
 	return p
+}
+
+// drawTwins has some pages be watched by two sources.
+func (p *plan) drawTwins(rng *rand.Rand) {
+	if rng.IntN(2) == 0 {
+		return
+	}
+	for i, page := range p.pages[:1+rng.IntN(len(p.pages))] {
+		page.id, page.of = fmt.Sprintf("twin%d", i), page.id
+		page.gap = pause(rng, 10*time.Second, 40*time.Second).Round(time.Millisecond)
+		p.pages = append(p.pages, page)
+	}
+}
+
+// watched returns the page that the source of a page watches: that, or another.
+func (p *pagePlan) watched() string { return cmp.Or(p.of, p.id) }
+
+// read returns how the source of a page is read, beyond what goes without saying.
+func (p *pagePlan) read() []string {
+	if p.of != "" {
+		return []string{"text"}
+	}
+	return nil
 }
 
 // listed reports whether the sources are listed in a file of settings, and not

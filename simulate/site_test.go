@@ -49,6 +49,9 @@ func newSite(n *network) *site {
 			at += time.Duration(rng.ExpFloat64() * float64(p.every))
 			pg.changes = append(pg.changes, at)
 		}
+		if p.of != "" {
+			pg.changes = s.pages[p.of].changes
+		}
 		s.pages[p.id] = pg
 		n.servers[p.host] = s
 		for _, h := range p.hops {
@@ -61,13 +64,13 @@ func newSite(n *network) *site {
 // url returns the address under which the source of a page is watched.
 func (p *page) url() string {
 	if len(p.hops) > 0 {
-		return fmt.Sprintf("http://%s/hop/%s/0", p.hops[0], p.id)
+		return fmt.Sprintf("http://%s/hop/%s/0", p.hops[0], p.watched())
 	}
 	return p.home()
 }
 
 // home returns the address where the page really is.
-func (p *page) home() string { return fmt.Sprintf("http://%s/page/%s", p.host, p.id) }
+func (p *page) home() string { return fmt.Sprintf("http://%s/page/%s", p.host, p.watched()) }
 
 // edition returns which one is shown at a time, from 1.
 func (p *page) edition(at time.Duration) int {
@@ -83,9 +86,9 @@ func (p *page) edition(at time.Duration) int {
 // body returns the text of an edition.
 func (p *page) body(edition int) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s edition %d\n", p.id, edition)
+	fmt.Fprintf(&b, "%s edition %d\n", p.watched(), edition)
 	for i := range 3 + edition%5*4 {
-		fmt.Fprintf(&b, "line %d of %s, which edition %d has\n", i, p.id, edition/(1+i%3))
+		fmt.Fprintf(&b, "line %d of %s, which edition %d has\n", i, p.watched(), edition/(1+i%3))
 	}
 	return b.Bytes()
 }

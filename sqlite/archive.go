@@ -36,6 +36,17 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 	return head, err
 }
 
+// Head implements [freshet.Archive].
+func (s *Store) Head(ctx context.Context, id freshet.SourceID) (freshet.Head, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.entries[id]
+	if e == nil || e.removed {
+		return freshet.Head{}, unknown(id)
+	}
+	return e.compare(), ctx.Err()
+}
+
 // Hop implements [freshet.Archive].
 func (s *Store) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
 	return s.write(ctx, "following a redirect", func(b *batch) error {
@@ -210,7 +221,7 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	e.dirty = true
 	b.next.latest = max(b.next.latest, began)
 	b.logged = append(b.logged, o)
-	if e.open == never || e.open > began {
+	if e.open == never || e.open > began || o.Cause == freshet.BySharing {
 		return o, nil
 	}
 	open := e.open

@@ -342,7 +342,7 @@ func (b *batch) keepSpent(e *entry) error {
 	host := freshet.HostOf(url)
 	for at := int64(e.last); at != 0; {
 		err := b.copyAttempts(`SELECT 0, began, cursor, began, ifnull(route, ?), began + took, max(requests, 1)
-			FROM outcomes WHERE cursor = ? AND began IS NOT NULL`, host, at)
+			FROM outcomes WHERE cursor = ? AND began IS NOT NULL AND cause <> ?`, host, at, int64(freshet.BySharing))
 		if err != nil {
 			return err
 		}

@@ -27,8 +27,10 @@ const longestAway = moment(30 * time.Hour)
 // add brings the tally up to date with one more outcome.
 func (t *tally) add(o *freshet.Outcome) {
 	began := momentOf(o.Began)
-	t.begun = began // which may lie before the last, if the clock was set back
-	t.requests, t.route = int64(o.Requests), o.Route
+	t.begun = began                   // which may lie before the last, if the clock was set back
+	if o.Cause != freshet.BySharing { // then it says nothing of what a poll takes
+		t.requests, t.route = int64(o.Requests), o.Route
+	}
 	t.polls++
 	t.last = o.Cursor
 	switch {

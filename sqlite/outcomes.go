@@ -94,10 +94,10 @@ func (s *Store) Attempts(ctx context.Context, since time.Time) ([]freshet.Attemp
 	from := momentOf(since)
 	var found []freshet.Attempt
 	err := eachRow(ctx, s.reader, `SELECT s.id, o.began, o.began + o.took, o.requests, ifnull(o.route, '') FROM outcomes o JOIN sources s ON s.key = o.source
-		WHERE o.cursor > (SELECT ifnull(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1
+		WHERE o.cursor > (SELECT ifnull(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1 AND o.cause <> ?2
 		UNION ALL SELECT ifnull(s.id, ''), a.at, a.ended, a.requests, ifnull(a.route, '')
 			FROM attempts a LEFT JOIN sources s ON s.key = a.source WHERE a.at >= ?1`,
-		[]any{int64(from)}, func(scan func(...any) error) error {
+		[]any{int64(from), int64(freshet.BySharing)}, func(scan func(...any) error) error {
 			var a freshet.Attempt
 			var began, ended moment
 			err := scan(&a.Source, &began, &ended, &a.Requests, &a.Route)

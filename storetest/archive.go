@@ -178,6 +178,49 @@ var archiveTests = []test{
 			{Source: "b", Began: minute(5), Ended: minute(5).Add(time.Second), Requests: 5},
 		})
 	}},
+	{"what is read from the poll of another sends nothing", func(b *bench) {
+		one, two := b.add("a"), b.add("b")
+		b.ok("begin", b.begin(freshet.Poll{Source: two, At: minute(0)}))
+		r := saw(two.ID, minute(0), freshet.First, "as it was")
+		r.Outcome.Requests, r.Outcome.Route, r.Validators = 2, "a.example b.example", freshet.Validators{ETag: "one"}
+		b.commit(r)
+		b.ok("begin", b.begin(freshet.Poll{Source: two, At: minute(1)})) // the crash
+		head, err := b.Head(b.Context(), two.ID)
+		b.ok("head", err)
+		if want := freshet.HashOf([]byte("as it was")); head.Number != 1 || head.Hash != want || head.Validators.ETag != "one" {
+			b.Errorf("it is compared with %+v", head)
+		}
+		b.ok("begin", b.begin(freshet.Poll{Source: one, At: minute(2)}))
+		b.commit(saw(one.ID, minute(2), freshet.First, "all of it"))
+		shared := saw(two.ID, minute(2), freshet.Changed, "as it is")
+		shared.Outcome.Cause, shared.Outcome.Requests = freshet.BySharing, 0
+		o, c := b.commit(shared)
+		if o.Version != 2 || c.Seq != 1 || o.Requests != 0 || o.Cause != freshet.BySharing {
+			b.Errorf("the outcome is %+v, and the change %+v", o, c)
+		}
+		for range 2 {
+			st := b.watched("b").Standing
+			if st.Requests != 2 || st.Route != "a.example b.example" || st.Polls != 2 || !st.Seen.Equal(minute(2)) || !st.Begun.Equal(minute(2)) {
+				b.Errorf("things stand so: %+v", st)
+			}
+			got, err := b.Attempts(b.Context(), minute(0))
+			b.ok("attempts", err)
+			same(b, "the attempts", got, []freshet.Attempt{
+				{Source: "b", Began: minute(0), Ended: minute(0).Add(time.Second), Requests: 2, Route: "a.example b.example"},
+				{Source: "b", Began: minute(1), Requests: 1},
+				{Source: "a", Began: minute(2), Ended: minute(2).Add(time.Second), Requests: 1},
+			})
+			b.reopen()
+		}
+		b.ok("purge", b.RemoveSource(b.Context(), two.ID, true))
+		got, err := b.Attempts(b.Context(), minute(0))
+		b.ok("attempts", err)
+		if len(got) != 3 {
+			b.Errorf("when it is purged %d attempts are left, want the 3 that were made: %+v", len(got), got)
+		}
+		_, err = b.Head(b.Context(), two.ID)
+		b.is("the head of a source that is gone", err, freshet.ErrNotFound)
+	}},
 	{"an outcome comes back as it was committed", func(b *bench) {
 		b.add("a")
 		want := freshet.Outcome{

@@ -20,6 +20,7 @@ type Metrics struct {
 
 	polls           *prometheus.CounterVec
 	pollSeconds     *prometheus.HistogramVec
+	shared          prometheus.Counter
 	requests        prometheus.Counter
 	bytes           prometheus.Counter
 	versions        prometheus.Counter
@@ -43,6 +44,7 @@ func NewMetrics() *Metrics {
 		pollSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "freshet_poll_seconds", Help: "Time from request to response, by result of the poll.", Buckets: seconds,
 		}, []string{"result"}),
+		shared:   counter("freshet_shared_polls_total", "Of the polls, those that were read from the poll of another source of the same document, without a request."),
 		requests: counter("freshet_requests_total", "HTTP requests made by polls, including redirects."),
 		bytes:    counter("freshet_fetched_bytes_total", "Bytes of response bodies received."),
 		versions: counter("freshet_captured_versions_total", "Versions captured, including first versions."),
@@ -58,7 +60,7 @@ func NewMetrics() *Metrics {
 		}, []string{"sink"}),
 	}
 	m.registry.MustRegister(
-		m.polls, m.pollSeconds, m.requests, m.bytes, m.versions, m.changes, m.held, m.deliveries, m.deliverySeconds,
+		m.polls, m.pollSeconds, m.shared, m.requests, m.bytes, m.versions, m.changes, m.held, m.deliveries, m.deliverySeconds,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -67,7 +69,11 @@ func NewMetrics() *Metrics {
 // Outcome counts a poll. It fits [live.Config.Observe].
 func (m *Metrics) Outcome(o freshet.Outcome) {
 	m.polls.WithLabelValues(o.Result.String(), string(o.Failure)).Inc()
-	m.pollSeconds.WithLabelValues(o.Result.String()).Observe(o.Ended.Sub(o.Began).Seconds())
+	if o.Cause == freshet.BySharing {
+		m.shared.Inc()
+	} else {
+		m.pollSeconds.WithLabelValues(o.Result.String()).Observe(o.Ended.Sub(o.Began).Seconds())
+	}
 	m.requests.Add(float64(o.Requests))
 	m.bytes.Add(float64(o.Bytes))
 	if o.Result.Captured() {

@@ -38,6 +38,7 @@ func whyOf(w live.Why) client.Why {
 		ID: s.ID, URL: freshet.MaskURL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: utc(o.Since), Trouble: w.Trouble,
 		Hold:  *holdOf(w.Hold),
 		Asked: w.Hold.Asked, MaxGap: client.Duration(s.MaxGap), Deadline: utc(w.Hold.Deadline), Next: utc(w.Next),
+		SharedWith: w.Mates,
 	}
 	if !w.Next.IsZero() {
 		why.Cause = w.Cause.String()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"freshet"
 	"freshet/client"
 	"freshet/live"
 	"freshet/policy"
@@ -88,6 +89,14 @@ func TestWhyWords(t *testing.T) {
 			w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = at.Add(-40*time.Hour), client.Estimate{Mean: 0.004, Low: 0.00001, High: 0.01}, 0.003
 			w.Outlook.LostPerDay, w.Outlook.Expected = 0.00002, 0.007
 		}}},
+	}
+	for n := range 5 {
+		tests = append(tests, struct {
+			name   string
+			change []func(*client.Why)
+		}{fmt.Sprintf("it shares its polls with %d others", n+1), []func(*client.Why){func(w *client.Why) {
+			w.SharedWith = []freshet.SourceID{"prices", "stock", "reviews", "rating", "manual"}[:n+1]
+		}}})
 	}
 	var b strings.Builder
 	for _, tt := range tests {

@@ -1,0 +1,146 @@
+package hand_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// An owner is a fetcher whose answers are for one source alone.
+type owner struct{ freshet.Fetcher }
+
+// Fetch says that the answer is the source's own.
+func (o owner) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, error) {
+	resp, err := o.Fetcher.Fetch(ctx, r)
+	resp.Own = true
+	return resp, err
+}
+
+// part returns an order for a part of the page, by what an earlier look found of it.
+func (s *site) part(css string, found *hand.Finding) hand.Order {
+	o := s.order(found)
+	o.Source.ID, o.Source.Recipe.CSS = freshet.SourceID(css), css
+	return o
+}
+
+// From one response several sources are read, each against what it has seen itself.
+func TestLookAlong(t *testing.T) {
+	const one, two = "<i>a</i><b>b</b><u>c</u>", "<i>a</i><b>B</b><u>c</u>"
+	s := newSite(t, says(one, "Etag", `"1"`))
+	whole := s.order(nil)
+	whole.Along = []hand.Order{s.part("i", nil), s.part("b", nil), s.part(".none", nil)}
+	first := s.look(t, whole)
+	if n := len(s.requests); n != 1 || first.Requests != 1 || len(first.Along) != 3 {
+		t.Fatalf("%d requests were made, %d are told of, and %d were read along, want 1, 1 and 3", n, first.Requests, len(first.Along))
+	}
+	for i, want := range []string{"a\n", "b\n"} {
+		f := first.Along[i]
+		if f.Result != freshet.First || string(f.Capture.Text) != want || f.Requests != 0 || f.Bytes != 0 || f.Took != first.Took || f.Validators.ETag != `"1"` {
+			t.Errorf("part %d is found as %+v", i, f)
+		}
+	}
+	if f := first.Along[2]; f.Result != freshet.Failed || !f.Failure.Is(freshet.FailExtract) {
+		t.Errorf("a part that is not there is found as %s %s", f.Result, f.Failure)
+	}
+
+	i, b := s.part("i", &first.Along[0]), s.part("b", &first.Along[1])
+	for _, tt := range []struct {
+		name   string
+		answer http.HandlerFunc
+		along  []hand.Order
+		asks   string
+		want   []freshet.Result // of all, the first first; only that if it says nothing of the others
+	}{
+		{"as all have seen it", refuses(304, "Etag", `"1"`), []hand.Order{i, b}, `"1"`, []freshet.Result{freshet.Unchanged, freshet.Unchanged, freshet.Unchanged}},
+		{"changed in part", says(two), []hand.Order{i, b}, `"1"`, []freshet.Result{freshet.Changed, freshet.Unchanged, freshet.Changed}},
+		{"never seen by one", says(one), []hand.Order{i, s.part("u", nil)}, "", []freshet.Result{freshet.Unchanged, freshet.Unchanged, freshet.First}},
+		{"seen otherwise by one", says(two), []hand.Order{amended(i, func(o *hand.Order) { o.Head.Validators.ETag = `"0"` })}, "", []freshet.Result{freshet.Changed, freshet.Unchanged}},
+		{"long trusted by one", says(one), []hand.Order{amended(i, func(o *hand.Order) { o.Head.Asked = noon.Add(-24 * time.Hour) })}, "", []freshet.Result{freshet.Unchanged, freshet.Unchanged}},
+		{"moved, as the first knows", says(one), []hand.Order{amended(i, func(o *hand.Order) { o.Head.Moved = freshet.Moved{URL: s.URL + "/old", At: noon} })}, `"1"`, []freshet.Result{freshet.Unchanged, freshet.Unchanged}},
+		{"gone", refuses(404), []hand.Order{i, b}, `"1"`, []freshet.Result{freshet.Failed, freshet.Failed, freshet.Failed}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s.answer, s.requests = tt.answer, nil
+			o := s.order(&first)
+			o.Along = tt.along
+			f := s.look(t, o)
+			if n := len(s.requests); n != 1 || s.requests[0].Header.Get("If-None-Match") != tt.asks {
+				t.Fatalf("%d requests were made, the first by %q, want one by %q", n, s.requests[0].Header.Get("If-None-Match"), tt.asks)
+			}
+			got := []freshet.Result{f.Result}
+			for _, a := range f.Along {
+				got = append(got, a.Result)
+				if a.Moved != f.Moved {
+					t.Errorf("it has moved to %+v for one and to %+v for the other", a.Moved, f.Moved)
+				}
+			}
+			if len(got) != len(tt.want) {
+				t.Fatalf("the results are %v, want %v", got, tt.want)
+			}
+			for i := range got {
+				if got[i] != tt.want[i] {
+					t.Errorf("the results are %v, want %v", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func amended(o hand.Order, amend func(*hand.Order)) hand.Order {
+	amend(&o)
+	return o
+}
+
+// What says nothing of the document says nothing of the others that watch it.
+func TestLookSaysNothingOfOthers(t *testing.T) {
+	s := newSite(t, says("<p>one"))
+	deferred := &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("not now")}
+	for name, amend := range map[string]func(*hand.Order){
+		"deferred": func(o *hand.Order) { o.Leave = func(context.Context, freshet.Hop) error { return deferred } },
+		"out of room": func(o *hand.Order) {
+			o.Room = func(context.Context, int64) error {
+				return &freshet.FetchError{Class: freshet.FailLocalMemory, Err: errors.New("full")}
+			}
+		},
+		"another jar": nil,
+	} {
+		o := s.order(nil)
+		o.Along = []hand.Order{s.part("p", nil)}
+		var f hand.Finding
+		if amend != nil {
+			amend(&o)
+			f = s.look(t, o)
+		} else {
+			f = hand.New(owner{fetcher()}, nil).Look(t.Context(), o)
+		}
+		if len(f.Along) != 0 || (f.Result == freshet.Failed) != (amend != nil) {
+			t.Errorf("%s: a look that is %s %s brings %d findings of others", name, f.Result, f.Failure, len(f.Along))
+		}
+	}
+}
+
+// Where several are captured from one response, there has to be room for all of them.
+func TestRoomAlong(t *testing.T) {
+	s := newSite(t, says("<i>a</i><b>b</b>"))
+	o := s.order(nil)
+	var held []int64
+	o.Room = func(_ context.Context, size int64) error {
+		if held = append(held, size); len(held) > 3 {
+			return &freshet.FetchError{Class: freshet.FailLocalMemory, Err: errors.New("full")}
+		}
+		return nil
+	}
+	o.Along = []hand.Order{s.part("i", nil), s.part("b", nil)}
+	f := s.look(t, o)
+	if n := len(held); n != 4 || held[2] != 2*held[1] || held[3] != 3*held[1] {
+		t.Errorf("room was held for %v bytes, want for the body, once for what is read, then twice and three times as much", held)
+	}
+	if f.Result != freshet.First || f.Along[0].Result != freshet.First || f.Along[1].Failure != freshet.FailLocalMemory {
+		t.Errorf("the findings are %s, %s and %s, want only the last without room", f.Result, f.Along[0].Result, f.Along[1].Failure)
+	}
+}

@@ -1,0 +1,118 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// Sources that watch the same document, each with a recipe of its own, are polled by
+// one request: whichever of them is polled takes the others along. Until the poll is
+// over they are as busy as if they were polled themselves, or one of them could be seen
+// twice at once, and the older of two answers be taken for the newer. It costs them
+// nothing of the budget, the host or the workers.
+
+// join puts a source among those with its URL.
+func (s *Scheduler) join(slot freshet.Slot, url string) {
+	if url == "" {
+		return
+	}
+	sum := sumOf(url)
+	at, ok := s.docs[sum]
+	if !ok {
+		s.docs[sum] = slot
+		return
+	}
+	s.entries[slot].mate, s.entries[at].mate = s.entries[at].mate, slot
+}
+
+// part takes a source from those with its URL.
+func (s *Scheduler) part(slot freshet.Slot) {
+	e := &s.entries[slot]
+	if e.source.URL == "" {
+		return
+	}
+	sum := sumOf(e.source.URL)
+	if e.mate == slot {
+		delete(s.docs, sum)
+		return
+	}
+	before := e.mate
+	for s.entries[before].mate != slot {
+		before = s.entries[before].mate
+	}
+	s.entries[before].mate, s.docs[sum] = e.mate, before
+	e.mate = slot
+}
+
+// sumOf returns a hash of a URL: FNV-1a. Of a million URLs it takes much less room than
+// the URLs.
+func sumOf(url string) uint64 {
+	sum := uint64(14695981039346656037)
+	for i := range len(url) {
+		sum = (sum ^ uint64(url[i])) * 1099511628211
+	}
+	return sum
+}
+
+// mates yields the other sources that watch the document of one.
+func (s *Scheduler) mates(slot freshet.Slot, yield func(freshet.Slot, *entry)) {
+	first := &s.entries[slot]
+	for at := first.mate; at != slot; at = s.entries[at].mate {
+		if e := &s.entries[at]; !e.gone && e.source.SameDocument(&first.source) {
+			yield(at, e)
+		}
+	}
+}
+
+// along takes all sources along that can be read from the poll of one which begins
+// now, in the order of their IDs. One that keeps its own distance, by a MinGap, is not
+// read sooner. One that failed waits, unless the other did too: then it is probably the
+// document that is at fault.
+func (s *Scheduler) along(now time.Time, slot freshet.Slot) (all []freshet.Companion) {
+	troubled := s.entries[slot].failures > 0
+	s.mates(slot, func(_ freshet.Slot, e *entry) {
+		cause := freshet.ByPolicy
+		if e.asked || troubled && !e.source.Paused {
+			cause = freshet.ByHand
+		}
+		if !e.open(now, cause) {
+			return
+		}
+		e.busy, e.aboard = true, true
+		e.flight = flight{asked: e.asked, hurry: e.hurry}
+		if e.asked {
+			e.asked, e.hurry = false, false
+		}
+		all = append(all, freshet.Companion{Source: e.source, Since: e.seen})
+	})
+	slices.SortFunc(all, func(a, b freshet.Companion) int { return cmp.Compare(a.Source.ID, b.Source.ID) })
+	return all
+}
+
+// disembark ends a poll that a source was read along with.
+func (s *Scheduler) disembark(e *entry) { e.busy, e.aboard, e.flight = false, false, flight{} }
+
+// sendBack ends it for a source that was not read. Who asked for a poll of it still
+// wants one.
+func (s *Scheduler) sendBack(slot freshet.Slot) {
+	e := &s.entries[slot]
+	was := e.flight
+	s.disembark(e)
+	if was.asked && !e.gone {
+		s.Ask(e.source.ID)
+		e.hurry = e.hurry || was.hurry
+	}
+}
+
+// Mates returns the other sources that are read from the polls of one because they
+// watch the same document, in the order of their IDs.
+func (s *Scheduler) Mates(id freshet.SourceID) (ids []freshet.SourceID) {
+	if slot, ok := s.Slot(id); ok {
+		s.mates(slot, func(_ freshet.Slot, e *entry) { ids = append(ids, e.source.ID) })
+	}
+	slices.Sort(ids)
+	return ids
+}
