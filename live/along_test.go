@@ -14,6 +14,7 @@ import (
 
 	"freshet"
 	"freshet/fetch"
+	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
@@ -290,4 +291,21 @@ func TestBudgetOfSharedDocuments(t *testing.T) {
 			t.Errorf("%d outcomes of %d polls are on record, after %d requests, want %d for each", len(outcomes), own, sent, kinds)
 		}
 	})
+}
+
+// What another budget would bring goes by what polls really take: of one that serves four
+// sources, each takes a quarter.
+func TestProspectsOfSharedDocuments(t *testing.T) {
+	p := newPaper(t, false)
+	n := newNewsroom(t, p, live.Config{Learner: learn.New(learn.Config{})}, p.reads("all", ""), p.reads("price", ".price"), p.reads("news", ".news"), p.reads("both", "p"))
+	n.poll("news")
+	prospects, err := n.Prospects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range prospects {
+		if one.Requests != 0.25 {
+			t.Errorf("a poll of %s takes %v requests, want a quarter of one", one.ID, one.Requests)
+		}
+	}
 }

@@ -67,6 +67,7 @@ func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Dura
 				if slot, ok := s.Slot(part[i].ID); ok {
 					outlooks[i] = from.Outlook(now, slot)
 				}
+				part[i].Requests /= float64(1 + len(s.Mates(part[i].ID))) // one poll is for all of them
 			}
 		})
 		if err != nil {

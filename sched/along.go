@@ -107,11 +107,15 @@ func (s *Scheduler) sendBack(slot freshet.Slot) {
 	}
 }
 
-// Mates returns the other sources that are read from the polls of one because they
-// watch the same document, in the order of their IDs.
+// Mates returns the other sources that are polled together with one because they watch
+// the same document, in the order of their IDs. One that is paused is polled with none.
 func (s *Scheduler) Mates(id freshet.SourceID) (ids []freshet.SourceID) {
-	if slot, ok := s.Slot(id); ok {
-		s.mates(slot, func(_ freshet.Slot, e *entry) { ids = append(ids, e.source.ID) })
+	if slot, ok := s.Slot(id); ok && !s.entries[slot].source.Paused {
+		s.mates(slot, func(_ freshet.Slot, e *entry) {
+			if !e.source.Paused {
+				ids = append(ids, e.source.ID)
+			}
+		})
 	}
 	slices.Sort(ids)
 	return ids

@@ -135,6 +135,22 @@ func TestAlongFails(t *testing.T) {
 	}
 }
 
+func TestMates(t *testing.T) {
+	w := newWorld(generous())
+	other := document("other")
+	other.URL += "s"
+	paused := document("paused")
+	paused.Paused = true
+	for _, s := range []freshet.Source{document("c"), document("a"), other, paused, document("b")} {
+		w.put(s)
+	}
+	for id, want := range map[freshet.SourceID][]freshet.SourceID{"a": {"b", "c"}, "c": {"a", "b"}, "other": nil, "paused": nil, "none": nil} {
+		if got := w.s.Mates(id); !slices.Equal(got, want) {
+			t.Errorf("%s is polled together with %q, want %q", id, got, want)
+		}
+	}
+}
+
 // A source that was to be read along and was not is as it was: a poll that somebody
 // asked for is still wanted, and it can be polled at once.
 func TestLeftBehind(t *testing.T) {

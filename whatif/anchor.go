@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"math"
 
 	"freshet"
@@ -23,7 +24,7 @@ func (m *Market) anchored() (a anchor) {
 	spent := 0.0
 	for i := range m.prospects {
 		p := &m.prospects[i]
-		spent += p.Pace * max(1, p.Requests)
+		spent += p.Pace * cmp.Or(p.Requests, 1)
 	}
 	if spent == 0 {
 		spent = m.terms.Budget

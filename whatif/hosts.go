@@ -1,6 +1,9 @@
 package whatif
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 const (
 	// far is how many times the present budget is looked at, at most. Beyond
@@ -24,7 +27,7 @@ func (m *Market) rations(of []int32) map[string]ration {
 	}
 	wanted := map[string]float64{}
 	for i := range m.prospects {
-		wanted[m.prospects[i].Host] += pace[of[i]]
+		wanted[m.prospects[i].Host] += pace[of[i]] * m.prospects[i].visits()
 	}
 	members := map[string][]int{}
 	for i := range m.prospects {
@@ -43,6 +46,10 @@ func (m *Market) rations(of []int32) map[string]ration {
 	return held
 }
 
+// visits returns how many visits of its host a poll of a source is: one, or its part of
+// one that it shares with other sources.
+func (p *Prospect) visits() float64 { return min(1, cmp.Or(p.Requests, 1)) }
+
 // ration returns how the sources of a host share what it allows a second: polls, or
 // the requests that they take.
 func (m *Market) ration(list []int, allowed float64, limit int, polls bool) ration {
@@ -50,7 +57,7 @@ func (m *Market) ration(list []int, allowed float64, limit int, polls bool) rati
 	for i, at := range list {
 		sub.prospects[i], sub.manners[i] = m.prospects[at], m.manners[at]
 		if polls { // what a poll takes is the budget's affair
-			sub.prospects[i].Requests = 1
+			sub.prospects[i].Requests = m.prospects[at].visits()
 		}
 	}
 	sub.classes, _ = sub.classed(limit, nil)

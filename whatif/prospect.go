@@ -29,7 +29,7 @@ type Prospect struct {
 	// that needs a poll sooner comes before it.
 	Rest time.Duration
 
-	Requests float64       // that a poll takes, and the budget is charged; 0 means 1
+	Requests float64       // that a poll takes, and the budget is charged; 0 means 1, and less that other sources share the poll
 	Gap      time.Duration // between polls of late; 0 if not known
 
 	// What became of it of late: how many polls a second there were, and which
