@@ -112,8 +112,8 @@ func (s *Scheduler) land(now time.Time, e *entry, made int) {
 // answered, unless the outcome names it.
 func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) {
 	e.begun = later(e.begun, o.Began) // the disk can take its time between the decision and the request
-	deferred, shared := o.Failure.Is(freshet.FailDeferred), o.Cause == freshet.BySharing
-	if shared { // the poll that it was read from tells of the host
+	deferred := o.Failure.Is(freshet.FailDeferred)
+	if o.Cause == freshet.BySharing { // the poll that it was read from tells of the host
 		at = &host{}
 	}
 	if o.Requests > 0 && !deferred { // where a deferred poll wanted to go is known already
@@ -148,7 +148,7 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 	e.failures++
 	e.notBefore = now.Add(s.limits.Backoff.source(o.Source, e.failures, o.Failure))
 	s.alarms.set(e.notBefore)
-	if deferred || shared {
+	if deferred {
 		at.failures = 0
 		return
 	}
