@@ -14,8 +14,8 @@ import (
 // twice at once, and the older of two answers be taken for the newer. It costs them
 // nothing of the budget, the host or the workers.
 
-// join puts a source among those with its URL.
-func (s *Scheduler) join(slot freshet.Slot, url string) {
+// pair puts a source among those with its URL.
+func (s *Scheduler) pair(slot freshet.Slot, url string) {
 	if url == "" {
 		return
 	}
@@ -28,8 +28,8 @@ func (s *Scheduler) join(slot freshet.Slot, url string) {
 	s.entries[slot].mate, s.entries[at].mate = s.entries[at].mate, slot
 }
 
-// part takes a source from those with its URL.
-func (s *Scheduler) part(slot freshet.Slot) {
+// unpair takes a source from those with its URL.
+func (s *Scheduler) unpair(slot freshet.Slot) {
 	e := &s.entries[slot]
 	if e.source.URL == "" {
 		return

@@ -184,8 +184,8 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	if e.host == nil || e.source.URL != w.URL {
 		e.host = s.hostNamed(w.Source.Host())
-		s.part(slot)
-		s.join(slot, w.URL)
+		s.unpair(slot)
+		s.pair(slot, w.URL)
 	}
 	if !known {
 		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
@@ -293,7 +293,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 // release gives a slot back.
 func (s *Scheduler) release(slot freshet.Slot) {
 	e := &s.entries[slot]
-	s.part(slot)
+	s.unpair(slot)
 	delete(s.slots, e.source.ID)
 	*e = entry{}
 	s.free = append(s.free, slot)
