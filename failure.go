@@ -74,6 +74,10 @@ const (
 	FailDowngrade     Failure = "redirect.downgrade" // from https to http
 	FailBadLocation   Failure = "redirect.invalid"   // to a URL that is not acceptable
 
+	FailRobots            Failure = "robots"             // all of the following: a robots.txt is obeyed, and the page was not asked for
+	FailRobotsDisallow    Failure = "robots.disallow"    // it disallows the page
+	FailRobotsUnreachable Failure = "robots.unreachable" // it cannot be read
+
 	FailProxy         Failure = "proxy"           // the proxy cannot be reached, or refuses
 	FailSecret        Failure = "secret"          // a secret could not be had; nothing was sent
 	FailToken         Failure = "token"           // no token was given out for the source

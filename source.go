@@ -34,6 +34,8 @@ type Source struct {
 	Noise   NoiseSetting // what becomes of captures that are only noise
 	Paused  bool         // known, but not polled
 
+	Robots RobotsSetting // whether robots.txt files are obeyed
+
 	// What a capture is worth, to policies that ask: how long a change can be
 	// captured at all, how its worth falls with the delay, how much this source
 	// matters, and what a poll of it costs next to others (0 means 1).

@@ -71,6 +71,8 @@ func SourceFields() []SourceField {
 		valueField(SourceField{Name: "site"}, func(s *Source) **Site { return &s.Site }),
 		wordField(SourceField{Name: "of"}, func(s *Source) *string { return (*string)(&s.Of) }),
 		switchField(SourceField{Name: "index"}, func(s *Source) *bool { return &s.Index }),
+		textField(SourceField{Name: "robots", Flag: "robots", Help: "whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore or default (as the setting robots says)"},
+			func(s *Source) *RobotsSetting { return &s.Robots }, ParseRobotsSetting, func(r RobotsSetting) string { return string(r) }).spelled(func(s *Source) string { return s.Robots.String() }),
 		lengthField(SourceField{Name: "keep.age", Flag: "keep-age", Help: "delete versions that were replaced longer ago than this (checked every hour)"}, func(s *Source) *time.Duration { return &s.Keep.Age }),
 		countField(SourceField{Name: "keep.versions", Flag: "keep-versions", Help: "keep at most this many versions; the daemon deletes the others within seconds of this setting, then every hour"}, func(s *Source) *int { return &s.Keep.Versions }),
 		sizeField(SourceField{Name: "keep.bytes", Flag: "keep-bytes", Help: "keep at most this many bytes of versions (checked every hour)"}, func(s *Source) *int64 { return &s.Keep.Bytes }),

@@ -46,6 +46,10 @@ type Hop struct {
 	URL  string        // to ask
 	Wait time.Duration // that the redirect asked us to wait before it
 
+	// Aside says that the request is for something else than the page, such as a login
+	// or a token.
+	Aside bool
+
 	// Part says that the request is for a part of a page that is being shown in a
 	// browser. Parts are asked for side by side, and none waits for the delay of
 	// its host.

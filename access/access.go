@@ -107,6 +107,17 @@ func (c *Client) profile(s *freshet.Source) (freshet.Profile, error) {
 	return p, nil
 }
 
+// aside returns how leave is asked for requests that are not for the page of a source.
+func aside(leave func(context.Context, freshet.Hop) error) func(context.Context, freshet.Hop) error {
+	if leave == nil {
+		return nil
+	}
+	return func(ctx context.Context, hop freshet.Hop) error {
+		hop.Aside = true
+		return leave(ctx, hop)
+	}
+}
+
 // An asking is one fetch of a source with a profile.
 type asking struct {
 	freshet.Request

@@ -112,7 +112,7 @@ func (a *asking) loginStep(ctx context.Context, s *session, step freshet.LoginSt
 	if step.Expect != nil {
 		how.Status = step.Expect.Status
 	}
-	resp, err := a.client.cfg.Fetcher.Send(ctx, freshet.Request{URL: step.URL(), Leave: a.Leave, Room: a.Room}, nobody(how))
+	resp, err := a.client.cfg.Fetcher.Send(ctx, freshet.Request{URL: step.URL(), Leave: aside(a.Leave), Room: a.Room}, nobody(how))
 	a.aside += resp.Requests
 	a.rememberAll(s.jar.secrets())
 	if isNoContent(err) && len(step.Take) == 0 {

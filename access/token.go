@@ -164,7 +164,7 @@ func spent(err error) bool {
 
 // getToken asks for a token.
 func (a *asking) getToken(ctx context.Context, ask tokenRequest) (*token, error) {
-	resp, err := a.client.cfg.Fetcher.Send(ctx, freshet.Request{URL: ask.url, Leave: a.Leave, Room: a.Room}, ask.how)
+	resp, err := a.client.cfg.Fetcher.Send(ctx, freshet.Request{URL: ask.url, Leave: aside(a.Leave), Room: a.Room}, ask.how)
 	a.aside += resp.Requests
 	if err != nil {
 		if e, ok := errors.AsType[*freshet.FetchError](err); ok && e.Class.Is(freshet.FailHTTP) {

@@ -115,7 +115,7 @@ func (w *WebSub) ask(ctx context.Context, f *fetch.Client, req freshet.Request, 
 		"hub.mode": {"subscribe"}, "hub.topic": {s.Topic}, "hub.secret": {key}, "hub.lease_seconds": {strconv.Itoa(int(webSubLease / time.Second))},
 		"hub.callback": {strings.TrimSuffix(w.Base, "/") + "/api/v1/websub/" + string(req.ID) + "~" + callback},
 	}
-	resp, err := f.Send(ctx, freshet.Request{URL: s.Hub, Leave: req.Leave, Room: req.Room}, fetch.Sending{
+	resp, err := f.Send(ctx, freshet.Request{URL: s.Hub, Leave: aside(req.Leave), Room: req.Room}, fetch.Sending{
 		Method: http.MethodPost, Body: []byte(form.Encode()), Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 	})
 	if err != nil && !isNoContent(err) {

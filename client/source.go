@@ -31,6 +31,7 @@ type Source struct {
 	MaxGap    Duration         `json:"max_gap,omitzero"`
 	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
 	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
+	Robots    string           `json:"robots" enum:"obey,ignore,default" doc:"Whether it is polled only if the robots.txt files of its hosts allow it; default means as the settings of the daemon say"`
 	Site      any              `json:"site,omitempty" doc:"The source stands for a whole site, whose pages are found and watched, too: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
 	Of        freshet.SourceID `json:"of,omitempty" doc:"The site that it was found for"`
 	Index     bool             `json:"index,omitempty" doc:"It lists pages of its site: a sitemap, a feed or robots.txt"`
@@ -138,6 +139,7 @@ type NewSource struct {
 	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
 	Level   string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
 	Doubt   string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
+	Robots  string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
 	Site    any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
 	Keep    Keep             `json:"keep,omitzero"`
 }
@@ -165,6 +167,7 @@ type SourceEdit struct {
 	MaxGap  *Duration       `json:"max_gap,omitempty"`
 	Level   *string         `json:"level,omitempty"`
 	Doubt   *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
+	Robots  *string         `json:"robots,omitempty" enum:"obey,ignore,default"`
 	Site    any             `json:"site,omitempty"`
 	Keep    *KeepEdit       `json:"keep,omitempty"`
 }

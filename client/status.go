@@ -53,7 +53,8 @@ type Limits struct {
 	SourceGap   Duration `json:"source_gap" doc:"Least time between two polls of one source that has no min_gap; 0s means none"`
 	SourceShare float64  `json:"source_share" doc:"Most of the budget that one source may use, or three times an equal share if that is more; 1 means all"`
 	HostDelay   Duration `json:"host_delay" doc:"Least time between two polls of one host"`
-	CrawlDelay  Duration `json:"crawl_delay" doc:"Longest pause between requests that the robots.txt of a host can ask for; 0s means that it is not read"`
+	CrawlDelay  Duration `json:"crawl_delay" doc:"Longest pause between requests that the robots.txt of a host can ask for; 0s means that it is not read for that"`
+	Robots      string   `json:"robots" enum:"obey,ignore" doc:"Whether sources that do not say are polled only if robots.txt files allow it"`
 	HostShare   float64  `json:"host_share" doc:"Most of the budget that the sources of one host may use, or three times their equal share if that is more; 1 means all"`
 	Hints       Duration `json:"hints" doc:"Longest time that a server's max-age or a feed's ttl can delay a poll; 0s means they are ignored"`
 }

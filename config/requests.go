@@ -118,6 +118,22 @@ func setProxies(s *Settings, v string) error {
 	return nil
 }
 
+func setRobots(s *Settings, v string) error {
+	var text string
+	if err := oneOf(func(*Settings) *string { return &text }, string(freshet.RobotsObey), string(freshet.RobotsIgnore))(s, v); err != nil {
+		return err
+	}
+	s.Limits.Hosts.Obey = text == string(freshet.RobotsObey)
+	return nil
+}
+
+func showRobots(obey bool) string {
+	if obey {
+		return string(freshet.RobotsObey)
+	}
+	return string(freshet.RobotsIgnore)
+}
+
 func setExec(s *Settings, v string) error {
 	on, err := strconv.ParseBool(v)
 	if err != nil {

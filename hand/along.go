@@ -20,5 +20,5 @@ func tells(err error) bool {
 		return true
 	}
 	e, ok := errors.AsType[*freshet.FetchError](err)
-	return ok && !e.Class.Ours() && !e.Class.Is(freshet.FailDeferred) && !e.Class.Is(freshet.FailCanceled) && !e.Class.Is(freshet.FailInternal)
+	return ok && !e.Class.Ours() && !e.Class.Is(freshet.FailDeferred) && !e.Class.Is(freshet.FailCanceled) && !e.Class.Is(freshet.FailInternal) && !e.Class.Is(freshet.FailRobots)
 }

@@ -14,7 +14,7 @@ type Finding struct {
 	Took     time.Duration // until the answer was in
 	Result   freshet.Result
 	Status   int   // of the last HTTP response; zero if none came
-	Requests int   // made in all, redirects included; at least one, unless it was read along
+	Requests int   // made in all, redirects included; none if it was read along
 	Bytes    int64 // of body taken off the wire
 
 	Modified   time.Time     // when the source says it last changed, if that can be true

@@ -44,7 +44,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 	view, err := h.see(ctx, o)
 	took := time.Since(began)
 	f := h.judge(ctx, o, view, took, err)
-	f.Requests, f.Bytes = max(1, view.Requests), view.WireBytes
+	f.Requests, f.Bytes = view.Requests, view.WireBytes
 	f.RetryAfter, f.Away = view.RetryAfter, view.Away
 	if view.Own || !tells(err) {
 		return f

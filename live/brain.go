@@ -28,6 +28,7 @@ type brain struct {
 	dates   *dates
 	uptime  func() (boot string, up time.Duration) // nil if that cannot be told
 	levels  *levelWatch
+	rules   *ruleBook
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 

@@ -88,6 +88,7 @@ type Daemon struct {
 	record record
 	dates  *dates
 	wishes wishes
+	rules  *ruleBook
 
 	inbox   inbox
 	asks    asks
@@ -143,7 +144,8 @@ func New(cfg Config) *Daemon {
 		bounds:  make(chan struct{}, 1),
 		limits:  cfg.Limits,
 	}
-	d.brain.levels = &d.levels
+	d.rules = newRuleBook()
+	d.brain.levels, d.brain.rules = &d.levels, d.rules
 	d.SetLevels(cfg.Levels)
 	return d
 }

@@ -1,61 +1,14 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"freshet"
-	"freshet/hand"
-	"freshet/robots"
 	"freshet/sched"
 )
-
-// heedRobots reads the robots.txt of the host that a poll goes to, tells the brain of
-// the delay that it asks for, and waits until the poll may go on to its page. It
-// returns how many requests that took.
-func (d *Daemon) heedRobots(ctx context.Context, order hand.Order, way *passage) int {
-	host := freshet.HostOf(order.URL())
-	if host != way.poll.FirstHost() { // the source moves; its next poll knows where to
-		return 0
-	}
-	room := d.openRoom()
-	defer room.close()
-	order.Room = room.hold
-	origin, ok := robots.Origin(order.URL())
-	if !ok {
-		return 0 // there is nobody to ask
-	}
-	m, err := d.hand.Robots(ctx, order, origin)
-	if ctx.Err() != nil {
-		return m.Requests
-	}
-	if err != nil {
-		d.cfg.Log.Debug("robots.txt was not read", "host", host, "err", err)
-	}
-	if m.RetryAfter > 0 && len(way.hosts) > 0 {
-		d.stayAway(way.hosts[len(way.hosts)-1], m.RetryAfter)
-	}
-	heard := robots.Standing{}.Hear(d.dates.Now(), d.Agent(), m.Answer)
-	delay, _ := heard.Rules.CrawlDelay()
-	if delay > 0 {
-		d.cfg.Log.Info("robots.txt asks for a pause between requests", "host", host, "crawl_delay", delay, "longest_kept", d.inForce().Hosts.CrawlDelay)
-	}
-	d.inbox.post(sched.Event{Manners: &sched.Manners{Host: host, Delay: delay, Unread: heard.Read.IsZero()}})
-	way.unsent = m.Requests < len(way.hosts) // as when there was no connection
-	way.askAhead(ctx, freshet.Hop{URL: order.URL()})
-	return m.Requests
-}
-
-// Agent returns the name that a robots.txt may know us by.
-func (d *Daemon) Agent() string {
-	name, _, _ := strings.Cut(cmp.Or(d.cfg.Agent, "freshet"), "/")
-	name, _, _ = strings.Cut(name, " ")
-	return name
-}
 
 // robotsBelief is the estimator under which it is kept what robots.txt files said, so
 // that they are not read anew at every start.
@@ -70,6 +23,9 @@ type keptManners struct {
 
 // keepManners keeps what is known of robots.txt files, if it is news.
 func (b *brain) keepManners(ctx context.Context, known []sched.Manners) {
+	if err := b.rules.keep(ctx, b.store, b.dates); err != nil && ctx.Err() == nil {
+		b.log.Error("cannot save what robots.txt files allow", "err", err)
+	}
 	if slices.Equal(known, b.manners) || len(known) == 0 {
 		return
 	}
@@ -111,5 +67,13 @@ func (b *brain) recallManners(ctx context.Context, r *recall) error {
 		}
 	}
 	b.manners = b.sched.AllManners()
+	for belief, err := range b.store.Beliefs(ctx, rulesBelief) {
+		if err != nil {
+			return err
+		}
+		if err := b.rules.recall(belief.Memory, r); err != nil {
+			b.log.Warn("cannot read what robots.txt files allow; they are read anew", "err", err)
+		}
+	}
 	return nil
 }

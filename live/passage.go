@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/hand"
 	"freshet/sched"
 )
 
@@ -22,6 +23,9 @@ type passage struct {
 	hosts  []string         // that requests have gone to, in order
 	unsent bool             // the request that last had leave was not made
 	early  *answer          // to the next request, which was asked for ahead
+	obeys  bool             // pages are asked for only if robots.txt files allow it
+	order  hand.Order       // of the poll
+	robots int              // requests that were made for robots.txt files
 }
 
 // errStopping is what a poll gets that wants to go on while the daemon stops.
@@ -41,7 +45,7 @@ func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 	host := freshet.HostOf(hop.URL)
 	first := len(w.hosts) == 0
 	if !first || host != w.poll.FirstHost() { // the decision to poll is leave for the first
-		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || w.unsent}); err != nil {
+		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Wait: hop.Wait, Unsent: first || w.unsent, Robots: w.robots}); err != nil {
 			return err
 		}
 		if err := w.daemon.record.hop(ctx, w.poll, w.now(), host); err != nil {
@@ -50,7 +54,7 @@ func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 	}
 	// The host may have asked another poll to stay away while this one was put on record.
 	if w.daemon.wishes.away(host, w.daemon.dates.Now()) {
-		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Unsent: true}); err != nil {
+		if err := w.ask(ctx, sched.Hop{Source: w.poll.Source.ID, Host: host, Unsent: true, Robots: w.robots}); err != nil {
 			return err
 		}
 	}

@@ -29,18 +29,18 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	room := d.openRoom()
 	defer room.close()
-	way := passage{daemon: d, poll: p, stop: stop, now: now}
+	way := passage{daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey)}
 	order := d.order(p.Source, head)
-	order.At, order.Room, order.Leave, order.Slow = now(), room.hold, way.leave, slow
+	order.At, order.Room, order.Leave, order.Slow = now(), room.hold, way.leavePage, slow
 	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
-	robots := 0
-	if p.Robots {
-		robots = d.heedRobots(ctx, order, &way)
+	way.order = order
+	if way.robotsFirst(ctx) {
 		order.At = now()
 	}
 	began := order.At
 	found := d.hand.Look(ctx, order)
-	found.Requests += robots
+	found.Requests = max(1, found.Requests+way.robots)
+	way.overhear(found)
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}

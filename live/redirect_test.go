@@ -34,6 +34,7 @@ type step struct {
 	moved bool   // for good
 	away  time.Duration
 	down  bool
+	none  bool   // there is no such page
 	body  string // of a page; "" means its URL
 }
 
@@ -71,6 +72,9 @@ func (r *relay) Fetch(ctx context.Context, req freshet.Request) (res freshet.Res
 		case s.down:
 			res.Status = 500
 			return res, &freshet.FetchError{Class: freshet.FailServerError, Err: fmt.Errorf("down")}
+		case s.none:
+			res.Status = 404
+			return res, &freshet.FetchError{Class: freshet.FailHTTP.WithStatus(404), Err: fmt.Errorf("not found")}
 		case s.away > 0 && s.to == "":
 			res.Status, res.RetryAfter = 429, s.away
 			return res, &freshet.FetchError{Class: freshet.FailRetryAfter, Err: fmt.Errorf("come back in %v", s.away)}

@@ -11,8 +11,8 @@ import (
 // and if none does, of those for everybody. They do not change, and may be asked by many
 // at once.
 type Rules struct {
-	rules   []Rule               // in the order of the file
-	heads   []int                // how long the heads of patterns are, each length once
+	rules   []Rule                // in the order of the file
+	heads   []int                 // how long the heads of patterns are, each length once
 	byHead  map[string][]*pattern // by what stands before the first star; the most specific first
 	delay   time.Duration
 	delayed bool

@@ -16,6 +16,9 @@ const (
 	longestRetry = time.Hour
 )
 
+// mostSitemaps is how many sitemaps of a file are kept.
+const mostSitemaps = 1000
+
 // An Answer is how a read of the robots.txt of an origin ended.
 type Answer struct {
 	Status   int           // of the last response; 0 if none came, or not whole
@@ -39,6 +42,8 @@ type Standing struct {
 	Until time.Time `json:"until,omitzero"`  // when the file has to be read again
 	Down  time.Time `json:"down,omitzero"`   // since when it cannot be read; zero if it can
 	Tries int       `json:"tries,omitempty"` // since then
+
+	Sitemaps []string `json:"sitemaps,omitempty"` // that the file names, the first thousand; relative to it
 }
 
 // Hear returns the standing after a read at now, in which the file is asked for its rules
@@ -59,7 +64,9 @@ func (s Standing) Hear(now time.Time, agent string, a Answer) Standing {
 	}
 	s = Standing{Read: now, Until: now.Add(lasts)}
 	if a.success() {
-		s.Rules = Parse(a.Body).For(agent)
+		file := Parse(a.Body)
+		s.Rules, s.Sitemaps = file.For(agent), file.sitemaps
+		s.Sitemaps = s.Sitemaps[:min(len(s.Sitemaps), mostSitemaps)]
 	}
 	return s
 }

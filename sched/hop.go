@@ -18,6 +18,7 @@ type Hop struct {
 	Host   string        // that the request goes to
 	Wait   time.Duration // that the redirect asked for
 	Unsent bool          // the request that last had leave was not made
+	Robots int           // requests that the poll has made for robots.txt files so far
 
 	// Part says that the request is for a part of a page that is being rendered. It
 	// is made beside the others, and does not wait for the delay of its host.
@@ -52,6 +53,7 @@ type flight struct {
 	robots   *host   // whose robots.txt its first request is for; nil if for none
 	reserved int     // requests that it holds room for, the one under way included
 	answered int     // requests before that
+	rules    int     // requests for robots.txt files that it has made
 	parts    int     // requests for parts of the page, which count as under way until the poll is over
 	seen     bool    // the one under way is among those answered, since its server has begun to
 
@@ -149,6 +151,7 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 		s.tryHops(now)
 		return
 	}
+	f.rules = h.Robots
 	s.leave(now, f)
 	if f.seen {
 		f.seen = false

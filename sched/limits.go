@@ -67,8 +67,12 @@ type Politeness struct {
 	Share float64
 
 	// CrawlDelay is the longest delay that the robots.txt of a host can ask for; 0
-	// means that robots.txt is not read.
+	// means that robots.txt is not read for it.
 	CrawlDelay time.Duration
+
+	// Obey says that sources of which nothing else is said are polled only if the
+	// robots.txt of their hosts allow it. The scheduler leaves that to who polls.
+	Obey bool
 }
 
 // Backoff says how long to stay away from what failed. The wait doubles with
@@ -106,7 +110,7 @@ const hostPatience = 3
 
 // source returns how long to leave a source alone after its nth failure running.
 func (b Backoff) source(id freshet.SourceID, n int, f freshet.Failure) time.Duration {
-	if f.Is(freshet.FailGone) {
+	if f.Is(freshet.FailGone) || f.Is(freshet.FailRobotsDisallow) {
 		return b.Gone
 	}
 	return b.spread(string(id), n, double(b.Start, n-1, b.Most))

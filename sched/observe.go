@@ -25,11 +25,13 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 		if e.flight.at != nil {
 			at = e.flight.at
 		}
-		robots := e.flight.robots != nil
-		s.land(now, e, max(o.Requests, 0))
-		if robots { // which the next poll need not ask for
-			o.Requests = min(o.Requests, max(1, o.Requests-1))
+		rules := e.flight.rules
+		if e.flight.robots != nil {
+			rules = max(1, rules)
 		}
+		s.land(now, e, max(o.Requests, 0))
+		// What was asked for robots.txt files the next poll need not ask for.
+		o.Requests = min(o.Requests, max(1, o.Requests-rules))
 	}
 	if o.Cursor == 0 || o.Cursor > e.upto {
 		e.upto = o.Cursor

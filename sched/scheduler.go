@@ -193,8 +193,10 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 			s.alarms.set(until)
 		}
 	}
-	if e.source.URL != "" && e.source.URL != w.URL {
+	if e.source.URL != "" && (e.source.URL != w.URL || e.source.Robots != w.Robots) {
 		e.failures, e.notBefore = 0, time.Time{}
+	}
+	if e.source.URL != "" && e.source.URL != w.URL {
 		e.fresh, e.belied, e.again = time.Time{}, false, time.Time{}
 		e.requests, e.route = 1, nil
 	}

@@ -14,7 +14,7 @@ import (
 // sourceOf returns a source as the API tells it.
 func sourceOf(w freshet.Watched) client.Source {
 	s := client.Source{
-		Life: w.Life.String(), Urgency: w.Urgency.String(), Noise: w.Noise.String(), Doubt: w.Suspect.String(), Tags: []string{},
+		Life: w.Life.String(), Urgency: w.Urgency.String(), Noise: w.Noise.String(), Doubt: w.Suspect.String(), Robots: w.Robots.String(), Tags: []string{},
 		Origin: w.Origin, CreatedAt: utc(w.Created), Host: w.Host(), Standing: standingOf(w),
 	}
 	define(&s, w.Source)

@@ -142,7 +142,7 @@ func limitsOf(l sched.Limits) client.Limits {
 	return client.Limits{
 		SourceGap: client.Duration(l.SourceGap), SourceShare: all(l.SourceShare),
 		HostDelay: client.Duration(l.Hosts.Delay), HostShare: all(l.Hosts.Share),
-		CrawlDelay: client.Duration(l.Hosts.CrawlDelay), Hints: client.Duration(l.Hints),
+		CrawlDelay: client.Duration(l.Hosts.CrawlDelay), Robots: robotsOf(l.Hosts), Hints: client.Duration(l.Hints),
 	}
 }
 
@@ -195,4 +195,12 @@ func (a *api) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
 		return nil, p
 	}
 	return nil, nil
+}
+
+// robotsOf returns whether robots.txt files are obeyed by sources that do not say.
+func robotsOf(p sched.Politeness) string {
+	if p.Obey {
+		return string(freshet.RobotsObey)
+	}
+	return string(freshet.RobotsIgnore)
 }
