@@ -48,7 +48,7 @@ func (e *Explorer) Run(ctx context.Context) error {
 	for {
 		n, err := e.follow(ctx)
 		if err == nil {
-			err = e.lookAfter(ctx)
+			err = e.lookAfter(ctx, n == 0)
 		}
 		if err == nil {
 			err = e.keep(ctx)
@@ -99,17 +99,26 @@ func (e *Explorer) wait(ctx context.Context) error {
 	return err
 }
 
-// begin takes up what is on disk.
+// begin takes up the place that is on disk. Where there is none nobody has explored, and
+// what was polled before is read when a site is met. The place has to be on disk before
+// that, or a crash would have the next start pass over what is polled meanwhile.
 func (e *Explorer) begin(ctx context.Context) error {
-	belief, err := e.cfg.Store.Belief(ctx, belief, "")
+	known, err := e.cfg.Store.Belief(ctx, belief, "")
 	switch {
-	case errors.Is(err, freshet.ErrNotFound): // nobody has explored here: what was polled before is of no site
-		e.place, err = e.cfg.Store.LastOutcome(ctx)
+	case errors.Is(err, freshet.ErrNotFound):
+		if e.place, err = e.cfg.Store.LastOutcome(ctx); err == nil {
+			err = e.keepPlace(ctx)
+		}
 	case err == nil:
-		e.place = belief.Upto
+		e.place = known.Upto
 	}
 	e.kept = e.place
 	return err
+}
+
+// keepPlace puts the place on disk.
+func (e *Explorer) keepPlace(ctx context.Context) error {
+	return e.cfg.Store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: belief, Upto: e.place}})
 }
 
 // follow reads the outcomes that have come since the last time, and returns how many.

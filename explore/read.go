@@ -115,7 +115,7 @@ func (e *Explorer) readRobots(ctx context.Context, s *survey, raw freshet.Raw) e
 
 // readIndex puts the pages that an index lists on the shelf, as far as that is news.
 func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome, raw freshet.Raw) error {
-	before, err := e.listedBefore(ctx, w, o)
+	before, err := e.listedBefore(ctx, s, w, o)
 	if err != nil {
 		return err
 	}
@@ -132,6 +132,7 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 			indexes = append(indexes, at)
 			return nil
 		}
+		at = s.scope.Home(at)
 		if ok, _ := s.scope.Contains(at); !ok {
 			return nil
 		}
@@ -180,7 +181,7 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 
 // listedBefore returns what the version of an index before this one listed, with the
 // dates.
-func (e *Explorer) listedBefore(ctx context.Context, w freshet.Watched, o freshet.Outcome) (map[string]time.Time, error) {
+func (e *Explorer) listedBefore(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) (map[string]time.Time, error) {
 	listed := map[string]time.Time{}
 	if o.Result != freshet.Changed { // all of it is news
 		return listed, nil
@@ -201,7 +202,7 @@ func (e *Explorer) listedBefore(ctx context.Context, w freshet.Watched, o freshe
 	}
 	_, err = sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL}, func(entry sitemap.Entry) error {
 		if at, err := site.Normalise(raw.URL, entry.URL); err == nil && !entry.Sitemap {
-			listed[at] = entry.LastMod.Time
+			listed[s.scope.Home(at)] = entry.LastMod.Time
 		}
 		return nil
 	})
@@ -300,8 +301,15 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 	}
 	var pages []freshet.Page
 	for _, l := range found.Links {
-		at := s.traps.Clean(l.URL)
-		if ok, _ := s.scope.Contains(at); ok && l.Follow() && s.worth(at, w.URL) {
+		at := s.traps.Clean(s.scope.Home(l.URL))
+		if ok, _ := s.scope.Contains(at); !ok || !l.Follow() {
+			continue
+		}
+		ok, err := e.worth(ctx, s, at, w.URL)
+		if err != nil {
+			return err
+		}
+		if ok {
 			pages = append(pages, freshet.Page{URL: at, Found: freshet.ByLink, Depth: depth + 1, New: !s.notes.Settled.IsZero()})
 		}
 	}
@@ -314,18 +322,27 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 // mostJudged is how many links are remembered to have been judged.
 const mostJudged = 500_000
 
-// worth reports whether a link leads to a page, and not on and on. It is judged once.
-func (s *survey) worth(at, from string) bool {
+// worth reports whether a link leads to a page that is not known yet, and not on and on.
+// It is judged once.
+func (e *Explorer) worth(ctx context.Context, s *survey, at, from string) (bool, error) {
 	hash := xxhash.Sum64String(at)
-	if ok, known := s.judged[hash]; known {
-		return ok
+	if s.judged[hash] {
+		return false, nil
 	}
 	if s.judged == nil || len(s.judged) >= mostJudged {
 		s.judged = map[uint64]bool{}
 	}
+	page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
+	switch {
+	case err == nil:
+		s.judged[hash] = page.State != freshet.PageGone // one that is gone may be back
+		return page.State == freshet.PageGone, nil
+	case !errors.Is(err, freshet.ErrNotFound):
+		return false, err
+	}
+	s.judged[hash] = true
 	ok, _ := s.traps.Judge(at, from)
-	s.judged[hash] = ok
-	return ok
+	return ok, nil
 }
 
 // pageOf returns a page by the URL of its source.

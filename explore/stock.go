@@ -22,8 +22,8 @@ const (
 )
 
 // lookAfter goes through all sites: it looks for their indexes, and takes pages off the
-// shelf.
-func (e *Explorer) lookAfter(ctx context.Context) error {
+// shelf. All says that the log of outcomes has been read to its end.
+func (e *Explorer) lookAfter(ctx context.Context, all bool) error {
 	for _, s := range e.inOrder() {
 		if s.scope == nil || s.site.Paused {
 			continue
@@ -36,7 +36,7 @@ func (e *Explorer) lookAfter(ctx context.Context) error {
 		if err := e.search(ctx, s); err != nil {
 			return err
 		}
-		if err := e.stock(ctx, s); err != nil {
+		if err := e.stock(ctx, s, all); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func (e *Explorer) guessSitemap(ctx context.Context, s *survey) error {
 
 // stock takes as many pages off the shelf as can be polled for the first time in the
 // next while. When there are no more, the site is known.
-func (e *Explorer) stock(ctx context.Context, s *survey) error {
+func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 	limits := e.cfg.Daemon.Limits()
 	want := int(limits.Budget.PerSecond() * s.site.Site.Portion() * ahead.Seconds())
 	want = min(max(want, leastTaken), mostTaken)
@@ -108,7 +108,7 @@ func (e *Explorer) stock(ctx context.Context, s *survey) error {
 		return err
 	}
 	if counts.Waiting == 0 {
-		if s.notes.Settled.IsZero() && len(s.fresh) == 0 && counts.Watched > 0 {
+		if all && s.notes.Settled.IsZero() && len(s.fresh) == 0 && counts.Watched > 0 {
 			s.notes.Settled, s.dirty = e.cfg.Now(), true
 			e.cfg.Log.Info("all pages of a site have been fetched once", "site", s.site.ID, "pages", counts.Watched)
 		}
@@ -118,8 +118,34 @@ func (e *Explorer) stock(ctx context.Context, s *survey) error {
 	if errors.Is(err, freshet.ErrNotFound) { // the site was removed meanwhile
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	for _, page := range taken {
+		if cut, err := e.cutNow(ctx, s, page); cut || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		s.fresh[page.ID] = true
 	}
-	return err
+	return nil
+}
+
+// cutNow leaves out a page that was found by a link and has turned out to be part of
+// something endless while it waited.
+func (e *Explorer) cutNow(ctx context.Context, s *survey, taken freshet.Source) (bool, error) {
+	page, err := e.cfg.Store.Page(ctx, s.site.ID, taken.URL)
+	if errors.Is(err, freshet.ErrNotFound) || err == nil && page.Found != freshet.ByLink {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if ok, _ := s.traps.Again(taken.URL); ok {
+		return false, nil
+	}
+	s.notes.Traps, s.dirty = s.traps.Report(), true
+	return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, freshet.PageRefused)
 }

@@ -39,7 +39,7 @@ type survey struct {
 	dates   dates
 	traps   site.Traps
 	drawn   time.Time       // when the traps were last put on disk
-	judged  map[uint64]bool // links that have been judged, by the hash of their URLs
+	judged  map[uint64]bool // links that need not be looked at again, by the hash of their URLs
 }
 
 // notes are what is kept of a survey.
@@ -198,7 +198,7 @@ func (e *Explorer) keep(ctx context.Context) error {
 		}
 	}
 	if e.place != e.kept {
-		if err := e.cfg.Store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: belief, Upto: e.place}}); err != nil {
+		if err := e.keepPlace(ctx); err != nil {
 			return err
 		}
 	}

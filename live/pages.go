@@ -150,7 +150,7 @@ func (d *Daemon) removeSite(ctx context.Context, id freshet.SourceID, purge bool
 // A Member is a source that belongs to a site, beside the site itself.
 type Member struct {
 	Source freshet.Source
-	Polled bool // at least once, whatever came of it
+	Polled bool // a poll of it has ended, whatever came of it
 }
 
 // Members returns the sources of all sites.

@@ -4,14 +4,12 @@ package node_test
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,7 +64,7 @@ func (m *maze) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<html><body><h1>Page %d</h1>", n)
 	words := strings.Fields("river spring flood bank stone bridge water mill reed heron otter trout")
 	for i := range 12 { // no two pages say the same
-		fmt.Fprintf(w, "<p>%s %s</p>", words[(n+i)%len(words)], words[(n/12+i*i)%len(words)])
+		fmt.Fprintf(w, "<p>%s %s %s</p>", words[(n+i)%12], words[(n/12+i*i)%12], words[(n/144+i)%12])
 	}
 	for i := 1; i <= 3; i++ {
 		fmt.Fprintf(w, `<a href="/page/%d">more</a> `, (3*n+i)%m.pages)
@@ -137,7 +135,8 @@ func TestKillWhileExploring(t *testing.T) {
 		_ = cmd.Wait()
 	}
 	cmd := start()
-	for m.await(50); ; m.await(50) { // until it goes round in circles
+	for range 100 { // until it goes round in circles
+		m.await(50)
 		if counts := countsOf(t, dir); counts.Waiting == 0 && counts.Watched >= m.pages {
 			break
 		}
@@ -185,7 +184,7 @@ func checkMaze(t *testing.T, dir string, m *maze) {
 		}
 	}
 	if len(watched) != m.pages {
-		t.Errorf("%d pages are watched, want %d: %v", len(watched), m.pages, slices.Sorted(maps.Keys(watched)))
+		t.Errorf("%d pages are watched, want %d", len(watched), m.pages)
 	}
 	changes, err := store.Changes(t.Context(), freshet.ChangeQuery{})
 	if err != nil {

@@ -324,8 +324,8 @@ func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
 	return s.entries[slot].source, true
 }
 
-// Polled reports whether the source in a slot has been polled, whatever came of it.
-func (s *Scheduler) Polled(slot freshet.Slot) bool { return !s.entries[slot].begun.IsZero() }
+// Polled reports whether a poll of the source in a slot has ended, whatever came of it.
+func (s *Scheduler) Polled(slot freshet.Slot) bool { return s.entries[slot].upto != 0 }
 
 // All yields every source with its slot, in no order that means anything.
 func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
