@@ -321,8 +321,8 @@ type BeliefStore interface {
 	SaveBeliefs(ctx context.Context, beliefs []Belief) error
 	Beliefs(ctx context.Context, estimator string) iter.Seq2[Belief, error]
 
-	// Belief returns what an estimator thinks of one source, watched or removed, or
-	// ErrNotFound.
+	// Belief returns what an estimator thinks of one source, watched or removed, or of
+	// all of them together if the ID is empty; or ErrNotFound.
 	Belief(ctx context.Context, estimator string, id SourceID) (Belief, error)
 }
 

@@ -24,7 +24,7 @@ func (e *Explorer) miss(ctx context.Context, s *survey, w freshet.Watched, o fre
 	case w.Index:
 		s.blame(o.Ended, w.URL, o.Err)
 		return nil
-	case o.Failure.Is("robots"):
+	case o.Failure.Is(freshet.FailRobotsDisallow):
 		return e.cfg.Daemon.SetPage(ctx, s.site.ID, w.URL, freshet.PageRefused)
 	case !none, o.Status != http.StatusGone && w.Standing.Failures < looksForGone:
 		return nil

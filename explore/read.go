@@ -316,7 +316,13 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 	if cut := s.traps.Report(); len(cut) > 0 {
 		s.notes.Traps, s.dirty = cut, true
 	}
-	return e.shelve(ctx, s, pages)
+	if err := e.shelve(ctx, s, pages); err != nil {
+		return err
+	}
+	for _, p := range pages {
+		s.judged[xxhash.Sum64String(p.URL)] = true
+	}
+	return nil
 }
 
 // mostJudged is how many links are remembered to have been judged.
@@ -340,8 +346,8 @@ func (e *Explorer) worth(ctx context.Context, s *survey, at, from string) (bool,
 	case !errors.Is(err, freshet.ErrNotFound):
 		return false, err
 	}
-	s.judged[hash] = true
 	ok, _ := s.traps.Judge(at, from)
+	s.judged[hash] = !ok // one that is worth it, when it is on the shelf
 	return ok, nil
 }
 

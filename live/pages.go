@@ -185,6 +185,14 @@ func (l *siteList) notice(s freshet.Source) {
 	l.all[s.ID] = s
 }
 
+// has reports whether a source stands for a whole site.
+func (l *siteList) has(id freshet.SourceID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.all[id]
+	return ok
+}
+
 // forget takes note that a source is watched no longer.
 func (l *siteList) forget(id freshet.SourceID) {
 	l.mu.Lock()

@@ -47,7 +47,7 @@ func (d *Daemon) Confirm(ctx context.Context, id freshet.SourceID, number int) (
 
 // RemoveSource stops watching a source, and deletes its history if purge is set.
 func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
-	if w, err := d.cfg.Store.Source(ctx, id); err == nil && w.Site != nil {
+	if d.sites.has(id) {
 		return d.removeSite(ctx, id, purge)
 	}
 	var err error

@@ -17,6 +17,7 @@ import (
 
 	"freshet"
 	"freshet/config"
+	"freshet/explore"
 	"freshet/node"
 	"freshet/sched"
 	"freshet/sqlite"
@@ -180,11 +181,15 @@ func checkMaze(t *testing.T, dir string, m *maze) {
 	}
 	for i := range m.pages {
 		if n := watched[fmt.Sprintf("/page/%d", i)]; n != 1 {
-			t.Errorf("page %d is watched %d times", i, n)
+			page, err := store.Page(t.Context(), "maze", fmt.Sprintf("%s/page/%d", m.URL, i))
+			t.Errorf("page %d is watched %d times; it is %+v, %v", i, n, page, err)
 		}
 	}
 	if len(watched) != m.pages {
 		t.Errorf("%d pages are watched, want %d", len(watched), m.pages)
+	}
+	if report, err := explore.Describe(t.Context(), store, "maze"); err != nil || len(report.Traps) > 0 {
+		t.Errorf("the site has traps: %+v, %v", report.Traps, err)
 	}
 	changes, err := store.Changes(t.Context(), freshet.ChangeQuery{})
 	if err != nil {

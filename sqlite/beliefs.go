@@ -85,7 +85,11 @@ func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet
 
 // Belief implements [freshet.BeliefStore].
 func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
-	found, err := s.readBeliefs(brief(ctx), estimator, "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", id, estimator, id)
+	query, args := "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", []any{id, estimator, id}
+	if id == "" {
+		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{estimator}
+	}
+	found, err := s.readBeliefs(brief(ctx), estimator, query, args...)
 	if err != nil {
 		return freshet.Belief{}, err
 	}

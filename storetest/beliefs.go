@@ -53,6 +53,18 @@ var beliefTests = []test{
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		none("after a purge", "a")
 	}},
+	{"a belief about all sources together is there by itself", func(b *bench) {
+		b.add("a")
+		if _, err := b.Belief(b.Context(), "e", ""); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("before it is saved it is there, or %v", err)
+		}
+		want := freshet.Belief{Estimator: "e", Upto: 7, Memory: []byte("all")}
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{want, {Source: "a", Estimator: "e", Upto: 3, Memory: []byte("one")}}))
+		b.reopen()
+		found, err := b.Belief(b.Context(), "e", "")
+		b.ok("belief", err)
+		same(b, "the belief", found, want)
+	}},
 	{"named values, and which values and items are other, are kept", func(b *bench) {
 		b.add("a")
 		first := saw("a", noon, freshet.First, "one")
