@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"freshet"
 )
@@ -113,19 +115,13 @@ func (s *Store) textOf(ctx context.Context, id freshet.SourceID, number int) (te
 			return e.text, e.hash, nil
 		}
 	}
-	err = eachRow(brief(ctx), s.reader, "SELECT v.text, v.hash FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?",
-		[]any{id, number}, func(scan func(...any) error) error {
-			var b []byte
-			err := scan(&text, &b)
-			copy(hash[:], b)
-			return err
-		})
+	row, err := s.versionRow(ctx, id, number)
 	if err != nil {
-		return 0, hash, fault(s.path, "reading a version", err)
+		return 0, hash, err
 	}
-	if text == 0 {
-		return 0, hash, noVersion(id, number)
-	}
+	text, _ = row["text"].(int64)
+	named, _ := row["hash"].([]byte)
+	copy(hash[:], named)
 	return text, hash, nil
 }
 
@@ -149,21 +145,60 @@ func (s *Store) Picture(ctx context.Context, id freshet.SourceID, number int) ([
 	return slices.Clone(b.body), nil
 }
 
+// selectVersion finds the row of a version, with its checksum.
+var selectVersion = "SELECT v." + strings.Join(append(slices.Clone(versionsTable.columns), versionsTable.sum), ", v.") +
+	" FROM sources s JOIN versions v ON v.source = s.key WHERE s.id = ? AND v.number = ?"
+
+// versionRow returns the row of a version by the names of its columns. One that is not as
+// it was written is damaged: it may be that of another version.
+func (s *Store) versionRow(ctx context.Context, id freshet.SourceID, number int) (map[string]any, error) {
+	t := &versionsTable
+	row := map[string]any{}
+	err := eachRow(brief(ctx), s.reader, selectVersion, []any{id, number}, func(scan func(...any) error) error {
+		into := make([]any, len(t.columns)+1)
+		for i := range into {
+			into[i] = new(any)
+		}
+		if err := scan(into...); err != nil {
+			return err
+		}
+		values := make([]driver.Value, len(into))
+		for i := range into {
+			values[i] = *into[i].(*any)
+		}
+		sum, _ := sumRow(nil, t, 0, values[:len(t.columns)])
+		if kept := values[len(t.columns)]; kept != nil && kept != driver.Value(sum) {
+			return s.damaged(fmt.Sprintf("the record of version %d of source %s is not as it was written", number, id))
+		}
+		for i, name := range t.columns {
+			row[name] = values[i]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fault(s.path, "reading a version", err)
+	}
+	if len(row) == 0 {
+		return nil, noVersion(id, number)
+	}
+	return row, nil
+}
+
 // Raw implements [freshet.Archive].
 func (s *Store) Raw(ctx context.Context, id freshet.SourceID, number int) (freshet.Raw, error) {
 	raw := freshet.Raw{Header: http.Header{}}
-	var body int64
-	var steady, fresh []byte
-	err := eachRow(ctx, s.reader, `SELECT v.raw, n.status, n.url, n.header, v.header FROM sources s
-		JOIN versions v ON v.source = s.key JOIN envelopes n ON n.id = v.envelope WHERE s.id = ? AND v.number = ?`,
-		[]any{id, number}, func(scan func(...any) error) error {
-			return scan(&body, &raw.Status, &raw.URL, &steady, &fresh)
-		})
+	row, err := s.versionRow(ctx, id, number)
+	if err != nil {
+		return freshet.Raw{}, err
+	}
+	body, _ := row["raw"].(int64)
+	fresh, _ := row["header"].([]byte)
+	var steady []byte
+	err = eachRow(brief(ctx), s.reader, "SELECT status, url, header FROM envelopes WHERE id = ?", []any{row["envelope"]}, func(scan func(...any) error) error {
+		return scan(&raw.Status, &raw.URL, &steady)
+	})
 	if err != nil {
 		return freshet.Raw{}, fault(s.path, "reading a version", err)
-	}
-	if body == 0 {
-		return freshet.Raw{}, noVersion(id, number)
 	}
 	for _, part := range [][]byte{steady, fresh} {
 		if err := unpackHeader(part, raw.Header); err != nil {
