@@ -85,11 +85,12 @@ type Shelf interface {
 	// out, and counted in over. If it is cut off, those up to there are on the shelf.
 	AddPages(ctx context.Context, site SourceID, pages []Page) (added, over int, err error)
 
-	// TakePages makes up to n waiting pages of a site sources, and returns them. They
-	// come in an order that is drawn by chance once for all, so that the first are a
-	// fair sample of the site. A page that another source watches in the same way
-	// becomes covered instead. One that was watched before takes up its history. With an
-	// error come those that are sources by then.
+	// TakePages makes up to n waiting pages of a site sources, and returns them: those
+	// that are fewest links away first, and of these in an order that is drawn by chance
+	// once for all, so that of what an index lists the first are a fair sample. A page
+	// that another source watches in the same way becomes covered instead. One that was
+	// watched before takes up its history. With an error come those that are sources by
+	// then.
 	TakePages(ctx context.Context, site SourceID, n int) ([]Source, error)
 
 	// SetPage says what becomes of a page. Its source, if it is watched, is removed, its

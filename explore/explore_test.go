@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"freshet"
 	"freshet/explore"
+	"freshet/site"
 )
 
 // inBubble runs f with the time of a bubble and a directory of its own.
@@ -302,6 +306,91 @@ func TestStoredPagesAreReadAgain(t *testing.T) {
 		edit(freshet.Site{})
 		if at := slices.Sorted(maps.Keys(r.pages(t, "docs"))); !slices.Equal(at, []string{"/blog/b", "/blog/c", "/guide/a"}) {
 			t.Errorf("with wider bounds its pages are %v", at)
+		}
+	})
+}
+
+// What a robots.txt disallows is not asked for, and the pages say so.
+func TestRobotsAreObeyed(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{
+			"/": linking("home", "/open", "/shut/a", "/shut/b"), "/robots.txt": "User-agent: *\nDisallow: /shut/\n",
+			"/open": linking("open"), "/shut/a": linking("a"), "/shut/b": linking("b"),
+		})
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(5 * time.Minute)
+		got := r.pages(t, "docs")
+		for path, want := range map[string]freshet.PageState{"/open": freshet.PageWatched, "/shut/a": freshet.PageRefused, "/shut/b": freshet.PageRefused} {
+			if got[path].State != want {
+				t.Errorf("the page %s is %q, want %q", path, got[path].State, want)
+			}
+		}
+		if n := w.requests("/shut/a") + w.requests("/shut/b"); n > 0 {
+			t.Errorf("what is disallowed was asked for %d times", n)
+		}
+	})
+}
+
+// A hostile site has a calendar without an end, links with a session each, a page with
+// more links than anybody reads, and a sitemap that lists what is none of its business.
+// It gets no more than its share, other pages get theirs, and the site says what is
+// wrong.
+func TestHostileSite(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		var many []string
+		for i := range 12_000 {
+			many = append(many, fmt.Sprintf("https://other.example/%d", i))
+		}
+		w := newWeb(map[string]string{
+			"/":            linking("home", "/day/2000/1/1", "/shop?session=a81bc81bdead4e5dabff90865d1e13b1", "/many", "/loop/a"),
+			"/many":        linking("many", many...),
+			"/robots.txt":  "Sitemap: https://docs.example/bad.xml\n",
+			"/bad.xml":     listing("/listed") + "<url><loc>http://10.0.0.1/secret</loc></url>",
+			"/listed":      linking("listed"),
+			"/named?named": linking("named"),
+		})
+		w.endless = func(path string) string {
+			var y, m, d int
+			if _, err := fmt.Sscanf(path, "/day/%d/%d/%d", &y, &m, &d); err == nil {
+				next := time.Date(y, time.Month(m), d+1, 0, 0, 0, 0, time.UTC)
+				return linking("events of "+next.Weekday().String(), next.Format("/day/2006/1/2"))
+			}
+			if strings.HasPrefix(path, "/shop?session=") {
+				return linking("shop", fmt.Sprintf("/shop?session=%032x", xxhash.Sum64String(path)), fmt.Sprintf("/shop?session=%032x", ^xxhash.Sum64String(path)))
+			}
+			if strings.HasPrefix(path, "/loop/") && len(path) < 4000 {
+				return linking("loop", path+"/a")
+			}
+			return ""
+		}
+		r := begin(t, dir, w, docs(freshet.Site{Share: 0.4, Limit: 500, Depth: 100}), freshet.Source{ID: "named", URL: "https://docs.example/named?named"})
+		defer r.stop()
+		pass(30 * time.Minute)
+		if part := float64(w.all()-w.requests("/named?named")) / (30 * 60); part > 0.42 {
+			t.Errorf("the site had %.2f of the budget, want at most 0.4", part)
+		}
+		if n := w.requests("/named?named"); n < 900 {
+			t.Errorf("the other page was asked for %d times, want it to have the rest of the budget", n)
+		}
+		report, err := explore.Describe(t.Context(), r.store, "docs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Traps) != 1 || report.Traps[0].Kind != site.Path {
+			t.Errorf("the traps are %+v, want the paths that go round in circles", report.Traps)
+		}
+		if n := report.Pages.Known(); n > 150 { // a hundred days of the calendar
+			t.Errorf("%d pages of the site are known", n)
+		}
+		said := fmt.Sprint(report.Problems)
+		if !strings.Contains(said, "more than 10000 links") || !strings.Contains(said, "on another host") {
+			t.Errorf("the problems are %v, want the page with too many links and the sitemap with another host among them", said)
+		}
+		for path := range r.pages(t, "docs") {
+			if strings.Contains(path, "10.0.0.1") {
+				t.Errorf("%s is a page of the site", path)
+			}
 		}
 	})
 }

@@ -133,9 +133,12 @@ func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 	return nil
 }
 
-// cutNow leaves out a page that was found by a link and has turned out to be part of
-// something endless while it waited.
+// cutNow leaves out a page that the robots.txt does not want asked for, or that was found
+// by a link and has turned out to be part of something endless while it waited.
 func (e *Explorer) cutNow(ctx context.Context, s *survey, taken freshet.Source) (bool, error) {
+	if v, unknown := e.cfg.Daemon.MayPoll(taken.URL); !unknown && !v.Allowed && !v.Unreachable {
+		return true, e.cfg.Daemon.SetPage(ctx, s.site.ID, taken.URL, freshet.PageRefused)
+	}
 	page, err := e.cfg.Store.Page(ctx, s.site.ID, taken.URL)
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && page.Found != freshet.ByLink {
 		return false, nil

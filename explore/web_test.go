@@ -24,7 +24,8 @@ import (
 // A web is a site that answers in process, so that it works in a bubble of fake time.
 type web struct {
 	mu      sync.Mutex
-	pages   map[string]string // bodies by path and query
+	pages   map[string]string        // bodies by path and query
+	endless func(path string) string // what is said under all other paths; nil or "" means nothing
 	asked   map[string]int
 	headers map[string]http.Header
 }
@@ -63,6 +64,10 @@ func (w *web) all() (n int) {
 func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	body, ok := w.pages[r.URL.RequestURI()]
+	if !ok && w.endless != nil {
+		body = w.endless(r.URL.RequestURI())
+		ok = body != ""
+	}
 	w.asked[r.URL.RequestURI()]++
 	header := w.headers[r.URL.RequestURI()]
 	w.mu.Unlock()

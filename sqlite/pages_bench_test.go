@@ -59,7 +59,7 @@ func BenchmarkAddPage(b *testing.B) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	bytes := count(b, dir, "SELECT sum(pgsize) FROM dbstat WHERE name IN ('pages', 'pages_by_state')")
+	bytes := count(b, dir, "SELECT sum(pgsize) FROM dbstat WHERE name IN ('pages', 'pages_by_state', 'pages_waiting')")
 	b.ReportMetric(float64(bytes)/float64(b.N), "disk-B/page")
 	began := time.Now()
 	s = open(b, sqlite.Config{Dir: dir})

@@ -155,9 +155,9 @@ func (s *Store) TakePages(ctx context.Context, site freshet.SourceID, n int) (ta
 	return taken, nil
 }
 
-// selectWaiting finds the waiting pages of a site, in the order that was drawn. SQLite
-// would go through all pages in their order.
-var selectWaiting = pagesTable.selection + " INDEXED BY pages_by_state WHERE site = ? AND state = 0 ORDER BY hash LIMIT ?"
+// selectWaiting finds the waiting pages of a site: the nearest first, and of those in the
+// order that was drawn. SQLite would go through all pages in their order.
+var selectWaiting = pagesTable.selection + " INDEXED BY pages_waiting WHERE site = ? AND state = 0 ORDER BY depth, hash LIMIT ?"
 
 // takePages makes up to n waiting pages of a site sources, and reports whether more
 // may wait.

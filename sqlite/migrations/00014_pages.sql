@@ -44,4 +44,8 @@ CREATE TABLE pages (
 ) WITHOUT ROWID;
 CREATE INDEX pages_by_state ON pages (site, state);
 
+-- Waiting pages are taken nearest first, or one endless corner of a site would be taken
+-- before all that lies beside it.
+CREATE INDEX pages_waiting ON pages (site, depth) WHERE state = 0;
+
 INSERT OR REPLACE INTO seals (name, upto, value, checksum) VALUES ('pages', 0, 0, 8432124681480606639), ('shelves', 0, 0, -2402304875270917411);
