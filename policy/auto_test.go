@@ -82,7 +82,19 @@ func TestAutoOffers(t *testing.T) {
 		}
 		now = now.Add(time.Hour)
 		all := map[freshet.Slot]bool{}
-		a.Choose(now, 100, func(s freshet.Slot, _ float64) bool { all[s] = true; return true })
+		for more := true; more; { // it may want to see what the first polls find
+			more = false
+			a.Choose(now, 100, func(s freshet.Slot, _ float64) bool {
+				if all[s] {
+					return false
+				}
+				all[s], more = true, true
+				return true
+			})
+			for s := range all {
+				land(s, freshet.Unchanged)
+			}
+		}
 		for s, open := range there {
 			if open != all[s] {
 				rt.Fatalf("slot %d is to be polled: %v; offered: %v", s, open, all[s])

@@ -28,7 +28,7 @@ func TestLibraryAgrees(t *testing.T) {
 		file := strings.Join(rapid.SliceOfN(line(), 0, 24).Draw(t, "lines"), rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(t, "end"))
 		rules := robots.Parse([]byte(file)).For("freshet")
 		for range 10 {
-			path := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ab", "aa", "?", "x", "%C3%A4", "%2F", "$", "="}), 0, 8).Draw(t, "path"), "")
+			path := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ab", "aa", "?", "x", "%C3%A4", "$", "="}), 0, 8).Draw(t, "path"), "")
 			got := rules.Verdict(path)
 			allowed, _ := theirs(file, "freshet", path)
 			if got.Allowed != allowed {
@@ -39,10 +39,10 @@ func TestLibraryAgrees(t *testing.T) {
 }
 
 // line draws a line on which the two agree: the library takes "/index.html" for "/" too,
-// guesses at slips, and passes over escapes that need not be.
+// guesses at slips, and passes over escapes that need not be and those in lower case.
 func line() *rapid.Generator[string] {
 	pattern := rapid.Custom(func(t *rapid.T) string {
-		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ab", "*", "?", "x", "ä", "%c3%a4", "%2f", "=", "*a"}), 0, 6).Draw(t, "parts")
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ab", "*", "?", "x", "ä", "%C3%A4", "=", "*a"}), 0, 6).Draw(t, "parts")
 		return rapid.SampledFrom([]string{"/", "/", "/", "*", ""}).Draw(t, "start") + strings.Join(parts, "") + rapid.SampledFrom([]string{"", "", "$"}).Draw(t, "end")
 	})
 	return rapid.Custom(func(t *rapid.T) string {
