@@ -39,10 +39,11 @@ func TestLibraryAgrees(t *testing.T) {
 }
 
 // line draws a line on which the two agree: the library takes "/index.html" for "/" too,
-// guesses at slips, and passes over escapes that need not be and those in lower case.
+// guesses at slips, and reads escapes in another way that need not be, are in lower case
+// or stand beside letters that want one.
 func line() *rapid.Generator[string] {
 	pattern := rapid.Custom(func(t *rapid.T) string {
-		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ab", "*", "?", "x", "ä", "%C3%A4", "=", "*a"}), 0, 6).Draw(t, "parts")
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ab", "*", "?", "x", "%C3%A4", "=", "*a"}), 0, 6).Draw(t, "parts")
 		return rapid.SampledFrom([]string{"/", "/", "/", "*", ""}).Draw(t, "start") + strings.Join(parts, "") + rapid.SampledFrom([]string{"", "", "$"}).Draw(t, "end")
 	})
 	return rapid.Custom(func(t *rapid.T) string {
