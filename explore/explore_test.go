@@ -247,6 +247,33 @@ func TestEditAndRemoveSite(t *testing.T) {
 		if _, err := r.store.Source(t.Context(), a); err == nil {
 			t.Error("a page of a site that is removed is watched")
 		}
+		if _, err := r.store.RemovedSource(t.Context(), a); err != nil {
+			t.Errorf("the history of a page of a site that is removed: %v", err)
+		}
+	})
+}
+
+// A site that is purged leaves nothing behind, and nothing of the budget is lost with the
+// polls that are under way.
+func TestPurgeSite(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{"/": linking("home", "/a", "/b"), "/a": linking("a"), "/b": linking("b"), "/named?named": linking("named")})
+		r := begin(t, dir, w, docs(freshet.Site{}), freshet.Source{ID: "named", URL: "https://docs.example/named?named"})
+		defer r.stop()
+		pass(time.Minute)
+		a := r.pages(t, "docs")["/a"].Source
+		if err := r.RemoveSource(t.Context(), "docs", true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.store.RemovedSource(t.Context(), a); err == nil {
+			t.Error("a page of a site that was purged has a history")
+		}
+		pass(time.Minute)
+		before := w.requests("/named?named")
+		pass(time.Minute)
+		if n := w.requests("/named?named") - before; n < 59 {
+			t.Errorf("the other page was asked for %d times in a minute, want 60", n)
+		}
 	})
 }
 

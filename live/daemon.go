@@ -106,7 +106,9 @@ type Daemon struct {
 	gauges  gauges
 	levels  levelWatch
 	sites   siteList
-	overall overall
+
+	followed milestone // in the log of outcomes, up to which the brain has been told
+	overall  overall
 
 	expected expected
 	space    space
@@ -222,7 +224,8 @@ func (d *Daemon) notice(s freshet.Source) {
 // follow tells the brain of outcomes as they come.
 func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
 	f := follower{log: d.cfg.Store, place: place}
-	if err := f.run(ctx, d.tell); err != nil && ctx.Err() == nil {
+	d.followed.reach(place)
+	if err := f.run(ctx, d.tell, d.followed.reach); err != nil && ctx.Err() == nil {
 		d.fail(fmt.Errorf("follow the log of outcomes: %w", err))
 	}
 }

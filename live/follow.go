@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"sync"
 
 	"freshet"
 )
@@ -35,8 +36,9 @@ func (f *follower) next(ctx context.Context) ([]freshet.Outcome, error) {
 	return found, nil
 }
 
-// run tells of all outcomes as they come, until ctx is done.
-func (f *follower) run(ctx context.Context, tell func([]freshet.Outcome)) error {
+// run tells of all outcomes as they come, and then up to where that is, until ctx is
+// done.
+func (f *follower) run(ctx context.Context, tell func([]freshet.Outcome), reached func(freshet.Cursor)) error {
 	for {
 		found, err := f.next(ctx)
 		if err != nil {
@@ -44,10 +46,51 @@ func (f *follower) run(ctx context.Context, tell func([]freshet.Outcome)) error 
 		}
 		if len(found) > 0 {
 			tell(found)
+		}
+		reached(f.place)
+		if len(found) > 0 {
 			continue
 		}
 		if err := f.log.WaitOutcome(ctx, f.place); err != nil {
 			return err
+		}
+	}
+}
+
+// A milestone is how far something has come in a log. Others can wait for it.
+type milestone struct {
+	mu    sync.Mutex
+	place freshet.Cursor
+	moved chan struct{} // closed when it has; nil if nobody waits
+}
+
+// reach notes that all up to a place is done.
+func (m *milestone) reach(place freshet.Cursor) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.place = max(m.place, place); m.moved != nil {
+		close(m.moved)
+		m.moved = nil
+	}
+}
+
+// wait returns when all up to a place is done, or ctx is.
+func (m *milestone) wait(ctx context.Context, place freshet.Cursor) error {
+	for {
+		m.mu.Lock()
+		if m.place >= place {
+			m.mu.Unlock()
+			return nil
+		}
+		if m.moved == nil {
+			m.moved = make(chan struct{})
+		}
+		moved := m.moved
+		m.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

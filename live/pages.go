@@ -135,8 +135,16 @@ func (d *Daemon) removeSite(ctx context.Context, id freshet.SourceID, purge bool
 	if err != nil {
 		return err
 	}
-	if err := d.cfg.Store.RemoveSource(ctx, id, purge); err != nil {
+	if err := d.cfg.Store.RemoveSource(ctx, id, false); err != nil {
 		return err
+	}
+	if purge {
+		if err := d.catchUp(ctx); err != nil {
+			return err
+		}
+		if err := d.cfg.Store.RemoveSource(ctx, id, true); err != nil {
+			return err
+		}
 	}
 	for _, gone := range append(pages, id) {
 		d.census.add(gone, -1)
