@@ -169,12 +169,12 @@ func (p *httpProxy) tunnel(w http.ResponseWriter, to string) {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	w.WriteHeader(http.StatusOK)
-	here, _, err := w.(http.Hijacker).Hijack()
+	here, _, err := w.(http.Hijacker).Hijack() // before the client knows that it may send
 	if err != nil {
 		there.Close()
 		return
 	}
+	fmt.Fprint(here, "HTTP/1.1 200 OK\r\n\r\n")
 	relay(here, there)
 }
 
