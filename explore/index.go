@@ -1,0 +1,255 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"net/url"
+	"strings"
+	"time"
+
+	"freshet"
+	"freshet/robots"
+	"freshet/site"
+	"freshet/sitemap"
+)
+
+func isRobots(rawURL string) bool {
+	u, err := url.Parse(rawURL)
+	return err == nil && u.Path == "/robots.txt"
+}
+
+// looksLikeIndex reports whether a response is a sitemap or a feed, and no page.
+func looksLikeIndex(raw freshet.Raw) bool {
+	head := raw.Body[:min(len(raw.Body), 1024)]
+	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		return true
+	}
+	for _, mark := range []string{"<urlset", "<sitemapindex", "<rss", "<feed", "<rdf:RDF", "https://jsonfeed.org/version"} {
+		if bytes.Contains(head, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readRobots looks for sitemaps in a robots.txt. Without one, the usual place is tried.
+func (e *Explorer) readRobots(ctx context.Context, s *survey, raw freshet.Raw) error {
+	listed := robots.Parse(raw.Body).Sitemaps()
+	if len(listed) == 0 {
+		return e.guessSitemap(ctx, s)
+	}
+	for _, at := range listed {
+		if err := e.addIndex(ctx, s, at, freshet.BySitemap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readIndex puts the pages that an index lists on the shelf, as far as that is news.
+func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome, raw freshet.Raw) error {
+	before, err := e.listedBefore(ctx, s, w, o)
+	if err != nil {
+		return err
+	}
+	var pages []freshet.Page
+	var indexes, redated []string
+	by := freshet.BySitemap
+	now := map[string]time.Time{}
+	summary, err := sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL, Now: o.Began}, func(entry sitemap.Entry) error {
+		at, err := site.Normalise(raw.URL, entry.URL)
+		if err != nil {
+			return nil
+		}
+		if entry.Sitemap {
+			indexes = append(indexes, at)
+			return nil
+		}
+		at = s.scope.Home(at)
+		if ok, _ := s.scope.Contains(at); !ok {
+			return nil
+		}
+		date := entry.LastMod.Time
+		now[at] = date
+		if known, ok := before[at]; !ok || !known.Equal(date) {
+			if ok && date.After(known) {
+				redated = append(redated, at)
+			}
+			pages = append(pages, freshet.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
+		}
+		return nil
+	})
+	for _, p := range summary.Problems {
+		s.blame(o.Ended, w.URL, p.Text)
+	}
+	if err != nil {
+		s.blame(o.Ended, w.URL, err.Error())
+		return nil
+	}
+	switch summary.Kind {
+	case sitemap.RSS, sitemap.Atom, sitemap.JSONFeed:
+		by = freshet.ByFeed
+	}
+	for i := range pages {
+		pages[i].Found = by
+	}
+	if err := e.shelve(ctx, s, pages); err != nil {
+		return err
+	}
+	if err := e.askDated(ctx, s, redated); err != nil {
+		return err
+	}
+	if by == freshet.BySitemap && summary.Complete { // what has left a feed is only old
+		if err := e.unlist(ctx, s, o, before, now); err != nil {
+			return err
+		}
+	}
+	for _, at := range indexes {
+		if err := e.addIndex(ctx, s, at, freshet.BySitemap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listedBefore returns what the version of an index before this one listed, with the
+// dates.
+func (e *Explorer) listedBefore(ctx context.Context, s *survey, w freshet.Watched, o freshet.Outcome) (map[string]time.Time, error) {
+	listed := map[string]time.Time{}
+	if o.Result != freshet.Changed { // all of it is news
+		return listed, nil
+	}
+	v, err := freshet.VersionBefore(ctx, e.cfg.Store, w.ID, o.Version)
+	if errors.Is(err, freshet.ErrNotFound) {
+		return listed, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := e.cfg.Store.Raw(ctx, w.ID, v.Number)
+	if errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrDamaged) {
+		return listed, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL}, func(entry sitemap.Entry) error {
+		if at, err := site.Normalise(raw.URL, entry.URL); err == nil && !entry.Sitemap {
+			listed[s.scope.Home(at)] = entry.LastMod.Time
+		}
+		return nil
+	})
+	_ = err // what was listed up to a fault counts
+	return listed, nil
+}
+
+// unlist takes down which pages an index has ceased to list. Those that are watched are
+// asked for: they are probably gone.
+func (e *Explorer) unlist(ctx context.Context, s *survey, o freshet.Outcome, before, now map[string]time.Time) error {
+	var gone []freshet.Page
+	for at := range before {
+		if _, still := now[at]; still {
+			continue
+		}
+		page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
+		if errors.Is(err, freshet.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		page.Gone, page.New = o.Began, false
+		gone = append(gone, page)
+		if page.State == freshet.PageWatched {
+			if err := e.ask(ctx, page.Source); err != nil {
+				return err
+			}
+		}
+	}
+	return e.shelve(ctx, s, gone)
+}
+
+// askDated wants the pages polled that an index has given new dates, if its dates have
+// shown to be true.
+func (e *Explorer) askDated(ctx context.Context, s *survey, redated []string) error {
+	if !s.dates.trust.StandIn() {
+		return nil
+	}
+	for _, at := range redated {
+		page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
+		if errors.Is(err, freshet.ErrNotFound) || err == nil && page.State != freshet.PageWatched {
+			continue
+		}
+		if err == nil {
+			err = e.ask(ctx, page.Source)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostIndexes and mostFeeds bound how many indexes of a site are watched.
+const (
+	mostIndexes = 2000
+	mostFeeds   = 5
+)
+
+// addIndex begins to watch a sitemap or a feed of a site.
+func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by freshet.FoundBy) error {
+	at, err := site.Normalise(s.site.URL, rawURL)
+	if err != nil || !s.site.Site.Finds(by) {
+		return nil
+	}
+	if s.indexes == nil {
+		s.indexes = map[string]bool{}
+	}
+	if !s.indexes[at] && len(s.indexes) >= mostIndexes {
+		s.blame(e.cfg.Now(), at, fmt.Sprintf("the site has more than %d sitemaps; the rest is not read", mostIndexes))
+		return nil
+	}
+	index := s.site.Page(indexID(s.site.ID, at), at)
+	index.Index, index.Recipe, index.Expect, index.Keep = true, freshet.Recipe{}, nil, freshet.Keep{Versions: 2}
+	index.Noise, index.Suspect, index.Level = freshet.NoiseOff, freshet.IgnoreSuspects, freshet.ServiceLevel{}
+	_, err = e.cfg.Daemon.AddSource(ctx, index)
+	if errors.Is(err, freshet.ErrConflict) { // it is watched already
+		s.indexes[at] = true
+		return nil
+	}
+	if err == nil {
+		s.indexes[at] = true
+		e.cfg.Log.Info("found a list of pages", "site", s.site.ID, "url", freshet.MaskURL(at))
+	}
+	return err
+}
+
+// indexID returns the name of an index of a site.
+func indexID(id freshet.SourceID, at string) freshet.SourceID {
+	h := fnv.New64a()
+	h.Write([]byte(at))
+	return freshet.SourceID(fmt.Sprintf("%s%s%013x", id, indexMark, h.Sum64()&(1<<52-1)))
+}
+
+// indexMark stands between the name of a site and the rest of the name of one of its
+// indexes. The names of pages have no zero there.
+const indexMark = ".0"
+
+// indexesOf yields the indexes of a site that are watched.
+func indexesOf(ctx context.Context, store freshet.Catalog, id freshet.SourceID) iter.Seq2[freshet.Watched, error] {
+	return func(yield func(freshet.Watched, error) bool) {
+		prefix := string(id) + indexMark
+		for w, err := range store.SourcesAfter(ctx, freshet.SourceID(prefix)) {
+			if err == nil && !strings.HasPrefix(string(w.ID), prefix) {
+				return
+			}
+			if (err != nil || w.Index) && !yield(w, err) {
+				return
+			}
+		}
+	}
+}
