@@ -56,17 +56,49 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 	if err != nil {
 		return err
 	}
-	var pages []freshet.Page
-	var indexes, redated []string
-	by := freshet.BySitemap
-	now := map[string]time.Time{}
+	l, ok := s.list(w, o, raw, before)
+	if !ok {
+		return nil
+	}
+	if err := e.shelve(ctx, s, l.news); err != nil {
+		return err
+	}
+	if err := e.askDated(ctx, s, l.redated); err != nil {
+		return err
+	}
+	if l.by == freshet.BySitemap && l.complete { // what has left a feed is only old
+		if err := e.unlist(ctx, s, o, before, l.dates); err != nil {
+			return err
+		}
+	}
+	for _, at := range l.indexes {
+		if err := e.addIndex(ctx, s, at, freshet.BySitemap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A list is what an index says of its site.
+type list struct {
+	by       freshet.FoundBy
+	complete bool                 // it was read to its end
+	dates    map[string]time.Time // of all pages that it lists
+	news     []freshet.Page       // those that it did not list before, or with another date
+	redated  []string             // of those, the ones with a later date
+	indexes  []string             // other indexes that it names
+}
+
+// list reads an index, and reports whether it is one.
+func (s *survey) list(w freshet.Watched, o freshet.Outcome, raw freshet.Raw, before map[string]time.Time) (list, bool) {
+	l := list{by: freshet.BySitemap, dates: map[string]time.Time{}}
 	summary, err := sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL, Now: o.Began}, func(entry sitemap.Entry) error {
 		at, err := site.Normalise(raw.URL, entry.URL)
 		if err != nil {
-			return nil
+			return nil // it is among the problems
 		}
 		if entry.Sitemap {
-			indexes = append(indexes, at)
+			l.indexes = append(l.indexes, at)
 			return nil
 		}
 		at = s.scope.Home(at)
@@ -74,13 +106,15 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 			return nil
 		}
 		date := entry.LastMod.Time
-		now[at] = date
-		if known, ok := before[at]; !ok || !known.Equal(date) {
-			if ok && date.After(known) {
-				redated = append(redated, at)
-			}
-			pages = append(pages, freshet.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
+		l.dates[at] = date
+		known, listed := before[at]
+		if listed && known.Equal(date) {
+			return nil
 		}
+		if listed && date.After(known) {
+			l.redated = append(l.redated, at)
+		}
+		l.news = append(l.news, freshet.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
 		return nil
 	})
 	for _, p := range summary.Problems {
@@ -88,32 +122,17 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 	}
 	if err != nil {
 		s.blame(o.Ended, w.URL, err.Error())
-		return nil
+		return l, false
 	}
 	switch summary.Kind {
 	case sitemap.RSS, sitemap.Atom, sitemap.JSONFeed:
-		by = freshet.ByFeed
+		l.by = freshet.ByFeed
 	}
-	for i := range pages {
-		pages[i].Found = by
+	for i := range l.news {
+		l.news[i].Found = l.by
 	}
-	if err := e.shelve(ctx, s, pages); err != nil {
-		return err
-	}
-	if err := e.askDated(ctx, s, redated); err != nil {
-		return err
-	}
-	if by == freshet.BySitemap && summary.Complete { // what has left a feed is only old
-		if err := e.unlist(ctx, s, o, before, now); err != nil {
-			return err
-		}
-	}
-	for _, at := range indexes {
-		if err := e.addIndex(ctx, s, at, freshet.BySitemap); err != nil {
-			return err
-		}
-	}
-	return nil
+	l.complete = summary.Complete
+	return l, true
 }
 
 // listedBefore returns what the version of an index before this one listed, with the
