@@ -235,6 +235,29 @@ func TestEditAndRemoveSite(t *testing.T) {
 		if page, err := r.store.Source(t.Context(), a); err != nil || page.Weight != 7 {
 			t.Errorf("after an edit of the site its page is %+v, %v", page.Source, err)
 		}
+		if s, err = r.store.Source(t.Context(), "docs"); err != nil {
+			t.Fatal(err)
+		}
+		site := s.Site
+		for range 2 { // off and on again
+			if s.Source.Site == nil {
+				s.Source.Site = site
+			} else {
+				s.Source.Site = nil
+			}
+			s.Source.Revision = 0
+			if err := r.UpdateSource(t.Context(), s.Source); err != nil {
+				t.Fatal(err)
+			}
+			before := w.requests("/a") + w.requests("/b")
+			pass(time.Minute)
+			if n := w.requests("/a") + w.requests("/b") - before; s.Source.Site == nil && n > 0 || s.Source.Site != nil && n == 0 {
+				t.Errorf("the pages of a source whose site is %v were asked for %d times", s.Source.Site, n)
+			}
+			if status := r.Status(); int(status.Sources) != len(r.watched(t)) {
+				t.Errorf("%d sources are counted, and there are %d", status.Sources, len(r.watched(t)))
+			}
+		}
 		if err := r.RemoveSource(t.Context(), "docs", false); err != nil {
 			t.Fatal(err)
 		}

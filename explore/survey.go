@@ -145,6 +145,13 @@ func (e *Explorer) recall(ctx context.Context, s *survey, id freshet.SourceID) e
 	if err != nil || json.Unmarshal(kept.Memory, &s.notes) != nil { // what is damaged is found out anew
 		s.notes, s.dirty = notes{Begun: e.cfg.Now()}, true
 	}
+	counts, err := e.cfg.Store.CountPages(ctx, id)
+	if err != nil {
+		return err
+	}
+	if counts.Known() == 0 { // it was no site for a while
+		s.notes, s.dirty = notes{Begun: e.cfg.Now()}, true
+	}
 	if s.dates.trust.UnmarshalBinary(s.notes.Dates) != nil {
 		s.dates.trust = listing.Trust{}
 	}

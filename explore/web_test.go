@@ -171,6 +171,18 @@ func (r *rig) pages(t *testing.T, site freshet.SourceID) map[string]freshet.Page
 	return found
 }
 
+// watched returns all sources.
+func (r *rig) watched(t *testing.T) (ids []freshet.SourceID) {
+	t.Helper()
+	for w, err := range r.store.Sources(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
 // told returns what was told of pages as a whole, such as "new /a".
 func (r *rig) told(t *testing.T) (events []string) {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -112,18 +111,27 @@ func (d *Daemon) pagesOf(ctx context.Context, site freshet.SourceID) (ids []fres
 	return ids, nil
 }
 
-// updateSite changes a site, and with it what holds for its pages.
+// updateSite changes a site, and with it what holds for its pages. One that is no site any
+// more lets go of them.
 func (d *Daemon) updateSite(ctx context.Context, s freshet.Source) error {
-	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
+	leave := d.census.counting.pass(1)
+	err := d.cfg.Store.UpdateSource(ctx, s)
+	var pages []freshet.SourceID
+	if err == nil {
+		pages, err = d.pagesOf(ctx, s.ID)
+	}
+	if err == nil && s.Site == nil {
+		for _, id := range pages {
+			d.census.add(id, -1)
+		}
+	}
+	leave()
+	if err != nil {
 		return err
 	}
 	d.boundSet(s.Keep)
 	if err := d.tellSource(ctx, s.ID); err != nil {
 		return err
-	}
-	pages, err := d.pagesOf(ctx, s.ID)
-	if err != nil {
-		return fmt.Errorf("tell the pages of %s: %w", s.ID, err)
 	}
 	return d.tellSources(ctx, pages)
 }

@@ -25,7 +25,7 @@ func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 
 // UpdateSource changes a watched source.
 func (d *Daemon) UpdateSource(ctx context.Context, s freshet.Source) error {
-	if s.Site != nil {
+	if s.Site != nil || d.sites.has(s.ID) {
 		return d.updateSite(ctx, s)
 	}
 	if err := d.cfg.Store.UpdateSource(ctx, s); err != nil {
