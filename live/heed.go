@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"freshet"
@@ -59,6 +60,10 @@ func (w *passage) robotsFirst(ctx context.Context) bool {
 		err = d.rules.refusal(d.dates.Now(), url, d.Agent())
 	}
 	switch {
+	case w.retry > 0: // the poll ends, so that what the server asked for is on record
+		w.early = &answer{url: url, err: &freshet.FetchError{
+			Class: freshet.FailRetryAfter, Err: fmt.Errorf("the server asked, for its robots.txt, to be left alone for %v", w.retry),
+		}}
 	case w.obeys && err != nil:
 		w.early = &answer{url: url, err: err}
 	case ctx.Err() == nil:
@@ -83,6 +88,7 @@ func (w *passage) readRobots(ctx context.Context, origin string) error {
 	w.unsent = m.Requests < len(w.hosts)-before // as when there was no connection
 	if m.RetryAfter > 0 && len(w.hosts) > before {
 		d.stayAway(w.hosts[len(w.hosts)-1], m.RetryAfter)
+		w.retry = m.RetryAfter
 	}
 	if err != nil {
 		d.cfg.Log.Debug("robots.txt was not read", "origin", origin, "err", err)

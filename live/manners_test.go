@@ -100,8 +100,8 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-// A host that sends even its robots.txt away is left alone, and the page of the poll
-// is not asked for.
+// A host that sends even its robots.txt away is left alone, also after a restart, and the
+// page of the poll is not asked for.
 func TestRobotsAsksToStayAway(t *testing.T) {
 	inBubble(t, func(t *testing.T, dir string) {
 		w := &relay{latency: 100 * time.Millisecond, answer: robots(step{away: 5 * time.Minute})}
@@ -115,14 +115,20 @@ func TestRobotsAsksToStayAway(t *testing.T) {
 		if len(seen) != 2 || !strings.HasSuffix(seen[1].url, "/robots.txt") {
 			t.Errorf("the host saw %v, want a page and its robots.txt", seen)
 		}
-		deferred := 0
+		away := 0
 		for _, o := range b.outcomes(t) {
-			if o.Failure.Is(freshet.FailDeferred) {
-				deferred++
+			if o.Failure.Is(freshet.FailRetryAfter) && o.NotBefore.Sub(o.Ended) == 5*time.Minute {
+				away++
 			}
 		}
-		if deferred != 1 {
-			t.Errorf("%d polls were put off, want one", deferred)
+		if away != 1 {
+			t.Errorf("of %d polls it is on record that they were sent away, want one", away)
+		}
+		b.stop()
+		b = begin(t, dir, live.Config{Fetcher: w, Limits: limits}, numbered(3, "https://a.example/%d")...)
+		time.Sleep(30 * time.Second)
+		if seen := w.of("a.example"); len(seen) != 2 {
+			t.Errorf("after a restart the host saw %v", seen[2:])
 		}
 		time.Sleep(2 * time.Minute)
 		if n := len(w.of("a.example")); n < 3 {

@@ -26,6 +26,7 @@ type passage struct {
 	obeys  bool             // pages are asked for only if robots.txt files allow it
 	order  hand.Order       // of the poll
 	robots int              // requests that were made for robots.txt files
+	retry  time.Duration    // that the answer to one of them asked to wait
 }
 
 // errStopping is what a poll gets that wants to go on while the daemon stops.

@@ -40,6 +40,9 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	began := order.At
 	found := d.hand.Look(ctx, order)
 	found.Requests = max(1, found.Requests+way.robots)
+	if found.Result == freshet.Failed {
+		found.RetryAfter = max(found.RetryAfter, way.retry)
+	}
 	way.overhear(found)
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source

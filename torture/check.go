@@ -82,8 +82,8 @@ func (e *episode) checkSources(ctx context.Context) {
 		switch {
 		case is == g.is && g.may == nil:
 		case g.may != nil && is == *g.may:
-			if g.mayPurge {
-				e.chronicle.purge(id)
+			if g.mayPurge { // it was not acknowledged: the source is gone, its history may not be
+				e.chronicle.forget(id)
 			}
 			g.is, g.may = is, nil
 		case g.may != nil && is == g.is:
@@ -132,17 +132,19 @@ func (e *episode) checkHistory(ctx context.Context, s spot, reads *int) {
 		return
 	}
 	e.report.checked("versions", max(len(known), 1))
+	held := e.chronicle.held(s.id, versions)
+	versions = slices.DeleteFunc(versions, func(v client.Version) bool { return v.Quiet == freshet.QuietSuspect })
 	e.chronicle.show(s.id, purges, versions)
 	slices.Reverse(versions)
 	there := map[int]bool{}
 	for i, v := range versions {
 		there[v.Number] = true
-		if i > 0 && v.Number != versions[i-1].Number+1 {
+		if i > 0 && v.Number != versions[i-1].Number+1 && !held {
 			e.violate("numbers", "after version %d of %s comes %d", versions[i-1].Number, s.id, v.Number)
 		}
 	}
 	// A purge can take versions that nobody had seen yet.
-	if len(versions) > 0 && s.keep == 0 && purges == 0 && versions[0].Number != 1 {
+	if len(versions) > 0 && s.keep == 0 && purges == 0 && versions[0].Number != 1 && !held {
 		e.violate("numbers", "the first version of %s is %d", s.id, versions[0].Number)
 	}
 	for n, shown := range known {

@@ -3,6 +3,7 @@ package torture
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,10 @@ type chronicle struct {
 	mu       sync.Mutex
 	changes  map[freshet.Place]told
 	versions map[freshet.SourceID]map[int]shown
-	ids      map[string]told          // of events; never forgotten, whatever is restored
-	highest  map[freshet.SourceID]int // numbers ever shown, of versions purged since
-	purges   map[freshet.SourceID]int // how often a source was purged
+	ids      map[string]told           // of events; never forgotten, whatever is restored
+	highest  map[freshet.SourceID]int  // numbers ever shown, of versions purged since
+	purges   map[freshet.SourceID]int  // how often a source was purged
+	gaps     map[freshet.SourceID]bool // its numbers have gaps
 	problems []string
 }
 
@@ -40,7 +42,7 @@ type shown struct {
 func newChronicle() *chronicle {
 	return &chronicle{
 		changes: map[freshet.Place]told{}, versions: map[freshet.SourceID]map[int]shown{}, ids: map[string]told{},
-		highest: map[freshet.SourceID]int{}, purges: map[freshet.SourceID]int{},
+		highest: map[freshet.SourceID]int{}, purges: map[freshet.SourceID]int{}, gaps: map[freshet.SourceID]bool{},
 	}
 }
 
@@ -119,16 +121,39 @@ func (c *chronicle) edition(id freshet.SourceID, number, edition int) (before in
 	return 0, true
 }
 
+// held notes whether suspect versions of a source have been shown. Of those only the
+// newest few are kept, so its numbers have gaps from then on.
+func (c *chronicle) held(id freshet.SourceID, versions []client.Version) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.ContainsFunc(versions, func(v client.Version) bool { return v.Quiet == freshet.QuietSuspect }) {
+		c.gaps[id] = true
+	}
+	return c.gaps[id]
+}
+
+// forget forgets a source's history, which may be there or not.
+func (c *chronicle) forget(id freshet.SourceID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(id)
+}
+
+// drop forgets what was told of a source.
+func (c *chronicle) drop(id freshet.SourceID) {
+	c.purges[id]++
+	delete(c.versions, id)
+	maps.DeleteFunc(c.changes, func(_ freshet.Place, t told) bool { return t.source == id })
+}
+
 // purge forgets a source's history.
 func (c *chronicle) purge(id freshet.SourceID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.purges[id]++
 	for n := range c.versions[id] {
 		c.highest[id] = max(c.highest[id], n)
 	}
-	delete(c.versions, id)
-	maps.DeleteFunc(c.changes, func(_ freshet.Place, t told) bool { return t.source == id })
+	c.drop(id)
 }
 
 // known returns the versions of a source that were shown.
