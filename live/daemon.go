@@ -107,6 +107,7 @@ type Daemon struct {
 	levels  levelWatch
 	sites   siteList
 
+	purges   purges
 	followed milestone // in the log of outcomes, up to which the brain has been told
 	overall  overall
 
@@ -143,6 +144,7 @@ func New(cfg Config) *Daemon {
 		started: make(chan struct{}),
 		editing: newGate(),
 		census:  census{counting: newGate()},
+		purges:  purges{ending: newGate()},
 		bounds:  make(chan struct{}, 1),
 		limits:  cfg.Limits,
 	}

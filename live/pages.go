@@ -143,18 +143,17 @@ func (d *Daemon) removeSite(ctx context.Context, id freshet.SourceID, purge bool
 	if err != nil {
 		return err
 	}
-	if err := d.cfg.Store.RemoveSource(ctx, id, false); err != nil {
+	all := append(pages, id)
+	remove := func() error { return d.cfg.Store.RemoveSource(ctx, id, purge) }
+	if purge {
+		err = d.purge(ctx, all, remove)
+	} else {
+		err = remove()
+	}
+	if err != nil {
 		return err
 	}
-	if purge {
-		if err := d.catchUp(ctx); err != nil {
-			return err
-		}
-		if err := d.cfg.Store.RemoveSource(ctx, id, true); err != nil {
-			return err
-		}
-	}
-	for _, gone := range append(pages, id) {
+	for _, gone := range all {
 		d.census.add(gone, -1)
 		if err := d.tellSource(ctx, gone, sched.Event{Remove: gone}); err != nil {
 			return err

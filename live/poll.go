@@ -72,7 +72,12 @@ func (d *Daemon) order(s freshet.Source, head freshet.Head) hand.Order {
 
 // end puts what a poll leaves behind on record, and says what is to be said of it.
 func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
+	leave := d.purges.ending.pass(1)
 	o, change, err := d.record.end(ctx, rec)
+	if err == nil && d.purges.has(p.Source.ID) {
+		d.inbox.post(sched.Event{Abandon: p.Source.ID})
+	}
+	leave()
 	if err != nil {
 		d.unrecorded(ctx, p, err)
 		return

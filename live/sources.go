@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"time"
 
 	"freshet"
 	"freshet/sched"
@@ -54,7 +53,7 @@ func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 	var err error
 	dropped := d.loading.drop(id)
 	if purge {
-		err = d.purge(ctx, id)
+		err = d.purge(ctx, []freshet.SourceID{id}, func() error { return d.census.purge(ctx, d.cfg.Store, id) })
 	} else {
 		err = d.census.edit(-1, func() (freshet.SourceID, error) { return id, d.cfg.Store.RemoveSource(ctx, id, false) })
 	}
@@ -62,36 +61,6 @@ func (d *Daemon) RemoveSource(ctx context.Context, id freshet.SourceID, purge bo
 		return err
 	}
 	return d.tellSource(ctx, id, sched.Event{Remove: id})
-}
-
-// purge deletes a source with its history. It is removed first, so that no more polls of
-// it are put on record, and deleted when the brain has been told of those that are: what
-// it is not told of it would wait for, and keep its place in the budget.
-func (d *Daemon) purge(ctx context.Context, id freshet.SourceID) error {
-	err := d.census.edit(-1, func() (freshet.SourceID, error) { return id, d.cfg.Store.RemoveSource(ctx, id, false) })
-	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
-		return err
-	}
-	if err == nil {
-		if err := d.catchUp(ctx); err != nil {
-			return err
-		}
-	}
-	return d.census.purge(ctx, d.cfg.Store, id)
-}
-
-// catchUp returns when the brain has been told of all that is on record by now.
-func (d *Daemon) catchUp(ctx context.Context) error {
-	if !d.running.Load() {
-		return nil
-	}
-	end, err := d.cfg.Store.LastOutcome(ctx)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, ErrNotRunning)
-	defer cancel()
-	return d.followed.wait(ctx, end)
 }
 
 // tellSource tells the loop how a source now is in the store, after other events.

@@ -82,8 +82,8 @@ func (e *episode) checkSources(ctx context.Context) {
 		switch {
 		case is == g.is && g.may == nil:
 		case g.may != nil && is == *g.may:
-			if g.mayPurge { // it was not acknowledged: the source is gone, its history may not be
-				e.chronicle.forget(id)
+			if g.mayPurge {
+				e.chronicle.purge(id)
 			}
 			g.is, g.may = is, nil
 		case g.may != nil && is == g.is:

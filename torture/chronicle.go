@@ -132,20 +132,6 @@ func (c *chronicle) held(id freshet.SourceID, versions []client.Version) bool {
 	return c.gaps[id]
 }
 
-// forget forgets a source's history, which may be there or not.
-func (c *chronicle) forget(id freshet.SourceID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.drop(id)
-}
-
-// drop forgets what was told of a source.
-func (c *chronicle) drop(id freshet.SourceID) {
-	c.purges[id]++
-	delete(c.versions, id)
-	maps.DeleteFunc(c.changes, func(_ freshet.Place, t told) bool { return t.source == id })
-}
-
 // purge forgets a source's history.
 func (c *chronicle) purge(id freshet.SourceID) {
 	c.mu.Lock()
@@ -153,7 +139,9 @@ func (c *chronicle) purge(id freshet.SourceID) {
 	for n := range c.versions[id] {
 		c.highest[id] = max(c.highest[id], n)
 	}
-	c.drop(id)
+	c.purges[id]++
+	delete(c.versions, id)
+	maps.DeleteFunc(c.changes, func(_ freshet.Place, t told) bool { return t.source == id })
 }
 
 // known returns the versions of a source that were shown.
