@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"freshet"
 	"freshet/doubt"
@@ -252,7 +253,11 @@ func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
 	case freshet.Doubted:
 		d.cfg.Log.Info("held", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
 	case freshet.Failed:
-		d.cfg.Log.Warn("poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
+		level := slog.LevelWarn
+		if p.Source.Index && p.Since.IsZero() { // it was only looked for
+			level = slog.LevelDebug
+		}
+		d.cfg.Log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
 	default:
 		d.cfg.Log.Debug("unchanged", "source", o.Source)
 	}
