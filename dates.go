@@ -1,6 +1,9 @@
 package freshet
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Shifted returns the outcome with all its times moved: the clock that they were
 // read from was that far off.
@@ -10,7 +13,28 @@ func (o Outcome) Shifted(by time.Duration) Outcome {
 			*t = t.Add(by)
 		}
 	}
+	o.Dates = slices.Clone(o.Dates)
+	for i, t := range o.Dates {
+		o.Dates[i] = t.Add(by)
+	}
+	if o.Word != nil {
+		o.Word = o.Word.shifted(by)
+	}
 	return o
+}
+
+// shifted returns the word with all its times moved.
+func (w Word) shifted(by time.Duration) *Word {
+	if !w.From.IsZero() {
+		w.From = w.From.Add(by)
+	}
+	w.Pages = slices.Clone(w.Pages)
+	for i, p := range w.Pages {
+		if !p.Date.IsZero() {
+			w.Pages[i].Date = p.Date.Add(by)
+		}
+	}
+	return &w
 }
 
 // Shifted returns the poll with its times moved.

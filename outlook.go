@@ -23,6 +23,8 @@ type Outlook struct {
 	Idle  bool      // a change is not likely enough for a poll, whatever the budget
 	Due   time.Time // when the worth is expected to reach the price; zero if it is not in sight
 
+	Heard Hearsay // from the index that is believed most; zero if none speaks for the source
+
 	Tally // of what it did until now
 }
 

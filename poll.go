@@ -100,6 +100,14 @@ type Outcome struct {
 	// newest feed item), if it says so. It is evidence, not truth.
 	Modified time.Time
 
+	// Dates are when the source says that it changed before, the newest first, at most
+	// MostDates: those of the items of a feed.
+	Dates []time.Time
+
+	// Word is what the source says of other pages, if it is an index of them and says
+	// anything else than when it was last seen.
+	Word *Word
+
 	// Suspect says why what was seen is probably not the page that is wanted, and
 	// Landed which URL answered, if it names another page than the source's.
 	Suspect Suspect

@@ -2,9 +2,16 @@ package listing
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"math"
 )
+
+// ErrDamaged means that what is to be read is not a trust as this version saves it.
+var ErrDamaged = errors.New("listing: not a trust that was saved by this version")
+
+// encoding is the version of what is saved.
+const encoding = 1
 
 // A Trust learns from polls whether the dates that a site gives its pages are true. The
 // zero Trust knows nothing and trusts nothing.

@@ -1,23 +1,34 @@
-package listing
+package freshet
 
 import (
+	"hash/fnv"
 	"strings"
-
-	"github.com/cespare/xxhash/v2"
 )
 
-// A Key is what a page is known by: a hash of its URL in normal form.
-type Key uint64
+// A PageKey is what a page is known by where URLs would take too much room: a hash of its
+// URL in normal form.
+type PageKey uint64
 
-// KeyOf returns the key of a URL.
-func KeyOf(url string) Key {
-	return Key(xxhash.Sum64String(Normal(url)))
+// PageKeyOf returns the key of a URL.
+func PageKeyOf(url string) PageKey {
+	h := fnv.New64a()
+	h.Write([]byte(NormalURL(url)))
+	return PageKey(mixed(h.Sum64()))
 }
 
-// Normal returns a URL in the form in which two that lead to the same page are mostly
+// mixed spreads the bits of a hash, so that any few of them tell keys apart.
+func mixed(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// NormalURL returns a URL in the form in which two that lead to the same page are mostly
 // the same: scheme and host in lower case, no default port, no fragment, a path, and
 // no escapes but those that are needed. A path is a path in its own case.
-func Normal(url string) string {
+func NormalURL(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok || strings.ContainsAny(scheme, "/?#") {
 		return normalPath(url)
