@@ -172,7 +172,7 @@ func TestLimitsBindInContinuousTime(t *testing.T) {
 				t.Fatalf("poll %d took %v, want %v", i, took, latency)
 			}
 			flying, within := 0, 0
-			for _, other := range outcomes[:i+1] {
+			for j, other := range outcomes[:i+1] {
 				if other.Ended.After(o.Began) && !other.Began.After(o.Began) {
 					flying++
 				}
@@ -180,7 +180,7 @@ func TestLimitsBindInContinuousTime(t *testing.T) {
 					within++
 				}
 				same := (other.Source[1]-o.Source[1])%2 == 0
-				if pause := o.Began.Sub(other.Ended); same && other != o && limits.Hosts.Delay > 0 && pause < limits.Hosts.Delay {
+				if pause := o.Began.Sub(other.Ended); same && j != i && limits.Hosts.Delay > 0 && pause < limits.Hosts.Delay {
 					t.Fatalf("poll %d of a host began %v after another ended, want %v at least", i, pause, limits.Hosts.Delay)
 				}
 			}

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -119,7 +120,7 @@ func TestReadOutcomesStay(t *testing.T) {
 		kept := slices.Clone(page)
 		tail.Add(freshet.Outcome{Cursor: next})
 		next++
-		if next > 52 && !ok || !slices.Equal(page, kept) {
+		if next > 52 && !ok || !reflect.DeepEqual(page, kept) {
 			t.Fatalf("what was read before outcome %d was logged changed from %d to %d", next-1, kept[0].Cursor, page[0].Cursor)
 		}
 	}
