@@ -2,8 +2,10 @@ package content
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"iter"
+	"math/bits"
 	"strings"
 	"unicode"
 
@@ -90,13 +92,16 @@ func Diff(old, new []byte) Delta {
 		opts = append(opts, diff.Fast())
 	}
 	var d Delta
-	for _, h := range diff.Hunks(lines(old, n), lines(new, m), opts...) {
+	before, after := frame(old, new)
+	skipped := bytes.Count(old[:before], []byte("\n"))
+	old, new = old[before:len(old)-after], new[before:len(new)-after]
+	for _, h := range diff.Hunks(lines(old), lines(new), opts...) {
 		hunk := Hunk{
-			OldStart: h.PosX + 1, OldLines: h.EndX - h.PosX,
-			NewStart: h.PosY + 1, NewLines: h.EndY - h.PosY,
+			OldStart: skipped + h.PosX + 1, OldLines: h.EndX - h.PosX,
+			NewStart: skipped + h.PosY + 1, NewLines: h.EndY - h.PosY,
 			Lines: make([]Line, 0, len(h.Edits)),
 		}
-		x, y := h.PosX, h.PosY
+		x, y := skipped+h.PosX, skipped+h.PosY
 		for _, e := range h.Edits {
 			switch e.Op {
 			case diff.Match:
@@ -132,9 +137,58 @@ func countLines(b []byte) int {
 	return n
 }
 
-// lines returns the n lines of a text with their newlines.
-func lines(b []byte, n int) []string {
-	all := make([]string, 0, n)
+// frame returns how many bytes the lines take that two texts begin with, and those that
+// they end with, but for a few next to what differs. They need not be compared one by one.
+func frame(old, new []byte) (before, after int) {
+	same := commonPrefix(old, new)
+	before = same
+	for range diffContext + 1 { // back to the start of a line first
+		before = 1 + bytes.LastIndexByte(old[:max(before-1, 0)], '\n')
+	}
+	after = commonSuffix(old[same:], new[same:])
+	for range diffContext + 1 {
+		n := bytes.IndexByte(old[len(old)-after:], '\n')
+		if n < 0 {
+			return before, 0
+		}
+		after -= n + 1
+	}
+	return before, after
+}
+
+// commonPrefix returns how many bytes two texts begin with that are the same.
+func commonPrefix(a, b []byte) (n int) {
+	most := min(len(a), len(b))
+	for n+8 <= most {
+		if differ := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); differ != 0 {
+			return n + bits.TrailingZeros64(differ)/8
+		}
+		n += 8
+	}
+	for n < most && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// commonSuffix returns how many bytes they end with.
+func commonSuffix(a, b []byte) (n int) {
+	most := min(len(a), len(b))
+	for n+8 <= most {
+		if differ := binary.LittleEndian.Uint64(a[len(a)-n-8:]) ^ binary.LittleEndian.Uint64(b[len(b)-n-8:]); differ != 0 {
+			return n + bits.LeadingZeros64(differ)/8
+		}
+		n += 8
+	}
+	for n < most && a[len(a)-n-1] == b[len(b)-n-1] {
+		n++
+	}
+	return n
+}
+
+// lines returns the lines of a text with their newlines.
+func lines(b []byte) []string {
+	all := make([]string, 0, countLines(b))
 	for line := range strings.Lines(string(b)) {
 		all = append(all, line)
 	}
@@ -181,23 +235,55 @@ func plural(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
+// KeptBytes returns how many bytes of the old text are in lines that were kept.
+func (d Delta) KeptBytes(old []byte) int {
+	if d.Coarse {
+		return 0
+	}
+	n := len(old)
+	for l := range d.changed() {
+		if l.Op == Remove {
+			n -= len(l.Text)
+			if !l.Unended {
+				n--
+			}
+		}
+	}
+	return n
+}
+
 // telling returns the first added line with a letter or digit in it or, if
 // there is none, the first such line that was removed. A line of JSON that has
 // only gained or lost its comma tells nothing.
 func (d Delta) telling() string {
-	sides := map[Op]map[string]bool{Add: {}, Remove: {}}
-	for l := range d.changed() {
-		sides[l.Op][strings.TrimSuffix(l.Text, ",")] = true
+	if line, ok := d.tellingOf(Add, Remove); ok {
+		return line
 	}
-	for _, op := range []Op{Add, Remove} {
-		for l := range d.changed() {
-			bare := strings.TrimSuffix(l.Text, ",")
-			if l.Op == op && strings.ContainsFunc(bare, isTelling) && !(sides[Add][bare] && sides[Remove][bare]) {
-				return l.around()
+	line, _ := d.tellingOf(Remove, Add)
+	return line
+}
+
+// tellingOf returns the first such line of one side that the other side does not have.
+func (d Delta) tellingOf(side, other Op) (string, bool) {
+	var has map[string]bool // what the other side has
+	for l := range d.changed() {
+		bare := strings.TrimSuffix(l.Text, ",")
+		if l.Op != side || !strings.ContainsFunc(bare, isTelling) {
+			continue
+		}
+		if has == nil {
+			has = map[string]bool{}
+			for l := range d.changed() {
+				if l.Op == other {
+					has[strings.TrimSuffix(l.Text, ",")] = true
+				}
 			}
 		}
+		if !has[bare] {
+			return l.around(), true
+		}
 	}
-	return ""
+	return "", false
 }
 
 // around returns what a line says around its mark: all of it, unless the mark lies
@@ -215,11 +301,11 @@ func (l Line) around() string {
 }
 
 // changed yields the lines that were added or removed.
-func (d Delta) changed() iter.Seq[Line] {
-	return func(yield func(Line) bool) {
+func (d Delta) changed() iter.Seq[*Line] {
+	return func(yield func(*Line) bool) {
 		for _, h := range d.Hunks {
-			for _, l := range h.Lines {
-				if l.Op != Keep && !yield(l) {
+			for i := range h.Lines {
+				if l := &h.Lines[i]; l.Op != Keep && !yield(l) {
 					return
 				}
 			}

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -25,14 +26,17 @@ func (d *Delta) findMoved() {
 		return
 	}
 	removed, added := d.side(Remove), d.side(Add)
-	places := map[string][]int{}
-	for i, l := range added {
-		if at := places[l.Text]; len(at) < maxSamePlace {
-			places[l.Text] = append(at, i)
-		}
+	first, next := make(map[string]int, len(added)), make([]int, len(added)) // where a line is, and where it is again, plus one
+	for i, l := range slices.Backward(added) {
+		next[i], first[l.Text] = first[l.Text], i+1
 	}
+	places := make([]int, 0, maxSamePlace)
 	for i := 0; i < len(removed); {
-		at, n := longestRun(removed, i, added, places[removed[i].Text])
+		places = places[:0]
+		for p := first[removed[i].Text]; p > 0 && len(places) < maxSamePlace; p = next[p-1] {
+			places = append(places, p-1)
+		}
+		at, n := longestRun(removed, i, added, places)
 		if !worthMoving(removed[i : i+n]) {
 			i++
 			continue
@@ -46,7 +50,8 @@ func (d *Delta) findMoved() {
 }
 
 // side returns the lines of one side, in order.
-func (d *Delta) side(op Op) (list []changedLine) {
+func (d *Delta) side(op Op) []changedLine {
+	list := make([]changedLine, 0, max(d.Added, d.Removed))
 	block, last := 0, -1
 	for h := range d.Hunks {
 		for l := range d.Hunks[h].Lines {

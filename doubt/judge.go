@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"html"
 	"regexp"
-	"strings"
 
 	"freshet"
 )
@@ -22,6 +21,10 @@ type Page struct {
 type Past struct {
 	Text []byte
 	Body func() []byte // as it was received; nil if it cannot be had
+
+	// Kept is how many bytes of the text are in lines that are known to have stayed,
+	// from a comparison that has been made already. There may be more; zero says nothing.
+	Kept int
 }
 
 // What is looked at of a page. What comes after says no more.
@@ -52,15 +55,19 @@ func Judge(p Page, past *Past) freshet.Suspect {
 	if past == nil {
 		return obstacle(p, nil, 0)
 	}
-	kept := overlapOf(past.Text, text)
-	own := float64(kept.same) > ownLines*float64(len(kept.was)) || kept.share() > ownText
+	var kept overlap
+	own := past.linesStay(p.Text, text, ownLines)
+	if !own {
+		kept = overlapOf(past.Text, text)
+		own = kept.linesStay(ownLines) || kept.wordsStay(ownText)
+	}
 	if !own {
 		if why := obstacle(p, past, kept.share()); why != "" {
 			return why
 		}
 	}
 	switch before := len(bytes.TrimSpace(past.Text)); {
-	case p.Kind == freshet.HTML && cutShort(p, past) && kept.share() < nearlyAll:
+	case p.Kind == freshet.HTML && cutShort(p, past) && overlapOf(past.Text, text).share() < nearlyAll:
 		return freshet.SuspectTruncated
 	case listCut(past.Text, text):
 		return freshet.SuspectTruncated
@@ -72,24 +79,20 @@ func Judge(p Page, past *Past) freshet.Suspect {
 	return ""
 }
 
+// linesStay reports whether more than a share of the bytes of the past is known to be in
+// lines that have stayed. Text is what was seen, and trimmed the same without the space
+// around it: the last line is another one without its newline, and does not count. Of texts
+// that are not looked at as a whole nothing is known.
+func (p *Past) linesStay(text, trimmed []byte, share float64) bool {
+	if p.Kept == 0 || max(len(p.Text), len(text)) > mostText || len(text)-len(trimmed) > 1 || text[0] != trimmed[0] {
+		return false
+	}
+	last := len(trimmed) - bytes.LastIndexByte(trimmed, '\n')
+	return float64(p.Kept-last) > share*float64(len(p.Text))
+}
+
 // SaysTheSame reports whether a page says of itself what makes it suspect by a class.
 func SaysTheSame(p Page, why freshet.Suspect) bool { return obstacle(p, nil, 0) == why }
-
-// plain returns a text as phrases are looked for in it.
-func plain(text string) string {
-	text = strings.ToLower(text)
-	text = strings.NewReplacer("’", "'", "‘", "'", "`", "'", "´", "'", "\u00a0", " ", "…", "...").Replace(text)
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// plainLines is plain, line by line.
-func plainLines(text []byte) string {
-	lines := strings.Split(string(clip(text, mostText)), "\n")
-	for i, line := range lines {
-		lines[i] = plain(line)
-	}
-	return strings.Join(lines, "\n")
-}
 
 // clip returns the first bytes of a text.
 func clip(b []byte, most int) []byte { return b[:min(len(b), most)] }

@@ -38,6 +38,9 @@ var scripts = map[string][]*unicode.RangeTable{
 	"ar": {unicode.Arabic}, "he": {unicode.Hebrew}, "el": {unicode.Greek}, "th": {unicode.Thai}, "hi": {unicode.Devanagari},
 }
 
+// firstOfScripts is the first letter of any of them: that of Greek.
+const firstOfScripts = 0x0370
+
 // stopwords are the most common words of languages that share a script.
 var stopwords = map[string]string{
 	"en": "the of and to in is you for that it with are this on your be we have not from by at or as our can will more all",
@@ -72,6 +75,9 @@ func languageOf(text []byte) string {
 			continue
 		}
 		letters++
+		if r < firstOfScripts {
+			continue
+		}
 		for name, tables := range scripts {
 			if unicode.In(r, tables...) {
 				of[name]++

@@ -147,6 +147,8 @@ type sign struct {
 	text   string // that it is known by
 }
 
+var phraseFinder, markupFinder = newFinder(phrases), newFinder(markups)
+
 // signsOf returns the signs of obstacles on a page.
 func signsOf(p Page) map[sign]bool {
 	found := map[sign]bool{}
@@ -155,25 +157,15 @@ func signsOf(p Page) map[sign]bool {
 			found[sign{class, titlePoints(part), titleSign}] = true
 		}
 	}
-	text := plain(string(clip(p.Text, mostText)))
-	for _, s := range phrases {
-		if strings.Contains(text, s.text) {
-			found[s] = true
-		}
-	}
-	markup := strings.ToLower(string(clip(p.Body, mostMarkup)))
-	for _, s := range markups {
-		if strings.Contains(markup, s.text) {
-			found[s] = true
-		}
-	}
+	phraseFinder.find(plain(clip(p.Text, mostText)), found)
+	markupFinder.find(bytes.ToLower(clip(p.Body, mostMarkup)), found)
 	return found
 }
 
 // titleParts returns what a title says, and the parts that it is put together from:
 // "Login | Shop", but not "How to log in faster".
 func titleParts(title string) []string {
-	title = plain(title)
+	title = string(plain([]byte(title)))
 	split := func(r rune) bool { return strings.ContainsRune("|–—·»:•", r) }
 	parts := append(strings.FieldsFunc(strings.ReplaceAll(title, " - ", "|"), split), title)
 	for i, part := range parts {
@@ -189,9 +181,9 @@ func complaint(p Page, past *Past) freshet.Suspect {
 	if past == nil || len(p.Text) > mostComplaint || len(past.Text) < 2*len(p.Text) {
 		return ""
 	}
-	text, before := plain(string(p.Text)), plain(string(clip(past.Text, mostText)))
+	text, before := plain(p.Text), plain(clip(past.Text, mostText))
 	for _, word := range []string{`"error"`, `"errors"`, `"error_code"`, `"error_description"`, `"errorcode"`, `"fault"`} {
-		if strings.Contains(text, word) && !strings.Contains(before, word) {
+		if bytes.Contains(text, []byte(word)) && !bytes.Contains(before, []byte(word)) {
 			return freshet.SuspectErrorPage
 		}
 	}

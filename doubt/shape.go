@@ -8,10 +8,10 @@ import (
 
 // cutShort reports whether the markup of a page breaks off, which it did not before.
 func cutShort(p Page, past *Past) bool {
-	if len(p.Body) == 0 || closes(p.Body) || past.Body == nil || len(bytes.TrimSpace(p.Text)) >= len(bytes.TrimSpace(past.Text)) {
+	if len(p.Body) == 0 || past.Body == nil || len(bytes.TrimSpace(p.Text)) >= len(bytes.TrimSpace(past.Text)) {
 		return false
 	}
-	return closes(past.Body())
+	return !closes(p.Body) && closes(past.Body())
 }
 
 // closes reports whether markup ends as a document does.
@@ -26,11 +26,18 @@ const (
 	cutShare = 0.5 // of all lines that are missing at least
 	cutRest  = 3   // lines beside it that have stayed at least
 	cutExtra = 2   // lines beside it that may differ, such as how many there are
+
+	mostLines = 4 * mostText // bytes of lines that are looked at
 )
 
 // listCut reports whether a run of lines is gone from a text while what comes before
 // it and after it has stayed.
 func listCut(before, now []byte) bool {
+	// Blank lines do not count, but mostly it shows with them that none are missing.
+	most := bytes.Count(clip(before, mostLines), []byte("\n")) + 1
+	if most < cutLines || moreLines(now, int((1-cutShare)*float64(most))) {
+		return false
+	}
 	lines := countLines(before)
 	if lost := lines - countLines(now); lost < cutLines || float64(lost) < cutShare*float64(lines) {
 		return false
@@ -65,6 +72,17 @@ func stay(was, is [][]byte) (n int) {
 // linesOf returns the lines of a text that are not blank.
 func linesOf(text []byte) [][]byte { return slices.Collect(eachLine(text)) }
 
+// moreLines reports whether they are more than so many.
+func moreLines(text []byte, most int) bool {
+	n := 0
+	for range eachLine(text) {
+		if n++; n > most {
+			return true
+		}
+	}
+	return false
+}
+
 // countLines returns how many they are.
 func countLines(text []byte) (n int) {
 	for range eachLine(text) {
@@ -75,7 +93,7 @@ func countLines(text []byte) (n int) {
 
 func eachLine(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		for line := range bytes.Lines(clip(text, 4*mostText)) {
+		for line := range bytes.Lines(clip(text, mostLines)) {
 			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(line) {
 				return
 			}

@@ -169,6 +169,17 @@ func (o overlap) share() float64 {
 	return float64(both) / float64(was)
 }
 
+// linesStay reports whether more than a share of the bytes of the first text is in lines
+// that both have.
+func (o overlap) linesStay(share float64) bool { return float64(o.same) > share*float64(len(o.was)) }
+
+// wordsStay reports whether more than a share of the words of the first text is in the
+// second, too. Those of the lines that both have are mostly enough to tell.
+func (o overlap) wordsStay(share float64) bool {
+	was := countWords(o.was)
+	return was > 0 && (float64(was-count(o.gone))/float64(was) > share || o.share() > share)
+}
+
 // common returns how many words lines have in common with other lines.
 func common(a, b [][]byte) (n int) {
 	words := map[uint64]int{}

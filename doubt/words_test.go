@@ -1,11 +1,14 @@
 package doubt_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"freshet"
+	"freshet/content"
 	"freshet/doubt"
 )
 
@@ -40,4 +43,25 @@ func TestCompareWords(t *testing.T) {
 func splitWords(text []byte) []string {
 	plain := strings.NewReplacer("日本", "日 本", "4", "0", "5", "0", "-", " ").Replace(strings.ToLower(string(text)))
 	return strings.Fields(plain)
+}
+
+// That lines are known to have stayed spares work, and changes no judgement.
+func TestKeptChangesNothing(t *testing.T) {
+	line := rapid.SampledFrom([]string{"one two three", "a line", "page not found", "x", "", " indented", "verify you are human", strings.Repeat("long ", 100), "日本"})
+	text := rapid.Map(rapid.SliceOfN(line, 1, 12), func(lines []string) []byte { return []byte(strings.Join(lines, "\n")) })
+	end := rapid.SampledFrom([]string{"", "\n", "\n\n", " \n"})
+	rapid.Check(t, func(t *rapid.T) {
+		head, tail := text.Draw(t, "head"), text.Draw(t, "tail")
+		page := func(name string) []byte {
+			return slices.Concat(head, []byte("\n"), text.Draw(t, name), []byte("\n"), tail, []byte(end.Draw(t, name+" end")))
+		}
+		was, is := page("was"), page("is")
+		p := doubt.Page{Kind: freshet.HTML, Text: is, Body: []byte(end.Draw(t, "markup"))}
+		past := doubt.Past{Text: was, Body: func() []byte { return []byte("</html>") }}
+		want := doubt.Judge(p, &past)
+		past.Kept = content.Diff(was, is).KeptBytes(was)
+		if got := doubt.Judge(p, &past); got != want {
+			t.Errorf("judged as %q, and as %q if the %d bytes that stayed are known", want, got, past.Kept)
+		}
+	})
 }

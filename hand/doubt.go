@@ -84,7 +84,7 @@ func (o Order) past(ctx context.Context, s step) *doubt.Past {
 	if s.unknown || doubt.IsWall(o.Head.Suspect) { // a wall says nothing of the page
 		return nil
 	}
-	past := &doubt.Past{Text: s.base}
+	past := &doubt.Past{Text: s.base, Kept: s.delta.KeptBytes(s.base)}
 	if o.BaseBody != nil {
 		past.Body = sync.OnceValue(func() []byte { // only if something depends on it
 			body, err := o.BaseBody(ctx)

@@ -161,12 +161,16 @@ type step struct {
 	base    []byte // the text of the head
 	unknown bool   // which could not be read
 	text    []byte // of the capture
+	delta   content.Delta
 }
 
 // step returns how a text differs from the head.
 func (o Order) step(ctx context.Context, text []byte) step {
 	base, err := o.Base(ctx)
-	return step{base: base, unknown: err != nil, text: text}
+	if err != nil {
+		return step{unknown: true, text: text}
+	}
+	return step{base: base, text: text, delta: content.Diff(base, text)}
 }
 
 // summary says it in a few words.
@@ -174,5 +178,5 @@ func (s step) summary() string {
 	if s.unknown {
 		return "changed; the previous version could not be read"
 	}
-	return content.Diff(s.base, s.text).Summary()
+	return s.delta.Summary()
 }
