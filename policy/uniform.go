@@ -61,9 +61,16 @@ func (u *Uniform) Choose(_ time.Time, n int, take func(freshet.Slot, float64) bo
 		}
 	}
 	u.late = kept
+	u.goRound(n-taken, take)
+	return time.Time{}
+}
+
+// goRound goes on with the round until n more are taken, or all have been tried.
+func (u *Uniform) goRound(n int, take func(freshet.Slot, float64) bool) {
+	place, passed := u.next, len(u.late) // after the last that was taken
 	for range u.order {
-		if taken == n {
-			break
+		if n == 0 {
+			return
 		}
 		if u.next >= len(u.order) {
 			u.next = 0
@@ -71,15 +78,21 @@ func (u *Uniform) Choose(_ time.Time, n int, take func(freshet.Slot, float64) bo
 		slot := u.order[u.next]
 		u.next++
 		switch {
-		case u.isLate[slot]: // has been tried above
+		case u.isLate[slot]: // has been tried already
 		case take(slot, 1):
-			taken++
+			n--
+			place, passed = u.next, len(u.late)
 		default:
 			u.late = append(u.late, slot)
 			u.isLate[slot] = true
 		}
 	}
-	return time.Time{}
+	// Nothing can be polled now, be it for want of room. Those that were refused since
+	// have not been passed over: the round stands still before them.
+	for _, slot := range u.late[passed:] {
+		u.isLate[slot] = false
+	}
+	u.late, u.next = u.late[:passed], place
 }
 
 // sort brings order up to date, and goes on at the ID where the round was.
