@@ -13,7 +13,7 @@ func (r *Results) Draw() plot.Page {
 	p := plot.Page{Title: "Mean share of the limit"}
 	if len(r.Shares) == 0 {
 		bars := plot.Bars{Title: fmt.Sprintf("Mean over %s, at their reference budgets", counted(len(r.Reference), "trace")), Caption: "share of the limit"}
-		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], slices.Concat(r.Dated, r.Daemon)...) {
+		for _, c := range append(r.Contenders[:len(r.Contenders):len(r.Contenders)], slices.Concat(r.Informed, r.Daemon)...) {
 			bars.Bars = append(bars.Bars, plot.Bar{Name: c.Name, Value: MeanOfLimit(r.Reference, c.Name)})
 		}
 		p.Charts = append(p.Charts, bars)

@@ -1,22 +1,38 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"freshet"
 )
 
-// Evidence is how much a replayed poll shows of the truth.
-type Evidence uint8
+// Evidence is how much replayed polls show of the truth. The zero Evidence is Bits.
+type Evidence struct {
+	Kind EvidenceKind
+
+	// Entries is how many dates a Feed shows, or how many pages an Index: those that
+	// changed last. Zero means all, of an Index.
+	Entries int
+
+	// Every is how often an Index is polled, whatever the policy says. Zero means that
+	// the policy decides.
+	Every time.Duration
+}
+
+// An EvidenceKind is a kind of evidence.
+type EvidenceKind uint8
 
 // The kinds of evidence.
 const (
 	// Bits: a poll shows whether the page differs from what was last seen of
 	// it, and nothing else.
-	Bits Evidence = iota
+	Bits EvidenceKind = iota
 
 	// Dated: every poll also shows when the latest visible change happened,
 	// as Last-Modified or the newest item of a feed does, also where the poll
@@ -26,27 +42,81 @@ const (
 	// reaches back so far, and the look at instant 0, which shows every page,
 	// shows that date too.
 	Dated
+
+	// Feed: every poll also shows when the latest few visible changes happened, as
+	// the items of a feed do. Dates are as with Dated.
+	Feed
+
+	// Index: polls of pages show bits. Each site has one source more, its index,
+	// which says of all pages of the site when they last changed, or of those that
+	// changed last: see [freshet.Word]. A poll of it is paid from the budget and
+	// captures nothing. Dates are as with Dated, and the look at instant 0 shows the
+	// index, too.
+	//
+	// A site is the pages of one host; pages that have none are one site together.
+	// Only a policy that learns as auto does is shown the indexes. To others they
+	// would be pages that waste their polls.
+	Index
 )
 
-var evidences = [...]string{"bits", "dated"}
+var evidences = [...]string{"bits", "dated", "feed", "index"}
 
-// String returns the evidence in a word.
+// mostEntries bounds how many pages an index can be said to show.
+const mostEntries = 1_000_000
+
+// String returns the evidence as ParseEvidence reads it.
 func (e Evidence) String() string {
-	if int(e) >= len(evidences) {
-		return fmt.Sprintf("unknown(%d)", e)
+	if int(e.Kind) >= len(evidences) {
+		return fmt.Sprintf("unknown(%d)", e.Kind)
 	}
-	return evidences[e]
+	s := evidences[e.Kind]
+	if e.Entries > 0 {
+		s += ":" + strconv.Itoa(e.Entries)
+	}
+	if e.Every > 0 {
+		s += ",every=" + freshet.FormatDuration(e.Every)
+	}
+	return s
 }
 
 // ParseEvidence reads what String wrote.
-func ParseEvidence(s string) (Evidence, error) {
-	for i, name := range evidences {
-		if s == name {
-			return Evidence(i), nil
+func ParseEvidence(s string) (e Evidence, err error) {
+	wrong := func(format string, args ...any) (Evidence, error) {
+		return Evidence{}, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...)}
+	}
+	rest, option, hasOption := strings.Cut(s, ",")
+	name, number, hasNumber := strings.Cut(rest, ":")
+	kind := slices.Index(evidences[:], name)
+	if kind < 0 {
+		return Evidence{}, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("unknown evidence %q; use one of %s", name, EvidenceForms)}
+	}
+	e.Kind = EvidenceKind(kind)
+	most := map[EvidenceKind]int{Feed: freshet.MostDates, Index: mostEntries}[e.Kind]
+	switch {
+	case most == 0 && hasNumber:
+		return wrong("%s takes no number", name)
+	case e.Kind == Feed && !hasNumber:
+		return wrong("say how many dates a poll shows, as in feed:5")
+	case hasNumber:
+		if e.Entries, err = strconv.Atoi(number); err != nil || e.Entries < 1 || e.Entries > most {
+			return wrong("%q is not a whole number from 1 to %d", number, most)
 		}
 	}
-	return 0, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("unknown evidence %q; use one of %s", s, strings.Join(evidences[:], ", "))}
+	if !hasOption {
+		return e, nil
+	}
+	every, ok := strings.CutPrefix(option, "every=")
+	if e.Kind != Index || !ok {
+		return wrong("unknown option %q; only index has one, as in index,every=1h", option)
+	}
+	if e.Every, err = freshet.ParseDuration(every); err != nil || e.Every < time.Second {
+		return wrong("%q is not a length of time of 1s or more, such as 1h", every)
+	}
+	return e, nil
 }
+
+// EvidenceForms says how evidence is written.
+const EvidenceForms = "bits, dated, feed:N, index, index:N or index,every=1h"
 
 // dateOf returns the date that a page shows when so many of its changes have
 // happened: the middle of the instant of the latest. Before the first it is that
@@ -59,4 +129,40 @@ func (g *Grid) dateOf(page, happened int) time.Time {
 		return time.Unix(0, g.before[page]).UTC()
 	}
 	return g.Time(int(g.Of(page)[happened-1])).Add(-g.Instant / 2)
+}
+
+// datesOf returns the latest n dates of a page of which so many changes have happened,
+// the newest first: what dateOf has shown, and what it would have if the grid had begun
+// earlier.
+func (g *Grid) datesOf(page, happened, n int) (dates []time.Time) {
+	for ; happened > 0 && len(dates) < n; happened-- {
+		dates = append(dates, g.dateOf(page, happened))
+	}
+	if g.history == nil {
+		return dates
+	}
+	start, last := g.Start.UnixNano(), int64(math.MaxInt64)
+	times := g.history.of(page)
+	at, _ := slices.BinarySearch(times, start)
+	for at--; at >= 0 && len(dates) < n; at-- {
+		if instant := (start - 1 - times[at]) / int64(g.Instant); last == math.MaxInt64 || instant > last { // the last of an instant
+			dates, last = append(dates, time.Unix(0, times[at]).UTC()), instant
+		}
+	}
+	return dates
+}
+
+// show adds to how a poll of a page ended what else the page shows.
+func (w *world) show(page int, o *freshet.Outcome) {
+	if w.options.dates != nil && !w.options.dates(page) {
+		return
+	}
+	switch w.options.Evidence.Kind {
+	case Dated:
+		o.Modified = w.truth.date(page)
+	case Feed:
+		if o.Dates = w.truth.dates(page, cmp.Or(w.options.Evidence.Entries, freshet.MostDates)); len(o.Dates) > 0 {
+			o.Modified = o.Dates[0]
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,8 +32,10 @@ func TestDatesOfPolls(t *testing.T) {
 		evidence lab.Evidence
 		want     []time.Time
 	}{
-		{lab.Bits, make([]time.Time, 6)},
-		{lab.Dated, []time.Time{{}, at(1.5), at(2.5), at(2.5), at(2.5), at(5.5)}},
+		{lab.Evidence{}, make([]time.Time, 6)},
+		{lab.Evidence{Kind: lab.Feed, Entries: 2}, []time.Time{{}, at(1.5), at(2.5), at(2.5), at(2.5), at(5.5)}},
+		{lab.Evidence{Kind: lab.Index}, make([]time.Time, 6)},
+		{lab.Evidence{Kind: lab.Dated}, []time.Time{{}, at(1.5), at(2.5), at(2.5), at(2.5), at(5.5)}},
 	} {
 		w := &witness{}
 		if _, err := lab.Replay(t.Context(), g, w, lab.Options{Budget: 1, Evidence: tt.evidence}); err != nil {
@@ -57,7 +60,7 @@ func TestDatesAgreeWithWhatPollsFound(t *testing.T) {
 		instant := time.Duration(rapid.Int64Range(2, int64(time.Hour)).Draw(t, "instant"))
 		g := lab.NewGrid(start, instant, 60, changes)
 		w := &witness{}
-		if _, err := lab.Replay(t.Context(), g, w, lab.Options{Budget: 1, Evidence: lab.Dated}); err != nil {
+		if _, err := lab.Replay(t.Context(), g, w, lab.Options{Budget: 1, Evidence: lab.Evidence{Kind: lab.Dated}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range w.outcomes {
@@ -81,12 +84,24 @@ func TestDatesAgreeWithWhatPollsFound(t *testing.T) {
 }
 
 func TestEvidenceIsReadAsWritten(t *testing.T) {
-	for _, e := range []lab.Evidence{lab.Bits, lab.Dated} {
-		if got, err := lab.ParseEvidence(e.String()); err != nil || got != e {
-			t.Errorf("%v is read as %v, %v", e, got, err)
+	for s, want := range map[string]lab.Evidence{
+		"bits": {}, "dated": {Kind: lab.Dated}, "feed:5": {Kind: lab.Feed, Entries: 5},
+		"index": {Kind: lab.Index}, "index:20": {Kind: lab.Index, Entries: 20},
+		"index,every=1h":      {Kind: lab.Index, Every: time.Hour},
+		"index:20,every=1h5m": {Kind: lab.Index, Entries: 20, Every: 65 * time.Minute},
+	} {
+		got, err := lab.ParseEvidence(s)
+		if err != nil || got != want || got.String() != s {
+			t.Errorf("%s is read as %v, %v", s, got, err)
 		}
 	}
-	if _, err := lab.ParseEvidence("hearsay"); err == nil {
-		t.Error("hearsay is taken for evidence")
+	for s, want := range map[string]string{
+		"hearsay": "unknown evidence", "": "unknown evidence", "bits:1": "no number", "dated:3": "no number", "feed": "feed:5",
+		"feed:0": "from 1 to 8", "feed:9": "from 1 to 8", "feed:x": "from 1 to 8", "feed:": "from 1 to 8", "index:0": "from 1 to",
+		"feed:5,every=1h": "only index", "index,often": "only index", "index,every=": "length of time", "index,every=0s": "length of time", "index,every=1ms": "length of time",
+	} {
+		if e, err := lab.ParseEvidence(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is taken for %v: %v, want an error with %q", s, e, err, want)
+		}
 	}
 }

@@ -186,10 +186,13 @@ func (g *Grid) source(page int) freshet.Source {
 	id := g.pages[page]
 	s := freshet.Source{ID: id}
 	if site, _, ok := strings.Cut(string(id), "/"); ok && hostLike(site) {
-		s.URL = "https://" + string(id)
+		s.URL = "https://" + plainPath.Replace(string(id))
 	}
 	return s
 }
+
+// plainPath writes the characters of an ID that mean something else in a URL.
+var plainPath = strings.NewReplacer("%", "%25", "#", "%23")
 
 // hostLike reports whether a site can stand in a URL as it is.
 func hostLike(site string) bool {

@@ -115,13 +115,22 @@ func (f Failures) draw(id freshet.SourceID, at time.Time) bool {
 
 // fail lets a poll fail if the trace or chance says so.
 func (c *Conditions) fail(g *Grid, page int, out *freshet.Outcome) {
-	trouble, down := g.history.outageAt(page, out.Began.UnixNano())
-	if !down {
-		if !c.Failures.draw(out.Source, out.Began) {
-			return
-		}
-		trouble = outage{failure: cmp.Or(c.Failures.Class, freshet.FailTimeout), retryAfter: c.Failures.RetryAfter}
+	if trouble, down := g.history.outageAt(page, out.Began.UnixNano()); down {
+		trouble.befall(out)
+		return
 	}
+	c.failByChance(out)
+}
+
+// failByChance lets a poll fail if chance says so.
+func (c *Conditions) failByChance(out *freshet.Outcome) {
+	if c.Failures.draw(out.Source, out.Began) {
+		outage{failure: cmp.Or(c.Failures.Class, freshet.FailTimeout), retryAfter: c.Failures.RetryAfter}.befall(out)
+	}
+}
+
+// befall lets a poll fail.
+func (trouble outage) befall(out *freshet.Outcome) {
 	out.Result, out.Failure = freshet.Failed, trouble.failure
 	if trouble.retryAfter > 0 {
 		out.NotBefore = out.Ended.Add(trouble.retryAfter)

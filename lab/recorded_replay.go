@@ -75,8 +75,8 @@ func (r *Recorded) Own(g *Grid, k Stakes, m Measures) Score {
 
 // Replay lets a policy poll its way through a grid that the history was laid
 // on, as the function Replay does, with sources that come when they were first
-// seen and go when they were no longer watched. If the evidence is Dated, those
-// sources show dates that do so in the log, and the others none.
+// seen and go when they were no longer watched. If the evidence is Dated or a Feed,
+// those sources show dates that do so in the log, and the others none.
 func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
 	o.dates = func(page int) bool { return r.spans[page].dates }
 	o.absent = func(page int) bool { return r.came(g, page) > 0 || r.left(g, page) < 1 }
@@ -86,7 +86,7 @@ func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Opti
 			continue
 		}
 		if comes > 0 {
-			source := freshet.Watched{Source: o.Stakes.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
+			source := freshet.Watched{Source: o.source(g, page), Standing: freshet.Standing{Seen: g.Time(comes)}}
 			o.Edits = append(o.Edits, Edit{At: g.Time(comes), Event: sched.Event{Put: &source}})
 		}
 		if goes < g.Instants {

@@ -398,14 +398,14 @@ func TestRecordedDates(t *testing.T) {
 	for _, tt := range []struct {
 		evidence lab.Evidence
 		dated    bool
-	}{{lab.Dated, true}, {lab.Bits, false}} {
+	}{{lab.Evidence{Kind: lab.Dated}, true}, {lab.Evidence{Kind: lab.Feed, Entries: 3}, true}, {lab.Evidence{}, false}} {
 		w := &witness{}
 		if _, err := r.Replay(t.Context(), g, w, lab.Options{Budget: 2, Evidence: tt.evidence}); err != nil {
 			t.Fatal(err)
 		}
 		shown := map[freshet.SourceID]bool{}
 		for _, o := range w.outcomes {
-			shown[o.Source] = shown[o.Source] || !o.Modified.IsZero()
+			shown[o.Source] = shown[o.Source] || !o.Modified.IsZero() || len(o.Dates) > 0
 		}
 		if diff := cmp.Diff(map[freshet.SourceID]bool{"dated": tt.dated, "mute": false}, shown); diff != "" {
 			t.Errorf("%v: dates were shown by others (-want +got):\n%s", tt.evidence, diff)

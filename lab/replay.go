@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"net/url"
 
 	"freshet"
 	"freshet/learn"
@@ -19,7 +20,7 @@ type Options struct {
 	Measures
 
 	// Evidence is how much of the truth a poll shows. It changes what a policy
-	// can learn, not what is captured.
+	// can learn, not what counts as captured.
 	Evidence Evidence
 
 	Conditions
@@ -43,7 +44,7 @@ type Options struct {
 	// Progress, if set, is told when an instant begins.
 	Progress func(instant int)
 
-	dates  func(page int) bool // which pages show dates, if the evidence is Dated; nil means all
+	dates  func(page int) bool // which pages show dates, if the evidence is Dated or a Feed; nil means all
 	absent func(page int) bool // which pages are not there at the start; nil means none
 }
 
@@ -55,6 +56,9 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 		return Score{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", o.Budget)}
 	}
 	w := newWorld(g, &o)
+	if _, hears := p.(interface{ Learner() *learn.Learner }); hears && o.Evidence.Kind == Index {
+		w.addIndexes()
+	}
 	if o.Budget == 0 || g.Instants == 0 {
 		return w.scorer.Score(), nil
 	}
@@ -69,11 +73,17 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	}
 	for page := range g.pages {
 		if o.absent == nil || !o.absent(page) {
-			s.Put(g.Start, freshet.Watched{Source: o.Stakes.source(g, page), Standing: standing})
+			s.Put(g.Start, freshet.Watched{Source: o.source(g, page), Standing: standing})
 		}
 	}
-	if o.Evidence == Dated && o.dates == nil && !o.Unseen {
+	for _, x := range w.indexes.all() {
+		s.Put(g.Start, freshet.Watched{Source: x.source, Standing: standing})
+	}
+	if !o.Unseen {
 		w.showDates(s)
+	}
+	for w.asks.due(w.now) { // the first instant ends before anybody waits for it
+		s.Ask(w.ask().Ask)
 	}
 	if o.Progress != nil {
 		o.Progress(max(1, w.instant))
@@ -85,11 +95,35 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 }
 
 // showDates shows the dates of all pages at the start, in the look that they
-// count as having had.
+// count as having had, and what the indexes say.
 func (w *world) showDates(s *sched.Scheduler) {
-	for page, id := range w.grid.pages {
-		if date := w.truth.date(page); !date.IsZero() {
-			s.Observe(w.grid.Start, freshet.Outcome{Source: id, Began: w.grid.Start, Ended: w.grid.Start, Result: freshet.First, Version: 1, Modified: date})
+	first := freshet.Outcome{Began: w.grid.Start, Ended: w.grid.Start, Result: freshet.First, Version: 1}
+	if w.options.dates == nil {
+		for page, id := range w.grid.pages {
+			o := first
+			if w.show(page, &o); !o.Modified.IsZero() {
+				o.Source = id
+				s.Observe(w.grid.Start, o)
+			}
 		}
 	}
+	for _, x := range w.indexes.all() {
+		o := first
+		o.Source = x.source.ID
+		w.open(x, &o)
+		s.Observe(w.grid.Start, o)
+	}
 }
+
+// source returns the source that stands for a page. Where there are indexes all have a
+// URL, which is what they are known to an index by.
+func (o *Options) source(g *Grid, page int) freshet.Source {
+	s := o.Stakes.source(g, page)
+	if s.URL == "" && o.Evidence.Kind == Index {
+		s.URL = "https://" + noHost + "/" + url.PathEscape(string(s.ID))
+	}
+	return s
+}
+
+// noHost stands for the host of pages that have none.
+const noHost = "pages.invalid"

@@ -25,7 +25,7 @@ type Contender struct {
 
 // onEqualTerms reports whether a contender sees and meets what most do, so that
 // it can be called the best of them.
-func (c Contender) onEqualTerms() bool { return c.Evidence == Bits && !c.Continuous }
+func (c Contender) onEqualTerms() bool { return c.Evidence == Evidence{} && !c.Continuous }
 
 // rivals are the policies that are compared where none are named, as far as
 // there are such policies. The first is the one that the others are held
@@ -110,7 +110,7 @@ type Feat struct {
 // Results are the settings of a comparison, in parts.
 type Results struct {
 	Contenders []Contender `json:"-"`
-	Dated      []Contender `json:"-"` // who took part in the reference settings once more, with dates
+	Informed   []Contender `json:"-"` // who took part in the reference settings once more, with other evidence
 	Daemon     []Contender `json:"-"` // likewise, as the daemon runs
 	Missing    []string    `json:"missing,omitempty"`
 

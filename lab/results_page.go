@@ -67,8 +67,11 @@ func (p *page) preface(command, picture string) {
 		"Time is cut into instants, and the budget is polls an instant. All pages count as seen when the period begins. " +
 		"`wic` asks the `poisson` estimator; `miniflux`, `nutch` and `stormcrawler` have their intervals fitted to the instant. " +
 		"**Bold** is the best of a row.")
-	if len(p.Dated) > 0 {
-		p.say("A column marked *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified or a feed would.")
+	if len(p.Informed) > 0 {
+		p.say("A column marked *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified would. " +
+			"With *feed:5* it shows the last five times, as a feed does. " +
+			"With *index* each site (what comes before the first slash of a page's name; pages without one are one site) has an index that says of every page when it last changed, as a sitemap does. " +
+			"Its polls are paid from the same budget, and capture nothing.")
 	}
 	if len(p.Daemon) > 0 {
 		p.say("A column marked *daemon* is what a user's daemon would have captured: the same policy as `freshet serve` runs it, with the same learner and tick, in continuous time and under its default limits. "+
@@ -104,7 +107,7 @@ func (p *page) summary() {
 		}
 	}
 	var rows [][]string
-	for _, c := range append(p.Contenders[:len(p.Contenders):len(p.Contenders)], slices.Concat(p.Dated, p.Daemon)...) {
+	for _, c := range append(p.Contenders[:len(p.Contenders):len(p.Contenders)], slices.Concat(p.Informed, p.Daemon)...) {
 		row := []string{c.Name}
 		for _, list := range parts {
 			cell := ""

@@ -59,7 +59,7 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Results{Contenders: c.Contenders, Dated: dated(c.Contenders), Daemon: inDaemon(c.Contenders), Missing: missing}
+	r := &Results{Contenders: c.Contenders, Informed: informed(c.Contenders), Daemon: inDaemon(c.Contenders), Missing: missing}
 	bouts, err := c.prepare(ctx, r, files)
 	if err != nil {
 		return nil, err
@@ -73,15 +73,18 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 	return r, nil
 }
 
-// dated returns those who know what to do with dates, as contenders of their
-// own.
-func dated(list []Contender) (dated []Contender) {
+// informed returns those who know what to do with more than bits, as contenders of
+// their own.
+func informed(list []Contender) (informed []Contender) {
 	for _, c := range list {
-		if c.isDefault() {
-			dated = append(dated, Contender{Name: c.Name + ", dated", Policy: c.Policy, Evidence: Dated})
+		if !c.isDefault() {
+			continue
+		}
+		for _, e := range []Evidence{{Kind: Dated}, {Kind: Feed, Entries: 5}, {Kind: Index}} {
+			informed = append(informed, Contender{Name: c.Name + ", " + e.String(), Policy: c.Policy, Evidence: e})
 		}
 	}
-	return dated
+	return informed
 }
 
 // inDaemon returns what the daemon does where it is told nothing else, as a
@@ -203,7 +206,7 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		first, second := list[len(list)-2], list[len(list)-1]
 		first.twin, second.second = second, true
 	}
-	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated, r.Daemon)); err != nil {
+	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 		return nil, err
 	}
 	list[0].reruns = true
@@ -231,10 +234,10 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		if g, err = f.grid(h); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Dated, r.Daemon)); err != nil {
+		if err := add(&r.HeldOut, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 			return nil, err
 		}
-		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Dated, r.Daemon)); err != nil {
+		if err := add(&r.HeldOutDecayed, f.Budget, 0, decayed(g), slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 			return nil, err
 		}
 		pair()

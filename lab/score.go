@@ -13,14 +13,15 @@ type Score struct {
 	Polls     int `json:"polls"`      // made
 	Found     int `json:"found"`      // of those, of a page that had changed since it was last polled
 
-	Failed  int `json:"failed,omitempty"` // polls that did not see their page
-	Settled int `json:"-"`                // changes that a poll of their page came after
+	IndexPolls int `json:"index_polls,omitempty"` // of the polls, those of indexes, which capture nothing
+	Failed     int `json:"failed,omitempty"`      // polls that did not see their page
+	Settled    int `json:"-"`                     // changes that a poll of their page came after
 
 	Recall            float64 `json:"recall"`             // captured of the changes; 1 if there were none
 	Utility           float64 `json:"utility"`            // weight times urgency, over the captured
 	UtilityNormalized float64 `json:"utility_normalized"` // the same, of the weight of all changes
 
-	ChangeRatio         float64 `json:"change_ratio"` // found of the polls
+	ChangeRatio         float64 `json:"change_ratio"` // found of the polls of pages
 	WeightedChangeRatio float64 `json:"weighted_change_ratio"`
 
 	// Means over time of all pages, also weighted by page. The age of a stale

@@ -92,6 +92,15 @@ func (s *Scorer) miss(page int) {
 	s.weighed.polls += s.stakes.of(page).weight
 }
 
+// index counts a poll of an index, which is of no page.
+func (s *Scorer) index(seen bool) {
+	s.score.Polls++
+	s.score.IndexPolls++
+	if !seen {
+		s.score.Failed++
+	}
+}
+
 // capture counts those of the unseen changes from:to that are still there.
 func (s *Scorer) capture(page int, k *stake, from, to int, moment float64) {
 	for after := range to - from {
@@ -169,7 +178,7 @@ func (s *Scorer) Score() Score {
 	time, second := float64(s.grid.Instants), s.grid.Instant.Seconds()
 	r.Recall = ratio(float64(r.Captured), float64(r.Changes), 1)
 	r.UtilityNormalized = ratio(r.Utility, total, 1)
-	r.ChangeRatio = ratio(float64(r.Found), float64(r.Polls), 0)
+	r.ChangeRatio = ratio(float64(r.Found), float64(r.Polls-r.IndexPolls), 0)
 	r.WeightedChangeRatio = ratio(s.weighed.found, s.weighed.polls, 0)
 	r.Freshness = 1 - ratio(s.stale.time, time*float64(r.Pages), 0)
 	r.WeightedFreshness = 1 - ratio(s.stale.weighted, time*weights, 0)

@@ -28,6 +28,7 @@ var trialColumns = []struct {
 	{"captured", func(t Trial) string { return strconv.Itoa(t.Captured) }},
 	{"zero_delay", func(t Trial) string { return strconv.Itoa(t.ZeroDelay) }},
 	{"polls", func(t Trial) string { return strconv.Itoa(t.Polls) }},
+	{"index_polls", func(t Trial) string { return strconv.Itoa(t.IndexPolls) }},
 	{"found", func(t Trial) string { return strconv.Itoa(t.Found) }},
 	{"recall", func(t Trial) string { return polls(t.Recall) }},
 	{"utility", func(t Trial) string { return polls(t.Utility) }},

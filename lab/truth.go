@@ -46,6 +46,45 @@ func (t *truth) date(page int) time.Time {
 	return time.Unix(0, t.times.of(page)[n-1]).UTC()
 }
 
+// dates returns when a page changed last, at most n times, the newest first.
+func (t *truth) dates(page, n int) (dates []time.Time) {
+	happened := int(t.happened[page])
+	if t.times == nil {
+		return t.grid.datesOf(page, happened, n)
+	}
+	times := t.times.of(page)
+	for ; happened > 0 && len(dates) < n; happened-- {
+		dates = append(dates, time.Unix(0, times[happened-1]).UTC())
+	}
+	return dates
+}
+
+// retell tells of every change of a page between the start of the grid and its end, in
+// order, with the date that the page then shows, in nanoseconds since 1970. It returns
+// the date at the start.
+func (t *truth) retell(page int, end time.Time, tell func(at int64)) (before int64) {
+	before = undated
+	if t.times == nil {
+		if t.grid.before != nil {
+			before = t.grid.before[page]
+		}
+		for n := range t.grid.Of(page) {
+			tell(t.grid.dateOf(page, n+1).UnixNano())
+		}
+		return before
+	}
+	start, until := t.grid.Start.UnixNano(), end.UnixNano()
+	for _, at := range t.times.of(page) {
+		switch {
+		case at <= start:
+			before = at
+		case at <= until:
+			tell(at)
+		}
+	}
+	return before
+}
+
 // raw returns the changes of the grid's pages as they were before they were cut
 // into instants. Where that is not known, each happens at the end of its
 // instant.

@@ -35,6 +35,9 @@ type world struct {
 	told  int               // how many of those have been told
 
 	cursor freshet.Cursor // of the outcome that was told last
+
+	indexes *indexes // nil if there are none
+	asks    asks     // for polls of them
 }
 
 // newWorld returns a world at the beginning of its time, in which every page
@@ -74,14 +77,14 @@ func (w *world) Begin(_ context.Context, p freshet.Poll) {
 // look makes a poll that takes so many requests.
 func (w *world) look(p freshet.Poll, requests int) {
 	page, ok := w.grid.Page(p.Source.ID)
+	if x := w.indexes.named(p.Source.ID); x != nil {
+		w.read(x, p, requests)
+		return
+	}
 	if !ok {
 		panic("a poll of a page that is not on the grid: " + string(p.Source.ID))
 	}
-	w.ends = append(w.ends, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: w.now, Ended: w.now, Requests: requests})
-	o := &w.ends[len(w.ends)-1]
-	if w.options.Latency > 0 {
-		o.Ended = w.next(w.now.Add(w.options.Latency))
-	}
+	o := w.begin(p, requests)
 	version := w.truth.version(page, w.instant, w.now)
 	switch held := w.held[page]; {
 	case held == 0:
@@ -89,9 +92,7 @@ func (w *world) look(p freshet.Poll, requests int) {
 	case held != version:
 		o.Result = freshet.Changed
 	}
-	if w.options.Evidence == Dated && (w.options.dates == nil || w.options.dates(page)) {
-		o.Modified = w.truth.date(page)
-	}
+	w.show(page, o)
 	w.options.fail(w.grid, page, o)
 	if w.options.Answer != nil {
 		w.options.Answer(p, o)
@@ -100,10 +101,20 @@ func (w *world) look(p freshet.Poll, requests int) {
 		w.held[page], o.Version = version, int(version)
 		w.score(page)
 	} else {
-		o.Modified = time.Time{}
+		o.Modified, o.Dates = time.Time{}, nil
 		w.scorer.miss(page)
 	}
 	w.sort()
+}
+
+// begin notes a poll that begins now.
+func (w *world) begin(p freshet.Poll, requests int) *freshet.Outcome {
+	w.ends = append(w.ends, freshet.Outcome{Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: w.now, Ended: w.now, Requests: requests})
+	o := &w.ends[len(w.ends)-1]
+	if w.options.Latency > 0 {
+		o.Ended = w.next(w.now.Add(w.options.Latency))
+	}
+	return o
 }
 
 // score counts a poll that saw its page.
@@ -146,14 +157,15 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 	if err := ctx.Err(); err != nil {
 		return sched.Event{}, err
 	}
-	ended, edited := w.told < len(w.ends), len(w.edits) > 0
+	edit, edited := w.nextEdit()
+	ended := w.told < len(w.ends)
 	if !alarm.IsZero() {
 		alarm = w.next(alarm)
 		ended = ended && !w.ends[w.told].Ended.After(alarm)
-		edited = edited && !w.edits[0].At.After(alarm)
+		edited = edited && !edit.After(alarm)
 	}
 	if ended && edited {
-		edited = w.edits[0].At.Before(w.ends[w.told].Ended)
+		edited = edit.Before(w.ends[w.told].Ended)
 		ended = !edited
 	}
 	at := alarm
@@ -161,7 +173,7 @@ func (w *world) Wait(ctx context.Context, alarm time.Time) (sched.Event, error) 
 	case ended:
 		at = w.ends[w.told].Ended
 	case edited:
-		at = w.edits[0].At
+		at = edit
 	}
 	if at.IsZero() || at.After(w.end) {
 		return sched.Event{}, io.EOF
@@ -188,8 +200,21 @@ func (w *world) tell() sched.Event {
 	return sched.Event{Outcome: o}
 }
 
+// nextEdit returns when the next edit comes, or somebody asks for an index.
+func (w *world) nextEdit() (at time.Time, ok bool) {
+	switch asked := w.asks.at; {
+	case len(w.edits) > 0 && (asked.IsZero() || !w.edits[0].At.After(asked)):
+		return w.edits[0].At, true
+	default:
+		return asked, !asked.IsZero()
+	}
+}
+
 // edit makes the next edit.
 func (w *world) edit() sched.Event {
+	if len(w.edits) == 0 || !w.asks.at.IsZero() && w.asks.at.Before(w.edits[0].At) {
+		return w.ask()
+	}
 	ev := w.edits[0].Event
 	w.edits = w.edits[1:]
 	if page, ok := w.grid.Page(ev.Remove); ok {

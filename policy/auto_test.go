@@ -113,7 +113,7 @@ func TestAutoIsDeterministic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, evidence := range []lab.Evidence{lab.Bits, lab.Dated} {
+	for _, evidence := range []lab.Evidence{{}, {Kind: lab.Dated}} {
 		type poll struct {
 			page, instant int
 			changed       bool
@@ -227,8 +227,8 @@ func TestAutoBeatsUniform(t *testing.T) {
 				}
 				return s.Recall
 			}
-			uniform := score(&policy.Uniform{}, lab.Bits)
-			for _, evidence := range []lab.Evidence{lab.Bits, lab.Dated} {
+			uniform := score(&policy.Uniform{}, lab.Evidence{})
+			for _, evidence := range []lab.Evidence{{}, {Kind: lab.Dated}} {
 				auto := score(policy.NewAuto(policy.AutoConfig{Start: noon, Instant: time.Minute, Polls: 2}), evidence)
 				t.Logf("recall %.3f, and of uniform %.3f", auto, uniform)
 				if auto < tt.times*uniform {

@@ -113,7 +113,8 @@ func (f *evidenceFlag) Type() string { return "EVIDENCE" }
 // Set reads the name of a kind of evidence.
 func (f *evidenceFlag) Set(v string) (err error) {
 	f.Evidence, err = lab.ParseEvidence(v)
-	return meant(err, v, lab.Bits.String(), lab.Dated.String())
+	kind, _, _ := strings.Cut(v, ",")
+	return meant(err, kind, "bits", "dated", "feed", "index")
 }
 
 // baseName returns what stands before the colon.

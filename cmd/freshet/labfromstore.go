@@ -90,7 +90,7 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 		return nil, usagef("--instant must be longer than 0s")
 	}
 	if !cmd.Flags().Changed("evidence") {
-		l.evidence.Evidence = lab.Dated // of the sources that have dates
+		l.evidence.Evidence = lab.Evidence{Kind: lab.Dated} // of the sources that have dates
 	}
 	period := kept.Period(l.instant)
 	if !l.start.IsZero() {

@@ -191,6 +191,9 @@ func (r *labReplay) report(x lab.Trial) error {
 		say("limit", "%.4f, %s; %.1f%% of it was had", x.LimitNormalized, exactness(x.LimitExact), 100*x.OfLimit)
 	}
 	say("polls", "%d, %d of them found a change (%.4f)", x.Polls, x.Found, x.ChangeRatio)
+	if x.IndexPolls > 0 {
+		say("indexes", "%d of them", x.IndexPolls)
+	}
 	if x.Failed > 0 {
 		say("failed", "%d of them", x.Failed)
 	}

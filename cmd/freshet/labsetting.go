@@ -107,7 +107,7 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: "poisson"}
 	set.Var(&l.estimate, "estimate", "how wic, price and cam estimate changes: "+strings.Join(estimate.Names, ", "))
-	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page changed), or dated (also when it last changed)")
+	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page changed), dated (also when), feed:N (when, the last N times), or index[:N][,every=1h] (one poll shows a whole site)")
 	set.Uint64Var(&l.seed, "seed", 1, "random seed; the same seed gives the same result")
 	set.BoolVar(&l.scale, "scale", false, "scale the intervals of fixed, miniflux, nutch and stormcrawler to the instant")
 }
@@ -124,7 +124,16 @@ and "constant:P" treats all pages the same.
 const evidenceHelp = `
 A poll shows only whether the page changed since the last poll (--evidence bits).
 With --evidence dated it also shows when the page last changed, like a
-Last-Modified header or the newest item of a feed.
+Last-Modified header or the newest item of a feed. With --evidence feed:5 it shows
+the last five times that the page changed, like the items of a feed (at most 8).
+
+With --evidence index each site has an index, such as a sitemap: one more source,
+and a poll of it shows when each page of the site last changed. Those polls come out
+of the budget, capture nothing, and are not scored. With index:20 the index shows only
+the 20 pages that changed last, like a feed. The site of a page is the part of its
+name before the first slash; pages without a slash are one site together. Only auto
+uses indexes, and decides when to poll them; the other policies never see them. With
+index,every=1h each index is polled every hour instead, as far as the budget goes.
 `
 
 // openTrace reads a trace.
