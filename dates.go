@@ -8,6 +8,9 @@ import (
 // Shifted returns the outcome with all its times moved: the clock that they were
 // read from was that far off.
 func (o Outcome) Shifted(by time.Duration) Outcome {
+	if by == 0 {
+		return o
+	}
 	for _, t := range []*time.Time{&o.Since, &o.Began, &o.Ended, &o.Modified, &o.NotBefore} {
 		if !t.IsZero() {
 			*t = t.Add(by)

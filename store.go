@@ -194,7 +194,8 @@ type Archive interface {
 // keeps its own place in it. Whoever follows it to the end and then waits learns
 // of polls as they end; whoever begins at an earlier place learns the same.
 type OutcomeLog interface {
-	// Outcomes returns part of the log.
+	// Outcomes returns part of the log. If the sources said much (Outcome.Word) there
+	// may be fewer than the limit, but never none if there are any.
 	Outcomes(ctx context.Context, q OutcomeQuery) ([]Outcome, error)
 
 	// WaitOutcome returns when there is an outcome after a place, or with the

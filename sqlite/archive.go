@@ -210,10 +210,14 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	since, began, ended := momentOf(o.Since), momentOf(o.Began), momentOf(o.Ended)
 	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
 	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
+	settle(&o)
 	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
 		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
 		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err),
 		textOrNull(string(o.Suspect)), textOrNull(o.Landed), lengthOrNull(o.FreshFor), textOrNull(string(o.Quiet)), lengthOrNull(o.LookAgain))
+	if err == nil {
+		err = b.say(&o)
+	}
 	if err != nil {
 		return o, err
 	}

@@ -76,6 +76,9 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	case &marksTable:
 		d.Cursor = freshet.Cursor(whole("upto"))
 		d.What = fmt.Sprintf("the mark at outcome %d", d.Cursor)
+	case &evidenceTable:
+		d.Cursor = freshet.Cursor(whole("outcome"))
+		d.What = fmt.Sprintf("what the source said at outcome %d", d.Cursor)
 	case &envelopesTable:
 		d.Number = whole("id")
 		d.What = fmt.Sprintf("envelope %d of source %s", d.Number, d.Source)

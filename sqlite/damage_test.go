@@ -41,6 +41,9 @@ func rich(t *testing.T) string {
 			_, err := s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: id}, At: at})
 			do(err)
 			r := freshet.Record{Outcome: freshet.Outcome{Source: id, Began: at, Ended: at.Add(time.Second), Result: freshet.Failed, Failure: "timeout", Err: "it took too long", Requests: 1}}
+			if n%4 == 0 {
+				r.Outcome.Word = &freshet.Word{Pages: []freshet.PageWord{{Page: freshet.PageKey(n), Date: at}}}
+			}
 			if n%3 != 0 {
 				text := crashText(id, n)
 				r.Outcome.Result, r.Outcome.Failure, r.Outcome.Err = freshet.Changed, "", ""
@@ -168,7 +171,7 @@ func contents(t *testing.T, dir string) (string, error) {
 	defer db.Close()
 	var all strings.Builder
 	for _, table := range []string{"sources", "standings", "attempts", "outcomes", "marks", "bodies", "envelopes", "versions", "changes",
-		"places", "debts", "retired", "beliefs", "common_beliefs", "cuts", "seals", "epochs", "tombstones", "counters", "labels"} {
+		"places", "debts", "retired", "beliefs", "common_beliefs", "cuts", "seals", "epochs", "tombstones", "counters", "labels", "evidence"} {
 		rows, err := db.Query("SELECT * FROM " + table + " ORDER BY 1, 2")
 		if err != nil {
 			return "", err

@@ -67,3 +67,14 @@ func Checked() map[string][]string {
 func PageQueries() map[string]string {
 	return map[string]string{"waiting pages": selectWaiting, "pages of a state": selectByState + pageAfter}
 }
+
+// Say returns what an outcome says, as it is stored.
+func Say(o freshet.Outcome) []byte { return encodeSaid(&o) }
+
+// Unsay reads what Say returned; nothing is read of nothing.
+func Unsay(said []byte) (o freshet.Outcome, err error) {
+	if said != nil {
+		err = decodeSaid(said, &o)
+	}
+	return o, err
+}

@@ -33,6 +33,11 @@ func (b *batch) cutLog(t *table, where string, args ...driver.Value) (int64, err
 		if err := b.noteCut(t, gone[from].cursor, gone[upto]); err != nil {
 			return 0, err
 		}
+		if t == &outcomesTable {
+			if err := b.remove(&evidenceTable, "outcome BETWEEN ? AND ?", gone[from].cursor, gone[upto].cursor); err != nil {
+				return 0, err
+			}
+		}
 		from = upto + 1
 	}
 	_, err = b.exec("DELETE FROM "+t.name+" WHERE "+where, args...)

@@ -105,6 +105,10 @@ func (m *mending) dropOrphans() error {
 		return err
 	}
 	m.tell(n, "debts", "%d deliveries (%s) are lost, because their changes are")
+	if n, err = m.exec("DELETE FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)"); err != nil {
+		return err
+	}
+	m.tell(n, "evidence", "what sources said at %d outcomes (%s) is lost, because these are")
 	if n, err = m.exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
 		return err
 	}

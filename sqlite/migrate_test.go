@@ -241,8 +241,8 @@ func TestMigratesWithoutNewChecksums(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.ExecContext(t.Context(), `DROP INDEX sources_by_site; ALTER TABLE sources DROP COLUMN site; DROP TABLE pages; DROP TABLE shelves;
-		DELETE FROM seals WHERE name IN ('pages', 'shelves'); DELETE FROM schema_versions WHERE version_id >= 10`); err != nil {
+	if _, err := db.ExecContext(t.Context(), `DROP INDEX sources_by_site; ALTER TABLE sources DROP COLUMN site; DROP TABLE pages; DROP TABLE shelves; DROP TABLE evidence;
+		DELETE FROM seals WHERE name IN ('pages', 'shelves', 'evidence'); DELETE FROM schema_versions WHERE version_id >= 10`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

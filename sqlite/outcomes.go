@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 const outcomeColumns = `o.cursor, o.began, o.began - o.gap, o.began + o.took, o.cause, o.result, o.version, o.status,
 	o.requests, ifnull(o.route, ''), o.bytes, o.modified, o.not_before, ifnull(o.failure, ''), ifnull(o.err, ''),
 	ifnull(o.suspect, ''), ifnull(o.landed, ''), ifnull(o.fresh, 0), ifnull(o.quiet, ''), ifnull(o.look_again, 0)`
+
+// saidColumn is what the source said at an outcome; NULL if nothing.
+const saidColumn = "(SELECT said FROM evidence e WHERE e.outcome = o.cursor), "
 
 // scanOutcome reads outcomeColumns.
 func scanOutcome(scan func(...any) error) (o freshet.Outcome, err error) {
@@ -31,7 +35,14 @@ const selectOwnOutcomes = `WITH RECURSIVE own (cursor, prev) AS (
 		UNION ALL
 		SELECT o.cursor, o.prev FROM own JOIN outcomes o ON o.cursor = own.prev WHERE own.prev > ?
 		ORDER BY 1 DESC
-	) SELECT ?, ` + outcomeColumns + ` FROM own CROSS JOIN outcomes o ON o.cursor = own.cursor `
+	) SELECT ?, ` + saidColumn + outcomeColumns + ` FROM own CROSS JOIN outcomes o ON o.cursor = own.cursor `
+
+// saidAtOnce is how much of what sources said is read at once: some ten times as much
+// in memory.
+const saidAtOnce = 4 << 20
+
+// errEnough ends a query whose rest is left for the next.
+var errEnough = errors.New("enough for now")
 
 // Outcomes implements [freshet.OutcomeLog]. No limit means all.
 func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, error) {
@@ -45,13 +56,24 @@ func (s *Store) Outcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet
 		return nil, err
 	}
 	var found []freshet.Outcome
+	read := 0
 	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var id freshet.SourceID
-		o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id}, dst...)...) })
+		var said []byte
+		o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id, &said}, dst...)...) })
 		o.Source = id
+		if read += len(said); read > saidAtOnce && q.Limit > 0 && len(found) > 0 {
+			return errEnough
+		}
+		if err == nil && said != nil && decodeSaid(said, &o) != nil {
+			s.log.ErrorContext(ctx, "what a source said when it was polled cannot be read; it is left out", "source", id, "outcome", o.Cursor, "hint", mendHint(s.path))
+		}
 		found = append(found, o)
 		return err
 	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	end := s.applied().outcome
 	return slices.DeleteFunc(found, func(o freshet.Outcome) bool { return o.Cursor > end }), fault(s.path, "reading outcomes", err)
 }
@@ -64,7 +86,7 @@ func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (strin
 		before = q.After
 	}
 	if q.Source == "" {
-		const all = "SELECT ifnull(s.id, ''), " + outcomeColumns + " FROM outcomes o LEFT JOIN sources s ON s.key = o.source "
+		const all = "SELECT ifnull(s.id, ''), " + saidColumn + outcomeColumns + " FROM outcomes o LEFT JOIN sources s ON s.key = o.source "
 		if q.Newest {
 			return all + "WHERE o.cursor < ? ORDER BY o.cursor DESC LIMIT ?", []any{before, limit}, nil
 		}

@@ -27,7 +27,7 @@ type rowsOf struct {
 // salvaged are all tables, those that others refer to first.
 var salvaged = []rowsOf{
 	{name: "sources", key: "key", whole: true}, {name: "standings", key: "source", whole: true}, {name: "labels", key: "id", whole: true},
-	{name: "attempts", key: "source", whole: true}, {name: "outcomes", key: "cursor", whole: true}, {name: "marks", key: "upto", whole: true},
+	{name: "attempts", key: "source", whole: true}, {name: "outcomes", key: "cursor", whole: true}, {name: "evidence", key: "outcome", whole: true}, {name: "marks", key: "upto", whole: true},
 	{name: "envelopes", key: "id", whole: true}, {name: "bodies", key: "id", whole: true}, {name: "versions", key: "source", whole: true},
 	{name: "changes", key: "cursor", whole: true}, {name: "epochs", key: "number", whole: true}, {name: "places", key: "reader"},
 	{name: "debts", key: "reader"}, {name: "retired", key: "reader"}, {name: "tombstones", key: "id"}, {name: "counters", key: "name"},

@@ -25,6 +25,7 @@ const (
 	sealLabels
 	sealShelves
 	sealPages
+	sealEvidence
 	sealsEnd
 )
 

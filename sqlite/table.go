@@ -58,6 +58,8 @@ var (
 	outcomesTable = newTable(table{name: "outcomes", sum: "checksum", keys: []string{"cursor"}, seal: sealOutcomes, late: 5,
 		columns: []string{"cursor", "source", "prev", "began", "gap", "took", "cause", "result", "version", "status",
 			"requests", "route", "bytes", "modified", "not_before", "failure", "err", "suspect", "landed", "fresh", "quiet", "look_again"}})
+	evidenceTable = newTable(table{name: "evidence", sum: "checksum", keys: []string{"outcome"}, seal: sealEvidence,
+		columns: []string{"outcome", "said"}})
 	marksTable = newTable(table{name: "marks", sum: "checksum", keys: []string{"upto"}, seal: sealMarks,
 		columns: []string{"upto", "latest"}})
 	envelopesTable = newTable(table{name: "envelopes", sum: "checksum", keys: []string{"id"},
@@ -101,11 +103,11 @@ var bodiesTable = table{name: "bodies", keys: []string{"id"}}
 var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
 	&placesTable, &debtsTable, &retiredTable, &beliefsTable, &commonBeliefsTable,
-	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &cutsTable, &outcomesTable, &changesTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.
 var sealedTables = []*table{
 	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable,
-	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable,
 }

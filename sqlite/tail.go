@@ -11,10 +11,14 @@ import (
 // while a reader that follows the log takes in those before.
 const tailLength = 4096
 
+// mostTold is how many pages the outcomes of the tail may tell of: each takes 40 bytes.
+const mostTold = 500_000
+
 // A tail is the end of the log of outcomes in memory. Whoever follows the log
 // reads from it what was committed a moment ago, without a query.
 type tail struct {
 	outcomes []freshet.Outcome // in the order of the log
+	told     int               // pages that they tell of
 	bell     bell              // rung when there is a new one
 }
 
@@ -23,15 +27,32 @@ func (t *tail) add(logged []freshet.Outcome) {
 	if len(logged) == 0 {
 		return
 	}
-	if len(t.outcomes)+len(logged) > 2*tailLength {
-		t.outcomes = slices.Delete(t.outcomes, 0, max(0, len(t.outcomes)-tailLength))
+	for _, o := range logged {
+		t.told += told(o)
 	}
+	drop := 0
+	if len(t.outcomes)+len(logged) > 2*tailLength {
+		drop = max(0, len(t.outcomes)-tailLength)
+	}
+	for at := 0; at < len(t.outcomes) && (at < drop || t.told > mostTold); at++ {
+		t.told -= told(t.outcomes[at])
+		drop = max(drop, at+1)
+	}
+	t.outcomes = slices.Delete(t.outcomes, 0, drop)
 	t.outcomes = append(t.outcomes, logged...)
 	t.bell.ring()
 }
 
+// told returns how many pages an outcome tells of.
+func told(o freshet.Outcome) int {
+	if o.Word == nil {
+		return 0
+	}
+	return len(o.Word.Pages)
+}
+
 // clear forgets all outcomes: some of them are no longer in the log.
-func (t *tail) clear() { t.outcomes = nil }
+func (t *tail) clear() { t.outcomes, t.told = nil, 0 }
 
 // after returns up to limit outcomes after a place, and whether the tail reaches
 // back that far.

@@ -138,7 +138,7 @@ func (v *verification) run() error {
 		do   func() error
 	}{
 		{"file", v.file}, {"seals", v.readSeals}, {"tombstones", v.tombstones}, {"sources", v.sources}, {"standings", v.standings}, {"cuts", v.readCuts},
-		{"tables", v.others}, {"pages", v.pages}, {"outcomes", v.outcomes}, {"changes", v.changes}, {"versions", v.versions},
+		{"tables", v.others}, {"pages", v.pages}, {"outcomes", v.outcomes}, {"evidence", v.evidence}, {"changes", v.changes}, {"versions", v.versions},
 	}
 	for _, step := range steps {
 		err := step.do()

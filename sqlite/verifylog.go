@@ -30,6 +30,18 @@ func (v *verification) outcomes() error {
 	})
 }
 
+// evidence verifies what sources said at outcomes.
+func (v *verification) evidence() error {
+	if err := v.rows(&evidenceTable, nil); err != nil {
+		return err
+	}
+	return v.query("SELECT outcome FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)", nil, func(row []driver.Value) error {
+		at, _ := row[0].(int64)
+		v.found(Damage{Table: "evidence", Cursor: freshet.Cursor(at), What: fmt.Sprintf("what a source said at outcome %d is there, and the outcome is not", at)})
+		return nil
+	})
+}
+
 // changes verifies the log of changes, and that those of each source are
 // numbered without a gap.
 func (v *verification) changes() error {

@@ -27,6 +27,7 @@ func Run(t *testing.T, open Open) {
 		{"catalog", catalogTests},
 		{"archive", archiveTests},
 		{"log", logTests},
+		{"evidence", evidenceTests},
 		{"bodies", bodyTests},
 		{"changes", changeTests},
 		{"quiet", quietTests},
