@@ -24,6 +24,8 @@ type Outcome struct {
 	Route     []string         `json:"route,omitempty" doc:"Hosts of the requests, in order, if not only the source's own"`
 	Bytes     int64            `json:"bytes" doc:"Bytes of the body received"`
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
+	Dates     []time.Time      `json:"dates,omitempty" doc:"When the source says that it changed before, newest first: the dates of the latest items of a feed"`
+	Word      *Word            `json:"word,omitempty" doc:"What the source says of other pages, if it lists pages and says something new"`
 	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"How long the server says that the source stays the same"`
 	LookAgain Duration         `json:"look_again,omitzero" doc:"How soon a held page is looked at again"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
@@ -31,6 +33,32 @@ type Outcome struct {
 	LandedOn  string           `json:"landed_on,omitempty" doc:"The final URL, if redirects led to a different page"`
 	Failure   freshet.Failure  `json:"failure,omitempty" doc:"Class of the failure"`
 	Error     string           `json:"error,omitempty" doc:"The same in words"`
+}
+
+// A Word is what a sitemap, feed or page of links said of other pages, in numbers.
+type Word struct {
+	Kind   string    `json:"kind" enum:"sitemap,feed,hub" doc:"What the source is; hub: a page with links"`
+	Pages  int       `json:"pages" doc:"Pages that it lists, links to or dates otherwise than before"`
+	Gone   int       `json:"gone,omitempty" doc:"Pages that it does not list any more"`
+	Newest time.Time `json:"newest,omitzero" doc:"The latest date that it gives one of them"`
+}
+
+// WordOf returns a word as the API tells it.
+func WordOf(w *freshet.Word) *Word {
+	if w == nil {
+		return nil
+	}
+	told := &Word{Kind: w.Kind.String(), Pages: len(w.Pages)}
+	for _, p := range w.Pages {
+		if p.Gone {
+			told.Gone++
+		}
+		if p.Date.After(told.Newest) {
+			told.Newest = p.Date.UTC()
+		}
+	}
+	told.Pages -= told.Gone
+	return told
 }
 
 // An OutcomePage is part of the log of outcomes.

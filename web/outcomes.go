@@ -22,7 +22,7 @@ func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
 		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
 		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
-		Failure: o.Failure, Error: freshet.MaskText(o.Err),
+		Failure: o.Failure, Error: freshet.MaskText(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word),
 	}
 }
 
@@ -71,28 +71,41 @@ func (a *api) listOutcomes(ctx context.Context, in *listOutcomesInput) (*bodyOf[
 			return nil, err
 		}
 	}
-	outcomes, epochs, err := a.readOutcomes(ctx, q)
+	found, err := a.readOutcomes(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range outcomes {
-		page.Items = append(page.Items, outcomeOf(o, epochs))
-		page.Next = epochs.Place(o.Cursor)
-	}
-	if in.Newest && len(outcomes) < q.Limit {
+	page.Items = append(page.Items, found...)
+	switch n := len(found); {
+	case in.Newest && n < q.Limit:
 		page.Next = freshet.Place{}
+	case n > 0:
+		page.Next = found[n-1].Cursor
 	}
 	return &bodyOf[client.OutcomePage]{page}, nil
 }
 
-// readOutcomes returns outcomes, and the epochs that they are of.
-func (a *api) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) ([]freshet.Outcome, freshet.Epochs, error) {
-	outcomes, err := a.Store.Outcomes(ctx, q)
-	if err != nil {
-		return nil, nil, err
+// readOutcomes returns outcomes. Where sources said much they come in parts, of which
+// only what is told is kept.
+func (a *api) readOutcomes(ctx context.Context, q freshet.OutcomeQuery) (found []client.Outcome, err error) {
+	for most := q.Limit; ; q.Limit = most - len(found) {
+		part, err := a.Store.Outcomes(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		epochs, err := a.Store.OutcomeEpochs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		said := false
+		for _, o := range part {
+			found = append(found, outcomeOf(o, epochs))
+			q.After, said = o.Cursor, said || o.Word != nil
+		}
+		if !said || len(found) >= most {
+			return found, nil
+		}
 	}
-	epochs, err := a.Store.OutcomeEpochs(ctx)
-	return outcomes, epochs, err
 }
 
 type listSourceOutcomesInput struct {
@@ -107,22 +120,18 @@ func (a *api) listSourceOutcomes(ctx context.Context, in *listSourceOutcomesInpu
 	if err != nil {
 		return nil, err
 	}
-	outcomes, epochs, err := a.readOutcomes(ctx, freshet.OutcomeQuery{Source: in.ID, After: before, Newest: true, Limit: limit + 1})
+	found, err := a.readOutcomes(ctx, freshet.OutcomeQuery{Source: in.ID, After: before, Newest: true, Limit: limit + 1})
 	if err != nil {
 		return nil, err
 	}
-	if len(outcomes) == 0 {
+	if len(found) == 0 {
 		if err := a.known(ctx, in.ID); err != nil {
 			return nil, err
 		}
 	}
-	page := client.OutcomeHistory{Items: []client.Outcome{}}
-	for i, o := range outcomes {
-		if i == limit {
-			page.Next = &page.Items[limit-1].Cursor
-			break
-		}
-		page.Items = append(page.Items, outcomeOf(o, epochs))
+	page := client.OutcomeHistory{Items: append([]client.Outcome{}, found[:min(len(found), limit)]...)}
+	if len(found) > limit {
+		page.Next = &page.Items[limit-1].Cursor
 	}
 	return &bodyOf[client.OutcomeHistory]{page}, nil
 }
