@@ -37,7 +37,7 @@ type Learner struct {
 	seen   int        // how many pages there are that are polled
 
 	sites    []*site
-	hosts    map[string]*site
+	named    map[string]*site // sites by their names
 	families []*pool
 	tags     map[string]*pool // families by their tags
 	all      pool
@@ -84,10 +84,10 @@ const (
 	unseen                      // never polled
 )
 
-// A site is the sources of one host.
+// A site is the sources that were found for one site, or those of one host.
 type site struct {
 	pool
-	host    string
+	name    string
 	place   int // among the sites
 	family  *pool
 	profile *profile
@@ -127,7 +127,7 @@ func New(c Config) *Learner {
 	c.Memory = cmp.Or(c.Memory, 30*24*time.Hour)
 	l := &Learner{
 		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
-		hosts: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
+		named: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
 		pace: c.Polls, fix: newCorrection(), credit: newCredit(),
 	}
 	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
@@ -194,17 +194,31 @@ func (l *Learner) move(p *page, s freshet.Source) {
 
 // siteOf returns the site of a source, which may be new.
 func (l *Learner) siteOf(s freshet.Source) *site {
-	host := s.Host()
-	at := l.hosts[host]
+	name := siteName(s)
+	at := l.named[name]
 	if at == nil {
-		at = &site{host: host, place: len(l.sites), profile: newProfile(), pace: 1, upto: float64(l.open)}
-		l.hosts[host] = at
+		at = &site{name: name, place: len(l.sites), profile: newProfile(), pace: 1, upto: float64(l.open)}
+		l.named[name] = at
 		l.sites = append(l.sites, at)
 	}
 	if at.family == nil {
 		at.family = l.familyOf(s)
 	}
 	return at
+}
+
+// siteName returns what the sources of one site have in common: the site that they were
+// found for or, where somebody named them one by one, their host. A site can have several
+// hosts, and a host several sites.
+func siteName(s freshet.Source) string {
+	const site = "site " // no host has a space
+	switch {
+	case s.Of != "":
+		return site + string(s.Of)
+	case s.Site != nil:
+		return site + string(s.ID)
+	}
+	return s.Host()
 }
 
 // familyOf returns the pool of the sources that share all tags with one; nil if
@@ -233,7 +247,7 @@ func (l *Learner) leave(p *page) {
 	if from.pages--; from.pages > 0 {
 		return
 	}
-	delete(l.hosts, from.host)
+	delete(l.named, from.name)
 	last := l.sites[len(l.sites)-1]
 	l.sites[from.place], last.place = last, from.place
 	l.sites = l.sites[:len(l.sites)-1]
