@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,10 +22,18 @@ import (
 // what.
 type Comparison struct {
 	Traces     string        // folder of trace files
+	Only       []string      // names of those that are looked at; none means all
 	Contenders []Contender   // none means all rivals
 	Instant    time.Duration // for traces that are not known by name; zero means what suits each
 	Quick      bool          // only the reference settings, once
 	Limits     *LimitBook    // nil means to work all of them out
+	Jobs       int           // replays at once; 0 means one for each processor
+
+	// Evidence, if there is any, makes it a comparison of what polls show, and not of
+	// policies: each contender (auto, if none is named) meets each kind of evidence, in
+	// the reference settings or, with Reserved, in those that are held out, and no others.
+	Evidence []Evidence
+	Reserved bool
 
 	// Progress, if set, is told how much of the work has been done. Several may
 	// tell at once.
@@ -44,13 +53,20 @@ func decayed(g *Grid) Stakes {
 	return Stakes{Life: freshet.Life{Kind: freshet.LifeAppend}, Urgency: freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.9, Per: g.Instant}}
 }
 
-// Run replays everything. It uses all processors.
+// Run replays everything.
 func (c Comparison) Run(ctx context.Context) (*Results, error) {
 	if len(c.Contenders) == 0 {
+		var who []string
+		if len(c.Evidence) > 0 {
+			who = []string{policy.Default}
+		}
 		var err error
-		if c.Contenders, err = Contenders(); err != nil {
+		if c.Contenders, err = Contenders(who...); err != nil {
 			return nil, err
 		}
+	}
+	if len(c.Evidence) > 0 {
+		c.Contenders = withEvidence(c.Contenders, c.Evidence)
 	}
 	if c.Limits == nil {
 		c.Limits = &LimitBook{}
@@ -59,7 +75,10 @@ func (c Comparison) Run(ctx context.Context) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Results{Contenders: c.Contenders, Informed: informed(c.Contenders), Daemon: inDaemon(c.Contenders), Missing: missing}
+	r := &Results{Contenders: c.Contenders, Missing: missing}
+	if len(c.Evidence) == 0 {
+		r.Informed, r.Daemon = informed(c.Contenders), inDaemon(c.Contenders)
+	}
 	bouts, err := c.prepare(ctx, r, files)
 	if err != nil {
 		return nil, err
@@ -131,6 +150,12 @@ func (c Comparison) recordings() (files []recordingFile, missing []string, err e
 		}
 		paths[name] = filepath.Join(c.Traces, e.Name())
 	}
+	if len(c.Only) > 0 {
+		known, others, err = c.chosen(known, others, paths)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, r := range known {
 		if path, ok := paths[r.Name]; ok {
 			files = append(files, recordingFile{r, path})
@@ -164,7 +189,7 @@ type bout struct {
 func (c Comparison) prepare(ctx context.Context, r *Results, files []recordingFile) ([]*bout, error) {
 	prepared := make([][]*bout, len(files))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(cmp.Or(c.Jobs, runtime.GOMAXPROCS(0)))
 	for i, f := range files {
 		group.Go(func() (err error) {
 			prepared[i], err = c.bouts(ctx, r, f)
@@ -206,11 +231,18 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		first, second := list[len(list)-2], list[len(list)-1]
 		first.twin, second.second = second, true
 	}
-	if err := add(&r.Reference, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
+	first := &r.Reference
+	if len(c.Evidence) > 0 && c.Reserved {
+		first = &r.HeldOut
+		if g, err = f.reserve(h); err != nil || g == nil {
+			return nil, err
+		}
+	}
+	if err := add(first, f.Budget, 0, Stakes{}, slices.Concat(c.Contenders, r.Informed, r.Daemon)); err != nil {
 		return nil, err
 	}
 	list[0].reruns = true
-	if c.Quick {
+	if c.Quick || len(c.Evidence) > 0 {
 		return list, nil
 	}
 	for _, share := range Shares {
@@ -243,6 +275,18 @@ func (c Comparison) bouts(ctx context.Context, r *Results, f recordingFile) ([]*
 		pair()
 	}
 	return list, nil
+}
+
+// reserve makes a recording that which is held out of it. It returns no grid if there is
+// none.
+func (f *recordingFile) reserve(h *History) (*Grid, error) {
+	for _, held := range HeldOut() {
+		if held.Name == f.Name {
+			f.Recording = held
+			return f.grid(h)
+		}
+	}
+	return nil, nil
 }
 
 // limit returns the share of all changes that a budget can capture, of such as
@@ -291,7 +335,7 @@ func (c Comparison) replay(ctx context.Context, bouts []*bout) error {
 	}
 	var done atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(cmp.Or(c.Jobs, runtime.GOMAXPROCS(0)))
 	for _, fight := range fights {
 		group.Go(func() error {
 			err := fight(ctx)

@@ -117,6 +117,28 @@ func (f *evidenceFlag) Set(v string) (err error) {
 	return meant(err, kind, "bits", "dated", "feed", "index")
 }
 
+// An evidencesFlag lists kinds of evidence.
+type evidencesFlag []lab.Evidence
+
+// String returns the list.
+func (f *evidencesFlag) String() string { return strings.Join(each(*f, lab.Evidence.String), ",") }
+
+// Type returns what the flag takes, for its help.
+func (f *evidencesFlag) Type() string { return "EVIDENCE" }
+
+// Set adds kinds of evidence, with commas between them. An option belongs to the one
+// before.
+func (f *evidencesFlag) Set(v string) error {
+	for item := range strings.SplitSeq(strings.ReplaceAll(v, ",every=", ";every="), ",") {
+		var one evidenceFlag
+		if err := one.Set(strings.ReplaceAll(strings.TrimSpace(item), ";", ",")); err != nil {
+			return err
+		}
+		*f = append(*f, one.Evidence)
+	}
+	return nil
+}
+
 // baseName returns what stands before the colon.
 func baseName(s string) string {
 	base, _, _ := strings.Cut(s, ":")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type labResults struct {
 	*program
 	comparison lab.Comparison
 	policies   policiesFlag
+	evidence   evidencesFlag
 	page       string
 	plot       string
 	cache      string
@@ -44,9 +46,16 @@ used whole, with instants that suit their length, and with as many polls as ther
 are changes. The page lists known recordings that are missing.
 
 This takes several minutes. --quick makes only the first part and runs each policy
-once. --cache keeps computed limits for the next run.`,
+once. --cache keeps computed limits for the next run.
+
+--evidence compares what polls can show instead (see freshet lab replay): auto, or
+each of --policies, is run five times at the reference budget of each trace with
+each kind of evidence, a little at random. The result is a table of the share of the
+limit: the mean of the five runs and, in thousandths, their standard deviation.
+--held-out takes the held-out settings instead.`,
 		Example: "  freshet lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
-			"  freshet lab results --traces mine --policies auto,uniform --quick",
+			"  freshet lab results --traces mine --policies auto,uniform --quick\n" +
+			"  freshet lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if l.comparison.Traces == "" {
@@ -54,6 +63,15 @@ once. --cache keeps computed limits for the next run.`,
 			}
 			if l.comparison.Traces == "" {
 				return missing(cmd, "traces", "DIR")
+			}
+			if l.comparison.Jobs < 0 {
+				return usagef("--jobs must be 1 or more")
+			}
+			if len(l.evidence) == 0 && l.comparison.Reserved {
+				return usagef("--held-out needs --evidence; without it the held-out settings are part of the page")
+			}
+			if len(l.evidence) > 0 && l.plot != "" {
+				return usagef("--plot draws policies, not --evidence")
 			}
 			return l.run(cmd.Context())
 		},
@@ -63,6 +81,10 @@ once. --cache keeps computed limits for the next run.`,
 	flags.StringVar(&l.page, "out", "", "file to write the page to (default: standard output)")
 	flags.BoolVar(&l.comparison.Quick, "quick", false, "use only the reference budgets, and run each policy once")
 	flags.Var(&l.policies, "policies", "policies to compare; the others are compared with the first (default: all of interest)")
+	flags.Var(&l.evidence, "evidence", "compare kinds of evidence instead of policies: "+lab.EvidenceForms)
+	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence, use the held-out settings of the traces")
+	flags.StringSliceVar(&l.comparison.Only, "only", nil, "use only the traces of these names")
+	flags.IntVar(&l.comparison.Jobs, "jobs", 0, "replays at the same time (default: one for each processor)")
 	flags.Var((*lengthFlag)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")
 	flags.StringVar(&l.plot, "plot", "", "draw the mean scores to this SVG file")
 	flags.StringVar(&l.cache, "cache", "", "file that keeps computed limits for the next run")
@@ -72,10 +94,12 @@ once. --cache keeps computed limits for the next run.`,
 
 // run compares, and writes the page.
 func (l *labResults) run(ctx context.Context) (err error) {
-	if l.comparison.Contenders, err = lab.Contenders(l.policies...); err != nil {
-		return flagFault(err)
+	if len(l.policies) > 0 {
+		if l.comparison.Contenders, err = lab.Contenders(l.policies...); err != nil {
+			return flagFault(err)
+		}
 	}
-	l.comparison.Limits = &lab.LimitBook{}
+	l.comparison.Evidence, l.comparison.Limits = l.evidence, &lab.LimitBook{}
 	if l.cache != "" {
 		if l.comparison.Limits, err = lab.OpenLimitBook(l.cache); err != nil {
 			return freshet.WithHint(err, "choose another file with --cache, or delete this one")
@@ -83,7 +107,7 @@ func (l *labResults) run(ctx context.Context) (err error) {
 	}
 	results, err := l.compare(ctx)
 	if err != nil {
-		return err
+		return flagFault(err)
 	}
 	for _, name := range results.Missing {
 		fmt.Fprintf(l.err, "left out: %s is missing\n", name)
@@ -135,7 +159,7 @@ func (l *labResults) compare(ctx context.Context) (*lab.Results, error) {
 	}
 	if err == nil {
 		bar.done()
-		fmt.Fprintf(l.err, "compared %s on %s in %s\n", counted(len(results.Contenders), "contender"), counted(len(results.Reference), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
+		fmt.Fprintf(l.err, "compared %s on %s in %s\n", counted(len(results.Contenders), "contender"), counted(max(len(results.Reference), len(results.HeldOut)), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
 	}
 	return results, err
 }
@@ -155,9 +179,15 @@ func (l *labResults) write(results *lab.Results) error {
 
 // render writes the page, which says what made it, but not in which folders.
 func (l *labResults) render(w io.Writer, results *lab.Results) error {
+	if len(l.evidence) > 0 {
+		return results.WriteEvidence(w)
+	}
 	command := "freshet lab results --traces DIR"
 	if l.comparison.Quick {
 		command += " --quick"
+	}
+	if len(l.comparison.Only) > 0 {
+		command += " --only " + strings.Join(l.comparison.Only, ",")
 	}
 	if len(l.policies) > 0 {
 		command += " --policies " + l.policies.String()
