@@ -167,7 +167,8 @@ func TestSaveBeforeTheFirstOutcome(t *testing.T) {
 // Where the layout or the meaning has to change, the version of the state does
 // too, and the state of the version before is read as well.
 func TestStatesStayReadable(t *testing.T) {
-	t.Run("this version", func(t *testing.T) { staysReadable(t, "testdata/state-3.json", *update) })
+	t.Run("this version", func(t *testing.T) { staysReadable(t, "testdata/state-4.json", *update) })
+	t.Run("without missed changes", func(t *testing.T) { staysReadable(t, "testdata/state-3.json", false) })
 	t.Run("without credit", func(t *testing.T) { staysReadable(t, "testdata/state-1.json", false) })
 }
 

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"time"
 
 	"freshet"
 )
@@ -16,12 +17,24 @@ type sighting struct {
 	// much was going on, a change says less about the source.
 	exposure float64
 
-	// Where the source says when it last changed, and can be believed: the
-	// tick of that, the mass of that tick, and the mass of the time after it, in
-	// which nothing changed. Of what came before it nothing is known.
-	dated         bool
-	tick          int64
-	moment, after float64
+	dated dating
+}
+
+// mostDates is how many dates are read of one poll.
+const mostDates = freshet.MostDates + 1
+
+// A dating is the changes since the last poll that a source gives dates, where it
+// can be believed. Those of one tick count as one.
+type dating struct {
+	n       int                // 0 if nothing is dated
+	ticks   [mostDates]int64   // the newest first
+	moments [mostDates]float64 // the mass of each
+	quiet   float64            // the mass of the rest of the time from since on: nothing changed in it
+
+	// Since is the tick from which on every change is dated: that of the last poll,
+	// if the dates reach back so far, and of the oldest of them otherwise. Of what came
+	// before it nothing is known.
+	since int64
 }
 
 // Dates are believed for as long as they agree with what polls see; trust is
@@ -32,18 +45,17 @@ const (
 	trustGrip  = 0.8
 )
 
-// date looks at when a source says it last changed. A date agrees with a poll
-// that saw a change if it falls into the time since the last poll, and with one
-// that saw none if it does not. It reports whether the source dates its changes
-// and is believed.
-func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) bool {
-	if o.Modified.IsZero() {
+// date looks at when a source says that it changed. Dates agree with a poll that saw
+// a change if one of them falls into the time since the last poll, and with one
+// that saw none if none does. It reports whether the source dates its changes and is
+// believed.
+func (l *Learner) date(slot freshet.Slot, o *freshet.Outcome, see *sighting) bool {
+	if o.Modified.IsZero() && len(o.Dates) == 0 {
 		return false
 	}
 	p := &l.pages[slot]
-	said := l.clock.at(o.Modified)
-	tick := int64(math.Floor(said))
-	inside := said > p.last && said <= see.at
+	dates, n := l.datesOf(o, see.at)
+	inside := n > 0 && dates[0] > p.last
 	trusted := p.trust >= believed
 	agrees := float32(0)
 	if inside == see.changed {
@@ -53,36 +65,127 @@ func (l *Learner) date(slot freshet.Slot, o freshet.Outcome, see *sighting) bool
 	if !trusted || p.trust < believed {
 		return false
 	}
-	if !see.changed || !inside || tick <= l.open-window {
-		return true
-	}
-	see.dated, see.tick = true, tick
-	see.moment = max(tiny, l.massOf(slot, tick))
-	for t := tick + 1; t <= l.open && float64(t) < see.at; t++ {
-		see.after += min(1, see.at-float64(t)) * l.massOf(slot, t)
+	if see.changed && inside {
+		l.settleDates(slot, dates[:n], see)
 	}
 	return true
 }
 
-// first begins with a source that was first seen at x. If it says when it had
-// last changed before that, it is known that it did then and not since.
-func (l *Learner) first(slot freshet.Slot, x float64, o freshet.Outcome) {
-	p, m := &l.pages[slot], &l.minds[slot]
-	if quiet := x - l.clock.at(o.Modified); !o.Modified.IsZero() && quiet > 1 {
-		var fit spread
-		for i, rate := range l.grid {
-			fit[i] = math.Log(-math.Expm1(-rate)) - rate*quiet
+// datesOf returns when a source says that it has changed up to x, in ticks, the newest
+// first. Dates that lie ahead say nothing.
+func (l *Learner) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float64, n int) {
+	put := func(t time.Time) {
+		at := l.clock.at(t)
+		if t.IsZero() || at > x {
+			return
 		}
-		for k := range m.of {
-			m.of[k].admit(&fit)
+		i := n
+		for ; i > 0 && dates[i-1] < at; i-- {
+			dates[i] = dates[i-1]
+		}
+		dates[i] = at
+		n++
+	}
+	put(o.Modified)
+	for _, t := range o.Dates[:min(len(o.Dates), freshet.MostDates)] {
+		put(t)
+	}
+	return dates, n
+}
+
+// settleDates takes in the dates of a change, the newest first.
+func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting) {
+	p, d := &l.pages[slot], &see.dated
+	d.since = int64(math.Floor(p.last))
+	reaches := false
+	for _, at := range dates {
+		if at <= p.last {
+			reaches = true
+			break
+		}
+		tick := int64(math.Floor(at))
+		if d.n > 0 && d.ticks[d.n-1] == tick {
+			continue
+		}
+		d.ticks[d.n], d.moments[d.n] = tick, max(tiny, l.massOf(slot, tick))
+		d.n++
+	}
+	known := see.mass
+	if !reaches {
+		d.since = d.ticks[d.n-1]
+		known = d.moments[d.n-1] + l.massAfter(slot, d.since, see.at)
+	}
+	for _, moment := range d.moments[:d.n] {
+		known -= moment
+	}
+	d.quiet = max(0, known)
+}
+
+// massAfter returns the mass of the time after a tick until x. What is too long ago
+// to be remembered counts as it is.
+func (l *Learner) massAfter(slot freshet.Slot, tick int64, x float64) (mass float64) {
+	from := max(tick+1, l.open-window+1)
+	mass = float64(from - (tick + 1))
+	for t := from; t <= l.open && float64(t) < x; t++ {
+		mass += min(1, x-float64(t)) * l.massOf(slot, t)
+	}
+	return mass
+}
+
+// redrawn is the chance that between two changes a source became one of another rate.
+// Without it, sources that changed often and then no more would count as fast for long.
+const redrawn = 0.01
+
+// first begins with a source that was first seen at x. If it says when it had
+// changed before that, it is known that it did then and not in between.
+func (l *Learner) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
+	p, m := &l.pages[slot], &l.minds[slot]
+	prior := l.priorOf(p.site)
+	dates, n := l.datesOf(o, x)
+	if n == 1 && x-dates[0] <= 1 {
+		n = 0 // it may be no more than the moment of the look
+	}
+	for i := n - 1; i >= 0; i-- {
+		tick, until := math.Floor(dates[i]), x
+		if i > 0 {
+			until = math.Floor(dates[i-1])
+		}
+		if until > tick { // those of one tick count as one
+			m.past(&l.grid, prior, max(0, until-tick-1), (until-tick)*l.fair())
 		}
 	}
-	m.recall(&l.grid, l.priorOf(p.site))
+	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
 }
 
-// massOf returns the mass of one of the last ticks for a source.
+// past takes in that a source changed in a tick, and then was quiet for so many ticks
+// or turns.
+func (m *mind) past(g *grid, prior *spread, quiet, turns float64) {
+	var change, silence spread
+	for i, rate := range g {
+		change[i] = math.Log(-math.Expm1(-rate))
+		silence[i] = -rate * quiet
+	}
+	for k := range m.of {
+		of := &m.of[k]
+		of.admit(&change)
+		keep := 1 - redrawn
+		if k == switching {
+			keep *= math.Exp(-switches * turns)
+		} else {
+			of.forget(math.Pow(keeps[k], 1-byTime+byTime*turns))
+		}
+		q := of.weigh(prior)
+		of.relax(&q, prior, keep)
+		of.admit(&silence)
+	}
+}
+
+// massOf returns the mass of one tick for a source.
 func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
+	if tick <= l.open-window {
+		return 1
+	}
 	ph := l.phaseOf(tick)
 	mass := l.paceAt(l.pages[slot].site, tick, ph)
 	if own := l.own[slot]; own != nil {
@@ -94,15 +197,24 @@ func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
 // fit returns the logarithm of how likely a rate makes what was seen.
 func (s *sighting) fit(rate float64) float64 {
 	switch {
-	case s.dated:
-		return math.Log(-math.Expm1(-rate*s.moment)) - rate*s.after
+	case s.dated.n > 0:
+		sum := -rate * s.dated.quiet
+		for _, moment := range s.dated.moments[:s.dated.n] {
+			sum += math.Log(-math.Expm1(-rate * moment))
+		}
+		return sum
 	case s.changed:
 		return math.Log(-math.Expm1(-rate * s.exposure))
 	}
 	return -rate * s.exposure
 }
 
-// hidden returns the share of the mass before the last change, where it is dated.
+// hidden returns the share of the mass of which nothing is known, where changes are
+// dated.
 func (s *sighting) hidden() float64 {
-	return max(0, s.mass-s.moment-s.after) / s.mass
+	known := s.dated.quiet
+	for _, moment := range s.dated.moments[:s.dated.n] {
+		known += moment
+	}
+	return max(0, s.mass-known) / s.mass
 }

@@ -63,6 +63,11 @@ func TestDatedChange(t *testing.T) {
 		{"after the poll", dated(found(10), 11), func(r float64) float64 { return change(r, 10) }},
 		{"none, and dated before", dated(same(10), -0.5), func(r float64) float64 { return math.Exp(-10 * r) }},
 		{"none, and dated since", dated(same(10), 5), func(r float64) float64 { return math.Exp(-10 * r) }},
+		{"a list back to before the last poll", listed(found(10), 8.5, 4.5, 2.5, -0.5), func(r float64) float64 { return math.Pow(change(r, 1), 3) * math.Exp(-7*r) }},
+		{"a list that is too short", listed(found(10), 8.5, 4.5, 2.5), func(r float64) float64 { return math.Pow(change(r, 1), 3) * math.Exp(-5*r) }},
+		{"a list with two of an hour", listed(found(10), 8.75, 8.5, 4.5), func(r float64) float64 { return math.Pow(change(r, 1), 2) * math.Exp(-4*r) }},
+		{"a list that is as before", listed(same(10), -0.5), func(r float64) float64 { return math.Exp(-10 * r) }},
+		{"a list of before the last poll", listed(found(10), -0.5), func(r float64) float64 { return change(r, 10) }},
 	} {
 		if _, got := told(c.poll); math.Abs(got/meanOf(c.want)-1) > 1e-5 {
 			t.Errorf("%s: the rate is %v a tick, want %v", c.what, got, meanOf(c.want))
@@ -70,31 +75,98 @@ func TestDatedChange(t *testing.T) {
 	}
 }
 
-// A first look tells nothing, unless the source says when it last changed: then
-// it did so in that hour, and not since.
+// past takes in that there was a change in a tick and then none for so many, as dates
+// tell: the rate may have been drawn anew after it.
+func (m *plainMind) past(quiet, turns float64) {
+	const redrawn = 0.01
+	mixed := func(q []float64, stays float64) []float64 {
+		q = normal(q)
+		for i := range q {
+			q[i] = stays*q[i] + (1-stays)*m.prior[i]
+		}
+		return q
+	}
+	for k, keep := range []float64{0.995, 0.9} {
+		q := make([]float64, len(m.rates))
+		for i, rate := range m.rates {
+			known := m.evidence[k][i] + math.Log(-math.Expm1(-rate))
+			q[i] = m.prior[i] * math.Exp(known*math.Pow(keep, 0.7+0.3*turns))
+		}
+		for i, w := range mixed(q, 1-redrawn) {
+			m.evidence[k][i] = math.Log(w/m.prior[i]) - m.rates[i]*quiet
+		}
+	}
+	for i, rate := range m.rates {
+		m.switching[i] *= -math.Expm1(-rate)
+	}
+	m.switching = mixed(m.switching, (1-redrawn)*math.Exp(-1.5*turns))
+	for i, rate := range m.rates {
+		m.switching[i] *= math.Exp(-rate * quiet)
+	}
+	m.switching = normal(m.switching)
+}
+
+// listed adds the hours at which a source says that it changed.
+func listed(o freshet.Outcome, hour ...float64) freshet.Outcome {
+	for _, h := range hour {
+		o.Dates = append(o.Dates, hours(h))
+	}
+	return o
+}
+
+// A first look tells nothing, unless the source says when it changed before: then it
+// did so in those hours, and not in between.
 func TestFirstLookAtADatedSource(t *testing.T) {
 	look := freshet.Outcome{Began: hours(10), Ended: hours(10), Result: freshet.First}
-	nothing := func(float64) float64 { return 1 }
 	for _, c := range []struct {
-		what string
-		poll freshet.Outcome
-		want func(rate float64) float64
+		what  string
+		poll  freshet.Outcome
+		quiet []float64 // after each change, the oldest first
 	}{
-		{"no date", look, nothing},
-		{"a hundred hours ago", dated(look, -90), func(r float64) float64 { return -math.Expm1(-r) * math.Exp(-100*r) }},
-		{"two hours ago", dated(look, 8), func(r float64) float64 { return -math.Expm1(-r) * math.Exp(-2*r) }},
-		{"within the hour", dated(look, 9.5), nothing},
-		{"in the future", dated(look, 30), nothing},
+		{"no date", look, nil},
+		{"a hundred hours ago", dated(look, -90), []float64{99}},
+		{"two hours ago", dated(look, 8), []float64{1}},
+		{"within the hour", dated(look, 9.5), nil},
+		{"in the future", dated(look, 30), nil},
+		{"a list", listed(look, 5.5, -10, -89.5), []float64{79, 14, 4}},
+		{"a list with its newest once more", dated(listed(look, 5.5, -10, -89.5), 5.5), []float64{79, 14, 4}},
+		{"a list in disorder", listed(look, -10, 5.5, -89.5), []float64{79, 14, 4}},
+		{"a list that begins in the future", listed(look, 300, 5.5, -10, -89.5), []float64{79, 14, 4}},
+		{"two of an hour", listed(look, 5.75, 5.25), []float64{4}},
+		{"hour after hour", listed(look, 9.5, 8.5, 7.5), []float64{0, 0, 0}},
+		{"more than are read", listed(look, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), []float64{0, 0, 0, 0, 0, 0, 0, 0}},
 	} {
 		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
 		l.Put(monday, 0, freshet.Source{ID: "s", URL: "https://h.example/"}, time.Time{})
 		l.Observe(time.Time{}, 0, c.poll)
-		if got, want := l.RateOf(0), meanOf(c.want); math.Abs(got/want-1) > 1e-5 {
+		plain := alonePlain()
+		for _, quiet := range c.quiet {
+			plain.past(quiet, (quiet+1)*0.01)
+		}
+		if got, want := l.RateOf(0), plain.mean(); math.Abs(got/want-1) > 1e-5 {
 			t.Errorf("%s: the rate is %v a tick, want %v", c.what, got, want)
 		}
 		if tally := l.Tally(0); tally != (freshet.Tally{}) {
 			t.Errorf("%s: a first look is in the tally: %+v", c.what, tally)
 		}
+	}
+}
+
+// A source that changed often, and then not for long, is thought to be about as slow as
+// one that changed once then.
+func TestSilenceAfterABurst(t *testing.T) {
+	rate := func(dates ...float64) float64 {
+		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
+		l.Put(monday, 0, freshet.Source{ID: "s", URL: "https://h.example/"}, time.Time{})
+		l.Observe(time.Time{}, 0, listed(freshet.Outcome{Began: hours(5000), Ended: hours(5000), Result: freshet.First}, dates...))
+		return l.RateOf(0)
+	}
+	burst, once := rate(0, -1, -2, -3, -4), rate(0)
+	if burst > 1.2*once {
+		t.Errorf("after five changes and 5000 quiet hours the rate is %v an hour, and %v after one", burst, once)
+	}
+	if steady := rate(4000, 3000, 2000, 1000, 0); steady < 2*once {
+		t.Errorf("where changes have come all the time the rate is %v an hour, and %v after one", steady, once)
 	}
 }
 
@@ -170,5 +242,73 @@ func TestTallyOfADatedChange(t *testing.T) {
 		if math.Abs(c.got/c.want-1) > 1e-5 {
 			t.Errorf("the %s is %v, want %v", c.what, c.got, c.want)
 		}
+	}
+}
+
+// Where several changes are dated, the tally knows which were missed, and how long the
+// copy had been old.
+func TestTallyOfAList(t *testing.T) {
+	rate := alonePlain().mean()
+	before := rate * 2 // the hours ahead of the oldest, where the list is too short
+	first := func(x float64) float64 { return -math.Expm1(-rate * x) }
+	hidden := integral(2, first)
+	aged := integral(2, func(x float64) float64 { return (2 - x) * first(x) })
+	append := freshet.Life{Kind: freshet.LifeAppend}
+	last := freshet.Life{Kind: freshet.LifeLast, N: 2}
+	for _, c := range []struct {
+		what string
+		life freshet.Life
+		poll freshet.Outcome
+		want freshet.Tally // in hours
+	}{
+		{"all", freshet.Life{}, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+			Captured: 1, Happened: 3, Shown: 2, Delay: 1.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
+		}},
+		{"not all", freshet.Life{}, listed(found(10), 8.25, 4.25, 2.25), freshet.Tally{
+			Captured: 1, Happened: 3 + before, Variance: before, Shown: 2, Delay: 1.5,
+			Stale: 7.5 + hidden*1.25, Age: 7.5*7.5/2 + 7.5*hidden*1.25 + aged*1.25*1.25, // the half hour before the oldest is taken for one of the two
+		}},
+		{"all of a log", append, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+			Captured: 3, Happened: 3, Delay: 1.5 + 5.5 + 7.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
+		}},
+		{"the last two", last, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{
+			Captured: 2, Happened: 3, Shown: 1, Delay: 1.5 + 5.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
+		}},
+	} {
+		l := learn.New(learn.Config{Start: monday, Tick: time.Hour, Polls: 0.01})
+		l.Put(monday, 0, freshet.Source{ID: "s", URL: "https://h.example/", Life: c.life}, monday)
+		l.Observe(time.Time{}, 0, c.poll)
+		got := l.Tally(0)
+		for _, n := range []struct {
+			what      string
+			got, want float64
+		}{
+			{"number captured", got.Captured, c.want.Captured}, {"number of changes", got.Happened, c.want.Happened},
+			{"variance of it", got.Variance, c.want.Variance}, {"number known to be missed", got.Shown, c.want.Shown},
+			{"delay", got.Delay, c.want.Delay * 3600}, {"time that it was old", got.Stale, c.want.Stale * 3600},
+			{"age", got.Age, c.want.Age * 3600 * 3600}, {"time watched", got.Watched, 36000},
+		} {
+			if math.Abs(n.got-n.want) > 1e-4*n.want+1e-6 {
+				t.Errorf("%s: the %s is %v, want %v", c.what, n.what, n.got, n.want)
+			}
+		}
+	}
+}
+
+// Changes that are known to have been missed stay missed, however evenly the source is
+// seen to change.
+func TestRhythmLeavesDatesAlone(t *testing.T) {
+	var polls []freshet.Outcome
+	for i := range 40 {
+		at := float64(4*i + 4)
+		if i%2 == 0 {
+			polls = append(polls, same(at))
+		} else {
+			polls = append(polls, listed(found(at), at-1.5, at-2.5, at-100))
+		}
+	}
+	l, _ := told(polls...)
+	if got := l.Tally(0); math.Abs(got.Happened/got.Captured-2) > 0.01 {
+		t.Errorf("of %.2f changes %.2f are said to be captured, want half of them", got.Happened, got.Captured)
 	}
 }

@@ -48,8 +48,12 @@ func TestNothingDiverges(t *testing.T) {
 				l.Remove(slot)
 			default:
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(200*tick)).Draw(rt, "later")))
+				var dates []time.Time // in any order, some of them twice
+				for range rapid.SampledFrom([]int{0, 0, 1, 3, 50}).Draw(rt, "dates") {
+					dates = append(dates, moment("date"))
+				}
 				l.Observe(time.Time{}, slot, freshet.Outcome{
-					Since: moment("since"), Began: moment("began"), Ended: moment("ended"), Modified: moment("modified"),
+					Since: moment("since"), Began: moment("began"), Ended: moment("ended"), Modified: moment("modified"), Dates: dates,
 					Result: freshet.Result(rapid.IntRange(0, 3).Draw(rt, "result")),
 				})
 			}

@@ -58,6 +58,7 @@ type Learner struct {
 	scale    tallyScale
 
 	reliability Reliability
+	restored    int64         // the version of the state that was taken over last
 	phases      [window]phase // of the last ticks
 }
 
@@ -128,7 +129,7 @@ func New(c Config) *Learner {
 	l := &Learner{
 		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
 		named: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
-		pace: c.Polls, fix: newCorrection(), credit: newCredit(),
+		pace: c.Polls, fix: newCorrection(), credit: newCredit(), restored: stateVersion,
 	}
 	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
 	return l

@@ -38,10 +38,10 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	// A poll during which the clock was set back began later than it ended.
 	x := max(min(l.clock.at(o.Began), ended), float64(l.open-window+1))
 	if p.kind&unseen == 0 && o.Result != freshet.First && x > p.last {
-		l.learn(slot, x, o)
+		l.learn(slot, x, &o)
 	}
 	if p.rate == 0 {
-		l.first(slot, x, o)
+		l.first(slot, x, &o)
 	}
 	p.kind &^= unseen
 	p.last = x
@@ -50,7 +50,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 }
 
 // learn takes in what a poll at x saw.
-func (l *Learner) learn(slot freshet.Slot, x float64, o freshet.Outcome) {
+func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	p, m := &l.pages[slot], &l.minds[slot]
 	s := p.site
 	if p.rate == 0 {
@@ -96,6 +96,9 @@ func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
 	var seen [window]float64
 	l.place(slot, see, first, &seen)
 	for t := first; t <= l.open && float64(t) < see.at; t++ {
+		if see.dated.n > 0 && t < see.dated.since { // of this nothing is known
+			continue
+		}
 		ph := l.phaseOf(t)
 		width := min(see.at, float64(t+1)) - max(p.last, float64(t))
 		n := seen[t-first]
@@ -127,8 +130,12 @@ func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, seen *[wi
 	switch {
 	case !see.changed:
 		return
-	case see.dated: // what else there was is not known, and not made up
-		seen[see.tick-first] = 1
+	case see.dated.n > 0: // what else there was is not known, and not made up
+		for _, tick := range see.dated.ticks[:see.dated.n] {
+			if tick >= first {
+				seen[tick-first] = 1
+			}
+		}
 		return
 	}
 	own, sum := l.own[slot], 0.0

@@ -106,7 +106,7 @@ func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
 	return c.rhythm.bend(freshet.Tally{
 		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge),
-	}.Scale(1/weight), weight)
+	}.Scale(1/weight), float64(c.missed)/weight, weight)
 }
 
 // Upto returns the last outcome that was learnt from.

@@ -61,18 +61,20 @@ func (r *rhythm) read(weight float64) (even, off, seen float64) {
 	return min(1, max(-1, even)), anyRhythm * math.Sqrt(1-seen), seen
 }
 
-// bend puts what a rhythm says into a tally of changes at random.
-func (r *rhythm) bend(t freshet.Tally, weight float64) freshet.Tally {
+// bend puts what a rhythm says into a tally of changes at random, of which so many are
+// known to have been missed: those are as they are.
+func (r *rhythm) bend(t freshet.Tally, known, weight float64) freshet.Tally {
 	const few = 8 // polls show no rhythm
-	missed := t.Happened - t.Captured
+	t.Shown = known
+	missed := t.Happened - t.Captured - known
 	if !(missed > 0) || t.Polls < few {
 		return t
 	}
 	even, off, seen := r.read(weight)
 	left := max(0.02, 1-even)
-	t.Happened = t.Captured + left*missed
+	t.Happened = t.Captured + known + left*missed
 	t.Variance *= left
 	t.Doubt *= left
-	t.Shown, t.Uneven = seen*left*missed, seen*off*missed
+	t.Shown, t.Uneven = known+seen*left*missed, seen*off*missed
 	return t
 }

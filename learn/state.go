@@ -14,8 +14,9 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion  = 3
-	oldestVersion = 2 // had no credit; it is learnt from then on
+	stateVersion  = 4
+	withoutMissed = 3 // had no changes that are known to have been missed
+	oldestVersion = 2 // had no credit either; it is learnt from then on
 )
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
@@ -75,6 +76,7 @@ func (l *Learner) encode(c *codec) {
 	version := int64(stateVersion)
 	c.int(&version)
 	c.bad = c.bad || version < oldestVersion || version > stateVersion
+	l.restored = version
 	c.expect(l.clock.start)
 	c.expect(l.clock.length)
 	c.expect(points)
@@ -164,6 +166,9 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	c.float32s(m.rate[:])
 	for _, x := range l.counts[slot].all() {
 		c.float32(x)
+	}
+	if c.writing || l.restored > withoutMissed {
+		c.float32(&l.counts[slot].missed)
 	}
 	has := l.own[slot] != nil
 	c.flag(&has)

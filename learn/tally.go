@@ -17,6 +17,8 @@ type count struct {
 	// polls of a source, and does not average out.
 	off float32
 
+	missed float32 // changes that were missed, as dates tell and not chance
+
 	rhythm rhythm
 }
 
@@ -50,18 +52,18 @@ func (l *Learner) fade() {
 }
 
 // fading returns everything that is counted and fades.
-func (c *count) fading() [12]*float32 {
+func (c *count) fading() [13]*float32 {
 	return [...]*float32{
 		&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off,
-		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise,
+		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise, &c.missed,
 	}
 }
 
-// all returns everything that is kept.
+// all returns everything that is kept, but for missed.
 func (c *count) all() [13]*float32 {
 	fading := c.fading()
 	all := [13]*float32{12: &c.rhythm.said}
-	copy(all[:], fading[:])
+	copy(all[:], fading[:12])
 	return all
 }
 
@@ -88,35 +90,89 @@ func (c *count) add(weight, last, seconds, rate, doubt float64, see *sighting) {
 		return
 	}
 	y := max(rate*see.exposure, 1e-6)
+	if see.dated.n > 0 {
+		c.addDated(weight, length, seconds, y, doubt, see)
+		return
+	}
 	some := -math.Expm1(-y)
 	n := toldApart(y, ticks)
 	spread := max(0, (y+y*y)/some-(y/some)*(y/some))
 	off := (toldApart(y*math.Exp(doubt), ticks) - toldApart(y*math.Exp(-doubt), ticks)) / 2
 	alone := 1/y - math.Exp(-y)/some // of the time: before the first change, and after the last
 	delay := alone * length
-	if see.dated {
-		before := see.hidden()
-		n, spread = 1+y*before, y*before
-		off = y * before * math.Sinh(doubt)
-		delay = max(0, see.at-float64(see.tick)-0.5) * seconds
-	}
 	c.happened += float32(weight * n)
 	c.variance += float32(weight * min(spread, n*n))
 	c.off += float32(weight * off)
+	caught := c.caught(n)
+	c.captured += float32(weight * caught)
 	switch c.life.Kind {
 	case freshet.LifeAppend:
-		c.captured += float32(weight * n)
 		c.delay += float32(weight * (delay + (n-1)*(length+delay)/2))
 	case freshet.LifeLast:
-		caught := min(n, float64(c.life.N))
-		c.captured += float32(weight * caught)
 		c.delay += float32(weight * (delay + (caught-1)*min(length, delay*(caught+2))/2))
 	default:
-		c.captured += float32(weight)
 		c.delay += float32(weight * delay)
 	}
 	c.stale += float32(weight * (1 - alone) * length)
-	c.oldAge += float32(weight * length * length * (0.5 - 1/y + some/(y*y)) / some)
+	c.oldAge += float32(weight * length * length * ageBefore(y) / some)
+}
+
+// addDated counts a poll that found changes that are dated, where y were expected in
+// the seconds since the poll before. What came before all that is dated is as chance
+// has it.
+func (c *count) addDated(weight, length, seconds, y, doubt float64, see *sighting) {
+	d := &see.dated
+	hidden := see.hidden()
+	before := max(y*hidden, 1e-9)
+	c.happened += float32(weight * (float64(d.n) + before))
+	c.variance += float32(weight * before)
+	c.off += float32(weight * before * math.Sinh(doubt))
+	caught := c.caught(float64(d.n) + before)
+	c.captured += float32(weight * caught)
+	c.missed += float32(weight * max(0, float64(d.n)-caught))
+	for _, tick := range d.ticks[:d.n] { // the newest are those that are caught
+		c.delay += float32(weight * min(1, caught) * see.ago(tick, length, seconds))
+		if caught--; caught <= 0 {
+			break
+		}
+	}
+	// The copy was old for as long as changes are dated, and before that since the first
+	// change there was, if any.
+	sure := see.ago(d.ticks[d.n-1], length, seconds)
+	unsure := 0.0
+	if hidden > 0 {
+		unsure = length - sure
+	}
+	c.delay += float32(weight * max(0, caught) * (sure + unsure/2))
+	old := unsure * max(0, 1+math.Expm1(-before)/before)
+	c.stale += float32(weight * (sure + old))
+	c.oldAge += float32(weight * (sure*sure/2 + sure*old + unsure*unsure*ageBefore(before)))
+}
+
+// ago returns how many seconds before the poll a change was that is dated in a tick; at
+// most the length of the time since the poll before.
+func (s *sighting) ago(tick int64, length, seconds float64) float64 {
+	return min(length, max(0, s.at-float64(tick)-0.5)*seconds)
+}
+
+// ageBefore returns how old a copy has been on average at the end of a time, times half
+// of it, in which y changes were expected; the time is 1.
+func ageBefore(y float64) float64 {
+	if y < 1e-3 { // the rest of the series is lost in rounding
+		return y / 6
+	}
+	return 0.5 - 1/y - math.Expm1(-y)/(y*y)
+}
+
+// caught returns how many of n changes a poll captures.
+func (c *count) caught(n float64) float64 {
+	switch c.life.Kind {
+	case freshet.LifeAppend:
+		return n
+	case freshet.LifeLast:
+		return min(n, float64(c.life.N))
+	}
+	return 1
 }
 
 // toldApart returns how many changes are expected where y are, in so many ticks,

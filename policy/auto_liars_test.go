@@ -36,6 +36,13 @@ func TestAutoBesideLiars(t *testing.T) {
 		return others, float64(spent) / float64(len(r.outcomes)) * pages / liars
 	}
 	honest, _ := captured(t, func(freshet.Poll, *freshet.Outcome) {})
+	every := func(from time.Time, gap time.Duration) (dates []time.Time) {
+		for i := range 1000 {
+			dates = append(dates, from.Add(-time.Duration(i)*gap))
+		}
+		return dates
+	}
+	end := newAutoRun(time.Minute, ticks, budget).end
 	parity := func(at time.Time, every time.Duration) int64 { return at.UnixNano() / int64(every) % 2 }
 	tests := []struct {
 		what   string
@@ -48,6 +55,15 @@ func TestAutoBesideLiars(t *testing.T) {
 		{"dates of now", func(_ freshet.Poll, o *freshet.Outcome) { o.Modified = o.Began }, 2, 0.95},
 		{"dates at random", func(_ freshet.Poll, o *freshet.Outcome) {
 			o.Modified = o.Began.Add(-time.Duration(o.Began.UnixNano() * 7919 % int64(24*time.Hour)))
+		}, 2, 0.95},
+		{"lists in the future", func(_ freshet.Poll, o *freshet.Outcome) { o.Dates = every(o.Began.Add(300*time.Hour), time.Minute) }, 2, 0.95},
+		{"lists long past", func(_ freshet.Poll, o *freshet.Outcome) { o.Dates = every(time.Unix(1, 0), -time.Hour) }, 2, 0.95},
+		{"lists of now", func(_ freshet.Poll, o *freshet.Outcome) { o.Dates = every(o.Began, time.Minute) }, 2, 0.95},
+		{"lists that move backwards", func(_ freshet.Poll, o *freshet.Outcome) {
+			o.Dates = every(end.Add(-o.Began.Sub(end)/2), -time.Minute)
+		}, 2, 0.95},
+		{"lists at random", func(_ freshet.Poll, o *freshet.Outcome) {
+			o.Dates = every(o.Began, time.Duration(o.Began.UnixNano()*7919%int64(24*time.Hour)))
 		}, 2, 0.95},
 		{"two contents, by the minute", func(p freshet.Poll, o *freshet.Outcome) {
 			o.Result = freshet.Unchanged
