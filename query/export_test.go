@@ -1,0 +1,35 @@
+package query
+
+import (
+	"time"
+
+	"freshet"
+)
+
+// A OneByOne is an engine that evaluates every condition in scope.
+type OneByOne struct{ *Engine }
+
+// NewOneByOne returns such an engine without queries.
+func NewOneByOne() (OneByOne, error) {
+	e, err := New()
+	return OneByOne{e}, err
+}
+
+// Put adds a query without what an index would find it by.
+func (o OneByOne) Put(q freshet.Query) error {
+	p, err := o.forge.plan(q)
+	if err == nil {
+		p.atoms, p.exact = nil, false
+		o.install(p)
+	}
+	return err
+}
+
+// IsQuiet reports whether a moment lies in quiet hours.
+func IsQuiet(q freshet.QuietHours, at time.Time) bool {
+	in, err := time.LoadLocation(q.Zone)
+	if err != nil {
+		panic(err)
+	}
+	return isQuiet(q, at.In(in))
+}

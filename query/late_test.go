@@ -1,0 +1,151 @@
+package query_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"freshet"
+	"freshet/query"
+)
+
+// TestLate tells changes in any order. Which of them match does not depend on it, as
+// long as nothing that comes late can make a match untrue.
+func TestLate(t *testing.T) {
+	queries := []freshet.Query{
+		{ID: "count", When: `count("1h") > 2 && now.price > 1`, Window: freshet.Window{By: "all"}},
+		{ID: "after", When: `source.id == "s0" && after(source.id == "s1" && added.contains("a"), "1h")`, Window: freshet.Window{By: "all"}},
+		{ID: "distinct", When: `distinct(source.id, "40m") >= 2`, Window: freshet.Window{By: "all"}},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var events []query.Event
+		for i := range rapid.IntRange(1, 15).Draw(t, "events") {
+			event := anyEvent(t, i+1, time.Duration(rapid.IntRange(0, 90).Draw(t, "minute"))*time.Minute+time.Duration(i))
+			event.Change.Modified = time.Time{}
+			events = append(events, event)
+		}
+		fired := func(events []query.Event) map[string]bool {
+			e, err := query.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range queries {
+				if err := e.Put(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all := map[string]bool{}
+			for i, event := range events {
+				c := *event.Change
+				c.Cursor = freshet.Cursor(i + 1)
+				event.Change = &c
+				for _, m := range e.Tell(event) {
+					name := fmt.Sprintf("%s %d", m.Query, m.Changes[len(m.Changes)-1].Seq)
+					if all[name] {
+						t.Fatalf("%s is told twice", name)
+					}
+					all[name] = true
+				}
+			}
+			return all
+		}
+		got := fired(rapid.Permutation(events).Draw(t, "order"))
+		slices.SortFunc(events, func(a, b query.Event) int { return a.Change.Before.Compare(b.Change.Before) })
+		if diff := cmp.Diff(fired(events), got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// TestMatchNamesItsChanges tells which changes a match rests on.
+func TestMatchNamesItsChanges(t *testing.T) {
+	e := newEngine(t,
+		freshet.Query{ID: "after", Name: "q", When: `source.id == "b" && after(source.id == "a", "1h")`, Window: freshet.Window{By: "all"}},
+		freshet.Query{ID: "count", Name: "q", When: `count(source.id != "c", "1h") == 3`, Window: freshet.Window{By: "all"}},
+	)
+	s := new(story).change("a", 0, added("")).change("c", time.Minute, added("")).change("a", 2*time.Minute, added("")).change("b", 3*time.Minute, added(""))
+	got := map[freshet.QueryID][]freshet.ChangeRef{}
+	for _, event := range s.events {
+		for _, m := range tell(e, event) {
+			got[m.Query] = m.Changes
+		}
+	}
+	want := map[freshet.QueryID][]freshet.ChangeRef{
+		"after": {{Source: "a", Seq: 2, Cursor: 3}, {Source: "b", Seq: 1, Cursor: 4}},
+		"count": {{Source: "a", Seq: 1, Cursor: 1}, {Source: "a", Seq: 2, Cursor: 3}, {Source: "b", Seq: 1, Cursor: 4}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEdits keeps the numbers of matches, and what is remembered if the condition is as
+// before.
+func TestEdits(t *testing.T) {
+	q := freshet.Query{ID: "q", Name: "q", When: `count("1h") >= 2`}
+	e := newEngine(t, q)
+	s := new(story).change("a", 0, added("")).change("a", time.Minute, added("")).change("a", 2*time.Minute, added("")).change("a", 3*time.Minute, added("")).change("a", 4*time.Minute, added("")).change("a", 5*time.Minute, added(""))
+	var got []string
+	next := func() {
+		for _, m := range tell(e, s.events[0]) {
+			got = append(got, short(m))
+		}
+		s.events = s.events[1:]
+	}
+	put := func(q freshet.Query) {
+		if err := e.Put(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next()
+	q.Name = "renamed"
+	put(q)
+	next() // the one before is remembered
+	q.When = `count("2h") >= 2`
+	put(q)
+	next() // it begins anew
+	next()
+	q.Paused = true
+	put(q)
+	next()
+	q.Paused = false
+	put(q)
+	if err := e.Put(freshet.Query{ID: "q", When: `nonsense(`}); err == nil {
+		t.Error("nonsense is taken")
+	}
+	next()
+	if diff := cmp.Diff([]string{"1 change a +1m", "2 change a +3m", "3 change a +5m"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDamagedNotes are refused.
+func TestDamagedNotes(t *testing.T) {
+	e := newEngine(t, looking...)
+	for i := range 40 {
+		c := added(fmt.Sprintf("line %d", i))
+		c.Now = freshet.Fields{"price": float64(i), "name": "a"}
+		e.Tell(new(story).change("s0", time.Duration(i)*time.Minute, c, func(c *freshet.Change) { c.Cursor = freshet.Cursor(i + 1) }).events[0].(query.Event))
+	}
+	notes := e.Save()
+	if err := newEngine(t, looking...).Restore(notes); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range notes {
+		if n.Data == nil {
+			continue
+		}
+		cut := slices.Clone(notes)
+		cut[i].Data = n.Data[:len(n.Data)-1]
+		if err := newEngine(t, looking...).Restore(cut); err == nil {
+			t.Errorf("note %s %s is taken without its last byte", n.Query, n.Key)
+		}
+	}
+	if again := e.Save(); len(again) != 0 {
+		t.Errorf("%d notes are saved again", len(again))
+	}
+}
