@@ -72,6 +72,10 @@ soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webh
 sites: ## hold the daemon against the lab on 50 sites of 400 pages
 	FRESHET_SITE_PAGES=400 $(GO) test -run TestLabAgreesWithDaemonOnSites -timeout 60m -count=1 -v ./live
 
+.PHONY: alike
+alike: ## hold auto against taking turns where pages are alike, at every budget and with every kind of evidence
+	FRESHET_ALIKE=all $(GO) test -run TestAutoLosesNothingToTurns -timeout 60m -count=1 -v ./lab
+
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
