@@ -2,6 +2,8 @@ package lab
 
 import (
 	"math"
+	"slices"
+	"time"
 
 	"freshet"
 	"freshet/learn"
@@ -9,22 +11,53 @@ import (
 	"freshet/policy"
 )
 
-// A Calibration holds what a learner says during a replay against the truth.
+// A Calibration holds what a learner says during a replay against the truth. It learns
+// from the polls itself, beside the policy.
 type Calibration struct {
-	grid    *Grid
 	learner *learn.Learner
+	grid    *Grid
+	pages   map[freshet.Slot]int // that are watched
+	gone    []freshet.Tally      // by page: what was said of it when it was last removed
 }
 
 // NewCalibration returns the calibration of a replay in a setting. The replay
-// has to take its learner.
+// has to take it as its learner.
 func NewCalibration(g *Grid, at policy.Setting) *Calibration {
 	config := at.Learning()
 	config.Memory = 100 * 365 * day // nothing fades: the score counts all of the replay alike
-	return &Calibration{grid: g, learner: learn.New(config)}
+	return &Calibration{grid: g, learner: learn.New(config), pages: map[freshet.Slot]int{}, gone: make([]freshet.Tally, len(g.pages))}
 }
 
-// Learner returns who has to learn from the polls.
-func (c *Calibration) Learner() *learn.Learner { return c.learner }
+// Put implements [freshet.Learner].
+func (c *Calibration) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
+	if page, ok := c.grid.Page(s.ID); ok { // and no index
+		c.pages[slot] = page
+	}
+	c.learner.Put(now, slot, s, since)
+}
+
+// Remove implements [freshet.Learner].
+func (c *Calibration) Remove(slot freshet.Slot) {
+	if page, ok := c.pages[slot]; ok {
+		c.gone[page] = c.gone[page].Add(c.learner.Tally(slot))
+		delete(c.pages, slot)
+	}
+	c.learner.Remove(slot)
+}
+
+// Observe implements [freshet.Learner].
+func (c *Calibration) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
+	c.learner.Observe(now, slot, o)
+}
+
+// tallies returns what the learner says of each page.
+func (c *Calibration) tallies() []freshet.Tally {
+	list := slices.Clone(c.gone)
+	for slot, page := range c.pages {
+		list[page] = list[page].Add(c.learner.Tally(slot))
+	}
+	return list
+}
 
 // CalibrationFigures are how honest a learner was.
 type CalibrationFigures struct {
@@ -58,8 +91,9 @@ type Bounds struct {
 // Figures returns how honest the learner was about a replay.
 func (c *Calibration) Figures(s Score) *CalibrationFigures {
 	var all freshet.Tally
-	for page := range c.grid.pages {
-		all = all.Add(c.learner.Tally(freshet.Slot(page)))
+	pages := c.tallies()
+	for _, page := range pages {
+		all = all.Add(page)
 	}
 	said := c.learner.Reliability()
 	return &CalibrationFigures{
@@ -68,17 +102,17 @@ func (c *Calibration) Figures(s Score) *CalibrationFigures {
 		TrueShare: ratio(float64(s.Captured), float64(s.Settled), 1),
 		Delay:     float64(all.MeanDelay()) / float64(c.grid.Instant),
 		TrueDelay: s.MeanDelay,
-		Ranges:    c.ranges(s),
+		Ranges:    ranges(pages, s),
 	}
 }
 
 // ranges holds the share that is said of each page against the truth.
-func (c *Calibration) ranges(s Score) (f RangeFigures) {
+func ranges(pages []freshet.Tally, s Score) (f RangeFigures) {
 	for page, truth := range s.ByPage {
 		if truth.Settled == 0 {
 			continue
 		}
-		said, was := learn.Share(c.learner.Tally(freshet.Slot(page))), float64(truth.Captured)/float64(truth.Settled)
+		said, was := learn.Share(pages[page]), float64(truth.Captured)/float64(truth.Settled)
 		const rounding = 1e-6
 		if said.Low-rounding <= was && was <= said.High+rounding {
 			f.Held++

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -283,5 +284,41 @@ func TestIndexesDoNotClash(t *testing.T) {
 	}
 	if len(l.sources) != len(pages)+2 {
 		t.Errorf("there are %d sources, want 4 pages and 2 indexes", len(l.sources))
+	}
+}
+
+// A learner beside the policy is held against the pages, also where indexes are watched
+// among them, and where sources come and go.
+func TestCalibrationBesideIndexes(t *testing.T) {
+	var log []freshet.Outcome
+	for _, id := range []freshet.SourceID{"s/late", "s/busy", "s/left"} {
+		came := map[freshet.SourceID]float64{"s/late": 100}[id]
+		log = append(log, found(id, came-1, came, freshet.First))
+		for m := came; m < 3000 && (id != "s/left" || m < 2000); m++ {
+			result := freshet.Changed
+			if id != "s/busy" && int(m)%30 != 0 {
+				result = freshet.Unchanged
+			}
+			log = append(log, found(id, m, m+1, result))
+		}
+	}
+	slices.SortStableFunc(log, func(a, b freshet.Outcome) int { return a.Ended.Compare(b.Ended) })
+	r := read(t, lab.LogOptions{}, log...)
+	g, err := r.History.Quantise(r.Period(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := policy.Setting{Start: g.Start, Instant: g.Instant, Polls: 1, Sources: 3}
+	for _, e := range []lab.Evidence{{}, {Kind: lab.Index, Every: 10 * time.Minute}} {
+		held := lab.NewCalibration(g, at)
+		score, err := r.Replay(t.Context(), g, &listener{}, lab.Options{Budget: 1, Evidence: e, Learner: held})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := held.Figures(score)
+		t.Logf("%v: %d polls of indexes; %+v, the truth is %.3f; %+v", e, score.IndexPolls, f.Share, f.TrueShare, f.Ranges)
+		if (score.IndexPolls > 0) != (e.Kind == lab.Index) || f.Ranges.Pages != 3 || f.Ranges.Off > 0.1 || math.Abs(f.Share.Mean-f.TrueShare) > 0.1 {
+			t.Errorf("%v: %d polls of indexes; %+v, the truth is %.3f; %+v", e, score.IndexPolls, f.Share, f.TrueShare, f.Ranges)
+		}
 	}
 }

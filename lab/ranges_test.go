@@ -73,7 +73,7 @@ func honesty(t *testing.T, file string, r lab.Recording) *lab.CalibrationFigures
 		t.Fatal(err)
 	}
 	held := lab.NewCalibration(g, at)
-	trial, err := terms.Try(t.Context(), c, "auto", r.Budget, lab.Options{Learner: held.Learner()})
+	trial, err := terms.Try(t.Context(), c, "auto", r.Budget, lab.Options{Learner: held})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type Options struct {
 	Answer func(p freshet.Poll, o *freshet.Outcome)
 
 	// Learner, if set, learns from the polls beside the policy.
-	Learner *learn.Learner
+	Learner freshet.Learner
 
 	// Observe, if set, is told of every outcome when its poll ends.
 	Observe func(freshet.Outcome)

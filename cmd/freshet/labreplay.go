@@ -102,7 +102,7 @@ func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget 
 			return flagFault(err)
 		}
 		held = lab.NewCalibration(c.Grid, at)
-		o.Learner = held.Learner()
+		o.Learner = held
 	}
 	result, err := terms.Try(ctx, c, policy, budget, o)
 	ends()
