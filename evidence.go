@@ -19,11 +19,17 @@ type Word struct {
 
 	// From is since when nothing is kept quiet: a page that had changed after it would
 	// be named. It is zero if that is so for all time, as with a sitemap that was read to
-	// its end. For a list of what is latest it is the date of its oldest entry.
+	// its end. For a list of what is latest it is the date of its oldest entry. It lies
+	// after the poll if the index says nothing of pages that it does not name: see
+	// SilentFrom. It holds for polls that find the index unchanged, too.
 	From time.Time
 
 	Pages []PageWord // each at most once
 }
+
+// SilentFrom is the From of an index that says nothing of the pages that it does not name:
+// a page with links, or a list that was not read to its end. It lies after all polls.
+func SilentFrom() time.Time { return time.Unix(1<<33, 0).UTC() }
 
 // A PageWord is what an index says of one page.
 type PageWord struct {

@@ -150,6 +150,7 @@ type glance struct {
 	text     []byte
 	title    string
 	modified time.Time
+	dates    []time.Time // of items, the newest first
 	freshFor time.Duration
 	items    []freshet.Item
 }

@@ -31,6 +31,10 @@ type Reading struct {
 	// sitemap that changed last, zero if there is none. It is what the source says, which may lie in the future.
 	Modified time.Time
 
+	// Dates are when the newest items of a feed came out, the newest first, each moment
+	// once. They are what the source says, too.
+	Dates []time.Time
+
 	// FreshFor is for how long a feed says that it stays as it is, zero if it does
 	// not say.
 	FreshFor time.Duration
@@ -99,7 +103,7 @@ func (p program) finish(rd *Reading, end value) error {
 		if err != nil {
 			return err
 		}
-		rd.Text, rd.Title, rd.Modified, rd.FreshFor = g.text, g.title, g.modified, g.freshFor
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor = g.text, g.title, g.modified, g.dates, g.freshFor
 		if end.title != "" {
 			rd.Title = end.title
 		}
@@ -111,7 +115,7 @@ func (p program) finish(rd *Reading, end value) error {
 		if end.form == textForm || end.form == itemsForm { // a step may have left it in any order
 			text = plainText(text)
 		}
-		rd.Text, rd.Title, rd.Modified, rd.FreshFor = text, end.title, end.modified, end.freshFor
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor = text, end.title, end.modified, end.dates, end.freshFor
 	}
 	if len(rd.Text) > maxText {
 		return fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,9 +82,25 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 				g.modified = at.UTC()
 			}
 		}
+		if at := cmp.Or(item.PublishedParsed, item.UpdatedParsed); dated(at, answered) {
+			g.dates = append(g.dates, at.UTC())
+		}
 	}
+	g.dates = newestFirst(g.dates)
 	g.items = keyed(g.items, nil)
 	return g, nil
+}
+
+// mostItemDates is how many dates of items are told: more than are gone by, because some
+// may lie in the future.
+const mostItemDates = 4 * freshet.MostDates
+
+// newestFirst returns the newest of some dates, each once. When an item came out counts,
+// and not when it was touched: some feeds stamp all of them whenever they are built.
+func newestFirst(dates []time.Time) []time.Time {
+	slices.SortFunc(dates, func(a, b time.Time) int { return b.Compare(a) })
+	dates = slices.CompactFunc(dates, time.Time.Equal)
+	return slices.Clone(dates[:min(len(dates), mostItemDates)])
 }
 
 // feedItem returns an entry as an item, known by its guid or else by its link.

@@ -81,6 +81,9 @@ func TestExtractGolden(t *testing.T) {
 		if !rd.Modified.IsZero() {
 			about = fmt.Appendf(about, "modified %s\n", rd.Modified.Format(time.RFC3339))
 		}
+		for _, at := range rd.Dates {
+			about = fmt.Appendf(about, "item of %s\n", at.Format(time.RFC3339))
+		}
 		return []txtar.File{{Name: "reading", Data: about}, {Name: "text", Data: rd.Text}}
 	})
 }

@@ -40,6 +40,7 @@ type value struct {
 
 	title    string
 	modified time.Time
+	dates    []time.Time
 	freshFor time.Duration
 	header   []string // of the columns of items that are rows
 	named    bool     // items whose fields the user named, as the groups of a pattern
@@ -47,7 +48,7 @@ type value struct {
 }
 
 func textValue(v value, text []byte) value {
-	return value{form: textForm, text: text, title: v.title, modified: v.modified, freshFor: v.freshFor}
+	return value{form: textForm, text: text, title: v.title, modified: v.modified, dates: v.dates, freshFor: v.freshFor}
 }
 
 func (v value) withNodes(nodes []*html.Node) value {

@@ -41,6 +41,7 @@ type answer struct {
 	Title    string          `json:"title,omitempty"`
 	Kind     freshet.Kind    `json:"kind,omitempty"`
 	Modified time.Time       `json:"modified,omitzero"`
+	Dates    []time.Time     `json:"dates,omitempty"`
 	Class    freshet.Failure `json:"class,omitempty"` // set if it could not be read
 	Err      string          `json:"err,omitempty"`
 	Hint     string          `json:"hint,omitempty"`
@@ -56,7 +57,7 @@ type answer struct {
 func answerOf(rd Reading, err error) (answer, []byte) {
 	if err == nil {
 		return answer{
-			Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified, FreshFor: rd.FreshFor,
+			Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified, Dates: rd.Dates, FreshFor: rd.FreshFor,
 			Fields: rd.Fields, Missing: rd.Missing, Items: rd.Items, Steps: rd.Steps,
 		}, rd.Text
 	}
@@ -78,7 +79,7 @@ func (a answer) reading(text []byte) (Reading, error) {
 		return Reading{Steps: a.Steps}, fail(a.Class, a.Hint, "%s", a.Err)
 	}
 	return Reading{
-		Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified, FreshFor: a.FreshFor,
+		Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified, Dates: a.Dates, FreshFor: a.FreshFor,
 		Fields: withLists(a.Fields), Missing: a.Missing, Items: a.itemsWithLists(), Steps: a.Steps,
 	}, nil
 }

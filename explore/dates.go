@@ -7,6 +7,7 @@ import (
 
 	"freshet"
 	"freshet/listing"
+	"freshet/live"
 )
 
 // dates find out whether the dates that the indexes of a site give its pages are true,
@@ -32,7 +33,7 @@ const mostDated = 20_000
 // compareDates takes in that a page or an index of a site was seen.
 func (e *Explorer) compareDates(ctx context.Context, s *survey, src freshet.Source, o freshet.Outcome) error {
 	d := &s.dates
-	if src.Index && !isRobots(src.URL) {
+	if src.Index && !live.IsRobots(src.URL) {
 		if d.read == nil {
 			d.read, d.last = map[freshet.SourceID]time.Time{}, map[string]time.Time{}
 		}

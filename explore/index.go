@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
-	"net/url"
 	"strings"
 	"time"
 
@@ -16,11 +15,6 @@ import (
 	"freshet/site"
 	"freshet/sitemap"
 )
-
-func isRobots(rawURL string) bool {
-	u, err := url.Parse(rawURL)
-	return err == nil && u.Path == "/robots.txt"
-}
 
 // looksLikeIndex reports whether a response is a sitemap or a feed, and no page.
 func looksLikeIndex(raw freshet.Raw) bool {

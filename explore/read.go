@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"freshet"
+	"freshet/live"
 )
 
 // pagesAtOnce is how many pages go on the shelf together.
@@ -20,7 +21,7 @@ func (e *Explorer) read(ctx context.Context, s *survey, w freshet.Watched, o fre
 		return err
 	}
 	switch {
-	case w.Index && isRobots(w.URL):
+	case w.Index && live.IsRobots(w.URL):
 		return e.readRobots(ctx, s, raw)
 	case w.Index:
 		return e.readIndex(ctx, s, w, o, raw)

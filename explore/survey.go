@@ -13,6 +13,7 @@ import (
 
 	"freshet"
 	"freshet/listing"
+	"freshet/live"
 	"freshet/site"
 )
 
@@ -98,7 +99,7 @@ func (e *Explorer) meet(ctx context.Context) error {
 			e.surveys[w.ID] = s
 		}
 		if s.scope == nil || s.site.Revision != w.Revision {
-			scope, err := scopeOf(w)
+			scope, err := live.ScopeOf(w)
 			if err != nil {
 				s.blame(e.cfg.Now(), w.URL, err.Error())
 			}
@@ -117,14 +118,6 @@ func (e *Explorer) meet(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// scopeOf returns which pages belong to a site.
-func scopeOf(w freshet.Source) (*site.Scope, error) {
-	return site.NewScope(site.Bounds{
-		Root: w.URL, Match: w.Site.Match, Exclude: w.Site.Exclude, Subdomains: w.Site.Domains,
-		Depth: w.Site.Links(), Limit: w.Site.Pages(),
-	})
 }
 
 // boundsOf returns what says which pages a site has.

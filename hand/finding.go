@@ -18,6 +18,7 @@ type Finding struct {
 	Bytes    int64 // of body taken off the wire
 
 	Modified   time.Time     // when the source says it last changed, if that can be true
+	Dates      []time.Time   // when it says that it changed before, likewise, the newest first
 	RetryAfter time.Duration // how long the server asked us to stay away
 	FreshFor   time.Duration // for how long the source says that it stays as it is
 
@@ -40,6 +41,9 @@ type Finding struct {
 	Held      freshet.Held  // what is held from now on, if Doubted
 	LookAgain time.Duration // how soon another look is wanted at it
 
+	Word   *freshet.Word // what the source says of other pages, if that is news
+	Listed int           // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
+
 	Failure freshet.Failure // the class of what went wrong, if Failed
 	Err     string          // the same in words
 
@@ -48,7 +52,8 @@ type Finding struct {
 	// no requests and no bytes: none were made for them.
 	Along []Finding
 
-	picture []byte // of a page that was rendered
+	picture []byte       // of a page that was rendered
+	kind    freshet.Kind // how the response was read
 }
 
 // failed returns the finding of a look that did not see its source. What the
@@ -59,6 +64,7 @@ func (f Finding) failed(err error) Finding {
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
 	f.Judged, f.Noise, f.Items = noise.Judgement{}, nil, nil
 	f.Held, f.LookAgain = freshet.Held{}, 0
+	f.Dates, f.Word, f.Listed = nil, nil, -1
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
 	} else if e, ok := errors.AsType[*content.Error](err); ok {
@@ -72,7 +78,7 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
-		Modified: f.Modified, FreshFor: f.FreshFor, LookAgain: f.LookAgain, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
+		Modified: f.Modified, Dates: f.Dates, Word: f.Word, FreshFor: f.FreshFor, LookAgain: f.LookAgain, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
 	}
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)

@@ -68,7 +68,7 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 // judge says what a view means for a source, or that there was none.
 func (h *Hand) judge(ctx context.Context, o Order, view render.View, took time.Duration, err error) Finding {
 	resp := view.Response
-	f := Finding{Took: took, Status: resp.Status, picture: view.Picture}
+	f := Finding{Took: took, Status: resp.Status, Listed: -1, picture: view.Picture}
 	f.Moved = o.whereabouts(resp, err)
 	if err != nil {
 		return f.failed(err)
@@ -82,6 +82,9 @@ func (h *Hand) judge(ctx context.Context, o Order, view render.View, took time.D
 	}
 	if err := h.compare(ctx, o, resp, &f); err != nil {
 		return f.failed(err)
+	}
+	if o.Voice != nil && f.Capture != nil && f.Result.Seen() && f.Suspect == "" {
+		f.speak(ctx, o, resp.Body, resp.URL)
 	}
 	return f
 }
@@ -107,6 +110,7 @@ func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *F
 	if f.Modified.IsZero() {
 		f.Modified = o.plausible(reading.Modified, f.Took)
 	}
+	f.kind, f.Dates = reading.Kind, o.plausibleDates(reading.Dates, f.Took)
 	sums.Fresh, f.FreshFor = reading.FreshFor, max(resp.FreshFor, reading.FreshFor)
 	sums.Text = sumOf(reading)
 	f.Sums = sums

@@ -56,6 +56,10 @@ type Order struct {
 	// source has changed. Nil means that nobody knows.
 	Recent func(context.Context, freshet.Hash) ([]freshet.Version, error)
 
+	// Voice says which pages the source may speak for, if it lists or links to any. Nil
+	// means that nobody wants to hear of them.
+	Voice *Voice
+
 	// Room is asked before a body takes memory, as in [freshet.Request], and once
 	// more with its size before it is read and compared. Nil means that there is
 	// always room.
@@ -154,6 +158,17 @@ func (o Order) plausible(date time.Time, took time.Duration) time.Time {
 		return time.Time{}
 	}
 	return date
+}
+
+// plausibleDates returns the newest of some dates that can be true.
+func (o Order) plausibleDates(dates []time.Time, took time.Duration) []time.Time {
+	var kept []time.Time
+	for _, at := range dates {
+		if at = o.plausible(at, took); !at.IsZero() && len(kept) < freshet.MostDates {
+			kept = append(kept, at)
+		}
+	}
+	return kept
 }
 
 // A step is how the head became a capture.

@@ -39,6 +39,7 @@ func (d *Daemon) endAlong(ctx context.Context, p freshet.Poll, order hand.Order,
 			return
 		}
 		c := p.Along[i]
+		d.voices.hear(c.Source, one)
 		its := freshet.Poll{Source: c.Source, At: p.At, Since: c.Since, Cause: freshet.BySharing}
 		d.end(ctx, its, one.Record(its, began), order.Along[i].Head)
 	}

@@ -106,6 +106,7 @@ type Daemon struct {
 	gauges  gauges
 	levels  levelWatch
 	sites   siteList
+	voices  voices
 
 	purges   purges
 	followed milestone // in the log of outcomes, up to which the brain has been told
@@ -218,6 +219,7 @@ func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 // notice takes note of how a source now is.
 func (d *Daemon) notice(s freshet.Source) {
 	d.levels.notice(s)
+	d.voices.notice(s)
 	if s.Of == "" {
 		d.sites.notice(s)
 	}
@@ -322,6 +324,9 @@ func (d *Daemon) keepHouse(ctx context.Context) {
 		}
 		if err := d.Prune(ctx); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Error("prune", "err", err)
+		}
+		if err := d.forgetVoices(ctx); err != nil && ctx.Err() == nil {
+			d.cfg.Log.Error("cannot count the watched pages anew", "err", err)
 		}
 	}
 }

@@ -208,6 +208,14 @@ func (l *siteList) has(id freshet.SourceID) bool {
 	return ok
 }
 
+// get returns a source that stands for a whole site, and whether there is one.
+func (l *siteList) get(id freshet.SourceID) (freshet.Source, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.all[id]
+	return s, ok
+}
+
 // forget takes note that a source is watched no longer.
 func (l *siteList) forget(id freshet.SourceID) {
 	l.mu.Lock()

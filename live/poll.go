@@ -45,6 +45,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 		found.RetryAfter = max(found.RetryAfter, way.retry)
 	}
 	way.overhear(found)
+	d.voices.hear(p.Source, found)
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source
 	}
@@ -68,6 +69,7 @@ func (d *Daemon) order(s freshet.Source, head freshet.Head) hand.Order {
 		Recent: d.recentOf(s.ID, head.Number),
 		Noise:  d.memoryOf(freshet.NoiseBelief, s.ID), Recall: d.recallOf(s.ID), Items: d.memoryOf(freshet.ItemBelief, s.ID),
 		Fields: d.fieldsOf(s.ID, head.Number),
+		Voice:  d.voices.of(s, head, d.sites.get),
 	}
 }
 

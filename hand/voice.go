@@ -1,0 +1,256 @@
+package hand
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"freshet"
+	"freshet/site"
+	"freshet/sitemap"
+)
+
+// A Voice says which pages a source may speak for.
+type Voice struct {
+	// Key returns what a page is known by, given its URL as the source has it, and
+	// whether the source is to speak for it.
+	Key func(url string) (key freshet.PageKey, ok bool)
+
+	// Index says that the source is known to be a list of pages, whatever it looks like.
+	Index bool
+
+	// Anew says that the source has not spoken for any page yet: what it said before
+	// says nothing of what is new.
+	Anew bool
+}
+
+// MostPages is how many pages a word names at most.
+const MostPages = 50_000
+
+// speak completes the finding of a new version by what it says of other pages.
+func (f *Finding) speak(ctx context.Context, o Order, body []byte, url string) {
+	kind, ok := o.Voice.kind(f.kind, body)
+	if !ok {
+		return
+	}
+	own := freshet.PageKeyOf(o.Source.URL)
+	var old []byte
+	reduced := false
+	if o.Head.Number > 0 && !o.Voice.Anew && o.BaseBody != nil {
+		if raw, err := o.BaseBody(ctx); err == nil {
+			old = raw
+		}
+	}
+	if old != nil && kind == freshet.SitemapIndex {
+		old, body, reduced = reduce(old, body)
+	}
+	now, ok := o.Voice.read(kind, body, url, own)
+	if !ok && !reduced {
+		return
+	}
+	if f.Listed = len(now.pages); reduced && f.Listed == 0 {
+		f.Listed = -1
+	}
+	var before *pageList
+	if old != nil {
+		if list, ok := o.Voice.read(kind, old, url, own); ok || reduced {
+			before = &list
+		}
+	}
+	f.Word = now.since(before, o.At.Add(f.Took))
+}
+
+// kind returns what kind of index a response is, and whether it is any. A page that shows
+// is a hub; whether it has links is seen when it is read.
+func (v Voice) kind(read freshet.Kind, body []byte) (freshet.IndexKind, bool) {
+	head := body[:min(len(body), 1024)]
+	switch {
+	case read == freshet.Feed:
+		return freshet.FeedIndex, true
+	case v.Index, bytes.Contains(head, []byte("<urlset")), bytes.Contains(head, []byte("<sitemapindex")):
+		return freshet.SitemapIndex, true
+	case read == freshet.HTML:
+		return freshet.HubIndex, true
+	}
+	return 0, false
+}
+
+// A pageList is what an index lists.
+type pageList struct {
+	kind     freshet.IndexKind
+	pages    []listedPage // each once, in the order of the index
+	place    map[freshet.PageKey]int
+	complete bool // it was read to its end
+	first    time.Time
+	last     time.Time // the dates of the first and of the last entry that has one, listed here or not
+}
+
+// A listedPage is what an index says of a page, in its own words.
+type listedPage struct {
+	key  freshet.PageKey
+	date sitemap.Date
+}
+
+// add adds a page. Of what is said of one twice, the later date counts.
+func (l *pageList) add(p listedPage) {
+	if i, ok := l.place[p.key]; ok {
+		if p.date.Time.After(l.pages[i].date.Time) {
+			l.pages[i].date = p.date
+		}
+		return
+	}
+	l.place[p.key] = len(l.pages)
+	l.pages = append(l.pages, p)
+}
+
+// read reads an index, and reports whether it is one. The page itself does not count.
+func (v Voice) read(kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (pageList, bool) {
+	l := pageList{kind: kind, place: map[freshet.PageKey]int{}}
+	if kind == freshet.HubIndex {
+		found := site.Links(body, url, site.Asked{})
+		for _, link := range found.Links {
+			if key, ok := v.Key(link.URL); ok && key != own {
+				l.add(listedPage{key: key})
+			}
+		}
+		l.complete = !found.Cut
+		return l, true
+	}
+	summary, err := sitemap.Read(bytes.NewReader(body), sitemap.Options{Base: url}, func(e sitemap.Entry) error {
+		date := e.LastMod
+		if date.IsZero() {
+			date = e.Published
+		}
+		if !date.IsZero() {
+			if l.last = date.Time; l.first.IsZero() {
+				l.first = date.Time
+			}
+		}
+		if key, ok := v.Key(e.URL); ok && key != own {
+			l.add(listedPage{key, date})
+		}
+		return nil
+	})
+	if err != nil && summary.Pages+summary.Sitemaps == 0 {
+		return l, false
+	}
+	switch l.complete = summary.Complete; summary.Kind {
+	case sitemap.RSS, sitemap.Atom, sitemap.JSONFeed:
+		l.kind = freshet.FeedIndex
+	default:
+		l.kind = freshet.SitemapIndex
+	}
+	return l, true
+}
+
+// since returns what a list says at a moment that it did not say before; nil if that is
+// nothing. Where there is no before, all is new that has a date. What has none is not
+// known to be new then: it may have been there all along.
+func (l *pageList) since(before *pageList, at time.Time) *freshet.Word {
+	w := &freshet.Word{Kind: l.kind, From: l.from()}
+	for _, p := range l.pages {
+		word := freshet.PageWord{Page: p.key, Date: dateBy(p.date, at)}
+		if before == nil {
+			if !p.date.IsZero() {
+				w.Pages = append(w.Pages, word)
+			}
+			continue
+		}
+		i, listed := before.place[p.key]
+		if listed && (p.date.IsZero() || before.pages[i].date.Time.Equal(p.date.Time)) {
+			continue
+		}
+		if p.date.IsZero() && !before.complete { // it may have been there, behind where that ended
+			continue
+		}
+		w.Pages = append(w.Pages, word)
+	}
+	whole := before == nil || before.complete
+	if before != nil && l.kind == freshet.SitemapIndex && l.complete {
+		for _, p := range before.pages {
+			if _, still := l.place[p.key]; !still {
+				w.Pages = append(w.Pages, freshet.PageWord{Page: p.key, Gone: true})
+			}
+		}
+	}
+	if len(w.Pages) == 0 && (l.kind == freshet.HubIndex || l.complete && whole) {
+		return nil
+	}
+	cut(w)
+	return w
+}
+
+// from returns since when a list names all pages that change. A sitemap does so for all
+// time, a feed since the oldest entry that it still has. One that was not read to its end
+// may keep quiet about anything, and so may a page of links.
+func (l *pageList) from() time.Time {
+	switch {
+	case l.kind == freshet.HubIndex, !l.complete:
+		return freshet.SilentFrom()
+	case l.kind == freshet.SitemapIndex:
+		return time.Time{}
+	case l.last.IsZero():
+		return freshet.SilentFrom()
+	case l.first.Before(l.last): // the oldest first
+		return l.first.UTC()
+	}
+	return l.last.UTC()
+}
+
+// dateBy returns by when a page had changed that has a date, seen at a moment. A date
+// that names a day says that it changed some time that day, and one that lies ahead says
+// nothing.
+func dateBy(d sitemap.Date, at time.Time) time.Time {
+	if d.IsZero() {
+		return time.Time{}
+	}
+	end, slack := d.Time, clockSlack
+	switch d.Precision {
+	case sitemap.Year:
+		end, slack = end.AddDate(1, 0, 0), 14*time.Hour
+	case sitemap.Month:
+		end, slack = end.AddDate(0, 1, 0), 14*time.Hour
+	case sitemap.Day: // which begins elsewhere before it does in UTC
+		end, slack = end.AddDate(0, 0, 1), 14*time.Hour
+	case sitemap.Minute:
+		end = end.Add(time.Minute)
+	}
+	switch {
+	case d.Time.After(at.Add(slack)):
+		return time.Time{}
+	case end.After(at):
+		end = at
+	}
+	return end.UTC()
+}
+
+// cut leaves the pages out of a word that are too many, those that changed longest ago
+// first. It then speaks only of what is later than all that was left out.
+func cut(w *freshet.Word) {
+	if len(w.Pages) <= MostPages {
+		return
+	}
+	slices.SortStableFunc(w.Pages, func(a, b freshet.PageWord) int {
+		if a.Gone != b.Gone {
+			return cmp.Compare(asInt(a.Gone), asInt(b.Gone))
+		}
+		return b.Date.Compare(a.Date)
+	})
+	left := w.Pages[MostPages]
+	w.Pages = slices.Clone(w.Pages[:MostPages])
+	switch {
+	case left.Date.IsZero():
+		w.From = freshet.SilentFrom()
+	case left.Date.After(w.From):
+		w.From = left.Date
+	}
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
