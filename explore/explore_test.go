@@ -493,3 +493,44 @@ func TestDatesOfSitemaps(t *testing.T) {
 		})
 	}
 }
+
+// What the index of a site says of its pages is on record, watched or not: what is new,
+// what is dated otherwise, and what is gone.
+func TestIndexSpeaksForItsSite(t *testing.T) {
+	inBubble(t, func(t *testing.T, dir string) {
+		w := newWeb(map[string]string{
+			"/": linking("home"), "/a": linking("a"), "/b": linking("b"), "/c": linking("c"),
+			"/robots.txt": "Sitemap: https://docs.example/pages.xml\n",
+			"/pages.xml":  listing("/a 1999-12-01", "/b 1999-12-02"),
+		})
+		r := begin(t, dir, w, docs(freshet.Site{}))
+		defer r.stop()
+		pass(2 * time.Minute)
+		w.set("/pages.xml", listing("/a 1999-12-01", "/c 1999-12-04"))
+		pass(10 * time.Minute)
+		names := map[freshet.PageKey]string{}
+		for _, path := range []string{"/a", "/b", "/c"} {
+			names[freshet.PageKeyOf("https://docs.example"+path)] = path
+		}
+		found, err := r.store.Outcomes(t.Context(), freshet.OutcomeQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, o := range found {
+			if o.Word == nil {
+				continue
+			}
+			if o.Word.Kind != freshet.SitemapIndex || !o.Word.From.IsZero() {
+				t.Errorf("%s speaks as %+v", o.Source, o.Word)
+			}
+			for _, p := range o.Word.Pages {
+				said = append(said, fmt.Sprintf("%s %s %v", names[p.Page], p.Date.Format(time.DateOnly), p.Gone))
+			}
+		}
+		want := []string{"/a 1999-12-02 false", "/b 1999-12-03 false", "/c 1999-12-05 false", "/b 0001-01-01 true"}
+		if !slices.Equal(said, want) {
+			t.Errorf("the index says %q, want %q", said, want)
+		}
+	})
+}
