@@ -16,6 +16,7 @@ type Why struct {
 	Sentence string           `json:"sentence" doc:"All of it in words"`
 	LastSeen time.Time        `json:"last_seen,omitzero" doc:"Missing if never"`
 	Outlook  *Outlook         `json:"outlook,omitempty" doc:"What the policy thinks of the source; missing if it does not say"`
+	Heard    *Heard           `json:"heard,omitempty" doc:"What a sitemap, feed or other list of pages says of the source; missing if none does"`
 	Hold     Hold             `json:"hold" doc:"What holds the poll back, apart from what it is worth"`
 	Asked    bool             `json:"asked,omitempty" doc:"Somebody asked for a poll"`
 	MaxGap   Duration         `json:"max_gap,omitzero"`
@@ -39,6 +40,16 @@ type Outlook struct {
 	Idle          bool      `json:"idle,omitempty" doc:"A change is not likely enough for a poll, whatever the budget (least_chance)"`
 	Due           time.Time `json:"due,omitzero" doc:"When the worth is expected to reach the price; missing if that is not in sight"`
 	Captured      Captured  `json:"captured" doc:"What became of its changes until now"`
+}
+
+// A Heard is what a list of pages says of one of them, and how far that has been true.
+type Heard struct {
+	Index   freshet.SourceID `json:"index" doc:"The source that says it"`
+	Kind    string           `json:"kind" enum:"sitemap,feed,hub" doc:"What it is; hub: a page with links"`
+	Changed time.Time        `json:"changed,omitzero" doc:"When the page has changed by it, if it was not polled since"`
+	Until   time.Time        `json:"until,omitzero" doc:"Up to when the page has not changed by it, if it does not say that it has"`
+	Right   float64          `json:"right" doc:"How often it was right, of the times that a poll could tell; what is long past counts for less"`
+	Times   float64          `json:"times" doc:"How often a poll could tell; likewise"`
 }
 
 // A Hold is what holds a poll back.

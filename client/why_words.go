@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayShared())
+	return join(w.sayNext(zone), w.sayReason(), w.sayHeard(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is
@@ -77,6 +77,34 @@ func (w Why) sayReason() string {
 		return fmt.Sprintf("It %s, but no other page looks more promising.", w.likely())
 	}
 	return fmt.Sprintf("It %s.", w.likely())
+}
+
+// sayHeard says what a list of pages says of the source.
+func (w Why) sayHeard(zone *time.Location) string {
+	h := w.Heard
+	if h == nil || w.still() {
+		return ""
+	}
+	name := h.Kind
+	if name == "hub" {
+		name = "page"
+	}
+	says := fmt.Sprintf("The %s %s says that it had not changed by %s", name, h.Index, w.clock(h.Until, zone))
+	switch {
+	case !h.Changed.IsZero() && w.At.Sub(h.Changed) < time.Second:
+		says = fmt.Sprintf("The %s %s says that it has just changed", name, h.Index)
+	case !h.Changed.IsZero():
+		says = fmt.Sprintf("The %s %s says that it changed %s ago", name, h.Index, span(w.At.Sub(h.Changed)))
+	}
+	times := math.Round(h.Times)
+	switch right := min(math.Round(h.Right), times); {
+	case times < 1:
+		return says + "; whether it can be believed is not known yet."
+	case times == 1 && right == 1:
+		return says + "; it has been right once."
+	default:
+		return fmt.Sprintf("%s; it has been right %.0f of %.0f times.", says, right, times)
+	}
 }
 
 // held reports whether it is a limit that decides when the poll comes.
@@ -248,7 +276,7 @@ func (w Why) clock(t time.Time, zone *time.Location) string {
 	switch {
 	case t.YearDay() != at.YearDay() || t.Year() != at.Year():
 		layout = "15:04 on 2 January"
-	case t.Sub(at) < 2*time.Minute:
+	case t.Sub(at).Abs() < 2*time.Minute:
 		layout = "15:04:05"
 	}
 	if zone == time.UTC {

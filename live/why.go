@@ -16,6 +16,8 @@ type Why struct {
 	Hold    sched.Hold      // at that moment
 	Trouble string          // why nothing can be captured at all, if nothing can
 
+	Index freshet.SourceID // which source says what Outlook.Heard has, if any does
+
 	Mates []freshet.SourceID // other sources whose polls it is read from, and which are read from its own
 
 	Next  time.Time     // when the poll is expected; zero if that cannot be told
@@ -60,7 +62,11 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	if from, ok := d.brain.outlooks(); ok {
 		w.Outlook = from.Outlook(now, slot)
 	}
-	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again} {
+	heard := &w.Outlook.Heard
+	if index, ok := s.Source(heard.Index); ok && (!heard.Dated.IsZero() || !heard.Until.IsZero()) {
+		w.Index = index.ID
+	}
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again} {
 		*t = d.dates.Date(*t)
 	}
 	w.foresee()

@@ -43,6 +43,9 @@ func whyOf(w live.Why) client.Why {
 	if !w.Next.IsZero() {
 		why.Cause = w.Cause.String()
 	}
+	if h := o.Heard; w.Index != "" {
+		why.Heard = &client.Heard{Index: w.Index, Kind: h.Kind.String(), Changed: utc(h.Dated), Until: utc(h.Until), Right: h.Right, Times: h.Times}
+	}
 	if o.Rate.Mean > 0 {
 		why.Outlook = outlookOf(o, s.Life)
 		if w.Hold.Kind == sched.HoldPaused { // nothing is due

@@ -81,6 +81,15 @@ func TestWhyWords(t *testing.T) {
 			w.MaxGap, w.Cause, w.Deadline, w.Next = client.Duration(20*time.Minute), "bound", at.Add(-time.Minute), at
 		}}},
 		{"the disk is full", []func(*client.Why){held("under_way", "a poll of it is under way", 0), func(w *client.Why) { w.Trouble = "storage cannot be written" }}},
+		{"its sitemap says that it changed", []func(*client.Why){func(w *client.Why) {
+			w.Heard = &client.Heard{Index: "docs.0123", Kind: "sitemap", Changed: at.Add(-3 * time.Minute), Right: 40.6, Times: 42.2}
+		}}},
+		{"its sitemap says that it did not", []func(*client.Why){func(w *client.Why) {
+			w.Heard = &client.Heard{Index: "docs.0123", Kind: "sitemap", Until: at.Add(-28 * time.Minute), Right: 1, Times: 1}
+		}}},
+		{"a page has just linked to it", []func(*client.Why){func(w *client.Why) {
+			w.Heard = &client.Heard{Index: "news", Kind: "hub", Changed: at.Add(-20 * time.Millisecond)}
+		}}},
 		{"a busy source", []func(*client.Why){func(w *client.Why) {
 			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), client.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
 			w.Outlook.Expected = 0.42
