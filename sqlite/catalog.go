@@ -244,7 +244,10 @@ func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
 		}
 		return b.putSource(e, next)
 	})
-	if err != nil || src.Site != nil || !s.keepsPages(src.ID) {
+	if err != nil || src.Site != nil {
+		return err
+	}
+	if keeps, err := s.keepsPages(ctx, s.shelfNow(src.ID)); !keeps || err != nil {
 		return err
 	}
 	return s.clearPages(ctx, src.ID) // it is a site no more

@@ -81,13 +81,20 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 		t.Errorf("after a crash: %v", err)
 	}
 	pages := map[freshet.SourceID]int{}
-	sites := map[freshet.SourceID]bool{}
+	sites, indexes := map[freshet.SourceID]bool{}, map[freshet.SourceID]bool{}
 	for w, err := range s.Sources(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if w.Site != nil {
 			sites[w.ID] = true
+			continue
+		}
+		if w.Of == "" {
+			continue
+		}
+		if w.Index {
+			indexes[w.Of] = true
 			continue
 		}
 		pages[w.Of]++
@@ -101,9 +108,10 @@ func wholeShelf(t *testing.T, s *sqlite.Store, ack shelfAck) {
 			t.Errorf("site %s has %+v pages (%v), and %d of them are sources", id, n, err, pages[id])
 		}
 		delete(pages, id)
+		delete(indexes, id)
 	}
-	if len(pages) > 0 {
-		t.Errorf("there are pages of sites that are not there: %v", pages)
+	if len(pages)+len(indexes) > 0 {
+		t.Errorf("there are pages of sites that are not there: %v, and indexes: %v", pages, indexes)
 	}
 	id := freshet.SourceID(fmt.Sprintf("site%d", ack.site))
 	if ack.added == 0 || !sites[id] { // it may have been removed since
@@ -220,4 +228,124 @@ func TestPowerLossOfShelf(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A site goes in many transactions. Wherever that is cut off, also while pages are being
+// found and taken, each page is on the shelf of a site that is there or on none, and what
+// is left can be taken and removed as before.
+func TestPowerLossWhileASiteGoes(t *testing.T) {
+	const pages = 230
+	site := freshet.Source{ID: "docs", URL: "https://docs.example/", Site: &freshet.Site{}}
+	ways := map[string]func(context.Context, *sqlite.Store) error{
+		"removed": func(ctx context.Context, s *sqlite.Store) error { return s.RemoveSource(ctx, "docs", false) },
+		"purged":  func(ctx context.Context, s *sqlite.Store) error { return s.RemoveSource(ctx, "docs", true) },
+		"no site any more": func(ctx context.Context, s *sqlite.Store) error {
+			return s.UpdateSource(ctx, freshet.Source{ID: "docs", URL: site.URL})
+		},
+	}
+	for name, leave := range ways {
+		t.Run(name, func(t *testing.T) {
+			step, gone := int64(29), false
+			if testing.Short() || raced {
+				step = 90
+			}
+			for cut := int64(2); !gone; cut += step {
+				r := newRig(t, uint64(cut))
+				s, err := r.open(t)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stock(t, s, site, pages)
+				r.cutAt(cut)
+				busy := make(chan struct{})
+				go func() {
+					defer close(busy)
+					for n := 0; ; n++ {
+						_, _, err := s.AddPages(t.Context(), "docs", []freshet.Page{{URL: fmt.Sprintf("%slate%d", site.URL, n), Found: freshet.ByLink}})
+						if err == nil {
+							_, err = s.TakePages(t.Context(), "docs", 1)
+						}
+						if err != nil {
+							return
+						}
+					}
+				}()
+				gone = leave(t.Context(), s) == nil
+				<-busy
+				_ = s.Close()
+				r.disk.PowerLoss()
+				r.disk.SetHook(nil)
+				if s, err = r.open(t); err != nil {
+					t.Fatalf("after a power loss at %d: %v", cut, err)
+				}
+				wholeShelf(t, s, shelfAck{})
+				left(t, s, site, gone || name == "no site any more")
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if t.Failed() {
+					t.Fatalf("the power was cut at write %d", cut)
+				}
+			}
+		})
+	}
+}
+
+// cutAt cuts the power at a write or sync from now on.
+func (r *rig) cutAt(cut int64) {
+	var calls atomic.Int64
+	r.disk.SetHook(func(c disk.Call) error {
+		if (c.Op == disk.Write || c.Op == disk.Sync) && calls.Add(1) == cut {
+			r.disk.PowerLoss()
+		}
+		return nil
+	})
+}
+
+// stock adds a site with pages that are watched, and an index.
+func stock(t *testing.T, s *sqlite.Store, site freshet.Source, n int) {
+	t.Helper()
+	_, err := s.AddSource(t.Context(), site)
+	if err == nil {
+		index := site.Page("docs.0", site.URL+"sitemap.xml")
+		index.Index = true
+		_, err = s.AddSource(t.Context(), index)
+	}
+	var pages []freshet.Page
+	for i := range n {
+		pages = append(pages, freshet.Page{URL: fmt.Sprint(site.URL, i), Found: freshet.BySitemap})
+	}
+	if err == nil {
+		_, _, err = s.AddPages(t.Context(), site.ID, pages)
+	}
+	if err == nil {
+		_, err = s.TakePages(t.Context(), site.ID, n)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// left fails the test unless a site that is gone has left nothing behind, and one that
+// is there can be used, and removed for good.
+func left(t *testing.T, s *sqlite.Store, site freshet.Source, gone bool) {
+	t.Helper()
+	n, err := s.CountPages(t.Context(), site.ID)
+	switch {
+	case !gone && err == nil:
+		if taken, err := s.TakePages(t.Context(), site.ID, 1000); err != nil || len(taken) != n.Waiting {
+			t.Errorf("of %d pages that wait, %d can be taken: %v", n.Waiting, len(taken), err)
+		}
+		if err := s.RemoveSource(t.Context(), site.ID, true); err != nil {
+			t.Error(err)
+		}
+	case err == nil && n.Known() > 0:
+		w, _ := s.Source(t.Context(), site.ID)
+		if w.Site == nil {
+			t.Errorf("%+v pages are left of a site that is gone", n)
+		}
+	case err != nil && !errors.Is(err, freshet.ErrNotFound):
+		t.Error(err)
+	}
+	wholeShelf(t, s, shelfAck{})
 }

@@ -79,6 +79,26 @@ func (b *batch) refuse(e *entry, purge bool) error {
 	return b.putPage(sh, &before, r)
 }
 
+// putBack has the page of a source wait again: the source is about to go, and if all of
+// its site does not, because that is cut off, the page is to be taken again.
+func (b *batch) putBack(e *entry, purge bool) error {
+	sh, r, err := b.pageOf(e)
+	if err != nil || r == nil {
+		return err
+	}
+	before := *r
+	if r.is(freshet.PageWatched) {
+		r.become(freshet.PageWaiting)
+	}
+	if purge {
+		r.source = 0
+	}
+	if *r == before {
+		return nil
+	}
+	return b.putPage(sh, &before, r)
+}
+
 // clear takes pages off a shelf, those that are watched first, and not more than a
 // transaction should hold. It reports whether there may be more of them.
 func (b *batch) clear(sh *shelf, purge bool) (more bool, err error) {
@@ -99,6 +119,9 @@ func (b *batch) clear(sh *shelf, purge bool) (more bool, err error) {
 		e := b.entry(id)
 		if e == nil { // its standing is lost
 			return false, fmt.Errorf("%w: source %s is there, and how things stand with it is not", freshet.ErrDamaged, id)
+		}
+		if err := b.putBack(e, purge); err != nil {
+			return false, err
 		}
 		if err := b.drop(e, purge); err != nil {
 			return false, err
@@ -128,12 +151,30 @@ func (b *batch) clearRows(sh *shelf) (more bool, err error) {
 	return n == clearRows, err
 }
 
-// keepsPages reports whether there are pages on the shelf of a source.
-func (s *Store) keepsPages(id freshet.SourceID) bool {
+// keepsPages reports whether there are pages on a shelf, or indexes of its site are
+// watched.
+func (s *Store) keepsPages(ctx context.Context, sh *shelf) (bool, error) {
+	if sh == nil || sh.count.Known() > 0 {
+		return sh != nil, nil
+	}
+	watched := false
+	err := eachRow(ctx, s.reader, "SELECT 1 FROM sources WHERE site = ? AND removed = 0 LIMIT 1", []any{sh.key}, func(func(...any) error) error {
+		watched = true
+		return nil
+	})
+	return watched, fault(s.path, "reading the sources of "+string(sh.site.ID), err)
+}
+
+// shelfNow returns the shelf of a source, nil if it has none.
+func (s *Store) shelfNow(id freshet.SourceID) *shelf {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	e := s.entries[id]
-	return e != nil && s.shelves[e.key] != nil && s.shelves[e.key].count.Known() > 0
+	if e == nil || s.shelves[e.key] == nil {
+		return nil
+	}
+	copied := *s.shelves[e.key]
+	return &copied
 }
 
 // clearPages takes all pages off the shelf of a source that is no site any more. Their
@@ -160,7 +201,13 @@ func (s *Store) clearPages(ctx context.Context, id freshet.SourceID) error {
 // that was cut off.
 func (s *Store) resume(ctx context.Context) error {
 	for _, sh := range s.shelves {
-		if sh.site.Site != nil || sh.count.Known() == 0 {
+		if sh.site.Site != nil {
+			continue
+		}
+		if keeps, err := s.keepsPages(ctx, sh); !keeps || err != nil {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if err := s.clearPages(ctx, sh.site.ID); err != nil {
