@@ -137,6 +137,9 @@ func (e *Explorer) follow(ctx context.Context) (int, error) {
 	}
 	for _, o := range found {
 		if err := e.hear(ctx, o); err != nil {
+			if e.outdated(ctx, e.surveyOf(o.Source)) { // it is read again, for the site as it is then
+				return len(found), nil
+			}
 			return 0, fmt.Errorf("outcome %d of %s: %w", o.Cursor, o.Source, err)
 		}
 		e.place = o.Cursor

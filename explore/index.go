@@ -229,16 +229,20 @@ func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by fr
 	index := s.site.Page(indexID(s.site.ID, at), at)
 	index.Index, index.Recipe, index.Expect, index.Keep = true, freshet.Recipe{}, nil, freshet.Keep{Versions: 2}
 	index.Noise, index.Suspect, index.Level = freshet.NoiseOff, freshet.IgnoreSuspects, freshet.ServiceLevel{}
-	_, err = e.cfg.Daemon.AddSource(ctx, index)
+	index, err = e.cfg.Daemon.AddSource(ctx, index)
 	if errors.Is(err, freshet.ErrConflict) { // it is watched already
 		s.indexes[at] = true
 		return nil
 	}
-	if err == nil {
-		s.indexes[at] = true
-		e.cfg.Log.Info("found a list of pages", "site", s.site.ID, "url", freshet.MaskURL(at))
+	if err != nil {
+		return err
 	}
-	return err
+	s.indexes[at] = true
+	e.cfg.Log.Info("found a list of pages", "site", s.site.ID, "url", freshet.MaskURL(at))
+	if hadBefore(index) {
+		return e.readStored(ctx, s, index.ID)
+	}
+	return nil
 }
 
 // indexID returns the name of an index of a site.

@@ -54,19 +54,28 @@ func (e *Explorer) readAgain(ctx context.Context, s *survey) error {
 		}
 	}
 	for _, id := range ids {
-		w, err := e.cfg.Store.Source(ctx, id)
-		if errors.Is(err, freshet.ErrNotFound) || err == nil && w.Standing.Head.Number == 0 {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := e.read(ctx, s, w, freshet.Outcome{Source: id, Began: w.Standing.Seen, Ended: w.Standing.Seen, Result: freshet.Unchanged, Version: w.Standing.Head.Number}); err != nil {
+		if err := e.readStored(ctx, s, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// readStored reads the newest version of a source, if there is one. The next poll may find
+// it unchanged, and then nothing would be read.
+func (e *Explorer) readStored(ctx context.Context, s *survey, id freshet.SourceID) error {
+	w, err := e.cfg.Store.Source(ctx, id)
+	if errors.Is(err, freshet.ErrNotFound) || err == nil && w.Standing.Head.Number == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.read(ctx, s, w, freshet.Outcome{Source: id, Began: w.Standing.Seen, Ended: w.Standing.Seen, Result: freshet.Unchanged, Version: w.Standing.Head.Number})
+}
+
+// hadBefore reports whether a source that was just added was watched before.
+func hadBefore(s freshet.Source) bool { return s.Revision > 1 }
 
 // ask wants a page polled soon. One that was removed meanwhile is left alone.
 func (e *Explorer) ask(ctx context.Context, id freshet.SourceID) error {
@@ -82,7 +91,7 @@ func (e *Explorer) shelve(ctx context.Context, s *survey, pages []freshet.Page) 
 	over := 0
 	for len(pages) > 0 {
 		n := min(len(pages), pagesAtOnce)
-		_, left, err := e.cfg.Store.AddPages(ctx, s.site.ID, pages[:n])
+		_, left, err := e.cfg.Daemon.AddPages(ctx, s.site, pages[:n])
 		if err != nil {
 			return err
 		}

@@ -33,10 +33,11 @@ func (e *Explorer) lookAfter(ctx context.Context, all bool) error {
 				return err
 			}
 		}
-		if err := e.search(ctx, s); err != nil {
-			return err
+		err := e.search(ctx, s)
+		if err == nil {
+			err = e.stock(ctx, s, all)
 		}
-		if err := e.stock(ctx, s, all); err != nil {
+		if err != nil && !e.outdated(ctx, s) {
 			return err
 		}
 	}
@@ -115,9 +116,6 @@ func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 		return nil
 	}
 	taken, err := e.cfg.Daemon.TakePages(ctx, s.site.ID, want-len(s.fresh))
-	if errors.Is(err, freshet.ErrNotFound) { // the site was removed meanwhile
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -129,6 +127,11 @@ func (e *Explorer) stock(ctx context.Context, s *survey, all bool) error {
 			continue
 		}
 		s.fresh[page.ID] = true
+		if hadBefore(page) {
+			if err := e.readStored(ctx, s, page.ID); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

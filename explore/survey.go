@@ -49,6 +49,7 @@ type notes struct {
 	Bounds   string    `json:"bounds"`            // what was said of it when all that is stored was last read
 	Settled  time.Time `json:"settled,omitzero"`  // when all of its pages had been fetched once
 	Searched time.Time `json:"searched,omitzero"` // when its indexes were last looked for
+	Again    bool      `json:"again,omitempty"`   // it was watched before, and so may have been pages that are found now
 
 	Downloads float64   `json:"downloads"` // of pages that had been seen before, of late
 	Changed   float64   `json:"changed"`   // of those, that brought a change
@@ -90,26 +91,9 @@ func (e *Explorer) meet(ctx context.Context) error {
 	watched := map[freshet.SourceID]bool{}
 	for _, w := range e.cfg.Daemon.Sites() {
 		watched[w.ID] = true
-		s := e.surveys[w.ID]
-		if s == nil {
-			s = &survey{}
-			if err := e.recall(ctx, s, w.ID); err != nil {
-				return err
-			}
-			e.surveys[w.ID] = s
-		}
-		if s.scope == nil || s.site.Revision != w.Revision {
-			scope, err := live.ScopeOf(w)
-			if err != nil {
-				s.blame(e.cfg.Now(), w.URL, err.Error())
-			}
-			s.site, s.scope = w, scope
-		}
-		if s.notes.Bounds != boundsOf(w) {
-			if err := e.readAgain(ctx, s); err != nil {
-				return err
-			}
-			s.notes.Bounds, s.dirty = boundsOf(w), true
+		err := e.meetSite(ctx, w)
+		if err != nil && !e.outdated(ctx, &survey{site: w}) {
+			return err
 		}
 	}
 	for id := range e.surveys {
@@ -118,6 +102,55 @@ func (e *Explorer) meet(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// meetSite brings the survey of a site up to date.
+func (e *Explorer) meetSite(ctx context.Context, w freshet.Source) error {
+	s := e.surveys[w.ID]
+	if s != nil && s.site.Revision != w.Revision {
+		counts, err := e.cfg.Store.CountPages(ctx, w.ID)
+		if err != nil {
+			return err
+		}
+		if counts.Known() == 0 { // it may have been removed, and added again since
+			s = nil
+		}
+	}
+	if s == nil {
+		s = &survey{}
+		if err := e.recall(ctx, s, w); err != nil {
+			return err
+		}
+		if s.notes.Again && s.notes.Settled.IsZero() { // a crash may have come before they were read
+			s.notes.Bounds = ""
+		}
+		e.surveys[w.ID] = s
+	}
+	if s.scope == nil || s.site.Revision != w.Revision {
+		scope, err := live.ScopeOf(w)
+		if err != nil {
+			s.blame(e.cfg.Now(), w.URL, err.Error())
+		}
+		s.site, s.scope = w, scope
+	}
+	if s.notes.Bounds == boundsOf(w) {
+		return nil
+	}
+	if err := e.readAgain(ctx, s); err != nil {
+		return err
+	}
+	s.notes.Bounds, s.dirty = boundsOf(w), true
+	return nil
+}
+
+// outdated reports whether a site has been edited or removed since it was last met. What
+// fails then need not be told: the site is met again before anything else.
+func (e *Explorer) outdated(ctx context.Context, s *survey) bool {
+	if s == nil {
+		return false
+	}
+	now, err := e.cfg.Store.Source(ctx, s.site.ID)
+	return errors.Is(err, freshet.ErrNotFound) || err == nil && now.Revision != s.site.Revision
 }
 
 // boundsOf returns what says which pages a site has.
@@ -130,20 +163,21 @@ func boundsOf(w freshet.Source) string {
 }
 
 // recall takes up what is on disk of a site.
-func (e *Explorer) recall(ctx context.Context, s *survey, id freshet.SourceID) error {
+func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) error {
+	id, anew := w.ID, notes{Begun: e.cfg.Now(), Again: hadBefore(w)}
 	kept, err := e.cfg.Store.Belief(ctx, belief, id)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
 	if err != nil || json.Unmarshal(kept.Memory, &s.notes) != nil { // what is damaged is found out anew
-		s.notes, s.dirty = notes{Begun: e.cfg.Now()}, true
+		s.notes, s.dirty = anew, true
 	}
 	counts, err := e.cfg.Store.CountPages(ctx, id)
 	if err != nil {
 		return err
 	}
 	if counts.Known() == 0 { // it was no site for a while
-		s.notes, s.dirty = notes{Begun: e.cfg.Now()}, true
+		s.notes, s.dirty = anew, true
 	}
 	if s.dates.trust.UnmarshalBinary(s.notes.Dates) != nil {
 		s.dates.trust = listing.Trust{}
@@ -153,7 +187,7 @@ func (e *Explorer) recall(ctx context.Context, s *survey, id freshet.SourceID) e
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return err
 	}
-	if err != nil || s.traps.UnmarshalBinary(drawn.Memory) != nil {
+	if err != nil || counts.Known() == 0 || s.traps.UnmarshalBinary(drawn.Memory) != nil {
 		s.traps = site.Traps{}
 	}
 	return nil

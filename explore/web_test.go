@@ -1,9 +1,11 @@
 package explore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -115,6 +117,7 @@ type rig struct {
 	*live.Daemon
 	store *sqlite.Store
 	stop  func()
+	log   bytes.Buffer // to be read when it has stopped
 }
 
 // begin starts to watch sources. The budget is a poll a second.
@@ -129,11 +132,12 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 			t.Fatal(err)
 		}
 	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	r := &rig{store: store, Daemon: live.New(live.Config{
+	r := &rig{store: store}
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), &r.log), nil))
+	r.Daemon = live.New(live.Config{
 		Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Log: log,
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Second}},
-	})}
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -13,6 +13,21 @@ import (
 	"freshet/sched"
 )
 
+// AddPages puts pages that were found for a site on its shelf, as the store's AddPages
+// does. No removal of the site comes in between. If the site has been removed or edited
+// since it was as given, it refuses: the pages may not belong to it any more.
+func (d *Daemon) AddPages(ctx context.Context, site freshet.Source, pages []freshet.Page) (added, over int, err error) {
+	defer d.census.counting.pass(1)()
+	now, err := d.cfg.Store.Source(ctx, site.ID)
+	if err != nil {
+		return 0, 0, err
+	}
+	if now.Revision != site.Revision {
+		return 0, 0, &freshet.StaleError{Source: site.ID, Given: site.Revision, Stored: now.Revision}
+	}
+	return d.cfg.Store.AddPages(ctx, site.ID, pages)
+}
+
 // TakePages begins to watch waiting pages of a site. It is the store's TakePages, told
 // to the loop.
 func (d *Daemon) TakePages(ctx context.Context, site freshet.SourceID, n int) ([]freshet.Source, error) {
@@ -115,25 +130,39 @@ func (d *Daemon) pagesOf(ctx context.Context, site freshet.SourceID) (ids []fres
 // more lets go of them.
 func (d *Daemon) updateSite(ctx context.Context, s freshet.Source) error {
 	leave := d.census.counting.pass(1)
-	err := d.cfg.Store.UpdateSource(ctx, s)
-	var pages []freshet.SourceID
-	if err == nil {
-		pages, err = d.pagesOf(ctx, s.ID)
+	edited := d.cfg.Store.UpdateSource(ctx, s)
+	if edited != nil && s.Site != nil {
+		leave()
+		return edited
 	}
+	pages, err := d.pagesOf(context.WithoutCancel(ctx), s.ID)
 	if err == nil && s.Site == nil {
-		for _, id := range pages {
-			d.census.add(id, -1)
-		}
+		err = d.countGone(pages, edited)
 	}
 	leave()
 	if err != nil {
-		return err
+		return errors.Join(edited, err)
 	}
 	d.boundSet(s.Keep)
-	if err := d.tellSource(ctx, s.ID); err != nil {
-		return err
+	return errors.Join(edited, d.tellSources(ctx, append(pages, s.ID)))
+}
+
+// countGone counts sources that are watched no longer. If there was an error, that was
+// cut off, and some of them still are.
+func (d *Daemon) countGone(ids []freshet.SourceID, cut error) error {
+	for _, id := range ids {
+		if cut != nil {
+			_, err := d.cfg.Store.Source(context.Background(), id)
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, freshet.ErrNotFound) {
+				return err
+			}
+		}
+		d.census.add(id, -1)
 	}
-	return d.tellSources(ctx, pages)
+	return nil
 }
 
 // removeSite stops watching a site and all of its pages.
@@ -145,21 +174,13 @@ func (d *Daemon) removeSite(ctx context.Context, id freshet.SourceID, purge bool
 	}
 	all := append(pages, id)
 	remove := func() error { return d.cfg.Store.RemoveSource(ctx, id, purge) }
+	var removed error
 	if purge {
-		err = d.purge(ctx, all, remove)
+		removed = d.purge(ctx, all, remove)
 	} else {
-		err = remove()
+		removed = remove()
 	}
-	if err != nil {
-		return err
-	}
-	for _, gone := range all {
-		d.census.add(gone, -1)
-		if err := d.tellSource(ctx, gone, sched.Event{Remove: gone}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(removed, d.countGone(all, removed), d.tellSources(ctx, all))
 }
 
 // A Member is a source that belongs to a site, beside the site itself.
