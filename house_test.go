@@ -50,6 +50,7 @@ var floors = map[string]int{
 	"whatif":      3,
 	"policy":      3,
 	"rival":       4,
+	"sink":        3,
 	"live":        4,
 	"deliver":     4,
 	"explore":     5,

@@ -272,6 +272,14 @@ type Outbox interface {
 	// Settle removes debts that have been delivered.
 	Settle(ctx context.Context, reader string, at ...Cursor) error
 
+	// Letters returns up to limit debts of a reader that were given up, of changes
+	// after a place, in the order of the log.
+	Letters(ctx context.Context, reader string, after Cursor, limit int) ([]Debt, error)
+
+	// Revive makes debts that were given up due at once, as if they had never been
+	// tried; without places it does so with all. It returns how many there were.
+	Revive(ctx context.Context, reader string, at ...Cursor) (int, error)
+
 	// Postpone puts a debt off after a failed attempt. A zero Due gives it up:
 	// it stays on record but is not returned by Debts again.
 	Postpone(ctx context.Context, reader string, d Debt) error
@@ -306,6 +314,12 @@ func EndpointAt(url string) EndpointID {
 type Message struct {
 	Change Cursor
 	Body   []byte // nil leaves it to each attempt
+
+	// InOrder has the debt wait until the reader owes nothing of the source any more
+	// that was owed before. Those that were given up hold up nothing.
+	InOrder bool
+
+	Err string // why it cannot be sent; it is given up from the beginning
 }
 
 // A Debt is a delivery that a reader owes.
@@ -336,6 +350,7 @@ type Store interface {
 	ChangeLog
 	Outbox
 	BeliefStore
+	SinkStore
 	Shelf
 	Close() error
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -56,68 +54,15 @@ func (f *filling) value(r freshet.Reference, host string) (string, error) {
 }
 
 func (f *filling) lookUp(r freshet.Reference, host string) (string, error) {
-	foreign := f.source.Origin != freshet.FromFile && slices.Contains(f.own, r)
-	switch r.Kind {
-	case freshet.EnvSecret, freshet.FileSecret:
-		if foreign {
-			return "", errors.New("only sources in the configuration file can use files and environment variables")
-		}
-		if r.Kind == freshet.FileSecret {
-			return readSecret(r.Name)
-		}
-		text := f.env(r.Name)
-		if text == "" {
-			return "", errors.New("the environment variable is not set")
-		}
-		return text, nil
-	case freshet.SealedSecret:
-		return f.unseal(r.Name, host, foreign)
+	if r.Kind != freshet.TakenValue {
+		foreign := f.source.Origin != freshet.FromFile && slices.Contains(f.own, r)
+		return Secrets{f.env, f.vault}.Look(r, host, foreign)
 	}
 	text, ok := f.taken[r.Name]
 	if !ok {
 		return "", errors.New("no login has taken a value of this name")
 	}
 	return text, nil
-}
-
-// unseal returns a secret of the vault, if it may be sent to a host.
-func (f *filling) unseal(name, host string, foreign bool) (string, error) {
-	if f.vault == nil {
-		return "", errors.New("there is no data directory to keep secrets in")
-	}
-	e, value, err := f.vault.Get(name)
-	switch {
-	case err != nil:
-		return "", err
-	case len(e.Hosts) == 0 && foreign:
-		return "", freshet.WithHint(errors.New("the secret names no hosts, so only sources in the configuration file can use it"),
-			"set it again with freshet secret set "+name+" --host "+host)
-	case len(e.Hosts) > 0 && !slices.Contains(e.Hosts, host):
-		return "", freshet.WithHint(fmt.Errorf("the secret must not be sent to %s; its hosts are %v", host, e.Hosts),
-			"set it again with freshet secret set "+name+" --host "+host)
-	}
-	return string(value), nil
-}
-
-// readSecret returns the content of a file, without the line break at its end.
-func readSecret(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, secret.MaxSecret+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(text) > secret.MaxSecret:
-		return "", fmt.Errorf("the file is longer than %d bytes", secret.MaxSecret)
-	}
-	trimmed := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-	if trimmed == "" {
-		return "", errors.New("the file is empty")
-	}
-	return trimmed, nil
 }
 
 // leastKnown is how long a secret is at least that answers are searched for. Shorter

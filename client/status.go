@@ -76,14 +76,6 @@ type Loading struct {
 	Of   int `json:"of" doc:"Sources in the file"`
 }
 
-// A Sink is how far the deliveries of one webhook are.
-type Sink struct {
-	Name  string        `json:"name"`
-	Place freshet.Place `json:"place" doc:"Position in the change log"`
-	Open  int           `json:"open" doc:"Deliveries waiting"`
-	Dead  int           `json:"dead" doc:"Deliveries given up"`
-}
-
 // Status returns how the program is doing.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {
 	err = c.get(ctx, "/status", nil, &s)

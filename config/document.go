@@ -21,7 +21,8 @@ type document struct {
 	env     func(string) string
 	anchors map[string]ast.Node
 	sources []listedSource
-	hooks   map[string]listedHook // by name
+	hooks   map[string]listedHook // by name, sinks too
+	sinks   []listedSource        // where the parts of Settings.Sinks are
 
 	noSecrets bool // are needed
 }
@@ -58,6 +59,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 		}
 		d.mapping(doc.Body, "", slices.Concat(d.optionFields(s), []field{
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
+			{"sinks", func(v ast.Node, path string) { d.each(v, path, d.sink(s)) }},
 			{"levels", func(v ast.Node, path string) { d.each(v, path, d.level(s)) }},
 			{"shares", func(v ast.Node, path string) { d.each(v, path, d.share(s)) }},
 			{"requests", func(v ast.Node, path string) { d.requests(v, path, s) }},

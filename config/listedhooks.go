@@ -1,12 +1,16 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet"
+	"freshet/sink"
 )
 
 // A listedHook is where a webhook stands in the file.
@@ -15,21 +19,115 @@ type listedHook struct {
 	path string
 }
 
-// admitHooks checks the webhooks against all settings.
+// admitHooks checks the webhooks and the other sinks against all settings.
 func (d *document) admitHooks(s *Settings) {
+	with := s.Outlets(d.env, nil, nil)
 	for _, w := range s.Webhooks {
-		_, err := s.Sink(w, nil)
-		if d.noSecrets && w.Secret == "" && !w.Unsigned {
-			_, err = s.Fetch.CheckURL(w.URL)
+		if w.Secret == "" && !w.Unsigned && w.SecretEnv == "" {
+			continue // what is wrong with it has been said
 		}
-		if err != nil {
+		checked := w.sink()
+		if w.SecretEnv != "" && w.Secret != "" {
+			checked.Settings["secret"] = literal(w.Secret) // it is known, so it can be judged
+		}
+		if _, err := sink.Check(with, checked); err != nil {
 			at := d.hooks[w.Name]
+			if field, ok := freshet.FieldOf(err); ok {
+				err = freshet.WithHint(fmt.Errorf("webhook %s: %s: %w", w.Name, strings.TrimPrefix(field, "settings."), freshet.ReasonOf(err)), freshet.HintOf(err))
+			}
 			text := err.Error()
 			if hint := freshet.HintOf(err); hint != "" {
 				text += "; " + hint
 			}
 			d.report(at.node, at.path, "%s", text)
 		}
+	}
+	for i, listed := range s.Sinks {
+		checked, err := sink.Check(with, listed)
+		if err != nil {
+			d.blameSink(d.sinks[i], err)
+			continue
+		}
+		s.Sinks[i] = checked
+	}
+}
+
+// blameSink reports what is wrong with a sink, at the field that is named or the nearest
+// to it.
+func (d *document) blameSink(l listedSource, err error) {
+	named, _ := freshet.FieldOf(err)
+	node := l.node
+	for field := named; field != ""; field = outer(field) {
+		if l.at[field] != nil {
+			node = d.resolve(l.at[field])
+			break
+		}
+	}
+	text := freshet.ReasonOf(err).Error()
+	if hint := freshet.HintOf(err); hint != "" {
+		text += "; " + hint
+	}
+	d.report(node, strings.TrimSuffix(l.path+"."+named, "."), "%s", text)
+}
+
+// sink returns a reader of one item of the list of sinks.
+func (d *document) sink(s *Settings) func(ast.Node, string) {
+	return func(n ast.Node, path string) {
+		read := freshet.Sink{Origin: freshet.FromFile}
+		l := listedSource{node: n, path: path, at: map[string]ast.Node{}}
+		before := len(d.Problems)
+		word := func(name string, to func(string)) field {
+			return field{name, func(v ast.Node, path string) {
+				l.at[name] = v
+				if text, ok := d.scalar(v, path); ok {
+					to(text)
+				}
+			}}
+		}
+		values := func(name string, to *map[string]freshet.Value) field {
+			return field{name, func(v ast.Node, path string) {
+				text, ok := d.value(v, path, func(n ast.Node, inside string) { l.at[name+strings.TrimPrefix(inside, path)] = n })
+				if !ok {
+					return
+				}
+				if err := json.Unmarshal([]byte(text), to); err != nil {
+					d.report(d.resolve(v), path, "expected names and values; a value is a text, or a secret such as ${env:NAME} or {secret: {env: NAME}}")
+				}
+			}}
+		}
+		d.mapping(n, path, []field{
+			word("name", func(v string) { read.Name = v }), word("kind", func(v string) { read.Kind = v }),
+			word("url", func(v string) { read.URL = freshet.Value(v) }), word("template", func(v string) { read.Template = v }),
+			word("paused", func(v string) {
+				paused, err := strconv.ParseBool(v)
+				if err != nil {
+					d.report(d.resolve(l.at["paused"]), path+".paused", "%q is not true or false", v)
+				}
+				read.Paused = paused
+			}),
+			{"tags", func(v ast.Node, path string) { l.at["tags"], read.Tags = v, tidyTags(d.texts(v, path, nil)) }},
+			{"sources", func(v ast.Node, path string) {
+				l.at["sources"] = v
+				for _, id := range d.texts(v, path, nil) {
+					read.Sources = append(read.Sources, freshet.SourceID(id))
+				}
+			}},
+			values("settings", &read.Settings), values("headers", &read.Headers),
+		})
+		if len(d.Problems) > before {
+			return
+		}
+		if read.Name == "" {
+			d.report(n, path, "the sink has no name; add one, because its position in the change log is stored under it")
+			return
+		}
+		if other, twice := d.hooks[read.Name]; twice {
+			d.report(n, path, "the name %q is already used in line %d", read.Name, firstToken(other.node).Position.Line)
+			return
+		}
+		d.hooks[read.Name] = listedHook{n, path}
+		d.sinks = append(d.sinks, l)
+		s.Sinks = append(s.Sinks, read)
 	}
 }
 

@@ -38,6 +38,7 @@ type Settings struct {
 	Media    access.Media    // beside the Web that may be watched
 	Requests access.Profiles // that sources build on, by name
 	Webhooks []Webhook
+	Sinks    []freshet.Sink // beside the webhooks
 	Levels   []freshet.TagLevel
 	Sources  []freshet.Source
 }

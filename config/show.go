@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"freshet"
+	"freshet/sink"
 )
 
 // YAML returns the settings as a configuration file, without secrets.
@@ -53,6 +54,9 @@ func (s *Settings) effective() yaml.MapSlice {
 		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: key, Value: value})
 	}
 	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.Webhooks, showWebhook)})
+	if len(s.Sinks) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "sinks", Value: each(s.Sinks, showSink)})
+	}
 	if len(s.Levels) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
 	}
@@ -71,6 +75,22 @@ func showWebhook(w Webhook) yaml.MapSlice {
 		{Key: "name", Value: w.Name}, {Key: "url", Value: freshet.MaskURL(w.URL)},
 		{Key: "secret_env", Value: w.SecretEnv}, {Key: "unsigned", Value: w.Unsigned},
 		{Key: "tags", Value: texts(w.Tags)}, {Key: "sources", Value: texts(w.Sources)},
+	})
+}
+
+func showSink(s freshet.Sink) yaml.MapSlice {
+	s = sink.Shown(s)
+	values := func(of map[string]freshet.Value) (shown yaml.MapSlice) {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			shown = append(shown, yaml.MapItem{Key: name, Value: string(of[name])})
+		}
+		return shown
+	}
+	return present(yaml.MapSlice{
+		{Key: "name", Value: s.Name}, {Key: "kind", Value: s.Kind}, {Key: "url", Value: string(s.URL)},
+		{Key: "tags", Value: texts(s.Tags)}, {Key: "sources", Value: texts(s.Sources)},
+		{Key: "settings", Value: values(s.Settings)}, {Key: "headers", Value: values(s.Headers)},
+		{Key: "template", Value: s.Template}, {Key: "paused", Value: s.Paused},
 	})
 }
 

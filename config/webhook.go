@@ -3,11 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"freshet"
-	"freshet/deliver"
+	"freshet/access"
 	"freshet/fetch"
+	"freshet/secret"
+	"freshet/sink"
 )
 
 // A Webhook is a receiver of changes, as configured.
@@ -56,18 +59,40 @@ func (s *Settings) MissingSecrets() (names []string) {
 	return names
 }
 
-// Sink returns what sends to a webhook. It dates requests by now; nil means
-// time.Now.
-func (s *Settings) Sink(w Webhook, now func() time.Time) (*deliver.Webhook, error) {
-	url, err := s.Fetch.CheckURL(w.URL)
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
+// sink returns the webhook as a sink.
+func (w Webhook) sink() freshet.Sink {
+	s := freshet.Sink{
+		Name: w.Name, Kind: "webhook", URL: literal(w.URL), Tags: w.Tags, Sources: w.Sources,
+		Settings: map[string]freshet.Value{}, Origin: freshet.FromFile,
 	}
-	sink, err := deliver.NewWebhook(deliver.WebhookConfig{
-		Name: w.Name, URL: url, Secret: w.Secret, Unsigned: w.Unsigned, Send: fetch.NewEgress(s.Fetch).Do, Now: now,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: %w", w.Name, err)
+	switch {
+	case w.Unsigned:
+		s.Settings["unsigned"] = "true"
+	case w.SecretEnv != "":
+		s.Settings["secret"] = freshet.Value("${env:" + w.SecretEnv + "}")
+	default:
+		s.Settings["secret"] = literal(w.Secret)
 	}
-	return sink, nil
+	return s
+}
+
+// literal returns a text as a value that refers to nothing.
+func literal(text string) freshet.Value { return freshet.Value(strings.ReplaceAll(text, "${", "$${")) }
+
+// AllSinks returns those that are told of changes: the webhooks and the other sinks.
+func (s *Settings) AllSinks() []freshet.Sink {
+	all := make([]freshet.Sink, 0, len(s.Webhooks)+len(s.Sinks))
+	for _, w := range s.Webhooks {
+		all = append(all, w.sink())
+	}
+	return append(all, s.Sinks...)
+}
+
+// Outlets returns what outlets of sinks are made with. Requests are dated by now; nil
+// means time.Now. Vault is where secrets are kept; nil means that there are none.
+func (s *Settings) Outlets(env func(string) string, vault *secret.Vault, now func() time.Time) sink.Config {
+	return sink.Config{
+		Do: fetch.NewEgress(s.Fetch).Do, CheckURL: s.Fetch.CheckURL, Dial: s.Fetch.Dialer, TLS: s.Fetch.TLS,
+		Secrets: access.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Base: s.PublicURL, Now: now,
+	}
 }

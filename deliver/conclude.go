@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/sink"
 )
 
 // conclude settles or postpones the debt of an attempt that has ended.
@@ -19,38 +20,57 @@ func (r *round) conclude(ctx context.Context, a attempt) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // cut off by us
 	}
-	refusal, _ := errors.AsType[*Refusal](a.err)
+	refusal, _ := errors.AsType[*sink.Refusal](a.err)
 	if refusal != nil && refusal.Gone() {
 		r.report(a, true)
 		return r.giveUp(ctx)
 	}
-	var away time.Duration
-	if refusal != nil {
-		away = refusal.RetryAfter
-	}
-	return r.postpone(ctx, a, away)
+	return r.postpone(ctx, a, refusal)
 }
 
 // settle notes that a change has been accepted. If the endpoint had been
 // failing, whatever it owes is released with it.
 func (r *round) settle(ctx context.Context, a attempt) error {
-	if r.gate.succeeded() {
-		r.cfg.Log.Info("the webhook accepts deliveries again")
-		r.released, r.refused = true, map[freshet.Cursor]bool{}
-	}
 	// A stop must not undo what the endpoint has taken.
 	unhurried := context.WithoutCancel(ctx)
 	err := r.persist(ctx, "delivery", func() error {
 		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Change.Cursor)
 	})
 	r.report(a, false)
-	return err
+	if r.gate.succeeded() || !r.condition.Held.IsZero() {
+		r.cfg.Log.Info("the sink accepts deliveries again")
+		r.released, r.refused = true, map[freshet.Cursor]bool{}
+	}
+	if err != nil || r.condition == (freshet.SinkCondition{}) {
+		return err
+	}
+	return r.note(ctx, freshet.SinkCondition{})
 }
+
+const (
+	// unfitAttempts is how often a delivery is tried that the receiver calls wrong. It
+	// holds up those behind it for so long.
+	unfitAttempts = 3
+
+	// heldAfter is how long a receiver accepts nothing before it is held.
+	heldAfter = 48 * time.Hour
+
+	// heldPause is how often a receiver that is held is tried.
+	heldPause = time.Hour
+)
 
 // postpone puts a debt off until its next attempt, or gives it up after the
 // last.
-func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) error {
+func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) error {
+	var away time.Duration
+	if refusal != nil {
+		away = refusal.RetryAfter
+	}
 	now, d := r.clock.Now(), a.debt
+	held := !r.condition.Held.IsZero()
+	if held {
+		away = max(away, heldPause)
+	}
 	r.gate.failed(now, away)
 	if r.released {
 		r.refused[d.Change.Cursor] = true
@@ -58,20 +78,57 @@ func (r *round) postpone(ctx context.Context, a attempt, away time.Duration) err
 			r.released, r.refused = false, nil
 		}
 	}
+	if a.extra {
+		r.report(a, false)
+		return r.worsen(ctx, a, false)
+	}
 	d.Err = a.err.Error()
 	d.Due = time.Time{}
 	pause, again := wait(d.Change.ID(), d.Attempts)
+	if held { // nothing more is given up
+		d.Attempts, pause, again = min(d.Attempts, Attempts-1), heldPause, true
+	}
+	if refusal != nil && refusal.Unfit() && d.Attempts >= unfitAttempts {
+		again = false
+	}
 	if again {
 		d.Due = now.Add(max(pause, away) + r.ahead)
 	}
 	r.report(a, !again)
-	return r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })
+	if err := r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) }); err != nil {
+		return err
+	}
+	return r.worsen(ctx, a, !again)
+}
+
+// worsen notes that the receiver accepts nothing. When a delivery has been given up after
+// days of that, the sink is held: it is tried now and then, and all else waits.
+func (r *round) worsen(ctx context.Context, a attempt, givenUp bool) error {
+	c, now := r.condition, r.clock.Now().Add(r.ahead)
+	if c.Failing.IsZero() && r.gate.failures >= patience { // one failure is no news
+		c.Failing, c.Err = now, a.err.Error()
+	}
+	if givenUp && c.Held.IsZero() && !c.Failing.IsZero() && now.Sub(c.Failing) >= heldAfter {
+		c.Held, c.Err = now, a.err.Error()
+		r.cfg.Log.Error("the sink has accepted nothing for days; it is tried once an hour, and all that it is owed waits", "since", c.Failing, "err", a.err,
+			"hint", "repair the receiver, then freshet sink replay "+r.cfg.Name+" sends what was given up")
+	}
+	if c == r.condition {
+		return nil
+	}
+	return r.note(ctx, c)
+}
+
+// note puts on record how it stands with the receiver.
+func (r *round) note(ctx context.Context, c freshet.SinkCondition) error {
+	r.condition = c
+	return r.persist(ctx, "condition", func() error { return r.cfg.Store.NoteSink(context.WithoutCancel(ctx), r.cfg.Name, c) })
 }
 
 // giveUp stops the sink for good: the endpoint has said that it is gone.
 func (r *round) giveUp(ctx context.Context) error {
-	r.cfg.Log.Error("the webhook answered 410 Gone; no more deliveries are made to it",
-		"hint", "remove the webhook from the configuration, or change its URL")
+	r.cfg.Log.Error("the sink answered 410 Gone; no more deliveries are made to it",
+		"hint", "remove the sink, or change its URL")
 	err := r.persist(ctx, "stop", func() error {
 		return r.cfg.Store.Retire(ctx, r.cfg.Name, r.endpoint(), errGone.Error())
 	})

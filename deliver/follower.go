@@ -6,33 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"freshet"
 	"freshet/persist"
+	"freshet/sink"
 )
 
-// FollowerConfig says what a Follower does. Name, Store and Send are needed.
+// FollowerConfig says what a Follower does. Name, Store, Render and Send are needed.
 type FollowerConfig struct {
 	Name  string // of the sink; its place and its debts are kept under it
 	Store freshet.Store
 
-	// Send makes one attempt at a delivery, as [Webhook.Send] does. It is
-	// called from several goroutines at once.
-	Send func(context.Context, Message) error
+	// Render returns what is sent of a change, as [sink.Outlet.Render] does. It is
+	// called once for a change: what it returns is kept and sent on every attempt. A
+	// change that cannot be rendered is given up, and tried anew when it is replayed.
+	Render func(context.Context, freshet.Change) ([]byte, error)
 
-	// Only changes of one of these sources, or of a source that had one of these
-	// tags then, are delivered. Both empty means all.
-	Sources []freshet.SourceID
-	Tags    []string
+	// Send makes one attempt at a delivery, as [sink.Outlet.Send] does. It is
+	// called from several goroutines at once, never for two changes of one source.
+	Send func(context.Context, sink.Message) error
+
+	// Wants reports whether a change is delivered; nil means that all are.
+	Wants func(freshet.Change) bool
 
 	// Endpoint is where the sink sends to. A sink whose endpoint said that it
 	// is gone stays silent until this becomes another.
 	Endpoint string
 
-	Base    string // of the URLs in events; see Envelope
-	Workers int    // attempts under way at once; 0 means 4
+	Workers int // attempts under way at once; 0 means 4
 
 	// History has a new sink sent the whole log. Otherwise it begins with the
 	// first change after NewFollower.
@@ -45,6 +47,9 @@ type FollowerConfig struct {
 
 func (c FollowerConfig) withDefaults() FollowerConfig {
 	c.Workers = cmp.Or(c.Workers, 4)
+	if c.Wants == nil {
+		c.Wants = func(freshet.Change) bool { return true }
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -92,7 +97,7 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 	switch {
 	case err == nil && at > end:
 		// Nothing would be delivered until the log has grown to there.
-		f.cfg.Log.Warn("the webhook had read past the end of the change log, which was restored from an older backup; it continues from the end", "place", at, "end", end)
+		f.cfg.Log.Warn("the sink had read past the end of the change log, which was restored from an older backup; it continues from the end", "place", at, "end", end)
 		return end, f.cfg.Store.Advance(ctx, f.cfg.Name, end, nil)
 	case !errors.Is(err, freshet.ErrNotFound):
 		return at, err
@@ -115,7 +120,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		return fmt.Errorf("look whether sink %s is gone: %w", f.cfg.Name, err)
 	}
 	if gone {
-		f.cfg.Log.Warn("the webhook answered 410 Gone earlier; nothing is delivered until its URL changes")
+		f.cfg.Log.Warn("the sink answered 410 Gone earlier; nothing is delivered until its URL changes")
 		return nil
 	}
 	at, err := f.place(ctx)
@@ -123,6 +128,9 @@ func (f *Follower) Run(ctx context.Context) error {
 		return err
 	}
 	r := newRound(f, at)
+	if r.condition, err = f.condition(ctx); err != nil {
+		return err
+	}
 	err = r.run(ctx)
 	r.drain(ctx)
 	if errors.Is(err, errGone) || err != nil && ctx.Err() != nil {
@@ -131,10 +139,18 @@ func (f *Follower) Run(ctx context.Context) error {
 	return err
 }
 
-// wants reports whether a change is to be delivered.
-func (f *Follower) wants(c freshet.Change) bool {
-	return len(f.cfg.Sources) == 0 && len(f.cfg.Tags) == 0 || slices.Contains(f.cfg.Sources, c.Source) ||
-		slices.ContainsFunc(c.Label.Tags, func(tag string) bool { return slices.Contains(f.cfg.Tags, tag) })
+// condition returns how it stood with the receiver.
+func (f *Follower) condition(ctx context.Context) (freshet.SinkCondition, error) {
+	kept, err := f.cfg.Store.Sinks(ctx)
+	if err != nil {
+		return freshet.SinkCondition{}, fmt.Errorf("look how sink %s was: %w", f.cfg.Name, err)
+	}
+	for _, r := range kept {
+		if r.Name == f.cfg.Name {
+			return r.Condition, nil
+		}
+	}
+	return freshet.SinkCondition{}, nil
 }
 
 // persist writes to the store, again and again for as long as the store cannot

@@ -2,8 +2,10 @@ package deliver_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/sink"
 )
 
 var errDown = errors.New("the endpoint is down")
@@ -70,7 +73,7 @@ func TestFollowerBeginsWhereItWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Send: r.Send}
+		cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
 		if _, err := deliver.NewFollower(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +113,7 @@ func TestFollowerFilters(t *testing.T) {
 					t.Fatal(err)
 				}
 				r.capture("other")
-				stop := r.follow(func(c *deliver.FollowerConfig) { c.Sources, c.Tags = tt.sources, tt.tags })
+				stop := r.follow(func(c *deliver.FollowerConfig) { c.Wants = freshet.Sink{Sources: tt.sources, Tags: tt.tags}.Wants })
 				r.capture(page)
 				r.capture("other")
 				synctest.Wait()
@@ -169,27 +172,191 @@ func TestFollowerSchedule(t *testing.T) {
 	})
 }
 
-// An endpoint that refuses one change is sent the others at once.
-func TestFollowerRefusalHoldsUpNobody(t *testing.T) {
+// An endpoint that refuses one change is sent those of other sources at once, and those
+// of the same source when the one is given up, which is soon if the endpoint says that
+// something is wrong with it.
+func TestFollowerRefusalHoldsUpItsSource(t *testing.T) {
+	for status, later := range map[int]time.Duration{http.StatusBadRequest: 10 * time.Minute, http.StatusForbidden: 5 * 24 * time.Hour} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				stop := r.follow(nil)
+				poison := r.capture(page)
+				r.answers(func(e client.Event) error {
+					if e.ID == poison.ID() {
+						return &sink.Refusal{Status: status}
+					}
+					return nil
+				})
+				synctest.Wait()
+				behind := []freshet.Change{r.capture(page), r.capture(page)}
+				for range 5 {
+					c := r.captureNew()
+					synctest.Wait()
+					if !slices.Contains(r.accepted(), c.ID()) {
+						t.Errorf("%s was held up by %s", c.ID(), poison.ID())
+					}
+					time.Sleep(time.Minute)
+				}
+				if got := r.accepted(); slices.Contains(got, behind[0].ID()) {
+					t.Errorf("%v were accepted before the first of the source was given up", got)
+				}
+				time.Sleep(later)
+				synctest.Wait()
+				if got := r.accepted(); len(got) < 2 || !slices.Equal(got[len(got)-2:], []string{behind[0].ID(), behind[1].ID()}) {
+					t.Errorf("accepted %v, want those behind %s at the end", got, poison.ID())
+				}
+				r.owes(0, 1)
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// Changes of one source come in order, however attempts end. A recovery is seen when the
+// next change comes, although that has to wait for the first, and no attempt besides the
+// schedule counts.
+func TestFollowerKeepsTheOrderOfASource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
+		r.answers(func(client.Event) error { return errDown })
 		stop := r.follow(nil)
-		poison := r.capture(page)
-		r.answers(func(e client.Event) error {
-			if e.ID == poison.ID() {
-				return &deliver.Refusal{Status: 400}
-			}
-			return nil
-		})
+		var want []string
+		for range 60 { // an hour of outage
+			want = append(want, r.capture(page).ID())
+			time.Sleep(time.Minute)
+		}
+		if got := len(r.sendings()); got < 50 {
+			t.Errorf("%d attempts in an hour with a change every minute, want about one for each", got)
+		}
+		r.owes(60, 0)
+		r.answers(func(client.Event) error { return nil })
+		want = append(want, r.capture(page).ID())
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		for range 5 {
-			c := r.capture(page)
-			synctest.Wait()
-			if !slices.Contains(r.accepted(), c.ID()) {
-				t.Errorf("%s was held up by %s", c.ID(), poison.ID())
+		if got := r.accepted(); !slices.Equal(got, want) {
+			t.Errorf("accepted %v, want %v", got, want)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// An endpoint that takes nothing for days is held: it is tried once an hour, nothing more
+// is given up, and that is on record until it takes something.
+func TestFollowerHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.answers(func(client.Event) error { return errDown })
+		stop := r.follow(nil)
+		condition := func() freshet.SinkCondition {
+			t.Helper()
+			kept, err := r.store.Sinks(t.Context())
+			if err != nil || len(kept) != 1 || kept[0].Name != "sink" {
+				t.Fatalf("on record is %+v, %v", kept, err)
 			}
-			time.Sleep(time.Hour)
+			return kept[0].Condition
+		}
+		began := time.Now()
+		r.capture(page)
+		var want []string
+		for range 10 {
+			want = append(want, r.capture(page).ID())
+		}
+		time.Sleep(24 * time.Hour)
+		if c := condition(); c.Failing.Sub(began) > time.Hour || !c.Held.IsZero() || c.Err != errDown.Error() {
+			t.Errorf("after a day the condition is %+v", c)
+		}
+		time.Sleep(6 * 24 * time.Hour)
+		held := condition()
+		if held.Held.IsZero() || held.Held.Sub(began) < 48*time.Hour || held.Held.Sub(began) > 5*24*time.Hour {
+			t.Errorf("after a week the condition is %+v", held)
+		}
+		r.owes(10, 1)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		stop = r.follow(nil)
+		before := len(r.sendings())
+		time.Sleep(10 * time.Hour)
+		if got := len(r.sendings()) - before; got < 9 || got > 11 {
+			t.Errorf("%d attempts in 10 hours of being held, want one an hour", got)
+		}
+		r.answers(func(client.Event) error { return nil })
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if got := r.accepted(); !slices.Equal(got, want) {
+			t.Errorf("accepted %v, want %v", got, want)
+		}
+		if c := condition(); c != (freshet.SinkCondition{}) {
+			t.Errorf("after the recovery the condition is %+v", c)
+		}
+		r.owes(0, 1)
+		if _, err := r.store.Revive(t.Context(), "sink"); err != nil {
+			t.Fatal(err)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		stop = r.follow(nil)
+		synctest.Wait()
+		r.owes(0, 0)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A change that cannot be rendered is given up at once and holds up nothing. When it is
+// replayed it is rendered anew.
+func TestFollowerCannotRender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var told []deliver.Delivery
+		broken := func(c *deliver.FollowerConfig) {
+			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
+			c.Render = func(ctx context.Context, c freshet.Change) ([]byte, error) {
+				if c.Seq == 1 {
+					return nil, errors.New("template: line 3")
+				}
+				return render(ctx, c)
+			}
+		}
+		stop := r.follow(broken)
+		bad, good := r.capture(page), r.capture(page)
+		synctest.Wait()
+		if got := r.accepted(); !slices.Equal(got, []string{good.ID()}) {
+			t.Errorf("accepted %v, want %s", got, good.ID())
+		}
+		if len(told) != 2 || !told[0].GivenUp || told[0].Change.ID() != bad.ID() {
+			t.Errorf("told %+v", told)
+		}
+		letters, err := r.store.Letters(t.Context(), "sink", 0, 10)
+		if err != nil || len(letters) != 1 || letters[0].Err != "template: line 3" {
+			t.Errorf("the letters are %+v, %v", letters, err)
+		}
+		replay := func(change func(*deliver.FollowerConfig)) {
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := r.store.Revive(t.Context(), "sink", bad.Cursor); n != 1 || err != nil {
+				t.Errorf("revived %d, %v", n, err)
+			}
+			stop = r.follow(change)
+			synctest.Wait()
+		}
+		replay(broken)
+		r.owes(0, 1)
+		replay(nil)
+		if got := r.accepted(); !slices.Equal(got, []string{good.ID(), bad.ID()}) {
+			t.Errorf("accepted %v, want the bad one at last", got)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -208,7 +375,7 @@ func TestFollowerOutage(t *testing.T) {
 		var mu sync.Mutex
 		var begun []time.Duration
 		stop := r.follow(func(c *deliver.FollowerConfig) {
-			c.Send = func(ctx context.Context, m deliver.Message) error {
+			c.Send = func(ctx context.Context, m sink.Message) error {
 				mu.Lock()
 				begun = append(begun, time.Since(began))
 				mu.Unlock()
@@ -217,7 +384,7 @@ func TestFollowerOutage(t *testing.T) {
 			}
 		})
 		for range 200 {
-			r.capture(page)
+			r.captureNew()
 		}
 		time.Sleep(6 * time.Hour)
 		synctest.Wait()
@@ -272,7 +439,7 @@ func TestFollowerRetryAfter(t *testing.T) {
 		r.answers(func(client.Event) error {
 			if first {
 				first = false
-				return &deliver.Refusal{Status: 429, RetryAfter: 3 * time.Hour}
+				return &sink.Refusal{Status: 429, RetryAfter: 3 * time.Hour}
 			}
 			return nil
 		})
@@ -299,7 +466,7 @@ func TestFollowerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(client.Event) error { return &deliver.Refusal{Status: 410} })
+		r.answers(func(client.Event) error { return &sink.Refusal{Status: 410} })
 		at := func(endpoint string) func(*deliver.FollowerConfig) {
 			return func(c *deliver.FollowerConfig) { c.Endpoint, c.Workers = endpoint, 1 }
 		}
@@ -499,7 +666,7 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.answers(func(client.Event) error { return errDown })
-		tagged := func(c *deliver.FollowerConfig) { c.Tags, c.History = []string{"news"}, true }
+		tagged := func(c *deliver.FollowerConfig) { c.Wants, c.History = freshet.Sink{Tags: []string{"news"}}.Wants, true }
 		c := r.capture(page)
 		edit := func(name string, tags ...string) {
 			if err := r.store.UpdateSource(t.Context(), freshet.Source{ID: page, URL: "http://page.example/" + name, Name: name, Tags: tags}); err != nil {
@@ -520,7 +687,12 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.answers(func(client.Event) error { return nil })
-		stop = r.follow(func(c *deliver.FollowerConfig) { tagged(c); c.Base = "https://elsewhere.example" })
+		stop = r.follow(func(c *deliver.FollowerConfig) {
+			tagged(c)
+			c.Render = func(_ context.Context, c freshet.Change) ([]byte, error) {
+				return json.Marshal(sink.Envelope(c, "https://elsewhere.example"))
+			}
+		})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if err := stop(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/sink"
 )
 
 // Deliveries that failed together come back at different times, and so do the
@@ -36,7 +37,7 @@ func TestFollowerSpreadsRetries(t *testing.T) {
 		})
 		stop := r.follow(func(c *deliver.FollowerConfig) { c.Workers = 1 })
 		for range 40 {
-			r.capture(page)
+			r.captureNew()
 			synctest.Wait()
 		}
 		time.Sleep(7 * time.Second)
@@ -69,7 +70,7 @@ func TestFollowerWorkers(t *testing.T) {
 		flying, most := 0, 0
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Workers = 3
-			c.Send = func(ctx context.Context, m deliver.Message) error {
+			c.Send = func(ctx context.Context, m sink.Message) error {
 				mu.Lock()
 				flying++
 				most = max(most, flying)
@@ -82,10 +83,10 @@ func TestFollowerWorkers(t *testing.T) {
 				return r.Send(ctx, m)
 			}
 		})
-		r.capture(page)
+		r.captureNew()
 		synctest.Wait()
 		for range 20 {
-			r.capture(page)
+			r.captureNew()
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -104,9 +105,9 @@ func TestFollowerRetryAfterHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(client.Event) error { return &deliver.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
+		r.answers(func(client.Event) error { return &sink.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
 		stop := r.follow(nil)
-		r.capture(page)
+		r.captureNew()
 		time.Sleep(time.Hour)
 		if err := stop(); err != nil {
 			t.Fatal(err)
@@ -126,7 +127,7 @@ func TestFollowerRetryAfterHolds(t *testing.T) {
 		// than the minute that it would be left alone for.
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
-		r.capture(page)
+		r.captureNew()
 		synctest.Wait()
 		if got := len(r.sendings()); got != 3 {
 			t.Errorf("%d attempts after 6 hours, want 3", got)
@@ -136,7 +137,7 @@ func TestFollowerRetryAfterHolds(t *testing.T) {
 			t.Errorf("%d attempts before 9 hours, want 3", got)
 		}
 		time.Sleep(time.Minute)
-		r.capture(page)
+		r.captureNew()
 		time.Sleep(3*time.Hour - time.Minute - time.Nanosecond)
 		if got := len(r.sendings()); got != 5 {
 			t.Errorf("%d attempts before 12 hours, want 5: both changes at 9 hours", got)
@@ -158,12 +159,12 @@ func TestFollowerReleases(t *testing.T) {
 				r.answers(func(client.Event) error { return errDown })
 				stop := r.follow(func(c *deliver.FollowerConfig) { c.Workers = 1 })
 				for range failures {
-					r.capture(page)
+					r.captureNew()
 					synctest.Wait()
 					time.Sleep(1100 * time.Millisecond) // less than a retry waits, more than the gate
 				}
 				r.answers(func(client.Event) error { return nil })
-				r.capture(page)
+				r.captureNew()
 				synctest.Wait()
 				if failures > 3 { // the gate has to open first
 					time.Sleep(time.Second)
@@ -188,7 +189,7 @@ func (r *rig) outage(n int, answer func(client.Event) error) (stop func() error)
 	var owed []freshet.Change
 	var messages []freshet.Message // as they were owed before their bytes were kept
 	for range n {
-		c := r.capture(page)
+		c := r.captureNew()
 		owed, messages = append(owed, c), append(messages, freshet.Message{Change: c.Cursor})
 	}
 	if err := r.store.Advance(r.t.Context(), "sink", owed[n-1].Cursor, messages); err != nil {
@@ -203,7 +204,7 @@ func (r *rig) outage(n int, answer func(client.Event) error) (stop func() error)
 	r.answers(func(client.Event) error { return errDown })
 	stop = r.follow(func(c *deliver.FollowerConfig) { c.Workers = 1 })
 	for range 3 {
-		r.capture(page)
+		r.captureNew()
 		synctest.Wait()
 	}
 	r.answers(answer)
@@ -220,9 +221,9 @@ func TestFollowerReleaseEnds(t *testing.T) {
 		defer r.close()
 		var poisoned atomic.Int64
 		stop := r.outage(10, func(e client.Event) error {
-			if e.ID == "page.4~rig" {
+			if e.ID == "page7.1~rig" {
 				poisoned.Add(1)
-				return &deliver.Refusal{Status: 400}
+				return &sink.Refusal{Status: 500}
 			}
 			return nil
 		})
@@ -259,7 +260,7 @@ func TestFollowerReleaseIsCalledOff(t *testing.T) {
 			if answered++; answered%3 == 1 {
 				return nil
 			}
-			return &deliver.Refusal{Status: 400}
+			return &sink.Refusal{Status: 500}
 		})
 		if answered != 152 { // 51 accepted, and 101 refused
 			t.Errorf("%d attempts after the recovery, want 152 until the release is called off", answered)
@@ -279,7 +280,7 @@ func TestFollowerTells(t *testing.T) {
 		observe := func(c *deliver.FollowerConfig) {
 			c.Workers, c.Endpoint = 1, "http://one.example/"
 			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
-			c.Send = func(ctx context.Context, m deliver.Message) error {
+			c.Send = func(ctx context.Context, m sink.Message) error {
 				time.Sleep(3 * time.Second)
 				return r.Send(ctx, m)
 			}
@@ -293,7 +294,7 @@ func TestFollowerTells(t *testing.T) {
 		if err != nil || len(debts) != 1 || debts[0].Attempts != 1 || debts[0].Err != errDown.Error() {
 			t.Errorf("after one attempt the debts are %+v (%v)", debts, err)
 		}
-		r.answers(func(client.Event) error { return &deliver.Refusal{Status: 410} })
+		r.answers(func(client.Event) error { return &sink.Refusal{Status: 410} })
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(told) != 2 {
@@ -315,7 +316,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			stop := r.follow(func(c *deliver.FollowerConfig) {
-				c.Send = func(ctx context.Context, m deliver.Message) error {
+				c.Send = func(ctx context.Context, m sink.Message) error {
 					<-ctx.Done() // the endpoint accepts what it has, all the same
 					return r.Send(ctx, m)
 				}
@@ -336,7 +337,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			ctx, cancel := context.WithCancel(t.Context())
-			f, err := deliver.NewFollower(ctx, deliver.FollowerConfig{Name: "sink", Send: r.Send, Store: &stoppedStore{r.store, cancel}})
+			f, err := deliver.NewFollower(ctx, deliver.FollowerConfig{Name: "sink", Render: render, Send: r.Send, Store: &stoppedStore{r.store, cancel}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/sink"
 	"freshet/sqlite"
 )
 
@@ -81,8 +82,24 @@ func (r *rig) capture(id freshet.SourceID) freshet.Change {
 	return c
 }
 
+// captureNew is capture for a source of its own.
+func (r *rig) captureNew() freshet.Change {
+	r.t.Helper()
+	id := freshet.SourceID(fmt.Sprintf("page%d", r.seen))
+	if _, err := r.store.AddSource(r.t.Context(), freshet.Source{ID: id, URL: fmt.Sprintf("http://page.example/%d", r.seen), Name: "Page", Tags: []string{"news"}}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.capture(id)
+	return r.capture(id)
+}
+
+// render returns the message that tells of a change.
+func render(_ context.Context, c freshet.Change) ([]byte, error) {
+	return json.Marshal(sink.Envelope(c, ""))
+}
+
 // Send is the sink.
-func (r *rig) Send(_ context.Context, m deliver.Message) error {
+func (r *rig) Send(_ context.Context, m sink.Message) error {
 	var e client.Event
 	if err := json.Unmarshal(m.Body, &e); err != nil || e.ID != m.ID {
 		r.t.Errorf("the message %s cannot be read (%v): %s", m.ID, err, m.Body)
@@ -120,7 +137,7 @@ func (r *rig) accepted() (ids []string) {
 // follow runs a follower until the function that it returns is called.
 func (r *rig) follow(change func(*deliver.FollowerConfig)) (stop func() error) {
 	r.t.Helper()
-	cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Send: r.Send}
+	cfg := deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send}
 	if change != nil {
 		change(&cfg)
 	}

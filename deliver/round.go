@@ -9,6 +9,7 @@ import (
 
 	"freshet"
 	"freshet/clock"
+	"freshet/sink"
 )
 
 const (
@@ -23,16 +24,24 @@ var errGone = errors.New("the endpoint is gone")
 // run; attempts and the listener only send on channels.
 type round struct {
 	*Follower
-	clock  *clock.Clock   // the gate and all alarms go by its steady time
-	ahead  time.Duration  // how far the dates in the store are ahead of it
-	at     freshet.Cursor // everything up to here is owed or not wanted
-	gate   gate
+	clock *clock.Clock   // the gate and all alarms go by its steady time
+	ahead time.Duration  // how far the dates in the store are ahead of it
+	at    freshet.Cursor // everything up to here is owed or not wanted
+	gate  gate
+
+	condition freshet.SinkCondition // of the receiver, as it is on record
+
 	flying map[freshet.Cursor]bool // attempts under way
 	done   chan attempt
 	flight sync.WaitGroup
 
 	listening bool
 	news      chan error // there is a change after at, or why that is not known
+
+	// A change that has to wait for an earlier one of its source is no attempt at an
+	// endpoint that fails. Probe is set when there is one: what is first in line is tried
+	// once more than its schedule says, so that a recovery is seen.
+	probe bool
 
 	// After an endpoint has recovered all its debts are tried at once, and
 	// not only those that are due. Refused are those that failed again.
@@ -45,6 +54,8 @@ type attempt struct {
 	debt freshet.Debt
 	took time.Duration
 	err  error
+
+	extra bool // the schedule of the debt knows nothing of it
 }
 
 func newRound(f *Follower, at freshet.Cursor) *round {
@@ -106,14 +117,18 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	}
 	var owed []freshet.Message
 	for _, c := range changes {
-		if !r.wants(c) {
+		if !r.cfg.Wants(c) {
 			continue
 		}
-		body, err := encode(c, r.cfg.Base)
-		if err != nil {
-			return false, err
+		m := freshet.Message{Change: c.Cursor, InOrder: true}
+		if m.Body, err = r.cfg.Render(ctx, c); err != nil {
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			m.Body, m.Err = nil, err.Error()
+			r.unfit(c, err)
 		}
-		owed = append(owed, freshet.Message{Change: c.Cursor, Body: body})
+		owed = append(owed, m)
 	}
 	to := changes[len(changes)-1].Cursor
 	err = r.persist(ctx, "place", func() error { return r.cfg.Store.Advance(ctx, r.cfg.Name, to, owed) })
@@ -121,6 +136,7 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	r.at = to
+	r.probe = r.probe || len(owed) > 0 && r.gate.failures >= patience
 	return len(changes) == readLimit, nil
 }
 
@@ -147,16 +163,31 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 		if r.flying[d.Change.Cursor] || r.refused[d.Change.Cursor] {
 			continue
 		}
-		if err := r.begin(ctx, d); err != nil {
+		if err := r.begin(ctx, d, false); err != nil {
 			return time.Time{}, err
 		}
 		free--
+	}
+	if err := r.probeFirst(ctx, now); err != nil {
+		return time.Time{}, err
 	}
 	if r.released && len(r.flying) == 0 {
 		r.released, r.refused = false, nil
 		return now, nil
 	}
 	return clock.Shift(next, -r.ahead), nil
+}
+
+// probeFirst tries what is first in line, if nothing else is under way.
+func (r *round) probeFirst(ctx context.Context, now time.Time) error {
+	if !r.probe || len(r.flying) > 0 {
+		return nil
+	}
+	first, _, err := r.cfg.Store.Debts(ctx, r.cfg.Name, distant(now), 1)
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	return r.begin(ctx, first[0], true)
 }
 
 // horizon is the time up to which a debt counts as due.
@@ -171,21 +202,32 @@ func (r *round) horizon(now time.Time) time.Time {
 func distant(now time.Time) time.Time { return now.AddDate(100, 0, 0) }
 
 // begin makes an attempt in a goroutine of its own.
-func (r *round) begin(ctx context.Context, d freshet.Debt) error {
-	m := Message{ID: d.Change.ID(), Body: d.Body}
-	if m.Body == nil { // owed before messages were kept
+func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
+	r.probe = false
+	m := sink.Message{ID: d.Change.ID(), Source: d.Change.Source, Body: d.Body}
+	if m.Body == nil { // it could not be rendered before, or messages were not kept then
 		var err error
-		if m.Body, err = encode(d.Change, r.cfg.Base); err != nil {
-			return err
+		if m.Body, err = r.cfg.Render(ctx, d.Change); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			r.unfit(d.Change, err)
+			d.Err, d.Due = err.Error(), time.Time{}
+			return r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })
 		}
 	}
 	r.flying[d.Change.Cursor] = true
 	r.flight.Go(func() {
 		begun := time.Now()
 		err := r.cfg.Send(ctx, m)
-		r.done <- attempt{debt: d, took: time.Since(begun), err: err}
+		r.done <- attempt{debt: d, took: time.Since(begun), err: err, extra: extra}
 	})
 	return nil
+}
+
+// unfit tells of a change that cannot be rendered.
+func (r *round) unfit(c freshet.Change, err error) {
+	r.report(attempt{debt: freshet.Debt{Change: c}, err: err}, true)
 }
 
 // listen has the next change ring for the round.

@@ -16,9 +16,6 @@ var schedule = [...]time.Duration{
 // Attempts is how often a delivery is tried before it is given up.
 const Attempts = len(schedule) + 1
 
-// maxRetryAfter is the longest that an endpoint can send us away for.
-const maxRetryAfter = 24 * time.Hour
-
 // longestWait is longer than any wait between two attempts.
 const longestWait = 30 * time.Hour
 

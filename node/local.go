@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"freshet/deliver"
+	"freshet/secret"
 	"freshet/web"
 )
 
@@ -41,15 +43,16 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		}
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
+	sinks, err := deliver.NewSinks(ctx, deliver.SinksConfig{
+		Store: n.Store, Vault: secret.Open(cfg.Data), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
+	}, cfg.AllSinks())
+	if err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
 	handler := web.New(web.Config{
 		Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
-		Size: func() (int64, error) { return StoreSize(cfg.Data) },
-		Sinks: func() (names []string) {
-			for _, w := range cfg.Webhooks {
-				names = append(names, w.Name)
-			}
-			return names
-		},
+		Size:  func() (int64, error) { return StoreSize(cfg.Data) },
+		Sinks: sinks,
 	})
 	return &LocalAPI{handler, closeAll}, nil
 }

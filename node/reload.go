@@ -64,7 +64,9 @@ func (s *service) reload(ctx context.Context) error {
 		return err
 	}
 	to.Fetch.Self = s.settings.Fetch.Self
-	if err := s.receivers.check(to.Webhooks); err != nil {
+	to.Data = s.settings.Data
+	open := outlets(to, s.Now)
+	if err := checkSinks(to.AllSinks(), open); err != nil {
 		return err
 	}
 	s.node.access.SetProfiles(to.Requests)
@@ -72,7 +74,7 @@ func (s *service) reload(ctx context.Context) error {
 	if err := s.sync(ctx, to); err != nil {
 		return err
 	}
-	if err := s.receivers.replace(ctx, to.Webhooks); err != nil {
+	if err := s.sinks.Reload(ctx, to.AllSinks(), open); err != nil {
 		return err
 	}
 	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)

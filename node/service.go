@@ -17,6 +17,8 @@ import (
 
 	"freshet"
 	"freshet/config"
+	"freshet/deliver"
+	"freshet/secret"
 	"freshet/sqlite"
 	"freshet/web"
 )
@@ -54,12 +56,12 @@ type ServeConfig struct {
 // are told of changes.
 type service struct {
 	ServeConfig
-	node      *Node
-	settings  config.Settings // in force; only run and what it calls change it
-	receivers receivers
-	metrics   *web.Metrics
-	loader    loader
-	asks      chan chan<- error // for a reload
+	node     *Node
+	settings config.Settings // in force; only run and what it calls change it
+	sinks    *deliver.Sinks
+	metrics  *web.Metrics
+	loader   loader
+	asks     chan chan<- error // for a reload
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
@@ -118,12 +120,18 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
 		}
 	}
-	s.receivers.service = s
-	s.receivers.failed = func(err error) { failed("deliver", err) }
-	if err := s.receivers.replace(ctx, s.settings.Webhooks); err != nil {
+	var err error
+	s.sinks, err = deliver.NewSinks(ctx, deliver.SinksConfig{
+		Store: s.node.Store, Vault: secret.Open(s.settings.Data), Open: outlets(s.settings, s.Now),
+		Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
+	}, s.settings.AllSinks())
+	if err != nil {
 		return err
 	}
-	defer s.receivers.stop()
+	defer s.sinks.Stop()
+	if err := s.sinks.Run(ctx, func(err error) { failed("deliver", err) }); err != nil {
+		return err
+	}
 	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
 	where := newAddress(l.Addr())
 	where.Once = s.Once != nil
@@ -150,7 +158,6 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 		failed("watch", <-ended)
 	})
 	s.settle(ctx, started)
-	var err error
 	if ctx.Err() == nil {
 		err = s.announce(where)
 	}
@@ -160,7 +167,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	fail(err)
 	<-loaded
 	daemon.Wait()
-	s.receivers.stop()
+	s.sinks.Stop()
 	close(stopped)
 	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
 	defer cancel()
@@ -249,7 +256,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Stop:    stopped,
 		Hosts:   names,
 		Base:    s.settings.PublicURL,
-		Sinks:   s.receivers.names,
+		Sinks:   s.sinks,
 		Version: s.Version,
 		Now:     s.Now,
 		Metrics: s.metrics,

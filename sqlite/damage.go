@@ -94,6 +94,9 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	case &retiredTable:
 		d.Reader = text("reader")
 		d.What = "an endpoint that " + d.Reader + " has retired"
+	case &sinksTable:
+		d.Reader = text("name")
+		d.What = "sink " + d.Reader
 	case &beliefsTable:
 		d.What = fmt.Sprintf("what %s has learnt of source %s", text("estimator"), d.Source)
 	case &commonBeliefsTable:

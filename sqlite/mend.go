@@ -109,6 +109,10 @@ func (m *mending) dropOrphans() error {
 		return err
 	}
 	m.tell(n, "evidence", "what sources said at %d outcomes (%s) is lost, because these are")
+	// One that waits for a lost one would wait for ever.
+	if _, err = m.exec("UPDATE debts SET waits = NULL WHERE waits IS NOT NULL"); err != nil {
+		return err
+	}
 	if n, err = m.exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ import (
 
 	"freshet"
 	"freshet/deliver"
+	"freshet/sink"
 	"freshet/sqlite"
 )
 
@@ -176,9 +178,9 @@ func TestMigratesTheOutbox(t *testing.T) {
 		}
 		for _, tt := range tests {
 			var sent []string
-			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{
+			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sink.Envelope(c, "")) },
 				Name: tt.sink, Store: s, Endpoint: tt.endpoint, Workers: 1,
-				Send: func(_ context.Context, m deliver.Message) error { sent = append(sent, m.ID); return nil },
+				Send: func(_ context.Context, m sink.Message) error { sent = append(sent, m.ID); return nil },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -241,8 +243,9 @@ func TestMigratesWithoutNewChecksums(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.ExecContext(t.Context(), `DROP INDEX sources_by_site; ALTER TABLE sources DROP COLUMN site; DROP TABLE pages; DROP TABLE shelves; DROP TABLE evidence;
-		DELETE FROM seals WHERE name IN ('pages', 'shelves', 'evidence'); DELETE FROM schema_versions WHERE version_id >= 10`); err != nil {
+	if _, err := db.ExecContext(t.Context(), `DROP INDEX sources_by_site; ALTER TABLE sources DROP COLUMN site; DROP TABLE pages; DROP TABLE shelves; DROP TABLE sinks; DROP TABLE evidence;
+		DROP INDEX debts_by_due; DROP INDEX debts_in_line; ALTER TABLE debts DROP COLUMN source; ALTER TABLE debts DROP COLUMN waits; CREATE INDEX debts_by_due ON debts (reader, due, change);
+		DELETE FROM seals WHERE name IN ('pages', 'shelves', 'sinks', 'evidence'); DELETE FROM schema_versions WHERE version_id >= 10`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -30,7 +30,7 @@ var salvaged = []rowsOf{
 	{name: "attempts", key: "source", whole: true}, {name: "outcomes", key: "cursor", whole: true}, {name: "evidence", key: "outcome", whole: true}, {name: "marks", key: "upto", whole: true},
 	{name: "envelopes", key: "id", whole: true}, {name: "bodies", key: "id", whole: true}, {name: "versions", key: "source", whole: true},
 	{name: "changes", key: "cursor", whole: true}, {name: "epochs", key: "number", whole: true}, {name: "places", key: "reader"},
-	{name: "debts", key: "reader"}, {name: "retired", key: "reader"}, {name: "tombstones", key: "id"}, {name: "counters", key: "name"},
+	{name: "debts", key: "reader"}, {name: "retired", key: "reader"}, {name: "sinks", key: "name"}, {name: "tombstones", key: "id"}, {name: "counters", key: "name"},
 	{name: "shelves", key: "site", whole: true}, {name: "pages", key: "site"}, {name: "cuts", key: "log"}, {name: "seals", key: "name"}, {name: "beliefs", key: "estimator", memory: true},
 	{name: "common_beliefs", key: "estimator", memory: true},
 }

@@ -26,6 +26,7 @@ const (
 	sealShelves
 	sealPages
 	sealEvidence
+	sealSinks
 	sealsEnd
 )
 

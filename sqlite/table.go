@@ -70,10 +70,12 @@ var (
 		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed", "details"}})
 	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces,
 		columns: []string{"reader", "place"}})
-	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts,
-		columns: []string{"reader", "change", "attempts", "due", "err", "message"}})
+	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts, late: 2,
+		columns: []string{"reader", "change", "attempts", "due", "err", "message", "source", "waits"}})
 	retiredTable = newTable(table{name: "retired", sum: "checksum", keys: []string{"reader", "endpoint"}, seal: sealRetired,
 		columns: []string{"reader", "endpoint"}})
+	sinksTable = newTable(table{name: "sinks", sum: "checksum", keys: []string{"name"}, seal: sealSinks,
+		columns: []string{"name", "definition", "revision", "failing", "held", "err"}})
 	beliefsTable = newTable(table{name: "beliefs", sum: "checksum", keys: []string{"estimator", "source"},
 		columns: []string{"estimator", "source", "upto", "memory"}})
 	commonBeliefsTable = newTable(table{name: "common_beliefs", sum: "checksum", keys: []string{"estimator"},
@@ -102,12 +104,12 @@ var bodiesTable = table{name: "bodies", keys: []string{"id"}}
 // checkedTables are all of them but the seals, the logs last.
 var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
-	&placesTable, &debtsTable, &retiredTable, &beliefsTable, &commonBeliefsTable,
+	&placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.
 var sealedTables = []*table{
-	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable,
+	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable, &sinksTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable,
 }

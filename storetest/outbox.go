@@ -229,3 +229,147 @@ var outboxTests = []test{
 		same(b, "the debts", owed(due), changes[3:])
 	}},
 }
+
+// inOrder returns messages that keep the order of their source.
+func inOrder(changes []freshet.Change) (owed []freshet.Message) {
+	for _, m := range messages(changes) {
+		m.InOrder = true
+		owed = append(owed, m)
+	}
+	return owed
+}
+
+// lineTests are of debts that wait for each other, and of those that were given up.
+var lineTests = []test{
+	{"what is owed in order is due one by one for each source", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		first, second := b.history("a", 4), b.history("b", 3)
+		b.ok("advance", b.Advance(b.Context(), "r", second[1].Cursor, append(inOrder(first), inOrder(second)...)))
+		b.reopen()
+		heads := func(what string, want ...freshet.Change) {
+			b.Helper()
+			due, next := b.debts(minute(1e6), 100)
+			same(b, what, owed(due), want)
+			same(b, "the next after them", next, time.Time{})
+		}
+		heads("the first of both", first[0], second[0])
+		b.ok("settle", b.Settle(b.Context(), "r", first[0].Cursor))
+		heads("after one of them", first[1], second[0])
+		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: first[1], Attempts: 9, Err: "refused"}))
+		heads("after one was given up", first[2], second[0])
+		b.ok("settle", b.Settle(b.Context(), "r", first[2].Cursor, second[0].Cursor, second[1].Cursor))
+		heads("when all but one are settled")
+		open, dead, err := b.Owed(b.Context(), "r")
+		b.ok("owed", err)
+		same(b, "the counts", [2]int{open, dead}, [2]int{0, 1})
+	}},
+	{"a debt put off holds up those behind it", func(b *bench) {
+		b.add("a")
+		changes := b.history("a", 4)
+		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, inOrder(changes)))
+		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 1, Due: minute(90), Err: "down"}))
+		due, next := b.debts(minute(60), 100)
+		if len(due) > 0 {
+			b.Errorf("%v are due before the first", owed(due))
+		}
+		same(b, "the next", next, minute(90))
+	}},
+	{"moving back owes again in order", func(b *bench) {
+		b.add("a")
+		changes := b.history("a", 4)
+		for range 2 {
+			b.ok("move back", b.Advance(b.Context(), "r", 0, nil))
+			b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, inOrder(changes)))
+			for i, c := range changes {
+				due, _ := b.debts(minute(1e6), 100)
+				same(b, "what is due", owed(due), changes[i:i+1])
+				if i == 1 {
+					break // and back again, with two left
+				}
+				b.ok("settle", b.Settle(b.Context(), "r", c.Cursor))
+			}
+		}
+	}},
+	{"letters are what was given up, and can be owed again", func(b *bench) {
+		b.add("a")
+		changes := b.history("a", 5)
+		messages := inOrder(changes)
+		messages[1].Body, messages[1].Err = nil, "the template fails"
+		b.ok("advance", b.Advance(b.Context(), "r", changes[3].Cursor, messages))
+		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "refused"}))
+		b.reopen()
+		letters, err := b.Letters(b.Context(), "r", 0, 10)
+		b.ok("letters", err)
+		same(b, "the letters", letters, []freshet.Debt{
+			{Change: changes[0], Body: messages[0].Body, Attempts: 9, Err: "refused"}, {Change: changes[1], Err: "the template fails"},
+		})
+		letters, err = b.Letters(b.Context(), "r", changes[0].Cursor, 10)
+		b.ok("letters", err)
+		same(b, "the letters after the first", owed(letters), changes[1:2])
+		if letters, err = b.Letters(b.Context(), "other", 0, 10); err != nil || len(letters) > 0 {
+			b.Errorf("another reader has letters %v, %v", letters, err)
+		}
+		n, err := b.Revive(b.Context(), "r", changes[1].Cursor, changes[2].Cursor)
+		b.ok("revive one", err)
+		same(b, "revived", n, 1)
+		due, _ := b.debts(minute(60), 100)
+		same(b, "the debts", owed(due), changes[2:3])
+		b.ok("settle", b.Settle(b.Context(), "r", changes[2].Cursor))
+		due, _ = b.debts(minute(60), 100)
+		same(b, "the revived one before the later one", owed(due), changes[1:2])
+		n, err = b.Revive(b.Context(), "r")
+		b.ok("revive all", err)
+		same(b, "revived", n, 1)
+		open, dead, err := b.Owed(b.Context(), "r")
+		b.ok("owed", err)
+		same(b, "the counts", [2]int{open, dead}, [2]int{3, 0})
+	}},
+}
+
+// sinkTests are of the sinks that a store keeps.
+var sinkTests = []test{
+	{"a sink is kept with its revision and its condition", func(b *bench) {
+		got, err := b.Sinks(b.Context())
+		b.ok("sinks", err)
+		same(b, "the sinks of a new store", len(got), 0)
+		for want := range int64(2) {
+			revision, err := b.PutSink(b.Context(), "chat", []byte("sealed"), want)
+			b.ok("put", err)
+			same(b, "the revision", revision, want+1)
+		}
+		down := freshet.SinkCondition{Failing: minute(1), Held: minute(2), Err: "down"}
+		b.ok("note", b.NoteSink(b.Context(), "chat", down))
+		b.ok("note one of the file", b.NoteSink(b.Context(), "a", freshet.SinkCondition{Failing: minute(3), Err: "slow"}))
+		_, err = b.PutSink(b.Context(), "chat", []byte("other"), 1)
+		b.is("an edit of an old revision", err, freshet.ErrStale)
+		b.reopen()
+		got, err = b.Sinks(b.Context())
+		b.ok("sinks", err)
+		same(b, "the sinks", got, []freshet.SinkRecord{
+			{Name: "a", Condition: freshet.SinkCondition{Failing: minute(3), Err: "slow"}},
+			{Name: "chat", Definition: []byte("sealed"), Revision: 2, Condition: down},
+		})
+	}},
+	{"with a sink goes all that it is owed", func(b *bench) {
+		changes := owes(b)
+		_, err := b.PutSink(b.Context(), "r", []byte("x"), 0)
+		b.ok("put", err)
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, messages(changes[:1])))
+		b.ok("retire", b.Retire(b.Context(), "r", "e", "gone"))
+		for range 2 { // the second time changes nothing
+			b.ok("remove", b.RemoveSink(b.Context(), "r"))
+		}
+		_, err = b.Place(b.Context(), "r")
+		b.is("the place", err, freshet.ErrNotFound)
+		open, dead, err := b.Owed(b.Context(), "r")
+		b.ok("owed", err)
+		same(b, "the counts", [2]int{open, dead}, [2]int{0, 0})
+		retired, err := b.Retired(b.Context(), "r", "e")
+		b.ok("retired", err)
+		same(b, "whether it is retired", retired, false)
+		open, _, err = b.Owed(b.Context(), "other")
+		b.ok("owed", err)
+		same(b, "what the other is owed", open, 1)
+	}},
+}

@@ -33,6 +33,8 @@ func Run(t *testing.T, open Open) {
 		{"quiet", quietTests},
 		{"numbers", numberTests},
 		{"outbox", outboxTests},
+		{"line", lineTests},
+		{"sinks", sinkTests},
 		{"beliefs", beliefTests},
 		{"prune", pruneTests},
 		{"shelf", shelfTests},

@@ -11,7 +11,7 @@ import (
 
 	"freshet"
 	"freshet/client"
-	"freshet/deliver"
+	"freshet/sink"
 )
 
 // maxChangeWait is the longest that a long poll waits.
@@ -65,7 +65,7 @@ func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[cl
 		return nil, err
 	}
 	for _, c := range changes {
-		page.Body.Items = append(page.Body.Items, deliver.ChangeOf(c))
+		page.Body.Items = append(page.Body.Items, sink.ChangeOf(c))
 		page.Body.Next = c.Place()
 	}
 	return page, nil

@@ -16,6 +16,7 @@ import (
 	"freshet/access"
 	"freshet/client"
 	"freshet/content"
+	"freshet/deliver"
 	"freshet/live"
 	"freshet/memory"
 )
@@ -65,8 +66,8 @@ type Config struct {
 	// of any site can have its name resolve to this machine. "*" means any.
 	Hosts []string
 
-	Base    string          // of the URLs in events, such as "https://freshet.example"
-	Sinks   func() []string // names the sinks whose deliveries are told of; nil means none
+	Base    string         // of the URLs in events, such as "https://freshet.example"
+	Sinks   *deliver.Sinks // that are told of changes; nil means none
 	Version string
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Metrics *Metrics         // nil means new ones
@@ -114,6 +115,7 @@ func New(cfg Config) http.Handler {
 	a.routeVersions(h)
 	a.routeOutcomes(h)
 	a.routeChanges(h)
+	a.routeSinks(h)
 	a.routeBudget(h)
 	a.routeWhy(h)
 	a.routeNumbers(h)

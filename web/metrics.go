@@ -162,7 +162,9 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 		m.Log.Error("cannot collect metrics", "err", err)
 	}
 	owed := gauge("freshet_deliveries_owed", "Deliveries by sink and state: open, or dead if given up.", "sink", "state")
+	state := gauge("freshet_sink_state", "1 for the state that a sink is in: ok, failing, held, gone, paused or broken.", "sink", "kind", "state")
 	for _, s := range sinks {
+		tell(state, 1, s.Name, s.Kind, string(s.State))
 		tell(owed, float64(s.Open), s.Name, "open")
 		tell(owed, float64(s.Dead), s.Name, "dead")
 	}

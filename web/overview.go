@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet"
 	"freshet/client"
-	"freshet/deliver"
+	"freshet/sink"
 )
 
 func (a *api) routeOverview(h huma.API) {
@@ -67,7 +68,7 @@ func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
 	}
 	found := []client.Change{}
 	for _, c := range slices.Backward(log[max(0, len(log)-n):]) {
-		found = append(found, deliver.ChangeOf(c))
+		found = append(found, sink.ChangeOf(c))
 	}
 	return found, nil
 }
@@ -173,22 +174,34 @@ func programAttention(s client.Status) (all []client.Attention) {
 		})
 	}
 	for _, w := range s.Sinks {
-		switch {
-		case w.Dead > 0:
-			all = append(all, client.Attention{Kind: "webhook", Text: givenUp(w)})
-		case w.Open > manyOwed:
-			all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf("%[2]d deliveries to webhook %[1]s are waiting; its receiver may be down", w.Name, w.Open)})
-		}
+		all = append(all, sinkAttention(w)...)
 	}
 	return all
 }
 
-func givenUp(w client.Sink) string {
-	if w.Dead == 1 {
-		return fmt.Sprintf("1 delivery to webhook %s was given up", w.Name)
+// sinkAttention returns what a sink needs somebody for.
+func sinkAttention(w client.Sink) (all []client.Attention) {
+	tell := func(command, format string, args ...any) {
+		all = append(all, client.Attention{Kind: "webhook", Text: fmt.Sprintf(format, args...), Command: command})
 	}
-	return fmt.Sprintf("%d deliveries to webhook %s were given up", w.Dead, w.Name)
+	show := "freshet sink show " + w.Name
+	switch {
+	case w.State == client.SinkBroken:
+		tell(show, "sink %s cannot be used: %s", w.Name, w.Error)
+	case w.State == client.SinkGone:
+		tell(show, "sink %s answered 410 Gone; nothing is delivered to it", w.Name)
+	case w.State == client.SinkHeld:
+		tell(show, "sink %s has accepted nothing since %s and is held: %s", w.Name, w.Failing.Format(time.DateTime), w.Error)
+	case w.Open > manyOwed && w.State != client.SinkPaused:
+		tell(show, "%[2]d deliveries to sink %[1]s are waiting; its receiver may be down", w.Name, w.Open)
+	}
+	if w.Dead == 1 {
+		tell("freshet sink letters "+w.Name, "1 delivery to sink %s was given up", w.Name)
+	} else if w.Dead > 1 {
+		tell("freshet sink letters "+w.Name, "%d deliveries to sink %s were given up", w.Dead, w.Name)
+	}
+	return all
 }
 
-// manyOwed is how many deliveries a webhook can be owed before that is told.
+// manyOwed is how many deliveries a sink can be owed before that is told.
 const manyOwed = 10

@@ -162,29 +162,6 @@ func diskOf(d *live.Disk) *client.Disk {
 	return told
 }
 
-// sinks returns how far all sinks are.
-func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
-	if a.Sinks == nil {
-		return nil, nil
-	}
-	var sinks []client.Sink
-	for _, name := range a.Sinks() {
-		s := client.Sink{Name: name}
-		at, err := a.Store.Place(ctx, name)
-		if err != nil && !errors.Is(err, freshet.ErrNotFound) {
-			return nil, fmt.Errorf("place of sink %s: %w", name, err)
-		}
-		if s.Place, err = a.changePlace(ctx, at); err != nil {
-			return nil, err
-		}
-		if s.Open, s.Dead, err = a.Store.Owed(ctx, name); err != nil {
-			return nil, fmt.Errorf("debts of sink %s: %w", name, err)
-		}
-		sinks = append(sinks, s)
-	}
-	return sinks, nil
-}
-
 func (a *api) reload(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if a.Reload == nil {
 		return nil, problem(http.StatusNotImplemented, "there is no configuration to reload")

@@ -36,7 +36,7 @@ func TestHealth(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	r := newRig(t, func(c *web.Config) {
-		c.Sinks = func() []string { return []string{"sink"} }
+		c.Sinks = sinks(t, c, "sink")
 		c.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")
@@ -51,7 +51,7 @@ func TestStatus(t *testing.T) {
 	if !s.Ready || s.Version != "test" || s.Sources != 1 || s.Polls != 1 || s.Captured != 1 || s.LastChange.String() != "1~rig" || s.StoreBytes != 4096 || s.Budget == "" {
 		t.Errorf("the status is %+v", s)
 	}
-	if len(s.Sinks) != 1 || s.Sinks[0] != (client.Sink{Name: "sink", Place: freshet.Place{Cursor: 1, Epoch: "rig"}, Open: 1}) {
+	if len(s.Sinks) != 1 || s.Sinks[0] != (client.Sink{Name: "sink", Kind: "webhook", State: client.SinkOK, Place: freshet.Place{Cursor: 1, Epoch: "rig"}, Open: 1}) {
 		t.Errorf("the sinks are %+v", s.Sinks)
 	}
 }
@@ -60,7 +60,7 @@ func TestMetrics(t *testing.T) {
 	var metrics *web.Metrics
 	r := newRig(t, func(c *web.Config) {
 		metrics = c.Metrics
-		c.Sinks = func() []string { return []string{"sink"} }
+		c.Sinks = sinks(t, c, "sink")
 		c.Size = func() (int64, error) { return 4096, nil }
 	}).run()
 	r.put("/page", "text/plain", "one\n")

@@ -239,6 +239,9 @@ func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int,
 		behind := false
 		owed = 0
 		for _, sink := range s.Sinks {
+			if sink.State == client.SinkPaused || sink.State == client.SinkBroken || sink.State == client.SinkGone {
+				continue // what waits there waits for somebody
+			}
 			owed += sink.Open
 			page, err := c.Changes(ctx, client.ChangeQuery{After: sink.Place, Limit: 1})
 			if err != nil {

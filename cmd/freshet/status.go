@@ -61,7 +61,7 @@ func (v *statusView) show(o client.Overview) {
 	v.line("Sources", v.sources(o.Sources))
 	v.line("Budget", v.budget(o))
 	v.line("Disk", disk(o.Status))
-	v.line("Webhooks", owedTo(o.Status.Sinks))
+	v.line("Sinks", owedTo(o.Status.Sinks))
 	if len(o.Attention) > 0 {
 		fmt.Fprintf(v.out, "\n%s\n", v.bold("Needs attention"))
 		for _, a := range o.Attention {

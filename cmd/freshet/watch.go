@@ -13,9 +13,9 @@ import (
 	"freshet"
 	"freshet/config"
 	"freshet/content"
-	"freshet/deliver"
 	"freshet/node"
 	"freshet/sched"
+	"freshet/sink"
 )
 
 // A watching is one run of the verb watch.
@@ -177,7 +177,7 @@ func (w *watching) follow(ctx context.Context) error {
 // show prints one change.
 func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if w.json {
-		return w.printLine(deliver.Envelope(c, ""))
+		return w.printLine(sink.Envelope(c, ""))
 	}
 	before, err := freshet.VersionBefore(ctx, w.node.Store, c.Source, c.Number)
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if err != nil {
 		return err
 	}
-	change := deliver.ChangeOf(c)
+	change := sink.ChangeOf(c)
 	printChange(w.program, change, change.URL, "")
 	newDiffView(w.program).hunks(diffOf(content.Diff(old, text)))
 	return nil

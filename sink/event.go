@@ -1,8 +1,6 @@
-package deliver
+package sink
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -45,17 +43,9 @@ func Envelope(c freshet.Change, base string) client.Event {
 	}
 }
 
-// A Message is an event as it is sent.
+// A Message is what a sink is sent of a change, the same on every attempt.
 type Message struct {
-	ID   string // of the event
-	Body []byte // the event in JSON
-}
-
-// encode returns the bytes of the event that tells of c.
-func encode(c freshet.Change, base string) ([]byte, error) {
-	body, err := json.Marshal(Envelope(c, base))
-	if err != nil {
-		return nil, fmt.Errorf("encode event %s: %w", c.ID(), err)
-	}
-	return body, nil
+	ID     string           // of the change
+	Source freshet.SourceID // whose changes come in order
+	Body   []byte           // as Render made it
 }

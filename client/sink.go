@@ -1,0 +1,174 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Sink is how far the deliveries to one sink are.
+type Sink struct {
+	Name    string        `json:"name"`
+	Kind    string        `json:"kind,omitempty" doc:"Kind of sink, such as webhook, slack or email"`
+	State   SinkState     `json:"state" enum:"ok,failing,held,gone,paused,broken" doc:"ok; failing: it has accepted nothing for a while; held: for days, so that it is tried once an hour; gone: it answered 410; paused; broken: its settings cannot be used"`
+	Place   freshet.Place `json:"place" doc:"Position in the change log"`
+	Open    int           `json:"open" doc:"Deliveries waiting"`
+	Dead    int           `json:"dead" doc:"Deliveries given up"`
+	Failing time.Time     `json:"failing_since,omitzero" doc:"Since when it has accepted nothing"`
+	Held    time.Time     `json:"held_since,omitzero" doc:"Since when it is held"`
+	Error   string        `json:"error,omitempty" doc:"What went wrong first, or why the settings cannot be used"`
+	Hint    string        `json:"hint,omitempty" doc:"What to do about it"`
+}
+
+// A SinkState says in a word how a sink is doing.
+type SinkState string
+
+// The states of a sink.
+const (
+	SinkOK      SinkState = "ok"
+	SinkFailing SinkState = "failing"
+	SinkHeld    SinkState = "held"
+	SinkGone    SinkState = "gone"
+	SinkPaused  SinkState = "paused"
+	SinkBroken  SinkState = "broken"
+)
+
+// A NewSink is what is set of a sink. Secrets are never returned: those that are stored
+// are shown as ***, and a sink that is put back with *** keeps them.
+type NewSink struct {
+	Kind     string             `json:"kind,omitempty" doc:"Kind of sink; may be left out if the scheme of the URL says it"`
+	URL      string             `json:"url,omitempty" maxLength:"8192" doc:"Where to send; a shorthand such as slack://hook:A-B-C@webhook or ntfy://ntfy.sh/topic works too"`
+	Tags     []string           `json:"tags,omitempty" nullable:"false" doc:"Only changes of sources with one of these tags"`
+	Sources  []freshet.SourceID `json:"sources,omitempty" nullable:"false" doc:"Changes of these sources besides; no tags and no sources means all changes"`
+	Template string             `json:"template,omitempty" maxLength:"65536" doc:"Text of the message, in the syntax of Go's text/template; empty means the default of the kind"`
+	Settings map[string]string  `json:"settings,omitempty" nullable:"false" doc:"Settings of the kind; secrets as ${secret:NAME}"`
+	Headers  map[string]string  `json:"headers,omitempty" nullable:"false" doc:"HTTP headers to send; secrets as ${secret:NAME}"`
+	Paused   bool               `json:"paused,omitempty" doc:"Send nothing; everything waits"`
+}
+
+// A SinkInfo is a sink with how it is doing.
+type SinkInfo struct {
+	Name     string         `json:"name"`
+	Origin   freshet.Origin `json:"origin" enum:"api,file" doc:"file: from the configuration file, where alone it can be changed"`
+	Revision int64          `json:"revision,omitempty" doc:"Grows with each edit"`
+	NewSink
+	Standing Sink `json:"standing"`
+}
+
+// A SinkList is all sinks.
+type SinkList struct {
+	Items []SinkInfo `json:"items" nullable:"false"`
+}
+
+// A SinkTrial is a message that was made, and perhaps sent, for a look.
+type SinkTrial struct {
+	ID       string `json:"id" doc:"ID of the event"`
+	Body     string `json:"body" doc:"Message as it is sent, without secrets"`
+	Sent     bool   `json:"sent"`
+	Accepted bool   `json:"accepted" doc:"The receiver took it"`
+	Answer   string `json:"answer,omitempty" doc:"What the receiver said"`
+	Error    string `json:"error,omitempty" doc:"Why it was not accepted"`
+	Hint     string `json:"hint,omitempty" doc:"What to do about it"`
+}
+
+// A Letter is a delivery that was given up.
+type Letter struct {
+	ID       string `json:"id" doc:"ID of the event"`
+	Change   Change `json:"change"`
+	Attempts int    `json:"attempts"`
+	Error    string `json:"error" doc:"Of the last attempt"`
+	Body     string `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
+}
+
+// A LetterPage is part of what a sink has given up.
+type LetterPage struct {
+	Items []Letter      `json:"items" nullable:"false"`
+	Next  freshet.Place `json:"next" doc:"The cursor to continue after"`
+}
+
+// A SinkReplay says what to deliver again. If nothing is set it is everything that was
+// given up.
+type SinkReplay struct {
+	Letters []freshet.Place `json:"letters,omitempty" nullable:"false" doc:"Cursors of changes that were given up"`
+	After   string          `json:"after,omitempty" doc:"Everything after this cursor; 0 means from the beginning"`
+	Since   time.Time       `json:"since,omitzero" doc:"Everything since this time"`
+}
+
+// A SinkReplayed says what will be delivered again.
+type SinkReplayed struct {
+	Deliveries int           `json:"deliveries" doc:"Number of deliveries that were given up and are made again"`
+	Place      freshet.Place `json:"place" doc:"Position in the change log that the sink continues from"`
+}
+
+// Sinks returns all sinks.
+func (c *Client) Sinks(ctx context.Context) (list SinkList, err error) {
+	err = c.get(ctx, "/sinks", nil, &list)
+	return list, err
+}
+
+// Sink returns one sink.
+func (c *Client) Sink(ctx context.Context, name string) (s SinkInfo, err error) {
+	err = c.get(ctx, sinkPath(name), nil, &s)
+	return s, err
+}
+
+// AddSink adds a sink. There must be none of its name.
+func (c *Client) AddSink(ctx context.Context, name string, s NewSink) (added SinkInfo, err error) {
+	err = c.call(ctx, http.MethodPut, sinkPath(name), url.Values{"new": {"true"}}, s, &added)
+	return added, err
+}
+
+// EditSink changes parts of a sink, as a JSON merge patch says. If revision is not zero the
+// sink must still have it.
+func (c *Client) EditSink(ctx context.Context, name string, patch map[string]any, revision int64) (s SinkInfo, err error) {
+	_, err = c.callIf(ctx, http.MethodPatch, sinkPath(name), nil, revision, patch, &s)
+	return s, err
+}
+
+// RemoveSink removes a sink with everything that waits for it.
+func (c *Client) RemoveSink(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodDelete, sinkPath(name), nil, nil, nil)
+}
+
+// TestSink makes the message that tells of a sample or, if at is set, of a change, and
+// sends it unless it is only to be looked at.
+func (c *Client) TestSink(ctx context.Context, name string, at freshet.Place, preview bool) (t SinkTrial, err error) {
+	q := query{}
+	q.place("change", at)
+	q.flag("preview", preview)
+	err = c.call(ctx, http.MethodPost, sinkPath(name)+"/test", url.Values(q), nil, &t)
+	return t, err
+}
+
+// PreviewSink makes the message that a sink would be sent which has not been added.
+func (c *Client) PreviewSink(ctx context.Context, s NewSink) (t SinkTrial, err error) {
+	err = c.call(ctx, http.MethodPost, "/sinks-preview", nil, s, &t)
+	return t, err
+}
+
+// Letters returns a page of what a sink has given up. Zero for limit means 100.
+func (c *Client) Letters(ctx context.Context, name string, after freshet.Place, limit int) (page LetterPage, err error) {
+	q := query{}
+	q.place("after", after)
+	q.number("limit", int64(limit))
+	err = c.get(ctx, sinkPath(name)+"/letters", url.Values(q), &page)
+	return page, err
+}
+
+// ReplaySink has a sink deliver again.
+func (c *Client) ReplaySink(ctx context.Context, name string, r SinkReplay) (done SinkReplayed, err error) {
+	err = c.call(ctx, http.MethodPost, sinkPath(name)+"/replay", nil, r, &done)
+	return done, err
+}
+
+// sinkPath returns the path of a sink in the API.
+func sinkPath(name string) string {
+	if strings.Trim(name, ".") == "" { // what a path would fold
+		return "/sinks/" + strings.Repeat("%2E", len(name))
+	}
+	return "/sinks/" + url.PathEscape(name)
+}

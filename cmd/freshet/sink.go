@@ -1,0 +1,434 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"freshet"
+	"freshet/client"
+	"freshet/sink"
+)
+
+func sinkVerb(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sink",
+		Short: "Send changes to webhooks, chats, mail and other receivers",
+		Long: `Manage sinks: receivers that are told of changes. A sink can also be listed in the
+configuration file, under sinks: or webhooks:, and is then changed there.
+
+Each sink has its own place in the change log. A delivery that fails is tried again for
+about three days, under the same id and with the same content; changes of one source
+arrive in order. "freshet sink kinds" lists what there is.`,
+	}
+	cmd.AddCommand(sinkAddVerb(p), sinkListVerb(p), sinkShowVerb(p), sinkEditVerb(p), sinkRemoveVerb(p), sinkTestVerb(p), sinkLettersVerb(p), sinkReplayVerb(p), sinkKindsVerb(p))
+	return cmd
+}
+
+// sinkFlags are what can be set of a sink.
+type sinkFlags struct {
+	set                               *pflag.FlagSet
+	kind, url, template, templateFile string
+	tags, sources, settings, headers  []string
+	paused                            bool
+}
+
+func (f *sinkFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.kind, "kind", "", "kind of sink; freshet sink kinds lists them")
+	set.StringVar(&f.url, "url", "", "where to send")
+	set.StringArrayVar(&f.settings, "set", nil, "setting of the kind, as NAME=VALUE; can be repeated")
+	set.StringArrayVar(&f.headers, "header", nil, "HTTP header to send, as NAME=VALUE; can be repeated")
+	set.StringSliceVar(&f.tags, "tag", nil, "only changes of sources with this tag; can be repeated")
+	set.StringSliceVar(&f.sources, "source", nil, "changes of this source; can be repeated")
+	set.StringVar(&f.template, "template", "", "text of the message, in the syntax of Go's text/template")
+	set.StringVar(&f.templateFile, "template-file", "", "file to read the text from; - means standard input")
+	set.BoolVar(&f.paused, "paused", false, "send nothing for now; everything waits")
+}
+
+// patch returns what was given as a merge patch.
+func (f *sinkFlags) patch(in io.Reader) (map[string]any, error) {
+	patch := map[string]any{}
+	given := func(flag, name string, value any) {
+		if f.set.Changed(flag) {
+			patch[name] = value
+		}
+	}
+	given("kind", "kind", f.kind)
+	given("url", "url", f.url)
+	given("tag", "tags", tidy(f.tags))
+	given("source", "sources", tidy(f.sources))
+	given("paused", "paused", f.paused)
+	given("template", "template", f.template)
+	if f.templateFile != "" {
+		text, err := readTemplate(f.templateFile, in)
+		if err != nil {
+			return nil, usagef("--template-file: %v", err)
+		}
+		patch["template"] = text
+	}
+	for flag, list := range map[string][]string{"set": f.settings, "header": f.headers} {
+		values := map[string]any{}
+		for _, item := range list {
+			name, value, ok := strings.Cut(item, "=")
+			if !ok || name == "" {
+				return nil, usagef("--%s: %q is not NAME=VALUE", flag, item)
+			}
+			if values[name] = value; value == "" {
+				values[name] = nil
+			}
+		}
+		if len(values) > 0 {
+			patch[map[string]string{"set": "settings", "header": "headers"}[flag]] = values
+		}
+	}
+	return patch, nil
+}
+
+// tidy returns a list without what is empty.
+func tidy(list []string) []string {
+	return slices.DeleteFunc(append([]string{}, list...), func(s string) bool { return s == "" })
+}
+
+// readTemplate reads a template from a file or from standard input.
+func readTemplate(path string, in io.Reader) (string, error) {
+	if path == "-" {
+		text, err := io.ReadAll(io.LimitReader(in, 1<<20))
+		return string(text), err
+	}
+	text, err := os.ReadFile(path)
+	return string(text), err
+}
+
+func sinkAddVerb(p *program) *cobra.Command {
+	var f sinkFlags
+	var asJSON, preview bool
+	cmd := &cobra.Command{
+		Use:   "add NAME [URL]",
+		Short: "Add a sink",
+		Long: `Add a sink. It is sent changes from now on; "freshet sink replay" sends earlier ones.
+
+The kind follows from the scheme of the URL if that names a service. Shorthands as
+Shoutrrr has them work: slack://, discord://, telegram://, ntfy://, gotify://, matrix://,
+mattermost://, googlechat://, pagerduty:// and generic://.
+
+Keep secrets with "freshet secret set NAME --host HOST" and refer to them as
+${secret:NAME}. Secrets that you write out are stored encrypted and never shown again.
+
+A template has the fields .Title .Name .URL .Summary .Tags .Source .Seq .Number .Before
+.After .Fields .Items .Page .Suspect .Link .ID and, of the texts, .Added .Removed .Diff
+and .Text. Functions: json html urlquery upper lower trim truncate replace join lines
+contains default date printf fence quiet mrkdwn.`,
+		Example: "  freshet sink add phone ntfy://ntfy.sh/my-topic --tag urgent\n" +
+			"  freshet sink add team 'slack://hook:T0-B0-key@webhook' --template '{{.Title}}: {{.Summary}}'\n" +
+			"  freshet sink add bot --kind telegram --set chat=-100123 --set 'token=${secret:bot}'\n" +
+			"  freshet sink add ci https://ci.example/hook --kind webhook --set 'secret=${secret:ci}'",
+		Args: takes(1, 2),
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().BoolVar(&preview, "preview", false, "only show what a sample would look like; add nothing")
+	optionFlags(cmd.Flags(), "allow-cidr")
+	jsonFlag(cmd, &asJSON)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		if len(args) == 2 {
+			if cmd.Flags().Changed("url") {
+				return usagef("add: give the URL only once")
+			}
+			if err := cmd.Flags().Set("url", args[1]); err != nil {
+				return err
+			}
+		}
+		patch, err := f.patch(p.in)
+		if err != nil {
+			return err
+		}
+		n := newSink(patch)
+		if preview {
+			t, err := c.PreviewSink(ctx, n)
+			if err != nil {
+				return fmt.Errorf("add sink %s: %w", args[0], err)
+			}
+			return p.printTrial(t, asJSON)
+		}
+		s, err := c.AddSink(ctx, args[0], n)
+		if err != nil {
+			return fmt.Errorf("add sink %s: %w", args[0], err)
+		}
+		if asJSON {
+			return p.printJSON(s)
+		}
+		fmt.Fprintf(p.out, "added sink %s (%s)\n", s.Name, s.Kind)
+		p.remark("freshet sink test %s sends a sample", s.Name)
+		return nil
+	})
+}
+
+// newSink returns what a patch says of a new sink.
+func newSink(patch map[string]any) (n client.NewSink) {
+	values := func(name string) map[string]string {
+		found := map[string]string{}
+		given, _ := patch[name].(map[string]any)
+		for name, v := range given {
+			if text, ok := v.(string); ok {
+				found[name] = text
+			}
+		}
+		return found
+	}
+	n.Kind, _ = patch["kind"].(string)
+	n.URL, _ = patch["url"].(string)
+	n.Template, _ = patch["template"].(string)
+	n.Paused, _ = patch["paused"].(bool)
+	n.Tags, _ = patch["tags"].([]string)
+	sources, _ := patch["sources"].([]string)
+	n.Sources = each(sources, func(id string) freshet.SourceID { return freshet.SourceID(id) })
+	n.Settings, n.Headers = values("settings"), values("headers")
+	return n
+}
+
+func sinkListVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the sinks and how they are doing",
+		Example: "  freshet sink list\n  freshet sink list --json",
+		Args:    takes(0, 0),
+	}
+	jsonFlag(cmd, &asJSON)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
+		list, err := c.Sinks(ctx)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(list.Items)
+		}
+		if len(list.Items) == 0 {
+			p.remark("there are no sinks; freshet sink add NAME URL adds one")
+			return nil
+		}
+		t := table{head: []string{"NAME", "KIND", "STATE", "WAITING", "GIVEN UP", "FOR", "URL"}, drop: []string{"FOR", "GIVEN UP"}, short: map[string]int{"NAME": 12}}
+		for _, s := range list.Items {
+			t.add(plain(s.Name), plain(s.Kind), plain(string(s.Standing.State)), plain(fmt.Sprint(s.Standing.Open)), plain(fmt.Sprint(s.Standing.Dead)),
+				plain(wantedBy(s.NewSink)), plain(harmless(s.URL)))
+		}
+		return t.write(p.out, p.screen())
+	})
+}
+
+// wantedBy says in short of which changes a sink is told.
+func wantedBy(s client.NewSink) string {
+	wanted := slices.Clone(s.Tags)
+	for _, id := range s.Sources {
+		wanted = append(wanted, string(id))
+	}
+	if len(wanted) == 0 {
+		return "all"
+	}
+	return strings.Join(wanted, ", ")
+}
+
+func sinkShowVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Show a sink and how it is doing",
+		Example: "  freshet sink show team\n  freshet sink show team --json",
+		Args:    takes(1, 1),
+	}
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		s, err := c.Sink(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(s)
+		}
+		p.printSink(s)
+		return nil
+	}))
+}
+
+// printSink prints a sink for people.
+func (p *program) printSink(s client.SinkInfo) {
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(p.out, "%-10s %s\n", name, harmless(value))
+		}
+	}
+	now, st := p.now(), s.Standing
+	line("Sink", s.Name)
+	line("Kind", s.Kind)
+	line("URL", s.URL)
+	line("Changes", "of "+wantedBy(s.NewSink))
+	for _, values := range []map[string]string{s.Settings, s.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			line("Set", name+" = "+values[name])
+		}
+	}
+	line("From", map[freshet.Origin]string{freshet.FromFile: "the configuration file", freshet.FromAPI: "freshet sink add"}[s.Origin])
+	line("State", string(st.State))
+	if !st.Failing.IsZero() {
+		line("Failing", ago(st.Failing, now))
+	}
+	if !st.Held.IsZero() {
+		line("Held", ago(st.Held, now)+"; it is tried once an hour")
+	}
+	line("Error", st.Error)
+	line("Hint", st.Hint)
+	line("Waiting", deliveries(st.Open))
+	line("Given up", deliveries(st.Dead))
+	line("Place", st.Place.String())
+	if s.Template != "" {
+		fmt.Fprintf(p.out, "Template\n%s\n", harmlessLines(s.Template))
+	}
+}
+
+func sinkEditVerb(p *program) *cobra.Command {
+	var f sinkFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "edit NAME",
+		Short: "Change a sink",
+		Long: `Change a sink. Only what you give is changed: --set and --header change single values,
+and an empty value resets one; --tag and --source replace the lists. The sink keeps its
+place in the change log, and what already waits is sent as it was made.`,
+		Example: "  freshet sink edit team --tag urgent\n  freshet sink edit team --paused\n  freshet sink edit team --paused=false\n  freshet sink edit phone --set priority=5 --template ''",
+		Args:    takes(1, 1),
+	}
+	f.register(cmd.Flags())
+	optionFlags(cmd.Flags(), "allow-cidr")
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		patch, err := f.patch(p.in)
+		if err != nil {
+			return err
+		}
+		if len(patch) == 0 {
+			return freshet.WithHint(usagef("edit: no changes given"), "use a flag such as --tag or --set; freshet sink edit --help lists them")
+		}
+		s, err := c.EditSink(ctx, args[0], patch, 0)
+		if err != nil {
+			return fmt.Errorf("edit sink %s: %w", args[0], err)
+		}
+		if asJSON {
+			return p.printJSON(s)
+		}
+		fmt.Fprintf(p.out, "changed sink %s\n", s.Name)
+		return nil
+	}))
+}
+
+func sinkRemoveVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "remove NAME...",
+		Short:   "Remove sinks, with everything that waits for them",
+		Example: "  freshet sink remove team",
+		Args:    takes(1, -1),
+	}
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		var faults []error
+		for _, name := range args {
+			if err := c.RemoveSink(ctx, name); err != nil {
+				faults = append(faults, fmt.Errorf("remove sink %s: %w", name, err))
+				continue
+			}
+			if asJSON {
+				if err := p.printLine(map[string]any{"removed": name}); err != nil {
+					return err
+				}
+				continue
+			}
+			fmt.Fprintf(p.out, "removed sink %s\n", name)
+		}
+		return errors.Join(faults...)
+	}))
+}
+
+// completedSinks completes the names of sinks.
+func completedSinks(p *program, cmd *cobra.Command) *cobra.Command {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		c, err := p.connect(cmd, 0)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		defer c.close()
+		list, err := c.Sinks(cmd.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var found []string
+		for _, s := range list.Items {
+			if strings.HasPrefix(s.Name, begun) {
+				found = append(found, s.Name+"\t"+s.Kind)
+			}
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+func sinkKindsVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "kinds [KIND]",
+		Short:   "List the kinds of sink and their settings",
+		Example: "  freshet sink kinds\n  freshet sink kinds telegram",
+		Args:    takes(0, 1),
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		all := sink.Kinds()
+		if len(args) == 1 {
+			all = slices.DeleteFunc(all, func(k sink.Kind) bool { return k.Name != args[0] })
+			if len(all) == 0 {
+				return freshet.WithHint(fmt.Errorf("kind %s: %w", args[0], freshet.ErrNotFound), "freshet sink kinds lists all kinds")
+			}
+		}
+		if asJSON {
+			return p.printJSON(all)
+		}
+		if len(args) == 0 {
+			t := table{head: []string{"KIND", "WHAT IT IS"}}
+			for _, k := range all {
+				t.add(plain(k.Name), plain(k.About))
+			}
+			return t.write(p.out, p.screen())
+		}
+		p.printKind(all[0])
+		return nil
+	}
+	return cmd
+}
+
+// printKind prints a kind with its settings.
+func (p *program) printKind(k sink.Kind) {
+	fmt.Fprintf(p.out, "%s: %s\n", k.Name, k.About)
+	if k.URL != "" {
+		fmt.Fprintf(p.out, "\nURL\n  %s\n", k.URL)
+	}
+	if len(k.Settings) > 0 {
+		fmt.Fprintln(p.out, "\nSettings")
+	}
+	for _, s := range k.Settings {
+		about := s.About
+		if s.Needed {
+			about += " (needed)"
+		}
+		fmt.Fprintf(p.out, "  %-14s %s\n", s.Name, about)
+	}
+	if k.Words != "" {
+		fmt.Fprintf(p.out, "\nTemplate\n%s\n", k.Words)
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/client"
+)
+
+// errNotAccepted means that a receiver did not take a sample.
+var errNotAccepted = fmt.Errorf("the sample was not accepted")
+
+func sinkTestVerb(p *program) *cobra.Command {
+	var asJSON, preview bool
+	var change string
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Send a sample to a sink and show the answer",
+		Long: `Send a sample to a sink and show what was sent and what the receiver answered. The
+sample is not part of the change log, and is not tried again. If the receiver does not
+accept it the exit code is 1.`,
+		Example: "  freshet sink test team\n  freshet sink test team --preview\n  freshet sink test team --change 17~k3f9q2xw",
+		Args:    takes(1, 1),
+	}
+	cmd.Flags().BoolVar(&preview, "preview", false, "show the message and send nothing")
+	cmd.Flags().StringVar(&change, "change", "", "send the change at this cursor instead of a sample")
+	optionFlags(cmd.Flags(), "allow-cidr")
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		var at freshet.Place
+		if change != "" {
+			var err error
+			if at, err = freshet.ParsePlace(change); err != nil {
+				return usagef("--change: %v", err)
+			}
+		}
+		t, err := c.TestSink(ctx, args[0], at, preview)
+		if err != nil {
+			return fmt.Errorf("test sink %s: %w", args[0], err)
+		}
+		return p.printTrial(t, asJSON)
+	}))
+}
+
+// printTrial prints a sample and what became of it.
+func (p *program) printTrial(t client.SinkTrial, asJSON bool) error {
+	if asJSON {
+		if err := p.printJSON(t); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(p.out, harmlessLines(t.Body))
+		if t.Accepted {
+			fmt.Fprintf(p.out, "\naccepted: %s\n", harmlessLines(t.Answer))
+		}
+	}
+	if t.Sent && !t.Accepted {
+		return freshet.WithHint(fmt.Errorf("%w: %s", errNotAccepted, t.Error), t.Hint)
+	}
+	return nil
+}
+
+func sinkLettersVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var after string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "letters NAME",
+		Short: "List deliveries that were given up",
+		Long: `List the deliveries to a sink that were given up: after the last attempt, because the
+receiver called the message wrong, or because the message could not be made. They are kept
+until they are replayed or the sink is removed. With --json each letter is one line, with
+the message.`,
+		Example: "  freshet sink letters team\n  freshet sink letters team --json",
+		Args:    takes(1, 1),
+	}
+	cmd.Flags().StringVar(&after, "after", "", "continue after this cursor")
+	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		var at freshet.Place
+		if after != "" {
+			var err error
+			if at, err = freshet.ParsePlace(after); err != nil {
+				return usagef("--after: %v", err)
+			}
+		}
+		page, err := c.Letters(ctx, args[0], at, limit)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			for _, l := range page.Items {
+				if err := p.printLine(l); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if len(page.Items) == 0 {
+			p.remark("nothing was given up")
+			return nil
+		}
+		t := table{head: []string{"CURSOR", "SOURCE", "SEEN", "ATTEMPTS", "ERROR"}, drop: []string{"SEEN", "ATTEMPTS"}, short: map[string]int{"SOURCE": 10}}
+		for _, l := range page.Items {
+			t.add(plain(l.Change.Cursor.String()), plain(string(l.Change.Source)), plain(ago(l.Change.Before, p.now())), plain(fmt.Sprint(l.Attempts)), plain(harmless(l.Error)))
+		}
+		return t.write(p.out, p.screen())
+	}))
+}
+
+func sinkReplayVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var after, since string
+	cmd := &cobra.Command{
+		Use:   "replay NAME [CURSOR...]",
+		Short: "Deliver again",
+		Long: `Deliver again: everything that was given up, or only the letters with the given cursors,
+or, with --after or --since, every change that the sink wants from there on, whether it was
+delivered or not. Events keep their ids, so a receiver can drop what it knows.`,
+		Example: "  freshet sink replay team\n  freshet sink replay team 17~k3f9q2xw\n  freshet sink replay team --since 24h\n  freshet sink replay team --after 0",
+		Args:    takes(1, -1),
+	}
+	cmd.Flags().StringVar(&after, "after", "", "everything after this cursor; 0 means from the beginning")
+	cmd.Flags().StringVar(&since, "since", "", "everything since then: a time such as 24h or 7d, or a date")
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		r := client.SinkReplay{After: after}
+		if since != "" {
+			var err error
+			if r.Since, err = parseSince(p.now(), since); err != nil {
+				return usagef("--since: %v", err)
+			}
+		}
+		for _, text := range args[1:] {
+			at, err := freshet.ParsePlace(text)
+			if err != nil {
+				return usagef("replay: %v", err)
+			}
+			r.Letters = append(r.Letters, at)
+		}
+		done, err := c.ReplaySink(ctx, args[0], r)
+		if err != nil {
+			return fmt.Errorf("replay sink %s: %w", args[0], err)
+		}
+		switch {
+		case asJSON:
+			return p.printJSON(done)
+		case after != "" || since != "":
+			fmt.Fprintf(p.out, "sink %s continues after %s\n", args[0], done.Place)
+		default:
+			fmt.Fprintf(p.out, "%s to sink %s are made again\n", deliveries(done.Deliveries), args[0])
+		}
+		if c.local {
+			p.remark("no daemon is running; freshet serve or freshet once sends them")
+		}
+		return nil
+	}))
+}

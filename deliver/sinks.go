@@ -1,0 +1,302 @@
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/secret"
+	"freshet/sink"
+)
+
+// SinksConfig is what Sinks are made with. Store, Vault and Open are needed.
+type SinksConfig struct {
+	Store freshet.Store
+	Vault *secret.Vault // seals the definitions of sinks that come over the API
+
+	// Open returns the outlet of a sink by the settings in force.
+	Open func(freshet.Sink) (*sink.Outlet, error)
+
+	Now     func() time.Time // the wall clock; nil means time.Now
+	Log     *slog.Logger     // nil means silence
+	Observe func(Delivery)   // told of every attempt; may be nil
+}
+
+// Sinks are all sinks of a program: those of its configuration file, and those that came
+// over the API and are kept in the store. Each has a follower of its own; none waits for
+// another.
+type Sinks struct {
+	cfg  SinksConfig
+	turn chan struct{} // taken by who changes what follows; a channel, because the store is written meanwhile
+
+	all   map[string]*station
+	spawn func(run func(context.Context)) (stop func()) // nil while nothing is delivered
+	fail  func(error)                                   // told of a sink that cannot go on
+}
+
+// A station is one sink at work.
+type station struct {
+	sink    freshet.Sink
+	outlet  *sink.Outlet // nil if it cannot be opened
+	problem error        // why
+	stop    func()       // nil if it does not run
+}
+
+// NewSinks returns the sinks of a configuration file and those of the store. Nothing is
+// delivered before Run.
+func NewSinks(ctx context.Context, cfg SinksConfig, listed []freshet.Sink) (*Sinks, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Sinks{cfg: cfg, turn: make(chan struct{}, 1), all: map[string]*station{}}
+	kept, err := s.kept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range append(kept, entries(listed)...) { // the file wins
+		if err := s.put(ctx, k); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// entries returns sinks as they are put up.
+func entries(sinks []freshet.Sink) (all []station) {
+	for _, s := range sinks {
+		all = append(all, station{sink: s})
+	}
+	return all
+}
+
+// kept returns the sinks of the store. One that cannot be decrypted is there with why.
+func (s *Sinks) kept(ctx context.Context) (all []station, err error) {
+	records, err := s.cfg.Store.Sinks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the sinks: %w", err)
+	}
+	for _, r := range records {
+		if r.Definition == nil {
+			continue
+		}
+		k := station{sink: freshet.Sink{Name: r.Name}}
+		text, err := s.cfg.Vault.Unseal(sealLabel(r.Name), r.Definition)
+		if err == nil {
+			err = json.Unmarshal(text, &k.sink)
+		}
+		if err != nil {
+			k.problem = freshet.WithHint(fmt.Errorf("what was set of it %w", err), "restore secret.key, or remove the sink and add it again")
+		}
+		k.sink.Name, k.sink.Origin, k.sink.Revision = r.Name, freshet.FromAPI, r.Revision
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// sealLabel is what the definition of a sink is sealed with besides the key.
+func sealLabel(name string) string { return "sink\n" + name }
+
+// put puts a sink up in place of the one of its name. One that cannot be opened is there with why.
+func (s *Sinks) put(ctx context.Context, k station) error {
+	if k.problem == nil {
+		k.outlet, k.problem = s.cfg.Open(k.sink)
+	}
+	if k.problem != nil {
+		s.cfg.Log.Error("a sink cannot be used; nothing is delivered to it", "sink", k.sink.Name, "err", k.problem, "hint", freshet.HintOf(k.problem))
+	} else {
+		k.sink = k.outlet.Sink()
+	}
+	if old := s.all[k.sink.Name]; old != nil {
+		old.close()
+	}
+	s.all[k.sink.Name] = &k
+	return s.start(ctx, &k)
+}
+
+// start runs a sink, if it is to run.
+func (s *Sinks) start(ctx context.Context, k *station) error {
+	if k.outlet == nil || s.spawn == nil { // whoever only looks begins nothing
+		return nil
+	}
+	f, err := NewFollower(ctx, s.following(k))
+	if err != nil || k.sink.Paused {
+		return err
+	}
+	k.stop = s.spawn(func(ctx context.Context) {
+		if err := f.Run(ctx); err != nil {
+			s.fail(err)
+		}
+	})
+	return nil
+}
+
+// following returns how a sink follows the log of changes.
+func (s *Sinks) following(k *station) FollowerConfig {
+	outlet := k.outlet
+	return FollowerConfig{
+		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(), Wants: k.sink.Wants,
+		Render: func(ctx context.Context, c freshet.Change) ([]byte, error) {
+			return outlet.Render(ctx, c, textsOf(s.cfg.Store, c))
+		},
+		Send: func(ctx context.Context, m sink.Message) error {
+			_, err := outlet.Send(ctx, m)
+			return err
+		},
+		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.cfg.Observe,
+	}
+}
+
+// textsOf returns where the texts of a change are.
+func textsOf(store freshet.Store, c freshet.Change) sink.Texts {
+	return func(ctx context.Context) (before, after []byte, err error) {
+		if after, err = text(ctx, store, c.Source, c.Number); err != nil {
+			return nil, nil, err
+		}
+		const back = 20 // versions, of which some were never told
+		earlier, err := store.Versions(ctx, c.Source, c.Number, back)
+		if err != nil {
+			return nil, nil, err
+		}
+		i := slices.IndexFunc(earlier, func(v freshet.Version) bool { return v.Hash == c.From })
+		if i < 0 {
+			return nil, after, nil
+		}
+		before, err = text(ctx, store, c.Source, earlier[i].Number)
+		return before, after, err
+	}
+}
+
+// text returns the text of a version, or nothing if it is not kept any more.
+func text(ctx context.Context, store freshet.Store, id freshet.SourceID, number int) ([]byte, error) {
+	t, err := store.Text(ctx, id, number)
+	if errors.Is(err, freshet.ErrNotFound) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// close ends the deliveries of a sink and waits for those under way.
+func (k *station) close() {
+	k.halt()
+	if k.outlet != nil {
+		_ = k.outlet.Close() // what it was sent is settled or owed
+	}
+}
+
+func (k *station) halt() {
+	if k.stop != nil {
+		k.stop()
+		k.stop = nil
+	}
+}
+
+// take takes the turn, or returns why it could not.
+func (s *Sinks) take(ctx context.Context) (release func(), err error) {
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Run begins to deliver, until ctx is done and Stop is called. Fail is told of a sink
+// that cannot go on.
+func (s *Sinks) Run(ctx context.Context, fail func(error)) error {
+	release, err := s.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s.fail = fail
+	s.spawn = func(run func(context.Context)) func() {
+		ctx, cancel := context.WithCancel(ctx)
+		var flying sync.WaitGroup
+		flying.Go(func() { run(ctx) })
+		return func() {
+			cancel()
+			flying.Wait()
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.all)) {
+		if err := s.start(ctx, s.all[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop ends all deliveries and waits for those under way.
+func (s *Sinks) Stop() {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.spawn = nil
+	var flying sync.WaitGroup
+	for _, k := range s.all {
+		flying.Go(k.close)
+	}
+	flying.Wait()
+}
+
+// Reload takes on the sinks of a configuration file that has been read anew, by the
+// settings that open makes outlets by. Sinks that are as before go on.
+func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(freshet.Sink) (*sink.Outlet, error)) error {
+	release, err := s.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s.cfg.Open = open
+	for name, k := range s.all {
+		if k.sink.Origin == freshet.FromFile && !slices.ContainsFunc(listed, func(l freshet.Sink) bool { return l.Name == name }) {
+			k.close()
+			delete(s.all, name)
+		}
+	}
+	for _, l := range listed {
+		if old := s.all[l.Name]; old != nil && old.problem == nil && s.same(old.sink, l) {
+			continue
+		}
+		if err := s.put(ctx, station{sink: l}); err != nil {
+			return err
+		}
+	}
+	return s.uncover(ctx)
+}
+
+// same reports whether a sink of the file is the one at work.
+func (s *Sinks) same(working, listed freshet.Sink) bool {
+	o, err := s.cfg.Open(listed)
+	if err != nil {
+		return false
+	}
+	defer o.Close()
+	return reflect.DeepEqual(working, o.Sink())
+}
+
+// uncover puts up the sinks of the store that the file no longer has a sink in place of.
+func (s *Sinks) uncover(ctx context.Context) error {
+	kept, err := s.kept(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if s.all[k.sink.Name] == nil {
+			if err := s.put(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"freshet"
+	"freshet/config"
+	"freshet/secret"
+	"freshet/sink"
+)
+
+// outlets returns what opens sinks by some settings.
+func outlets(s config.Settings, now func() time.Time) func(freshet.Sink) (*sink.Outlet, error) {
+	with := s.Outlets(os.Getenv, secret.Open(s.Data), now)
+	return func(to freshet.Sink) (*sink.Outlet, error) { return sink.Open(with, to) }
+}
+
+// checkSinks reports what is wrong with sinks that are to be taken on.
+func checkSinks(to []freshet.Sink, open func(freshet.Sink) (*sink.Outlet, error)) error {
+	for _, one := range to {
+		o, err := open(one)
+		if err != nil {
+			return fmt.Errorf("sink %s: %w", one.Name, err)
+		}
+		if err := o.Close(); err != nil {
+			return fmt.Errorf("sink %s: %w", one.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+// Package sink knows the kinds of receiver that can be told of a change: what each needs
+// to be set, in what words it is told, and how a message is brought to it.
+//
+// [Check] judges a sink and brings it into its normal form; [Open] makes an [Outlet] of
+// it. The outlet renders a change once, to bytes that are kept, and sends them as often
+// as somebody asks: the bytes hold no secret. Secrets are filled in when a message
+// leaves, and are taken out of what goes wrong.
+//
+// All connections are opened by the functions of a [Config], which lead to package
+// fetch: what it refuses to polls it refuses to sinks.
+package sink

@@ -1,0 +1,119 @@
+package sink
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"freshet"
+	"freshet/access"
+)
+
+// A Config is what outlets are made with. All but Exec is needed.
+type Config struct {
+	// Do sends one request and follows no redirect. It is the way out of the program,
+	// so it decides which addresses may be reached. CheckURL judges an http or https
+	// URL beforehand and returns it in its normal form.
+	Do       func(*http.Request) (*http.Response, error)
+	CheckURL func(string) (string, error)
+
+	// Dial opens connections for what is not HTTP, by the same rules. The ports are
+	// those that the protocol is at home on. TLS returns how to make one secure.
+	Dial func(ports ...uint16) func(ctx context.Context, network, address string) (net.Conn, error)
+	TLS  func(server string) *tls.Config
+
+	Secrets access.Secrets
+	Exec    bool             // commands may be run
+	Base    string           // of the URLs in events; see Envelope
+	Timeout time.Duration    // of one attempt; 0 means 15 seconds
+	Now     func() time.Time // the wall clock; nil means time.Now
+}
+
+const defaultTimeout = 15 * time.Second
+
+// A sender brings messages to a receiver. It is used by several goroutines at once.
+type sender interface {
+	// send makes one attempt and returns what the receiver said.
+	send(ctx context.Context, f filled, m Message) (string, error)
+	close() error
+}
+
+// An Outlet renders changes for one sink and sends them to it.
+type Outlet struct {
+	cfg   Config
+	sink  freshet.Sink
+	kind  *kind
+	words words // of the kind or of the sink
+	sender
+}
+
+// Open returns the outlet of a sink. The error is an *freshet.InvalidError if something
+// is wrong with the sink. Nothing is connected to yet.
+func Open(cfg Config, s freshet.Sink) (*Outlet, error) {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s, err := Check(cfg, s)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outlet{cfg: cfg, sink: s, kind: kindOf(s.Kind)}
+	text := s.Template
+	if text == "" {
+		text = o.kind.words
+	}
+	if o.words, err = parseWords(text); err != nil {
+		return nil, err
+	}
+	o.sender, err = o.kind.open(o)
+	return o, err
+}
+
+// Sink returns the sink in its normal form.
+func (o *Outlet) Sink() freshet.Sink { return o.sink }
+
+// Endpoint says where messages go, without saying it: another text is another receiver.
+func (o *Outlet) Endpoint() string { return string(o.sink.URL) }
+
+// Render returns what is sent of a change. It holds no secrets.
+func (o *Outlet) Render(ctx context.Context, c freshet.Change, texts Texts) ([]byte, error) {
+	e := newEvent(ctx, c, o.cfg.Base, texts)
+	text := ""
+	if o.sink.Template != "" || o.kind.words != "" {
+		var err error
+		if text, err = o.words.render(e); err != nil {
+			return nil, err
+		}
+	}
+	body, err := o.kind.frame(o, e, text)
+	if err != nil {
+		return nil, fmt.Errorf("render change %s: %w", c.ID(), err)
+	}
+	return body, nil
+}
+
+// Send makes one attempt at bringing a message to the receiver, and returns what it
+// said. The error is a *Refusal if the receiver did not want the message.
+func (o *Outlet) Send(ctx context.Context, m Message) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.cfg.Timeout, fmt.Errorf("no answer within %v", o.cfg.Timeout))
+	defer cancel()
+	f, err := fill(o.sink, o.kind, o.cfg.Secrets)
+	if err != nil {
+		return "", err
+	}
+	answer, err := o.sender.send(ctx, f, m)
+	if _, refused := errors.AsType[*Refusal](err); err != nil && !refused && context.Cause(ctx) != nil {
+		return "", context.Cause(ctx)
+	}
+	return f.clean(answer), f.cleanErr(err)
+}
+
+// Close closes the connections of the outlet.
+func (o *Outlet) Close() error { return o.sender.close() }

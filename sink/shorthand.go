@@ -1,0 +1,239 @@
+package sink
+
+import (
+	"maps"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// sampleTime is when the sample of a check was seen.
+var sampleTime = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// shorthands are the schemes of URLs that say a whole sink, as Shoutrrr has them, and what
+// to make of one.
+var shorthands = map[string]func(*freshet.Sink, shorthand) error{
+	"slack": func(s *freshet.Sink, u shorthand) error {
+		tokens := strings.Split(u.password(), "-") // hook:A-B-C@webhook
+		if u.Host != "webhook" || len(tokens) != 3 {
+			tokens = append([]string{u.Host}, u.parts()...) // A/B/C
+		}
+		if len(tokens) != 3 {
+			return u.wrong("hook:A-B-C@webhook")
+		}
+		s.Kind, s.URL = "slack", u.text("https://hooks.slack.com/services/"+strings.Join(tokens, "/"))
+		return nil
+	},
+	"discord": func(s *freshet.Sink, u shorthand) error {
+		if u.User == nil || u.Host == "" {
+			return u.wrong("TOKEN@ID")
+		}
+		s.Kind, s.URL = "discord", u.text("https://discord.com/api/webhooks/"+u.Host+"/"+u.User.Username())
+		return nil
+	},
+	"telegram": func(s *freshet.Sink, u shorthand) error {
+		chats := u.Query().Get("chats")
+		if chats == "" {
+			chats = u.Query().Get("channels")
+		}
+		if u.User == nil || chats == "" || strings.Contains(chats, ",") {
+			return u.wrong("TOKEN@telegram?chats=CHAT, with one chat")
+		}
+		token := u.User.Username()
+		if p := u.password(); p != "" {
+			token += ":" + p
+		}
+		s.Kind, s.URL = "telegram", ""
+		u.set(s, "token", token)
+		u.set(s, "chat", chats)
+		return nil
+	},
+	"ntfy": func(s *freshet.Sink, u shorthand) error {
+		host, topic := u.Host, strings.Trim(u.Path, "/")
+		if topic == "" { // ntfy://TOPIC
+			host, topic = "ntfy.sh", u.Host
+		}
+		s.Kind, s.URL = "ntfy", u.server(host)
+		u.set(s, "topic", topic)
+		if u.User != nil && u.User.Username() == "" {
+			u.set(s, "token", u.password())
+		} else if u.User != nil {
+			u.set(s, "user", u.User.Username())
+			u.set(s, "password", u.password())
+		}
+		if p := u.Query().Get("priority"); p != "" {
+			u.set(s, "priority", p)
+		}
+		return nil
+	},
+	"gotify": func(s *freshet.Sink, u shorthand) error {
+		parts := u.parts()
+		if u.Host == "" || len(parts) == 0 {
+			return u.wrong("HOST/TOKEN")
+		}
+		last := len(parts) - 1
+		s.Kind, s.URL = "gotify", u.server(strings.Join(append([]string{u.Host}, parts[:last]...), "/"))
+		u.set(s, "token", parts[last])
+		if p := u.Query().Get("priority"); p != "" {
+			u.set(s, "priority", p)
+		}
+		return nil
+	},
+	"matrix": func(s *freshet.Sink, u shorthand) error {
+		room := u.Query().Get("rooms")
+		if u.User == nil || u.User.Username() != "" || room == "" || strings.Contains(room, ",") {
+			return u.wrong(":ACCESSTOKEN@HOST/?rooms=!ROOM:HOST, with one room; a user and a password are not taken")
+		}
+		s.Kind, s.URL = "matrix", u.server(u.Host)
+		u.set(s, "token", u.password())
+		u.set(s, "room", room)
+		return nil
+	},
+	"mattermost": func(s *freshet.Sink, u shorthand) error {
+		parts := u.parts()
+		if u.Host == "" || len(parts) == 0 || len(parts) > 2 {
+			return u.wrong("HOST/KEY, or NAME@HOST/KEY/CHANNEL")
+		}
+		s.Kind, s.URL = "mattermost", u.server(u.Host)+u.text("/hooks/"+parts[0])
+		if len(parts) == 2 {
+			u.set(s, "channel", parts[1])
+		}
+		if u.User != nil {
+			u.set(s, "username", u.User.Username())
+		}
+		return nil
+	},
+	"googlechat": func(s *freshet.Sink, u shorthand) error {
+		if u.Host == "" || u.Query().Get("token") == "" {
+			return u.wrong("chat.googleapis.com/v1/spaces/SPACE/messages?key=KEY&token=TOKEN")
+		}
+		s.Kind, s.URL = "googlechat", u.text("https://"+u.Host+u.EscapedPath()+"?"+u.RawQuery)
+		return nil
+	},
+	"pagerduty": func(s *freshet.Sink, u shorthand) error {
+		parts, host := u.parts(), u.Host
+		if len(parts) == 0 { // pagerduty://KEY
+			parts, host = []string{u.Host}, "events.pagerduty.com"
+		}
+		s.Kind, s.URL = "pagerduty", u.server(host)
+		u.set(s, "routing_key", parts[0])
+		if v := u.Query().Get("severity"); v != "" {
+			u.set(s, "severity", v)
+		}
+		return nil
+	},
+	"generic":       func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
+	"generic+https": func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
+	"generic+http":  func(s *freshet.Sink, u shorthand) error { return u.generic(s, "http") },
+}
+
+// A shorthand is a URL whose references stand aside while it is taken apart.
+type shorthand struct {
+	*url.URL
+	refs []string
+}
+
+// standIn is what stands for a reference. It has to survive the host of a URL.
+func standIn(i int) string { return "freshetreference" + strconv.Itoa(i) + "x" }
+
+// text returns a part as a value, with its references.
+func (u shorthand) text(part string) freshet.Value {
+	part = strings.ReplaceAll(part, "${", "$${")
+	for i, ref := range u.refs {
+		part = strings.ReplaceAll(part, standIn(i), ref)
+	}
+	return freshet.Value(part)
+}
+
+// set sets a setting, unless it is set already.
+func (u shorthand) set(s *freshet.Sink, name, value string) {
+	if s.Settings[name] == "" && value != "" {
+		s.Settings[name] = u.text(value)
+	}
+}
+
+func (u shorthand) password() string {
+	if u.User == nil {
+		return ""
+	}
+	p, _ := u.User.Password()
+	return p
+}
+
+// parts returns the segments of the path.
+func (u shorthand) parts() []string {
+	return strings.FieldsFunc(u.Path, func(r rune) bool { return r == '/' })
+}
+
+// server returns the URL of a host; disabletls=yes has it without TLS.
+func (u shorthand) server(host string) freshet.Value {
+	scheme := "https"
+	if v := strings.ToLower(u.Query().Get("disabletls")); v == "yes" || v == "true" || u.Query().Get("scheme") == "http" {
+		scheme = "http"
+	}
+	return u.text(scheme + "://" + host)
+}
+
+func (u shorthand) generic(s *freshet.Sink, scheme string) error {
+	if u.Host == "" {
+		return u.wrong("HOST/PATH")
+	}
+	s.Kind, s.URL = "json", u.text(scheme+"://"+u.Host+u.EscapedPath())
+	if u.RawQuery != "" {
+		s.URL += u.text("?" + u.RawQuery)
+	}
+	return nil
+}
+
+func (u shorthand) wrong(form string) error {
+	return invalid("url", "what follows %s:// is not of the form %s", u.Scheme, form)
+}
+
+// takeApart returns a sink whose URL is a shorthand as its kind has it.
+func takeApart(s freshet.Sink) (freshet.Sink, error) {
+	scheme, _, ok := strings.Cut(string(s.URL), "://")
+	read, known := shorthands[strings.ToLower(scheme)]
+	if !ok || !known {
+		if s.Kind == "" {
+			s.Kind = kindByScheme(strings.ToLower(scheme))
+		}
+		return s, nil
+	}
+	var u shorthand
+	plain, err := s.URL.Expand(func(r freshet.Reference) (string, error) {
+		u.refs = append(u.refs, r.String())
+		return standIn(len(u.refs) - 1), nil
+	})
+	if err != nil {
+		return s, invalid("url", "%v", err)
+	}
+	if u.URL, err = url.Parse(plain); err != nil {
+		return s, invalid("url", "is not a URL such as %s://...", scheme)
+	}
+	given := s.Kind
+	if s.Settings = maps.Clone(s.Settings); s.Settings == nil {
+		s.Settings = map[string]freshet.Value{}
+	}
+	if err := read(&s, u); err != nil {
+		return s, err
+	}
+	if given != "" && given != s.Kind {
+		return s, invalid("kind", "is %s, but the URL is that of %s", given, s.Kind)
+	}
+	return s, nil
+}
+
+// kindByScheme returns the kind whose URLs have a scheme; "" if it does not say.
+func kindByScheme(scheme string) string {
+	for _, k := range kinds {
+		for _, s := range k.schemes {
+			if s == scheme {
+				return k.Name
+			}
+		}
+	}
+	return ""
+}

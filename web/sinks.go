@@ -1,0 +1,422 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/client"
+	"freshet/deliver"
+	"freshet/sink"
+)
+
+func (a *api) routeSinks(h huma.API) {
+	tags := []string{"sinks"}
+	op := func(id, method, path, summary string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: "/api/v1/sinks" + path, Tags: tags, Summary: summary}
+	}
+	route(h, a, op("list-sinks", http.MethodGet, "", "List the sinks that are told of changes"), a.listSinks)
+	route(h, a, op("get-sink", http.MethodGet, "/{name}", "Show a sink and how it is doing"), a.getSink)
+	put := op("put-sink", http.MethodPut, "/{name}", "Add a sink, or replace it")
+	put.Description = "A sink that is replaced keeps its position in the change log and what it is owed."
+	route(h, a, put, a.putSink)
+	route(h, a, op("edit-sink", http.MethodPatch, "/{name}", "Change a sink"), a.editSink)
+	remove := op("remove-sink", http.MethodDelete, "/{name}", "Remove a sink with everything that waits for it")
+	remove.DefaultStatus = http.StatusNoContent
+	route(h, a, remove, a.removeSink)
+	test := op("test-sink", http.MethodPost, "/{name}/test", "Send a sample to a sink and show the answer")
+	test.Description = "The sample is not part of the change log, and is not tried again. With preview=true it is only shown. With change, the change at that cursor is sent instead."
+	route(h, a, test, a.testSink)
+	preview := op("preview-sink", http.MethodPost, "-preview", "Show what would be sent to a sink that has not been added")
+	route(h, a, preview, a.previewSink)
+	route(h, a, op("list-letters", http.MethodGet, "/{name}/letters", "List the deliveries to a sink that were given up"), a.listLetters)
+	replay := op("replay-sink", http.MethodPost, "/{name}/replay", "Deliver again")
+	replay.Description = "Without a body, everything that was given up is delivered again. Otherwise the given letters, or everything after a cursor or since a time. Events keep their IDs."
+	route(h, a, replay, a.replaySink)
+}
+
+type sinkPath struct {
+	Name string `path:"name" maxLength:"64" doc:"Name of the sink"`
+}
+
+// errNoSinks means that nothing is delivered here.
+func errNoSinks() error { return problem(http.StatusNotFound, "there are no sinks here") }
+
+// sinks returns how far all sinks are.
+func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
+	if a.Sinks == nil {
+		return nil, nil
+	}
+	all, err := a.Sinks.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var told []client.Sink
+	for _, st := range all {
+		one, err := a.standingOfSink(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		told = append(told, one)
+	}
+	return told, nil
+}
+
+// standingOfSink returns how a sink is doing as the API tells it.
+func (a *api) standingOfSink(ctx context.Context, st deliver.State) (client.Sink, error) {
+	place, err := a.changePlace(ctx, st.Place)
+	told := client.Sink{
+		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: place, Open: st.Open, Dead: st.Dead,
+		Failing: utc(st.Condition.Failing), Held: utc(st.Condition.Held), Error: st.Condition.Err,
+	}
+	switch {
+	case st.Problem != nil:
+		told.State, told.Error, told.Hint = client.SinkBroken, st.Problem.Error(), freshet.HintOf(st.Problem)
+	case st.Sink.Paused:
+		told.State = client.SinkPaused
+	case st.Gone:
+		told.State = client.SinkGone
+	case !st.Condition.Held.IsZero():
+		told.State = client.SinkHeld
+	case !st.Condition.Failing.IsZero():
+		told.State = client.SinkFailing
+	}
+	return told, err
+}
+
+// infoOf returns a sink as the API tells it, without its secrets.
+func (a *api) infoOf(ctx context.Context, st deliver.State) (client.SinkInfo, error) {
+	standing, err := a.standingOfSink(ctx, st)
+	return client.SinkInfo{
+		Name: st.Sink.Name, Origin: st.Sink.Origin, Revision: st.Sink.Revision,
+		NewSink: newSinkOf(sink.Shown(st.Sink)), Standing: standing,
+	}, err
+}
+
+// newSinkOf returns what is set of a sink.
+func newSinkOf(s freshet.Sink) client.NewSink {
+	values := func(of map[string]freshet.Value) map[string]string {
+		if len(of) == 0 {
+			return nil
+		}
+		told := map[string]string{}
+		for name, v := range of {
+			told[name] = string(v)
+		}
+		return told
+	}
+	return client.NewSink{
+		Kind: s.Kind, URL: string(s.URL), Tags: s.Tags, Sources: s.Sources, Template: s.Template,
+		Settings: values(s.Settings), Headers: values(s.Headers), Paused: s.Paused,
+	}
+}
+
+// sinkFrom returns the sink that was asked for.
+func sinkFrom(name string, n client.NewSink) freshet.Sink {
+	values := func(of map[string]string) map[string]freshet.Value {
+		taken := map[string]freshet.Value{}
+		for name, v := range of {
+			if v != "" {
+				taken[name] = freshet.Value(v)
+			}
+		}
+		return taken
+	}
+	return freshet.Sink{
+		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Tags: n.Tags, Sources: n.Sources, Template: n.Template,
+		Settings: values(n.Settings), Headers: values(n.Headers), Paused: n.Paused, Origin: freshet.FromAPI,
+	}
+}
+
+func (a *api) listSinks(ctx context.Context, _ *struct{}) (*bodyOf[client.SinkList], error) {
+	list := client.SinkList{Items: []client.SinkInfo{}}
+	if a.Sinks == nil {
+		return &bodyOf[client.SinkList]{list}, nil
+	}
+	all, err := a.Sinks.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range all {
+		info, err := a.infoOf(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		list.Items = append(list.Items, info)
+	}
+	return &bodyOf[client.SinkList]{list}, nil
+}
+
+// A taggedSink is a sink with the tag of its revision.
+type taggedSink struct {
+	ETag string `header:"ETag"`
+	Body client.SinkInfo
+}
+
+func (a *api) getSink(ctx context.Context, in *sinkPath) (*taggedSink, error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	st, err := a.Sinks.Get(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := a.infoOf(ctx, st)
+	return &taggedSink{tagOf(st.Sink.Revision), info}, err
+}
+
+type putSinkInput struct {
+	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
+	New     bool    `query:"new" doc:"Add it only if there is no sink of this name"`
+	IfMatch ifMatch `header:"If-Match" doc:"Replace it only if it still has this ETag; * means any"`
+	Body    client.NewSink
+}
+
+func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	to, revision := sinkFrom(in.Name, in.Body), int64(0)
+	if st, err := a.Sinks.Get(ctx, in.Name); err == nil && !in.New {
+		if err := in.IfMatch.check(freshet.Source{ID: freshet.SourceID(in.Name), Revision: st.Sink.Revision}); err != nil {
+			return nil, err
+		}
+		to = sink.Restore(to, st.Sink)
+		if in.IfMatch != "" {
+			revision = st.Sink.Revision
+		}
+	}
+	if err := a.Sinks.Put(ctx, to, revision, in.New); err != nil {
+		return nil, err
+	}
+	return a.getSink(ctx, &sinkPath{in.Name})
+}
+
+// A sinkPatch is a merge patch of a sink as it was sent.
+type sinkPatch []byte
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *sinkPatch) UnmarshalJSON(text []byte) error {
+	*p = bytes.Clone(text)
+	return nil
+}
+
+// A sinkEdit is a client.NewSink of which everything can be set back.
+type sinkEdit client.NewSink
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (sinkEdit) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	for _, field := range s.Properties {
+		field.Nullable = true
+		if values, ok := field.AdditionalProperties.(*huma.Schema); ok {
+			values.Nullable = true
+		}
+	}
+	return s
+}
+
+// Schema implements [huma.SchemaProvider].
+func (sinkPatch) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[sinkEdit](), true, "SinkEdit")
+}
+
+type editSinkInput struct {
+	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
+	IfMatch ifMatch `header:"If-Match" doc:"Edit only if the sink still has this ETag; * means any"`
+	Body    sinkPatch
+}
+
+func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	st, err := a.Sinks.Get(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.IfMatch.check(freshet.Source{ID: freshet.SourceID(in.Name), Revision: st.Sink.Revision}); err != nil {
+		return nil, err
+	}
+	edited, err := mergedSink(newSinkOf(sink.Shown(st.Sink)), in.Body)
+	if err != nil {
+		return nil, err
+	}
+	to := sink.Restore(sinkFrom(in.Name, edited), st.Sink)
+	if err := a.Sinks.Put(ctx, to, st.Sink.Revision, false); err != nil {
+		return nil, err
+	}
+	return a.getSink(ctx, &sinkPath{in.Name})
+}
+
+// mergedSink returns a sink with a merge patch applied.
+func mergedSink(s client.NewSink, patch sinkPatch) (edited client.NewSink, err error) {
+	whole, err := json.Marshal(s)
+	if err != nil {
+		return s, err
+	}
+	var into, from map[string]any
+	if err := decode(whole, &into); err != nil {
+		return s, err
+	}
+	if err := decode(patch, &from); err != nil {
+		return s, problem(http.StatusBadRequest, err.Error())
+	}
+	mergeInto(into, from)
+	if whole, err = json.Marshal(into); err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(whole, &edited); err != nil {
+		return s, invalid("body", err.Error(), nil)
+	}
+	return edited, nil
+}
+
+func (a *api) removeSink(ctx context.Context, in *sinkPath) (*struct{}, error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	return nil, a.Sinks.Remove(ctx, in.Name)
+}
+
+type testSinkInput struct {
+	Name    string `path:"name" maxLength:"64" doc:"Name of the sink"`
+	Change  string `query:"change" doc:"Cursor of a change to send instead of a sample"`
+	Preview bool   `query:"preview" doc:"Show the message and send nothing"`
+}
+
+func (a *api) testSink(ctx context.Context, in *testSinkInput) (*bodyOf[client.SinkTrial], error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	place, err := parsePlace("query.change", in.Change)
+	if err != nil {
+		return nil, err
+	}
+	at, err := a.findChange(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.Sinks.Test(ctx, in.Name, at, !in.Preview)
+	if err != nil {
+		return nil, err
+	}
+	return &bodyOf[client.SinkTrial]{trialOf(t, !in.Preview)}, nil
+}
+
+func trialOf(t deliver.Trial, sent bool) client.SinkTrial {
+	told := client.SinkTrial{ID: t.ID, Body: string(t.Body), Sent: sent, Accepted: sent && t.Err == nil, Answer: t.Answer}
+	if t.Err != nil {
+		told.Error, told.Hint = t.Err.Error(), freshet.HintOf(t.Err)
+	}
+	return told
+}
+
+func (a *api) previewSink(ctx context.Context, in *bodyOf[client.NewSink]) (*bodyOf[client.SinkTrial], error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	t, err := a.Sinks.Preview(ctx, sinkFrom("preview", in.Body), 0)
+	if err != nil {
+		return nil, err
+	}
+	return &bodyOf[client.SinkTrial]{trialOf(t, false)}, nil
+}
+
+type listLettersInput struct {
+	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
+	After string `query:"after" doc:"Continue after this cursor"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most letters to return"`
+}
+
+func (a *api) listLetters(ctx context.Context, in *listLettersInput) (*bodyOf[client.LetterPage], error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	place, err := parsePlace("query.after", in.After)
+	if err != nil {
+		return nil, err
+	}
+	after, err := a.findChange(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	letters, err := a.Sinks.Letters(ctx, in.Name, after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	page := client.LetterPage{Items: []client.Letter{}, Next: place}
+	for _, l := range letters {
+		page.Items = append(page.Items, client.Letter{ID: l.Change.ID(), Change: sink.ChangeOf(l.Change), Attempts: l.Attempts, Error: l.Err, Body: string(l.Body)})
+		page.Next = l.Change.Place()
+	}
+	return &bodyOf[client.LetterPage]{page}, nil
+}
+
+type replaySinkInput struct {
+	Name string             `path:"name" maxLength:"64" doc:"Name of the sink"`
+	Body *client.SinkReplay `required:"false"`
+}
+
+func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[client.SinkReplayed], error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	var what deliver.Replay
+	if in.Body != nil {
+		var err error
+		if what, err = a.replayOf(ctx, *in.Body); err != nil {
+			return nil, err
+		}
+	}
+	n, err := a.Sinks.Replay(ctx, in.Name, what)
+	if err != nil {
+		return nil, err
+	}
+	at, err := a.Store.Place(ctx, in.Name)
+	if err != nil {
+		return nil, fmt.Errorf("place of sink %s: %w", in.Name, err)
+	}
+	place, err := a.changePlace(ctx, at)
+	return &bodyOf[client.SinkReplayed]{client.SinkReplayed{Deliveries: n, Place: place}}, err
+}
+
+// replayOf returns what is to be replayed.
+func (a *api) replayOf(ctx context.Context, r client.SinkReplay) (what deliver.Replay, err error) {
+	given := 0
+	for _, set := range []bool{len(r.Letters) > 0, r.After != "", !r.Since.IsZero()} {
+		if set {
+			given++
+		}
+	}
+	if given > 1 {
+		return what, invalid("body", "set only one of letters, after and since", nil)
+	}
+	what.Since = r.Since
+	for i, l := range r.Letters {
+		at, err := a.findChange(ctx, l)
+		if err != nil {
+			return what, fmt.Errorf("letters[%d]: %w", i, err)
+		}
+		what.Letters = append(what.Letters, at)
+	}
+	if r.After != "" {
+		place := freshet.Place{}
+		if r.After != "0" {
+			if place, err = parsePlace("body.after", r.After); err != nil {
+				return what, err
+			}
+		}
+		at, err := a.findChange(ctx, place)
+		if err != nil {
+			return what, err
+		}
+		what.After = &at
+	}
+	return what, nil
+}
