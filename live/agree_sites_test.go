@@ -70,11 +70,11 @@ func TestLabAgreesWithDaemonOnSites(t *testing.T) {
 			if strings.HasPrefix(name, "sample-") {
 				options = ":downloads=20%,step=2,cycle=" + freshet.FormatDuration(cycle)
 			}
-			looks := sc.agree(t, name+options, 50*pages*3/2)
+			polls := sc.agree(t, name+options, 50*pages*3/2)
 			once := map[string]bool{}
 			busy, others := 0, 0
-			for i, l := range looks {
-				id, _, _ := strings.Cut(string(l), " ")
+			for i, o := range polls {
+				id := string(o.Source)
 				if i < 50*pages && once[id] {
 					t.Fatalf("%s was polled again as poll %d, before there was a copy of all %d pages", id, i+1, 50*pages)
 				}

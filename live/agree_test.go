@@ -27,9 +27,16 @@ import (
 type look string
 
 func lookOf(o freshet.Outcome) look {
-	return look(fmt.Sprintf("%s %s %s by %s since %s: %s %s",
+	line := fmt.Sprintf("%s %s %s by %s since %s: %s %s",
 		o.Source, o.Began.Format("15:04:05.000000000"), o.Ended.Format("15:04:05.000000000"),
-		o.Cause, o.Since.Format("15:04:05.000000000"), o.Result, o.Failure))
+		o.Cause, o.Since.Format("15:04:05.000000000"), o.Result, o.Failure)
+	if len(o.Dates) > 0 {
+		line += fmt.Sprintf(" dates %v", o.Dates)
+	}
+	if o.Word != nil {
+		line += fmt.Sprintf(" says %v", *o.Word)
+	}
+	return look(line)
 }
 
 const (
@@ -145,9 +152,10 @@ func taught(t *testing.T, l *learn.Learner) (memory []byte) {
 	return memory
 }
 
-func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (looks []look, memory []byte) {
+func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []freshet.Outcome, memory []byte) {
 	p, learner := sc.wired(t, name)
 	var at time.Time
+	said := map[freshet.SourceID][]synth.Listed{} // by the sitemaps, when they were last seen
 	w := sc.web(start, 0, func() time.Time { return at })
 	list := sc.sources(w)
 	slices.SortFunc(list, func(a, b freshet.Source) int { return strings.Compare(string(a.ID), string(b.ID)) })
@@ -172,7 +180,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (looks []
 		Budget: sc.limits.Budget.Polls, Unseen: true, Edits: sc.edits(start, list),
 		Conditions: lab.Conditions{Continuous: true, Limits: &sc.limits, Latency: latency},
 		Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
-		Observe:    func(o freshet.Outcome) { looks = append(looks, lookOf(o)) },
+		Observe:    func(o freshet.Outcome) { polls = append(polls, o) },
 	}
 	if _, itself := p.(*policy.Auto); !itself {
 		o.Learner = learner
@@ -192,15 +200,17 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (looks []
 				t.Fatal(err)
 			}
 			o.Modified = reading.Modified
+			o.Dates = reading.Dates[:min(len(reading.Dates), freshet.MostDates)]
+			o.Word = wordOf(w, p.Source.ID, said, at)
 		}
 	}
 	if _, err := lab.Replay(t.Context(), grid, p, o); err != nil {
 		t.Fatal(err)
 	}
-	return looks, taught(t, learner)
+	return polls, taught(t, learner)
 }
 
-func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, looks []look, memory []byte) {
+func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, polls []freshet.Outcome, memory []byte) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, learner := sc.wired(t, name)
@@ -220,7 +230,7 @@ func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, looks
 		d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: sc.limits, Observe: func(o freshet.Outcome) {
 			mu.Lock()
 			defer mu.Unlock()
-			looks = append(looks, lookOf(o))
+			polls = append(polls, o)
 		}})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -233,13 +243,13 @@ func (sc scene) pollsInDaemon(t *testing.T, name string) (start time.Time, looks
 		edit(t, d, sc.edits(start, sc.sources(w)))
 		time.Sleep(time.Until(start.Add(sc.period)))
 		mu.Lock() // what ends after the period is the lab's no more
-		ended := slices.Clone(looks)
+		ended := slices.Clone(polls)
 		mu.Unlock()
 		stop()
 		running.Wait()
-		looks, memory = ended, taught(t, learner)
+		polls, memory = ended, taught(t, learner)
 	})
-	return start, looks, memory
+	return start, polls, memory
 }
 
 // edit makes the edits through the daemon's face.
@@ -264,7 +274,7 @@ func edit(t *testing.T, d *live.Daemon, edits []lab.Edit) {
 }
 
 // agree holds the polls of the daemon against those of the lab, and returns them.
-func (sc scene) agree(t *testing.T, name string, least int) []look {
+func (sc scene) agree(t *testing.T, name string, least int) []freshet.Outcome {
 	start, inDaemon, learntInDaemon := sc.pollsInDaemon(t, name)
 	inLab, learntInLab := sc.pollsInLab(t, name, start)
 	if len(inLab) < least {
@@ -273,10 +283,10 @@ func (sc scene) agree(t *testing.T, name string, least int) []look {
 	for i := range max(len(inLab), len(inDaemon)) {
 		var a, b look
 		if i < len(inLab) {
-			a = inLab[i]
+			a = lookOf(inLab[i])
 		}
 		if i < len(inDaemon) {
-			b = inDaemon[i]
+			b = lookOf(inDaemon[i])
 		}
 		if a != b {
 			t.Fatalf("poll %d of %d and %d\nlab:    %s\ndaemon: %s", i+1, len(inLab), len(inDaemon), a, b)

@@ -37,6 +37,8 @@ func (w *Web) body(p *page, version int, at time.Time) []byte {
 		return w.readings(p, version, at)
 	case Bulletin:
 		return w.bulletin(p, version)
+	case Sitemap:
+		return w.sitemap(p, version)
 	default:
 		return w.newsPage(p, version, at)
 	}
@@ -53,6 +55,8 @@ func (f Form) mediaType() string {
 		return "application/json"
 	case Bulletin:
 		return "text/plain; charset=utf-8"
+	case Sitemap:
+		return "application/xml"
 	default:
 		return "text/html; charset=utf-8"
 	}

@@ -1,6 +1,7 @@
 // Package synth is a small synthetic web whose truth is known.
 //
-// A [Web] is a set of pages, feeds and endpoints that change on schedules. The
+// A [Web] is a set of pages, feeds and endpoints that change on schedules, and of
+// sitemaps that tell the truth about them or not (see [Listing]). The
 // version of a page at a moment is a function of its [Schedule], the seed and
 // the moment; the body is a function of the page and the version. So whoever
 // watches the web can be held to what really happened: [Web.Changes] says when

@@ -15,6 +15,7 @@ type Page struct {
 	Tags []string
 
 	Form     Form
+	Listing  Listing // of a Sitemap
 	Noise    Noise
 	Recipe   freshet.Recipe // with which it should be watched
 	Schedule Schedule       // nil means Never
@@ -37,6 +38,7 @@ const (
 	Atom                 // likewise
 	API                  // JSON: readings
 	Bulletin             // plain text
+	Sitemap              // a list of the other pages of its host, which has no schedule of its own
 )
 
 // Noise is what differs from one response to the next although the page has

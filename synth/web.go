@@ -50,6 +50,9 @@ type page struct {
 	index   int // in pages
 	host    int // in hosts
 	history *history
+
+	lists  []*page  // of a sitemap, the pages of its host
+	stamps *history // of a sitemap; nil if it has none
 }
 
 // New makes a web. It panics if two pages have the same ID or path, or if an
@@ -85,6 +88,7 @@ func New(c Config) *Web {
 	for i, p := range w.pages {
 		p.index = i
 	}
+	w.list()
 	return w
 }
 
