@@ -209,13 +209,16 @@ func dateBy(d sitemap.Date, at time.Time) time.Time {
 	end, slack := d.Time, clockSlack
 	switch d.Precision {
 	case sitemap.Year:
-		end, slack = end.AddDate(1, 0, 0), 14*time.Hour
+		end = end.AddDate(1, 0, 0).Add(-time.Second)
 	case sitemap.Month:
-		end, slack = end.AddDate(0, 1, 0), 14*time.Hour
-	case sitemap.Day: // which begins elsewhere before it does in UTC
-		end, slack = end.AddDate(0, 0, 1), 14*time.Hour
+		end = end.AddDate(0, 1, 0).Add(-time.Second)
+	case sitemap.Day:
+		end = end.AddDate(0, 0, 1).Add(-time.Second)
 	case sitemap.Minute:
-		end = end.Add(time.Minute)
+		end = end.Add(time.Minute - time.Second)
+	}
+	if d.Precision <= sitemap.Day { // a day begins elsewhere before it does in UTC
+		slack = 14 * time.Hour
 	}
 	switch {
 	case d.Time.After(at.Add(slack)):

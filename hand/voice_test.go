@@ -71,6 +71,7 @@ func gone(page string) freshet.PageWord {
 // look is at one o'clock on the first of March.
 func TestWord(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2026, 2, d, 0, 0, 0, 0, time.UTC) }
+	endOf := func(d int) time.Time { return day(d + 1).Add(-time.Second) }
 	hour := func(h int) time.Time { return noon.Add(time.Duration(h-12) * time.Hour) }
 	const xml, rss, html = "application/xml", "application/rss+xml", "text/html"
 	word := func(kind freshet.IndexKind, from time.Time, pages ...freshet.PageWord) *freshet.Word {
@@ -85,7 +86,7 @@ func TestWord(t *testing.T) {
 		listed        int
 	}{
 		{"a first sitemap", xml, "", sitemapOf("a", "2026-02-01T10:00:00Z", "b", "2026-02-03", "c", ""),
-			word(freshet.SitemapIndex, time.Time{}, named("a", day(1).Add(10*time.Hour)), named("b", day(4))), 3},
+			word(freshet.SitemapIndex, time.Time{}, named("a", day(1).Add(10*time.Hour)), named("b", endOf(3))), 3},
 		{"a sitemap", xml,
 			sitemapOf("a", "2026-02-01T10:00:00Z", "b", "2026-02-03", "c", "", "d", "2026-02-01", "g", "2026-02-01"),
 			sitemapOf("n", "2026-03-01T11:00:00Z", "a", "2026-02-01T10:00:00Z", "b", "2026-03-01", "c", "", "d", "", "m", ""),
@@ -96,12 +97,12 @@ func TestWord(t *testing.T) {
 		{"only its text is another", xml, sitemapOf("a", "2026-02-01"), sitemapOf("a", "2026-02-01") + "<!-- x --><x>more</x>", nil, -1},
 		{"a sitemap that breaks off", xml, sitemapOf("a", "2026-02-01", "b", "2026-02-01", "c", "2026-02-01"),
 			strings.TrimSuffix(sitemapOf("a", "2026-02-02", "b", "2026-02-01"), "</loc><lastmod>2026-02-01</lastmod></url></urlset>"),
-			word(freshet.SitemapIndex, silent, named("a", day(3))), 1},
+			word(freshet.SitemapIndex, silent, named("a", endOf(2))), 1},
 		{"one that broke off and is whole again", xml, strings.TrimSuffix(sitemapOf("a", "2026-02-01"), "</urlset>"), sitemapOf("a", "2026-02-01", "u", "", "c", "2026-02-01"),
-			word(freshet.SitemapIndex, time.Time{}, named("c", day(2))), 2},
+			word(freshet.SitemapIndex, time.Time{}, named("c", endOf(1))), 2},
 		{"a list of sitemaps", xml, "",
 			`<sitemapindex><sitemap><loc>https://a.example/1.xml</loc><lastmod>2026-02-01</lastmod></sitemap></sitemapindex>`,
-			word(freshet.SitemapIndex, time.Time{}, named("1.xml", day(2))), 1},
+			word(freshet.SitemapIndex, time.Time{}, named("1.xml", endOf(1))), 1},
 		{"a feed", rss,
 			feedOf("b", "Sun, 01 Mar 2026 10:00:00 GMT", "a", "Sun, 01 Mar 2026 09:00:00 GMT"),
 			feedOf("c", "Sun, 01 Mar 2026 11:00:00 GMT", "b", "Sun, 01 Mar 2026 10:00:00 GMT"),
