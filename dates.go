@@ -11,7 +11,7 @@ func (o Outcome) Shifted(by time.Duration) Outcome {
 	if by == 0 {
 		return o
 	}
-	for _, t := range []*time.Time{&o.Since, &o.Began, &o.Ended, &o.Modified, &o.NotBefore} {
+	for _, t := range []*time.Time{&o.Since, &o.Pushed, &o.Began, &o.Ended, &o.Modified, &o.NotBefore} {
 		if !t.IsZero() {
 			*t = t.Add(by)
 		}
@@ -42,7 +42,7 @@ func (w Word) shifted(by time.Duration) *Word {
 
 // Shifted returns the poll with its times moved.
 func (p Poll) Shifted(by time.Duration) Poll {
-	for _, t := range []*time.Time{&p.At, &p.Since} {
+	for _, t := range []*time.Time{&p.At, &p.Since, &p.Pushed} {
 		if !t.IsZero() {
 			*t = t.Add(by)
 		}

@@ -14,6 +14,7 @@ type Poll struct {
 	Since  time.Time // when the source was last seen; zero if never
 	Worth  float64   // what the policy put it at, in the policy's own unit
 	Cause  Cause     // why it was chosen
+	Pushed time.Time // since when a hook or hub says that the source has changed; zero if none does
 	Robots bool      // the robots.txt of the first host is to be read first
 	Host   string    // that its first request may go to without asking; "" means the source's own
 
@@ -41,12 +42,16 @@ const (
 	ByHand                 // somebody asked for it
 	ByDoubt                // a suspect capture is held until a second look
 	BySharing              // none of its own: another source of the same document was polled, and this one was read from that
+	ByPush                 // a hook or a hub said that it has changed
 )
 
-var causes = [...]string{"policy", "bound", "hand", "doubt", "shared"}
+var causes = [...]string{"policy", "bound", "hand", "doubt", "shared", "push"}
 
 // String returns the cause in a word.
 func (c Cause) String() string { return nameOf(causes[:], int(c)) }
+
+// Wished reports whether somebody wanted the poll at once.
+func (c Cause) Wished() bool { return c == ByHand || c == ByPush }
 
 // A Result says what a poll found.
 type Result uint8
@@ -85,6 +90,7 @@ type Outcome struct {
 	Source SourceID
 	Cause  Cause
 	Since  time.Time // when the source was last seen before; zero if never
+	Pushed time.Time // since when a hook or hub had said that it has changed; zero if none had
 	Began  time.Time // before the request left
 	Ended  time.Time // after the answer was in
 

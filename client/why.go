@@ -17,12 +17,13 @@ type Why struct {
 	LastSeen time.Time        `json:"last_seen,omitzero" doc:"Missing if never"`
 	Outlook  *Outlook         `json:"outlook,omitempty" doc:"What the policy thinks of the source; missing if it does not say"`
 	Heard    *Heard           `json:"heard,omitempty" doc:"What a sitemap, feed or other list of pages says of the source; missing if none does"`
+	Pushed   *Pushed          `json:"pushed,omitempty" doc:"What a hook or a WebSub hub says of the source, if no poll has shown yet whether that is true"`
 	Hold     Hold             `json:"hold" doc:"What holds the poll back, apart from what it is worth"`
 	Asked    bool             `json:"asked,omitempty" doc:"Somebody asked for a poll"`
 	MaxGap   Duration         `json:"max_gap,omitzero"`
 	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
 	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if that cannot be told"`
-	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand" doc:"Who is expected to want it then"`
+	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push" doc:"Who is expected to want it then"`
 	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
 
 	SharedWith []freshet.SourceID `json:"shared_with,omitempty" nullable:"false" doc:"Other sources that watch the same document: a poll of one is a poll of all"`
@@ -50,6 +51,13 @@ type Heard struct {
 	Until   time.Time        `json:"until,omitzero" doc:"Up to when the page has not changed by it, if it does not say that it has"`
 	Right   float64          `json:"right" doc:"How often it was right, of the times that a poll could tell; what is long past counts for less"`
 	Times   float64          `json:"times" doc:"How often a poll could tell; likewise"`
+}
+
+// A Pushed is somebody's word that a source has changed, and how far such words were true.
+type Pushed struct {
+	At    time.Time `json:"at" doc:"When it came; the first, if there were more"`
+	Right float64   `json:"right" doc:"How many of such words came with a change; what is long past counts for less"`
+	Times float64   `json:"times" doc:"How many there were; likewise"`
 }
 
 // A Hold is what holds a poll back.

@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayHeard(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayShared())
+	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is
@@ -50,6 +50,8 @@ func (w Why) sayReason() string {
 	o := w.Outlook
 	switch {
 	case w.still():
+		return ""
+	case w.Asked && w.Cause == "push": // which is said next
 		return ""
 	case w.Asked:
 		return "Somebody asked for it."
@@ -96,15 +98,32 @@ func (w Why) sayHeard(zone *time.Location) string {
 	case !h.Changed.IsZero():
 		says = fmt.Sprintf("The %s %s says that it changed %s ago", name, h.Index, span(w.At.Sub(h.Changed)))
 	}
-	times := math.Round(h.Times)
-	switch right := min(math.Round(h.Right), times); {
-	case times < 1:
-		return says + "; whether it can be believed is not known yet."
-	case times == 1 && right == 1:
-		return says + "; it has been right once."
-	default:
-		return fmt.Sprintf("%s; it has been right %.0f of %.0f times.", says, right, times)
+	return says + borneOut("it has", h.Right, h.Times)
+}
+
+// sayPushed says what a hook or hub says of the source.
+func (w Why) sayPushed() string {
+	p := w.Pushed
+	switch {
+	case p == nil || w.still():
+		return ""
+	case w.At.Sub(p.At) < time.Second:
+		return "A push has just said that it changed" + borneOut("pushes have", p.Right, p.Times)
 	}
+	return fmt.Sprintf("A push said %s ago that it changed%s", span(w.At.Sub(p.At)), borneOut("pushes have", p.Right, p.Times))
+}
+
+// borneOut ends a sentence with how often what it tells of was true.
+func borneOut(who string, right, times float64) string {
+	times = math.Round(times)
+	right = min(math.Round(right), times)
+	switch {
+	case times < 1:
+		return "; whether it can be believed is not known yet."
+	case times == 1 && right == 1:
+		return fmt.Sprintf("; %s been right once.", who)
+	}
+	return fmt.Sprintf("; %s been right %.0f of %.0f times.", who, right, times)
 }
 
 // held reports whether it is a limit that decides when the poll comes.

@@ -76,7 +76,7 @@ func (f Finding) failed(err error) Finding {
 // Record returns what a poll that began at a moment leaves behind.
 func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
-		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: began, Ended: began.Add(f.Took),
+		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Pushed: p.Pushed, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
 		Modified: f.Modified, Dates: f.Dates, Word: f.Word, FreshFor: f.FreshFor, LookAgain: f.LookAgain, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
 	}

@@ -66,7 +66,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	if index, ok := s.Source(heard.Index); ok && (!heard.Dated.IsZero() || !heard.Until.IsZero()) {
 		w.Index = index.ID
 	}
-	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again} {
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Pushed} {
 		*t = d.dates.Date(*t)
 	}
 	w.foresee()
@@ -87,7 +87,9 @@ func (w *Why) foresee() {
 		w.Next = now
 		return
 	case w.Hold.Asked:
-		w.Next, w.Cause = now, freshet.ByHand
+		if w.Next, w.Cause = now, freshet.ByHand; w.Hold.Push.Urgent {
+			w.Cause = freshet.ByPush
+		}
 	case w.Hold.Kind == sched.HoldPaused:
 		w.Next = time.Time{}
 		return

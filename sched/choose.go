@@ -93,8 +93,11 @@ func (s *Scheduler) chooseAsked(now time.Time) {
 		e := &s.entries[slot]
 		switch {
 		case !e.used || !e.asked || e.gone:
-		case s.budget() > 0 && s.take(now, slot, 0, freshet.ByHand):
+		case s.budget() > 0 && s.take(now, slot, 0, s.askedBy(slot)):
 			e.asked, e.hurry = false, false
+			if p := s.pushes[slot]; p != nil {
+				p.asks = false
+			}
 		default:
 			kept = append(kept, slot)
 		}
@@ -149,7 +152,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	}
 	s.enter(now, &e.flight, e.first())
 	s.charge(now, e, 1)
-	p := freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause}
+	p := freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause, Pushed: s.pushedAt(slot)}
 	if e.first() != e.host {
 		p.Host = e.first().name
 	}
@@ -167,10 +170,10 @@ func (e *entry) open(now time.Time, cause freshet.Cause) bool {
 	if !e.used || e.gone || e.busy {
 		return false
 	}
-	if cause != freshet.ByHand && (e.source.Paused || e.notBefore.After(now)) {
+	if !cause.Wished() && (e.source.Paused || e.notBefore.After(now)) {
 		return false
 	}
-	if cause == freshet.ByHand && e.hurry {
+	if cause.Wished() && e.hurry {
 		return true
 	}
 	return e.source.MinGap == 0 || e.begun.IsZero() || !e.begun.Add(e.source.MinGap).After(now)

@@ -15,6 +15,8 @@ type Hold struct {
 	Failures int       // running, of the source or its host, if they are why
 
 	Asked    bool      // somebody wants the source polled
+	Pushed   time.Time // since when a push waits for a poll; zero if none does
+	Push     Push      // the last of these
 	Deadline time.Time // when the source's MaxGap runs out; zero if it has none
 	Again    time.Time // when a suspect capture wants a second look; zero if none does
 }
@@ -114,6 +116,9 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	e := &s.entries[slot]
 	h := s.holdOf(now, e)
 	h.Asked, h.Deadline, h.Again = e.asked, e.runsOut(), e.again
+	if p := s.pushes[slot]; p != nil {
+		h.Pushed, h.Push = p.at, p.Push
+	}
 	return h, true
 }
 

@@ -43,6 +43,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 		s.release(slot)
 		return
 	}
+	s.answerPush(slot, o)
 	s.expect(now, slot)
 	for _, l := range s.learners {
 		l.Observe(now, slot, o)

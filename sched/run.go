@@ -36,6 +36,7 @@ type Event struct {
 	Put     *freshet.Watched // a source was added or edited
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
+	Push    *Push            // somebody says that a source has changed
 	Hop     *Hop             // a poll under way wants to make one more request
 	Slow    *Slow            // a poll under way waits for its server
 	Limits  *Limits          // the operator changed the limits
@@ -93,6 +94,8 @@ func (s *Scheduler) hear(now time.Time, ev Event) {
 		s.Remove(ev.Remove)
 	case ev.Ask != "":
 		s.Ask(ev.Ask)
+	case ev.Push != nil:
+		s.Push(now, *ev.Push)
 	case ev.Hop != nil:
 		s.Hop(now, *ev.Hop)
 	case ev.Slow != nil:

@@ -36,10 +36,11 @@ type Scheduler struct {
 	asked   []freshet.Slot          // wanted by hand, first come first served
 	overdue deadlines               // when each source's MaxGap runs out
 	alarms  alarms                  // when something that is shut opens
-	again   time.Time               // when the policy wants to be asked again
-	beat    int64                   // in which the policy was last asked
-	filled  bool                    // it then had as many to offer as could be polled
-	skipped bool                    // something has happened since, and waits for the next beat
+	pushes  map[freshet.Slot]*pushed
+	again   time.Time // when the policy wants to be asked again
+	beat    int64     // in which the policy was last asked
+	filled  bool      // it then had as many to offer as could be polled
+	skipped bool      // something has happened since, and waits for the next beat
 
 	flying int            // polls chosen and not ended
 	slow   int            // of them, those that have given their place away
@@ -297,6 +298,7 @@ func (s *Scheduler) release(slot freshet.Slot) {
 	e := &s.entries[slot]
 	s.unpair(slot)
 	delete(s.slots, e.source.ID)
+	delete(s.pushes, slot)
 	*e = entry{}
 	s.free = append(s.free, slot)
 }

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"freshet"
 )
 
-// What a source says when it is polled, of itself and of other pages, is mostly nothing,
-// and sometimes long. So it is not in the log but beside it, one row for each outcome
+// What a source says when it is polled, of itself and of other pages, and what others had
+// said of it, is mostly nothing, and sometimes long. So it is not in the log but beside it, one row for each outcome
 // that has any.
 //
 // A row begins with what it has in it. Times are counted in seconds if all of them are
@@ -23,6 +24,7 @@ const (
 	saidWord               // of other pages
 	saidFrom               // the word has a beginning
 	saidNanos              // times are nanoseconds
+	saidPushed             // somebody had said that the source has changed
 	saidBefore             // what this version can read is less than this
 )
 
@@ -40,6 +42,7 @@ var errSaid = errors.New("what the source said cannot be read")
 
 // settle brings the times of what an outcome says to those that are stored.
 func settle(o *freshet.Outcome) {
+	o.Pushed = momentOf(o.Pushed).time()
 	if len(o.Dates) > 0 {
 		o.Dates = slices.Clone(o.Dates)
 		for i, at := range o.Dates {
@@ -60,7 +63,7 @@ func settle(o *freshet.Outcome) {
 
 // encodeSaid returns what an outcome says, as it is stored; nil if it says nothing.
 func encodeSaid(o *freshet.Outcome) []byte {
-	if len(o.Dates) == 0 && o.Word == nil {
+	if len(o.Dates) == 0 && o.Word == nil && o.Pushed.IsZero() {
 		return nil
 	}
 	w := saidWriter{room: make([]byte, 1, 16), unit: 1e9}
@@ -68,6 +71,10 @@ func encodeSaid(o *freshet.Outcome) []byte {
 	w.look(o)
 	if w.unit == 1 {
 		has |= saidNanos
+	}
+	if at := momentOf(o.Pushed); at != never {
+		has |= saidPushed
+		w.signed(w.since(at))
 	}
 	if len(o.Dates) > 0 {
 		has |= saidDates
@@ -103,6 +110,7 @@ func (w *saidWriter) look(o *freshet.Outcome) {
 			w.unit = 1
 		}
 	}
+	whole(momentOf(o.Pushed))
 	for _, at := range o.Dates {
 		whole(momentOf(at))
 	}
@@ -168,6 +176,9 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 	if has&saidNanos != 0 {
 		r.unit = 1
 	}
+	if has&saidPushed != 0 {
+		o.Pushed = r.after(r.signed()).time()
+	}
 	if has&saidDates != 0 {
 		for range r.count(1) {
 			o.Dates = append(o.Dates, r.after(r.signed()).time())
@@ -182,7 +193,7 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 		o.Word = w
 	}
 	if r.short || len(r.rest) > 0 {
-		o.Dates, o.Word = nil, nil
+		o.Pushed, o.Dates, o.Word = time.Time{}, nil, nil
 		return errSaid
 	}
 	return nil

@@ -21,10 +21,13 @@ func TestSaidComesBack(t *testing.T) {
 			func(n int64) time.Time { return time.Unix(0, n).UTC() },
 			func(n int64) time.Time { return noon.Add(time.Duration(n % 1e15)) },
 		}).Draw(t, "moments")
-		moment := rapid.Custom(func(t *rapid.T) time.Time { return moments(rapid.Int64Min(-1<<63 + 1).Draw(t, "n")) })
+		moment := rapid.Custom(func(t *rapid.T) time.Time { return moments(rapid.Int64Min(-1<<63+1).Draw(t, "n")) })
 		var o freshet.Outcome
 		if rapid.Bool().Draw(t, "dated") {
 			o.Dates = rapid.SliceOfN(moment, 1, freshet.MostDates).Draw(t, "dates")
+		}
+		if rapid.Bool().Draw(t, "pushed") {
+			o.Pushed = moment.Draw(t, "at")
 		}
 		if rapid.Bool().Draw(t, "spoke") {
 			o.Word = &freshet.Word{Kind: freshet.IndexKind(rapid.IntRange(0, 2).Draw(t, "kind"))}

@@ -26,6 +26,7 @@ var evidenceTests = []test{
 		odd := noon.Add(123456789)
 		cases := []freshet.Outcome{
 			{},
+			{Cause: freshet.ByPush, Pushed: odd},
 			{Dates: []time.Time{minute(5), minute(3), minute(-50_000)}},
 			{Dates: []time.Time{odd, minute(3)}},
 			{Word: &freshet.Word{Kind: freshet.HubIndex, From: minute(1)}},
@@ -35,7 +36,7 @@ var evidenceTests = []test{
 		var all []freshet.Outcome
 		for i, said := range cases {
 			r := saw("a", minute(i), freshet.Unchanged, "")
-			r.Outcome.Dates, r.Outcome.Word = said.Dates, said.Word
+			r.Outcome.Cause, r.Outcome.Pushed, r.Outcome.Dates, r.Outcome.Word = said.Cause, said.Pushed, said.Dates, said.Word
 			got, _ := b.commit(r)
 			said.Cursor, r.Outcome.Cursor = got.Cursor, got.Cursor
 			same(b, "the outcome as committed", got, r.Outcome)

@@ -84,7 +84,7 @@ func (a *api) callHook(ctx context.Context, in *callHookInput) (*struct{}, error
 	case again:
 		return nil, nil
 	}
-	if err := a.Daemon.Ask(ctx, id); err != nil {
+	if err := a.Daemon.Push(ctx, id); err != nil {
 		return nil, ofSource(id, err)
 	}
 	return nil, nil

@@ -18,7 +18,7 @@ const maxPage = 1000
 func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 	return client.Outcome{
 		Cursor: epochs.Place(o.Cursor), Source: o.Source, Cause: o.Cause.String(),
-		Since: utc(o.Since), Began: utc(o.Began), Ended: utc(o.Ended),
+		Since: utc(o.Since), Pushed: utc(o.Pushed), Began: utc(o.Began), Ended: utc(o.Ended),
 		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
 		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
 		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),

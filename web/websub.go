@@ -61,7 +61,7 @@ func (a *api) hearHub(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if id != "" && !a.Hooks.Repeated(id) {
-		if err := a.Daemon.Ask(r.Context(), id); err != nil {
+		if err := a.Daemon.Push(r.Context(), id); err != nil {
 			a.refuseHub(w, err)
 			return
 		}

@@ -46,6 +46,9 @@ func whyOf(w live.Why) client.Why {
 	if h := o.Heard; w.Index != "" {
 		why.Heard = &client.Heard{Index: w.Index, Kind: h.Kind.String(), Changed: utc(h.Dated), Until: utc(h.Until), Right: h.Right, Times: h.Times}
 	}
+	if h := w.Hold; !h.Pushed.IsZero() {
+		why.Pushed = &client.Pushed{At: utc(h.Pushed), Right: h.Push.Right, Times: h.Push.Times}
+	}
 	if o.Rate.Mean > 0 {
 		why.Outlook = outlookOf(o, s.Life)
 		if w.Hold.Kind == sched.HoldPaused { // nothing is due

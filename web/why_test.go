@@ -90,6 +90,12 @@ func TestWhyWords(t *testing.T) {
 		{"a page has just linked to it", []func(*client.Why){func(w *client.Why) {
 			w.Heard = &client.Heard{Index: "news", Kind: "hub", Changed: at.Add(-20 * time.Millisecond)}
 		}}},
+		{"a hook was called", []func(*client.Why){func(w *client.Why) {
+			w.Asked, w.Cause, w.Next, w.Pushed = true, "push", at, &client.Pushed{At: at.Add(-4 * time.Second), Right: 2.7, Times: 3.4}
+		}}},
+		{"a hook was called that is not believed", []func(*client.Why){func(w *client.Why) {
+			w.Pushed = &client.Pushed{At: at.Add(-4 * time.Second), Times: 6}
+		}}},
 		{"a busy source", []func(*client.Why){func(w *client.Why) {
 			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), client.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
 			w.Outlook.Expected = 0.42
