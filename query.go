@@ -153,6 +153,9 @@ func (q *Query) checkConditions() error {
 			return wrong(c.field, "is not valid UTF-8")
 		}
 	}
+	if q.When == "" && q.Window.For > 0 {
+		return wrong("window.for", "needs when: the condition that must hold for so long")
+	}
 	return nil
 }
 

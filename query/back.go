@@ -130,7 +130,7 @@ func (b back) look(records []record, at, arg int) (result ref.Val, on []int) {
 		}
 		earlier(func(i int, r *record) bool {
 			if fits(r) {
-				n, on = n+1, append(on, i)
+				n, on = n+1, newest(on, i)
 			}
 			return true
 		})
@@ -159,7 +159,7 @@ func (b back) look(records []record, at, arg int) (result ref.Val, on []int) {
 		}
 		earlier(func(i int, r *record) bool {
 			if v := r.args[arg]; v.kind != 0 && !all[v] {
-				all[v], on = true, append(on, i)
+				all[v], on = true, newest(on, i)
 			}
 			return true
 		})
@@ -171,7 +171,7 @@ func (b back) look(records []record, at, arg int) (result ref.Val, on []int) {
 	}
 	earlier(func(i int, r *record) bool {
 		if r.args[arg].kind == 'n' {
-			numbers, on = append(numbers, r.args[arg].number), append(on, i)
+			numbers, on = append(numbers, r.args[arg].number), newest(on, i)
 		}
 		return true
 	})
@@ -186,7 +186,7 @@ func (b back) others(own *record, arg int, earlier func(func(int, *record) bool)
 	earlier(func(i int, r *record) bool {
 		if v := r.args[arg]; v.kind != 0 && !told[r.ref.Source] {
 			told[r.ref.Source] = true
-			list, on = append(list, v.recall()), append(on, i)
+			list, on = append(list, v.recall()), newest(on, i)
 		}
 		return len(list) < 100
 	})
@@ -195,6 +195,14 @@ func (b back) others(own *record, arg int, earlier func(func(int, *record) bool)
 		return errUnknown, nil
 	}
 	return types.NewRefValList(types.DefaultTypeAdapter, list), on
+}
+
+// newest adds a record to those that a match names, if there is room.
+func newest(on []int, i int) []int {
+	if len(on) == maxRefs {
+		return on
+	}
+	return append(on, i)
 }
 
 func appendNumber(to []float64, v value) []float64 {

@@ -41,6 +41,7 @@ func TestMistakes(t *testing.T) {
 		{freshet.Query{When: `lowest(highest(now.price, "1h"), "1h") > 3`}, "when:1:15: highest cannot stand inside lowest", ""},
 		{freshet.Query{When: `poll.ok && added.contains("x")`}, "when:1:1: a condition on polls cannot look at changes", "two queries"},
 		{freshet.Query{When: `poll.ok`, Window: freshet.Window{By: "all"}}, "when:1:1: polls are counted for each source alone", "window.by"},
+		{freshet.Query{When: `poll.ok`, Value: `count("1h")`}, "value:1:1: a query about polls cannot look back", "poll.failures"},
 		{freshet.Query{When: `slot0__ == 1`}, `when:1:1: there is no name or function "slot0__"`, ""},
 		{freshet.Query{When: strings.Repeat("(", 100) + "true" + strings.Repeat(")", 100)}, "when:1:", ""},
 		{freshet.Query{When: "true" + strings.Repeat(" || true", 300)}, "when:1:", ""},
@@ -151,5 +152,13 @@ func TestCostly(t *testing.T) {
 	}
 	if got := tell(e, s.events[1]); len(got) != 1 {
 		t.Errorf("after a costly one: %v", got)
+	}
+	e = newEngine(t, freshet.Query{ID: "q", Name: "q", When: `text.matches("(?:.?){500}z")`})
+	s = new(story).change("a", 0, query.Content{Text: strings.Repeat("a", 1<<20)}).change("a", 0, query.Content{Text: "xyz"})
+	if got := tell(e, s.events[0]); len(got) != 0 || e.Tally("q").Costly != 1 {
+		t.Errorf("a hostile pattern: %v, tally %+v", got, e.Tally("q"))
+	}
+	if got := tell(e, s.events[1]); len(got) != 1 {
+		t.Errorf("the same pattern on a short text: %v", got)
 	}
 }

@@ -20,22 +20,22 @@ type Engine struct {
 	forge   *forge
 	index   *index
 	queries map[freshet.QueryID]*running
+	numbers map[freshet.QueryID]int64 // of the last match of each query that ever was
 	queue   queue
 	search  uint64
 
-	changes, outcomes freshet.Cursor // up to which it was told
-	moved             bool           // since that was saved
-	gone              []Note         // to be deleted
+	changes, outcomes freshet.Cursor           // up to which it was told
+	moved             bool                     // since that was saved
+	counted           map[freshet.QueryID]bool // whose numbers are to be saved
+	gone              []Note                   // to be deleted
 }
 
 // A running query is one with what it remembers.
 type running struct {
 	*entry
-	number  int64 // of the last match
 	tally   Tally
 	groups  map[string]*group // by hash
 	changed map[*group]bool
-	dirty   bool
 }
 
 // A Tally counts what became of a query since the engine began.
@@ -50,7 +50,11 @@ type Tally struct {
 // New returns an engine without queries.
 func New() (*Engine, error) {
 	f, err := newForge()
-	return &Engine{forge: f, index: newIndex(), queries: map[freshet.QueryID]*running{}}, err
+	return newEngine(f), err
+}
+
+func newEngine(f *forge) *Engine {
+	return &Engine{forge: f, index: newIndex(), queries: map[freshet.QueryID]*running{}, numbers: map[freshet.QueryID]int64{}, counted: map[freshet.QueryID]bool{}}
 }
 
 // Put adds a query, or takes over an edit of it. The query has been through Check. An
@@ -75,7 +79,7 @@ func (e *Engine) install(p *plan) {
 			e.index.remove(old.entry)
 		}
 		e.forge.release(old.plan)
-		r.number, r.tally, r.dirty = old.number, old.tally, old.dirty
+		r.tally = old.tally
 		if fingerprint(old.query) == fingerprint(q) {
 			r.groups, r.changed = old.groups, old.changed
 			for _, g := range r.groups {
@@ -92,7 +96,7 @@ func (e *Engine) install(p *plan) {
 }
 
 // Remove takes a query out. What it remembers is forgotten, except for the number of
-// its last match.
+// its last match: if it is put again, it goes on from there.
 func (e *Engine) Remove(id freshet.QueryID) {
 	r := e.queries[id]
 	if r == nil {
@@ -139,13 +143,13 @@ func (e *Engine) Tell(event Event) (matches []freshet.Match) {
 		if event.Outcome.Cursor != 0 && event.Outcome.Cursor <= e.outcomes {
 			return nil
 		}
-		e.outcomes, e.moved = event.Outcome.Cursor, true
+		e.outcomes, e.moved = max(e.outcomes, event.Outcome.Cursor), true
 		return e.tellPoll(v)
 	}
 	if event.Change.Cursor != 0 && event.Change.Cursor <= e.changes {
 		return nil
 	}
-	e.changes, e.moved = event.Change.Cursor, true
+	e.changes, e.moved = max(e.changes, event.Change.Cursor), true
 	for _, c := range e.index.candidates(v, e.search) {
 		r := e.queries[c.query.ID]
 		if r.remembers() {
@@ -203,10 +207,11 @@ func (r *running) project(v *view, with []named) any {
 
 // number gives a match its number.
 func (e *Engine) number(r *running, m freshet.Match) freshet.Match {
-	r.number++
+	id := r.query.ID
+	e.numbers[id]++
+	e.counted[id] = true
 	r.tally.Matches++
-	r.dirty = true
-	m.Query, m.Number = r.query.ID, r.number
+	m.Query, m.Number = id, e.numbers[id]
 	return m
 }
 

@@ -9,10 +9,11 @@ import (
 // A OneByOne is an engine that evaluates every condition in scope.
 type OneByOne struct{ *Engine }
 
-// NewOneByOne returns such an engine without queries.
-func NewOneByOne() (OneByOne, error) {
-	e, err := New()
-	return OneByOne{e}, err
+// NewOneByOne returns such an engine without queries. It shares its programs with
+// another one.
+func NewOneByOne(with *Engine) OneByOne {
+	e := newEngine(with.forge)
+	return OneByOne{e}
 }
 
 // Put adds a query without what an index would find it by.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -9,6 +10,8 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"freshet"
 )
 
 // functions are what conditions can call, beyond what CEL has.
@@ -16,7 +19,12 @@ func functions() []cel.EnvOption {
 	text, number, truth := cel.StringType, cel.DoubleType, cel.BoolType
 	a := cel.TypeParamType("A")
 	list := cel.ListType(a)
+	known := patterns{}
+	match := cel.BinaryBinding(func(in, pattern ref.Val) ref.Val {
+		return known.match(string(in.(types.String)), string(pattern.(types.String)))
+	})
 	plain := []cel.EnvOption{
+		cel.Function("matches", cel.Overload("matches_text", []*cel.Type{text, text}, truth, match), cel.MemberOverload("matches_string", []*cel.Type{text, text}, truth, match)),
 		cel.Function("mentions", cel.Overload("mentions_text", []*cel.Type{text, text}, truth, cel.BinaryBinding(func(in, word ref.Val) ref.Val {
 			return types.Bool(mentions(string(in.(types.String)), string(word.(types.String))))
 		}))),
@@ -95,4 +103,37 @@ func date(text string) ref.Val {
 		}
 	}
 	return types.NewErr("%.40q is not a date", text)
+}
+
+// mostSteps bounds what holding a pattern against a text can cost: its instructions
+// times the bytes.
+const mostSteps = 50_000_000
+
+// patterns are the regular expressions that were used of late.
+type patterns map[string]pattern
+
+type pattern struct {
+	compiled *regexp.Regexp // nil: it cannot be used
+	size     int            // instructions
+}
+
+// match holds a pattern against a text, if that can be afforded.
+func (p patterns) match(text, expr string) ref.Val {
+	one, ok := p[expr]
+	if !ok {
+		if len(p) == 500 {
+			clear(p)
+		}
+		if one.size = freshet.PatternSize(expr); one.size <= 2000 {
+			one.compiled, _ = regexp.Compile(expr)
+		}
+		p[expr] = one
+	}
+	if one.compiled == nil {
+		return types.NewErr("%.80q is not a regular expression, or is too large", expr)
+	}
+	if one.size*len(text) > mostSteps {
+		return types.WrapErr(errCostly)
+	}
+	return types.Bool(one.compiled.MatchString(text))
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"freshet"
@@ -64,21 +65,22 @@ func (g *group) touch(nth int64) {
 	g.changed = true
 }
 
-// trim forgets the records that no function looks at any more. Some of before are kept,
-// because what comes late looks back from its own time. It returns how many were
-// forgotten sooner.
+// trim forgets the records that no function looks at any more, many at a time. Some of
+// before are kept, because what comes late looks back from its own time. It returns how
+// many were forgotten sooner.
 func (g *group) trim(keep time.Duration) (over int) {
 	most, old := maxRecords, 0
 	if keep == 0 {
 		most = maxUnasked
 	} else {
 		oldest := g.records[len(g.records)-1].at - int64(keep) - int64(max(keep, lateBy))
-		for old < len(g.records) && g.records[old].at <= oldest {
-			old++
-		}
+		old = sort.Search(len(g.records), func(i int) bool { return g.records[i].at > oldest })
 	}
-	if many := len(g.records) - most; many > old {
+	if many := len(g.records) - most; many > most/10 && many > old {
 		old, over = many, many-old
+	}
+	if old <= len(g.records)/10 {
+		return 0
 	}
 	for i := range old {
 		g.touch(g.records[i].nth)

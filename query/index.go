@@ -85,7 +85,7 @@ func (x *index) shelves(s *Subject, each func(*shelf)) {
 
 // maxPlain is how many queries stand on a shelf without an index. For fewer, one costs
 // more than it saves.
-const maxPlain = 8
+const maxPlain = 4
 
 // A shelf holds the queries of one scope.
 type shelf struct {

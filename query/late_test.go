@@ -123,6 +123,34 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// TestNumbersGoOn when a query was removed and is put again, also after a restart.
+func TestNumbersGoOn(t *testing.T) {
+	q := freshet.Query{ID: "q", Name: "q", When: `true`, Value: `unseen(lines(added))`}
+	e := newEngine(t, q)
+	s := new(story).change("a", 0, added("x")).change("a", time.Minute, added("x")).change("a", 2*time.Minute, added("x"))
+	if got := short(tell(e, s.events[0])[0]); got != "1 change a +0s = [x]" {
+		t.Error(got)
+	}
+	e.Remove("q")
+	if err := e.Put(q); err != nil {
+		t.Fatal(err)
+	}
+	if got := short(tell(e, s.events[1])[0]); got != "2 change a +1m = [x]" {
+		t.Error(got)
+	}
+	e.Remove("q")
+	again := newEngine(t)
+	if err := again.Restore(e.Save()); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Put(q); err != nil {
+		t.Fatal(err)
+	}
+	if got := short(tell(again, s.events[2])[0]); got != "3 change a +2m = [x]" {
+		t.Error(got)
+	}
+}
+
 // TestDamagedNotes are refused.
 func TestDamagedNotes(t *testing.T) {
 	e := newEngine(t, looking...)

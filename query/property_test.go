@@ -67,7 +67,7 @@ func anyWhen() *rapid.Generator[string] {
 }
 
 func anyScope() *rapid.Generator[freshet.Scope] {
-	return rapid.SampledFrom([]freshet.Scope{{}, {}, {Sources: []freshet.SourceID{"s0"}}, {Sources: []freshet.SourceID{"s0", "s1"}, Tags: []string{"t0"}}, {Tags: []string{"t0", "t1"}}, {Sites: []freshet.SourceID{"site", "s1"}}})
+	return rapid.SampledFrom([]freshet.Scope{{}, {}, {}, {}, {}, {}, {Sources: []freshet.SourceID{"s0"}}, {Sources: []freshet.SourceID{"s0", "s1"}, Tags: []string{"t0"}}, {Tags: []string{"t0", "t1"}}, {Sites: []freshet.SourceID{"site", "s1"}}})
 }
 
 func anyFields(t *rapid.T, label string) freshet.Fields {
@@ -125,10 +125,7 @@ func TestManyAreAsOneByOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := query.NewOneByOne()
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := query.NewOneByOne(many)
 		ids := []freshet.QueryID{}
 		cursor := 0
 		for range rapid.IntRange(5, 15).Draw(t, "steps") {
@@ -138,7 +135,7 @@ func TestManyAreAsOneByOne(t *testing.T) {
 				alone.Remove(ids[i])
 				ids = slices.Delete(ids, i, i+1)
 			}
-			for range rapid.IntRange(0, 8).Draw(t, "queries") {
+			for range rapid.IntRange(1, 8).Draw(t, "queries") {
 				q := freshet.Query{ID: freshet.QueryID(fmt.Sprintf("q%d", len(ids))), When: anyWhen().Draw(t, "when"), Scope: anyScope().Draw(t, "scope")}
 				if err := many.Put(q); err != nil {
 					t.Fatalf("%s: %v", q.When, err)

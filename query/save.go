@@ -22,7 +22,8 @@ type Note struct {
 	Data  []byte
 }
 
-// noteVersion is the first byte of every note.
+// noteVersion is the first byte of every note. It goes up by one whenever what is
+// remembered, or how a condition is split, is other than before: queries then begin anew.
 const noteVersion = 1
 
 // fingerprint tells apart what queries remember: notes of another condition mean
@@ -58,13 +59,13 @@ func (e *Engine) Save() (notes []Note) {
 		notes = append(notes, Note{Key: "upto", Data: w.b})
 		e.moved = false
 	}
+	for id := range e.counted {
+		w := &writer{b: []byte{noteVersion}}
+		w.int(e.numbers[id])
+		notes = append(notes, Note{Query: id, Key: "number", Data: w.b})
+	}
+	clear(e.counted)
 	for _, r := range e.queries {
-		if r.dirty {
-			n, w := r.note("number")
-			w.int(r.number)
-			n.Data, r.dirty = w.b, false
-			notes = append(notes, n)
-		}
 		for g := range r.changed {
 			notes = append(notes, g.save()...)
 		}
@@ -206,8 +207,8 @@ func (g *group) keys() (notes []Note) {
 }
 
 // Restore takes over all notes of an engine, after its queries have been put. Notes of
-// queries that are not there, or whose conditions are others by now, are passed over,
-// but for the numbers of matches. It returns ErrDamaged if notes are not what Save
+// queries that are not there, or whose conditions are others by now, are passed over
+// and deleted by the next Save, but for the numbers of matches. It returns ErrDamaged if notes are not what Save
 // returned; the engine is of no use then.
 func (e *Engine) Restore(notes []Note) error {
 	// Groups come before what belongs to them.
@@ -237,27 +238,26 @@ func (e *Engine) Restore(notes []Note) error {
 }
 
 func (e *Engine) restore(n Note) error {
-	in := &reader{b: n.Data}
-	if len(in.b) == 0 || in.b[0] != noteVersion {
-		return errCut
-	}
-	in.b = in.b[1:]
-	if n.Query == "" {
-		e.changes, e.outcomes = freshet.Cursor(in.int()), freshet.Cursor(in.int())
-		return in.end()
-	}
-	r := e.queries[n.Query]
-	if r == nil {
+	if n.Data == nil {
 		return nil
 	}
-	same := in.word() == fingerprint(r.query)
-	if n.Key == "number" {
-		if r.number = in.int(); r.number < 0 {
+	if len(n.Data) == 0 {
+		return errCut
+	}
+	in := &reader{b: n.Data[1:]}
+	switch {
+	case n.Query == "":
+		e.changes, e.outcomes = freshet.Cursor(in.int()), freshet.Cursor(in.int())
+		return in.end()
+	case n.Key == "number":
+		e.numbers[n.Query] = in.int()
+		if e.numbers[n.Query] < 0 {
 			return errCut
 		}
 		return in.end()
 	}
-	if !same {
+	r := e.queries[n.Query]
+	if r == nil || n.Data[0] != noteVersion || in.word() != fingerprint(r.query) {
 		e.gone = append(e.gone, Note{Query: n.Query, Key: n.Key})
 		return in.err
 	}
@@ -325,7 +325,7 @@ func (r *running) restorePage(hash string, in *reader) error {
 				*list.to = append(*list.to, v)
 			}
 		}
-		if rec.nth < 0 || rec.nth >= g.next || len(g.records) > maxRecords {
+		if rec.nth < 0 || rec.nth >= g.next || len(g.records) > 2*maxRecords {
 			return errCut
 		}
 		g.records = append(g.records, rec)

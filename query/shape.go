@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -68,7 +69,7 @@ func (f *forge) read(field, text string) (tree, error) {
 	t := tree{parsed.NativeRep().Expr(), parsed.NativeRep().SourceInfo()}
 	var fault error
 	walk(t.root, func(e ast.Expr) bool {
-		if e.Kind() == ast.IdentKind && len(e.AsIdent()) > 2 && e.AsIdent()[len(e.AsIdent())-2:] == reserved {
+		if e.Kind() == ast.IdentKind && strings.HasSuffix(e.AsIdent(), reserved) {
 			at := t.info.GetStartLocation(e.ID())
 			fault = &Mistake{Field: field, Line: at.Line(), Column: at.Column() + 1, Reason: fmt.Sprintf("there is no name or function %q", e.AsIdent())}
 		}
@@ -166,7 +167,7 @@ func (x expression) eval(v *view) (ref.Val, error) {
 	v.extra = x.with
 	out, _, err := x.program.run.Eval(v)
 	if err != nil {
-		if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
+		if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok || errors.Is(err, errCostly) {
 			return nil, errCostly
 		}
 		return nil, err

@@ -99,7 +99,7 @@ func walk(e ast.Expr, each func(ast.Expr) bool) {
 	}
 }
 
-// comparable calls are those whose constants tell queries of one shape apart.
+// liftable reports whether the constants of a call tell queries of one shape apart.
 func liftable(c ast.CallExpr) bool {
 	switch c.FunctionName() {
 	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.In,

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/env"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
@@ -250,9 +251,8 @@ func typeOf(t freshet.ValueType) *types.Type {
 }
 
 const (
-	maxNodes = 400  // of a condition
-	maxDepth = 40   // of its brackets
-	maxRegex = 1000 // instructions of a regular expression
+	maxNodes = 400 // of a condition
+	maxDepth = 40  // of its brackets
 )
 
 // newEnv returns the language of conditions.
@@ -260,10 +260,10 @@ func newEnv(schema *Schema, more ...cel.EnvOption) (*cel.Env, error) {
 	registry := types.NewEmptyRegistry()
 	p := &provider{Registry: registry, members: members(), schema: schema}
 	opts := []cel.EnvOption{
-		cel.StdLib(), cel.CustomTypeAdapter(registry), cel.CustomTypeProvider(p),
+		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction("matches")))), cel.CustomTypeAdapter(registry), cel.CustomTypeProvider(p),
 		cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
 		cel.ExpressionNodeLimit(maxNodes), cel.ExpressionNestingDepthLimit(maxDepth), cel.ParserRecursionLimit(maxDepth),
-		cel.RegexProgramSizeLimit(maxRegex), cel.ParserErrorRecoveryLimit(4), cel.ParserExpressionSizeLimit(8192),
+		cel.ParserErrorRecoveryLimit(4), cel.ParserExpressionSizeLimit(8192),
 		ext.Strings(ext.StringsVersion(2)), ext.Math(ext.MathVersion(1)),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
 	}

@@ -112,7 +112,7 @@ func (r *running) lookBack(g *group, at int, given []ref.Val) (with []named, on 
 		case b.recorded():
 			var some []int
 			result, some = b.look(g.records, at, i)
-			on = append(on, some[:min(len(some), maxRefs)]...)
+			on = append(on, some...)
 		case given != nil:
 			result = g.firstSeen(i, b, given[i], g.records[at].at)
 			g.records[at].args[i] = remember(result)
