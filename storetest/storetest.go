@@ -26,6 +26,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"catalog", catalogTests},
 		{"archive", archiveTests},
+		{"attempts", attemptTests},
 		{"log", logTests},
 		{"evidence", evidenceTests},
 		{"bodies", bodyTests},
@@ -38,6 +39,7 @@ func Run(t *testing.T, open Open) {
 		{"beliefs", beliefTests},
 		{"prune", pruneTests},
 		{"shelf", shelfTests},
+		{"pages", pageTests},
 		{"announce", announceTests},
 		{"together", togetherTests},
 	}
