@@ -43,6 +43,7 @@ var floors = map[string]int{
 	"access":      2,
 	"client":      1,
 	"spell":       0,
+	"lock":        0,
 	"plot":        1,
 	"persist":     1,
 	"memory":      1,

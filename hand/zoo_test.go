@@ -260,10 +260,16 @@ func TestRobots(t *testing.T) {
 	}{
 		"robots-timeout": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fetch.Config{HeaderTimeout: 200 * time.Millisecond}},
 		"robots-drip": {func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				io.WriteString(w, "#")
-				w.(http.Flusher).Flush()
-				time.Sleep(5 * time.Millisecond)
+			drops := time.NewTicker(5 * time.Millisecond)
+			defer drops.Stop()
+			for {
+				select {
+				case <-r.Context().Done():
+					return
+				case <-drops.C:
+					io.WriteString(w, "#")
+					w.(http.Flusher).Flush()
+				}
 			}
 		}, fetch.Config{Total: 300 * time.Millisecond}},
 	} {

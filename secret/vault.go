@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/lock"
 )
 
 const (
@@ -177,12 +178,12 @@ func (v *Vault) locked(write func() error) error {
 		return err
 	}
 	defer f.Close() // and unlock
-	err = lockFile(f)
-	if errors.Is(err, freshet.ErrBusy) {
-		return freshet.WithHint(errors.New("another command is changing the secrets"), "try again when it is done")
-	}
-	if err != nil {
+	ours, err := lock.Try(f)
+	switch {
+	case err != nil:
 		return err
+	case !ours:
+		return freshet.WithHint(errors.New("another command is changing the secrets"), "try again when it is done")
 	}
 	return write()
 }

@@ -18,6 +18,7 @@ import (
 	"modernc.org/sqlite"
 
 	"freshet"
+	"freshet/lock"
 )
 
 // The files in the data directory.
@@ -166,10 +167,12 @@ func (s *Store) enter() error {
 		return s.dirFault(err)
 	}
 	s.lock = f
-	if err := lockFile(f); errors.Is(err, freshet.ErrBusy) {
-		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the other freshet process, or use another data directory")
-	} else if err != nil {
+	ours, err := lock.Try(f)
+	switch {
+	case err != nil:
 		return s.dirFault(err)
+	case !ours:
+		return freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, freshet.ErrBusy), "stop the other freshet process, or use another data directory")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"freshet"
+	"freshet/lock"
 )
 
 // A Repaired is what came of a Repair.
@@ -140,9 +141,13 @@ func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() 
 		}
 		return err
 	}
-	if lock, err := os.Open(filepath.Join(dir, lockName)); err == nil {
-		clean = append(clean, lock.Close)
-		if err := lockFile(lock); err != nil {
+	if f, err := os.Open(filepath.Join(dir, lockName)); err == nil {
+		clean = append(clean, f.Close)
+		ours, err := lock.Try(f)
+		if err == nil && !ours {
+			err = freshet.ErrBusy
+		}
+		if err != nil {
 			return nil, nil, errors.Join(freshet.WithHint(fmt.Errorf("data directory %s: %w", dir, err), "stop the freshet process that uses it"), done())
 		}
 	}
