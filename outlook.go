@@ -38,7 +38,7 @@ type Tally struct {
 	Happened float64 // changes that are thought to have happened, seen or not
 	Variance float64 // of what is thought to have happened, by chance
 	Doubt    float64 // how far off it may be because rates are: errors that do not average out
-	Shown    float64 // of the changes missed, those told by how evenly the source changes and not by chance alone
+	Shown    float64 // of the changes missed, those told by dates or by how evenly the source changes, and not by chance alone
 	Uneven   float64 // how far off those may be, because how evenly is not quite known
 
 	Delay   float64 // seconds between changes and their capture, expected, summed over the captured

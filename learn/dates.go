@@ -27,6 +27,7 @@ const mostDates = freshet.MostDates + 1
 // can be believed. Those of one tick count as one.
 type dating struct {
 	n       int                // 0 if nothing is dated
+	all     bool               // the dates reach back to the last poll
 	ticks   [mostDates]int64   // the newest first
 	moments [mostDates]float64 // the mass of each
 	quiet   float64            // the mass of the rest of the time from since on: nothing changed in it
@@ -97,10 +98,9 @@ func (l *Learner) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float
 func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting) {
 	p, d := &l.pages[slot], &see.dated
 	d.since = int64(math.Floor(p.last))
-	reaches := false
 	for _, at := range dates {
 		if at <= p.last {
-			reaches = true
+			d.all = true
 			break
 		}
 		tick := int64(math.Floor(at))
@@ -111,7 +111,7 @@ func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting)
 		d.n++
 	}
 	known := see.mass
-	if !reaches {
+	if !d.all {
 		d.since = d.ticks[d.n-1]
 		known = d.moments[d.n-1] + l.massAfter(slot, d.since, see.at)
 	}
@@ -198,6 +198,9 @@ func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
 func (s *sighting) fit(rate float64) float64 {
 	switch {
 	case s.dated.n > 0:
+		if !s.dated.all {
+			rate *= s.exposure / s.mass
+		}
 		sum := -rate * s.dated.quiet
 		for _, moment := range s.dated.moments[:s.dated.n] {
 			sum += math.Log(-math.Expm1(-rate * moment))

@@ -312,3 +312,35 @@ func TestRhythmLeavesDatesAlone(t *testing.T) {
 		t.Errorf("of %.2f changes %.2f are said to be captured, want half of them", got.Happened, got.Captured)
 	}
 }
+
+// A change of a page whose whole site has changed says less about the page, also where
+// it is dated: others that are not shown may have come before it. Where dates tell of
+// all changes there were, what other pages did adds nothing.
+func TestDatesOnASiteThatChanges(t *testing.T) {
+	rate := func(others freshet.Result, poll freshet.Outcome) float64 {
+		w := newWorld(learn.Config{Tick: time.Hour, Polls: 1}, 1)
+		for i := range 20 {
+			w.add(page("site", i), nil)
+		}
+		for i := range 19 {
+			at := 10 + float64(i)/100
+			w.Observe(time.Time{}, freshet.Slot(i+1), freshet.Outcome{Began: hours(at), Ended: hours(at), Result: others})
+		}
+		w.Observe(time.Time{}, 0, poll)
+		return w.RateOf(0)
+	}
+	for _, c := range []struct {
+		what string
+		poll freshet.Outcome
+		less bool
+	}{
+		{"the newest", dated(found(10.5), 4.5), true},
+		{"a list that is too short", listed(found(10.5), 6.5, 4.5), true},
+		{"all", listed(found(10.5), 4.5, -0.5), false},
+	} {
+		calm, busy := rate(freshet.Unchanged, c.poll), rate(freshet.Changed, c.poll)
+		if less := busy < 0.9*calm; less != c.less {
+			t.Errorf("%s dated: the rate is %v a tick on a site that changes and %v on one that does not; that it is less should be %v", c.what, busy, calm, c.less)
+		}
+	}
+}

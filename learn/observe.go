@@ -66,9 +66,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	var f vector
 	see := sighting{at: x, mass: l.describe(slot, x, &f), changed: o.Result == freshet.Changed}
 	see.exposure = see.mass * math.Exp(l.fix.log(&f))
-	if l.date(slot, o, &see) {
-		see.exposure = see.mass // dates say more than what others did
-	}
+	l.date(slot, o, &see)
 
 	l.credit.see(float64(p.rate)*see.exposure, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 	turns := (x - p.last) * l.fair()
