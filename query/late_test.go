@@ -3,6 +3,7 @@ package query_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,26 @@ func TestLate(t *testing.T) {
 	})
 }
 
+// TestLateStateIsOld does not take what came late for how things are.
+func TestLateStateIsOld(t *testing.T) {
+	e := newEngine(t,
+		freshet.Query{ID: "red", Name: "q", When: `now.status == "red"`, Window: freshet.Window{For: 10 * time.Minute}},
+		freshet.Query{ID: "silent", Name: "q", Window: freshet.Window{Silent: freshet.Silence{For: time.Hour}}},
+	)
+	late := func(c *freshet.Change) { c.Modified = start.Add(2 * time.Minute) }
+	s := new(story).change("a", 0, fields("status", "red", "green")).change("a", 5*time.Minute, fields("status", "green", "red")).
+		change("a", 6*time.Minute, fields("status", "red", "green"), late).tick(30 * time.Minute).tick(2 * time.Hour)
+	var got []string
+	for _, event := range s.events {
+		for _, m := range tell(e, event) {
+			got = append(got, short(m))
+		}
+	}
+	if diff := cmp.Diff([]string{"1 silent a +1h5m"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestMatchNamesItsChanges tells which changes a match rests on.
 func TestMatchNamesItsChanges(t *testing.T) {
 	e := newEngine(t,
@@ -80,6 +101,28 @@ func TestMatchNamesItsChanges(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestWholeValues are seen by the change that they belong to, also where they are too
+// large to be remembered.
+func TestWholeValues(t *testing.T) {
+	long := strings.Repeat("long ", 100)
+	for when, want := range map[string]int{
+		`unseen(lines(added)).exists(l, l in source.tags)`:                                  1,
+		`added == previous(added)`:                                                          1,
+		`previous(added) != added`:                                                          1,
+		`others(added).exists(x, x == added)`:                                               1,
+		`items.added.exists(i, i.title in ["x"]) || first(added) && size(items.added) == 0`: 2,
+	} {
+		e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: when, Window: freshet.Window{By: "all"}})
+		got := 0
+		for _, event := range new(story).change("a", 0, added(long)).change("b", time.Minute, added(long)).change("a", 2*time.Minute, added("shop")).events {
+			got += len(tell(e, event))
+		}
+		if got != want {
+			t.Errorf("%s: %d matches, want %d", when, got, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,12 +17,12 @@ func (e *Engine) weigh(r *running, v *view, sure bool) (matches []freshet.Match)
 	c := v.event.Change
 	plainFit := false
 	var rec record
-	var given []ref.Val // arguments of the functions that look back
+	var given, slots []ref.Val // arguments of the functions that look back, and the rest
 	if len(r.backs) == 0 {
 		plainFit = sure || r.fits(v)
 	} else {
 		r.tally.Tried++
-		rec, given = r.record(v)
+		rec, given, slots = r.record(v)
 	}
 	for _, text := range r.groupsOf(v) {
 		g := e.group(r, text)
@@ -33,7 +34,7 @@ func (e *Engine) weigh(r *running, v *view, sure bool) (matches []freshet.Match)
 			one.args = slices.Clone(rec.args)
 			at = g.insert(one)
 			with, on = r.lookBack(g, at, given)
-			out, err := r.judge(v, with, g.records[at].slots)
+			out, err := r.judge(v, with, slots)
 			fits = r.truth(out, err)
 		}
 		switch {
@@ -77,29 +78,41 @@ func (r *running) groupName(g *group) string {
 	return g.text
 }
 
-// record returns what is remembered of a change, and the arguments of the functions
-// that look back.
-func (r *running) record(v *view) (rec record, given []ref.Val) {
+// record returns what is remembered of a change, with the arguments of the functions
+// that look back and the other parts of the condition as they are now.
+func (r *running) record(v *view) (rec record, given, slots []ref.Val) {
 	c := v.event.Change
 	rec = record{at: c.At().UnixNano(), ref: c.Ref()}
 	for _, b := range r.backs {
-		var x ref.Val = errUnknown
-		if b.arg.program != nil {
-			if out, err := b.arg.eval(v); err == nil {
-				x = out
-			}
-		}
+		x := r.part(b.arg, v)
 		given = append(given, x)
 		rec.args = append(rec.args, remember(x))
 	}
 	for _, s := range r.slots {
-		var x ref.Val = errUnknown
-		if out, err := s.eval(v); err == nil {
-			x = out
+		x := r.part(s, v)
+		kept := remember(x)
+		if kept.kind == 't' {
+			x = kept.recall() // so that a long text equals one that is remembered
 		}
-		rec.slots = append(rec.slots, remember(x))
+		slots = append(slots, x)
+		rec.slots = append(rec.slots, kept)
 	}
-	return rec, given
+	return rec, given, slots
+}
+
+// part evaluates a part of a condition.
+func (r *running) part(x expression, v *view) ref.Val {
+	if x.program == nil {
+		return errUnknown
+	}
+	out, err := x.eval(v)
+	if errors.Is(err, errCostly) {
+		r.tally.Costly++
+	}
+	if err != nil {
+		return errUnknown
+	}
+	return out
 }
 
 // lookBack returns what the functions that look back come to for a record, and on
@@ -125,10 +138,10 @@ func (r *running) lookBack(g *group, at int, given []ref.Val) (with []named, on 
 }
 
 // judge evaluates a condition that looks back.
-func (r *running) judge(v *view, with []named, slots []value) (ref.Val, error) {
+func (r *running) judge(v *view, with []named, slots []ref.Val) (ref.Val, error) {
 	all := append(slices.Clone(with), r.rest.with...)
-	for i, s := range slots {
-		all = append(all, named{standIn("slot", i), s.recall()})
+	for i, x := range slots {
+		all = append(all, named{standIn("slot", i), x})
 	}
 	return expression{r.rest.program, all}.eval(v)
 }
@@ -147,7 +160,11 @@ func (e *Engine) rejudge(g *group, late int, known time.Time) (matches []freshet
 			continue
 		}
 		with, on := r.lookBack(g, i, nil)
-		if out, err := r.judge(nothing, with, rec.slots); !r.truth(out, err) {
+		var slots []ref.Val
+		for _, kept := range rec.slots {
+			slots = append(slots, kept.recall())
+		}
+		if out, err := r.judge(nothing, with, slots); !r.truth(out, err) {
 			continue
 		}
 		rec.fired = true
