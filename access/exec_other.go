@@ -15,3 +15,8 @@ const nonBlocking = 0
 func (c *Client) run(context.Context, freshet.Request, string, int64) ([]byte, error) {
 	return nil, &freshet.FetchError{Class: freshet.FailExec, Err: errors.New("commands cannot be watched on this system")}
 }
+
+// RunCommand runs no command here either.
+func RunCommand(context.Context, string, []byte, int64) ([]byte, error) {
+	return nil, &freshet.FetchError{Class: freshet.FailExec, Err: errors.New("commands cannot be run on this system")}
+}

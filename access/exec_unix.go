@@ -40,18 +40,27 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// run runs a command in a shell and returns what it prints. All processes that it has
-// started are killed when it ends, or when its time is up.
+// run runs the command of a source and returns what it prints.
 func (c *Client) run(ctx context.Context, req freshet.Request, command string, most int64) ([]byte, error) {
 	if media := *c.media.Load(); !media.Exec || req.Source == nil || req.Source.Origin != freshet.FromFile {
 		return nil, &freshet.FetchError{Class: freshet.FailExec, Err: errForeignCommand, Hint: "and only with allow_exec: true in the settings"}
 	}
+	return RunCommand(ctx, command, nil, most)
+}
+
+// RunCommand runs a command in a shell with something to read, and returns what it prints,
+// at most so many bytes. All processes that it has started are killed when it ends, or
+// when its time is up. Whoever calls it has to know that the operator allows commands.
+func RunCommand(ctx context.Context, command string, in []byte, most int64) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	out := &output{most: most, over: stop}
 	said := &output{most: 4 << 10, over: func() {}}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = commandEnv, "/", out, said
+	if in != nil {
+		cmd.Stdin = bytes.NewReader(in)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

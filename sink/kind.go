@@ -48,7 +48,7 @@ func (k *kind) secret(name string) bool {
 }
 
 // kinds are all kinds of sink.
-var kinds = slices.Concat(eventKinds, chatKinds)
+var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind}, localKinds)
 
 // eventKinds send data to programs.
 var eventKinds = []*kind{
@@ -214,7 +214,10 @@ func (k *kind) checkSettings(s freshet.Sink) error {
 
 // checkURL judges a URL as far as it is known before its secrets are.
 func (k *kind) checkURL(cfg Config, s *freshet.Sink) error {
-	if s.URL == "" && k.URL == "" {
+	if k.URL == "" {
+		if s.URL != "" {
+			return invalid("url", "%s has no url", k.Name)
+		}
 		return nil
 	}
 	if s.URL == "" {

@@ -125,6 +125,8 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		}
 		return nil
 	},
+	"smtp":          takeMail,
+	"smtps":         takeMail,
 	"generic":       func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
 	"generic+https": func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
 	"generic+http":  func(s *freshet.Sink, u shorthand) error { return u.generic(s, "http") },

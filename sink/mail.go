@@ -1,0 +1,249 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	stdmail "net/mail"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+
+	"freshet"
+)
+
+// mailKind tells people by e-mail.
+var mailKind = &kind{
+	Kind: Kind{Name: "email", About: "e-mail by an SMTP server, as text and HTML with the diff", URL: "smtp://mail.example:587", Settings: []Setting{
+		{Name: "from", About: "address of the sender", Needed: true}, {Name: "to", About: "addresses, with commas between them", Needed: true},
+		{Name: "user", About: "name at the server"}, {Name: "password", About: "of the user", Secret: true},
+		{Name: "subject", About: "template of the subject"}, {Name: "tls", About: "starttls, tls or none; starttls is the default for smtp, tls for smtps"},
+	}},
+	schemes: []string{"smtp", "smtps"}, words: plainWords, check: checkMail, frame: frameMail,
+	open: func(o *Outlet) (sender, error) { return &mailer{o, o.cfg.Dial(mailPorts...)}, nil },
+}
+
+// mailPorts are where SMTP servers listen.
+var mailPorts = []uint16{25, 465, 587, 2525}
+
+// checkMail judges the addresses and the subject.
+func checkMail(s freshet.Sink) error {
+	if _, err := stdmail.ParseAddress(string(s.Settings["from"])); err != nil {
+		return invalid("settings.from", "%q is not an address such as freshet@mail.example", s.Settings["from"])
+	}
+	if _, err := stdmail.ParseAddressList(string(s.Settings["to"])); err != nil {
+		return invalid("settings.to", "%q is not a list of addresses such as a@mail.example, b@mail.example", s.Settings["to"])
+	}
+	if subject := string(s.Settings["subject"]); subject != "" {
+		if _, err := parseWords(subject); err != nil {
+			return invalid("settings.subject", "%v", freshet.ReasonOf(err))
+		}
+	}
+	return oneOf("tls", "starttls", "tls", "none")(s)
+}
+
+// frameMail returns a whole message, with a Message-ID that is the same for a change
+// whenever it is made.
+func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
+	subject := string(o.sink.Settings["subject"])
+	if subject == "" {
+		subject = headline + "{{with .Summary}}: {{.}}{{end}}"
+	}
+	w, err := parseWords(subject)
+	if err != nil {
+		return nil, err
+	}
+	if subject, err = w.render(e); err != nil {
+		return nil, err
+	}
+	diff, err := e.Diff()
+	if err != nil {
+		return nil, err
+	}
+	id := WebhookID(o.sink.Name, e.ID)
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent(), mail.WithBoundary("freshet-"+id))
+	if err := errors.Join(m.From(string(o.sink.Settings["from"])), m.ToFromString(string(o.sink.Settings["to"]))); err != nil {
+		return nil, err
+	}
+	m.Subject(cutRunes(strings.Join(strings.Fields(subject), " "), 200))
+	m.SetMessageIDWithValue(id + "@" + domainOf(string(o.sink.Settings["from"])))
+	m.SetDateWithValue(e.Before)
+	m.SetGenHeader("X-Freshet-Event", e.ID)
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday notice answers it
+	m.SetBodyString(mail.TypeTextPlain, strings.TrimSpace(text)+"\n")
+	m.AddAlternativeString(mail.TypeTextHTML, mailHTML(e, text, diff))
+	var b bytes.Buffer
+	_, err = m.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// domainOf returns the domain of an address.
+func domainOf(address string) string {
+	a, err := stdmail.ParseAddress(address)
+	if err != nil {
+		return "localhost"
+	}
+	return a.Address[strings.LastIndexByte(a.Address, '@')+1:]
+}
+
+// mailHTML returns the text for programs that show HTML. The diff has colours; without a
+// template of its own the sink's text is that diff already.
+func mailHTML(e *Event, text, diff string) string {
+	var b strings.Builder
+	b.WriteString("<!doctype html><html><body>\n")
+	said := strings.TrimSpace(strings.Replace(text, cut(diff, 1500), "", 1))
+	for line := range strings.SplitSeq(said, "\n") {
+		shown := html.EscapeString(line)
+		if line == e.URL && (strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "http://")) {
+			shown = fmt.Sprintf(`<a href="%s">%s</a>`, shown, shown)
+		}
+		b.WriteString("<p>" + shown + "</p>\n")
+	}
+	if diff != "" {
+		b.WriteString(`<pre style="font-family:monospace">` + "\n")
+		for line := range strings.SplitSeq(diff, "\n") {
+			style := ""
+			switch {
+			case strings.HasPrefix(line, "+"):
+				style = "background:#e6ffec"
+			case strings.HasPrefix(line, "-"):
+				style = "background:#ffebe9"
+			}
+			fmt.Fprintf(&b, `<span style="%s">%s</span>`+"\n", style, html.EscapeString(line))
+		}
+		b.WriteString("</pre>\n")
+	}
+	b.WriteString("</body></html>\n")
+	return b.String()
+}
+
+// A mailer hands messages to an SMTP server, each over a connection of its own.
+type mailer struct {
+	*Outlet
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (m *mailer) close() error { return nil }
+
+func (m *mailer) send(ctx context.Context, f filled, msg Message) (string, error) {
+	u, err := url.Parse(f.url)
+	if err != nil || u.Hostname() == "" {
+		return "", fmt.Errorf("the url is not that of an SMTP server")
+	}
+	security := f.settings["tls"]
+	port := u.Port()
+	switch {
+	case u.Scheme == "smtps" && security == "":
+		security = "tls"
+	case security == "":
+		security = "starttls"
+	}
+	if port == "" {
+		port = map[bool]string{true: "465", false: "587"}[security == "tls"]
+	}
+	conn, err := m.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if security == "tls" {
+		secure := tls.Client(conn, m.cfg.TLS(u.Hostname()))
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return "", fmt.Errorf("TLS handshake with %s: %w", u.Host, err)
+		}
+		conn = secure
+	}
+	answer, err := m.deliver(conn, u.Hostname(), security, f, msg)
+	if said, ok := errors.AsType[*textproto.Error](err); ok {
+		return "", &Refusal{Status: said.Code, Text: quoted([]byte(said.Msg)), Mail: true}
+	}
+	return answer, err
+}
+
+// deliver speaks SMTP over a connection.
+func (m *mailer) deliver(conn net.Conn, host, security string, f filled, msg Message) (string, error) {
+	c, err := smtp.NewClient(conn, host)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	if err := c.Hello("freshet"); err != nil {
+		return "", err
+	}
+	if security == "starttls" {
+		if ok, _ := c.Extension("STARTTLS"); !ok {
+			return "", freshet.WithHint(errors.New("the server offers no STARTTLS"), "use smtps:// if it speaks TLS from the beginning, or set tls to none to send in the clear")
+		}
+		if err := c.StartTLS(m.cfg.TLS(host)); err != nil {
+			return "", err
+		}
+	}
+	if user := f.settings["user"]; user != "" {
+		if err := c.Auth(smtp.PlainAuth("", user, f.settings["password"], host, false)); err != nil {
+			return "", err
+		}
+	}
+	from, err := stdmail.ParseAddress(f.settings["from"])
+	if err != nil {
+		return "", err
+	}
+	to, err := stdmail.ParseAddressList(f.settings["to"])
+	if err != nil {
+		return "", err
+	}
+	if err := c.Mail(from.Address); err != nil {
+		return "", err
+	}
+	for _, one := range to {
+		if err := c.Rcpt(one.Address); err != nil {
+			return "", err
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return "", err
+	}
+	if _, err := w.Write(msg.Body); err != nil {
+		return "", err
+	}
+	if err := w.Close(); err != nil {
+		return "", err
+	}
+	answer := "250 accepted"
+	if d, ok := w.(*smtp.DataCloser); ok && d.ServerResponse() != "" {
+		answer = d.ServerResponse()
+	}
+	_ = c.Quit() // it has the message, whatever it says now
+	return answer, nil
+}
+
+// takeMail reads smtp://user:password@host:port/?from=...&to=...
+func takeMail(s *freshet.Sink, u shorthand) error {
+	if u.Host == "" {
+		return u.wrong("USER:PASSWORD@HOST:PORT/?from=FROM&to=TO")
+	}
+	s.Kind, s.URL = "email", u.text(u.Scheme+"://"+u.Host)
+	if u.User != nil {
+		u.set(s, "user", u.User.Username())
+		u.set(s, "password", u.password())
+	}
+	q := u.Query()
+	for _, names := range [][]string{{"from", "fromaddress"}, {"to", "toaddresses"}, {"subject"}} {
+		for name, value := range q {
+			if slices.Contains(names, strings.ToLower(name)) && len(value) > 0 {
+				u.set(s, names[0], value[0])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package sink_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"net/mail"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"freshet"
+	"freshet/fetch"
+	"freshet/sink"
+)
+
+// A postOffice is an SMTP server that keeps what it is handed.
+type postOffice struct {
+	mu     sync.Mutex
+	refuse *smtp.SMTPError // what it says to a message
+	from   string
+	to     []string
+	bodies []string
+	users  []string
+}
+
+// A counter is one session of it.
+type counter struct {
+	*postOffice
+	secure func() bool
+}
+
+func (p *postOffice) NewSession(c *smtp.Conn) (smtp.Session, error) {
+	return &counter{p, func() bool { _, ok := c.TLSConnectionState(); return ok }}, nil
+}
+
+func (c *counter) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (c *counter) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		if password != "letter-box" {
+			return smtp.ErrAuthFailed
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.users = append(c.users, user)
+		return nil
+	}), nil
+}
+
+func (c *counter) Mail(from string, _ *smtp.MailOptions) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.from, c.to = from, nil
+	return nil
+}
+
+func (c *counter) Rcpt(to string, _ *smtp.RcptOptions) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.to = append(c.to, to)
+	return nil
+}
+
+func (c *counter) Data(r io.Reader) error {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refuse != nil {
+		return c.refuse
+	}
+	c.bodies = append(c.bodies, string(body))
+	return nil
+}
+
+func (c *counter) Reset()        {}
+func (c *counter) Logout() error { return nil }
+
+// serveMail runs a post office. It speaks TLS from the beginning, offers STARTTLS, or
+// neither; trusted are those who signed its certificate.
+func serveMail(t *testing.T, security string) (p *postOffice, address string, trusted *x509.CertPool) {
+	certified := httptest.NewTLSServer(nil)
+	certified.Close()
+	trusted = x509.NewCertPool()
+	trusted.AddCert(certified.Certificate())
+	p = &postOffice{}
+	server := smtp.NewServer(p)
+	server.Domain, server.AllowInsecureAuth, server.ReadTimeout = "localhost", true, 10*time.Second
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := &tls.Config{Certificates: certified.TLS.Certificates}
+	switch security {
+	case "tls":
+		l = tls.NewListener(l, with)
+	case "starttls":
+		server.TLSConfig = with
+	}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	return p, l.Addr().String(), trusted
+}
+
+func letter(url string, settings values) freshet.Sink {
+	all := values{"from": "Freshet <freshet@mail.example>", "to": "a@mail.example, B <b@mail.example>"}
+	for name, v := range settings {
+		all[name] = v
+	}
+	return freshet.Sink{Name: "mail", Kind: "email", URL: freshet.Value(url), Settings: all}
+}
+
+func trusting(pool *x509.CertPool) func(*sink.Config) {
+	return func(c *sink.Config) {
+		c.TLS = fetch.Config{RootCAs: pool}.TLS
+		c.Timeout = 5 * time.Second
+	}
+}
+
+// A message is the same whenever it is made, and reaches a real server by every kind of
+// security.
+func TestMail(t *testing.T) {
+	tests := []struct {
+		security, scheme string
+		settings         values
+	}{
+		{"starttls", "smtp", values{"user": "me", "password": "letter-box"}},
+		{"tls", "smtps", values{"user": "me", "password": "letter-box"}},
+		{"none", "smtp", values{"tls": "none"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.security, func(t *testing.T) {
+			p, address, pool := serveMail(t, tt.security)
+			o := opened(t, letter(tt.scheme+"://"+address, tt.settings), trusting(pool))
+			body, err := o.Render(t.Context(), change(), texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := o.Render(t.Context(), change(), texts); err != nil || !bytes.Equal(body, again) {
+				t.Errorf("made again the message is another (%v):\n%s", err, again)
+			}
+			for range 2 {
+				if answer, err := o.Send(t.Context(), sink.Message{ID: change().ID(), Body: body}); err != nil || !strings.Contains(answer, "OK") {
+					t.Fatal(answer, err)
+				}
+			}
+			if len(p.bodies) != 2 || p.bodies[0] != p.bodies[1] || p.bodies[0] != string(body) {
+				t.Errorf("the server got %d messages: %q, want %q", len(p.bodies), p.bodies, body)
+			}
+			if p.from != "freshet@mail.example" || strings.Join(p.to, " ") != "a@mail.example b@mail.example" {
+				t.Errorf("from %s to %v", p.from, p.to)
+			}
+			if wants := tt.settings["user"] != ""; wants != (len(p.users) == 2) {
+				t.Errorf("%v logged in", p.users)
+			}
+			m, err := mail.ReadMessage(bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Header.Get("Message-Id"); got != "<"+sink.WebhookID("mail", change().ID())+"@mail.example>" {
+				t.Errorf("the id is %s", got)
+			}
+			for name, want := range map[string]string{"Subject": `Page changed: +1 -1 line: <b>"new"</b>`, "X-Freshet-Event": change().ID(), "Date": "Sun, 01 Mar 2026 12:00:00 +0000"} {
+				if got := m.Header.Get(name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			text, _ := io.ReadAll(m.Body)
+			for _, part := range []string{"text/plain", "text/html", "+new <!channel>", "&lt;!channel&gt;", `<a href=3D"http://page.example/?a=3D1&amp;b=3D2">`} {
+				if !strings.Contains(strings.ReplaceAll(string(text), "=\r\n", ""), part) {
+					t.Errorf("there is no %q in %s", part, text)
+				}
+			}
+		})
+	}
+}
+
+// loopback is where every name leads to.
+func loopback(context.Context, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
+
+// What goes wrong with mail is told apart.
+func TestMailTrouble(t *testing.T) {
+	p, address, pool := serveMail(t, "starttls")
+	_, plain, _ := serveMail(t, "none")
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	go func() {
+		for {
+			conn, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			go io.Copy(io.Discard, conn)
+		}
+	}()
+	short := func(c *sink.Config) { trusting(pool)(c); c.Timeout = 200 * time.Millisecond }
+	tests := []struct {
+		name   string
+		s      freshet.Sink
+		change func(*sink.Config)
+		refuse *smtp.SMTPError
+		want   string
+		unfit  bool
+	}{
+		{"a certificate that nobody trusts", letter("smtp://"+address, nil), trusting(x509.NewCertPool()), nil, "certificate", false},
+		{"no STARTTLS", letter("smtp://"+plain, nil), trusting(pool), nil, "offers no STARTTLS", false},
+		{"a password in the clear", letter("smtp://mail.example:"+plain[strings.LastIndex(plain, ":")+1:], values{"tls": "none", "user": "me", "password": "letter-box"}), func(c *sink.Config) {
+			c.Dial = fetch.Config{Resolver: loopback, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}.Dialer
+		}, nil, "unencrypted", false},
+		{"a wrong password", letter("smtp://"+address, values{"user": "me", "password": "wrong-letters"}), trusting(pool), nil, "535", false},
+		{"a mailbox that is full", letter("smtp://"+address, nil), trusting(pool), &smtp.SMTPError{Code: 452, Message: "full"}, "452", false},
+		{"a message that is not wanted", letter("smtp://"+address, nil), trusting(pool), &smtp.SMTPError{Code: 554, Message: "spam"}, "554", true},
+		{"a server that says nothing", letter("smtp://"+silent.Addr().String(), nil), short, nil, "no answer within 200ms", false},
+		{"a server that is not there", letter("smtp://127.0.0.1:1", nil), trusting(pool), nil, "connecting to 127.0.0.1:1", false},
+		{"a private address", letter("smtp://10.0.0.1:25", nil), trusting(pool), nil, "not a public address", false},
+		{"a private address by name", letter("smtp://mail.example:25", nil), func(c *sink.Config) {
+			c.Dial = fetch.Config{Resolver: loopback}.Dialer
+		}, nil, "not a public address", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p.mu.Lock()
+			p.refuse = tt.refuse
+			p.mu.Unlock()
+			o := opened(t, tt.s, tt.change)
+			_, err := o.Send(t.Context(), sink.Message{ID: "a", Body: []byte("Subject: x\r\n\r\nx\r\n")})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "wrong-letters") {
+				t.Errorf("it fails with %v, want %s", err, tt.want)
+			}
+			if r, _ := errors.AsType[*sink.Refusal](err); tt.unfit != (r != nil && r.Unfit()) {
+				t.Errorf("%v is unfit: %v", err, !tt.unfit)
+			}
+		})
+	}
+	if len(p.bodies) > 0 {
+		t.Errorf("messages arrived: %v", p.bodies)
+	}
+}
