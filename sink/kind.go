@@ -48,7 +48,7 @@ func (k *kind) secret(name string) bool {
 }
 
 // kinds are all kinds of sink.
-var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind}, localKinds)
+var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind}, brokerKinds, localKinds)
 
 // eventKinds send data to programs.
 var eventKinds = []*kind{

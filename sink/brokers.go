@@ -1,0 +1,167 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"freshet"
+)
+
+// brokerKinds hand changes to message brokers.
+var brokerKinds = []*kind{
+	{Kind: Kind{Name: "nats", About: "a subject of a NATS JetStream stream", URL: "nats://nats.example:4222", Settings: []Setting{
+		{Name: "subject", About: "where to publish; {source} stands for the id of the source", Needed: true},
+		{Name: "token", About: "of the server", Secret: true}, {Name: "user", About: "name at the server"}, {Name: "password", About: "of the user", Secret: true},
+	}}, schemes: []string{"nats", "tls"}, check: checkSubject, frame: frameEvent, open: openNATS},
+	{Kind: Kind{Name: "mqtt", About: "a topic of an MQTT 5 broker", URL: "mqtt://mqtt.example:1883", Settings: []Setting{
+		{Name: "topic", About: "where to publish; {source} stands for the id of the source", Needed: true},
+		{Name: "user", About: "name at the broker"}, {Name: "password", About: "of the user", Secret: true}, {Name: "retain", About: "true has the broker keep the last message of the topic"},
+	}}, schemes: []string{"mqtt", "mqtts"}, check: checkTopic, frame: frameEvent, open: openMQTT},
+	{Kind: Kind{Name: "kafka", About: "a topic of Kafka", URL: "kafka://kafka.example:9092", Settings: []Setting{
+		{Name: "topic", About: "where to publish; the id of the source is the key", Needed: true},
+		{Name: "user", About: "name at the broker"}, {Name: "password", About: "of the user", Secret: true}, {Name: "sasl", About: "plain, scram-sha-256 or scram-sha-512; plain is the default"},
+	}}, schemes: []string{"kafka", "kafkas"}, check: oneOf("sasl", "plain", "scram-sha-256", "scram-sha-512"), frame: frameEvent, open: openKafka},
+}
+
+// checkSubject judges where to publish.
+func checkSubject(s freshet.Sink) error {
+	subject := string(s.Settings["subject"])
+	if strings.ContainsAny(subject, " \t\r\n*>") || strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
+		return invalid("settings.subject", "%q is not a subject such as freshet.changes.{source}", subject)
+	}
+	return nil
+}
+
+// checkTopic judges where to publish.
+func checkTopic(s freshet.Sink) error {
+	if topic := string(s.Settings["topic"]); strings.ContainsAny(topic, "+#\x00") {
+		return invalid("settings.topic", "%q is not a topic such as freshet/changes/{source}", topic)
+	}
+	return oneOf("retain", "true", "false")(s)
+}
+
+// named puts the id of a source into a subject or topic. What would cut it in two there
+// is replaced.
+func named(pattern string, id freshet.SourceID, cuts string) string {
+	return strings.ReplaceAll(pattern, "{source}", strings.ReplaceAll(string(id), cuts, "_"))
+}
+
+// withPort returns the address in a URL, with a port if it has none.
+func withPort(raw, port string) (host, address string, err error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return "", "", errors.New("the url names no server")
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return u.Hostname(), net.JoinHostPort(u.Hostname(), port), nil
+}
+
+// A publisher publishes to JetStream. It keeps one connection.
+type publisher struct {
+	*Outlet
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	turn chan struct{} // taken by who connects
+	conn *nats.Conn
+	with string // what it was connected with
+}
+
+func openNATS(o *Outlet) (sender, error) {
+	return &publisher{Outlet: o, dial: o.cfg.Dial(4222), turn: make(chan struct{}, 1)}, nil
+}
+
+func (p *publisher) close() error {
+	p.turn <- struct{}{}
+	defer func() { <-p.turn }()
+	if p.conn != nil {
+		p.conn.Close()
+	}
+	return nil
+}
+
+// A natsDialer opens the connections of one attempt to connect.
+type natsDialer struct {
+	ctx  context.Context // that attempt's, which it does not outlive
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dial implements [nats.CustomDialer].
+func (d natsDialer) Dial(network, address string) (net.Conn, error) {
+	return d.dial(d.ctx, network, address)
+}
+
+// connected returns a connection, the one from before if it still works.
+func (p *publisher) connected(ctx context.Context, f filled) (*nats.Conn, error) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	with := strings.Join([]string{f.url, f.settings["token"], f.settings["user"], f.settings["password"]}, "\n")
+	if p.conn != nil {
+		if p.conn.IsConnected() && p.with == with {
+			return p.conn, nil
+		}
+		p.conn.Close()
+		p.conn = nil
+	}
+	host, _, err := withPort(f.url, "4222")
+	if err != nil {
+		return nil, err
+	}
+	opts := []nats.Option{
+		nats.Name("freshet sink " + p.sink.Name), nats.SetCustomDialer(natsDialer{ctx, p.dial}), nats.NoReconnect(), nats.IgnoreDiscoveredServers(),
+		nats.Timeout(p.cfg.Timeout), nats.UserInfo(f.settings["user"], f.settings["password"]),
+	}
+	if f.settings["token"] != "" {
+		opts = append(opts, nats.Token(f.settings["token"]))
+	}
+	if strings.HasPrefix(f.url, "tls:") {
+		opts = append(opts, nats.Secure(p.cfg.TLS(host)))
+	}
+	conn, err := nats.Connect(f.url, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	p.conn, p.with = conn, with
+	return conn, nil
+}
+
+// send publishes under the id of the change: a stream that has it already drops it.
+func (p *publisher) send(ctx context.Context, f filled, m Message) (string, error) {
+	conn, err := p.connected(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return "", err
+	}
+	ack, err := js.PublishMsg(ctx, &nats.Msg{
+		Subject: named(f.settings["subject"], m.Source, "."), Data: m.Body,
+		Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, "Content-Type": {eventMedia}},
+	}, jetstream.WithRetryAttempts(0))
+	switch {
+	case errors.Is(err, nats.ErrMaxPayload):
+		return "", &Refusal{Status: http.StatusRequestEntityTooLarge, Text: err.Error()}
+	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+		return "", freshet.WithHint(fmt.Errorf("no stream takes the subject: %w", err), "add the subject to a stream with: nats stream add")
+	case err != nil:
+		return "", err
+	}
+	answer := fmt.Sprintf("stream %s, sequence %d", ack.Stream, ack.Sequence)
+	if ack.Duplicate {
+		answer += ", which it had already"
+	}
+	return answer, nil
+}
