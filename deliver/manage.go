@@ -200,7 +200,7 @@ func (s *Sinks) try(ctx context.Context, o *sink.Outlet, at freshet.Cursor, send
 		if len(found) == 0 || found[0].Cursor != at {
 			return t, fmt.Errorf("change at %d: %w", at, freshet.ErrNotFound)
 		}
-		c, texts = found[0], textsOf(s.cfg.Store, found[0])
+		c, texts = found[0], Texts(s.cfg.Store, found[0])
 	}
 	t.ID = c.ID()
 	if t.Body, err = o.Render(ctx, c, texts); err != nil || !send {

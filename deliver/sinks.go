@@ -147,7 +147,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 	return FollowerConfig{
 		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(), Wants: k.sink.Wants,
 		Render: func(ctx context.Context, c freshet.Change) ([]byte, error) {
-			return outlet.Render(ctx, c, textsOf(s.cfg.Store, c))
+			return outlet.Render(ctx, c, Texts(s.cfg.Store, c))
 		},
 		Send: func(ctx context.Context, m sink.Message) error {
 			_, err := outlet.Send(ctx, m)
@@ -157,8 +157,8 @@ func (s *Sinks) following(k *station) FollowerConfig {
 	}
 }
 
-// textsOf returns where the texts of a change are.
-func textsOf(store freshet.Store, c freshet.Change) sink.Texts {
+// Texts returns the texts of a change, as far as they are kept.
+func Texts(store freshet.Store, c freshet.Change) sink.Texts {
 	return func(ctx context.Context) (before, after []byte, err error) {
 		if after, err = text(ctx, store, c.Source, c.Number); err != nil {
 			return nil, nil, err

@@ -107,21 +107,28 @@ func mailHTML(e *Event, text, diff string) string {
 		}
 		b.WriteString("<p>" + shown + "</p>\n")
 	}
-	if diff != "" {
-		b.WriteString(`<pre style="font-family:monospace">` + "\n")
-		for line := range strings.SplitSeq(diff, "\n") {
-			style := ""
-			switch {
-			case strings.HasPrefix(line, "+"):
-				style = "background:#e6ffec"
-			case strings.HasPrefix(line, "-"):
-				style = "background:#ffebe9"
-			}
-			fmt.Fprintf(&b, `<span style="%s">%s</span>`+"\n", style, html.EscapeString(line))
-		}
-		b.WriteString("</pre>\n")
+	b.WriteString(diffHTML(diff) + "</body></html>\n")
+	return b.String()
+}
+
+// diffHTML returns a diff with colours. What it says is in it as text only.
+func diffHTML(diff string) string {
+	if diff == "" {
+		return ""
 	}
-	b.WriteString("</body></html>\n")
+	var b strings.Builder
+	b.WriteString(`<pre style="font-family:monospace">` + "\n")
+	for line := range strings.SplitSeq(diff, "\n") {
+		style := ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			style = ` style="background:#e6ffec"`
+		case strings.HasPrefix(line, "-"):
+			style = ` style="background:#ffebe9"`
+		}
+		fmt.Fprintf(&b, "<span%s>%s</span>\n", style, html.EscapeString(line))
+	}
+	b.WriteString("</pre>\n")
 	return b.String()
 }
 

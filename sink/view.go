@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"html"
 	"net/url"
 	"strings"
 	"time"
@@ -61,6 +62,21 @@ func newEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *
 		e.Suspect = string(told.Suspect.Class)
 	}
 	return e
+}
+
+// NewEvent returns what templates see of a change. Base is as for Envelope. The event
+// must not outlive ctx.
+func NewEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *Event {
+	return newEvent(ctx, c, base, texts)
+}
+
+// HTML returns the summary and the diff as HTML without scripts or anything to load.
+func (e *Event) HTML() (string, error) {
+	diff, err := e.Diff()
+	if err != nil {
+		return "", err
+	}
+	return "<p>" + html.EscapeString(e.Summary) + "</p>\n" + diffHTML(diff), nil
 }
 
 // titleOf returns what to call a source.

@@ -116,6 +116,7 @@ func New(cfg Config) http.Handler {
 	a.routeOutcomes(h)
 	a.routeChanges(h)
 	a.routeSinks(h)
+	a.routeFeeds(h)
 	a.routeBudget(h)
 	a.routeWhy(h)
 	a.routeNumbers(h)
