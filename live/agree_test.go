@@ -61,11 +61,13 @@ type scene struct {
 	web     func(start time.Time, latency time.Duration, now func() time.Time) *synth.Web
 	sources func(w *synth.Web) []freshet.Source
 	edits   func(start time.Time, list []freshet.Source) []lab.Edit
+
+	evidence lab.Evidence // in the lab, beside what the web shows
 }
 
 // small is a few pages of every character. There are few sources; the policy is made
 // for many, so that a tick is longer than an instant.
-var small = scene{limits, period, 5000, web, sources, edits}
+var small = scene{limits: limits, period: period, expect: 5000, web: web, sources: sources, edits: edits}
 
 // web returns pages of every character: busy, calm, failing, sending away.
 func web(start time.Time, latency time.Duration, now func() time.Time) *synth.Web {
@@ -177,7 +179,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []
 		t.Fatal(err)
 	}
 	o := lab.Options{
-		Budget: sc.limits.Budget.Polls, Unseen: true, Edits: sc.edits(start, list),
+		Budget: sc.limits.Budget.Polls, Unseen: true, Evidence: sc.evidence, Edits: sc.edits(start, list),
 		Conditions: lab.Conditions{Continuous: true, Limits: &sc.limits, Latency: latency},
 		Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
 		Observe:    func(o freshet.Outcome) { polls = append(polls, o) },
@@ -186,6 +188,9 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []
 		o.Learner = learner
 	}
 	o.Answer = func(p freshet.Poll, o *freshet.Outcome) {
+		if p.Source.Index { // which the lab has and the web has not
+			return
+		}
 		at = p.At
 		resp, err := w.Fetch(t.Context(), freshet.Request{URL: p.Source.URL})
 		if f, ok := errors.AsType[*freshet.FetchError](err); ok {
