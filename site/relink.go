@@ -10,11 +10,10 @@ import (
 
 // Relink returns an HTML page in which links lead to local files. For each link in href,
 // src, srcset, action and poster it asks for the file of a normalised URL; a fragment is
-// added to it. Links for which there is none, all other bytes of the page, and url() in
-// styles stay as they are.
+// added to it. Links for which there is none are made absolute, so that they lead where
+// they led before. All other bytes of the page, and url() in styles, stay as they are.
 //
-// A base would lead local links astray. Where a page has one, it is emptied, and links
-// without a file are made absolute so that they lead where they led before.
+// A base would lead local links astray. Where a page has one, it is emptied.
 func Relink(body []byte, url string, file func(url string) (local string, ok bool)) []byte {
 	from, err := newBase(url)
 	if err != nil {
@@ -22,7 +21,6 @@ func Relink(body []byte, url string, file func(url string) (local string, ok boo
 	}
 	r := relinker{from: from, file: file}
 	if href, ok := baseOf(body); ok {
-		r.based = true
 		if named, err := from.resolve(href); err == nil {
 			r.from = named
 		}
@@ -56,9 +54,8 @@ func baseOf(body []byte) (href string, ok bool) {
 }
 
 type relinker struct {
-	from  base
-	based bool
-	file  func(url string) (string, bool)
+	from base
+	file func(url string) (string, bool)
 }
 
 // tag appends a start tag to out, with its links changed.
@@ -119,15 +116,22 @@ func (r *relinker) link(href string) (string, bool) {
 	}
 	local, ok := r.file(url)
 	if !ok {
-		if u, err := r.from.parse(href); err == nil && r.based {
-			return u.Href(false), true
+		u, err := r.from.parse(href)
+		if err != nil || absolute(href) {
+			return "", false
 		}
-		return "", false
+		return u.Href(false), true
 	}
 	if _, fragment, ok := strings.Cut(href, "#"); ok {
 		local += "#" + fragment
 	}
 	return local, true
+}
+
+// absolute reports whether a link leads to the same place from everywhere.
+func absolute(href string) bool {
+	scheme, _, _ := strings.Cut(strings.ToLower(href), "//")
+	return scheme == "http:" || scheme == "https:"
 }
 
 // set returns what a srcset becomes, if one of its pictures changes: URLs, each with a
