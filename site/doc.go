@@ -5,7 +5,6 @@
 //   - [Scope] decides which URLs belong to the site that a user named, by [Pattern]s.
 //   - [Traps] notices where a site is endless: calendars, filters, sessions, paths that
 //     repeat themselves. It cuts them off and reports what was cut.
-//   - [Frontier] holds the pages whose links are still to be read, nearest first.
 //   - [Relink] and [FilePath] turn pages into a mirror on disk.
 //
 // The package reads no clock, draws no chance, and reaches neither a store nor the

@@ -43,7 +43,8 @@ type Step struct {
 	Dropped string
 }
 
-// A Frontier holds the pages of a site whose links are still to be read: those first that
+// A Frontier crawls in the tests of this package, which have no store. It holds the pages
+// of a site whose links are still to be read: those first that
 // are fewest links away from the root, and of these the one that was found first.
 //
 // It is rebuilt from the pages that a store holds: each has a URL, a depth, and a

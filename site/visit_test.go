@@ -319,31 +319,3 @@ func heap() int {
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
-
-// TestFrontierIsSmall measures what a page costs that waits, and one that is read.
-func TestFrontierIsSmall(t *testing.T) {
-	const pages = 200_000
-	f := frontier(t, site.Bounds{Root: "https://example.com/"})
-	before := heap()
-	for n := range pages {
-		f.Add(site.Found{URL: fmt.Sprintf("https://example.com/product/%07d.html", n), Depth: 1})
-	}
-	waiting := (heap() - before) / pages
-	for range pages {
-		f.Next()
-	}
-	read := (heap() - before) / pages
-	t.Logf("%d bytes a page that waits, with a URL of 40; %d bytes a page that is read", waiting, read)
-	if waiting > 70 || read > 24 {
-		t.Errorf("%d bytes a page that waits, %d a page that is read", waiting, read)
-	}
-	runtime.KeepAlive(f)
-}
-
-func BenchmarkFrontierAdd(b *testing.B) {
-	f := frontier(b, site.Bounds{Root: "https://example.com/"})
-	b.ReportAllocs()
-	for n := 0; b.Loop(); n++ {
-		f.Add(site.Found{URL: fmt.Sprintf("https://example.com/product/%d.html", n), From: "https://example.com/list?page=3", Depth: 1})
-	}
-}
