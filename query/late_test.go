@@ -220,3 +220,18 @@ func TestDamagedNotes(t *testing.T) {
 		t.Errorf("%d notes are saved again", len(again))
 	}
 }
+
+// TestOthers has the newest value of each other source, and none of its own.
+func TestOthers(t *testing.T) {
+	e := newEngine(t, freshet.Query{ID: "q", Name: "q", When: `size(others(now.price)) > 0`, Value: `others(now.price)`, Window: freshet.Window{By: "all"}})
+	s := new(story).change("a", 0, price(1, 0)).change("b", time.Minute, price(2, 0)).change("b", 2*time.Minute, price(3, 0)).change("a", 3*time.Minute, price(4, 0)).change("c", 4*time.Minute, price(5, 0))
+	var got []any
+	for _, event := range s.events {
+		for _, m := range tell(e, event) {
+			got = append(got, m.Value)
+		}
+	}
+	if diff := cmp.Diff([]any{[]any{1.0}, []any{1.0}, []any{3.0}, []any{4.0, 3.0}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
