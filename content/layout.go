@@ -1,6 +1,7 @@
 package content
 
 import (
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 )
@@ -66,6 +67,7 @@ func (l *layout) text(b []byte) {
 	}
 	for i := 0; i < len(b); {
 		start := i
+		i += plainRun(b[i:])
 		for i < len(b) {
 			if looks[b[i]] == solid {
 				i++
@@ -90,6 +92,30 @@ func (l *layout) text(b []byte) {
 			i += l.rune(b[i:])
 		}
 	}
+}
+
+// plainRun returns how many bytes at the start of b are words of ASCII with one space
+// between them, as most text is, and stand as they are. It looks at eight at once, and may
+// stop early; it ends with a letter.
+func plainRun(b []byte) (n int) {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	if len(b) == 0 || b[0] == ' ' {
+		return 0
+	}
+	for n+8 <= len(b) {
+		w := binary.LittleEndian.Uint64(b[n:])
+		if ((w-ones*' ')&^w|(w+ones)|w)&high != 0 { // a byte is below the space, or above "~"
+			return n
+		}
+		spaces := ^((w ^ ones*' ') + ones*0x7f) & high
+		if spaces&(spaces>>8) != 0 {
+			return n
+		}
+		if n += 8; spaces>>63 != 0 {
+			n-- // what follows the space is not known yet
+		}
+	}
+	return n
 }
 
 // rune sets the rune at the start of b, which may be a space or nothing to see,

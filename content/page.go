@@ -3,6 +3,7 @@ package content
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -11,12 +12,13 @@ import (
 // sheet hides is read all the same.
 func pageText(src []byte) (text []byte, name string) {
 	p := page{scanner: scanner{src: src}}
-	p.layout.out = make([]byte, 0, len(src)/3)
+	p.layout.out = make([]byte, 0, len(src)/8)
 	for {
 		switch p.next() {
 		case endOfPage:
 			return p.layout.bytes(), p.title
 		case textToken:
+			p.reserve(len(p.scanner.text()))
 			p.layout.text(p.unescape(p.scanner.text()))
 		case startTag:
 			p.start()
@@ -32,6 +34,18 @@ type page struct {
 	layout
 	title   string
 	scratch []byte
+}
+
+// reserve makes room for a text of some bytes. If there is none it makes as much as the
+// rest of the page will need if that has as much text in it as the page so far: how much
+// that is differs widely, and to grow little by little takes twice the memory.
+func (p *page) reserve(n int) {
+	set := len(p.layout.out)
+	if cap(p.layout.out)-set > n {
+		return
+	}
+	whole := int(float64(set+n) / float64(p.pos) * float64(len(p.src)))
+	p.layout.out = slices.Grow(p.layout.out, min(max(whole-set, n), n+len(p.src)-p.pos)+n/8+64)
 }
 
 // start reads a start tag, and with it an element that has no markup in it.

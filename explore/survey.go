@@ -212,6 +212,11 @@ func (e *Explorer) draw(ctx context.Context, end bool) error {
 	return nil
 }
 
+// readAgainAtMost is how many outcomes may be read again after a start where there are no
+// sites: none of them says anything, and to write the place down with every few of them
+// takes longer than to pass over them.
+const readAgainAtMost = 10_000
+
 // keep puts on disk what is news. The place comes last: what was read up to there is
 // known by then.
 func (e *Explorer) keep(ctx context.Context) error {
@@ -231,12 +236,12 @@ func (e *Explorer) keep(ctx context.Context) error {
 			return err
 		}
 	}
-	if e.place != e.kept {
+	if e.place != e.kept && (len(e.surveys) > 0 || e.place-e.kept >= readAgainAtMost) {
 		if err := e.keepPlace(ctx); err != nil {
 			return err
 		}
+		e.kept = e.place
 	}
-	e.kept = e.place
 	for _, s := range e.surveys {
 		s.dirty = false
 	}

@@ -50,7 +50,7 @@ func record(b *testing.B, versions int) *recording {
 // BenchmarkLook measures what a look costs beside fetching: at a page for the first time, and
 // at one that has changed.
 func BenchmarkLook(b *testing.B) {
-	pages := record(b, 12)
+	pages := record(b, 24)
 	h := hand.New(pages, nil)
 	look := func(o hand.Order) *freshet.Capture {
 		f := h.Look(b.Context(), o)

@@ -41,7 +41,7 @@ func (o Order) suspicion(resp freshet.Response, seen doubt.Page, past *doubt.Pas
 	}
 	why := o.redirected(resp, landed)
 	says := doubt.Judge(seen, past)
-	if says == pageOf(o.Source.URL).obstacle() {
+	if says != "" && says == pageOf(o.Source.URL).obstacle() {
 		says = ""
 	}
 	// That another page answered says more than how that one looks, unless it is a

@@ -19,6 +19,8 @@ type batch struct {
 	cached []cachedBody
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
+	itemed []freshet.SourceID // with new beliefs about their items
+
 	logged   []freshet.Outcome // added to the log
 	unmarked int               // of those, since the last mark
 	unlogged bool              // outcomes were taken out of the log
@@ -159,6 +161,7 @@ func (s *Store) apply(b *batch) {
 		s.changed.ring()
 	}
 	s.mu.Unlock()
+	s.itemless.remove(b.itemed)
 	for _, c := range b.cached {
 		s.cache.put(c)
 	}

@@ -45,6 +45,9 @@ func (b *batch) saveBelief(f freshet.Belief) error {
 	if e == nil {
 		return nil
 	}
+	if f.Estimator == freshet.ItemBelief {
+		b.itemed = append(b.itemed, f.Source)
+	}
 	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
 }
 
@@ -89,12 +92,25 @@ func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceI
 	if id == "" {
 		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{estimator}
 	}
+	none := func() (freshet.Belief, error) {
+		return freshet.Belief{}, fmt.Errorf("what %s thinks of source %s: %w", estimator, id, freshet.ErrNotFound)
+	}
+	about := estimator == freshet.ItemBelief && !s.cfg.ReadOnly // then nobody else writes it
+	known, when := false, 0
+	if about {
+		if known, when = s.itemless.has(id); known {
+			return none()
+		}
+	}
 	found, err := s.readBeliefs(brief(ctx), estimator, query, args...)
 	if err != nil {
 		return freshet.Belief{}, err
 	}
 	if len(found) == 0 {
-		return freshet.Belief{}, fmt.Errorf("what %s thinks of source %s: %w", estimator, id, freshet.ErrNotFound)
+		if about {
+			s.itemless.add(id, when)
+		}
+		return none()
 	}
 	return found[0], nil
 }

@@ -98,7 +98,7 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 // returns the latest, and when it was first added.
 func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created moment, err error) {
 	key := src.Key()
-	err = b.query("SELECT s.removed, s.recipe, "+sourceColumns+" FROM sources s WHERE s.url = ? AND s.id <> ? ORDER BY s.key",
+	err = b.query("SELECT s.removed, s.recipe, "+sourceColumns+" FROM sources s WHERE s.url = (SELECT ?) AND s.id <> (SELECT ?) ORDER BY s.key",
 		[]driver.Value{src.URL, string(except)}, func(v []driver.Value) error {
 			row, err := readSource(v[2:])
 			if err != nil {

@@ -77,9 +77,9 @@ func packHeader(h http.Header) []byte {
 	for _, name := range names {
 		for _, value := range h[name] {
 			b = packName(b, name)
-			if t, err := http.ParseTime(value); err == nil && t.UTC().Format(http.TimeFormat) == value {
+			if seconds, ok := dateIn(value); ok {
 				b = append(b, packedDate)
-				b = binary.AppendVarint(b, t.Unix())
+				b = binary.AppendVarint(b, seconds)
 				continue
 			}
 			b = append(b, packedText)
@@ -87,6 +87,17 @@ func packHeader(h http.Header) []byte {
 		}
 	}
 	return b
+}
+
+// dateIn returns a date in the form that HTTP prefers as seconds since 1970. Most values
+// are none, and are told by their length: to parse them would take longer than all the
+// rest of the header.
+func dateIn(value string) (seconds int64, ok bool) {
+	if len(value) != len(http.TimeFormat) {
+		return 0, false
+	}
+	t, err := http.ParseTime(value)
+	return t.Unix(), err == nil && t.UTC().Format(http.TimeFormat) == value
 }
 
 func packName(b []byte, name string) []byte {

@@ -83,8 +83,10 @@ type Store struct {
 	reader *reader
 	cache  *bodyCache
 	codec  codec
-	epochs epochs // the present one last; only Open changes them
-	queue  queue
+
+	itemless itemless
+	epochs   epochs // the present one last; only Open changes them
+	queue    queue
 
 	// These belong to whoever leads the queue.
 	writer   *writer

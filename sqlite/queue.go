@@ -22,8 +22,7 @@ type queue struct {
 // A ticket is one job in the queue.
 type ticket struct {
 	job  job
-	lead chan struct{} // closed when the caller has to lead
-	done chan struct{} // closed when the job has been performed
+	turn chan bool // says whether the caller has to lead, or else that the job has been performed
 	err  error
 }
 
@@ -41,26 +40,27 @@ func (q *queue) do(ctx context.Context, j job) error {
 		q.mu.Unlock()
 		return q.serve(t)
 	}
-	t.lead, t.done = make(chan struct{}), make(chan struct{})
+	t.turn = make(chan bool, 1)
 	q.waiting = append(q.waiting, t)
 	q.mu.Unlock()
 
 	select {
-	case <-t.done:
-		return t.err
-	case <-t.lead:
-		return q.serve(t)
+	case lead := <-t.turn:
+		return q.end(t, lead)
 	case <-ctx.Done():
 	}
 	if q.withdraw(t) {
 		return context.Cause(ctx)
 	}
-	select {
-	case <-t.done:
-		return t.err
-	case <-t.lead:
+	return q.end(t, <-t.turn)
+}
+
+// end ends the wait of a ticket whose turn has come.
+func (q *queue) end(t *ticket, lead bool) error {
+	if lead {
 		return q.serve(t)
 	}
+	return t.err
 }
 
 // withdraw takes a ticket out of the queue, unless it is no longer there.
@@ -93,7 +93,7 @@ func (q *queue) serve(t *ticket) error {
 	for i, err := range q.perform(jobs) {
 		tickets[i].err = err
 		if tickets[i] != t {
-			close(tickets[i].done)
+			tickets[i].turn <- false
 		}
 	}
 	return t.err
@@ -109,5 +109,5 @@ func (q *queue) handOn() {
 	}
 	next := q.waiting[0]
 	q.waiting = append(q.waiting[:0], q.waiting[1:]...)
-	close(next.lead)
+	next.turn <- true
 }

@@ -100,6 +100,25 @@ var beliefTests = []test{
 		b.ok("the items", err)
 		same(b, "what is known of the items", string(belief.Memory), "one item")
 	}},
+	{"items that were asked for when there were none are there once they are kept", func(b *bench) {
+		b.add("a")
+		for range 2 {
+			if _, err := b.Belief(b.Context(), freshet.ItemBelief, "a"); !errors.Is(err, freshet.ErrNotFound) {
+				b.Fatalf("the items of a source that has none: %v", err)
+			}
+		}
+		for _, memory := range []string{"one", "two"} {
+			b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{{Source: "a", Estimator: freshet.ItemBelief, Memory: []byte(memory)}}))
+			belief, err := b.Belief(b.Context(), freshet.ItemBelief, "a")
+			b.ok("the items", err)
+			same(b, "what is known of the items", string(belief.Memory), memory)
+		}
+		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
+		b.add("a")
+		if _, err := b.Belief(b.Context(), freshet.ItemBelief, "a"); !errors.Is(err, freshet.ErrNotFound) {
+			b.Fatalf("the items of a source that was purged: %v", err)
+		}
+	}},
 	{"beliefs come back, each estimator's own", func(b *bench) {
 		b.add("a")
 		b.add("b")
