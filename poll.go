@@ -1,7 +1,6 @@
 package freshet
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -30,7 +29,12 @@ type Companion struct {
 }
 
 // FirstHost returns the host that the first request may go to.
-func (p Poll) FirstHost() string { return cmp.Or(p.Host, p.Source.Host()) }
+func (p *Poll) FirstHost() string {
+	if p.Host != "" {
+		return p.Host
+	}
+	return HostOf(p.Source.URL)
+}
 
 // A Cause says who wanted a poll.
 type Cause uint8

@@ -83,11 +83,42 @@ func HostOf(rawURL string) string {
 	if p := MediumOf(rawURL); p != OnWeb {
 		return p.host(rawURL)
 	}
+	if host, ok := plainHost(rawURL); ok {
+		return host
+	}
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return ""
 	}
 	return strings.ToLower(u.Host)
+}
+
+// plainHost returns the host of a URL such as most are, of which nothing has to be
+// decoded. Every poll asks for it a few times.
+func plainHost(rawURL string) (string, bool) {
+	rest, ok := strings.CutPrefix(rawURL, "https://")
+	if !ok {
+		if rest, ok = strings.CutPrefix(rawURL, "http://"); !ok {
+			return "", false
+		}
+	}
+	end := 0
+	for end < len(rest) && (rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= '0' && rest[end] <= '9' || rest[end] == '.' || rest[end] == '-') {
+		end++
+	}
+	if end < len(rest) && rest[end] == ':' {
+		for end++; end < len(rest) && rest[end] >= '0' && rest[end] <= '9'; end++ {
+		}
+	}
+	if end < len(rest) && rest[end] != '/' && rest[end] != '?' && rest[end] != '#' {
+		return "", false
+	}
+	for i := end; i < len(rest); i++ {
+		if c := rest[i]; c <= ' ' || c >= 0x7f || c == '%' {
+			return "", false
+		}
+	}
+	return rest[:end], true
 }
 
 // Importance returns the weight with its default filled in.

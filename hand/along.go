@@ -8,7 +8,7 @@ import (
 
 // after returns the order as one for what another order brings: it was given then, and
 // where the document has moved to is known from there.
-func (o Order) after(first Order) Order {
+func (o Order) after(first *Order) Order {
 	o.At, o.Head.Moved = first.At, first.Head.Moved
 	return o
 }

@@ -28,7 +28,7 @@ func sumOf(r content.Reading) uint64 {
 
 // fieldChanges returns which named values differ from those of the head. Values
 // that cannot be read differ from nothing.
-func (o Order) fieldChanges(ctx context.Context, fields freshet.Fields) []freshet.FieldChange {
+func (o *Order) fieldChanges(ctx context.Context, fields freshet.Fields) []freshet.FieldChange {
 	if fields == nil || o.Fields == nil || o.Head.Number == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (o Order) fieldChanges(ctx context.Context, fields freshet.Fields) []freshe
 
 // tellDetails notes which named values and which items differ from the head. A page
 // that is probably another one says nothing about the items of this.
-func (f *Finding) tellDetails(ctx context.Context, o Order, r content.Reading, fields []freshet.FieldChange) {
+func (f *Finding) tellDetails(ctx context.Context, o *Order, r content.Reading, fields []freshet.FieldChange) {
 	f.Capture.Details.Fields = fields
 	if f.Suspect != "" || o.Items == nil {
 		return

@@ -12,7 +12,7 @@ import (
 // against it. What nothing speaks against is told. What is suspect is held until
 // enough looks agree; then it is told as the change from the head to it. It reports
 // whether that settles what becomes of it.
-func (o Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled bool) {
+func (o *Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled bool) {
 	switch {
 	case o.Source.Suspect != freshet.HoldSuspects:
 		return false
@@ -48,7 +48,7 @@ func (o Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled 
 // speak against the head. Where no look has ever seen more than a wall, the page behind
 // it is first seen, and what else is odd about it is only marked, as in a first look. Another captcha is still no page; another form to log in may be
 // what somebody watches.
-func (o Order) behind(f *Finding, seen doubt.Page) (settled bool) {
+func (o *Order) behind(f *Finding, seen doubt.Page) (settled bool) {
 	wall := o.Head.Suspect
 	switch {
 	case !doubt.IsWall(wall):
@@ -64,7 +64,7 @@ func (o Order) behind(f *Finding, seen doubt.Page) (settled bool) {
 }
 
 // agrees reports whether a capture is what is held, or nearly that.
-func (o Order) agrees(ctx context.Context, f *Finding) bool {
+func (o *Order) agrees(ctx context.Context, f *Finding) bool {
 	held := o.Head.Held
 	switch {
 	case held.Number == 0 || held.Recipe != f.Capture.Recipe:
@@ -80,14 +80,14 @@ func (o Order) agrees(ctx context.Context, f *Finding) bool {
 
 // past returns what the head says, to hold a page against. It is nil if that cannot
 // be read.
-func (o Order) past(ctx context.Context, s step) *doubt.Past {
+func (o *Order) past(ctx context.Context, s step) *doubt.Past {
 	if s.unknown || doubt.IsWall(o.Head.Suspect) { // a wall says nothing of the page
 		return nil
 	}
 	past := &doubt.Past{Text: s.base, Kept: s.delta.KeptBytes(s.base)}
-	if o.BaseBody != nil {
+	if read := o.BaseBody; read != nil {
 		past.Body = sync.OnceValue(func() []byte { // only if something depends on it
-			body, err := o.BaseBody(ctx)
+			body, err := read(ctx)
 			if err != nil {
 				return nil
 			}

@@ -19,7 +19,7 @@ const Recently = 16
 
 // flapping reports whether a text is one that the source goes back to again and again.
 // That is held like what is odd: it is told if it stays.
-func (o Order) flapping(ctx context.Context, hash freshet.Hash) bool {
+func (o *Order) flapping(ctx context.Context, hash freshet.Hash) bool {
 	if o.Recent == nil || o.Head.Number <= mostReturns {
 		return false
 	}

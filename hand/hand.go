@@ -39,7 +39,8 @@ func (h *Hand) Showing(show *render.Renderer) *Hand {
 
 // Look fetches a source, reads it and compares it with its head. Other sources of the
 // same document are read from what it brought.
-func (h *Hand) Look(ctx context.Context, o Order) Finding {
+func (h *Hand) Look(ctx context.Context, order Order) Finding {
+	o := &order // it is large
 	began := time.Now()
 	view, err := h.see(ctx, o)
 	took := time.Since(began)
@@ -56,17 +57,17 @@ func (h *Hand) Look(ctx context.Context, o Order) Finding {
 			held++
 		}
 		a = a.after(o)
-		if o.Room != nil { // what was captured before is still there
-			a.Room = func(ctx context.Context, size int64) error { return o.Room(ctx, held*size) }
+		if room, times := o.Room, held; room != nil { // what was captured before is still there
+			a.Room = func(ctx context.Context, size int64) error { return room(ctx, times*size) }
 		}
-		one := h.judge(ctx, a, view, took, err)
+		one := h.judge(ctx, &a, view, took, err)
 		f.Along, captured = append(f.Along, one), one.Capture != nil
 	}
 	return f
 }
 
 // judge says what a view means for a source, or that there was none.
-func (h *Hand) judge(ctx context.Context, o Order, view render.View, took time.Duration, err error) Finding {
+func (h *Hand) judge(ctx context.Context, o *Order, view render.View, took time.Duration, err error) Finding {
 	resp := view.Response
 	f := Finding{Took: took, Status: resp.Status, Listed: -1, picture: view.Picture}
 	f.Moved = o.whereabouts(resp, err)
@@ -91,7 +92,7 @@ func (h *Hand) judge(ctx context.Context, o Order, view render.View, took time.D
 
 // compare reads a response and completes the finding by whether it differs from
 // the head.
-func (h *Hand) compare(ctx context.Context, o Order, resp freshet.Response, f *Finding) error {
+func (h *Hand) compare(ctx context.Context, o *Order, resp freshet.Response, f *Finding) error {
 	head, recipe := o.Head, o.Source.Key()
 	same := head.Number > 0 && head.Recipe == recipe
 	sums := freshet.Sums{Known: true, Fresh: head.Sums.Fresh, Body: xxhash.Sum64(resp.Body)}

@@ -11,7 +11,7 @@ import (
 // every poll, and learns from it. It does so only for sources that want to be spared
 // such captures, which are stored quietly; for others somebody who asks is told by
 // [noise.Recall]. What is doubted is not judged: it is probably another page.
-func (f *Finding) hear(ctx context.Context, o Order, s step) error {
+func (f *Finding) hear(ctx context.Context, o *Order, s step) error {
 	if o.Source.Noise != freshet.NoiseAuto || o.Noise == nil || s.unknown {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (f *Finding) hear(ctx context.Context, o Order, s step) error {
 // heard returns what is known of the noise of the source. If nothing is, or it is
 // damaged, or the source has changed since without being judged, its stored versions
 // say what there is to know.
-func (o Order) heard(ctx context.Context, base []byte) (*noise.Memory, error) {
+func (o *Order) heard(ctx context.Context, base []byte) (*noise.Memory, error) {
 	known, err := o.Noise(ctx)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ type Order struct {
 }
 
 // special returns the source if it is not asked for by a plain GET.
-func (o Order) special() *freshet.Source {
+func (o *Order) special() *freshet.Source {
 	if o.Source.Request == nil && o.Source.Expect == nil && freshet.MediumOf(o.Source.URL) == freshet.OnWeb {
 		return nil
 	}
@@ -88,13 +88,13 @@ func (o Order) special() *freshet.Source {
 // moved reports whether to ask at the URL that the source has moved to. Once a day
 // the old one is asked again: it may have changed its mind. What is sent along is
 // meant for the old one.
-func (o Order) moved() bool {
+func (o *Order) moved() bool {
 	age := o.At.Sub(o.Head.Moved.At)
 	return o.Source.Request == nil && o.Head.Moved.URL != "" && age >= 0 && age < trustValidators
 }
 
 // URL returns where the look begins.
-func (o Order) URL() string {
+func (o *Order) URL() string {
 	if o.moved() {
 		return o.Head.Moved.URL
 	}
@@ -103,11 +103,11 @@ func (o Order) URL() string {
 
 // request asks after the head, if that is the head of all that are read from the
 // answer: who has seen another one, or none, must not be told that it is as it was.
-func (o Order) request() freshet.Request {
+func (o *Order) request() freshet.Request {
 	req := freshet.Request{URL: o.URL(), ID: o.Source.ID, Source: o.special(), Room: o.Room, Leave: o.Leave, Slow: o.Slow}
 	req.Validators = o.validators()
 	for _, a := range o.Along {
-		if a.after(o).validators() != req.Validators {
+		if a = a.after(o); a.validators() != req.Validators {
 			req.Validators = freshet.Validators{}
 		}
 	}
@@ -117,7 +117,7 @@ func (o Order) request() freshet.Request {
 // validators returns what to ask after the head with: nothing if the validators have
 // been trusted for long enough, or for how long is not known because the clock was set
 // back, or if they were given for another reading of the page or by another URL.
-func (o Order) validators() (none freshet.Validators) {
+func (o *Order) validators() (none freshet.Validators) {
 	if o.Head.Moved.URL != "" && !o.moved() {
 		return none
 	}
@@ -133,7 +133,7 @@ func (o Order) validators() (none freshet.Validators) {
 
 // whereabouts returns where the source is to be asked for next time. Where it has
 // moved to is asked no more when that fails, unless it was not its fault.
-func (o Order) whereabouts(resp freshet.Response, err error) freshet.Moved {
+func (o *Order) whereabouts(resp freshet.Response, err error) freshet.Moved {
 	failure := freshet.Failure("")
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		failure = e.Class
@@ -153,7 +153,7 @@ func (o Order) whereabouts(resp freshet.Response, err error) freshet.Moved {
 
 // plausible returns a date that the source gives, or nothing if it lies in the
 // future of the order, whose answer took some time.
-func (o Order) plausible(date time.Time, took time.Duration) time.Time {
+func (o *Order) plausible(date time.Time, took time.Duration) time.Time {
 	if date.After(o.At.Add(took + clockSlack)) {
 		return time.Time{}
 	}
@@ -180,7 +180,7 @@ type step struct {
 }
 
 // step returns how a text differs from the head.
-func (o Order) step(ctx context.Context, text []byte) step {
+func (o *Order) step(ctx context.Context, text []byte) step {
 	base, err := o.Base(ctx)
 	if err != nil {
 		return step{unknown: true, text: text}

@@ -10,7 +10,7 @@ import (
 
 // see brings the present state of a source: as it is fetched or, if that is asked for,
 // as a browser shows it. What is no page is taken as it is fetched all the same.
-func (h *Hand) see(ctx context.Context, o Order) (render.View, error) {
+func (h *Hand) see(ctx context.Context, o *Order) (render.View, error) {
 	how := o.Source.Recipe.Render
 	if !how.On {
 		resp, err := h.fetcher.Fetch(ctx, o.request())

@@ -9,7 +9,7 @@ import (
 
 // steady says what is still held against a page that is as it was, and where it
 // landed.
-func (o Order) steady(resp freshet.Response) (freshet.Suspect, string) {
+func (o *Order) steady(resp freshet.Response) (freshet.Suspect, string) {
 	landed := o.landed(resp)
 	if o.Source.Suspect == freshet.IgnoreSuspects {
 		return "", landed
@@ -24,7 +24,7 @@ func (o Order) steady(resp freshet.Response) (freshet.Suspect, string) {
 }
 
 // landed returns the URL that answered, if it names another page than the source's.
-func (o Order) landed(resp freshet.Response) string {
+func (o *Order) landed(resp freshet.Response) string {
 	if samePage(o.Source.URL, resp.URL) {
 		return ""
 	}
@@ -34,7 +34,7 @@ func (o Order) landed(resp freshet.Response) string {
 // suspicion says why what a look saw is suspect, and where it landed. The past is nil
 // if there is none to hold it against. Somebody who watches a page that is called a
 // login wants to see one.
-func (o Order) suspicion(resp freshet.Response, seen doubt.Page, past *doubt.Past) (freshet.Suspect, string) {
+func (o *Order) suspicion(resp freshet.Response, seen doubt.Page, past *doubt.Past) (freshet.Suspect, string) {
 	landed := o.landed(resp)
 	if o.Source.Suspect == freshet.IgnoreSuspects {
 		return "", landed
@@ -60,7 +60,7 @@ func (o Order) suspicion(resp freshet.Response, seen doubt.Page, past *doubt.Pas
 // page may redirect to whatever its site begins with. A URL that leads to one page
 // and then to another, such as that of the latest release, is a pointer, and it is
 // normal that it leads elsewhere.
-func (o Order) redirected(resp freshet.Response, landed string) freshet.Suspect {
+func (o *Order) redirected(resp freshet.Response, landed string) freshet.Suspect {
 	if landed == "" {
 		return ""
 	}

@@ -42,6 +42,9 @@ func (w *passage) heed(ctx context.Context, url string) error {
 // be known, and reports whether it did. The poll may then go on to its page, or has been
 // told why not.
 func (w *passage) robotsFirst(ctx context.Context) bool {
+	if !w.obeys && !w.poll.Robots {
+		return false
+	}
 	d, url := w.daemon, w.order.URL()
 	origin, ok := robots.Origin(url)
 	if !ok {
@@ -121,11 +124,14 @@ func (w *passage) takeIn(origin string, a robots.Answer) {
 
 // overhear takes a poll of a robots.txt, which can be a source like any other, for a read
 // of it, if it says what the file is now.
-func (w *passage) overhear(found hand.Finding) {
+func (w *passage) overhear(found *hand.Finding) {
+	if !w.obeys {
+		return
+	}
 	url := w.order.URL()
 	origin, ok := robots.Origin(url)
 	switch {
-	case !ok || !w.obeys || url != robots.URL(origin):
+	case !ok || url != robots.URL(origin):
 	case found.Capture != nil:
 		w.takeIn(origin, robots.Answer{Status: found.Status, Body: found.Capture.Raw.Body, FreshFor: found.FreshFor})
 	case found.Failure.Is(freshet.FailHTTP), found.Failure.Is(freshet.FailGone):

@@ -103,7 +103,7 @@ func (w *passage) ask(ctx context.Context, hop sched.Hop) error {
 // asked to be left alone it is named even if it is the source's own: the source
 // may move, and the wish must stay with the host.
 func (w *passage) route(o freshet.Outcome) freshet.Route {
-	own := w.poll.Source.Host()
+	own := freshet.HostOf(w.poll.Source.URL)
 	if o.NotBefore.IsZero() && !slices.ContainsFunc(w.hosts, func(h string) bool { return h != own }) {
 		return ""
 	}

@@ -44,7 +44,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	if found.Result == freshet.Failed {
 		found.RetryAfter = max(found.RetryAfter, way.retry)
 	}
-	way.overhear(found)
+	way.overhear(&found)
 	d.voices.hear(p.Source, found)
 	if ctx.Err() != nil && found.Result == freshet.Failed {
 		return // cut off by us, which says nothing about the source

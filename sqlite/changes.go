@@ -43,11 +43,11 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 		UNION ALL
 		SELECT c.cursor, c.prev FROM own JOIN changes c ON c.cursor = own.prev WHERE own.prev > ?
 	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor ` + changeJoins + `
-	WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT ?`
+	WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT (SELECT ?)`
 
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
-	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT ?"
+	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT (SELECT ?)"
 	// A page that is gone before it was captured has a change without a version.
 	above, upto := cmp.Or(q.Above, -1), cmp.Or(q.Upto, math.MaxInt)
 	args := []any{q.After, above, upto, limited(q.Limit)}

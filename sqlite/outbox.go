@@ -109,7 +109,7 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	}
 	err = eachRow(ctx, s.reader, `SELECT d.attempts, d.due, d.err, d.message, `+changeColumns+`
 		FROM debts d JOIN changes c ON c.cursor = d.change`+changeJoins+`
-		WHERE d.reader = ? AND d.due <= ? AND d.waits IS NULL ORDER BY d.due, d.change LIMIT ?`, []any{reader, int64(momentOf(now)), limit},
+		WHERE d.reader = ? AND d.due <= ? AND d.waits IS NULL ORDER BY d.due, d.change LIMIT (SELECT ?)`, []any{reader, int64(momentOf(now)), limit},
 		func(scan func(...any) error) (err error) {
 			var d freshet.Debt
 			var at moment

@@ -88,18 +88,18 @@ func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (strin
 	if q.Source == "" {
 		const all = "SELECT ifnull(s.id, ''), " + saidColumn + outcomeColumns + " FROM outcomes o LEFT JOIN sources s ON s.key = o.source "
 		if q.Newest {
-			return all + "WHERE o.cursor < ? ORDER BY o.cursor DESC LIMIT ?", []any{before, limit}, nil
+			return all + "WHERE o.cursor < ? ORDER BY o.cursor DESC LIMIT (SELECT ?)", []any{before, limit}, nil
 		}
-		return all + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{q.After, limit}, nil
+		return all + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT (SELECT ?)", []any{q.After, limit}, nil
 	}
 	e, err := s.remembered(ctx, q.Source)
 	if err != nil {
 		return "", nil, err
 	}
 	if q.Newest {
-		return selectOwnOutcomes + "WHERE o.cursor < ? LIMIT ?", []any{e.last, 0, q.Source, before, limit}, nil
+		return selectOwnOutcomes + "WHERE o.cursor < ? LIMIT (SELECT ?)", []any{e.last, 0, q.Source, before, limit}, nil
 	}
-	return selectOwnOutcomes + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT ?", []any{e.last, q.After, q.Source, q.After, limit}, nil
+	return selectOwnOutcomes + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT (SELECT ?)", []any{e.last, q.After, q.Source, q.After, limit}, nil
 }
 
 // limited returns a limit for SQL, where a negative one bounds nothing.
