@@ -2,10 +2,8 @@ package content
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"iter"
-	"math/bits"
 	"strings"
 	"unicode"
 
@@ -95,26 +93,25 @@ func Diff(old, new []byte) Delta {
 	before, after := frame(old, new)
 	skipped := bytes.Count(old[:before], []byte("\n"))
 	old, new = old[before:len(old)-after], new[before:len(new)-after]
-	for _, h := range diff.Hunks(lines(old), lines(new), opts...) {
+	lines := pairLines(old, new)
+	for _, h := range diff.Hunks(lines.ids[0], lines.ids[1], opts...) {
 		hunk := Hunk{
 			OldStart: skipped + h.PosX + 1, OldLines: h.EndX - h.PosX,
 			NewStart: skipped + h.PosY + 1, NewLines: h.EndY - h.PosY,
 			Lines: make([]Line, 0, len(h.Edits)),
 		}
-		x, y := skipped+h.PosX, skipped+h.PosY
+		was, is := lines.passage(0, h.PosX, h.EndX), lines.passage(1, h.PosY, h.EndY)
 		for _, e := range h.Edits {
+			x, y := skipped+e.PosX+1, skipped+e.PosY+1
 			switch e.Op {
 			case diff.Match:
-				x, y = x+1, y+1
-				hunk.add(Keep, x, y, e.X)
+				hunk.add(Keep, x, y, was.line(e.PosX))
 			case diff.Delete:
-				x++
 				d.Removed++
-				hunk.add(Remove, x, 0, e.X)
+				hunk.add(Remove, x, 0, was.line(e.PosX))
 			case diff.Insert:
-				y++
 				d.Added++
-				hunk.add(Add, 0, y, e.Y)
+				hunk.add(Add, 0, y, is.line(e.PosY))
 			}
 		}
 		hunk.mark()
@@ -135,64 +132,6 @@ func countLines(b []byte) int {
 		n++
 	}
 	return n
-}
-
-// frame returns how many bytes the lines take that two texts begin with, and those that
-// they end with, but for a few next to what differs. They need not be compared one by one.
-func frame(old, new []byte) (before, after int) {
-	same := commonPrefix(old, new)
-	before = same
-	for range diffContext + 1 { // back to the start of a line first
-		before = 1 + bytes.LastIndexByte(old[:max(before-1, 0)], '\n')
-	}
-	after = commonSuffix(old[same:], new[same:])
-	for range diffContext + 1 {
-		n := bytes.IndexByte(old[len(old)-after:], '\n')
-		if n < 0 {
-			return before, 0
-		}
-		after -= n + 1
-	}
-	return before, after
-}
-
-// commonPrefix returns how many bytes two texts begin with that are the same.
-func commonPrefix(a, b []byte) (n int) {
-	most := min(len(a), len(b))
-	for n+8 <= most {
-		if differ := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); differ != 0 {
-			return n + bits.TrailingZeros64(differ)/8
-		}
-		n += 8
-	}
-	for n < most && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// commonSuffix returns how many bytes they end with.
-func commonSuffix(a, b []byte) (n int) {
-	most := min(len(a), len(b))
-	for n+8 <= most {
-		if differ := binary.LittleEndian.Uint64(a[len(a)-n-8:]) ^ binary.LittleEndian.Uint64(b[len(b)-n-8:]); differ != 0 {
-			return n + bits.LeadingZeros64(differ)/8
-		}
-		n += 8
-	}
-	for n < most && a[len(a)-n-1] == b[len(b)-n-1] {
-		n++
-	}
-	return n
-}
-
-// lines returns the lines of a text with their newlines.
-func lines(b []byte) []string {
-	all := make([]string, 0, countLines(b))
-	for line := range strings.Lines(string(b)) {
-		all = append(all, line)
-	}
-	return all
 }
 
 // summaryLength is the longest summary, in runes.
