@@ -101,7 +101,13 @@ func fits(r freshet.Record) error {
 	case r.Capture == nil:
 		return nil
 	}
-	want := map[freshet.Result]freshet.Quiet{freshet.Unchanged: freshet.QuietNoise, freshet.Doubted: freshet.QuietSuspect}[result]
+	var want freshet.Quiet
+	switch result {
+	case freshet.Unchanged:
+		want = freshet.QuietNoise
+	case freshet.Doubted:
+		want = freshet.QuietSuspect
+	}
 	if result == freshet.Failed || r.Capture.Quiet != want {
 		return &freshet.InvalidError{Field: "quiet", Reason: fmt.Sprintf("a poll that ended as %s stores no version that is quiet by %q", result, r.Capture.Quiet)}
 	}

@@ -42,21 +42,9 @@ var volatile = []string{"Date", "Etag", "Last-Modified", "Expires"}
 // newEnvelope splits what surrounds a body into what stays the same from
 // version to version and the headers that do not.
 func newEnvelope(c *freshet.Capture) (n envelope, fresh []byte) {
-	steady, varying := http.Header{}, http.Header{}
-	for key, values := range c.Raw.Header {
-		if slices.Contains(volatile, key) {
-			varying[key] = values
-		} else {
-			steady[key] = values
-		}
-	}
-	return envelope{
-		status:    int64(c.Raw.Status),
-		url:       c.Raw.URL,
-		mediaType: c.Raw.Header.Get("Content-Type"),
-		title:     c.Title,
-		header:    packHeader(steady),
-	}, packHeader(varying)
+	n = envelope{status: int64(c.Raw.Status), url: c.Raw.URL, mediaType: c.Raw.Header.Get("Content-Type"), title: c.Title}
+	n.header, fresh = packHeader(c.Raw.Header)
+	return n, fresh
 }
 
 // How the value of a header is packed.
@@ -66,27 +54,31 @@ const (
 )
 
 // packHeader writes a header small: names as places in freshet.RawHeaders
-// where they are there, dates as numbers.
-func packHeader(h http.Header) []byte {
+// where they are there, dates as numbers. What is volatile of it is written by itself.
+func packHeader(h http.Header) (steady, fresh []byte) {
 	names := make([]string, 0, len(h))
 	for name := range h {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	var b []byte
 	for _, name := range names {
+		b := &steady
+		if slices.Contains(volatile, name) {
+			b = &fresh
+		}
 		for _, value := range h[name] {
-			b = packName(b, name)
-			if seconds, ok := dateIn(value); ok {
-				b = append(b, packedDate)
-				b = binary.AppendVarint(b, seconds)
-				continue
-			}
-			b = append(b, packedText)
-			b = packString(b, value)
+			*b = packValue(packName(*b, name), value)
 		}
 	}
-	return b
+	return steady, fresh
+}
+
+// packValue adds the value of a header.
+func packValue(b []byte, value string) []byte {
+	if seconds, ok := dateIn(value); ok {
+		return binary.AppendVarint(append(b, packedDate), seconds)
+	}
+	return packString(append(b, packedText), value)
 }
 
 // dateIn returns a date in the form that HTTP prefers as seconds since 1970. Most values

@@ -20,7 +20,10 @@ func (c *Codec) Decode(frame, base []byte, size int64) ([]byte, error) {
 }
 
 // PackHeader packs a header as the store does.
-func PackHeader(h http.Header) []byte { return packHeader(h) }
+func PackHeader(h http.Header) []byte {
+	steady, fresh := packHeader(h)
+	return append(steady, fresh...)
+}
 
 // UnpackHeader reads what PackHeader wrote.
 func UnpackHeader(b []byte, h http.Header) error { return unpackHeader(b, h) }
