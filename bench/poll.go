@@ -134,6 +134,11 @@ func (b *Poll) freshetRound(ctx context.Context, rig *rig, answers string) (r Po
 		file = b.Profile + "." + answers[:3]
 	}
 	rig.spend(b.Budget)
+	// The bare loop has seen other versions meanwhile: the first change of each page is
+	// larger than those that follow.
+	if err := rig.until(ctx, rig.Daemon.Status().Polls+int64(b.Plan.Sources)); err != nil {
+		return r, err
+	}
 	err = profiled(file, func() (err error) {
 		r, err = b.round(ctx, func() int64 { return rig.Daemon.Status().Polls })
 		return err

@@ -12,7 +12,7 @@ import (
 // sheet hides is read all the same.
 func pageText(src []byte) (text []byte, name string) {
 	p := page{scanner: scanner{src: src}}
-	p.layout.out = make([]byte, 0, len(src)/8)
+	p.layout.out = make([]byte, 0, len(src)/4)
 	for {
 		switch p.next() {
 		case endOfPage:
@@ -44,7 +44,7 @@ func (p *page) reserve(n int) {
 	if cap(p.layout.out)-set > n {
 		return
 	}
-	whole := int(float64(set+n) / float64(p.pos) * float64(len(p.src)))
+	whole := int(1.1 * float64(set+n) / float64(p.pos) * float64(len(p.src)))
 	p.layout.out = slices.Grow(p.layout.out, min(max(whole-set, n), n+len(p.src)-p.pos)+n/8+64)
 }
 
