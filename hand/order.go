@@ -161,7 +161,7 @@ func (o *Order) plausible(date time.Time, took time.Duration) time.Time {
 }
 
 // plausibleDates returns the newest of some dates that can be true.
-func (o Order) plausibleDates(dates []time.Time, took time.Duration) []time.Time {
+func (o *Order) plausibleDates(dates []time.Time, took time.Duration) []time.Time {
 	var kept []time.Time
 	for _, at := range dates {
 		if at = o.plausible(at, took); !at.IsZero() && len(kept) < freshet.MostDates {

@@ -30,7 +30,7 @@ type Voice struct {
 const MostPages = 50_000
 
 // speak completes the finding of a new version by what it says of other pages.
-func (f *Finding) speak(ctx context.Context, o Order, body []byte, url string) {
+func (f *Finding) speak(ctx context.Context, o *Order, body []byte, url string) {
 	kind, ok := o.Voice.kind(f.kind, body)
 	if !ok {
 		return
