@@ -54,6 +54,9 @@ const (
 	HubIndex                      // a page with links, without dates
 )
 
+// IndexKinds is how many kinds of index there are.
+const IndexKinds = 3
+
 var indexKinds = [...]string{"sitemap", "feed", "hub"}
 
 // String returns the kind in a word.

@@ -48,6 +48,7 @@ func (l *Learner) jump(tick int64) {
 			p.last = min(p.last, float64(tick))
 		}
 	}
+	l.recallIndexes(float64(tick))
 	for _, s := range l.sites {
 		s.upto += skipped
 		if s.pulse != nil {
@@ -133,6 +134,9 @@ func (l *Learner) renewPriors() {
 		prior := l.priorOf(p.site)
 		m.recall(&l.grid, prior)
 		p.rate = float32(m.mean(&l.world))
+		if p.kind&lists != 0 {
+			continue
+		}
 		q := m.of[long].weigh(prior)
 		for i, w := range q {
 			p.site.sum[i] += w

@@ -17,6 +17,7 @@ type sighting struct {
 	// much was going on, a change says less about the source.
 	exposure float64
 
+	quiet float64 // mass of the time in which nothing changed by an index, where there was a change without a date
 	dated dating
 }
 
@@ -207,7 +208,7 @@ func (s *sighting) fit(rate float64) float64 {
 		}
 		return sum
 	case s.changed:
-		return math.Log(-math.Expm1(-rate * s.exposure))
+		return math.Log(-math.Expm1(-rate*s.exposure)) - rate*s.quiet
 	}
 	return -rate * s.exposure
 }

@@ -227,7 +227,7 @@ func TestTrustComesBackSlowly(t *testing.T) {
 func TestTallyOfADatedChange(t *testing.T) {
 	rate := alonePlain().mean()
 	l, _ := told(dated(found(10), 4.25))
-	before := rate * 4 // the hours ahead of that of the change
+	before := -4 * math.Expm1(-rate) // in the hours ahead of that of the change, one in each at most
 	got := l.Tally(0)
 	for _, c := range []struct {
 		what      string
@@ -249,7 +249,8 @@ func TestTallyOfADatedChange(t *testing.T) {
 // copy had been old.
 func TestTallyOfAList(t *testing.T) {
 	rate := alonePlain().mean()
-	before := rate * 2 // the hours ahead of the oldest, where the list is too short
+	before := rate * 2                  // the hours ahead of the oldest, where the list is too short
+	apart := -2 * math.Expm1(-before/2) // one in each hour at most
 	first := func(x float64) float64 { return -math.Expm1(-rate * x) }
 	hidden := integral(2, first)
 	aged := integral(2, func(x float64) float64 { return (2 - x) * first(x) })
@@ -265,7 +266,7 @@ func TestTallyOfAList(t *testing.T) {
 			Captured: 1, Happened: 3, Shown: 2, Delay: 1.5, Stale: 7.5, Age: 7.5 * 7.5 / 2,
 		}},
 		{"not all", freshet.Life{}, listed(found(10), 8.25, 4.25, 2.25), freshet.Tally{
-			Captured: 1, Happened: 3 + before, Variance: before, Shown: 2, Delay: 1.5,
+			Captured: 1, Happened: 3 + apart, Variance: apart, Shown: 2, Delay: 1.5,
 			Stale: 7.5 + hidden*1.25, Age: 7.5*7.5/2 + 7.5*hidden*1.25 + aged*1.25*1.25, // the half hour before the oldest is taken for one of the two
 		}},
 		{"all of a log", append, listed(found(10), 8.25, 4.25, 2.25, -0.5), freshet.Tally{

@@ -147,3 +147,9 @@ func (l *Learner) RateOf(slot freshet.Slot) float64 { return l.know(slot) }
 
 // Add counts a poll.
 func (r *Reliability) Add(chance float64, found bool) { r.add(chance, found) }
+
+// Said returns how many indexes are kept for a page, and of how many pages that are no
+// sources it is kept what they say.
+func (l *Learner) Said(slot freshet.Slot) (voices, unmet int) {
+	return len(l.heard[slot]), len(l.unmet)
+}

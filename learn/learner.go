@@ -57,6 +57,16 @@ type Learner struct {
 	ownShape shape          // of the profiles that sources have for themselves; zero while they have none
 	scale    tallyScale
 
+	// What indexes say; all empty while there is none.
+	indexes []*index                         // by slot; nil where a source is none
+	heard   [][]voice                        // by slot: what they say of a page
+	kinds   [freshet.IndexKinds]kindTrust    // how far those of a kind can be believed
+	keyOf   []freshet.PageKey                // by slot; 0 if it has none
+	keys    map[freshet.PageKey]freshet.Slot // the page of a key, the last that was put
+	alike   []freshet.Slot                   // by slot: another page of the same key; -1 if there is none
+	unmet   map[freshet.PageKey]unmet        // what is said of pages that are no sources
+	spoke   uint32                           // how many indexes there have been
+
 	reliability Reliability
 	restored    int64         // the version of the state that was taken over last
 	phases      [window]phase // of the last ticks
@@ -83,6 +93,7 @@ type pageKind uint8
 const (
 	paused pageKind = 1 << iota // known, but not to be polled
 	unseen                      // never polled
+	lists                       // there to list pages, and not for itself: no page is like it
 )
 
 // A site is the sources that were found for one site, or those of one host.
@@ -90,6 +101,7 @@ type site struct {
 	pool
 	name    string
 	place   int // among the sites
+	lists   int // sources that are not counted as pages
 	family  *pool
 	profile *profile
 	dirty   bool // the profile has to be settled
@@ -132,6 +144,7 @@ func New(c Config) *Learner {
 		pace: c.Polls, fix: newCorrection(), credit: newCredit(), restored: stateVersion,
 	}
 	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
+	l.kinds[freshet.HubIndex] = newHubs()
 	return l
 }
 
@@ -161,7 +174,8 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	}
 	l.counts[slot].life = s.Life
 	l.pause(p, s.Paused)
-	l.move(p, s)
+	l.move(p, s, s.Index)
+	l.keyed(slot, s.URL)
 	if !l.began { // until the first poll the prior follows the number of sources
 		l.all.prior = newPrior(&l.grid, 2*float64(l.all.pages)/l.pace)
 	}
@@ -169,25 +183,43 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 
 // pause says whether a source is to be polled.
 func (l *Learner) pause(p *page, yes bool) {
-	switch {
-	case yes && p.kind&paused == 0:
+	counts := p.kind&(paused|lists) == 0
+	if p.kind &^= paused; yes {
 		p.kind |= paused
-		l.seen--
-	case !yes && p.kind&paused != 0:
-		p.kind &^= paused
-		l.seen++
 	}
+	l.seen += turned(counts, p.kind&(paused|lists) == 0)
 }
 
-// move puts a source among those of its site, if it is not there already.
-func (l *Learner) move(p *page, s freshet.Source) {
+// turned returns by how much a count grows if something counted or not, and now does or
+// not.
+func turned(was, is bool) int {
+	switch {
+	case is && !was:
+		return 1
+	case was && !is:
+		return -1
+	}
+	return 0
+}
+
+// move puts a source among those of its site, if it is not there already. It is there
+// to list pages or to be one.
+func (l *Learner) move(p *page, s freshet.Source, listing bool) {
 	to := l.siteOf(s)
-	if p.site == to {
+	if p.site == to && listing == (p.kind&lists != 0) {
 		return
 	}
-	l.leave(p)
+	l.leave(p, to)
+	counts, paged := p.kind&(paused|lists) == 0, p.kind&lists == 0
+	if p.kind &^= lists; listing {
+		p.kind |= lists
+	}
+	l.seen += turned(counts, p.kind&(paused|lists) == 0)
+	l.all.pages += turned(paged, !listing)
 	p.site = to
-	if to.pages++; to.pages == 2 {
+	if listing {
+		to.lists++
+	} else if to.pages++; to.pages == 2 {
 		to.pulse = newPulse()
 	}
 	p.upto = to.clock(p.last, l.open)
@@ -238,14 +270,20 @@ func (l *Learner) familyOf(s freshet.Source) *pool {
 	return f
 }
 
-// leave takes a source from its site. One that has no more is forgotten.
-func (l *Learner) leave(p *page) {
+// leave takes a source from its site, for another or for none. A site that has no more
+// is forgotten.
+func (l *Learner) leave(p *page, to *site) {
 	from := p.site
 	if from == nil {
 		return
 	}
 	p.site = nil
-	if from.pages--; from.pages > 0 {
+	if p.kind&lists != 0 {
+		from.lists--
+	} else {
+		from.pages--
+	}
+	if from.pages+from.lists > 0 || from == to {
 		return
 	}
 	delete(l.named, from.name)
@@ -261,8 +299,11 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	}
 	p := &l.pages[slot]
 	l.pause(p, true)
-	l.leave(p)
-	l.all.pages--
+	l.leave(p, nil)
+	l.part(slot)
+	l.keyOf[slot] = 0
+	l.silence(slot)
+	l.all.pages += turned(p.kind&lists == 0, false)
 	l.own[slot] = nil
 }
 

@@ -23,7 +23,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	}
 	ended := l.clock.at(o.Ended)
 	l.advance(ended)
-	if o.Result != freshet.First { // the budget is not spent on first looks for long
+	if o.Result != freshet.First && l.pages[slot].kind&lists == 0 { // the budget is not spent on first looks for long
 		l.polls++
 	}
 	p := &l.pages[slot]
@@ -43,6 +43,8 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if p.rate == 0 {
 		l.first(slot, x, &o)
 	}
+	l.polled(slot, x)
+	l.readIndex(slot, x, &o)
 	p.kind &^= unseen
 	p.last = x
 	p.upto = p.site.clock(x, l.open)
@@ -60,15 +62,32 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		l.own[slot] = newProfile()
 		p.mass = max(0, float64(l.open)-p.last)
 	}
+	if p.kind&lists != 0 {
+		l.learnAlone(slot, &sighting{at: x, mass: x - p.last, exposure: x - p.last, changed: o.Result == freshet.Changed})
+		return
+	}
 	l.runCourse()
 	l.observeSite(s)
 	s.at(l, max(x, float64(l.open)), nil)
 	var f vector
 	see := sighting{at: x, mass: l.describe(slot, x, &f), changed: o.Result == freshet.Changed}
 	see.exposure = see.mass * math.Exp(l.fix.log(&f))
+	whole := l.know(slot) * see.exposure
+	l.holdAgainst(slot, x, whole, see.changed)
 	l.date(slot, o, &see)
+	told, open := l.heed(slot, whole, see.dated.n > 0, &see)
+	if told {
+		l.attribute(slot, &see)
+		l.learnAlone(slot, &see)
+		return
+	}
 
-	l.credit.see(float64(p.rate)*see.exposure, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
+	see.mass *= open // what follows holds what was thought against what was found
+	due := float64(p.rate) * see.exposure
+	if !see.changed {
+		due *= open
+	}
+	l.credit.see(due, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 	turns := (x - p.last) * l.fair()
 	m.redraw(turns, l.priorOf(s))
 	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)
@@ -81,6 +100,19 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	l.attribute(slot, &see)
 	m.see(&l.grid, l.priorOf(s), &see, turns, &l.world)
 	m.recall(&l.grid, l.priorOf(s))
+	p.rate = float32(m.mean(&l.world))
+}
+
+// learnAlone takes in a poll that says something of its source, but not of how well
+// changes are foreseen: it was made because an index told of one, or is of an index.
+func (l *Learner) learnAlone(slot freshet.Slot, see *sighting) {
+	p, m := &l.pages[slot], &l.minds[slot]
+	prior := l.priorOf(p.site)
+	turns := (see.at - p.last) * l.fair()
+	m.redraw(turns, prior)
+	l.counts[slot].add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), see)
+	m.take(&l.grid, see, turns)
+	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
 }
 
@@ -237,5 +269,19 @@ func (m *mind) see(g *grid, prior *spread, saw *sighting, turns float64, world *
 	}
 	for k := range world {
 		world[k] = worldGrip * (world[k] - top)
+	}
+}
+
+// take takes in what a poll saw, and holds no memory to it.
+func (m *mind) take(g *grid, saw *sighting, turns float64) {
+	var fit spread
+	for i, rate := range g {
+		fit[i] = saw.fit(rate)
+	}
+	for k := range m.of {
+		if keep := keeps[k]; keep > 0 {
+			m.of[k].forget(math.Pow(keep, 1-byTime+byTime*turns))
+		}
+		m.of[k].admit(&fit)
 	}
 }

@@ -29,16 +29,39 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		return out
 	}
 	out.Since = l.clock.time(p.last)
+	out.Heard = l.heardOf(slot)
 	if x <= p.last {
 		return out
 	}
 	mass := l.describe(slot, x, &f)
 	out.Expected = l.know(slot) * mass * math.Exp(l.fix.log(&f))
+	var h Hint
+	if heard := out.Expected > 0 && l.hint(slot, x, out.Expected, &h); heard {
+		mass *= h.Expected / out.Expected
+		out.Expected = h.Expected + h.Pending*h.Changes
+	}
 	m := l.minds[slot] // a copy: to look is not to learn
 	m.redraw((x-p.last)*l.fair(), l.priorOf(s))
 	chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
-	out.Chance = -math.Expm1(-l.fix.expect(&f, chance))
+	out.Chance = 1 - (1-h.Pending)*math.Exp(-l.fix.expect(&f, chance))
 	return out
+}
+
+// Hint returns what indexes say of a source at now, and whether any speaks for it.
+func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
+	if int(slot) >= len(l.heard) || len(l.heard[slot]) == 0 || l.pages[slot].kind&unseen != 0 {
+		return h, false
+	}
+	x, s := l.moment(now), l.pages[slot].site
+	if x <= l.pages[slot].last {
+		return h, false
+	}
+	l.runCourse()
+	l.observeSite(s)
+	s.at(l, x, l.ahead(x))
+	var f vector
+	mass := l.describe(slot, x, &f)
+	return h, l.hint(slot, x, l.know(slot)*mass*math.Exp(l.fix.log(&f)), &h)
 }
 
 // bend returns how much faster than its mean rate a source is expected to change

@@ -14,9 +14,10 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion  = 4
-	withoutMissed = 3 // had no changes that are known to have been missed
-	oldestVersion = 2 // had no credit either; it is learnt from then on
+	stateVersion   = 5
+	withoutIndexes = 4 // had no indexes: what those had said is told again when it changes
+	withoutMissed  = 3 // had no changes that are known to have been missed
+	oldestVersion  = 2 // had no credit either; it is learnt from then on
 )
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
@@ -111,6 +112,9 @@ func (l *Learner) encode(c *codec) {
 	c.profile(l.common)
 	c.pool(&l.all)
 	l.encodeFamilies(c)
+	if c.writing || version > withoutIndexes {
+		l.encodeKinds(c)
+	}
 	if !c.writing && !c.bad {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
@@ -177,6 +181,10 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 			l.own[slot] = newProfile()
 		}
 		c.profile(l.own[slot])
+	}
+	if c.writing || l.restored > withoutIndexes {
+		l.encodeVoices(c, slot)
+		l.encodeIndex(c, slot)
 	}
 	c.flag(&withSite)
 	if withSite && !c.bad {

@@ -13,7 +13,7 @@ func (l *Learner) Strange(dst []float64) {
 		s.known = 0
 	}
 	for slot := range l.pages {
-		if p := &l.pages[slot]; p.site != nil && p.rate > 0 {
+		if p := &l.pages[slot]; p.site != nil && p.rate > 0 && p.kind&lists == 0 {
 			p.site.known++
 		}
 	}
@@ -23,7 +23,7 @@ func (l *Learner) Strange(dst []float64) {
 			continue
 		}
 		p := &l.pages[slot]
-		if p.site == nil || p.rate > 0 || p.site.pages < 2 {
+		if p.site == nil || p.rate > 0 || p.kind&lists != 0 || p.site.pages < 2 {
 			continue
 		}
 		dst[slot] = max(0, 1-float64(p.site.known)/math.Sqrt(float64(p.site.pages)))

@@ -124,10 +124,14 @@ func (c *count) addDated(weight, length, seconds, y, doubt float64, see *sightin
 	d := &see.dated
 	hidden := see.hidden()
 	before := max(y*hidden, 1e-9)
-	c.happened += float32(weight * (float64(d.n) + before))
-	c.variance += float32(weight * before)
-	c.off += float32(weight * before * math.Sinh(doubt))
-	caught := c.caught(float64(d.n) + before)
+	apart := before
+	if ticks := length / seconds * hidden; ticks > 0 { // those of one tick count as one
+		apart = -ticks * math.Expm1(-before/ticks)
+	}
+	c.happened += float32(weight * (float64(d.n) + apart))
+	c.variance += float32(weight * apart)
+	c.off += float32(weight * apart * math.Sinh(doubt))
+	caught := c.caught(float64(d.n) + apart)
 	c.captured += float32(weight * caught)
 	c.missed += float32(weight * max(0, float64(d.n)-caught))
 	for _, tick := range d.ticks[:d.n] { // the newest are those that are caught

@@ -60,12 +60,18 @@ type Auto struct {
 	jitter float64
 	draw   *rand.Rand
 
+	listed  []bool    // by slot: it is there to list pages, and not for itself
+	told    []tell    // scratch: what indexes say, in the order of the slots
+	news    []float64 // scratch, by slot: what a reading of an index is worth
+	changes []float64 // scratch, by slot: changes that it is expected to tell of
+
 	lot     lot
 	strange []float64 // scratch: how little is known of the site of each
 	limits  sched.Limits
 	pledges []pledge // the sources with a service level, in the order of their slots
 	stretch float64  // of the gaps that levels need, where all together need too much
 	lifted  []bool   // by slot: it is worth what it is for its level
+	known   []bool   // by slot: it is worth what it is for what an index says, or as an index
 }
 
 // An AutoConfig says how Auto sees time. The zero AutoConfig works.
@@ -116,7 +122,9 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 		a.gaps, a.wait, a.credit = append(a.gaps, 0), append(a.wait, 0), append(a.credit, 1)
 		a.failed, a.lifted = append(a.failed, 0), append(a.lifted, false)
 		a.had, a.strange = append(a.had, -1), append(a.strange, 0)
+		a.listed, a.known = append(a.listed, false), append(a.known, false)
 	}
+	a.listed[slot] = s.Index
 	a.pledge(slot, s)
 	life, urgency := s.Life.In(a.every), s.Urgency.In(a.every)
 	key := PairOf(life, urgency)
@@ -177,8 +185,8 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 			return false
 		}
 		a.lot.take()
-		if expected := a.wait[slot]; !math.IsInf(expected, 1) && !a.lifted[slot] { // out of turn, it says nothing of what others are worth
-			a.margin.sold(worth)
+		if expected := a.wait[slot]; !math.IsInf(expected, 1) && !a.lifted[slot] && !a.known[slot] { // out of turn, it says nothing of what others are worth
+			a.margin.sold(worth, a.gain(slot))
 			a.usual.add(worth/a.rank.Factor(slot), expected)
 		}
 		return true

@@ -20,6 +20,8 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		out.Worth, out.Due = factor*a.of(int(slot), math.Inf(1), 0), now
 		return out
 	}
+	hint, heard := a.learner.Hint(now, slot)
+	told := heard && hint.Pending > 0 && a.failed[slot] == 0
 	credit := a.learner.Credit(slot)
 	starves := longestWait * a.learner.Turn()
 	at, pledged := a.pledged(slot)
@@ -28,8 +30,12 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		if !out.Since.IsZero() {
 			expected = out.Expected + out.Rate.Mean*d.Seconds()
 			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
+			if heard {
+				expected -= out.Expected - hint.Expected
+				gap += hint.Ticks - float64(now.Sub(out.Since))/float64(a.learner.Tick())
+			}
 		}
-		idle = a.idle(int(slot), expected, gap)
+		idle = a.idle(int(slot), expected, gap) && !told
 		expected *= credit
 		if a.failed[slot] != 0 {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
@@ -43,7 +49,15 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		if idle {
 			return worth, true, false
 		}
-		return max(worth, factor*a.of(int(slot), expected, gap*float64(a.learner.Tick())/float64(a.every))), false, gap > starves
+		instants := float64(a.learner.Tick()) / float64(a.every)
+		plain := a.of(int(slot), expected, gap*instants)
+		if told {
+			plain = a.pending(&hint, &a.values[a.kind[slot]], plain, instants)
+		}
+		if a.listed[slot] {
+			plain = plain*a.learner.Finds(slot) + a.read(slot)
+		}
+		return max(worth, factor*plain), false, gap > starves
 	}
 	out.Worth, out.Idle, _ = worthAt(0)
 	if out.Price > 0 && factor > 0 {

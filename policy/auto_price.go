@@ -9,12 +9,15 @@ type margin struct {
 	least float64 // polled for since the last ranking
 	any   bool
 	price float64
+
+	gain   float64 // that was expected of that poll
+	brings float64 // what the polls at the price have been expected to capture
 }
 
 // sold notes the worth of a poll that was made.
-func (m *margin) sold(worth float64) {
+func (m *margin) sold(worth, gain float64) {
 	if !m.any || worth < m.least {
-		m.least, m.any = worth, true
+		m.least, m.gain, m.any = worth, gain, true
 	}
 }
 
@@ -25,8 +28,9 @@ func (m *margin) close() {
 	case !m.any:
 		return
 	case m.price == 0:
-		m.price = m.least
+		m.price, m.brings = m.least, m.gain
 	default:
+		m.brings = grip*m.brings + (1-grip)*m.gain
 		m.price = grip*m.price + (1-grip)*m.least
 	}
 	m.any = false

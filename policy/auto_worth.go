@@ -25,6 +25,8 @@ func (a *Auto) value(now time.Time) {
 	instants := float64(a.learner.Tick()) / float64(a.every)
 	starves := longestWait * a.learner.Turn()
 	changes, ticks := 0.0, 0.0
+	a.hear(now)
+	next := 0 // of what was told
 	a.weighPledges()
 	if a.lot.size > 0 {
 		a.learner.Strange(a.strange)
@@ -41,14 +43,27 @@ func (a *Auto) value(now time.Time) {
 			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
+		a.known[slot] = false
+		waited := a.gaps[slot]
+		if next < len(a.told) && int(a.told[next].slot) == slot {
+			a.believe(&a.told[next], instants)
+			idle = idle && !a.known[slot]
+			waited = a.told[next].gap
+			next++
+		}
 		if a.lot.size > 0 {
 			a.worth[slot] *= 1 + stranger*a.strange[slot]*shuffled(slot)
+		}
+		if a.listed[slot] { // for the pages that it finds, and for what it says of others
+			finds := a.learner.Finds(freshet.Slot(slot))
+			a.worth[slot] *= finds
+			waited *= max(finds, seldomRead)
 		}
 		if idle || a.had[slot] == a.reached {
 			a.worth[slot] = 0
 			continue
 		}
-		if a.gaps[slot] > starves && a.rank.Factor(freshet.Slot(slot)) != 0 {
+		if waited > starves && a.rank.Factor(freshet.Slot(slot)) != 0 {
 			a.worth[slot] += outOfTurn / a.rank.Factor(freshet.Slot(slot))
 			a.wait[slot] = math.Inf(1)
 		}
@@ -59,6 +74,7 @@ func (a *Auto) value(now time.Time) {
 	if ticks > 0 {
 		a.common = changes / ticks
 	}
+	a.valueIndexes()
 	a.keepPledges()
 }
 
