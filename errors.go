@@ -1,6 +1,7 @@
 package freshet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -63,15 +64,16 @@ func (e *ConflictError) Hint() string {
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // A StaleError says that an edit was made of a source as it no longer is: it has
-// been written since by somebody else.
+// been written since by somebody else. Other things than sources have a kind.
 type StaleError struct {
+	Kind          string // such as "query"; "" means a source
 	Source        SourceID
 	Given, Stored int64 // revisions
 }
 
 // Error says which revisions differ.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("source %s was changed by someone else: you edited revision %d, but the current one is %d", e.Source, e.Given, e.Stored)
+	return fmt.Sprintf("%s %s was changed by someone else: you edited revision %d, but the current one is %d", cmp.Or(e.Kind, "source"), e.Source, e.Given, e.Stored)
 }
 
 // Is makes a StaleError an ErrStale.

@@ -35,6 +35,8 @@ type Query struct {
 	Origin   Origin    `json:"-"` // who added it
 	Created  time.Time `json:"-"` // when it was first added
 	Revision int64     `json:"-"` // how often it has been written, from 1
+	From     Cursor    `json:"-"` // it looks at changes after this place in their log
+	Last     int64     `json:"-"` // number of its newest match
 }
 
 // A Scope says which sources a query is about: those that are named, those that have
@@ -210,4 +212,24 @@ func (c Change) At() time.Time {
 		return c.Modified
 	}
 	return c.Before
+}
+
+// QueryIDFor returns an ID that reads like the name of a query.
+func QueryIDFor(name string) QueryID {
+	var id strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			id.WriteRune(r)
+		case id.Len() > 0 && !strings.HasSuffix(id.String(), "-"):
+			id.WriteByte('-')
+		}
+		if id.Len() >= 40 {
+			break
+		}
+	}
+	if short := strings.Trim(id.String(), "-"); short != "" {
+		return QueryID(short)
+	}
+	return "query"
 }

@@ -352,5 +352,6 @@ type Store interface {
 	BeliefStore
 	SinkStore
 	Shelf
+	QueryStore
 	Close() error
 }

@@ -130,6 +130,11 @@ func appendSome[T any](list []T, v T) []T {
 	return append(list, v)
 }
 
+// ItemValuesThatDiffer returns which values of an item are other than before, by name.
+func ItemValuesThatDiffer(before, now freshet.Item) []string {
+	return differing(remembered(before).Values, remembered(now).Values)
+}
+
 // differing returns the names of the values that differ.
 func differing(a, b map[string]uint64) (names []string) {
 	all := maps.Clone(a)

@@ -25,6 +25,7 @@ import (
 	"freshet/sched"
 	"freshet/secret"
 	"freshet/sqlite"
+	"freshet/standing"
 )
 
 // A Node is a store and a daemon over it, with all that the daemon needs. The
@@ -41,6 +42,7 @@ type Node struct {
 	webSub   *access.WebSub
 	renderer *render.Renderer
 	explorer *explore.Explorer // nil if polls are only made by hand
+	queries  *standing.Runner  // likewise
 	log      *slog.Logger
 }
 
@@ -186,6 +188,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if !cfg.Idle {
 		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
+		n.queries = standing.New(standing.Config{Store: n.Store, Read: n.reader.Read, Log: n.log, Now: now})
 	}
 	return nil
 }
@@ -228,6 +231,7 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		exploring, stop := context.WithCancel(ctx)
 		if n.explorer != nil {
 			beside.Go(func() { n.explore(exploring) })
+			beside.Go(func() { n.runQueries(exploring) })
 		}
 		err := n.Daemon.Run(ctx)
 		stop()
@@ -255,6 +259,13 @@ func (n *Node) explore(ctx context.Context) {
 	}
 	if err := n.explorer.Run(ctx); err != nil {
 		n.log.Error("cannot explore sites; restart the daemon to try again", "err", err)
+	}
+}
+
+// runQueries runs the queries. Whatever ends that, polling goes on.
+func (n *Node) runQueries(ctx context.Context) {
+	if err := n.queries.Run(ctx); err != nil {
+		n.log.Error("queries are not run any more; restart the daemon to try again", "err", err, "hint", freshet.HintOf(err))
 	}
 }
 

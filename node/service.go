@@ -250,6 +250,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
 		Read:    s.node.reader.Read,
+		Queries: s.node.queries,
 		Reload:  reload,
 		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },

@@ -90,6 +90,7 @@ func (e *Engine) install(p *plan) {
 		}
 	}
 	e.queries[q.ID] = r
+	e.numbers[q.ID] = max(e.numbers[q.ID], q.Last)
 	if !q.Paused {
 		e.index.put(r.entry)
 	}

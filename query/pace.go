@@ -7,33 +7,6 @@ import (
 	"freshet"
 )
 
-// A Hold is why matches were not told at once.
-type Hold string
-
-// Why matches wait.
-const (
-	HoldNone   Hold = ""       // they did not
-	HoldDigest Hold = "digest" // they are told together
-	HoldQuiet  Hold = "quiet"  // it was in quiet hours
-	HoldRate   Hold = "rate"   // enough had been told
-)
-
-// A Parcel is the matches that are told together: those with the numbers from From to
-// To. Parcels of a query follow each other without a gap, so that nothing that was held
-// back is lost.
-type Parcel struct {
-	Query    freshet.QueryID
-	From, To int64
-	Hold     Hold      // what they waited for last
-	At       time.Time // when they are told
-}
-
-// ID returns a name that no other parcel of the query has.
-func (p Parcel) ID() string { return fmt.Sprintf("%s.%d-%d", p.Query, p.From, p.To) }
-
-// Count returns how many matches it has.
-func (p Parcel) Count() int64 { return p.To - p.From + 1 }
-
 // A Pace says when the matches of one query are told: in a digest, outside of quiet
 // hours, and no more than a rate allows.
 type Pace struct {
@@ -42,7 +15,7 @@ type Pace struct {
 
 	from, to int64       // numbers of the matches that wait; none if from > to
 	since    time.Time   // when the first of them came
-	hold     Hold        // what they wait for
+	hold     freshet.Hold        // what they wait for
 	due      time.Time   // when they are told; zero if they wait for more of them
 	sent     []time.Time // when the last parcels were told, as many as the rate counts
 }
@@ -63,7 +36,7 @@ func NewPace(q freshet.Query, told int64) (*Pace, error) {
 // Tell tells of the match with the next number, and returns what is to be told now. One
 // that it was told of before is passed over; one that comes too early is an error of the
 // caller, because those before it would be lost.
-func (p *Pace) Tell(m freshet.Match, now time.Time) ([]Parcel, error) {
+func (p *Pace) Tell(m freshet.Match, now time.Time) ([]freshet.Parcel, error) {
 	if m.Number <= p.to {
 		return nil, nil
 	}
@@ -72,7 +45,7 @@ func (p *Pace) Tell(m freshet.Match, now time.Time) ([]Parcel, error) {
 	}
 	ready := p.Tick(now) // what is due is told before what has just come
 	if p.from > p.to {
-		p.since, p.hold, p.due = now, HoldNone, p.digestDue(now)
+		p.since, p.hold, p.due = now, freshet.HoldNone, p.digestDue(now)
 	}
 	p.to = m.Number
 	return append(ready, p.Tick(now)...), nil
@@ -91,10 +64,10 @@ func (p *Pace) digestDue(came time.Time) time.Time {
 }
 
 // Waiting returns how many matches wait, and for what.
-func (p *Pace) Waiting() (int64, Hold) {
+func (p *Pace) Waiting() (int64, freshet.Hold) {
 	hold := p.hold
-	if hold == HoldNone {
-		hold = HoldDigest
+	if hold == freshet.HoldNone {
+		hold = freshet.HoldDigest
 	}
 	return p.to - p.from + 1, hold
 }
@@ -103,7 +76,7 @@ func (p *Pace) Waiting() (int64, Hold) {
 func (p *Pace) Due() (time.Time, bool) { return p.due, p.from <= p.to && !p.due.IsZero() }
 
 // Tick says that it is a certain time, and returns what is to be told.
-func (p *Pace) Tick(now time.Time) []Parcel {
+func (p *Pace) Tick(now time.Time) []freshet.Parcel {
 	if p.from > p.to {
 		return nil
 	}
@@ -111,24 +84,24 @@ func (p *Pace) Tick(now time.Time) []Parcel {
 	if !full && (p.due.IsZero() || now.Before(p.due)) {
 		return nil
 	}
-	if p.hold == HoldNone && (p.query.Digest.Every != freshet.DigestNever || p.query.Digest.Count > 0) {
-		p.hold = HoldDigest
+	if p.hold == freshet.HoldNone && (p.query.Digest.Every != freshet.DigestNever || p.query.Digest.Count > 0) {
+		p.hold = freshet.HoldDigest
 	}
 	if isQuiet(p.query.Quiet, now.In(p.quietIn)) {
-		p.hold, p.due = HoldQuiet, quietEnd(p.query.Quiet, now, p.quietIn)
+		p.hold, p.due = freshet.HoldQuiet, quietEnd(p.query.Quiet, now, p.quietIn)
 		return nil
 	}
 	if free := p.free(now); free.After(now) {
-		p.hold, p.due = HoldRate, free
+		p.hold, p.due = freshet.HoldRate, free
 		return nil
 	}
-	parcel := Parcel{Query: p.query.ID, From: p.from, To: p.to, Hold: p.hold, At: now}
-	p.from, p.since, p.hold, p.due = p.to+1, time.Time{}, HoldNone, time.Time{}
+	parcel := freshet.Parcel{Query: p.query.ID, From: p.from, To: p.to, Hold: p.hold, At: now}
+	p.from, p.since, p.hold, p.due = p.to+1, time.Time{}, freshet.HoldNone, time.Time{}
 	if n := p.query.Rate.N; n > 0 {
 		p.sent = append(p.sent, now)
 		p.sent = p.sent[max(0, len(p.sent)-n):]
 	}
-	return []Parcel{parcel}
+	return []freshet.Parcel{parcel}
 }
 
 // free returns when the rate has room for a parcel.
@@ -164,7 +137,7 @@ func (p *Pace) Restore(data []byte) error {
 	}
 	in.b = in.b[1:]
 	from, to := in.int(), in.int()
-	since, hold, due := momentAt(in.int()), Hold(in.text()), momentAt(in.int())
+	since, hold, due := momentAt(in.int()), freshet.Hold(in.text()), momentAt(in.int())
 	var sent []time.Time
 	for range in.count(maxRecords) {
 		sent = append(sent, momentAt(in.int()))
@@ -173,7 +146,7 @@ func (p *Pace) Restore(data []byte) error {
 		return fmt.Errorf("the pace of query %s: %w", p.query.ID, freshet.ErrDamaged)
 	}
 	p.from, p.to, p.since, p.hold, p.due, p.sent = from, to, since, hold, due, sent
-	if p.from <= p.to && p.hold == HoldNone {
+	if p.from <= p.to && p.hold == freshet.HoldNone {
 		p.due = p.digestDue(p.since)
 	}
 	return nil

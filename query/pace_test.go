@@ -95,7 +95,7 @@ func TestPace(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			show := func(parcels []query.Parcel) {
+			show := func(parcels []freshet.Parcel) {
 				for _, x := range parcels {
 					got = append(got, fmt.Sprintf("%d-%d %s %s", x.From, x.To, x.Hold, x.At.UTC().Format(time.RFC3339)))
 				}
@@ -155,7 +155,7 @@ func TestPaceLosesNothing(t *testing.T) {
 		now := time.Date(2026, rapid.SampledFrom([]time.Month{3, 10}).Draw(t, "month"), 23, 0, 0, 0, 0, time.UTC)
 		told, number := int64(0), int64(0)
 		var sent []time.Time
-		take := func(parcels []query.Parcel) {
+		take := func(parcels []freshet.Parcel) {
 			for _, x := range parcels {
 				if x.From != told+1 || x.To < x.From || !x.At.Equal(now) {
 					t.Fatalf("after match %d at %v: %+v", told, now, x)

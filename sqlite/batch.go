@@ -25,6 +25,7 @@ type batch struct {
 	unmarked int               // of those, since the last mark
 	unlogged bool              // outcomes were taken out of the log
 	changed  bool
+	matched  bool
 	flushed  bool
 	resealed [sealsEnd]bool // seals to be written
 	begun    bool           // the epoch was put on record
@@ -159,6 +160,9 @@ func (s *Store) apply(b *batch) {
 	s.tail.add(b.logged)
 	if b.changed {
 		s.changed.ring()
+	}
+	if b.matched {
+		s.matched.ring()
 	}
 	s.mu.Unlock()
 	s.itemless.remove(b.itemed)

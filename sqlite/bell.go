@@ -64,7 +64,7 @@ func (s *Store) end(ctx context.Context, of func() freshet.Cursor) (freshet.Curs
 // and is not told yet.
 func (s *Store) applied() counter {
 	if s.cfg.ReadOnly { // whose ends are read when they are asked for
-		return counter{change: math.MaxInt64, outcome: math.MaxInt64}
+		return counter{change: math.MaxInt64, outcome: math.MaxInt64, match: math.MaxInt64, parcel: math.MaxInt64}
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -60,7 +60,7 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	whole := func(column string) int64 { n, _ := row[slices.Index(t.columns, column)].(int64); return n }
 	text := func(column string) string { s, _ := row[slices.Index(t.columns, column)].(string); return s }
 	d := Damage{Table: t.name, row: t, key: cloneRow(row[:len(t.keys)])}
-	if slices.Contains(t.columns, "source") && t != &pagesTable {
+	if slices.Contains(t.columns, "source") && t != &pagesTable && t != &matchesTable {
 		d.Source = v.nameOf(whole("source"))
 	}
 	switch t {
@@ -118,6 +118,16 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	case &pagesTable:
 		d.Source = v.nameOf(whole("site"))
 		d.What = fmt.Sprintf("page %s of site %s", text("url"), d.Source)
+	case &queriesTable:
+		d.What = "query " + text("id")
+	case &matchesTable:
+		d.Cursor, d.Number = freshet.Cursor(whole("cursor")), whole("number")
+		d.What = fmt.Sprintf("match %d of query #%d", d.Number, whole("query"))
+	case &parcelsTable:
+		d.Cursor = freshet.Cursor(whole("cursor"))
+		d.What = fmt.Sprintf("what was told together of the matches %d to %d of query #%d", whole("first"), whole("last"), whole("query"))
+	case &queryNotesTable:
+		d.What = fmt.Sprintf("what is remembered as %s to run query #%d", text("name"), whole("query"))
 	case &cutsTable:
 		d.Cursor = freshet.Cursor(whole("first"))
 		d.What = fmt.Sprintf("the cut at %d of %s", d.Cursor, text("log"))

@@ -8,15 +8,16 @@ import (
 	"freshet"
 )
 
-// epochs are the epochs of both logs; one of each belongs together.
+// epochs are the epochs of the logs; one of each belongs together.
 type epochs struct {
-	changes, outcomes freshet.Epochs
+	changes, outcomes, matches freshet.Epochs
 }
 
 // add appends an epoch that begins after these entries of the logs.
-func (e *epochs) add(name freshet.Epoch, change, outcome freshet.Cursor) {
+func (e *epochs) add(name freshet.Epoch, change, outcome, match freshet.Cursor) {
 	e.changes = append(e.changes, freshet.EpochStart{Epoch: name, After: change})
 	e.outcomes = append(e.outcomes, freshet.EpochStart{Epoch: name, After: outcome})
+	e.matches = append(e.matches, freshet.EpochStart{Epoch: name, After: match})
 }
 
 // last returns the name of the newest epoch.
@@ -28,11 +29,11 @@ func randomEpoch() freshet.Epoch { return freshet.Epoch(strings.ToLower(rand.Tex
 
 // readEpochs returns the epochs that are on record, the oldest first.
 func readEpochs(ctx context.Context, q querier) (found epochs, err error) {
-	err = eachRow(ctx, q, "SELECT name, change, outcome FROM epochs ORDER BY number", nil, func(scan func(...any) error) error {
+	err = eachRow(ctx, q, "SELECT name, change, outcome, ifnull(match, 0) FROM epochs ORDER BY number", nil, func(scan func(...any) error) error {
 		var name freshet.Epoch
-		var change, outcome freshet.Cursor
-		err := scan(&name, &change, &outcome)
-		found.add(name, change, outcome)
+		var change, outcome, match freshet.Cursor
+		err := scan(&name, &change, &outcome, &match)
+		found.add(name, change, outcome, match)
 		return err
 	})
 	return found, err
@@ -43,7 +44,7 @@ func readEpochs(ctx context.Context, q querier) (found epochs, err error) {
 func (s *Store) takeEpochs(found epochs) {
 	s.epochs, s.begun = found, true
 	if len(found.changes) == 0 || found.last() != s.cfg.Epoch {
-		s.epochs.add(s.cfg.Epoch, s.next.change, s.next.outcome)
+		s.epochs.add(s.cfg.Epoch, s.next.change, s.next.outcome, s.next.match)
 		s.begun = false
 	}
 }
@@ -60,7 +61,8 @@ func (b *batch) beginEpoch() error {
 	if err != nil {
 		return err
 	}
-	return b.insert(&epochsTable, number+1, string(e.last()), int64(e.changes[last].After), int64(e.outcomes[last].After))
+	return b.insert(&epochsTable, number+1, string(e.last()), int64(e.changes[last].After), int64(e.outcomes[last].After),
+		countOrNull(int64(e.matches[last].After)))
 }
 
 // epochsNow returns the epochs. Rows that were read before are of one of them.
@@ -82,6 +84,12 @@ func (s *Store) ChangeEpochs(ctx context.Context) (freshet.Epochs, error) {
 func (s *Store) OutcomeEpochs(ctx context.Context) (freshet.Epochs, error) {
 	found, err := s.epochsNow(ctx)
 	return found.outcomes, err
+}
+
+// MatchEpochs implements [freshet.QueryStore].
+func (s *Store) MatchEpochs(ctx context.Context) (freshet.Epochs, error) {
+	found, err := s.epochsNow(ctx)
+	return found.matches, err
 }
 
 // withEpochs gives changes that have been read their epochs.

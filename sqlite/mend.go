@@ -113,6 +113,12 @@ func (m *mending) dropOrphans() error {
 	if _, err = m.exec("UPDATE debts SET waits = NULL WHERE waits IS NOT NULL"); err != nil {
 		return err
 	}
+	for _, table := range []string{"matches", "parcels", "query_notes"} {
+		if n, err = m.exec("DELETE FROM " + table + " WHERE query <> 0 AND query NOT IN (SELECT key FROM queries)"); err != nil {
+			return err
+		}
+		m.tell(n, table, "%d rows of %s belong to lost queries")
+	}
 	if n, err = m.exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
 		return err
 	}

@@ -99,6 +99,7 @@ type Store struct {
 	entries map[freshet.SourceID]*entry
 	shelves map[int64]*shelf // of sites, by their keys
 	changed bell             // rung when there is a new change
+	matched bell             // rung when there is a new match
 	tail    tail             // of the log of outcomes
 }
 

@@ -27,6 +27,10 @@ const (
 	sealPages
 	sealEvidence
 	sealSinks
+	sealQueries
+	sealMatches
+	sealParcels
+	sealQueryNotes
 	sealsEnd
 )
 

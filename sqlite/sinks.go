@@ -42,7 +42,7 @@ func (s *Store) PutSink(ctx context.Context, name string, definition []byte, rev
 		}
 		stored := row[2].(int64)
 		if revision != 0 && revision != stored {
-			return &freshet.StaleError{Source: freshet.SourceID(name), Given: revision, Stored: stored}
+			return &freshet.StaleError{Kind: "sink", Source: freshet.SourceID(name), Given: revision, Stored: stored}
 		}
 		now = stored + 1
 		row[1], row[2] = definition, now

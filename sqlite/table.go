@@ -80,8 +80,8 @@ var (
 		columns: []string{"estimator", "source", "upto", "memory"}})
 	commonBeliefsTable = newTable(table{name: "common_beliefs", sum: "checksum", keys: []string{"estimator"},
 		columns: []string{"estimator", "upto", "memory"}})
-	epochsTable = newTable(table{name: "epochs", sum: "checksum", keys: []string{"number"}, seal: sealEpochs,
-		columns: []string{"number", "name", "change", "outcome"}})
+	epochsTable = newTable(table{name: "epochs", sum: "checksum", keys: []string{"number"}, seal: sealEpochs, late: 1,
+		columns: []string{"number", "name", "change", "outcome", "match"}})
 	tombstonesTable = newTable(table{name: "tombstones", sum: "checksum", keys: []string{"id"}, seal: sealTombstones,
 		columns: []string{"id", "version", "change", "revision"}})
 	countersTable = newTable(table{name: "counters", sum: "checksum", keys: []string{"name"}, seal: sealCounters,
@@ -92,6 +92,14 @@ var (
 		columns: []string{"site", "base", "waiting", "watched", "gone", "refused", "covered", "sitemaps", "feeds", "links"}})
 	pagesTable = newTable(table{name: "pages", sum: "checksum", keys: []string{"site", "hash"}, seal: sealPages,
 		columns: []string{"site", "hash", "url", "state", "found", "depth", "flags", "seen", "date", "listed", "gone", "source"}})
+	queriesTable = newTable(table{name: "queries", sum: "checksum", keys: []string{"key"}, seal: sealQueries,
+		columns: []string{"key", "id", "definition", "origin", "created", "revision", "began", "last", "told"}})
+	parcelsTable = newTable(table{name: "parcels", sum: "checksum", keys: []string{"cursor"}, seal: sealParcels,
+		columns: []string{"cursor", "query", "first", "last", "held", "at"}})
+	matchesTable = newTable(table{name: "matches", sum: "checksum", keys: []string{"cursor"}, seal: sealMatches,
+		columns: []string{"cursor", "query", "number", "cause", "at", "known", "source", "changes", "grouped", "value"}})
+	queryNotesTable = newTable(table{name: "query_notes", sum: "checksum", keys: []string{"query", "name"}, seal: sealQueryNotes,
+		columns: []string{"query", "name", "body"}})
 	cutsTable = newTable(table{name: "cuts", sum: "checksum", keys: []string{"log", "source", "first"},
 		columns: []string{"log", "source", "first", "last", "before", "after"}})
 	sealsTable = newTable(table{name: "seals", sum: "checksum", keys: []string{"name"},
@@ -105,11 +113,13 @@ var bodiesTable = table{name: "bodies", keys: []string{"id"}}
 var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
 	&placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
-	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable, &outcomesTable, &changesTable,
+	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.
 var sealedTables = []*table{
 	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable, &sinksTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable,
 }

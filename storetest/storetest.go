@@ -37,6 +37,7 @@ func Run(t *testing.T, open Open) {
 		{"line", lineTests},
 		{"sinks", sinkTests},
 		{"beliefs", beliefTests},
+		{"queries", queryTests},
 		{"prune", pruneTests},
 		{"shelf", shelfTests},
 		{"pages", pageTests},

@@ -19,6 +19,7 @@ import (
 	"freshet/deliver"
 	"freshet/live"
 	"freshet/memory"
+	"freshet/standing"
 )
 
 // Config says what a handler serves. Store, Daemon and Check are needed.
@@ -46,6 +47,9 @@ type Config struct {
 
 	// Read reads a stored response again. Nil means that none is.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+
+	// Queries are those that are run; nil means that none are, though they can be edited.
+	Queries *standing.Runner
 
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error
@@ -117,6 +121,7 @@ func New(cfg Config) http.Handler {
 	a.routeChanges(h)
 	a.routeSinks(h)
 	a.routeFeeds(h)
+	a.routeQueries(h)
 	a.routeBudget(h)
 	a.routeWhy(h)
 	a.routeNumbers(h)

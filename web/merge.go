@@ -8,8 +8,6 @@ import (
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	"freshet/client"
 )
 
 // A mergePatch is a SourceEdit as it was sent. Only there can a field that is
@@ -27,25 +25,25 @@ func (mergePatch) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[sourceEdit](), true, "SourceEdit")
 }
 
-// merged returns a source with a merge patch applied. The patch has been
-// validated as a SourceEdit.
-func merged(s client.NewSource, patch mergePatch) (client.NewSource, error) {
+// merged returns what somebody said with a merge patch applied, which has been
+// validated.
+func merged[T any](s T, patch []byte) (T, error) {
 	whole, err := json.Marshal(s)
 	if err != nil {
-		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
+		return s, fmt.Errorf("encode what is edited: %w", err)
 	}
 	var into, from map[string]any
 	if err := decode(whole, &into); err != nil {
-		return s, fmt.Errorf("decode source %s: %w", s.ID, err)
+		return s, fmt.Errorf("decode what is edited: %w", err)
 	}
 	if err := decode(patch, &from); err != nil {
 		return s, problem(http.StatusBadRequest, err.Error())
 	}
 	mergeInto(into, from)
 	if whole, err = json.Marshal(into); err != nil {
-		return s, fmt.Errorf("encode source %s: %w", s.ID, err)
+		return s, fmt.Errorf("encode what is edited: %w", err)
 	}
-	var edited client.NewSource
+	var edited T
 	if err := json.Unmarshal(whole, &edited); err != nil {
 		return s, invalid("body", err.Error(), nil)
 	}

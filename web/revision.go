@@ -21,20 +21,21 @@ func tagOf(revision int64) string { return `"` + strconv.FormatInt(revision, 10)
 // An ifMatch is the header If-Match: the tags of revisions, or a star for any.
 type ifMatch string
 
-// check reports a *freshet.StaleError if the source has none of the revisions.
-func (m ifMatch) check(s freshet.Source) error {
+// check reports a *freshet.StaleError if what has a revision has none of those. The kind
+// is that of the error.
+func (m ifMatch) check(kind, id string, revision int64) error {
 	if m == "" {
 		return nil
 	}
 	var given int64
 	for tag := range strings.SplitSeq(string(m), ",") {
 		tag = strings.TrimSpace(tag)
-		if tag == "*" || tag == tagOf(s.Revision) {
+		if tag == "*" || tag == tagOf(revision) {
 			return nil
 		}
 		if n, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64); err == nil {
 			given = n
 		}
 	}
-	return &freshet.StaleError{Source: s.ID, Given: given, Stored: s.Revision}
+	return &freshet.StaleError{Kind: kind, Source: freshet.SourceID(id), Given: given, Stored: revision}
 }

@@ -184,7 +184,7 @@ func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error
 	}
 	to, revision := sinkFrom(in.Name, in.Body), int64(0)
 	if st, err := a.Sinks.Get(ctx, in.Name); err == nil && !in.New {
-		if err := in.IfMatch.check(freshet.Source{ID: freshet.SourceID(in.Name), Revision: st.Sink.Revision}); err != nil {
+		if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
 			return nil, err
 		}
 		to = sink.Restore(to, st.Sink)
@@ -240,7 +240,7 @@ func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, err
 	if err != nil {
 		return nil, err
 	}
-	if err := in.IfMatch.check(freshet.Source{ID: freshet.SourceID(in.Name), Revision: st.Sink.Revision}); err != nil {
+	if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
 		return nil, err
 	}
 	edited, err := mergedSink(newSinkOf(sink.Shown(st.Sink)), in.Body)

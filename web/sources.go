@@ -172,7 +172,7 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	if err != nil {
 		return ofSource(in.ID, err)
 	}
-	if err := in.IfMatch.check(w.Source); err != nil {
+	if err := in.IfMatch.check("", string(w.ID), w.Revision); err != nil {
 		return err
 	}
 	edited, err := merged(newSourceOf(w.Source), in.Body)
@@ -212,7 +212,7 @@ func (a *api) removeSource(ctx context.Context, in *removeSourceInput) (*struct{
 		if err != nil {
 			return nil, ofSource(in.ID, err)
 		}
-		if err := in.IfMatch.check(w.Source); err != nil {
+		if err := in.IfMatch.check("", string(w.ID), w.Revision); err != nil {
 			return nil, err
 		}
 	}

@@ -94,10 +94,7 @@ type stream struct {
 
 // run greets the client and sends changes until the client or the program ends it.
 func (s *stream) run(ctx context.Context, greeting string) error {
-	h := s.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
-	s.w.WriteHeader(http.StatusOK)
+	s.greet()
 	if err := s.send([]byte(greeting + "\n")); err != nil {
 		return err
 	}
@@ -115,10 +112,18 @@ func (s *stream) run(ctx context.Context, greeting string) error {
 		if p.n == streamPage {
 			continue // there may be more
 		}
-		if err := s.wait(ctx); err != nil {
+		if err := s.await(ctx, func(ctx context.Context) error { return s.Store.Wait(ctx, s.at) }); err != nil {
 			return err
 		}
 	}
+}
+
+// greet begins the answer.
+func (s *stream) greet() {
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // a proxy must not hold events back
+	s.w.WriteHeader(http.StatusOK)
 }
 
 // load reads and encodes what follows the stream's place. Other streams may
@@ -155,12 +160,11 @@ func (s *stream) send(events []byte) error {
 	return s.control.Flush()
 }
 
-// wait returns when there is a change to read, and meanwhile gives signs of
-// life.
-func (s *stream) wait(ctx context.Context) error {
+// await returns when there is something to read, and meanwhile gives signs of life.
+func (s *stream) await(ctx context.Context, more func(context.Context) error) error {
 	for {
 		waiting, cancel := context.WithTimeoutCause(ctx, heartbeat, errWaited)
-		err := s.Store.Wait(waiting, s.at)
+		err := more(waiting)
 		cancel()
 		if err == nil || ctx.Err() != nil || !errors.Is(err, errWaited) {
 			return err

@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"freshet"
+)
+
+// A NewQuery is what somebody says of a query.
+type NewQuery struct {
+	ID     freshet.QueryID `json:"id,omitempty" doc:"Made of the name if it is left out"`
+	Name   string          `json:"name,omitempty" doc:"For people"`
+	Scope  *Scope          `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
+	When   string          `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
+	Value  string          `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
+	Window any             `json:"window,omitempty" doc:"How more than one change is looked at: an object with by, over, for and silent, or a length of time for over"`
+	Digest any             `json:"digest,omitempty" doc:"Tell matches together: an object with every, at, on, zone and count, or such as daily 08:00 Europe/Berlin"`
+	Quiet  any             `json:"quiet,omitempty" doc:"When nothing is told: an object with from, to, zone and days, or such as 22:00-07:00 Europe/Berlin"`
+	Rate   string          `json:"rate,omitempty" doc:"How many matches are told at most, such as 10/h; the others are told together later"`
+	Paused bool            `json:"paused,omitempty"`
+}
+
+// A Scope says which sources a query is about.
+type Scope struct {
+	Sources []freshet.SourceID `json:"sources,omitempty"`
+	Tags    []string           `json:"tags,omitempty" doc:"Sources that have one of these tags"`
+	Sites   []freshet.SourceID `json:"sites,omitempty" doc:"Sites, with their pages"`
+	All     bool               `json:"all,omitempty" doc:"The same as no scope, said aloud"`
+}
+
+// Defined returns what was said as a query. The error is a *freshet.InvalidError.
+func (q NewQuery) Defined() (defined freshet.Query, err error) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return defined, fmt.Errorf("encode query %s: %w", q.Name, err)
+	}
+	if err := json.Unmarshal(text, &defined); err != nil {
+		return defined, err
+	}
+	return defined, nil
+}
+
+// QueryOf returns what was said of a query.
+func QueryOf(q freshet.Query) (said NewQuery) {
+	text, err := json.Marshal(q)
+	if err == nil {
+		err = json.Unmarshal(text, &said)
+	}
+	if err != nil {
+		panic(err) // the API has another type for a field than the query
+	}
+	if said.Scope != nil && q.Scope.Everything() {
+		said.Scope = nil
+	}
+	return said
+}
+
+// A Query is a query as the API tells it.
+type Query struct {
+	NewQuery
+	Origin    freshet.Origin `json:"origin" enum:"api,file" doc:"Where the query comes from"`
+	CreatedAt time.Time      `json:"created_at"`
+	Matches   int64          `json:"matches" doc:"Number of its newest match"`
+	Behind    bool           `json:"catching_up,omitempty" doc:"It still goes through what is stored"`
+	Waiting   *Waiting       `json:"waiting,omitempty" doc:"Matches that are not told yet"`
+	Warnings  []string       `json:"warnings,omitempty" doc:"What is allowed and probably not meant; only in the response to an edit"`
+
+	// Revision is how often the query has been written, as its ETag says.
+	Revision int64 `json:"-"`
+}
+
+// Waiting is how many matches wait to be told, and for what.
+type Waiting struct {
+	Count int64        `json:"count"`
+	For   freshet.Hold `json:"for" enum:"digest,quiet,rate"`
+	Until time.Time    `json:"until,omitzero" doc:"When they are told at the latest; missing if that depends on how many come"`
+}
+
+// A Match is something that a query had to tell.
+type Match struct {
+	Cursor  freshet.Place      `json:"cursor" doc:"Position in the log of matches"`
+	ID      string             `json:"id" doc:"The same on every delivery, and never reused"`
+	Query   freshet.QueryID    `json:"query"`
+	Number  int64              `json:"number" doc:"Number of this match of the query, from 1 without gaps"`
+	Cause   freshet.MatchCause `json:"cause" enum:"change,poll,held,silent" doc:"A change that fits, a poll that made the condition true, a condition that was true for long enough, or a silence"`
+	At      time.Time          `json:"at" doc:"When it happened: the time of the change, or the end of the length of time"`
+	KnownAt time.Time          `json:"known_at" doc:"When it could be told first"`
+	Source  freshet.SourceID   `json:"source,omitempty"`
+	Group   string             `json:"group,omitempty" doc:"What its changes have in common, if the query groups them"`
+	Value   any                `json:"value,omitempty"`
+	Change  *Change            `json:"change,omitempty" doc:"The change that completed it"`
+
+	Changes []freshet.ChangeRef `json:"changes,omitempty" doc:"All changes that made it match, if there are several"`
+}
+
+// A MatchPage is part of the log of matches.
+type MatchPage struct {
+	Items []Match       `json:"items" nullable:"false"`
+	Next  freshet.Place `json:"next" doc:"The cursor to continue after"`
+}
+
+// A QueryTest is a query, and over what it is tried.
+type QueryTest struct {
+	NewQuery
+	Since string `json:"since,omitempty" doc:"A time, or a length of time before now, such as 30d; from the beginning if it is left out"`
+	Limit int    `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"At most this many matches, the newest; 100 if it is left out"`
+}
+
+// A QueryFinding is what a query would have matched.
+type QueryFinding struct {
+	Items    []Match  `json:"items" nullable:"false" doc:"The newest matches, oldest first"`
+	Found    int      `json:"found" doc:"Matches in all"`
+	Scanned  int      `json:"scanned" doc:"Changes that were looked at"`
+	Missing  int64    `json:"missing,omitempty" doc:"Changes of which the condition could not be told, because a value was not there or of another type"`
+	Warnings []string `json:"warnings,omitempty" doc:"What is allowed and probably not meant"`
+}
+
+// A QueryEdit is an added query, and where it begins.
+type QueryEdit struct {
+	NewQuery
+	Backfill string `json:"backfill,omitempty" doc:"Begin with what happened since this time, or length of time before now, such as 30d; 0 means from the beginning. If it is left out, the query begins now"`
+}
+
+// Queries returns all queries.
+func (c *Client) Queries(ctx context.Context) ([]Query, error) {
+	var page struct {
+		Items []Query `json:"items"`
+	}
+	err := c.get(ctx, "/queries", nil, &page)
+	return page.Items, err
+}
+
+// Query returns one query.
+func (c *Client) Query(ctx context.Context, id freshet.QueryID) (q Query, err error) {
+	q.Revision, err = c.callIf(ctx, http.MethodGet, queryPath(id), nil, 0, nil, &q)
+	return q, err
+}
+
+func queryPath(id freshet.QueryID) string { return "/queries/" + url.PathEscape(string(id)) }
+
+// AddQuery adds a query.
+func (c *Client) AddQuery(ctx context.Context, q QueryEdit) (added Query, err error) {
+	err = c.call(ctx, http.MethodPost, "/queries", nil, q, &added)
+	return added, err
+}
+
+// EditQuery changes what a merge patch (RFC 7396) names of a query. If revision is not
+// zero, that is the one that is edited, or the error is an ErrStale.
+func (c *Client) EditQuery(ctx context.Context, id freshet.QueryID, revision int64, patch map[string]any) (edited Query, err error) {
+	_, err = c.callIf(ctx, http.MethodPatch, queryPath(id), nil, revision, patch, &edited)
+	return edited, err
+}
+
+// RemoveQuery removes a query with its matches.
+func (c *Client) RemoveQuery(ctx context.Context, id freshet.QueryID) error {
+	return c.call(ctx, http.MethodDelete, queryPath(id), nil, nil, nil)
+}
+
+// TestQuery tries a query on what is stored.
+func (c *Client) TestQuery(ctx context.Context, t QueryTest) (found QueryFinding, err error) {
+	err = c.call(ctx, http.MethodPost, "/queries/test", nil, t, &found)
+	return found, err
+}
+
+// A MatchQuery selects part of the log of matches of a query.
+type MatchQuery struct {
+	After  freshet.Place
+	Newest bool // the newest first
+	Limit  int  // zero means 100; at most 1000
+	Wait   time.Duration
+}
+
+// Matches returns part of the log of matches of a query.
+func (c *Client) Matches(ctx context.Context, id freshet.QueryID, q MatchQuery) (page MatchPage, err error) {
+	asked := query{}
+	asked.place("after", q.After)
+	asked.number("limit", int64(q.Limit))
+	asked.flag("newest", q.Newest)
+	if q.Wait > 0 {
+		asked.text("wait", q.Wait.String())
+	}
+	err = c.get(ctx, queryPath(id)+"/matches", url.Values(asked), &page)
+	return page, err
+}

@@ -1,0 +1,145 @@
+package standing
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"time"
+
+	"freshet"
+	"freshet/content"
+	"freshet/query"
+)
+
+// A Trial says how a query is tried on what is stored.
+type Trial struct {
+	Store freshet.Store
+	Read  func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error) // as in Config
+
+	Since time.Time // zero means from the beginning
+	Until time.Time // up to when time passes; what is silent until then counts
+	Limit int       // matches to return, the newest; 0 means all
+
+	// Progress, if set, is told how many changes have been looked at.
+	Progress func(scanned int)
+}
+
+// A Finding is what a query would have matched.
+type Finding struct {
+	Matches []freshet.Match
+	Changes map[freshet.Cursor]freshet.Change // those that made the matches
+	Found   int                               // matches in all
+	Scanned int                               // changes that were looked at
+	Tally   query.Tally
+}
+
+// Try holds a query, which has been through query.Check, against what is stored.
+func Try(ctx context.Context, q freshet.Query, t Trial) (f Finding, err error) {
+	e, err := query.New()
+	if err != nil {
+		return f, err
+	}
+	q.ID, q.Last, q.Paused = "trial", 0, false
+	if err := e.Put(q); err != nil {
+		return f, err
+	}
+	r := New(Config{Store: t.Store, Read: t.Read})
+	l := &lane{engine: e}
+	if err := r.seek(ctx, l, t.Since); err != nil {
+		return f, err
+	}
+	f.Changes = map[freshet.Cursor]freshet.Change{}
+	recent := map[freshet.Cursor]freshet.Change{}
+	take := func(matches []freshet.Match) {
+		for _, m := range matches {
+			f.Found++
+			f.Matches = append(f.Matches, m)
+			for _, ref := range m.Changes {
+				if c, ok := recent[ref.Cursor]; ok {
+					f.Changes[ref.Cursor] = c
+				}
+			}
+		}
+		if t.Limit > 0 && len(f.Matches) > 2*t.Limit {
+			f.Matches = append(f.Matches[:0], f.Matches[len(f.Matches)-t.Limit:]...)
+		}
+	}
+	for whole := false; !whole; {
+		var events []query.Event
+		if events, whole, err = r.events(ctx, l, place{endless, endless}); err != nil {
+			return f, err
+		}
+		for _, event := range events {
+			if event.Change != nil {
+				f.Scanned++
+				recent[event.Change.Cursor] = *event.Change
+			}
+			matches, err := r.happen(ctx, l, event)
+			if err != nil {
+				return f, err
+			}
+			take(matches)
+		}
+		if t.Progress != nil {
+			t.Progress(f.Scanned)
+		}
+		clear(recent)
+	}
+	take(e.Tick(t.Until))
+	if t.Limit > 0 && len(f.Matches) > t.Limit {
+		f.Matches = f.Matches[len(f.Matches)-t.Limit:]
+	}
+	f.Tally = e.Tally(q.ID)
+	return f, r.complete(ctx, &f)
+}
+
+// seek has a lane begin at a time.
+func (r *Runner) seek(ctx context.Context, l *lane, since time.Time) error {
+	if since.IsZero() {
+		return nil
+	}
+	changes, err := ChangeBefore(ctx, r.cfg.Store, since)
+	if err != nil {
+		return err
+	}
+	outcomes, err := outcomeBefore(ctx, r.cfg.Store, since)
+	if err != nil {
+		return err
+	}
+	l.engine.Begin(changes, outcomes)
+	return nil
+}
+
+// complete reads the changes of matches that came before those in hand when they matched.
+func (r *Runner) complete(ctx context.Context, f *Finding) error {
+	for _, m := range f.Matches {
+		for _, ref := range m.Changes {
+			if _, ok := f.Changes[ref.Cursor]; ok {
+				continue
+			}
+			found, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: ref.Cursor - 1, Limit: 1})
+			if err != nil {
+				return err
+			}
+			if len(found) > 0 && found[0].Cursor == ref.Cursor {
+				f.Changes[ref.Cursor] = found[0]
+			}
+		}
+	}
+	return nil
+}
+
+// ChangeBefore returns the place in the log of changes of the last one that was seen
+// before a time. Changes stand there in the order in which they were seen, nearly.
+func ChangeBefore(ctx context.Context, log freshet.ChangeLog, t time.Time) (freshet.Cursor, error) {
+	end, err := log.LastChange(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := sort.Search(int(end), func(n int) bool {
+		found, e := log.Changes(ctx, freshet.ChangeQuery{After: freshet.Cursor(n), Limit: 1})
+		err = errors.Join(err, e)
+		return e != nil || len(found) == 0 || !found[0].Before.Before(t)
+	})
+	return freshet.Cursor(n), err
+}

@@ -1,0 +1,150 @@
+package standing_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet"
+	"freshet/query"
+	"freshet/sqlite"
+	"freshet/standing"
+)
+
+// A rig is a store with sources, and a runner that can be stopped and started.
+type rig struct {
+	t      *testing.T
+	dir    string
+	store  freshet.Store
+	runner *standing.Runner
+	stop   func()
+}
+
+// inBubble runs a test with a rig in time that passes by itself.
+func inBubble(t *testing.T, do func(r *rig)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{t: t, dir: dir}
+		r.open()
+		for _, id := range []freshet.SourceID{"a", "b"} {
+			if _, err := r.store.AddSource(t.Context(), freshet.Source{ID: id, URL: "http://" + string(id) + ".example/", Tags: []string{"tag-" + string(id)}}); err != nil {
+				t.Fatal(err)
+			}
+			r.see(id, "nothing yet\n", nil)
+		}
+		do(r)
+		r.close()
+	})
+}
+
+func (r *rig) open() {
+	store, err := sqlite.Open(context.WithoutCancel(r.t.Context()), sqlite.Config{Dir: r.dir})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.store = store
+	r.start()
+}
+
+// start has the queries run.
+func (r *rig) start() {
+	r.runner = standing.New(standing.Config{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
+	done := make(chan error)
+	go func() { done <- r.runner.Run(ctx) }()
+	r.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("running: %v", err)
+		}
+		r.stop = func() {}
+	}
+}
+
+func (r *rig) close() {
+	r.stop()
+	if err := r.store.Close(); err != nil {
+		r.t.Errorf("closing the store: %v", err)
+	}
+}
+
+// reopen stops all and starts it again.
+func (r *rig) reopen() {
+	r.close()
+	r.open()
+}
+
+// see commits a poll of a source that brought a text, and values.
+func (r *rig) see(id freshet.SourceID, text string, fields freshet.Fields) freshet.Change {
+	r.t.Helper()
+	now := time.Now()
+	_, c, err := r.store.Commit(r.t.Context(), freshet.Record{
+		Outcome: freshet.Outcome{Source: id, Since: now.Add(-time.Minute), Began: now, Ended: now, Result: freshet.Changed, Status: 200, Requests: 1},
+		Capture: &freshet.Capture{
+			Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Summary: "other", Fields: fields,
+			Raw: freshet.Raw{Status: 200, URL: "http://" + string(id) + ".example/", Body: []byte(text)},
+		},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c
+}
+
+// add adds a query, which begins now unless it says otherwise.
+func (r *rig) add(q freshet.Query) freshet.Query {
+	r.t.Helper()
+	checked, err := query.Check(q, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	checked.Query.From, checked.Query.Created = q.From, time.Now()
+	added, err := r.store.AddQuery(r.t.Context(), checked.Query)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.runner.Edited()
+	return added
+}
+
+// matches returns what queries have matched by now, such as "p.1 a.2".
+func (r *rig) matches() (found []string) {
+	r.t.Helper()
+	synctest.Wait()
+	all, err := r.store.Matches(r.t.Context(), freshet.MatchQuery{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, m := range all {
+		line := fmt.Sprintf("%s.%d", m.Query, m.Number)
+		for _, ref := range m.Changes {
+			line += fmt.Sprintf(" %s.%d", ref.Source, ref.Seq)
+		}
+		if m.Value != nil {
+			line += fmt.Sprintf(" %v", m.Value)
+		}
+		if m.Cause != freshet.MatchChange {
+			line += fmt.Sprintf(" %s %s", m.Cause, m.At.UTC().Format("15:04"))
+		}
+		found = append(found, line)
+	}
+	return found
+}
+
+// parcels returns what has been told by now, such as "p 1-3 digest 08:00".
+func (r *rig) parcels() (found []string) {
+	r.t.Helper()
+	synctest.Wait()
+	all, err := r.store.Parcels(r.t.Context(), freshet.MatchQuery{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, p := range all {
+		found = append(found, fmt.Sprintf("%s %d-%d %s %s", p.Query, p.From, p.To, p.Hold, p.At.UTC().Format("15:04")))
+	}
+	return found
+}

@@ -1,0 +1,180 @@
+package standing_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"freshet"
+)
+
+func want(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n%q, want\n%q", what, got, want)
+	}
+}
+
+// A query hears of every change that is committed after it was added, and of none before,
+// wherever it was stopped and started.
+func TestFromNowOn(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.see("a", "sale one\n", nil)
+		r.stop()
+		r.see("a", "sale two\n", nil) // which the runner has not looked at
+		r.start()
+		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`, Value: "text"})
+		r.see("a", "sale three\n", nil)
+		r.see("b", "nothing\n", nil)
+		want(t, "at once", r.matches(), "p.1 a.3 sale three\n")
+		r.reopen()
+		r.see("b", "sale four\n", nil)
+		want(t, "after a start", r.matches(), "p.1 a.3 sale three\n", "p.2 b.2 sale four\n")
+	})
+}
+
+// A query that begins in the past catches up, in the order of the log, and goes on with
+// the others.
+func TestFromThePast(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		var all []string
+		for i := range 600 {
+			id := freshet.SourceID("a")
+			if i%3 == 0 {
+				id = "b"
+			}
+			c := r.see(id, fmt.Sprintf("number %d\n", i), freshet.Fields{"n": float64(i)})
+			if i >= 100 && i%2 == 0 {
+				all = append(all, fmt.Sprintf("p.%d %s.%d %d", len(all)+1, c.Source, c.Seq, i))
+			}
+			time.Sleep(time.Second)
+		}
+		want(t, "before", r.matches())
+		r.add(freshet.Query{ID: "p", Name: "p", From: 100, When: "int(now.n) % 2 == 0", Value: "int(now.n)"})
+		r.reopen()
+		r.see("a", "number 600\n", freshet.Fields{"n": 600.0})
+		got := r.matches()
+		if len(got) != len(all)+1 {
+			t.Fatalf("%d matches, want %d: %q", len(got), len(all)+1, got[:min(5, len(got))])
+		}
+		want(t, "matches", got[:len(all)], all...)
+	})
+}
+
+// Absence is told when its time has come, also if the runner was stopped meanwhile.
+func TestSilence(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.add(freshet.Query{ID: "p", Name: "p", From: -1, Scope: freshet.Scope{Sources: []freshet.SourceID{"a"}}, Window: freshet.Window{Silent: freshet.Silence{For: 2 * time.Hour}}})
+		synctest.Wait()
+		r.see("a", "one\n", nil)
+		time.Sleep(time.Hour)
+		r.see("a", "two\n", nil)
+		r.see("b", "two\n", nil)
+		time.Sleep(119 * time.Minute)
+		want(t, "just before", r.matches())
+		r.stop()
+		time.Sleep(10 * time.Minute)
+		r.start()
+		if got := r.matches(); len(got) != 1 {
+			t.Errorf("after two hours the matches are %q", got)
+		}
+	})
+}
+
+// Matches wait for their digest over a start, and each is told once.
+func TestDigest(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		r.add(freshet.Query{ID: "p", Name: "p", From: -1, Digest: freshet.Digest{Every: freshet.DigestDay, At: 8 * 60}})
+		synctest.Wait()
+		for i := range 3 {
+			r.see("a", fmt.Sprintf("one %d\n", i), nil)
+			time.Sleep(time.Hour)
+		}
+		want(t, "in the night", r.parcels())
+		r.reopen()
+		time.Sleep(6 * time.Hour)
+		want(t, "in the morning", r.parcels(), "p 1-3 digest 08:00")
+		r.see("a", "another\n", nil)
+		r.reopen()
+		time.Sleep(24 * time.Hour)
+		want(t, "a day later", r.parcels(), "p 1-3 digest 08:00", "p 4-4 digest 08:00")
+	})
+}
+
+// What is edited or removed takes effect, and numbers go on.
+func TestEdits(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		q := r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `text.contains("x")`})
+		r.see("a", "x\n", nil)
+		want(t, "at first", r.matches(), "p.1 a.1")
+		q.When = `text.contains("y")`
+		if _, err := r.store.UpdateQuery(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		r.runner.Edited()
+		synctest.Wait()
+		r.see("a", "xx\n", nil)
+		r.see("a", "y\n", nil)
+		want(t, "after an edit", r.matches(), "p.1 a.1", "p.2 a.3")
+		if err := r.store.RemoveQuery(t.Context(), "p"); err != nil {
+			t.Fatal(err)
+		}
+		r.runner.Edited()
+		synctest.Wait()
+		r.see("a", "yy\n", nil)
+		want(t, "after a removal", r.matches())
+		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `text.contains("y")`})
+		r.see("a", "yyy\n", nil)
+		want(t, "under the same name", r.matches(), "p.3 a.5")
+	})
+}
+
+// However often the runner is stopped, windows count what they count when it is not.
+func TestStopsChangeNothing(t *testing.T) {
+	queries := []freshet.Query{
+		{ID: "p", Name: "p", From: -1, When: `count("1h") > 2`},
+		{ID: "q", Name: "q", From: -1, When: `now.n < lowest(now.n, "2h")`, Value: "now.n", Window: freshet.Window{By: freshet.ByNothing}},
+		{ID: "r", Name: "r", From: -1, When: `after(source.id == "a", "30m") && source.id == "b"`, Window: freshet.Window{By: freshet.ByNothing}},
+	}
+	type happening struct {
+		source freshet.SourceID
+		after  time.Duration
+		n      int
+		stop   int // 0 no, 1 stopped and started, 2 the store too
+	}
+	for seed := range uint64(8) {
+		draw := rand.New(rand.NewPCG(seed, 1))
+		var happenings []happening
+		for range 20 {
+			happenings = append(happenings, happening{freshet.SourceID([]string{"a", "b"}[draw.IntN(2)]), time.Duration(1+draw.IntN(50)) * time.Minute, draw.IntN(20), draw.IntN(3)})
+		}
+		run := func(stops bool) (found []string) {
+			inBubble(t, func(r *rig) {
+				for _, q := range queries {
+					r.add(q)
+				}
+				synctest.Wait()
+				for i, h := range happenings {
+					time.Sleep(h.after)
+					r.see(h.source, fmt.Sprintf("%d %d\n", i, h.n), freshet.Fields{"n": float64(h.n)})
+					switch {
+					case stops && h.stop == 1:
+						r.stop()
+						r.start()
+					case stops && h.stop == 2:
+						r.reopen()
+					}
+				}
+				found = r.matches()
+			})
+			slices.Sort(found) // queries of one change come in one step or in two
+			return found
+		}
+		if plain, stopped := run(false), run(true); !slices.Equal(plain, stopped) || len(plain) == 0 {
+			t.Fatalf("seed %d: with stops:\n%q, without:\n%q", seed, stopped, plain)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package standing
+
+import (
+	"context"
+
+	"freshet"
+	"freshet/query"
+)
+
+// SchemaOf returns which values the sources in a scope have.
+func SchemaOf(ctx context.Context, store freshet.Catalog, scope freshet.Scope) (*query.Schema, error) {
+	schema := &query.Schema{}
+	for w, err := range store.Sources(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if scope.Has(w.ID, w.Tags, w.Of) {
+			schema.Add(w.Recipe)
+		}
+	}
+	return schema, nil
+}

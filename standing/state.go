@@ -1,0 +1,51 @@
+package standing
+
+import (
+	"sync"
+	"time"
+
+	"freshet"
+)
+
+// A State is how it stands with a query that is run.
+type State struct {
+	Behind  bool         // it catches up with the others
+	Waiting int64        // matches that are not told yet
+	For     freshet.Hold // what they wait for
+	Until   time.Time    // when that ends; zero if time alone does not end it
+}
+
+// states are how it stands with queries, for others to see while they run.
+type states struct {
+	mu sync.Mutex
+	by map[freshet.QueryID]State
+}
+
+// Standing returns how it stands with a query. It reports false if the query is not run.
+func (r *Runner) Standing(id freshet.QueryID) (State, bool) {
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	s, ok := r.states.by[id]
+	return s, ok
+}
+
+// show lets others see how it stands with a query by now.
+func (r *Runner) show(id freshet.QueryID) {
+	pace, known := r.paces[id]
+	var s State
+	if known {
+		s.Waiting, s.For = pace.Waiting()
+		s.Until, _ = pace.Due()
+		s.Behind = r.behind[id] != nil
+	}
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	if r.states.by == nil {
+		r.states.by = map[freshet.QueryID]State{}
+	}
+	if known {
+		r.states.by[id] = s
+	} else {
+		delete(r.states.by, id)
+	}
+}

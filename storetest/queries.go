@@ -1,0 +1,268 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"freshet"
+)
+
+// query adds a query.
+func (b *bench) query(id freshet.QueryID) freshet.Query {
+	b.Helper()
+	q, err := b.AddQuery(b.Context(), freshet.Query{ID: id, Name: "Query " + string(id), When: "true", Origin: freshet.FromAPI, Created: noon})
+	b.ok("add query", err)
+	return q
+}
+
+// matches returns the matches of a query, or of all.
+func (b *bench) matches(q freshet.MatchQuery) []freshet.Match {
+	b.Helper()
+	found, err := b.Matches(b.Context(), q)
+	b.ok("matches", err)
+	return found
+}
+
+// notes returns what is remembered to run queries.
+func (b *bench) notes() (found []string) {
+	b.Helper()
+	for n, err := range b.QueryNotes(b.Context()) {
+		b.ok("notes", err)
+		found = append(found, fmt.Sprintf("%s/%s=%s", n.Query, n.Name, n.Body))
+	}
+	return found
+}
+
+// step keeps what a step in running queries brought.
+func (b *bench) step(step freshet.QueryStep) {
+	b.Helper()
+	b.ok("run queries", b.RunQueries(b.Context(), step))
+}
+
+// run keeps matches of queries, in order, and returns them as they are stored.
+func (b *bench) run(of ...freshet.QueryID) []freshet.Match {
+	b.Helper()
+	var step freshet.QueryStep
+	last := map[freshet.QueryID]int64{}
+	for i, id := range of {
+		if _, ok := last[id]; !ok {
+			q, err := b.Query(b.Context(), id)
+			b.ok("query", err)
+			last[id] = q.Last
+		}
+		last[id]++
+		step.Matches = append(step.Matches, freshet.Match{
+			Query: id, Number: last[id], Cause: freshet.MatchChange, At: noon.Add(time.Duration(i) * time.Minute), Known: noon.Add(time.Hour),
+			Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: i + 1, Cursor: freshet.Cursor(i + 7)}}, Group: "shop", Value: 12.5,
+		})
+	}
+	before, err := b.LastMatch(b.Context())
+	b.ok("end", err)
+	b.step(step)
+	return b.matches(freshet.MatchQuery{After: before})
+}
+
+var queryTests = []test{
+	{"a query is as it was added, after an edit, and gone after a removal", func(b *bench) {
+		window := freshet.Window{By: "source.site", Over: time.Hour}
+		q, err := b.AddQuery(b.Context(), freshet.Query{
+			Name: "Cheap ones!", Scope: freshet.Scope{Tags: []string{"shop"}}, When: "now.price < 5", Value: "now.price", Window: window,
+			Digest: freshet.Digest{Every: freshet.DigestDay, At: 480, Zone: "Europe/Berlin"}, Quiet: freshet.QuietHours{From: 1320, To: 420},
+			Rate: freshet.MatchRate{N: 10, Per: time.Hour}, Origin: freshet.FromAPI, Created: noon,
+		})
+		b.ok("add", err)
+		if q.ID != "cheap-ones" || q.Revision != 1 {
+			b.Errorf("it has the id %s and revision %d", q.ID, q.Revision)
+		}
+		again, err := b.AddQuery(b.Context(), freshet.Query{Name: "Cheap ones?"})
+		b.ok("add another", err)
+		if again.ID != "cheap-ones-2" {
+			b.Errorf("one of a name like it has the id %s", again.ID)
+		}
+		if _, err := b.AddQuery(b.Context(), freshet.Query{ID: q.ID, Name: "x"}); !errors.Is(err, freshet.ErrConflict) {
+			b.Errorf("the same id once more: %v", err)
+		}
+		b.reopen()
+		found, err := b.Query(b.Context(), q.ID)
+		b.ok("query", err)
+		same(b, "the query", found, q)
+
+		q.When = "now.price < 6"
+		edited, err := b.UpdateQuery(b.Context(), q)
+		b.ok("edit", err)
+		if edited.Revision != 2 || edited.When != q.When || !edited.Created.Equal(noon) {
+			b.Errorf("after an edit it is %+v", edited)
+		}
+		if _, err := b.UpdateQuery(b.Context(), q); !errors.Is(err, freshet.ErrStale) {
+			b.Errorf("an edit of a query as it no longer is: %v", err)
+		}
+		if _, err := b.UpdateQuery(b.Context(), freshet.Query{ID: "none", Name: "none"}); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("an edit of a query that is not there: %v", err)
+		}
+		all, err := b.Queries(b.Context())
+		b.ok("queries", err)
+		same(b, "the queries", all, []freshet.Query{edited, again})
+
+		b.ok("remove", b.RemoveQuery(b.Context(), q.ID))
+		b.reopen()
+		if _, err := b.Query(b.Context(), q.ID); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("after it was removed: %v", err)
+		}
+		if err := b.RemoveQuery(b.Context(), q.ID); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("removed twice: %v", err)
+		}
+		all, err = b.Queries(b.Context())
+		b.ok("queries", err)
+		same(b, "the queries", all, []freshet.Query{again})
+	}},
+	{"matches have numbers without gaps, of each query, and places in one log", func(b *bench) {
+		b.query("p")
+		b.query("q")
+		kept := append(b.run("p", "q", "p"), b.run("p")...)
+		for i, want := range []struct {
+			query  freshet.QueryID
+			number int64
+		}{{"p", 1}, {"q", 1}, {"p", 2}, {"p", 3}} {
+			if m := kept[i]; m.Query != want.query || m.Number != want.number || m.Cursor != freshet.Cursor(i+1) || m.Epoch == "" {
+				b.Errorf("match %d is %+v, want number %d of %s", i, m, want.number, want.query)
+			}
+		}
+		b.reopen()
+		same(b, "all matches", b.matches(freshet.MatchQuery{}), kept)
+		same(b, "those of one query", b.matches(freshet.MatchQuery{Query: "p"}), []freshet.Match{kept[0], kept[2], kept[3]})
+		same(b, "those after a place", b.matches(freshet.MatchQuery{Query: "p", After: 2, Limit: 1}), []freshet.Match{kept[2]})
+		same(b, "the newest", b.matches(freshet.MatchQuery{Newest: true, Limit: 2}), []freshet.Match{kept[3], kept[2]})
+		if _, err := b.Matches(b.Context(), freshet.MatchQuery{Query: "none"}); !errors.Is(err, freshet.ErrNotFound) {
+			b.Errorf("of a query that is not there: %v", err)
+		}
+		end, err := b.LastMatch(b.Context())
+		b.ok("end", err)
+		if end != 4 {
+			b.Errorf("the log ends at %d", end)
+		}
+	}},
+	{"no number of a match is given twice", func(b *bench) {
+		b.query("p")
+		before := b.run("p", "p")
+		b.ok("remove", b.RemoveQuery(b.Context(), "p"))
+		b.reopen()
+		q := b.query("p")
+		if q.Revision != 2 {
+			b.Errorf("a query that takes the id of another has revision %d", q.Revision)
+		}
+		if found := b.matches(freshet.MatchQuery{}); len(found) != 0 {
+			b.Errorf("it has the matches %+v of the one before", found)
+		}
+		after := b.run("p")[0]
+		if after.Number != 3 || after.Cursor != 3 {
+			b.Errorf("after number %d at %d comes number %d at %d", before[1].Number, before[1].Cursor, after.Number, after.Cursor)
+		}
+	}},
+	{"a step in running queries is kept whole", func(b *bench) {
+		b.query("p")
+		b.query("q")
+		b.step(freshet.QueryStep{
+			Notes: []freshet.QueryNote{
+				{Name: "place", Body: []byte("7")}, {Query: "p", Name: "window", Body: []byte("w")}, {Query: "q", Name: "a", Body: []byte{}}, {Query: "q", Name: "b", Body: []byte("x")},
+				{Query: "none", Name: "lost", Body: []byte("y")},
+			},
+			Matches: []freshet.Match{{Query: "none", Number: 9, Cause: freshet.MatchChange}},
+			Parcels: []freshet.Parcel{{Query: "none", From: 1, To: 1}},
+		})
+		same(b, "the notes", b.notes(), []string{"/place=7", "p/window=w", "q/a=", "q/b=x"})
+		first := freshet.Match{Query: "p", Number: 1, Cause: freshet.MatchChange, Value: map[string]any{"a": []any{1.0, "x", nil}}}
+		b.step(freshet.QueryStep{Notes: []freshet.QueryNote{{Name: "place", Body: []byte("8")}, {Query: "q", Name: "b"}}, Matches: []freshet.Match{first}})
+		second := first
+		second.Number = 2
+		for what, step := range map[string]freshet.QueryStep{
+			"a value that cannot be stored": {Matches: []freshet.Match{{Query: "p", Number: 2, Value: func() {}}}},
+			"a number once more":            {Matches: []freshet.Match{first}},
+			"a gap between numbers":         {Matches: []freshet.Match{{Query: "p", Number: 3}}},
+			"a parcel with a gap":           {Matches: []freshet.Match{second}, Parcels: []freshet.Parcel{{Query: "p", From: 2, To: 2}}},
+			"a parcel of too many":          {Parcels: []freshet.Parcel{{Query: "p", From: 1, To: 2}}},
+		} {
+			step.Notes = []freshet.QueryNote{{Name: "place", Body: []byte("9")}}
+			if b.RunQueries(b.Context(), step) == nil {
+				b.Errorf("%s was kept", what)
+			}
+		}
+		b.reopen()
+		same(b, "the notes after that", b.notes(), []string{"/place=8", "p/window=w", "q/a="})
+		if found := b.matches(freshet.MatchQuery{}); len(found) != 1 || fmt.Sprint(found[0].Value) != "map[a:[1 x <nil>]]" {
+			b.Errorf("the matches are %+v", found)
+		}
+		b.ok("remove", b.RemoveQuery(b.Context(), "q"))
+		same(b, "the notes without q", b.notes(), []string{"/place=8", "p/window=w"})
+	}},
+	{"parcels follow each other", func(b *bench) {
+		b.query("p")
+		b.query("q")
+		b.run("p", "p", "q", "p")
+		parcels := []freshet.Parcel{
+			{Query: "p", From: 1, To: 2, Hold: freshet.HoldDigest, At: noon}, {Query: "q", From: 1, To: 1, At: noon}, {Query: "p", From: 3, To: 3, Hold: freshet.HoldRate, At: noon.Add(time.Hour)},
+		}
+		b.step(freshet.QueryStep{Parcels: parcels[:2]})
+		b.step(freshet.QueryStep{Parcels: parcels[2:]})
+		b.reopen()
+		for i := range parcels {
+			parcels[i].Cursor = freshet.Cursor(i + 1)
+		}
+		found, err := b.Parcels(b.Context(), freshet.MatchQuery{})
+		b.ok("parcels", err)
+		same(b, "the parcels", found, parcels)
+		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p", After: 1})
+		b.ok("parcels", err)
+		same(b, "those of one query after a place", found, parcels[2:])
+
+		b.run("p")
+		b.ok("remove", b.RemoveQuery(b.Context(), "p"))
+		b.query("p")
+		b.run("p") // which is number 5: number 4 was never told, and will not be
+		b.step(freshet.QueryStep{Parcels: []freshet.Parcel{{Query: "p", From: 5, To: 5}}})
+		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p"})
+		b.ok("parcels", err)
+		if len(found) != 1 || found[0].From != 5 || found[0].Cursor != 4 {
+			b.Errorf("after it was removed and added again its parcels are %+v", found)
+		}
+	}},
+	{"a query looks at what is committed after it", func(b *bench) {
+		b.add("a")
+		b.history("a", 2)
+		end, err := b.LastChange(b.Context())
+		b.ok("end", err)
+		for from, want := range map[freshet.Cursor]freshet.Cursor{-1: end, 0: 0} {
+			q, err := b.AddQuery(b.Context(), freshet.Query{Name: "q", From: from})
+			b.ok("add", err)
+			if q.From != want || end == 0 {
+				b.Errorf("a query from %d begins after %d of %d", from, q.From, end)
+			}
+		}
+	}},
+	{"many notes come in order", func(b *bench) {
+		var notes []freshet.QueryNote
+		var want []string
+		for i := range 700 {
+			name := fmt.Sprintf("%04d", i)
+			notes = append(notes, freshet.QueryNote{Name: name, Body: []byte("n")})
+			want = append(want, "/"+name+"=n")
+		}
+		b.step(freshet.QueryStep{Notes: notes})
+		same(b, "the notes", b.notes(), want)
+	}},
+	{"who waits for a match hears of it", func(b *bench) {
+		b.query("p")
+		b.run("p")
+		b.ok("a match that is there", b.WaitMatch(b.Context(), 0))
+		ctx, cancel := context.WithCancel(b.Context())
+		heard := make(chan error)
+		go func() { heard <- b.WaitMatch(ctx, 1) }()
+		b.run("p")
+		b.ok("a match that comes", <-heard)
+		cancel()
+		if err := b.WaitMatch(ctx, 2); !errors.Is(err, context.Canceled) {
+			b.Errorf("without one: %v", err)
+		}
+	}},
+}
