@@ -120,8 +120,8 @@ type QueryFinding struct {
 	Warnings []string `json:"warnings,omitempty" doc:"What is allowed and probably not meant"`
 }
 
-// A QueryEdit is an added query, and where it begins.
-type QueryEdit struct {
+// A QueryToAdd is a query with where it begins.
+type QueryToAdd struct {
 	NewQuery
 	Backfill string `json:"backfill,omitempty" doc:"Begin with what happened since this time, or length of time before now, such as 30d; 0 means from the beginning. If it is left out, the query begins now"`
 }
@@ -144,7 +144,7 @@ func (c *Client) Query(ctx context.Context, id freshet.QueryID) (q Query, err er
 func queryPath(id freshet.QueryID) string { return "/queries/" + url.PathEscape(string(id)) }
 
 // AddQuery adds a query.
-func (c *Client) AddQuery(ctx context.Context, q QueryEdit) (added Query, err error) {
+func (c *Client) AddQuery(ctx context.Context, q QueryToAdd) (added Query, err error) {
 	err = c.call(ctx, http.MethodPost, "/queries", nil, q, &added)
 	return added, err
 }

@@ -13,11 +13,11 @@ type Pace struct {
 	query             freshet.Query
 	digestIn, quietIn *time.Location
 
-	from, to int64       // numbers of the matches that wait; none if from > to
-	since    time.Time   // when the first of them came
-	hold     freshet.Hold        // what they wait for
-	due      time.Time   // when they are told; zero if they wait for more of them
-	sent     []time.Time // when the last parcels were told, as many as the rate counts
+	from, to int64        // numbers of the matches that wait; none if from > to
+	since    time.Time    // when the first of them came
+	hold     freshet.Hold // what they wait for
+	due      time.Time    // when they are told; zero if they wait for more of them
+	sent     []time.Time  // when the last parcels were told, as many as the rate counts
 }
 
 // NewPace returns the pace of a query whose matches up to a number have been told.

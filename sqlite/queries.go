@@ -79,7 +79,7 @@ func (s *Store) AddQuery(ctx context.Context, q freshet.Query) (added freshet.Qu
 		case err != nil:
 			return err
 		case r.definition != "":
-			return fmt.Errorf("the id %s is already used by another query: %w", q.ID, freshet.ErrConflict)
+			return fmt.Errorf("query %s: %w", q.ID, freshet.ErrConflict)
 		case r.key == 0:
 			b.next.query++
 			r.key, r.id = b.next.query, string(q.ID)

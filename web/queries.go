@@ -97,7 +97,7 @@ func (a *api) getQuery(ctx context.Context, in *queryPath) (*taggedQuery, error)
 	return &taggedQuery{ETag: tagOf(q.Revision), Body: a.queryOf(q, nil)}, nil
 }
 
-func (a *api) addQuery(ctx context.Context, in *bodyOf[client.QueryEdit]) (*taggedQuery, error) {
+func (a *api) addQuery(ctx context.Context, in *bodyOf[client.QueryToAdd]) (*taggedQuery, error) {
 	report, err := a.admitQuery(ctx, in.Body.NewQuery)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -243,7 +242,7 @@ func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, err
 	if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
 		return nil, err
 	}
-	edited, err := mergedSink(newSinkOf(sink.Shown(st.Sink)), in.Body)
+	edited, err := merged(newSinkOf(sink.Shown(st.Sink)), in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -252,29 +251,6 @@ func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, err
 		return nil, err
 	}
 	return a.getSink(ctx, &sinkPath{in.Name})
-}
-
-// mergedSink returns a sink with a merge patch applied.
-func mergedSink(s client.NewSink, patch sinkPatch) (edited client.NewSink, err error) {
-	whole, err := json.Marshal(s)
-	if err != nil {
-		return s, err
-	}
-	var into, from map[string]any
-	if err := decode(whole, &into); err != nil {
-		return s, err
-	}
-	if err := decode(patch, &from); err != nil {
-		return s, problem(http.StatusBadRequest, err.Error())
-	}
-	mergeInto(into, from)
-	if whole, err = json.Marshal(into); err != nil {
-		return s, err
-	}
-	if err := json.Unmarshal(whole, &edited); err != nil {
-		return s, invalid("body", err.Error(), nil)
-	}
-	return edited, nil
 }
 
 func (a *api) removeSink(ctx context.Context, in *sinkPath) (*struct{}, error) {

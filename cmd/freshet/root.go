@@ -46,6 +46,7 @@ func verbs(p *program) []*cobra.Command {
 		in(sources, removeVerb(p)),
 		in(history, changesVerb(p)),
 		in(history, sinkVerb(p)),
+		in(history, queryVerb(p)),
 		in(history, historyVerb(p)),
 		in(history, diffVerb(p)),
 		in(history, catVerb(p)),
