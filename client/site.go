@@ -18,7 +18,6 @@ type Site struct {
 	Share   float64    `json:"share" doc:"Most of the budget that it uses"`
 	Changed Estimate   `json:"changed" doc:"Share of the downloads of known pages that brought a change, of late"`
 	Sampled float64    `json:"sampled" doc:"Downloads that this share is based on; older ones count less"`
-	Dates   *Dates     `json:"dates,omitempty" doc:"Whether the dates of its sitemaps and feeds are true; missing if they give none"`
 	Copy    *Copy      `json:"copy,omitempty" doc:"How fresh the copy is; only from a running daemon"`
 	LeftOut int        `json:"left_out,omitempty" doc:"Pages that were found beyond the limit"`
 	Traps   []Trap     `json:"traps,omitempty" doc:"Endless parts of the site that are not followed"`
@@ -45,6 +44,7 @@ type Index struct {
 	Seen   time.Time        `json:"seen_at,omitzero" doc:"When it was last read"`
 	Polls  int64            `json:"polls"`
 	Errors string           `json:"error,omitempty" doc:"Why it cannot be read, if it cannot"`
+	Trust  *IndexTrust      `json:"trust,omitempty" doc:"How far what it says of pages can be believed; missing if it has said nothing yet"`
 }
 
 // A Copy says how fresh our copy of a site is, as estimated.
@@ -54,11 +54,13 @@ type Copy struct {
 	Age       Duration `json:"age" doc:"For which copies had been out of date, on average over time"`
 }
 
-// Dates say whether the dates that indexes give pages are true.
-type Dates struct {
-	Announced float64 `json:"announced" doc:"Share of the changes that a new date told of"`
-	BorneOut  float64 `json:"borne_out" doc:"Share of new dates with which a poll found a change"`
-	Trusted   bool    `json:"trusted" doc:"A page is polled as soon as its date moves"`
+// An IndexTrust says how far an index can be believed.
+type IndexTrust struct {
+	Kind     string  `json:"kind" enum:"sitemap,feed,hub" doc:"What the index is; hub: a page with links"`
+	Told     float64 `json:"told" doc:"Share of the changes of its pages that it tells of, as estimated"`
+	BorneOut float64 `json:"borne_out" doc:"Share of the changes it tells of that are there, as estimated"`
+	Right    float64 `json:"right" doc:"How often it was right, of the times that a poll could tell; what is long past counts for less"`
+	Times    float64 `json:"times" doc:"How often a poll could tell; likewise"`
 }
 
 // A Trap is an endless part of a site.

@@ -445,17 +445,16 @@ func TestHostileSite(t *testing.T) {
 	})
 }
 
-// The dates of a sitemap are trusted if they tell of changes, and not if they move by
+// The dates of a sitemap are believed if they tell of changes, and not if they move by
 // themselves or stay.
 func TestDatesOfSitemaps(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dated, changed bool // at every edit, whether the date moves and whether the page changes
 		want           bool
 	}{
-		"true":                  {true, true, true},
-		"moving by themselves":  {true, false, false},
-		"staying as they were":  {false, true, false},
-		"of pages that do rest": {false, false, false},
+		"true":                 {true, true, true},
+		"moving by themselves": {true, false, false},
+		"staying as they were": {false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -485,9 +484,14 @@ func TestDatesOfSitemaps(t *testing.T) {
 					edit(edition%pages, edition+1)
 				}
 				pass(time.Minute)
-				report, err := explore.Describe(t.Context(), r.store, "docs")
-				if err != nil || report.Trusted != tt.want {
-					t.Errorf("trusted is %v, %v (announced %.2f, borne out %.2f), want %v", report.Trusted, err, report.Dated.Mean, report.BorneOut.Mean, tt.want)
+				trusts, err := r.IndexTrusts(t.Context(), "docs")
+				if err != nil || len(trusts) != 1 {
+					t.Fatalf("the trust in its indexes is %+v (%v)", trusts, err)
+				}
+				for id, trust := range trusts {
+					if good := trust.Told > 0.7 && trust.BorneOut > 0.7; good != tt.want {
+						t.Errorf("the trust in %s is %+v, want good: %v", id, trust, tt.want)
+					}
 				}
 			})
 		})

@@ -163,12 +163,9 @@ func (e *Explorer) hear(ctx context.Context, o freshet.Outcome) error {
 	s.count(w.Source, o)
 	switch {
 	case o.Result.Captured():
-		err = e.read(ctx, s, w, o)
+		return e.read(ctx, s, w, o)
 	case o.Result == freshet.Failed:
-		err = e.miss(ctx, s, w, o)
+		return e.miss(ctx, s, w, o)
 	}
-	if err == nil && o.Result.Seen() {
-		err = e.compareDates(ctx, s, w.Source, o)
-	}
-	return err
+	return nil
 }

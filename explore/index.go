@@ -57,9 +57,6 @@ func (e *Explorer) readIndex(ctx context.Context, s *survey, w freshet.Watched, 
 	if err := e.shelve(ctx, s, l.news); err != nil {
 		return err
 	}
-	if err := e.askDated(ctx, s, l.redated); err != nil {
-		return err
-	}
 	if l.by == freshet.BySitemap && l.complete { // what has left a feed is only old
 		if err := e.unlist(ctx, s, o, before, l.dates); err != nil {
 			return err
@@ -79,7 +76,6 @@ type list struct {
 	complete bool                 // it was read to its end
 	dates    map[string]time.Time // of all pages that it lists
 	news     []freshet.Page       // those that it did not list before, or with another date
-	redated  []string             // of those, the ones with a later date
 	indexes  []string             // other indexes that it names
 }
 
@@ -104,9 +100,6 @@ func (s *survey) list(w freshet.Watched, o freshet.Outcome, raw freshet.Raw, bef
 		known, listed := before[at]
 		if listed && known.Equal(date) {
 			return nil
-		}
-		if listed && date.After(known) {
-			l.redated = append(l.redated, at)
 		}
 		l.news = append(l.news, freshet.Page{URL: at, Date: date, Listed: o.Began, New: !s.notes.Settled.IsZero()})
 		return nil
@@ -184,27 +177,6 @@ func (e *Explorer) unlist(ctx context.Context, s *survey, o freshet.Outcome, bef
 		}
 	}
 	return e.shelve(ctx, s, gone)
-}
-
-// askDated wants the pages polled that an index has given new dates, if its dates have
-// shown to be true.
-func (e *Explorer) askDated(ctx context.Context, s *survey, redated []string) error {
-	if !s.dates.trust.StandIn() {
-		return nil
-	}
-	for _, at := range redated {
-		page, err := e.cfg.Store.Page(ctx, s.site.ID, at)
-		if errors.Is(err, freshet.ErrNotFound) || err == nil && page.State != freshet.PageWatched {
-			continue
-		}
-		if err == nil {
-			err = e.ask(ctx, page.Source)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // mostIndexes and mostFeeds bound how many indexes of a site are watched.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/listing"
 	"freshet/site"
 )
 
@@ -21,10 +20,6 @@ type Report struct {
 
 	Downloads float64       // of pages that had been seen before, of late
 	Changed   freshet.Range // share of those that brought a change
-
-	Dated    freshet.Range // share of changes that the dates of its indexes tell of; Low and Mean only
-	BorneOut freshet.Range // share of new dates that come with a change; likewise
-	Trusted  bool          // both are high enough to poll a page when its date moves
 
 	Over     int // pages that are left out because of the limit
 	Traps    []site.Trap
@@ -52,12 +47,6 @@ func Describe(ctx context.Context, store freshet.Store, id freshet.SourceID) (Re
 	if err == nil && json.Unmarshal(kept.Memory, &n) == nil {
 		r.Begun, r.Settled, r.Downloads, r.Over, r.Problems = n.Begun, n.Settled, n.Downloads, n.Over, n.Problems
 		r.Traps = n.Traps
-		var dates listing.Trust
-		if dates.UnmarshalBinary(n.Dates) == nil {
-			r.Dated.Mean, r.Dated.Low = dates.Announced()
-			r.BorneOut.Mean, r.BorneOut.Low = dates.BorneOut()
-			r.Trusted = dates.StandIn()
-		}
 	}
 	r.Changed.Mean, r.Changed.Low, r.Changed.High = n.ratio()
 	for index, err := range indexesOf(ctx, store, id) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/listing"
 	"freshet/live"
 	"freshet/site"
 )
@@ -37,7 +36,6 @@ type survey struct {
 
 	fresh   map[freshet.SourceID]bool // pages that were taken and have not been polled yet; nil if that is not known
 	indexes map[string]bool           // URLs of indexes that are watched
-	dates   dates
 	traps   site.Traps
 	drawn   time.Time       // when the traps were last put on disk
 	judged  map[uint64]bool // links that need not be looked at again, by the hash of their URLs
@@ -57,7 +55,6 @@ type notes struct {
 	Problems  []Problem `json:"problems,omitempty"`
 
 	Traps []site.Trap `json:"traps,omitempty"`
-	Dates []byte      `json:"dates,omitempty"` // whether the dates of its indexes are true, as a listing.Trust
 }
 
 // A Problem is something that is wrong with a site, as far as one can tell.
@@ -178,9 +175,6 @@ func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) erro
 	}
 	if counts.Known() == 0 { // it was no site for a while
 		s.notes, s.dirty = anew, true
-	}
-	if s.dates.trust.UnmarshalBinary(s.notes.Dates) != nil {
-		s.dates.trust = listing.Trust{}
 	}
 	s.drawn = e.cfg.Now()
 	drawn, err := e.cfg.Store.Belief(ctx, trapBelief, id)

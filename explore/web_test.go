@@ -17,6 +17,7 @@ import (
 
 	"freshet"
 	"freshet/explore"
+	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"
@@ -135,7 +136,7 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	r := &rig{store: store}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), &r.log), nil))
 	r.Daemon = live.New(live.Config{
-		Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Log: log,
+		Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Log: log, Learner: learn.New(learn.Config{Tick: 20 * time.Second, Start: time.Now()}),
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Second}},
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -114,9 +114,11 @@ func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Sit
 		},
 		Changed: estimateOf(r.Changed), Sampled: r.Downloads, LeftOut: r.Over,
 	}
+	trusts := a.trustsOf(ctx, id)
 	for _, index := range r.Indexes {
 		s.Indexes = append(s.Indexes, client.Index{
 			ID: index.ID, URL: freshet.MaskURL(index.URL), Seen: index.Standing.Seen.UTC(), Polls: index.Standing.Polls, Errors: index.Standing.Err,
+			Trust: trusts[index.ID],
 		})
 	}
 	for _, t := range r.Traps {
@@ -125,11 +127,23 @@ func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Sit
 	for _, p := range r.Problems {
 		s.Faults = append(s.Faults, client.SiteFlaw{At: p.At.UTC(), URL: freshet.MaskURL(p.URL), Text: p.Text})
 	}
-	if r.Dated.Mean > 0 {
-		s.Dates = &client.Dates{Announced: r.Dated.Mean, BorneOut: r.BorneOut.Mean, Trusted: r.Trusted}
-	}
 	s.Copy = a.copyOf(ctx, id)
 	return s, nil
+}
+
+// trustsOf returns how far the indexes of a site can be believed; none if nobody knows.
+func (a *api) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.SourceID]*client.IndexTrust {
+	ctx, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	found, err := a.Daemon.IndexTrusts(ctx, id)
+	if err != nil {
+		return nil
+	}
+	trusts := map[freshet.SourceID]*client.IndexTrust{}
+	for id, t := range found {
+		trusts[id] = &client.IndexTrust{Kind: t.Kind.String(), Told: t.Told, BorneOut: t.BorneOut, Right: t.Right, Times: t.Times}
+	}
+	return trusts
 }
 
 // copyOf returns how fresh the copy of a site is; nil if nobody knows.

@@ -114,13 +114,6 @@ func (p *program) printSite(s client.Site) error {
 		row("copy", "%s of fetched pages are up to date now (%s to %s); %s over time, %s out of date on average",
 			percent(c.Fresh.Mean), percent(c.Fresh.Low), percent(c.Fresh.High), percent(c.Freshness), freshet.FormatDuration(time.Duration(c.Age).Round(time.Second)))
 	}
-	if d := s.Dates; d != nil {
-		verdict := "not trusted"
-		if d.Trusted {
-			verdict = "trusted: a page is polled when its date moves"
-		}
-		row("dates", "of sitemaps and feeds tell of %s of changes, and %s of new dates come with one; %s", percent(d.Announced), percent(d.BorneOut), verdict)
-	}
 	row("budget", "at most %s", percent(s.Share))
 	for i, index := range s.Indexes {
 		name := ""
@@ -135,6 +128,9 @@ func (p *program) printSite(s client.Site) error {
 			state = "read " + index.Seen.Local().Format(time.DateTime)
 		}
 		row(name, "%s (%s)", index.URL, state)
+		if t := index.Trust; t != nil && t.Times >= 1 {
+			row("", "tells of %s of changes; %s of what it tells of is there; right %.0f of %.0f times", percent(t.Told), percent(t.BorneOut), math.Round(t.Right), math.Round(t.Times))
+		}
 	}
 	for _, t := range s.Traps {
 		row("endless", "%s: %s; %s not followed, such as %s", t.Where, t.Reason, counted(t.Cut, "link"), t.Example)
