@@ -77,9 +77,9 @@ func (l *Learner) readIndex(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	if w := o.Word; w != nil {
 		from := math.Inf(-1)
 		if !w.From.IsZero() {
-			from = min(x, l.clock.at(w.From))
+			from = l.clock.at(w.From) // which lies ahead if it says nothing of others
 		}
-		if begins || math.IsInf(from, -1) || from > in.read { // what came between is not known
+		if begins || math.IsInf(from, -1) || from > in.read || in.from > in.read { // what came between is not known, or nothing was said of it
 			in.from = from
 		}
 		in.kind = kindOf(w)

@@ -249,6 +249,29 @@ func TestListThatIsTooShort(t *testing.T) {
 	}
 }
 
+// A list that was not read to its end says nothing of the pages that it does not name,
+// nor does a poll that finds it unchanged, until it is whole again.
+func TestListThatBreaksOff(t *testing.T) {
+	w, h := newHerald(5, 10, 3*time.Hour, 48*time.Hour)
+	h.run(monday, monday.Add(20*time.Hour), 10*time.Minute)
+	at := monday.Add(20 * time.Hour)
+	page := h.pages[0]
+	read := func(at time.Time, o freshet.Outcome) float64 {
+		o.Began, o.Ended = at, at
+		w.tell(h.slot, o)
+		hint, _ := w.Hint(at.Add(time.Second), page)
+		return hint.Expected / w.unheard(at.Add(time.Second), page)
+	}
+	read(at, freshet.Outcome{Result: freshet.Changed, Word: &freshet.Word{Kind: h.kind, From: freshet.SilentFrom()}})
+	w.poll(page, at.Add(time.Minute))
+	if left := read(at.Add(2*time.Hour), freshet.Outcome{Result: freshet.Unchanged}); left < 0.9 {
+		t.Errorf("a list that breaks off, and still does, leaves %.2f of what is expected", left)
+	}
+	if left := read(at.Add(4*time.Hour), freshet.Outcome{Result: freshet.Changed, Word: &freshet.Word{Kind: h.kind}}); left > 0.2 {
+		t.Errorf("a list that is whole again leaves %.2f of what is expected", left)
+	}
+}
+
 // Dates of an index teach when pages change as their own dates do.
 func TestRatesFromIndexes(t *testing.T) {
 	w, h := newHerald(6, 30, 4*time.Hour, 72*time.Hour)
