@@ -85,6 +85,13 @@ func rich(t *testing.T) string {
 	_, err = s.PutSink(ctx, "pager", []byte("sealed"), 0)
 	do(err)
 	do(s.NoteSink(ctx, "slow", freshet.SinkCondition{Failing: time.Unix(1, 0), Held: time.Unix(2, 0), Err: "down"}))
+	_, err = s.AddQuery(ctx, freshet.Query{Name: "q", Origin: freshet.FromAPI, Created: noon, From: -1})
+	do(err)
+	do(s.RunQueries(ctx, freshet.QueryStep{
+		Notes:   []freshet.QueryNote{{Query: "q", Name: "window", Body: []byte("w")}},
+		Matches: []freshet.Match{{Query: "q", Number: 1, Cause: freshet.MatchChange, At: noon, Known: noon, Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: 1, Cursor: 1}}, Group: "g", Value: 1.5}},
+		Parcels: []freshet.Parcel{{Query: "q", From: 1, To: 1, Hold: freshet.HoldDigest, At: noon}},
+	}))
 	do(s.SaveBeliefs(ctx, []freshet.Belief{{Estimator: "e", Memory: []byte("all")}, {Estimator: "e", Source: "a", Upto: 7, Memory: []byte("one")}}))
 	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
 	do(err)
