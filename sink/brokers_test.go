@@ -199,11 +199,12 @@ type arrivedHook struct {
 }
 
 func (h *arrivedHook) ID() string           { return "arrived" }
-func (h *arrivedHook) Provides(b byte) bool { return b == mqtt.OnPublished }
-func (h *arrivedHook) OnPublished(_ *mqtt.Client, pk packets.Packet) {
+func (h *arrivedHook) Provides(b byte) bool { return b == mqtt.OnPublish }
+func (h *arrivedHook) OnPublish(_ *mqtt.Client, pk packets.Packet) (packets.Packet, error) { // which is before it is acknowledged
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.came = append(h.came, fmt.Sprintf("%s %d %s %s", pk.TopicName, pk.FixedHeader.Qos, pk.Properties.User[0].Val, pk.Payload))
+	return pk, nil
 }
 
 // An MQTT broker acknowledges every change, with TLS too.
