@@ -37,6 +37,7 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Change.Cursor)
 	})
 	r.report(a, false)
+	delete(r.wrong, a.debt.Change.Cursor)
 	if r.gate.succeeded() || !r.condition.Held.IsZero() {
 		r.cfg.Log.Info("the sink accepts deliveries again")
 		r.released, r.refused = true, map[freshet.Cursor]bool{}
@@ -48,8 +49,8 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 }
 
 const (
-	// unfitAttempts is how often a delivery is tried that the receiver calls wrong. It
-	// holds up those behind it for so long.
+	// unfitAttempts is how often in a row a receiver must call a delivery wrong before it
+	// is given up. It holds up those behind it for so long.
 	unfitAttempts = 3
 
 	// heldAfter is how long a receiver accepts nothing before it is held.
@@ -88,7 +89,7 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) 
 	if held { // nothing more is given up
 		d.Attempts, pause, again = min(d.Attempts, Attempts-1), heldPause, true
 	}
-	if refusal != nil && refusal.Unfit() && d.Attempts >= unfitAttempts {
+	if r.calledWrong(d.Change.Cursor, refusal) {
 		again = false
 	}
 	if again {
@@ -99,6 +100,24 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) 
 		return err
 	}
 	return r.worsen(ctx, a, !again)
+}
+
+// calledWrong reports whether the receiver has called a delivery wrong often enough. A start
+// forgets how often it did, which only makes for more attempts.
+func (r *round) calledWrong(at freshet.Cursor, refusal *sink.Refusal) bool {
+	if refusal == nil || !refusal.Unfit() {
+		delete(r.wrong, at)
+		return false
+	}
+	if r.wrong == nil {
+		r.wrong = map[freshet.Cursor]int{}
+	}
+	r.wrong[at]++
+	if r.wrong[at] < unfitAttempts {
+		return false
+	}
+	delete(r.wrong, at)
+	return true
 }
 
 // worsen notes that the receiver accepts nothing. When a delivery has been given up after

@@ -47,6 +47,7 @@ type round struct {
 	// not only those that are due. Refused are those that failed again.
 	released bool
 	refused  map[freshet.Cursor]bool
+	wrong    map[freshet.Cursor]int // how often in a row the receiver called a delivery wrong
 }
 
 // An attempt is how a try at paying a debt ended.

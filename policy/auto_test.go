@@ -202,7 +202,7 @@ func TestAutoBeatsUniform(t *testing.T) {
 				first, second = second, first
 			}
 			return append(every(1+i%first, instants/2, first), every(instants/2+i%second, instants, second)...)
-		}, 1.05},
+		}, 1.04},
 		{"rates that swap", func(draw *rand.Rand, i int) []int {
 			fast, slow := 0.2, 0.005
 			if i%2 == 0 {

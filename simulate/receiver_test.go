@@ -15,8 +15,9 @@ type receiver struct {
 	*network
 	name string
 
-	mu  sync.Mutex
-	got []delivery
+	mu    sync.Mutex
+	got   []delivery
+	wrong map[string]bool // ids of deliveries that were called wrong
 }
 
 // A delivery is an attempt that arrived at a receiver.
@@ -103,5 +104,15 @@ func (v *receiver) react(r *request, line net.Conn, d *delivery, way int, long t
 		_ = write(line, 200, nil, []byte("o"), 2) // accepted, however its body ends
 		return false
 	}
-	return write(line, 400, nil, []byte("what is this?\n"), -1) == nil
+	status := 400
+	v.mu.Lock()
+	if v.wrong == nil {
+		v.wrong = map[string]bool{}
+	}
+	if v.wrong[d.id] { // what is called wrong again and again is rightly given up
+		status = 503
+	}
+	v.wrong[d.id] = true
+	v.mu.Unlock()
+	return write(line, status, nil, []byte("what is this?\n"), -1) == nil
 }
