@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // digests and quiet hours have time zones, which not every machine knows
 )
 
 // version is set by the linker in released builds.
