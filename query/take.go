@@ -11,8 +11,12 @@ func (e *Engine) Begin(changes, outcomes freshet.Cursor) {
 	e.changes, e.outcomes, e.moved = changes, outcomes, true
 }
 
-// Skip says that nobody has to be told of the outcomes up to a place.
-func (e *Engine) Skip(outcomes freshet.Cursor) { e.outcomes = outcomes }
+// Skip says that nobody has to be told of what lies before these places. They need not be
+// saved: what is told again from an earlier place means nothing to anybody.
+func (e *Engine) Skip(changes, outcomes freshet.Cursor) { e.changes, e.outcomes = changes, outcomes }
+
+// Len returns how many queries there are.
+func (e *Engine) Len() int { return len(e.queries) }
 
 // HearsPolls reports whether any query wants to hear of polls.
 func (e *Engine) HearsPolls() bool {

@@ -46,12 +46,8 @@ func (r *Runner) advance(ctx context.Context) (more bool, err error) {
 
 // advanceMain goes on with the main lane. Queries join it where they begin.
 func (r *Runner) advanceMain(ctx context.Context) (more bool, err error) {
-	if !r.main.engine.HearsPolls() {
-		end, err := r.cfg.Store.LastOutcome(ctx)
-		if err != nil {
-			return false, err
-		}
-		r.main.engine.Skip(end)
+	if err := r.passOver(ctx); err != nil {
+		return false, err
 	}
 	bound := r.joinReached()
 	events, whole, err := r.events(ctx, r.main, place{changes: bound, outcomes: endless})
@@ -72,17 +68,41 @@ func (r *Runner) advanceMain(ctx context.Context) (more bool, err error) {
 	return false, r.tell(r.main.engine.Tick(r.cfg.Now()))
 }
 
+// passOver moves the main lane over what no query in it is to hear of, without reading it:
+// most daemons have no query, and few queries are about polls.
+func (r *Runner) passOver(ctx context.Context) error {
+	changes, outcomes := r.main.engine.Upto()
+	if !r.main.engine.HearsPolls() {
+		end, err := r.cfg.Store.LastOutcome(ctx)
+		if err != nil {
+			return err
+		}
+		outcomes = end
+	}
+	if r.main.engine.Len() == 0 {
+		end, err := r.cfg.Store.LastChange(ctx)
+		if err != nil {
+			return err
+		}
+		if len(r.ahead) > 0 { // which begins there
+			end = min(end, r.ahead[0].From)
+		}
+		changes = max(changes, end)
+	}
+	r.main.engine.Skip(changes, outcomes)
+	return nil
+}
+
 // joinReached lets the queries take part whose beginning the main lane has reached. It
 // returns where the next one begins, or endless.
 func (r *Runner) joinReached() freshet.Cursor {
 	for len(r.ahead) > 0 {
-		changes, outcomes := r.main.engine.Upto()
+		changes, _ := r.main.engine.Upto()
 		q := r.ahead[0]
 		if q.From > changes {
 			return q.From
 		}
 		r.put(r.main, q)
-		r.main.engine.Begin(changes, outcomes)
 		r.note(q.ID, laneNote, []byte{})
 		r.ahead = slices.Delete(r.ahead, 0, 1)
 	}
@@ -113,6 +133,7 @@ func (r *Runner) catchUp(ctx context.Context, l *lane) (joined bool, err error) 
 	if err := r.main.engine.Take(l.engine, l.only); err != nil {
 		r.cfg.Log.Error("a query cannot be run; edit it", "query", l.only, "err", err)
 	}
+	r.main.engine.Begin(r.main.engine.Upto())
 	r.note(l.only, laneNote, []byte{})
 	return true, nil
 }

@@ -38,6 +38,7 @@ type Runner struct {
 	ahead  []freshet.Query // which join when the main lane has come to where they begin
 
 	step   freshet.QueryStep // that is not kept yet
+	kept   place             // of the main lane, as it is on disk
 	states states
 }
 
@@ -224,6 +225,8 @@ func (r *Runner) put(l *lane, q freshet.Query) {
 	if err := l.engine.Put(q); err != nil {
 		r.cfg.Log.Error("a query cannot be run; edit it", "query", q.ID, "err", err)
 	}
+	// What others passed over it may hear of: where it begins has to be on disk.
+	l.engine.Begin(l.engine.Upto())
 }
 
 // setPace says how the matches of a query are told.
@@ -348,7 +351,7 @@ func (r *Runner) keep(ctx context.Context) error {
 		changes, outcomes := l.engine.Upto()
 		r.note(id, laneNote, fmt.Appendf(nil, "%d %d", changes, outcomes))
 	}
-	if len(r.step.Notes)+len(r.step.Matches)+len(r.step.Parcels) == 0 {
+	if len(r.step.Notes)+len(r.step.Matches)+len(r.step.Parcels) == 0 || r.postponed() {
 		return nil
 	}
 	err := persist.Write(ctx, func() error { return r.cfg.Store.RunQueries(ctx, r.step) }, func(times int, err error) {
@@ -357,9 +360,28 @@ func (r *Runner) keep(ctx context.Context) error {
 		}
 	})
 	if err == nil {
-		r.step = freshet.QueryStep{}
+		r.step, r.kept = freshet.QueryStep{}, place{}
+		r.kept.changes, r.kept.outcomes = r.main.engine.Upto()
 	}
 	return err
+}
+
+// postponed reports whether there is nothing to keep but how far the main lane is. To go
+// through a little of the logs again after a crash costs less than a write for each
+// change: what matched nothing matches nothing then, either.
+func (r *Runner) postponed() bool {
+	const little = 1000
+	for _, n := range r.step.Notes {
+		if n.Query != "" {
+			return false
+		}
+	}
+	changes, outcomes := r.main.engine.Upto()
+	if len(r.step.Matches)+len(r.step.Parcels) > 0 || changes-r.kept.changes > little || outcomes-r.kept.outcomes > little {
+		return false
+	}
+	r.step.Notes = r.step.Notes[len(r.step.Notes)-1:]
+	return true
 }
 
 func (r *Runner) note(id freshet.QueryID, name string, body []byte) {

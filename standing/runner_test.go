@@ -178,3 +178,36 @@ func TestStopsChangeNothing(t *testing.T) {
 		}
 	}
 }
+
+// What no query matches is not worth a write.
+func TestNothingMatchedNothingWritten(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		notes := func() (found []string) {
+			synctest.Wait()
+			for n, err := range r.store.QueryNotes(t.Context()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, fmt.Sprintf("%s/%s=%x", n.Query, n.Name, n.Body))
+			}
+			return found
+		}
+		change := func(text string) {
+			for i := range 20 {
+				r.see("a", fmt.Sprintf("%s %d\n", text, i), nil)
+				synctest.Wait()
+			}
+		}
+		change("before")
+		want(t, "without a query", notes())
+		r.add(freshet.Query{ID: "p", Name: "p", From: -1, When: `added.contains("sale")`})
+		begun := notes()
+		change("nothing")
+		want(t, "without a match", notes(), begun...)
+		r.reopen()
+		change("sale")
+		if got := r.matches(); len(got) != 20 || got[0] != "p.1 a.41" || slices.Equal(notes(), begun) {
+			t.Errorf("the matches are %q, and the notes %q", got, notes())
+		}
+	})
+}
