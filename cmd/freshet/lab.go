@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet"
-	"freshet/spell"
 )
 
 func labVerb(p *program) *cobra.Command {
@@ -24,24 +23,8 @@ pages count as seen when the replay begins.`,
 		Example: "  freshet lab gen --kind auction --pages 500 --out auction.csv\n" +
 			"  freshet lab compare --trace auction.csv --policy uniform,wic --budget 1,2,4 --html auction.html\n" +
 			"  freshet lab limit --trace auction.csv --share 0.3,0.6,0.9",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			var known []string
-			for _, c := range cmd.Commands() {
-				known = append(known, c.Name())
-			}
-			wrong := usagef("lab: unknown command %q", args[0])
-			if n := spell.Nearest(args[0], known); n != "" {
-				return freshet.WithHint(wrong, "did you mean freshet lab "+n+"?")
-			}
-			return freshet.WithHint(wrong, "freshet lab --help lists all commands")
-		},
 	}
-	cmd.AddCommand(labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p), labNoiseVerb(p))
-	return cmd
+	return grouped(cmd, labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p), labNoiseVerb(p))
 }
 
 // missing complains of flags without which a verb has nothing to do.

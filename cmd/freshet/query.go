@@ -10,7 +10,6 @@ import (
 
 	"freshet"
 	"freshet/client"
-	"freshet/spell"
 )
 
 func queryVerb(p *program) *cobra.Command {
@@ -27,24 +26,8 @@ such as count("1h") and lowest(now.price, "30d") look back. docs/queries.md has 
 		Example: "  freshet query test --when 'added.contains(\"security\")' --since 30d\n" +
 			"  freshet query add cheap --tag shop --when 'now.price < before.price * 0.9' --value now.price\n" +
 			"  freshet query matches cheap --follow",
-		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(queryAddVerb(p), queryListVerb(p), queryShowVerb(p), queryEditVerb(p), queryRemoveVerb(p), queryTestVerb(p), queryMatchesVerb(p))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		var known []string
-		for _, c := range cmd.Commands() {
-			known = append(known, c.Name())
-		}
-		wrong := usagef("query: unknown command %q", args[0])
-		if n := spell.Nearest(args[0], known); n != "" {
-			return freshet.WithHint(wrong, "did you mean freshet query "+n+"?")
-		}
-		return freshet.WithHint(wrong, "freshet query --help lists all commands")
-	}
-	return cmd
+	return grouped(cmd, queryAddVerb(p), queryListVerb(p), queryShowVerb(p), queryEditVerb(p), queryRemoveVerb(p), queryTestVerb(p), queryMatchesVerb(p))
 }
 
 // completedQueries lets a shell complete the name of a query.

@@ -67,6 +67,27 @@ func verbs(p *program) []*cobra.Command {
 	}
 }
 
+// grouped makes cmd the name of a group of commands. By itself it shows its help.
+func grouped(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.AddCommand(verbs...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var known []string
+		for _, c := range cmd.Commands() {
+			known = append(known, c.Name())
+		}
+		wrong := usagef("%s: unknown command %q", cmd.Name(), args[0])
+		if n := spell.Nearest(args[0], known); n != "" {
+			return freshet.WithHint(wrong, "did you mean freshet "+cmd.Name()+" "+n+"?")
+		}
+		return freshet.WithHint(wrong, "freshet "+cmd.Name()+" --help lists all commands")
+	}
+	return cmd
+}
+
 const rootHelp = `Freshet watches web pages, feeds and JSON APIs, and tells you what changed. It
 learns when each one changes, polls it then, never sends more requests than the
 budget you set, and stores every version it sees.
