@@ -92,6 +92,9 @@ func (c *chronicle) show(id freshet.SourceID, purges int, versions []client.Vers
 		c.versions[id] = map[int]shown{}
 	}
 	for _, v := range versions {
+		if v.Quiet == freshet.QuietSuspect {
+			continue // only the newest of these are kept
+		}
 		known, ok := c.versions[id][v.Number]
 		if ok && known.hash != v.Hash {
 			c.problems = append(c.problems, fmt.Sprintf("version %d of %s was shown as %s and is now %s", v.Number, id, known.hash, v.Hash))
