@@ -139,7 +139,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		return 0, err
 	}
 	recall.report(b)
-	return place, b.markClock(ctx, l)
+	return place, b.markClock(ctx, l, 0)
 }
 
 // bounded returns a source as the scheduler is to know it.

@@ -186,6 +186,28 @@ func TestClockSetBetweenRuns(t *testing.T) {
 	}
 }
 
+// The same if it is set while the daemon runs, which ends before it has taken note.
+func TestClockSetJustBeforeAnEnd(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, -10 * time.Second, -4 * time.Second, -2 * time.Second, 2 * time.Second, 10 * time.Second, time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, dir string) {
+				wall, web := &wallClock{}, &servers{busy: 7 * time.Minute}
+				for range 30 {
+					b := begin(t, dir, live.Config{
+						Fetcher: web, Now: wall.Now, Limits: clockLimits,
+						Uptime: func() (string, time.Duration) { return "this boot", time.Since(start) },
+					}, clockSources()...)
+					time.Sleep(21 * time.Second)
+					wall.set(by)
+					time.Sleep(3 * time.Second)
+					b.stop()
+				}
+				keptInRealTime(t, web, time.Minute)
+			})
+		})
+	}
+}
+
 // Nothing comes early after a restart because the machine was busy between two
 // readings of its clocks, or because its clock was set by less than shows.
 func TestClockReadSlowly(t *testing.T) {

@@ -258,7 +258,8 @@ func (d *Daemon) Started() <-chan struct{} { return d.started }
 // watchClock notices when the wall clock is set.
 func (d *Daemon) watchClock(ctx context.Context) {
 	before := d.dates.Ahead()
-	kept := before
+	var kept time.Duration
+	var looked time.Time // steady, when kept was last true; zero if it was not looked at yet
 	for {
 		select {
 		case <-ctx.Done():
@@ -274,12 +275,18 @@ func (d *Daemon) watchClock(ctx context.Context) {
 			d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
 			before = ahead
 		}
-		if ahead == kept {
+		now := d.dates.Now()
+		if ahead == kept && !looked.IsZero() {
+			looked = now
 			continue
 		}
-		switch err := d.brain.markClock(ctx, d.Limits()); {
+		var since time.Duration
+		if !looked.IsZero() {
+			since = now.Sub(looked)
+		}
+		switch err := d.brain.markClock(ctx, d.Limits(), since); {
 		case err == nil:
-			kept = ahead
+			kept, looked = ahead, now
 		case ctx.Err() == nil: // a store that cannot be written now is tried again
 			d.cfg.Log.Error("cannot save how the clock is set", "err", err)
 		}

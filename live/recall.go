@@ -26,9 +26,9 @@ type recall struct {
 	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
 	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
 
-	up    time.Duration // of the machine, at now or a little before
-	apart time.Duration // so much before at most
-	marks []mark        // of this boot, the oldest first
+	up     time.Duration // of the machine, at now or a little before
+	apart  time.Duration // so much before at most
+	reigns []reign       // of this boot
 
 	future int           // sources that were polled in the future, by their dates
 	ahead  time.Duration // at most so far
@@ -62,13 +62,9 @@ func (r *recall) shiftEarly(date time.Time) time.Duration {
 // uptimes returns the latest and the earliest uptime that a date may stand for, and
 // whether a mark says so at all.
 func (r *recall) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
-	for i, m := range r.marks {
-		until := r.up
-		if i+1 < len(r.marks) {
-			until = r.marks[i+1].From
-		}
+	for _, m := range r.reigns {
 		up := date.Sub(time.Unix(0, 0)) - m.Ahead
-		if up < m.From-slack || up > until+slack {
+		if up < m.From-m.Early-slack || up > m.until+slack {
 			continue
 		}
 		late, early := up+markError, up-m.Apart-markError
@@ -122,7 +118,7 @@ func (r *recall) report(b *brain) {
 	case r.future > 0:
 		b.noteClock("set back since the last run",
 			"sources_polled_in_the_future", r.future, "by_up_to", freshet.FormatDuration(r.ahead))
-	case r.lost.Abs() > slack:
+	case r.lost > slack:
 		b.noteClock("set ahead since polls were last made", "by_up_to", freshet.FormatDuration(r.lost))
 	}
 }
@@ -143,6 +139,7 @@ type mark struct {
 	From  time.Duration // of uptime
 	Ahead time.Duration // at least
 	Apart time.Duration // how much more at most
+	Early time.Duration `json:",omitempty"` // before From it may have been set like that, but was not looked at
 }
 
 // clockBelief is the estimator under which marks are kept.
@@ -205,18 +202,38 @@ func (b *brain) recaller(ctx context.Context, l sched.Limits) (*recall, error) {
 		return r, nil
 	}
 	kept, err := b.marks(ctx)
-	r.up, r.marks = this.From, slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot })
-	for i, m := range r.marks {
-		if set := this.Ahead - m.Ahead; i == 0 || set > r.lost {
-			r.lost = set
-		}
-	}
+	r.up = this.From
+	r.reign(slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot }), this)
 	return r, err
 }
 
-// markClock keeps for the next start how the wall clock is set now. What was in
-// force before is kept for as long as something that is dated by it can matter.
-func (b *brain) markClock(ctx context.Context, l sched.Limits) error {
+// A reign is a stretch of uptime in which dates may have been given by a mark.
+type reign struct {
+	mark
+	until time.Duration // of uptime
+}
+
+// reign takes over the marks of earlier runs, and how the clock is set now: the last
+// run may have ended before it took note of that.
+func (r *recall) reign(kept []mark, this mark) {
+	if n := len(kept); n > 0 {
+		this.Early = this.From - kept[n-1].From
+		kept = append(kept, this)
+	}
+	for i, m := range kept {
+		until := r.up
+		if i+1 < len(kept) {
+			until = kept[i+1].From
+		}
+		r.reigns = append(r.reigns, reign{m, until})
+		r.lost = max(r.lost, this.Ahead-m.Ahead)
+	}
+}
+
+// markClock keeps for the next start how the wall clock is set now. It was looked at so
+// long ago; never is zero. What was in force before is kept for as long as something
+// that is dated by it can matter.
+func (b *brain) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
 	this, ok := b.mark()
 	if !ok {
 		return nil
@@ -235,8 +252,11 @@ func (b *brain) markClock(ctx context.Context, l sched.Limits) error {
 			kept = append(kept, m)
 		}
 	}
-	if n := len(kept); n > 0 && (this.Ahead-kept[n-1].Ahead).Abs() <= markError {
-		return nil
+	if n := len(kept); n > 0 {
+		if (this.Ahead - kept[n-1].Ahead).Abs() <= markError {
+			return nil
+		}
+		this.Early = cmp.Or(looked, this.From-kept[n-1].From)
 	}
 	memory, err := json.Marshal(append(kept, this))
 	if err != nil {
