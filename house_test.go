@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"doubt":       1,
 	"sqlite":      1,
 	"storetest":   1,
+	"pgtest":      0,
 	"synth":       1,
 	"disk":        1,
 	"zoo":         1,

@@ -48,7 +48,7 @@ func (k *kind) secret(name string) bool {
 }
 
 // kinds are all kinds of sink.
-var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind}, brokerKinds, localKinds)
+var kinds = slices.Concat(eventKinds, chatKinds, []*kind{mailKind}, brokerKinds, []*kind{postgresKind}, localKinds)
 
 // eventKinds send data to programs.
 var eventKinds = []*kind{
@@ -183,13 +183,18 @@ func checkWords(s freshet.Sink) error {
 	if s.Template == "" {
 		return nil
 	}
+	_, err := sampled(s)
+	return err
+}
+
+// sampled returns what the template of a sink makes of a sample.
+func sampled(s freshet.Sink) (string, error) {
 	w, err := parseWords(s.Template)
 	if err != nil {
-		return err
+		return "", err
 	}
 	c, texts := Sample("check", sampleTime)
-	_, err = w.render(newEvent(context.Background(), c, "", texts))
-	return err
+	return w.render(newEvent(context.Background(), c, "", texts))
 }
 
 // checkSettings reports settings that are missing or that nobody knows.

@@ -3,6 +3,7 @@ package sink
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -112,7 +113,25 @@ func (o *Outlet) Send(ctx context.Context, m Message) (string, error) {
 	if _, refused := errors.AsType[*Refusal](err); err != nil && !refused && context.Cause(ctx) != nil {
 		return "", context.Cause(ctx)
 	}
-	return f.clean(answer), f.cleanErr(err)
+	return f.clean(answer), distrusted(f.cleanErr(err))
+}
+
+// distrusted says what can be done if a server shows a certificate that is not believed. Package
+// fetch says it of requests.
+func distrusted(err error) error {
+	if err == nil || freshet.HintOf(err) != "" {
+		return err
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return freshet.WithHint(err, "if the server is yours, add its certificate authority to the system's certificates (SSL_CERT_FILE)")
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return freshet.WithHint(err, "the certificate is for another name; check the host in the url")
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return freshet.WithHint(err, "the server does not speak TLS on that port; check the scheme and the port of the url")
+	}
+	return err
 }
 
 // Close closes the connections of the outlet.

@@ -127,6 +127,8 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 	},
 	"smtp":          takeMail,
 	"smtps":         takeMail,
+	"postgres":      takePostgres,
+	"postgresql":    takePostgres,
 	"generic":       func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
 	"generic+https": func(s *freshet.Sink, u shorthand) error { return u.generic(s, "https") },
 	"generic+http":  func(s *freshet.Sink, u shorthand) error { return u.generic(s, "http") },
