@@ -118,7 +118,8 @@ func (w siteWorld) crawl(ctx context.Context, name string, portion float64, seed
 	budget := float64(downloads) / float64(w.steps)
 	cycle := time.Duration(w.steps) * w.grid.Instant
 	if strings.HasPrefix(name, "sample-") {
-		name = fmt.Sprintf("%s:cycle=%s,downloads=%d", name, freshet.FormatDuration(cycle), downloads)
+		monday := time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC) // from which cycles are counted by the clock
+		name = fmt.Sprintf("%s:cycle=%s,downloads=%d,offset=%s", name, freshet.FormatDuration(cycle), downloads, freshet.FormatDuration(w.grid.Start.Sub(monday)%cycle))
 	}
 	p, err := make(name, policy.Setting{Start: w.grid.Start, Instant: w.grid.Instant, Polls: budget, Sources: pages, Seed: seed})
 	if err != nil {

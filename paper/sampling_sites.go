@@ -126,24 +126,11 @@ func inSubsets(share func([]policy.Site, float64) []float64, samples int, high f
 // leaves open: downloads that are left over go to the sites that were dropped,
 // the most worth first.
 func (u samplingRules) adaptive(step int, alpha float64) func(*crawl) crawler {
-	return u.adaptiveAt(policy.Threshold, step, alpha)
+	return u.adaptiveAt(policy.CautiousThreshold, step, alpha)
 }
 
 // A siteThreshold says from which worth on sites are downloaded.
 type siteThreshold func(sites []policy.Site, downloads float64) float64
-
-// softThreshold is the threshold of estimates that are drawn a little towards a
-// half, as if half a page had changed of one more that was sampled. After one
-// sample bare estimates are 0 or 1, and so is a threshold that is one of them:
-// then every site can be told from it, at any confidence.
-func softThreshold(sites []policy.Site, downloads float64) float64 {
-	soft := make([]policy.Site, len(sites))
-	for i, s := range sites {
-		soft[i] = policy.Site{Sampled: 2*s.Sampled + 2, Changed: 2*s.Changed + 1}
-		soft[i].Size = soft[i].Sampled + s.Left()
-	}
-	return policy.Threshold(soft, downloads)
-}
 
 // adaptiveAt is adaptive with another threshold.
 func (u samplingRules) adaptiveAt(threshold siteThreshold, step int, alpha float64) func(*crawl) crawler {

@@ -24,6 +24,19 @@ func Threshold(sites []Site, downloads float64) float64 {
 	return -1
 }
 
+// CautiousThreshold returns the threshold of estimates that are drawn towards a half,
+// as if two pages more had been sampled and one of them had changed. After one sample
+// bare estimates are 0 or 1, and so is a threshold that is one of them: then every
+// site can be told from it, at any confidence.
+func CautiousThreshold(sites []Site, downloads float64) float64 {
+	drawn := make([]Site, len(sites))
+	for i, s := range sites {
+		s.Size, s.Sampled, s.Changed = s.Size+2, s.Sampled+2, s.Changed+1
+		drawn[i] = s
+	}
+	return Threshold(drawn, downloads)
+}
+
 // Judge says for each site whether its samples tell, at the confidence that
 // interval stands for, on which side of the threshold it lies (Cho and Ntoulas,
 // Algorithm 3.1). A site without samples is undecided.

@@ -140,13 +140,12 @@ func samplingConfig(name string, at Setting, o *Options) SamplingConfig {
 		Samples: o.Count("samples", 0), Step: o.Count("step", 0), Alpha: o.Number("alpha", 0),
 		SampleCost: o.Number("cost", 0), High: o.Number("high", 0), RoundRobin: o.Number("share", 0),
 	}
-	if offset := o.Length("offset"); offset > 0 {
-		if offset >= c.Cycle {
-			o.refuse("offset", "is not shorter than the cycle, which it moves")
-		}
-		if c.Start.IsZero() {
-			c.Start = firstMonday
-		}
+	offset := o.Length("offset")
+	if offset > 0 && offset >= c.Cycle {
+		o.refuse("offset", "is not shorter than the cycle, which it moves")
+	}
+	if c.Calendar = o.calendar(c.Cycle, offset); c.Calendar == nil && offset > 0 {
+		c = c.withDefaults()
 		c.Start = c.Start.Add(offset)
 	}
 	switch name {

@@ -39,6 +39,10 @@ type SamplingConfig struct {
 	Cycle time.Duration
 	Start time.Time
 
+	// Calendar, if set, says when cycles begin instead of Start, and at what times
+	// pages are polled.
+	Calendar *Calendar
+
 	// Polls is the budget an instant, until limits say otherwise.
 	Polls float64
 
@@ -117,6 +121,8 @@ type Sampling struct {
 	cycle   uint32
 	running bool
 	began   int64 // when the last cycle did
+	ends    int64 // when it is over, by the clock
+	number  int64 // which of those by the clock it is, also after a restart
 	stalled int64 // since when only what may not be polled is left; 0 if not so
 	idle    int64 // time at which nothing more was to be had
 	refused bool  // something was, in the present choice
@@ -152,7 +158,8 @@ type sampledSite struct {
 	name  string
 	pages []freshet.Slot // in the random order of the cycle
 	next  int            // those before it have been drawn
-	drawn int            // polled as samples
+	drawn int            // polled as samples, without those that others stood in for
+	vain  int            // samples that others stood in for
 	want  int            // how many samples are to be drawn
 }
 
@@ -232,20 +239,39 @@ func (p *Sampling) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) 
 	if p.first.observe(page, o.Result.Seen()) { // it takes part from the next cycle on
 		p.dirty, p.idle = true, math.MinInt64
 	}
-	if page.flight == asSample && (o.Result == freshet.Changed || o.Result == freshet.Unchanged) {
-		site := &p.sites[page.site]
-		site.Sampled++
-		if o.Result == freshet.Changed {
-			site.Changed++
-			if p.cfg.SampleCost < 1 { // has been found, and is yet to be paid for
-				p.draw.left--
-			}
-		}
+	if page.flight == asSample {
+		p.learn(&p.sites[page.site], o.Result)
 	}
 	if page.flight == asSample || page.flight == asFirst {
 		p.idle = math.MinInt64
 	}
 	p.ground(slot)
+}
+
+// learn takes in how a sample of a site ended. One that failed, or that had nothing to
+// be held against, says nothing of the site: another page stands in for it, but not
+// for more of them than the site was to have, as it may be down.
+func (p *Sampling) learn(site *sampledSite, r freshet.Result) {
+	switch r {
+	case freshet.Changed:
+		site.Changed++
+		if p.cfg.SampleCost < 1 { // has been found, and is yet to be paid for
+			p.draw.left--
+		}
+		fallthrough
+	case freshet.Unchanged:
+		site.Sampled++
+		return
+	}
+	if site.vain >= site.want {
+		return
+	}
+	wanted := site.wants()
+	site.vain++
+	site.drawn--
+	if !wanted && site.wants() {
+		p.draw.wanting++
+	}
 }
 
 // arrange brings the orders and the sites' pages up to date.

@@ -8,25 +8,38 @@ import (
 	"freshet"
 )
 
-// firstMonday is where cycles by the clock begin, unless somebody says otherwise:
-// those of a day at midnight, those of a week on Mondays, UTC.
-var firstMonday = time.Date(1970, 1, 5, 0, 0, 0, 0, time.UTC)
-
-// beginning returns when the cycle of now began: by the clock, or just now.
-func (p *Sampling) beginning(now time.Time) int64 {
-	at := now.UnixNano()
-	if length := int64(p.cfg.Cycle); length > 0 {
-		at -= (((at - p.cfg.Start.UnixNano()) % length) + length) % length
+// beginning returns when the cycle of now began and when it ends, by the clock, and
+// which it is. Without cycles by the clock, one begins just now.
+func (p *Sampling) beginning(now time.Time) (began, ends, number int64) {
+	const many = 1 << 40 // so that cycles before the start have a number, too
+	length := p.cfg.Cycle
+	switch {
+	case length <= 0:
+		return now.UnixNano(), math.MaxInt64, 0
+	case p.cfg.Calendar != nil:
+		n, begins, end := p.cfg.Calendar.cycle(now, length)
+		return begins.UnixNano(), end.UnixNano(), n + many
 	}
-	return at
+	n := floor(now.Sub(p.cfg.Start), length)
+	began = p.cfg.Start.UnixNano() + n*int64(length)
+	return began, began + int64(length), n + many
 }
 
-// number returns which of the cycles by the clock is under way. It is the same
-// after a restart.
-func (p *Sampling) number() int64 {
-	n := (p.began - p.cfg.Start.UnixNano()) / int64(p.cfg.Cycle)
-	const many = 1 << 40 // so that cycles before the start have a number, too
-	return n + many
+// shut returns until when no page may be polled, if so.
+func (p *Sampling) shut(now time.Time) (until time.Time, is bool) {
+	if p.cfg.Calendar == nil {
+		return time.Time{}, false
+	}
+	until, open := p.cfg.Calendar.open(now)
+	return until, !open
+}
+
+// open returns for how long pages may be polled in the cycle that begins.
+func (p *Sampling) open() time.Duration {
+	if p.cfg.Calendar == nil {
+		return p.cfg.Cycle
+	}
+	return p.cfg.Calendar.openFor(time.Unix(0, p.began), time.Unix(0, p.ends))
 }
 
 // downloads returns how many polls the cycle that begins has.
@@ -38,7 +51,7 @@ func (p *Sampling) downloads() float64 {
 	case p.cfg.Share > 0:
 		return math.Ceil(p.cfg.Share * pages)
 	case p.cfg.Cycle > 0 && p.budget > 0:
-		return max(1, math.Floor(min(pages, p.budget*p.cfg.Cycle.Seconds()/p.cfg.Instant.Seconds())))
+		return max(1, math.Floor(min(pages, p.budget*p.open().Seconds()/p.cfg.Instant.Seconds())))
 	}
 	return math.Ceil(pages / 4)
 }
@@ -68,7 +81,7 @@ func (p *Sampling) retell(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if p.cfg.Cycle <= 0 || p.cycle > 0 || o.Cause != freshet.ByPolicy || o.Result == freshet.First {
 		return
 	}
-	if o.Began.UnixNano() >= p.beginning(now) {
+	if began, _, _ := p.beginning(now); o.Began.UnixNano() >= began {
 		p.told = append(p.told, toldPoll{slot, o.Result})
 	}
 }
@@ -116,8 +129,12 @@ func (p *Sampling) recount(site *sampledSite, r freshet.Result) (cost float64) {
 	}
 	cost = p.cfg.SampleCost
 	site.drawn++
-	if r == freshet.Changed || r == freshet.Unchanged {
+	switch {
+	case r == freshet.Changed || r == freshet.Unchanged:
 		site.Sampled++
+	case site.vain < site.want:
+		site.vain++
+		site.drawn--
 	}
 	if r == freshet.Changed {
 		site.Changed++

@@ -35,6 +35,10 @@ type draw struct {
 // Choose implements [freshet.Policy].
 func (p *Sampling) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool) time.Time {
 	at := now.UnixNano()
+	if until, is := p.shut(now); is {
+		p.stalled, p.first.shut = 0, 0 // nobody is kept waiting by a page
+		return until
+	}
 	if p.idle == at {
 		return p.again(now)
 	}
@@ -72,14 +76,14 @@ func (p *Sampling) again(now time.Time) time.Time {
 	case p.running && p.stalled != 0:
 		return time.Unix(0, p.stalled).Add(p.cfg.Patience)
 	case p.cfg.Cycle > 0 && p.cycle > 0:
-		return time.Unix(0, p.began).Add(p.cfg.Cycle)
+		return time.Unix(0, p.ends)
 	}
 	return now.Add(p.cfg.Instant)
 }
 
 // expire ends what has lasted too long.
 func (p *Sampling) expire(at int64) {
-	if p.running && p.cfg.Cycle > 0 && at-p.began >= int64(p.cfg.Cycle) {
+	if p.running && at >= p.ends {
 		p.running = false
 	}
 	if p.running && p.stalled != 0 && at-p.stalled >= int64(p.cfg.Patience) {
@@ -95,7 +99,7 @@ func (p *Sampling) expire(at int64) {
 // begin starts a cycle, if it is time and there is anything to poll. At most
 // one begins at a time.
 func (p *Sampling) begin(now time.Time) bool {
-	at := p.beginning(now)
+	at, ends, number := p.beginning(now)
 	if at <= p.began || p.waits() {
 		return false
 	}
@@ -106,7 +110,7 @@ func (p *Sampling) begin(now time.Time) bool {
 		return false
 	}
 	p.cycle++
-	p.running, p.began, p.stalled = true, at, 0
+	p.running, p.began, p.ends, p.number, p.stalled = true, at, ends, number, 0
 	downloads := p.downloads()
 	p.round.left = math.Round(p.cfg.RoundRobin * downloads)
 	if p.cfg.Cycle > 0 {
@@ -132,7 +136,7 @@ func (p *Sampling) gather(downloads float64) {
 	sites := p.subset(d.sites[:0], downloads)
 	if p.cfg.Cycle > 0 {
 		n := int64(len(sites))
-		d.cursor = int((p.number() % n) * (int64(downloads) % n) % n)
+		d.cursor = int((p.number % n) * (int64(downloads) % n) % n)
 	}
 	*d = draw{left: downloads, sampling: true, start: d.start, cursor: d.cursor, sites: sites, open: d.open[:0], plan: d.plan[:0]}
 	pages := 0
@@ -146,7 +150,7 @@ func (p *Sampling) gather(downloads float64) {
 			weight += float64(p.pages[slot].weight)
 		}
 		s.Site = Site{Size: len(s.pages), Weight: weight / float64(len(s.pages))}
-		s.next, s.drawn = 0, 0
+		s.next, s.drawn, s.vain = 0, 0, 0
 		s.want = p.samples(len(s.pages), downloads/float64(pages))
 		p.chance.Shuffle(len(s.pages), func(a, b int) { s.pages[a], s.pages[b] = s.pages[b], s.pages[a] })
 		d.open = append(d.open, true)
@@ -165,7 +169,7 @@ func (p *Sampling) subset(dst []int32, downloads float64) []int32 {
 	}
 	start, n := p.draw.start%len(sizes), 0
 	if pages := SubsetPages(downloads, p.cfg.High); p.cfg.Cycle > 0 {
-		start, n = subsetAt(sizes, pages, p.number())
+		start, n = subsetAt(sizes, pages, p.number)
 	} else {
 		n = Subset(sizes, start, pages)
 	}

@@ -149,7 +149,7 @@ func (p *Sampling) decide() {
 	d := &p.draw
 	places := p.ranked(func(place int) bool { return d.open[place] })
 	sites := p.measured(places)
-	threshold := Threshold(sites, d.left-float64(d.pending))
+	threshold := CautiousThreshold(sites, d.left-float64(d.pending))
 	d.wanting = 0
 	for i, verdict := range Judge(sites, threshold, p.interval) {
 		site := p.at(places[i])

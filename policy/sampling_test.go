@@ -171,8 +171,10 @@ func TestFailedSamplesDoNotCount(t *testing.T) {
 		}
 		l.p.Observe(l.now, slot, freshet.Outcome{Began: l.now, Result: r})
 	}
-	rest, _ := l.take(10, nil)
-	b := 0
+	stand, _ := l.take(10, nil)
+	l.tell(stand)
+	rest, _ := l.take(9, nil)
+	b := len(stand)
 	for _, slot := range rest {
 		if l.ids[slot][0] == 'b' {
 			b++

@@ -106,3 +106,36 @@ func TestThresholdWhenThereIsEnoughForAll(t *testing.T) {
 		t.Errorf("verdicts %v, want no verdict on a site without samples", verdicts)
 	}
 }
+
+// After one sample of each site nothing is decided at a high confidence, whatever
+// came of it, because no site is told from a threshold that is one of the estimates.
+func TestOneSampleDecidesNothing(t *testing.T) {
+	var sites []policy.Site
+	for i := range 20 {
+		sites = append(sites, policy.Site{Size: 100, Sampled: 1, Changed: i % 2})
+	}
+	decided := func(threshold, alpha float64) (n int) {
+		for _, v := range policy.Judge(sites, threshold, func(s policy.Site) policy.Interval {
+			return policy.FiniteWilsonInterval(s.Changed, s.Sampled, s.Size, alpha)
+		}) {
+			if v != policy.Undecided {
+				n++
+			}
+		}
+		return n
+	}
+	for _, downloads := range []float64{400, 990, 1500} {
+		threshold := policy.CautiousThreshold(sites, downloads)
+		for _, alpha := range []float64{0.9, 0.95, 0.99} {
+			if n := decided(threshold, alpha); n > 0 {
+				t.Errorf("%d sites are decided after one sample at %v with %v downloads", n, alpha, downloads)
+			}
+		}
+	}
+	if n := decided(policy.Threshold(sites, 1500), 0.99); n == 0 {
+		t.Error("the bare threshold decides nothing either, so this test shows nothing")
+	}
+	if a, b := policy.CautiousThreshold(sites, 1500), policy.CautiousThreshold(sites, 400); a != 1.0/3 || b != 2.0/3 {
+		t.Errorf("thresholds %v and %v, want 1/3 and 2/3", a, b)
+	}
+}

@@ -169,8 +169,8 @@ func (f *policiesFlag) Type() string { return "POLICY" }
 func (f *policiesFlag) Set(v string) error {
 	var names []string
 	for item := range strings.SplitSeq(v, ",") {
-		option := strings.Contains(item, "=") && !strings.Contains(item, ":")
-		if option && len(names) > 0 {
+		name, _, option := strings.Cut(item, "=")
+		if option && !strings.Contains(name, ":") && len(names) > 0 {
 			names[len(names)-1] += "," + item
 			continue
 		}
