@@ -166,6 +166,9 @@ type Archive interface {
 	// before (zero means no bound), the newest first.
 	Versions(ctx context.Context, id SourceID, before, limit int) ([]Version, error)
 
+	// VersionsIn is Versions, of those that were first seen in a span of time.
+	VersionsIn(ctx context.Context, id SourceID, in Between, before, limit int) ([]Version, error)
+
 	// VersionWith returns the number of the newest version of a source that has a text
 	// and a number above a bound; zero if there is none.
 	VersionWith(ctx context.Context, id SourceID, text Hash, above int) (int, error)
@@ -250,6 +253,8 @@ type ChangeQuery struct {
 	// Only those that led to versions with numbers above Above, and up to Upto unless
 	// that is zero.
 	Above, Upto int
+
+	Seen Between // only those whose Before lies in it
 }
 
 // An Outbox keeps what named readers of the change log have been sent. A

@@ -46,7 +46,7 @@ func (s *soakSink) close() { s.server.Close() }
 func (s *soakSink) follow(ctx context.Context, api *client.Client) error {
 	var at freshet.Place
 	for ctx.Err() == nil {
-		for e, err := range api.Stream(ctx, at, "") {
+		for e, err := range api.Stream(ctx, at, client.ChangeFilter{}) {
 			if err != nil {
 				break
 			}

@@ -52,12 +52,29 @@ type Event struct {
 	Data            Change    `json:"data"`
 }
 
+// A ChangeFilter says which changes are wanted. The zero filter wants all.
+type ChangeFilter struct {
+	Source freshet.SourceID // only changes of this source
+	Site   freshet.SourceID // only changes of this site and its pages
+	Tag    string           // only changes of sources that had this tag then
+	Words  string           // only changes that tell of these words
+	Seen   freshet.Between  // only changes that were seen then
+}
+
+func (f ChangeFilter) ask(q query) {
+	q.text("source", string(f.Source))
+	q.text("site", string(f.Site))
+	q.text("tag", f.Tag)
+	q.text("q", f.Words)
+	q.between(f.Seen)
+}
+
 // A ChangeQuery selects a page of the change log.
 type ChangeQuery struct {
-	After  freshet.Place    // begin after this cursor
-	Source freshet.SourceID // only changes of this source; "" means of all
-	Limit  int              // zero means 100; at most 1000
-	Wait   time.Duration    // for a change, if there is none; at most a minute
+	ChangeFilter
+	After freshet.Place // begin after this cursor
+	Limit int           // zero means 100; at most 1000
+	Wait  time.Duration // for a change, if there is none; at most a minute
 }
 
 // Changes returns a page of the change log, the oldest first. Its Next is where
@@ -66,7 +83,7 @@ type ChangeQuery struct {
 func (c *Client) Changes(ctx context.Context, q ChangeQuery) (page ChangePage, err error) {
 	asked := query{}
 	asked.place("after", q.After)
-	asked.text("source", string(q.Source))
+	q.ask(asked)
 	asked.number("limit", int64(q.Limit))
 	if q.Wait > 0 {
 		asked.text("wait", q.Wait.String())

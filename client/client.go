@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"freshet"
 )
@@ -131,6 +132,15 @@ type query url.Values
 func (q query) text(name, value string) {
 	if value != "" {
 		q[name] = append(q[name], value)
+	}
+}
+
+// between asks for what was seen in a span of time.
+func (q query) between(in freshet.Between) {
+	for name, t := range map[string]time.Time{"since": in.Since, "until": in.Until} {
+		if !t.IsZero() {
+			q.text(name, t.UTC().Format(time.RFC3339Nano))
+		}
 	}
 }
 

@@ -166,7 +166,7 @@ func TestChangesAndStream(t *testing.T) {
 	ctx := t.Context()
 	r.add(t, c, "other", "x\n", "y\n")
 	r.add(t, c, "page", "one\n", "two\n", "three\n")
-	page := must[client.ChangePage](t)(c.Changes(ctx, client.ChangeQuery{Source: "page"}))
+	page := must[client.ChangePage](t)(c.Changes(ctx, client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: "page"}}))
 	if len(page.Items) != 2 || page.Items[0].Seq != 1 || page.Items[1].Number != 3 {
 		t.Fatalf("two changes are told as %+v", page.Items)
 	}
@@ -189,7 +189,7 @@ func TestChangesAndStream(t *testing.T) {
 	streamed := make(chan client.Event)
 	go func() {
 		defer close(streamed)
-		for e, err := range c.Stream(following, page.Items[0].Cursor, "page") {
+		for e, err := range c.Stream(following, page.Items[0].Cursor, client.ChangeFilter{Source: "page"}) {
 			if err != nil {
 				t.Errorf("the stream broke: %v", err)
 			}
@@ -219,7 +219,7 @@ func TestStreamBreaks(t *testing.T) {
 	r, c := rigged(t)
 	r.add(t, c, "page", "one\n", "two\n")
 	n := 0
-	for e, err := range c.Stream(t.Context(), freshet.Place{}, "") {
+	for e, err := range c.Stream(t.Context(), freshet.Place{}, client.ChangeFilter{}) {
 		if n++; n == 1 {
 			if err != nil || e.Data.Source != "page" {
 				t.Fatalf("the stream begins with %+v, %v", e, err)

@@ -118,7 +118,20 @@ type FieldPage struct {
 // Field returns the history of a named value, the newest first. A limit of zero
 // means all.
 func (c *Client) Field(ctx context.Context, id freshet.SourceID, name string, limit int) ([]FieldValue, error) {
+	return c.FieldIn(ctx, id, name, freshet.Between{}, limit)
+}
+
+// FieldAt returns the value that a source had at a time; none if that version has none.
+func (c *Client) FieldAt(ctx context.Context, id freshet.SourceID, name string, at time.Time) ([]FieldValue, error) {
+	var got FieldPage
+	err := c.get(ctx, sourcePath(id, "fields", name), url.Values{"at": {at.UTC().Format(time.RFC3339Nano)}}, &got)
+	return got.Items, err
+}
+
+// FieldIn is Field, of versions that were first seen in a span of time.
+func (c *Client) FieldIn(ctx context.Context, id freshet.SourceID, name string, in freshet.Between, limit int) ([]FieldValue, error) {
 	found, asked := []FieldValue{}, query{}
+	asked.between(in)
 	for {
 		asked["limit"] = []string{strconv.Itoa(1000)}
 		var got FieldPage

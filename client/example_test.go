@@ -36,7 +36,7 @@ func Example() {
 		}
 		fmt.Println("poll:", answer.Outcome.Result)
 	}
-	page, err := c.Changes(ctx, client.ChangeQuery{Source: source.ID, Wait: 10 * time.Second})
+	page, err := c.Changes(ctx, client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: source.ID}, Wait: 10 * time.Second})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -15,14 +15,13 @@ import (
 	"freshet"
 )
 
-// Stream follows the change log from after a cursor, of one source or with ""
-// of all. It yields events as they come until ctx is done, or an error when the
+// Stream follows the change log from after a cursor. It yields events as they come until ctx is done, or an error when the
 // connection breaks. Each event's Data.Cursor is where to go on after that. If after
 // is not a place of this log the error is a *freshet.GoneError.
-func (c *Client) Stream(ctx context.Context, after freshet.Place, source freshet.SourceID) iter.Seq2[Event, error] {
+func (c *Client) Stream(ctx context.Context, after freshet.Place, which ChangeFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		q := query{"after": {after.String()}}
-		q.text("source", string(source))
+		which.ask(q)
 		resp, err := c.send(ctx, http.MethodGet, "/changes/stream", url.Values(q), nil, nil)
 		if err != nil {
 			yield(Event{}, err)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"time"
@@ -35,7 +36,26 @@ type VersionPage struct {
 // Versions returns the newest versions of a source, the newest first. A limit of
 // zero means all.
 func (c *Client) Versions(ctx context.Context, id freshet.SourceID, limit int) ([]Version, error) {
+	return c.VersionsIn(ctx, id, freshet.Between{}, limit)
+}
+
+// VersionAt returns the version that a source had at a time, as far as polls had seen it
+// by then.
+func (c *Client) VersionAt(ctx context.Context, id freshet.SourceID, at time.Time) (v Version, err error) {
+	var got VersionPage
+	if err := c.get(ctx, sourcePath(id, "versions"), url.Values{"at": {at.UTC().Format(time.RFC3339Nano)}}, &got); err != nil {
+		return v, err
+	}
+	if len(got.Items) != 1 {
+		return v, fmt.Errorf("the version of source %s at a time: got %d of them from the daemon, want one", id, len(got.Items))
+	}
+	return got.Items[0], nil
+}
+
+// VersionsIn is Versions, of those that were first seen in a span of time.
+func (c *Client) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.Between, limit int) ([]Version, error) {
 	found, asked := []Version{}, query{}
+	asked.between(in)
 	for {
 		page := 1000
 		if limit > 0 {

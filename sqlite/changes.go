@@ -43,20 +43,33 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 		UNION ALL
 		SELECT c.cursor, c.prev FROM own JOIN changes c ON c.cursor = own.prev WHERE own.prev > ?
 	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor ` + changeJoins + `
-	WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT (SELECT ?)`
+	WHERE ` + changeBounds + ` ORDER BY c.cursor LIMIT (SELECT ?)`
+
+// changeBounds are the conditions of a query on a change c. The time is hidden from the
+// planner, which must go by the order of the log.
+const changeBounds = "c.cursor > ? AND c.cursor <= ? AND c.number > ? AND c.number <= ? AND ifnull(c.before, 0) >= ? AND ifnull(c.before, 0) < ?"
 
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
-	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor > ? AND c.number > ? AND c.number <= ? ORDER BY c.cursor LIMIT (SELECT ?)"
+	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE " + changeBounds + " ORDER BY c.cursor LIMIT (SELECT ?)"
 	// A page that is gone before it was captured has a change without a version.
 	above, upto := cmp.Or(q.Above, -1), cmp.Or(q.Upto, math.MaxInt)
-	args := []any{q.After, above, upto, limited(q.Limit)}
+	after, last := q.After, freshet.Cursor(math.MaxInt64)
+	if !q.Seen.IsZero() {
+		first, end, err := s.seenIn(ctx, q.Seen)
+		if err != nil || end == 0 {
+			return nil, err
+		}
+		after, last = max(after, first-1), end
+	}
+	since, until := bounds(q.Seen)
+	args := []any{after, last, above, upto, since, until, limited(q.Limit)}
 	if q.Source != "" {
 		e, err := s.remembered(ctx, q.Source)
 		if err != nil {
 			return nil, err
 		}
-		query, args = selectOwnChanges, []any{e.changed, q.After, q.After, above, upto, limited(q.Limit)}
+		query, args = selectOwnChanges, append([]any{e.changed, after}, args...)
 	}
 	var found []freshet.Change
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
@@ -69,6 +82,15 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 	}
 	end := s.applied().change
 	return s.withEpochs(ctx, slices.DeleteFunc(found, func(c freshet.Change) bool { return c.Cursor > end }))
+}
+
+// seenIn returns the places of the first and the last change of a span of time; zeros if
+// there is none.
+func (s *Store) seenIn(ctx context.Context, in freshet.Between) (first, last freshet.Cursor, err error) {
+	since, until := bounds(in)
+	err = eachRow(ctx, s.reader, "SELECT ifnull(min(cursor), 0), ifnull(max(cursor), 0) FROM changes WHERE before >= ? AND before < ?", []any{since, until},
+		func(scan func(...any) error) error { return scan(&first, &last) })
+	return first, last, fault(s.path, "reading changes", err)
 }
 
 // Wait implements [freshet.ChangeLog]. On a store opened for reading only it hears

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,6 +40,28 @@ func (s *Store) Versions(ctx context.Context, id freshet.SourceID, before, limit
 		before = 1<<63 - 1
 	}
 	return s.versions(ctx, id, selectVersions+"AND v.number < ? ORDER BY v.number DESC LIMIT (SELECT ?)", id, before, limited(limit))
+}
+
+// VersionsIn implements [freshet.Archive]. No limit means all.
+func (s *Store) VersionsIn(ctx context.Context, id freshet.SourceID, in freshet.Between, before, limit int) ([]freshet.Version, error) {
+	if before <= 0 {
+		before = 1<<63 - 1
+	}
+	since, until := bounds(in)
+	return s.versions(ctx, id, selectVersions+"AND v.number < ? AND v.seen >= (SELECT ?) AND v.seen < (SELECT ?) ORDER BY v.number DESC LIMIT (SELECT ?)",
+		id, before, since, until, limited(limit))
+}
+
+// bounds returns a span of time as it is compared with what is stored.
+func bounds(in freshet.Between) (since, until int64) {
+	since, until = math.MinInt64, math.MaxInt64
+	if !in.Since.IsZero() {
+		since = int64(momentOf(in.Since))
+	}
+	if !in.Until.IsZero() {
+		until = int64(momentOf(in.Until))
+	}
+	return since, until
 }
 
 // VersionWith implements [freshet.Archive]. A parameter beside a column without an

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"freshet"
@@ -46,6 +47,71 @@ var changeTests = []test{
 			b.ok("changes", err)
 			same(b, "the change as stored", log, []freshet.Change{c})
 		}
+	}},
+	{"changes and versions are found by the time when they were seen", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		for i, text := range []string{"one", "two", "three", "four", "five"} {
+			b.commit(saw("a", minute(10*i), freshet.Changed, text))
+			b.commit(saw("b", minute(10*i+5), freshet.Changed, text))
+		}
+		doubted := saw("a", minute(60), freshet.Doubted, "")
+		doubted.Capture = saw("a", minute(60), freshet.Changed, "six").Capture
+		doubted.Capture.Quiet, doubted.Outcome.Suspect = freshet.QuietSuspect, freshet.SuspectLogin
+		doubted.Held = freshet.Held{Suspect: freshet.SuspectLogin, Since: minute(60), Looks: 1}
+		b.commit(doubted)
+		b.commit(saw("b", minute(70), freshet.Changed, "six"))
+		span := func(since, until int) (in freshet.Between) {
+			if since >= 0 {
+				in.Since = minute(since)
+			}
+			if until >= 0 {
+				in.Until = minute(until)
+			}
+			return in
+		}
+		numbers := func(in freshet.Between, before, limit int) (list []int) {
+			found, err := b.VersionsIn(b.Context(), "a", in, before, limit)
+			b.ok("versions in a span", err)
+			for _, v := range found {
+				list = append(list, v.Number)
+			}
+			return list
+		}
+		same(b, "all versions", numbers(span(-1, -1), 0, 0), []int{6, 5, 4, 3, 2, 1})
+		same(b, "those from one time to another", numbers(span(10, 30), 0, 0), []int{3, 2})
+		same(b, "those before one and a time", numbers(span(-1, 50), 4, 2), []int{3, 2})
+		at := func(after time.Duration) int {
+			v, err := freshet.VersionAt(b.Context(), b.Store, "a", noon.Add(after))
+			if err != nil {
+				b.is("no version at a time", err, freshet.ErrNotFound)
+			}
+			return v.Number
+		}
+		same(b, "before the first", at(0), 0)
+		same(b, "at the very moment of the first", at(time.Second), 1)
+		same(b, "in between", at(25*time.Minute), 3)
+		same(b, "while another is held", at(time.Hour+time.Minute), 5)
+		_, err := b.Confirm(b.Context(), "a", 6)
+		b.ok("confirm", err)
+		same(b, "when that was confirmed", at(time.Hour+time.Minute), 6)
+
+		changes := func(q freshet.ChangeQuery) (list []string) {
+			found, err := b.Changes(b.Context(), q)
+			b.ok("changes", err)
+			for _, c := range found {
+				list = append(list, fmt.Sprint(c.Source, c.Number))
+			}
+			return list
+		}
+		b.reopen()
+		same(b, "changes from one time to another", changes(freshet.ChangeQuery{Seen: span(20, 35)}), []string{"a3", "b3", "a4"})
+		same(b, "those of one source", changes(freshet.ChangeQuery{Seen: span(20, 45), Source: "b"}), []string{"b3", "b4"})
+		same(b, "one that was confirmed later is of when it was seen", changes(freshet.ChangeQuery{Seen: span(50, 65)}), []string{"a6"})
+		same(b, "those of a time without any", changes(freshet.ChangeQuery{Seen: span(500, -1)}), []string(nil))
+		first, err := b.Changes(b.Context(), freshet.ChangeQuery{Seen: span(20, -1), Limit: 2})
+		b.ok("changes", err)
+		same(b, "those after a place", changes(freshet.ChangeQuery{Seen: span(20, -1), After: first[1].Cursor, Limit: 2}), []string{"a4", "b4"})
 	}},
 	{"what a source says of itself counts only if it can be true", func(b *bench) {
 		b.add("a")

@@ -25,8 +25,8 @@ type fanout struct {
 
 // A place is where a stream goes on.
 type place struct {
-	at     freshet.Cursor
-	source freshet.SourceID // "" means all
+	at    freshet.Cursor
+	which ChangeFilter
 }
 
 // An eventPage is what follows a place, encoded as server-sent events.

@@ -16,7 +16,7 @@ func (a *api) routeFields(h huma.API, tags []string) {
 	route(h, a, huma.Operation{
 		OperationID: "get-field", Method: http.MethodGet, Path: "/api/v1/sources/{id}/fields/{name}", Tags: tags,
 		Summary:     "List the values of a named field, newest first",
-		Description: "One value for each version that was read with this field. The source's extract names the fields.",
+		Description: "One value for each version that was read with this field. The source's extract names the fields. With at, only the value at that time.",
 	}, a.getField)
 }
 
@@ -25,11 +25,26 @@ type fieldInput struct {
 	Name   string           `path:"name" maxLength:"64" doc:"Name of the field"`
 	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"Look at this many versions at most; more than 1000 means 1000"`
+	At     string           `query:"at" doc:"Only the value that was current at this time"`
+	Between
 }
 
 func (a *api) getField(ctx context.Context, in *fieldInput) (*bodyOf[client.FieldPage], error) {
+	seen, err := a.span(in.Between)
+	if err != nil {
+		return nil, err
+	}
 	limit := min(in.Limit, maxPage)
-	versions, err := a.Store.Versions(ctx, in.ID, in.Before, limit)
+	var versions []freshet.Version
+	if in.At != "" {
+		var v freshet.Version
+		if v, err = a.versionAt(ctx, in.ID, "query.at", in.At); err != nil {
+			return nil, err
+		}
+		versions = []freshet.Version{v}
+	} else {
+		versions, err = a.Store.VersionsIn(ctx, in.ID, seen, in.Before, limit)
+	}
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return nil, err
 	}
@@ -44,7 +59,7 @@ func (a *api) getField(ctx context.Context, in *fieldInput) (*bodyOf[client.Fiel
 			page.Items = append(page.Items, client.FieldValue{Version: v.Number, SeenAt: utc(v.SeenAt), Value: value})
 		}
 	}
-	if len(versions) == limit {
+	if len(versions) == limit && in.At == "" {
 		page.Next = &versions[limit-1].Number
 	}
 	return &bodyOf[client.FieldPage]{page}, nil

@@ -59,7 +59,7 @@ func TestCursorFromElsewhere(t *testing.T) {
 	c := client.New(r.api.URL, r.api.Client().Do)
 	_, err := c.Changes(t.Context(), client.ChangeQuery{After: freshet.Place{Cursor: 9, Epoch: "rig"}})
 	checkGone(t, "a page", err)
-	for _, err := range c.Stream(t.Context(), freshet.Place{Cursor: 9, Epoch: "rig"}, "") {
+	for _, err := range c.Stream(t.Context(), freshet.Place{Cursor: 9, Epoch: "rig"}, client.ChangeFilter{}) {
 		checkGone(t, "a stream", err)
 	}
 }

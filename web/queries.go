@@ -138,17 +138,7 @@ func (a *api) since(text string) (time.Time, error) {
 	if text == "" || text == "0" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
-	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t, nil
-	}
-	d, err := freshet.ParseDuration(text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is neither a time, such as 2026-11-01 or 2026-11-01T08:00:00Z, nor a length of time before now, such as 30d", text)
-	}
-	return a.Now().Add(-d), nil
+	return freshet.ParseTime(text, a.Now(), time.UTC)
 }
 
 // admitQuery judges a query.

@@ -27,7 +27,7 @@ func (a *api) routeStream(h huma.API, tags []string) {
 		OperationID: "stream-changes", Method: http.MethodGet, Path: "/api/v1/changes/stream", Tags: tags,
 		Summary: "Follow the change log as server-sent events",
 		Description: "Every event is named change; its id is the cursor and its data a CloudEvent. " +
-			"The stream continues after Last-Event-ID, or after the cursor in after, or else at the end of the log. " +
+			"The stream continues after Last-Event-ID, or after the cursor in after, or else at the end of the log; with since or until, at the beginning of that time. " +
 			"A cursor that this log does not have, because the data was restored from an older backup or is other data, is refused with 410.",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "OK", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
@@ -36,9 +36,9 @@ func (a *api) routeStream(h huma.API, tags []string) {
 }
 
 type streamInput struct {
-	LastEventID string           `header:"Last-Event-ID" doc:"Continue after this cursor; takes precedence over after"`
-	After       string           `query:"after" doc:"Continue after this cursor"`
-	Source      freshet.SourceID `query:"source" doc:"Only changes of this source"`
+	LastEventID string `header:"Last-Event-ID" doc:"Continue after this cursor; takes precedence over after"`
+	After       string `query:"after" doc:"Continue after this cursor"`
+	ChangeFilter
 }
 
 // place returns the cursor that the stream is to go on after, if it names one.
@@ -60,7 +60,11 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 	if err != nil {
 		return nil, err
 	}
-	if !given {
+	which, err := a.wanted(in.ChangeFilter)
+	if err != nil {
+		return nil, err
+	}
+	if !given && which.seen.IsZero() {
 		if at, err = a.Store.LastChange(ctx); err != nil {
 			return nil, fmt.Errorf("end of the change log: %w", err)
 		}
@@ -70,11 +74,11 @@ func (a *api) streamChanges(ctx context.Context, in *streamInput) (*huma.StreamR
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		s := &stream{api: a, place: place{at, in.Source}, w: w, control: http.NewResponseController(w)}
+		s := &stream{api: a, place: place{at, which}, w: w, control: http.NewResponseController(w)}
 		ctx, cancel := a.untilStop(r.Context())
 		defer cancel()
 		greeting := "retry: 2000\n"
-		if !given {
+		if !given && which.seen.IsZero() {
 			greeting += fmt.Sprintf(": no cursor was given; the stream starts at the end of the log, after %s\n", from)
 		}
 		err := s.run(ctx, greeting)
@@ -130,7 +134,7 @@ func (s *stream) greet() {
 // wait for it, so it is finished even if this client has gone.
 func (s *stream) load(ctx context.Context, p *eventPage) {
 	ctx = context.WithoutCancel(ctx)
-	tail := tail{store: s.Store, at: s.at, source: s.source}
+	tail := tail{store: s.Store, at: s.at, which: s.which}
 	changes, err := tail.read(ctx, streamPage)
 	if err != nil {
 		p.err = err

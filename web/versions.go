@@ -30,7 +30,8 @@ func (a *api) routeVersions(h huma.API) {
 	}}
 	route(h, a, huma.Operation{
 		OperationID: "list-versions", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions", Tags: tags,
-		Summary: "List the versions of a source, newest first",
+		Summary:     "List the versions of a source, newest first",
+		Description: "With at, only the version that the source had at that time, as far as polls had seen it by then. Times are such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d.",
 	}, a.listVersions)
 	route(h, a, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/api/v1/sources/{id}/versions/{number}", Tags: tags,
@@ -64,11 +65,24 @@ type listVersionsInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	Before int              `query:"before" minimum:"0" doc:"Only versions with a lower number; 0 means from the newest"`
 	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	At     string           `query:"at" doc:"Only the version that was current at this time"`
+	Between
 }
 
 func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[client.VersionPage], error) {
+	seen, err := a.span(in.Between)
+	if err != nil {
+		return nil, err
+	}
+	if in.At != "" {
+		if in.Before != 0 || !seen.IsZero() {
+			return nil, invalid("query.at", "goes with neither before, since nor until", in.At)
+		}
+		v, err := a.versionAt(ctx, in.ID, "query.at", in.At)
+		return &bodyOf[client.VersionPage]{client.VersionPage{Items: []client.Version{versionOf(v)}}}, err
+	}
 	limit := min(in.Limit, maxPage)
-	versions, err := a.Store.Versions(ctx, in.ID, in.Before, limit+1)
+	versions, err := a.Store.VersionsIn(ctx, in.ID, seen, in.Before, limit+1)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return nil, err
 	}

@@ -9,19 +9,22 @@ import (
 
 func catVerb(p *program) *cobra.Command {
 	var raw bool
+	var asOf string
 	cmd := &cobra.Command{
 		Use:   "cat SOURCE [VERSION]",
 		Short: "Print a stored version of a source",
 		Long: `Print the text of a version: what Freshet extracted from the page and compares.
-Without VERSION, print the newest one. With --raw, print the response body that
+Without VERSION, print the newest one; with --as-of, the one that was current at a
+time, as far as polls had seen it by then. With --raw, print the response body that
 the server sent.
 
 On a terminal, control characters are replaced. In a file or a pipe you get the
 exact bytes.`,
-		Example: "  freshet cat news\n  freshet cat --raw news 3 > page.html",
+		Example: "  freshet cat news\n  freshet cat news --as-of 2026-11-01\n  freshet cat news --as-of 2d\n  freshet cat --raw news 3 > page.html",
 		Args:    takes(1, 2),
 	}
 	cmd.Flags().BoolVar(&raw, "raw", false, "print the response body instead of the text")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "print the version of this `time`: a date, a time, or how long ago, such as 2d")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		number := 0 // the newest
 		if len(args) > 1 && args[1] != "latest" {
@@ -31,9 +34,23 @@ exact bytes.`,
 			}
 			number = n
 		}
+		if asOf != "" && len(args) > 1 {
+			return usagef("cat: name a version or use --as-of, not both")
+		}
+		at, err := p.moment("as-of", asOf)
+		if err != nil {
+			return err
+		}
 		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
+		}
+		if asOf != "" {
+			v, err := c.VersionAt(ctx, s.ID, at)
+			if err != nil {
+				return err
+			}
+			number = v.Number
 		}
 		read := c.Text
 		if raw {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +19,8 @@ func changesVerb(p *program) *cobra.Command {
 	var limit int
 	var after string
 	var follow bool
+	var seen span
+	var site string
 	cmd := &cobra.Command{
 		Use:   "changes [SOURCE]",
 		Short: "Show what changed, and follow new changes",
@@ -28,15 +30,22 @@ running and prints each new change, until you press Ctrl-C.
 With --json each change is one line of JSON. Its cursor is a position in the change
 log: pass it to --after to continue from there. If the data was restored from an
 older backup and no longer has that position, the exit code is 4 and the hint says
-where to continue.`,
-		Example: "  freshet changes\n  freshet changes --tag shop\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
+where to continue.
+
+--query takes words as freshet search does, and shows the changes that tell of them:
+in the summary, in values, items or lines that changed, or in the name or URL of the
+source. freshet search finds what versions say, whether it changed or not.`,
+		Example: "  freshet changes\n  freshet changes --tag shop\n  freshet changes --since 2026-11-01 --until 2026-11-08\n  freshet changes --since 7d --query 'price -test'\n  freshet changes --follow --diff\n  freshet changes --after 17~k3f9q2xw --follow --json",
 		Args:    takes(0, 1),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many past changes")
 	cmd.Flags().StringVar(&after, "after", "", "show everything after this cursor; 0 means from the beginning")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print new changes")
 	cmd.Flags().BoolVar(&l.diff, "diff", false, "show the changed lines too")
-	cmd.Flags().StringVar(&l.tag, "tag", "", "only changes of sources that had this tag when they changed")
+	cmd.Flags().StringVar(&l.which.Tag, "tag", "", "only changes of sources that had this tag when they changed")
+	cmd.Flags().StringVar(&site, "site", "", "only changes of this site and its pages")
+	cmd.Flags().StringVar(&l.which.Words, "query", "", "only changes that tell of these `words`")
+	seen.register(cmd, "changes")
 	jsonFlag(cmd, &l.json)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		l.connection = c
@@ -51,7 +60,14 @@ where to continue.`,
 			}
 			begin = &place
 		}
-		if len(args) > 0 && l.tag != "" {
+		var err error
+		if l.which.Seen, err = seen.read(p); err != nil {
+			return err
+		}
+		if !cmd.Flags().Changed("limit") && !l.which.Seen.IsZero() {
+			limit = math.MaxInt32 // all of that time
+		}
+		if len(args) > 0 && l.which.Tag != "" {
 			return usagef("changes: name a source or use --tag, not both")
 		}
 		if len(args) > 0 {
@@ -59,7 +75,14 @@ where to continue.`,
 			if err != nil {
 				return err
 			}
-			l.source = s.ID
+			l.which.Source = s.ID
+		}
+		if site != "" {
+			s, err := c.find(ctx, site)
+			if err != nil {
+				return err
+			}
+			l.which.Site = s.ID
 		}
 		return unlessDone(ctx, l.run(ctx, begin, limit, follow))
 	}), 1)
@@ -69,10 +92,9 @@ where to continue.`,
 type changeLog struct {
 	*program
 	*connection
-	source freshet.SourceID // "" means all
-	tag    string           // that the source had; "" means any
-	diff   bool
-	json   bool
+	which client.ChangeFilter
+	diff  bool
+	json  bool
 }
 
 // run prints the changes after a place or, if there is none, the last ones, and
@@ -82,7 +104,7 @@ func (l *changeLog) run(ctx context.Context, after *freshet.Place, limit int, fo
 	switch {
 	case after != nil:
 		begin = *after
-	case l.source == "": // no need to read all of the log to see its end
+	case l.which == client.ChangeFilter{Tag: l.which.Tag, Words: l.which.Words, Site: l.which.Site}: // no need to read all of the log to see its end
 		now, err := l.Status(ctx)
 		if err != nil {
 			return err
@@ -114,7 +136,7 @@ func (l *changeLog) run(ctx context.Context, after *freshet.Place, limit int, fo
 			return err
 		}
 		end = page.Next
-		if err := l.print(ctx, l.wanted(page.Items)); err != nil {
+		if err := l.print(ctx, page.Items); err != nil {
 			return err
 		}
 	}
@@ -131,17 +153,12 @@ func (l *changeLog) read(ctx context.Context, after freshet.Place) (all []client
 		if len(page.Items) == 0 {
 			return all, page.Next, nil
 		}
-		all, after = append(all, l.wanted(page.Items)...), page.Next
+		all, after = append(all, page.Items...), page.Next
 	}
 }
 
 func (l *changeLog) page(ctx context.Context, after freshet.Place, wait time.Duration) (client.ChangePage, error) {
-	return l.Changes(ctx, client.ChangeQuery{After: after, Source: l.source, Limit: 1000, Wait: wait})
-}
-
-// wanted drops the changes of sources without the tag that was asked for.
-func (l *changeLog) wanted(changes []client.Change) []client.Change {
-	return slices.DeleteFunc(changes, func(c client.Change) bool { return l.tag != "" && !slices.Contains(c.Tags, l.tag) })
+	return l.Changes(ctx, client.ChangeQuery{ChangeFilter: l.which, After: after, Limit: 1000, Wait: wait})
 }
 
 // print prints changes, with what changed if that was asked for.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,8 @@ import (
 
 const diffHelp = `Show what changed between two versions of a source. Without FROM and TO, compare
 the newest version with the one before it; with FROM alone, compare it with the
-newest. "freshet history SOURCE" lists the version numbers.
+newest. "freshet history SOURCE" lists the version numbers. --from and --to take
+times instead: the versions that were current then are compared.
 
 In a terminal, changed words are highlighted, long lines are cut to the sentences
 that changed, and blocks that were moved are marked. In a pipe you get a plain
@@ -49,12 +51,12 @@ var diffForms = []struct{ flag, help string }{
 func diffVerb(p *program) *cobra.Command {
 	forms := make([]bool, len(diffForms))
 	var visual bool
-	var out string
+	var out, from, to string
 	cmd := &cobra.Command{
 		Use:     "diff SOURCE [FROM] [TO]",
 		Short:   "Show what changed between two versions",
 		Long:    diffHelp,
-		Example: "  freshet diff news\n  freshet diff news 3 7\n  freshet diff --side-by-side news\n  freshet diff --word news\n  freshet diff --html news > news.html\n  freshet diff --visual shop --out changed.png",
+		Example: "  freshet diff news\n  freshet diff news 3 7\n  freshet diff news --from 7d --to 1d\n  freshet diff --side-by-side news\n  freshet diff --word news\n  freshet diff --html news > news.html\n  freshet diff --visual shop --out changed.png",
 		Args:    takes(1, 3),
 	}
 	for i, f := range diffForms {
@@ -62,12 +64,18 @@ func diffVerb(p *program) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&visual, "visual", false, "compare the screenshots, pixel by pixel; needs --out")
 	cmd.Flags().StringVar(&out, "out", "", "`file` to write the marked screenshot to; - means standard output")
+	cmd.Flags().StringVar(&from, "from", "", "compare the version of this `time`: a date, a time, or how long ago, such as 2d")
+	cmd.Flags().StringVar(&to, "to", "", "with the version of this `time` (default: the newest)")
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		form, err := diffForm(forms)
 		if err != nil {
 			return err
 		}
 		between, err := diffBetween(args[1:])
+		if err != nil {
+			return err
+		}
+		times, err := p.diffTimes(from, to, args[1:])
 		if err != nil {
 			return err
 		}
@@ -79,11 +87,44 @@ func diffVerb(p *program) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		for i, at := range times {
+			if at.IsZero() {
+				continue
+			}
+			v, err := c.VersionAt(ctx, s.ID, at)
+			if err != nil {
+				return err
+			}
+			between[i] = v.Number
+		}
+		if between[0] == between[1] && !times[0].IsZero() {
+			p.remark("version %d was current at both times", between[0])
+			return nil
+		}
 		if visual {
 			return p.diffPictures(ctx, c, s.ID, between, out, asJSON)
 		}
 		return p.showDiff(ctx, c, s.ID, between, form)
 	}), 1)
+}
+
+// diffTimes returns the times whose versions are to be compared; zero where none is given.
+func (p *program) diffTimes(from, to string, numbers []string) (times [2]time.Time, err error) {
+	switch {
+	case from == "" && to == "":
+		return times, nil
+	case len(numbers) > 0:
+		return times, usagef("diff: name versions or use --from and --to, not both")
+	case from == "":
+		return times, usagef("diff: --to needs --from")
+	}
+	if times[0], err = p.moment("from", from); err != nil {
+		return times, err
+	}
+	if times[1] = p.now(); to != "" {
+		times[1], err = p.moment("to", to)
+	}
+	return times, err
 }
 
 // diffForm returns the form that is asked for; "" if none is.

@@ -25,16 +25,20 @@ func printItemChanges(p *program, c *client.ItemChanges) {
 
 // printField prints the history of a named value, those that follow an equal one
 // left out.
-func printField(ctx context.Context, p *program, c *connection, s client.Source, name string, limit int, asJSON bool) error {
-	values, err := c.Field(ctx, s.ID, name, limit)
+func printField(ctx context.Context, p *program, c *connection, s client.Source, name string, w window, asJSON bool) error {
+	values, err := w.values(ctx, c, s.ID, name)
 	if err != nil {
 		return err
 	}
 	if asJSON {
 		return p.printJSON(values)
 	}
-	if len(values) == 0 {
+	if len(values) == 0 && w.at.IsZero() && w.seen.IsZero() {
 		p.remark("%s has no value of %s yet", label(s), name)
+		return nil
+	}
+	if len(values) == 0 {
+		p.remark("%s had no value of %s at that time", label(s), name)
 		return nil
 	}
 	t := table{head: []string{"VERSION", "SEEN", "AGO", "VALUE"}, drop: []string{"AGO"}}

@@ -15,31 +15,49 @@ import (
 func historyVerb(p *program) *cobra.Command {
 	var limit int
 	var asJSON bool
-	var field string
+	var field, asOf string
+	var seen span
 	cmd := &cobra.Command{
 		Use:     "history SOURCE",
 		Short:   "List the stored versions of a source, or the values of a field",
-		Long:    "List the stored versions of a source, newest first. With --field, list the values\nthat a named field has had.",
-		Example: "  freshet history news\n  freshet history --limit 0 --json news\n  freshet history pump --field price",
+		Long:    "List the stored versions of a source, newest first. With --field, list the values\nthat a named field has had. --as-of shows what was current at a time: the version, or\nthe value of the field.",
+		Example: "  freshet history news\n  freshet history --limit 0 --json news\n  freshet history news --since 2026-11-01 --until 2026-11-08\n  freshet history pump --field price\n  freshet history pump --field price --as-of 7d",
 		Args:    takes(1, 1),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "show at most this many; 0 means all")
 	cmd.Flags().StringVar(&field, "field", "", "list the values of this named field")
+	cmd.Flags().StringVar(&asOf, "as-of", "", "show what was current at this `time`: a date, a time, or how long ago, such as 2d")
+	seen.register(cmd, "versions")
 	jsonFlag(cmd, &asJSON)
 	return completed(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		w := window{limit: limit}
+		var err error
+		if w.seen, err = seen.read(p); err != nil {
+			return err
+		}
+		if w.at, err = p.moment("as-of", asOf); err != nil {
+			return err
+		}
+		if asOf != "" && !w.seen.IsZero() {
+			return usagef("history: --as-of goes with neither --since nor --until")
+		}
 		s, err := c.find(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		if field != "" {
-			return printField(ctx, p, c, s, field, limit, asJSON)
+			return printField(ctx, p, c, s, field, w, asJSON)
 		}
-		found, err := c.Versions(ctx, s.ID, limit)
+		found, err := w.versions(ctx, c, s.ID)
 		if err != nil {
 			return err
 		}
 		if asJSON {
 			return p.printJSON(found)
+		}
+		if len(found) == 0 && !w.seen.IsZero() {
+			p.remark("no version of %s was first seen in that time", label(s))
+			return nil
 		}
 		if len(found) == 0 {
 			p.remark("%s has no versions yet; poll it now with: freshet poll %s", label(s), s.ID)
@@ -47,6 +65,30 @@ func historyVerb(p *program) *cobra.Command {
 		}
 		return printVersions(p, found)
 	}), 1)
+}
+
+// A window is how much of a history is wanted.
+type window struct {
+	seen  freshet.Between
+	at    time.Time // only what was current then, unless it is zero
+	limit int       // zero means all
+}
+
+// versions returns the versions of a source in the window.
+func (w window) versions(ctx context.Context, c *connection, id freshet.SourceID) ([]client.Version, error) {
+	if w.at.IsZero() {
+		return c.VersionsIn(ctx, id, w.seen, w.limit)
+	}
+	v, err := c.VersionAt(ctx, id, w.at)
+	return []client.Version{v}, err
+}
+
+// values returns the values of a field in the window.
+func (w window) values(ctx context.Context, c *connection, id freshet.SourceID, name string) ([]client.FieldValue, error) {
+	if w.at.IsZero() {
+		return c.FieldIn(ctx, id, name, w.seen, w.limit)
+	}
+	return c.FieldAt(ctx, id, name, w.at)
 }
 
 func printVersions(p *program, found []client.Version) error {

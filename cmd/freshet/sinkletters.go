@@ -131,8 +131,8 @@ delivered or not. Events keep their ids, so a receiver can drop what it knows.`,
 		r := client.SinkReplay{After: after}
 		if since != "" {
 			var err error
-			if r.Since, err = parseSince(p.now(), since); err != nil {
-				return usagef("--since: %v", err)
+			if r.Since, err = p.moment("since", since); err != nil {
+				return err
 			}
 		}
 		for _, text := range args[1:] {

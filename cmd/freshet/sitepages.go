@@ -42,7 +42,7 @@ With --json each page is one line.`,
 		}
 		q := client.SitePageQuery{State: freshet.PageState(state), Limit: limit}
 		if since != "" {
-			if q.ChangedSince, err = parseSince(p.now(), since); err != nil {
+			if q.ChangedSince, err = freshet.ParseTime(since, p.now(), time.Local); err != nil {
 				return usagef("--changed-since: %v", err)
 			}
 		}
@@ -60,17 +60,4 @@ With --json each page is one line.`,
 		}
 		return t.write(p.out, p.screen())
 	}), 1)
-}
-
-// parseSince reads a time ago, such as 24h, or a date.
-func parseSince(now time.Time, text string) (time.Time, error) {
-	if d, err := freshet.ParseDuration(text); err == nil {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is neither a time such as 24h nor a date such as 2026-11-30", text)
 }
