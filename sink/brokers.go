@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 
 	"freshet"
 )
@@ -20,6 +21,7 @@ var brokerKinds = []*kind{
 	{Kind: Kind{Name: "nats", About: "a subject of a NATS JetStream stream", URL: "nats://nats.example:4222", Settings: []Setting{
 		{Name: "subject", About: "where to publish; {source} stands for the id of the source", Needed: true},
 		{Name: "token", About: "of the server", Secret: true}, {Name: "user", About: "name at the server"}, {Name: "password", About: "of the user", Secret: true},
+		{Name: "creds", About: "what stands in the .creds file of the user", Secret: true}, {Name: "nkey", About: "seed of the user, such as SU...", Secret: true},
 	}}, schemes: []string{"nats", "tls"}, check: checkSubject, frame: frameEvent, open: openNATS},
 	{Kind: Kind{Name: "mqtt", About: "a topic of an MQTT 5 broker", URL: "mqtt://mqtt.example:1883", Settings: []Setting{
 		{Name: "topic", About: "where to publish; {source} stands for the id of the source", Needed: true},
@@ -36,6 +38,15 @@ func checkSubject(s freshet.Sink) error {
 	subject := string(s.Settings["subject"])
 	if strings.ContainsAny(subject, " \t\r\n*>") || strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
 		return invalid("settings.subject", "%q is not a subject such as freshet.changes.{source}", subject)
+	}
+	var given []string
+	for _, name := range []string{"token", "user", "creds", "nkey"} {
+		if s.Settings[name] != "" {
+			given = append(given, name)
+		}
+	}
+	if len(given) > 1 {
+		return invalid("settings."+given[1], "%s are ways to log in of which one can be used", strings.Join(given, " and "))
 	}
 	return nil
 }
@@ -107,7 +118,7 @@ func (p *publisher) connected(ctx context.Context, f filled) (*nats.Conn, error)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	with := strings.Join([]string{f.url, f.settings["token"], f.settings["user"], f.settings["password"]}, "\n")
+	with := strings.Join([]string{f.url, f.settings["token"], f.settings["user"], f.settings["password"], f.settings["creds"], f.settings["nkey"]}, "\n")
 	if p.conn != nil {
 		if p.conn.IsConnected() && p.with == with {
 			return p.conn, nil
@@ -119,22 +130,47 @@ func (p *publisher) connected(ctx context.Context, f filled) (*nats.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	opts := []nats.Option{
-		nats.Name("freshet sink " + p.sink.Name), nats.SetCustomDialer(natsDialer{ctx, p.dial}), nats.NoReconnect(), nats.IgnoreDiscoveredServers(),
-		nats.Timeout(p.cfg.Timeout), nats.UserInfo(f.settings["user"], f.settings["password"]),
+	login, err := natsLogin(f)
+	if err != nil {
+		return nil, err
 	}
-	if f.settings["token"] != "" {
-		opts = append(opts, nats.Token(f.settings["token"]))
+	opts := []nats.Option{
+		login, nats.Name("freshet sink " + p.sink.Name), nats.SetCustomDialer(natsDialer{ctx, p.dial}), nats.NoReconnect(), nats.IgnoreDiscoveredServers(),
+		nats.Timeout(p.cfg.Timeout),
 	}
 	if strings.HasPrefix(f.url, "tls:") {
 		opts = append(opts, nats.Secure(p.cfg.TLS(host)))
 	}
 	conn, err := nats.Connect(f.url, opts...)
+	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
+		return nil, freshet.WithHint(fmt.Errorf("connect to NATS: %w", err), "check the settings that log in: user and password, token, creds or nkey")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
 	p.conn, p.with = conn, with
 	return conn, nil
+}
+
+// natsLogin returns how to log in.
+func natsLogin(f filled) (nats.Option, error) {
+	switch {
+	case f.settings["creds"] != "":
+		return nats.UserCredentialBytes([]byte(f.settings["creds"])), nil
+	case f.settings["token"] != "":
+		return nats.Token(f.settings["token"]), nil
+	case f.settings["nkey"] == "":
+		return nats.UserInfo(f.settings["user"], f.settings["password"]), nil
+	}
+	key, err := nkeys.FromSeed([]byte(f.settings["nkey"]))
+	if err != nil {
+		return nil, invalid("settings.nkey", "is not a seed such as SU...: %v", err)
+	}
+	public, err := key.PublicKey()
+	if err != nil || !nkeys.IsValidPublicUserKey(public) {
+		return nil, invalid("settings.nkey", "is not the seed of a user, which begins with SU")
+	}
+	return nats.Nkey(public, key.Sign), nil
 }
 
 // send publishes under the id of the change: a stream that has it already drops it.

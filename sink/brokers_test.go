@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,9 +20,11 @@ import (
 	"github.com/mochi-mqtt/server/v2/hooks/auth"
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
@@ -142,6 +146,72 @@ func TestNATS(t *testing.T) {
 	}
 }
 
+// The server is shown a signature, by an nkey or by the credentials of an account.
+func TestNATSKeys(t *testing.T) {
+	pair := func(make func() (nkeys.KeyPair, error)) (key nkeys.KeyPair, public, seed string) {
+		key, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, _ = key.PublicKey()
+		text, _ := key.Seed()
+		return key, public, string(text)
+	}
+	operator, trusted, _ := pair(nkeys.CreateOperator)
+	account, issuer, _ := pair(nkeys.CreateAccount)
+	_, user, seed := pair(nkeys.CreateUser)
+	_, _, stranger := pair(nkeys.CreateUser)
+	of, err := jwt.NewAccountClaims(issuer).Encode(operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := jwt.NewUserClaims(user).Encode(account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	creds, err := jwt.FormatUserConfig(token, []byte(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolver := &server.MemAccResolver{}
+	if err := resolver.Store(issuer, of); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		options *server.Options
+		set     values
+		wrong   values
+	}{
+		"nkey":  {&server.Options{Nkeys: []*server.NkeyUser{{Nkey: user}}}, values{"nkey": freshet.Value(seed)}, values{"nkey": freshet.Value(stranger)}},
+		"creds": {&server.Options{TrustedKeys: []string{trusted}, AccountResolver: resolver}, values{"creds": freshet.Value(creds)}, values{"user": "me", "password": "pass-word"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.options.Host, tt.options.Port, tt.options.NoLog, tt.options.NoSigs = "127.0.0.1", -1, true, true
+			s, err := server.NewServer(tt.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Start()
+			defer s.Shutdown()
+			if !s.ReadyForConnections(10 * time.Second) {
+				t.Fatal("the NATS server does not start")
+			}
+			for _, set := range []values{tt.set, tt.wrong} {
+				set["subject"] = "a"
+			}
+			to := freshet.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: tt.set}
+			fails(t, opened(t, to, nil), "no stream takes the subject") // it has been let in
+			to.Settings = tt.wrong
+			fails(t, opened(t, to, nil), "uthorization")
+		})
+	}
+	two := freshet.Sink{Name: "nats", URL: "nats://a.example", Settings: values{"subject": "a", "token": "t", "nkey": "SU"}}
+	if _, err := sink.Open(config(nil), two); err == nil || !strings.Contains(err.Error(), "token and nkey") {
+		t.Errorf("two ways to log in: %v", err)
+	}
+	fails(t, opened(t, freshet.Sink{Name: "nats", URL: "nats://127.0.0.1", Settings: values{"subject": "a", "nkey": "SUnothing"}}, nil), "settings.nkey")
+}
+
 // A certificate that nobody trusts is no connection.
 func TestNATSOverTLS(t *testing.T) {
 	certificates, pool := certified()
@@ -194,12 +264,24 @@ func TestKafka(t *testing.T) {
 // An arrivedHook keeps what an MQTT broker is sent.
 type arrivedHook struct {
 	mqtt.HookBase
-	mu   sync.Mutex
-	came []string
+	mu          sync.Mutex
+	connections int
+	came        []string
 }
 
 func (h *arrivedHook) ID() string           { return "arrived" }
-func (h *arrivedHook) Provides(b byte) bool { return b == mqtt.OnPublish }
+func (h *arrivedHook) Provides(b byte) bool { return b == mqtt.OnPublish || b == mqtt.OnConnect }
+func (h *arrivedHook) OnConnect(*mqtt.Client, packets.Packet) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.connections++
+	return nil
+}
+func (h *arrivedHook) look() (connections int, came []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.connections, slices.Clone(h.came)
+}
 func (h *arrivedHook) OnPublish(_ *mqtt.Client, pk packets.Packet) (packets.Packet, error) { // which is before it is acknowledged
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -207,42 +289,65 @@ func (h *arrivedHook) OnPublish(_ *mqtt.Client, pk packets.Packet) (packets.Pack
 	return pk, nil
 }
 
-// An MQTT broker acknowledges every change, with TLS too.
+// serveMQTT runs a broker at an address, and returns where it is.
+func serveMQTT(t *testing.T, address string, over []tls.Certificate, arrived *arrivedHook) (at string, stop func()) {
+	t.Helper()
+	broker := mqtt.New(&mqtt.Options{Logger: slog.New(slog.DiscardHandler)})
+	ledger := &auth.Ledger{
+		Auth: auth.AuthRules{{Username: "me", Password: "pass-word", Allow: true}},
+		ACL:  auth.ACLRules{{Username: "me", Filters: auth.Filters{"freshet/#": auth.ReadWrite, "closed/#": auth.Deny}}},
+	}
+	if err := errors.Join(broker.AddHook(new(auth.Hook), &auth.Options{Ledger: ledger}), broker.AddHook(arrived, nil)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = l.Addr().String()
+	if over != nil {
+		l = tls.NewListener(l, &tls.Config{Certificates: over})
+	}
+	if err := broker.AddListener(listeners.NewNet("a", l)); err != nil {
+		t.Fatal(err)
+	}
+	go broker.Serve()
+	stop = sync.OnceFunc(func() { broker.Close() })
+	t.Cleanup(stop)
+	return at, stop
+}
+
+// An MQTT broker acknowledges every change, with TLS too. All come over one connection; that the
+// broker was restarted meanwhile costs no attempt.
 func TestMQTT(t *testing.T) {
 	certificates, pool := certified()
-	for _, scheme := range []string{"mqtt", "mqtts"} {
+	for scheme, over := range map[string][]tls.Certificate{"mqtt": nil, "mqtts": certificates} {
 		t.Run(scheme, func(t *testing.T) {
-			broker := mqtt.New(&mqtt.Options{Logger: slog.New(slog.DiscardHandler)})
 			arrived := &arrivedHook{}
-			ledger := &auth.Ledger{Auth: auth.AuthRules{{Username: "me", Password: "pass-word", Allow: true}}}
-			if err := broker.AddHook(new(auth.Hook), &auth.Options{Ledger: ledger}); err != nil {
-				t.Fatal(err)
-			}
-			if err := broker.AddHook(arrived, nil); err != nil {
-				t.Fatal(err)
-			}
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			address := l.Addr().String()
-			if scheme == "mqtts" {
-				l = tls.NewListener(l, &tls.Config{Certificates: certificates})
-			}
-			if err := broker.AddListener(listeners.NewNet("a", l)); err != nil {
-				t.Fatal(err)
-			}
-			go broker.Serve()
-			stop := sync.OnceFunc(func() { broker.Close() })
-			defer stop()
+			address, stop := serveMQTT(t, "127.0.0.1:0", over, arrived)
 			to := freshet.Sink{Name: "mqtt", URL: freshet.Value(scheme + "://" + address), Settings: values{"topic": "freshet/{source}", "user": "me", "password": "pass-word"}}
 			o := opened(t, to, trusting(pool))
 			sends(t, o, "page", "a", "b")
-			arrived.mu.Lock()
-			if want := `freshet/page 1 a {"id":"a"}, freshet/page 1 b {"id":"b"}`; strings.Join(arrived.came, ", ") != want {
-				t.Errorf("the broker has %v, want %s", arrived.came, want)
+			var flying sync.WaitGroup
+			for range 8 {
+				flying.Go(func() {
+					if _, err := o.Send(t.Context(), sink.Message{ID: "many", Source: "other", Body: []byte("{}")}); err != nil {
+						t.Error(err)
+					}
+				})
 			}
-			arrived.mu.Unlock()
+			flying.Wait()
+			if n, _ := arrived.look(); n != 1 {
+				t.Errorf("10 messages took %d connections", n)
+			}
+			stop()
+			_, stop = serveMQTT(t, address, over, arrived)
+			sends(t, o, "page", "c")
+			_, came := arrived.look()
+			came = slices.DeleteFunc(came, func(s string) bool { return s == "freshet/other 1 many {}" })
+			if want := `freshet/page 1 a {"id":"a"}, freshet/page 1 b {"id":"b"}, freshet/page 1 c {"id":"c"}`; strings.Join(came, ", ") != want {
+				t.Errorf("the broker has %v, want %s", came, want)
+			}
 			if scheme == "mqtts" {
 				fails(t, opened(t, to, trusting(x509.NewCertPool())), "certificate")
 			}
@@ -251,6 +356,8 @@ func TestMQTT(t *testing.T) {
 			}), "not a public address")
 			to.Settings["password"] = "other-word"
 			fails(t, opened(t, to, trusting(pool)), "refused the connection")
+			to.Settings["password"], to.Settings["topic"] = "pass-word", "closed/topic"
+			fails(t, opened(t, to, trusting(pool)), "refused the message")
 			stop()
 			fails(t, o, "connect")
 		})
