@@ -41,15 +41,16 @@ type Cause uint8
 
 // The causes of a poll.
 const (
-	ByPolicy  Cause = iota // the policy held it to be the most worth
-	ByBound                // the source's MaxGap had passed
-	ByHand                 // somebody asked for it
-	ByDoubt                // a suspect capture is held until a second look
-	BySharing              // none of its own: another source of the same document was polled, and this one was read from that
-	ByPush                 // a hook or a hub said that it has changed
+	ByPolicy   Cause = iota // the policy held it to be the most worth
+	ByBound                 // the source's MaxGap had passed
+	ByHand                  // somebody asked for it
+	ByDoubt                 // a suspect capture is held until a second look
+	BySharing               // none of its own: another source of the same document was polled, and this one was read from that
+	ByPush                  // a hook or a hub said that it has changed
+	ByStrategy              // it is a time of the source's Strategy, or its first look
 )
 
-var causes = [...]string{"policy", "bound", "hand", "doubt", "shared", "push"}
+var causes = [...]string{"policy", "bound", "hand", "doubt", "shared", "push", "strategy"}
 
 // String returns the cause in a word.
 func (c Cause) String() string { return nameOf(causes[:], int(c)) }

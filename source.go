@@ -49,6 +49,10 @@ type Source struct {
 	// budget and the host allow. Zero means unbounded.
 	MinGap, MaxGap time.Duration
 
+	// Strategy is when it is polled, if somebody said so: then, and not when the policy
+	// would have it.
+	Strategy Strategy
+
 	// Level is how soon changes are wanted, if somebody said so. It does not
 	// bend the budget: where the budget cannot keep it there is an alarm.
 	Level ServiceLevel

@@ -142,6 +142,12 @@ func (s *Source) checkGaps() error {
 	case s.MaxGap > 0 && s.MinGap > s.MaxGap:
 		return wrong("max_gap", "%s is shorter than min_gap, which is %s", FormatDuration(s.MaxGap), FormatDuration(s.MinGap))
 	}
+	if s.MaxGap > 0 && !s.Strategy.IsZero() {
+		return wrong("strategy", "cannot be used together with max_gap: it says when the source is polled")
+	}
+	if _, err := ParseStrategy(s.Strategy.String()); err != nil {
+		return err
+	}
 	_, err := ParseServiceLevel(s.Level.String())
 	return err
 }

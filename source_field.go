@@ -64,6 +64,8 @@ func SourceFields() []SourceField {
 		switchField(SourceField{Name: "paused"}, func(s *Source) *bool { return &s.Paused }),
 		lengthField(SourceField{Name: "min_gap", Flag: "min-gap", Help: "wait at least this long between two polls"}, func(s *Source) *time.Duration { return &s.MinGap }),
 		lengthField(SourceField{Name: "max_gap", Flag: "max-gap", Help: "poll at least this often, if the budget and the host allow"}, func(s *Source) *time.Duration { return &s.MaxGap }),
+		textField(SourceField{Name: "strategy", Flag: "strategy", Help: "poll it at these times and at no others, such as 'hour {5, 35}', 'day {06:30, 14:00} Europe/Berlin' or 'week {mon 09:00}'; freshet plan --from-store finds the best"},
+			func(s *Source) *Strategy { return &s.Strategy }, ParseStrategy, Strategy.String),
 		textField(SourceField{Name: "level", Flag: "level", Help: "how soon you want to know of changes, such as '90% within 10m'; freshet budget --levels shows the cost"},
 			func(s *Source) *ServiceLevel { return &s.Level }, ParseServiceLevel, ServiceLevel.String),
 		textField(SourceField{Name: "suspect", Flag: "suspect", Help: "what to do with a capture that is probably the wrong page: hold (report it when a second look agrees), mark (report it at once, marked as suspect) or off (do not check) (default hold)"},

@@ -12,7 +12,7 @@ import (
 type Outcome struct {
 	Cursor    freshet.Place    `json:"cursor" doc:"Position in the log of polls"`
 	Source    freshet.SourceID `json:"source"`
-	Cause     string           `json:"cause" enum:"policy,bound,hand,doubt,shared,push" doc:"Why the poll was made; shared: it was not, but the source was read from the poll of another that watches the same document; push: a hook or a WebSub hub said that it has changed"`
+	Cause     string           `json:"cause" enum:"policy,bound,hand,doubt,shared,push,strategy" doc:"Why the poll was made; strategy: it was one of the times that the source is polled at; shared: it was not, but the source was read from the poll of another that watches the same document; push: a hook or a WebSub hub said that it has changed"`
 	Since     time.Time        `json:"since,omitzero" doc:"When the previous successful poll was"`
 	Pushed    time.Time        `json:"pushed,omitzero" doc:"When a hook or a WebSub hub had said that the source has changed, if one had"`
 	Began     time.Time        `json:"began"`

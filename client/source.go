@@ -29,6 +29,7 @@ type Source struct {
 	Paused    bool             `json:"paused"`
 	MinGap    Duration         `json:"min_gap,omitzero"`
 	MaxGap    Duration         `json:"max_gap,omitzero"`
+	Strategy  string           `json:"strategy,omitempty" doc:"The times at which it is polled, and at no others, such as hour {5, 35}; missing if the policy decides"`
 	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
 	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
 	Robots    string           `json:"robots" enum:"obey,ignore,default" doc:"Whether it is polled only if the robots.txt files of its hosts allow it; default means as the settings of the daemon say"`
@@ -118,58 +119,60 @@ type LastError struct {
 
 // A NewSource is what a source is added with.
 type NewSource struct {
-	ID      freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; generated if missing"`
-	URL     string           `json:"url" minLength:"1" maxLength:"8192"`
-	Name    string           `json:"name,omitempty" doc:"Name to show"`
-	Tags    []string         `json:"tags,omitempty"`
-	Request map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
-	Expect  map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
-	Select  Select           `json:"select,omitzero"`
-	Read    []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
-	Noise   string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
-	Extract map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
-	Items   map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
-	Render  any              `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
-	Weight  float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
-	Life    string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
-	Urgency string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
-	Cost    float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`
-	Paused  bool             `json:"paused,omitempty"`
-	MinGap  Duration         `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
-	MaxGap  Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
-	Level   string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
-	Doubt   string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
-	Robots  string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
-	Site    any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
-	Keep    Keep             `json:"keep,omitzero"`
+	ID       freshet.SourceID `json:"id,omitempty" doc:"Letters, digits, '.', '_' and '-'; generated if missing"`
+	URL      string           `json:"url" minLength:"1" maxLength:"8192"`
+	Name     string           `json:"name,omitempty" doc:"Name to show"`
+	Tags     []string         `json:"tags,omitempty"`
+	Request  map[string]any   `json:"request,omitempty" doc:"How the source is requested: use, method, headers, body, form, cookies, jar, auth, cert, proxy, language, timeout and login; see docs/requests.md"`
+	Expect   map[string]any   `json:"expect,omitempty" doc:"Which responses count: status, match and no_match; others are failed polls"`
+	Select   Select           `json:"select,omitzero"`
+	Read     []any            `json:"read,omitempty" doc:"Steps that turn the response into text, in order: names such as text, or one key with its argument, such as css: article"`
+	Noise    string           `json:"noise,omitempty" enum:"auto,report,off" doc:"What to do about parts that change at nearly every poll, such as a clock: say where they are (report, the default), store such versions without telling a change (auto), or nothing (off)"`
+	Extract  map[string]any   `json:"extract,omitempty" doc:"Named values to keep with each version, such as price: {css: .price, as: number}; also in one line: css .price | number"`
+	Items    map[string]any   `json:"items,omitempty" doc:"Which parts of the response are items, such as {css: li, key: a@href}"`
+	Render   any              `json:"render,omitempty" doc:"Show the page in a browser before it is read: true, or an object with wait_for, wait, consent, steps, screenshot and viewport"`
+	Weight   float64          `json:"weight,omitempty" minimum:"0" maximum:"1000000" doc:"Importance compared with other sources; 0 means 1"`
+	Life     string           `json:"life,omitempty" doc:"How long a change can be seen: overwrite (the default), append, window:10m or last:5"`
+	Urgency  string           `json:"urgency,omitempty" doc:"How fast a change loses value: uniform (the default), exp:0.9/1m, half-life:1h, window:10m, poly:A/1m, polyexp:K,L/1m, chordal:10m or table:1,.../1m; times without a unit are seconds"`
+	Cost     float64          `json:"cost,omitempty" minimum:"0" maximum:"1000000" doc:"Cost of a poll compared with other sources; 0 means 1"`
+	Paused   bool             `json:"paused,omitempty"`
+	MinGap   Duration         `json:"min_gap,omitzero" doc:"Wait at least this long between two polls"`
+	MaxGap   Duration         `json:"max_gap,omitzero" doc:"Poll at least this often, if the budget and the host allow"`
+	Strategy string           `json:"strategy,omitempty" doc:"Poll it at these times and at no others: hour {5, 35}, day {06:30, 14:00} Europe/Berlin or week {mon 09:00, thu 17:30}; the zone is UTC if none is named"`
+	Level    string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
+	Doubt    string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
+	Robots   string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
+	Site     any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
+	Keep     Keep             `json:"keep,omitzero"`
 }
 
 // A SourceEdit changes a source: what it names is set, null sets a field back
 // to its default, and everything else stays (a JSON merge patch, RFC 7396).
 type SourceEdit struct {
-	URL     *string         `json:"url,omitempty" minLength:"1" maxLength:"8192"`
-	Name    *string         `json:"name,omitempty"`
-	Tags    *[]string       `json:"tags,omitempty"`
-	Request *map[string]any `json:"request,omitempty"`
-	Expect  *map[string]any `json:"expect,omitempty"`
-	Select  *SelectEdit     `json:"select,omitempty"`
-	Read    *[]any          `json:"read,omitempty"`
-	Noise   *string         `json:"noise,omitempty" enum:"auto,report,off"`
-	Extract *map[string]any `json:"extract,omitempty"`
-	Items   *map[string]any `json:"items,omitempty"`
-	Render  any             `json:"render,omitempty"`
-	Weight  *float64        `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
-	Life    *string         `json:"life,omitempty"`
-	Urgency *string         `json:"urgency,omitempty"`
-	Cost    *float64        `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
-	Paused  *bool           `json:"paused,omitempty"`
-	MinGap  *Duration       `json:"min_gap,omitempty"`
-	MaxGap  *Duration       `json:"max_gap,omitempty"`
-	Level   *string         `json:"level,omitempty"`
-	Doubt   *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
-	Robots  *string         `json:"robots,omitempty" enum:"obey,ignore,default"`
-	Site    any             `json:"site,omitempty"`
-	Keep    *KeepEdit       `json:"keep,omitempty"`
+	URL      *string         `json:"url,omitempty" minLength:"1" maxLength:"8192"`
+	Name     *string         `json:"name,omitempty"`
+	Tags     *[]string       `json:"tags,omitempty"`
+	Request  *map[string]any `json:"request,omitempty"`
+	Expect   *map[string]any `json:"expect,omitempty"`
+	Select   *SelectEdit     `json:"select,omitempty"`
+	Read     *[]any          `json:"read,omitempty"`
+	Noise    *string         `json:"noise,omitempty" enum:"auto,report,off"`
+	Extract  *map[string]any `json:"extract,omitempty"`
+	Items    *map[string]any `json:"items,omitempty"`
+	Render   any             `json:"render,omitempty"`
+	Weight   *float64        `json:"weight,omitempty" minimum:"0" maximum:"1000000"`
+	Life     *string         `json:"life,omitempty"`
+	Urgency  *string         `json:"urgency,omitempty"`
+	Cost     *float64        `json:"cost,omitempty" minimum:"0" maximum:"1000000"`
+	Paused   *bool           `json:"paused,omitempty"`
+	MinGap   *Duration       `json:"min_gap,omitempty"`
+	MaxGap   *Duration       `json:"max_gap,omitempty"`
+	Strategy *string         `json:"strategy,omitempty"`
+	Level    *string         `json:"level,omitempty"`
+	Doubt    *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
+	Robots   *string         `json:"robots,omitempty" enum:"obey,ignore,default"`
+	Site     any             `json:"site,omitempty"`
+	Keep     *KeepEdit       `json:"keep,omitempty"`
 }
 
 // A SelectEdit changes a Select.

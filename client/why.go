@@ -22,8 +22,10 @@ type Why struct {
 	Asked    bool             `json:"asked,omitempty" doc:"Somebody asked for a poll"`
 	MaxGap   Duration         `json:"max_gap,omitzero"`
 	Deadline time.Time        `json:"deadline,omitzero" doc:"When max_gap runs out"`
+	Strategy string           `json:"strategy,omitempty" doc:"The times at which it is polled, its own or those of a tag; missing if the policy decides"`
+	Planned  time.Time        `json:"planned,omitzero" doc:"The next of these times, or the one that was missed"`
 	Next     time.Time        `json:"next,omitzero" doc:"When the poll is expected; missing if that cannot be told"`
-	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push" doc:"Who is expected to want it then"`
+	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push,strategy" doc:"Who is expected to want it then"`
 	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
 
 	SharedWith []freshet.SourceID `json:"shared_with,omitempty" nullable:"false" doc:"Other sources that watch the same document: a poll of one is a poll of all"`

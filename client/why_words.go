@@ -55,6 +55,12 @@ func (w Why) sayReason() string {
 		return ""
 	case w.Asked:
 		return "Somebody asked for it."
+	case w.Cause == "strategy" && w.LastSeen.IsZero():
+		return fmt.Sprintf("It was never polled; then it is polled by its strategy: %s.", w.Strategy)
+	case w.Cause == "strategy" && !w.Next.After(w.At):
+		return fmt.Sprintf("A time of its strategy has passed: %s.", w.Strategy)
+	case w.Cause == "strategy":
+		return fmt.Sprintf("That is by its strategy: %s.", w.Strategy)
 	case w.overdue():
 		return fmt.Sprintf("Its max_gap of %s has passed.", w.MaxGap)
 	case w.Cause == "bound":
@@ -154,6 +160,9 @@ func (w Why) overdue() bool { return !w.Deadline.IsZero() && !w.Deadline.After(w
 // wanted reports whether a poll would be made now if nothing held it back.
 func (w Why) wanted() bool {
 	due := w.Outlook != nil && !w.Outlook.Due.IsZero() && !w.Outlook.Due.After(w.At)
+	if w.Strategy != "" {
+		due = w.Cause == "strategy" && !w.Planned.After(w.At)
+	}
 	return due || w.Asked || w.overdue()
 }
 

@@ -61,6 +61,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
 			{"sinks", func(v ast.Node, path string) { d.each(v, path, d.sink(s)) }},
 			{"levels", func(v ast.Node, path string) { d.each(v, path, d.level(s)) }},
+			{"strategies", func(v ast.Node, path string) { d.each(v, path, d.strategy(s)) }},
 			{"shares", func(v ast.Node, path string) { d.each(v, path, d.share(s)) }},
 			{"requests", func(v ast.Node, path string) { d.requests(v, path, s) }},
 			{"sources", func(v ast.Node, path string) { d.each(v, path, d.source) }},

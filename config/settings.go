@@ -41,6 +41,8 @@ type Settings struct {
 	Sinks    []freshet.Sink // beside the webhooks
 	Levels   []freshet.TagLevel
 	Sources  []freshet.Source
+
+	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
 }
 
 // Defaults returns what holds where nothing else is said, in an environment.

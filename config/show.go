@@ -60,6 +60,9 @@ func (s *Settings) effective() yaml.MapSlice {
 	if len(s.Levels) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
 	}
+	if len(s.Strategies) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "strategies", Value: each(s.Strategies, showStrategy)})
+	}
 	if len(s.Limits.Shares) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "shares", Value: each(s.Limits.Shares, showGroupShare)})
 	}

@@ -93,6 +93,8 @@ func sources(w *synth.Web) []freshet.Source {
 			list[i].MinGap = 4 * time.Second
 		case "chance":
 			list[i].Level = freshet.ServiceLevel{Share: 0.8, Within: 20 * time.Second}
+		case "lost":
+			list[i].Strategy = freshet.Strategy{Every: freshet.EveryHour, Minutes: []int{1, 3, 8, 9, 16}}
 		case "dead":
 			list[i].Level = freshet.ServiceLevel{Share: 0.9, Within: 3 * time.Minute}
 		}
@@ -310,6 +312,19 @@ func (sc scene) agree(t *testing.T, name string, least int) []freshet.Outcome {
 // store is real; only the network is not.
 func TestLabAgreesWithDaemon(t *testing.T) {
 	for _, name := range policy.Names {
-		t.Run(name, func(t *testing.T) { small.agree(t, name, 100) })
+		t.Run(name, func(t *testing.T) {
+			planned := 0
+			for _, o := range small.agree(t, name, 100) {
+				if o.Cause == freshet.ByStrategy {
+					planned++
+				}
+				if (o.Source == "lost") != (o.Cause == freshet.ByStrategy) {
+					t.Errorf("%s is polled by %s", o.Source, o.Cause)
+				}
+			}
+			if planned < 6 {
+				t.Errorf("only %d polls by a strategy", planned)
+			}
+		})
 	}
 }

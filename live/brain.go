@@ -18,17 +18,18 @@ import (
 // starts, and follows what comes. So a start, a recovery after a crash and the
 // normal run are one path.
 type brain struct {
-	store   freshet.Store
-	policy  freshet.Policy
-	learner *learn.Learner // nil if nothing is learnt
-	retell  int            // how many of the last outcomes the policy wants to be told of at a start
-	relearn int            // likewise the learner, if none of its notes can be taken up
-	unbound bool           // no source has to be polled because its MaxGap has passed
-	log     *slog.Logger
-	dates   *dates
-	uptime  func() (boot string, up time.Duration) // nil if that cannot be told
-	levels  *levelWatch
-	rules   *ruleBook
+	store      freshet.Store
+	policy     freshet.Policy
+	learner    *learn.Learner // nil if nothing is learnt
+	retell     int            // how many of the last outcomes the policy wants to be told of at a start
+	relearn    int            // likewise the learner, if none of its notes can be taken up
+	unbound    bool           // no source has to be polled because its MaxGap has passed, or its strategy says so
+	log        *slog.Logger
+	dates      *dates
+	uptime     func() (boot string, up time.Duration) // nil if that cannot be told
+	levels     *levelWatch
+	strategies *tagStrategies
+	rules      *ruleBook
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
@@ -84,6 +85,9 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 		}
 		b.sched = sched.New(b.policy, l, b.beside()...)
 		b.sched.SetLevels(time.Time{}, b.levels.tags())
+		if !b.unbound {
+			b.sched.SetStrategies(time.Time{}, b.strategies.tags())
+		}
 		place, err = b.startFrom(ctx, c, end, l, show)
 		if !errors.Is(err, learn.ErrForeignState) {
 			return place, err
@@ -145,7 +149,7 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 // bounded returns a source as the scheduler is to know it.
 func (b *brain) bounded(w freshet.Watched) freshet.Watched {
 	if b.unbound {
-		w.MaxGap, w.Standing.Held.Again = 0, time.Time{}
+		w.MaxGap, w.Standing.Held.Again, w.Strategy = 0, time.Time{}, freshet.Strategy{}
 	}
 	return w
 }

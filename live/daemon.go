@@ -27,6 +27,8 @@ type Config struct {
 	Limits  sched.Limits
 	Levels  []freshet.TagLevel // wanted of all sources with a tag
 
+	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
+
 	Memory *memory.Budget // for polls under way; nil means without bound
 
 	Agent string // the name that a robots.txt may know us by; "" means freshet
@@ -72,7 +74,7 @@ type Config struct {
 	// means that this cannot be told.
 	Uptime func() (boot string, up time.Duration)
 
-	Unbound bool // poll no source because its MaxGap has passed
+	Unbound bool // poll no source because its MaxGap has passed, or its strategy says so
 
 	Log     *slog.Logger          // nil means silence
 	Observe func(freshet.Outcome) // told of every committed outcome; may be nil
@@ -99,14 +101,15 @@ type Daemon struct {
 	bounds  chan struct{} // a bound on history was set, and is to be applied
 	flying  sync.WaitGroup
 
-	running atomic.Bool
-	started chan struct{}
-	start   sync.Once
-	fatal   chan error
-	gauges  gauges
-	levels  levelWatch
-	sites   siteList
-	voices  voices
+	running    atomic.Bool
+	started    chan struct{}
+	start      sync.Once
+	fatal      chan error
+	gauges     gauges
+	levels     levelWatch
+	strategies tagStrategies
+	sites      siteList
+	voices     voices
 
 	purges   purges
 	followed milestone // in the log of outcomes, up to which the brain has been told
@@ -150,8 +153,9 @@ func New(cfg Config) *Daemon {
 		limits:  cfg.Limits,
 	}
 	d.rules = newRuleBook()
-	d.brain.levels, d.brain.rules = &d.levels, d.rules
+	d.brain.levels, d.brain.rules, d.brain.strategies = &d.levels, d.rules, &d.strategies
 	d.SetLevels(cfg.Levels)
+	d.SetStrategies(cfg.Strategies)
 	return d
 }
 
@@ -258,6 +262,9 @@ func (d *Daemon) Started() <-chan struct{} { return d.started }
 // watchClock notices when the wall clock is set.
 func (d *Daemon) watchClock(ctx context.Context) {
 	before := d.dates.Ahead()
+	if before != 0 {
+		d.inbox.post(sched.Event{Clock: d.dates.Ahead})
+	}
 	var kept time.Duration
 	var looked time.Time // steady, when kept was last true; zero if it was not looked at yet
 	for {
@@ -272,6 +279,7 @@ func (d *Daemon) watchClock(ctx context.Context) {
 			if ahead < before {
 				how = "back"
 			}
+			d.inbox.post(sched.Event{Clock: d.dates.Ahead})
 			d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
 			before = ahead
 		}

@@ -17,7 +17,8 @@ import (
 // learned. If the policy does not learn, or the daemon does not run, it is what
 // the store says of the sources' polls.
 func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
-	levels, gap := d.levels.tags(), d.Limits().SourceGap
+	levels, strategies, gap := d.levels.tags(), d.strategies.tags(), d.Limits().SourceGap
+	timed := map[freshet.SourceID]bool{} // that are polled by a strategy
 	var all []whatif.Prospect
 	var standings learn.Standings
 	for w, err := range d.cfg.Store.Sources(ctx) {
@@ -31,6 +32,10 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		p.Level = freshet.LevelOf(w.Source, levels)
 		p.Requests = float64(max(1, w.Standing.Requests))
 		p.Cost = w.PriceAt(w.Standing.Requests)
+		if s := freshet.StrategyOf(w.Source, strategies); !s.IsZero() {
+			timed[w.ID] = true
+			p.MinGap, p.MaxGap = s.Gap(), s.Gap()
+		}
 		if p.MinGap == 0 {
 			p.MinGap, p.SharedGap = gap, gap > 0
 			if p.MaxGap > 0 { // which comes before the gap of all sources
@@ -48,7 +53,7 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 		if d.cfg.Learner != nil {
 			tick = d.cfg.Learner.Tick()
 		}
-		return all, d.askOutlooks(ctx, from, tick, all)
+		return all, d.askOutlooks(ctx, from, tick, all, timed)
 	}
 	return all, nil
 }
@@ -57,8 +62,9 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 // loop can do nothing else.
 const askAtOnce = 500
 
-// askOutlooks completes prospects by what the policy has learned.
-func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []whatif.Prospect) error {
+// askOutlooks completes prospects by what the policy has learned. When those are polled
+// that have a strategy is not for the policy to say.
+func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []whatif.Prospect, timed map[freshet.SourceID]bool) error {
 	auto, _ := d.plans().(*policy.Auto)
 	for part := range slices.Chunk(all, askAtOnce) {
 		outlooks := make([]freshet.Outlook, len(part))
@@ -75,7 +81,7 @@ func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Dura
 		}
 		for i, o := range outlooks {
 			learned(&part[i], o, tick)
-			if auto != nil { // which polls as whatif expects, and follows a new budget at once
+			if auto != nil && !timed[part[i].ID] { // which polls as whatif expects, and follows a new budget at once
 				part[i].Rest, part[i].Gap = auto.Rest(o), 0
 			}
 		}

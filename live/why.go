@@ -62,11 +62,14 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	if from, ok := d.brain.outlooks(); ok {
 		w.Outlook = from.Outlook(now, slot)
 	}
+	if w.Hold.Strategy != nil { // which comes before what a poll is worth to the policy
+		w.Outlook.Worth, w.Outlook.Price, w.Outlook.Idle, w.Outlook.Due = 0, 0, false, w.Hold.Planned
+	}
 	heard := &w.Outlook.Heard
 	if index, ok := s.Source(heard.Index); ok && (!heard.Dated.IsZero() || !heard.Until.IsZero()) {
 		w.Index = index.ID
 	}
-	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Pushed} {
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Planned, &w.Hold.Pushed} {
 		*t = d.dates.Date(*t)
 	}
 	w.foresee()
@@ -93,6 +96,8 @@ func (w *Why) foresee() {
 	case w.Hold.Kind == sched.HoldPaused:
 		w.Next = time.Time{}
 		return
+	case w.Hold.Strategy != nil:
+		w.Next, w.Cause = w.Hold.Planned, freshet.ByStrategy
 	case !deadline.IsZero() && (w.Next.IsZero() || deadline.Before(w.Next)):
 		w.Next, w.Cause = deadline, freshet.ByBound
 	}

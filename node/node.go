@@ -166,6 +166,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Learner: learner,
 		Limits:  cfg.Limits,
 		Levels:  cfg.Levels,
+
+		Strategies: cfg.Strategies,
+
 		Memory:  pollMemory(cfg.Settings),
 		Retell:  retell(cfg.Policy),
 		Agent:   cfg.Fetch.Agent,

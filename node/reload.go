@@ -79,6 +79,7 @@ func (s *service) reload(ctx context.Context) error {
 	}
 	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)
 	s.node.Daemon.SetLevels(to.Levels)
+	s.node.Daemon.SetStrategies(to.Strategies)
 	if s.Reloaded != nil {
 		s.Reloaded(s.settings, to)
 	}

@@ -37,7 +37,7 @@ func (a *Auto) Heed(l sched.Limits) { a.limits, a.reached = l, -1 }
 // pledge takes note of the service level of a source, if it has one.
 func (a *Auto) pledge(slot freshet.Slot, s freshet.Source) {
 	at, has := a.pledged(slot)
-	switch wanted := s.Level != (freshet.ServiceLevel{}) && !s.Paused; {
+	switch wanted := s.Level != (freshet.ServiceLevel{}) && !s.Apart(); {
 	case !wanted && has:
 		a.pledges = slices.Delete(a.pledges, at, at+1)
 	case wanted:

@@ -104,7 +104,7 @@ func (c *Cyclic) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.
 		*p = cyclicPage{id: s.ID, polled: -1}
 		c.welcome(slot)
 	}
-	p.value, p.paused = s.Importance()/s.Price(), s.Paused
+	p.value, p.paused = s.Importance()/s.Price(), s.Apart()
 	c.idle = -1
 	c.expect(slot, c.clock.At(now))
 }

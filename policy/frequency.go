@@ -107,7 +107,7 @@ func (f *Frequency) Put(now time.Time, slot freshet.Slot, s freshet.Source, sinc
 	f.idle = math.MinInt64
 	was := page.weight > 0
 	page.weight = float32(s.Importance() / s.Price())
-	if s.Paused {
+	if s.Apart() {
 		page.weight = 0
 	}
 	switch is := page.weight > 0; {

@@ -102,12 +102,12 @@ func (r *Revisit) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		r.paused[slot] = false
 	}
 	switch {
-	case s.Paused:
+	case s.Apart():
 		r.queue.Drop(slot)
 	case r.paused[slot]:
 		r.queue.Set(slot, r.queue.Due(slot))
 	}
-	r.paused[slot] = s.Paused
+	r.paused[slot] = s.Apart()
 }
 
 // phase returns a number from 0 to 1 that is drawn from an ID. Sources that are

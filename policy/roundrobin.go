@@ -33,7 +33,7 @@ func (r *RoundRobin) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since
 	}
 	r.next, r.prev = turn.Grown(r.next, slot+1), turn.Grown(r.prev, slot+1)
 	switch at := slot + 1; {
-	case s.Paused:
+	case s.Apart():
 		r.unlink(at)
 	case !r.linked(at):
 		r.next[at], r.prev[at] = at, at

@@ -189,7 +189,7 @@ func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since t
 	p.pages, p.ids = turn.Grown(p.pages, slot), turn.Grown(p.ids, slot)
 	p.dirty, p.idle = true, math.MinInt64
 	p.ids[slot] = s.ID
-	if s.Paused {
+	if s.Apart() {
 		p.ids[slot] = ""
 	}
 	name := p.cfg.Group(s)

@@ -32,7 +32,7 @@ type Uniform struct {
 func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	u.goOnAfter(s.ID, since)
 	u.ids, u.isLate = turn.Grown(u.ids, slot), turn.Grown(u.isLate, slot)
-	if s.Paused {
+	if s.Apart() {
 		s.ID = ""
 	}
 	if u.ids[slot] != s.ID {

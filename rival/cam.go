@@ -71,7 +71,7 @@ func (c *CAM) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.Tim
 		c.drop(slot)
 	}
 	c.ids[slot], c.factor[slot] = s.ID, s.Importance()/s.Price()
-	if s.Paused {
+	if s.Apart() {
 		c.factor[slot] = 0
 	}
 }

@@ -110,7 +110,7 @@ func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since t
 	p.queue.Name(slot, s.ID)
 	p.spare.Name(slot, s.ID)
 	page.value = p.valueOf(s.Life.In(p.grid.Length), s.Urgency.In(p.grid.Length))
-	page.factor, page.paused = s.Importance()/s.Price(), s.Paused
+	page.factor, page.paused = s.Importance()/s.Price(), s.Apart()
 	page.wake, page.rank = 0, 0 // to be looked at again
 	p.withdraw(slot)
 	if page.wanted() {

@@ -22,17 +22,24 @@ func (s *Scheduler) Next(now time.Time) (p freshet.Poll, wake time.Time, ok bool
 }
 
 // choose fills ready with what is to be polled at now: first what was asked
-// for, then what its bound or a doubt makes overdue, then what the policy wants.
+// for, then what strategies plan, then what its bound or a doubt makes overdue, then
+// what the policy wants.
 func (s *Scheduler) choose(now time.Time) {
 	s.purse.fill(now)
 	s.ceiling.forget(now)
 	s.alarms.ring(now)
-	s.claim = claim{}
+	s.claim, s.reserved = claim{}, 0
 	s.tryHops(now)
+	if s.budget() > 0 {
+		s.chooseAsked(now)
+	}
+	if len(s.planned.heap) > 0 {
+		s.choosePlanned(now)
+		s.reserved = s.spokenFor(now)
+	}
 	if s.budget() <= 0 {
 		return
 	}
-	s.chooseAsked(now)
 	if s.skipped = s.rests(now); s.skipped {
 		return
 	}
@@ -84,7 +91,7 @@ func (s *Scheduler) rests(now time.Time) bool {
 
 // budget returns how many more polls may be begun now.
 func (s *Scheduler) budget() int {
-	return min(s.purse.whole(), s.limits.Workers-s.working(), s.ceiling.most-s.ceiling.used())
+	return min(s.purse.whole(), s.limits.Workers-s.working(), s.ceiling.most-s.ceiling.used()) - s.reserved
 }
 
 func (s *Scheduler) chooseAsked(now time.Time) {
@@ -132,6 +139,8 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	reserved := s.ceiling.atMost(e.requests)
 	switch {
 	case !e.open(now, cause), s.claimed(slot, reserved):
+		return false
+	case cause == freshet.ByPolicy && e.timing != nil:
 		return false
 	case (cause == freshet.ByPolicy || cause == freshet.ByDoubt) && !s.courteous(now, e, cause):
 		return false
@@ -185,7 +194,7 @@ func (e *entry) due() time.Time { return sooner(e.runsOut(), e.again) }
 
 // runsOut returns when the source's MaxGap runs out.
 func (e *entry) runsOut() time.Time {
-	if e.source.MaxGap == 0 || e.begun.IsZero() {
+	if e.source.MaxGap == 0 || e.begun.IsZero() || e.timing != nil {
 		return time.Time{}
 	}
 	return e.begun.Add(e.source.MaxGap)
@@ -205,6 +214,9 @@ func (s *Scheduler) expect(now time.Time, slot freshet.Slot) {
 	if at := e.due(); !at.IsZero() {
 		s.overdue.push(deadline{at, slot})
 	}
+	if e.timing != nil {
+		s.plan(now, slot)
+	}
 	s.remind(now, e)
 }
 
@@ -218,6 +230,11 @@ func (s *Scheduler) pollWake(now time.Time) time.Time {
 	if s.working() >= s.limits.Workers {
 		return time.Time{}
 	}
+	return sooner(s.plannedWake(now), s.choiceWake(now))
+}
+
+// choiceWake returns when a poll may become possible that no strategy plans.
+func (s *Scheduler) choiceWake(now time.Time) time.Time {
 	if s.purse.whole() <= 0 {
 		return s.purse.next()
 	}

@@ -139,7 +139,7 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 		}
 		holds = append(holds, Hold{Kind: kind, Until: until})
 	}
-	if e.asked {
+	if e.asked || e.timing != nil {
 		return nil
 	}
 	if e.source.MinGap == 0 && s.limits.SourceGap > 0 && !e.begun.IsZero() {

@@ -43,6 +43,9 @@ type Event struct {
 
 	Levels func() []freshet.TagLevel // the operator changed the levels of tags, to these
 
+	Strategies func() []freshet.TagStrategy // the operator changed the strategies of tags, to these
+	Clock      func() time.Duration         // the clock that strategies go by was set, and is so far ahead
+
 	// Call is run in the loop, between two things that happen: somebody wants
 	// to look at the scheduler or its policy while neither changes.
 	Call func(now time.Time, s *Scheduler)
@@ -104,6 +107,10 @@ func (s *Scheduler) hear(now time.Time, ev Event) {
 		s.SetLimits(now, *ev.Limits)
 	case ev.Levels != nil:
 		s.SetLevels(now, ev.Levels())
+	case ev.Strategies != nil:
+		s.SetStrategies(now, ev.Strategies())
+	case ev.Clock != nil:
+		s.SetClock(now, ev.Clock())
 	case ev.Call != nil:
 		ev.Call(now, s)
 	}

@@ -16,6 +16,12 @@ type Scheduler struct {
 	limits   Limits
 	levels   []freshet.TagLevel // that are wanted of all sources with a tag
 
+	strategies []freshet.TagStrategy         // of all sources with a tag that have none of their own
+	tables     map[string]*freshet.Timetable // of all strategies that there were
+	ahead      time.Duration                 // of the clock that they go by
+	planned    deadlines                     // when each source with a strategy is to be polled
+	reserved   int                           // requests that planned polls want soon, and others are not to spend
+
 	purse   purse
 	ceiling ceiling
 	started bool
@@ -60,6 +66,7 @@ type entry struct {
 	fresh     time.Time    // until when its server says that it stays as it is
 	belied    bool         // which was wrong once
 	again     time.Time    // when a suspect capture wants a second look
+	timing    *timing      // by its strategy; nil if it has none
 	requests  int          // that its last poll took: what the next one reserves
 	price     float64      // of a poll, as those who learn were last told
 	route     []*host      // that those went to, if not all to its own
@@ -202,6 +209,9 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		e.requests, e.route = 1, nil
 	}
 	e.source, e.gone = w.Source, false
+	if s.timed(now, e) && !known { // what it missed before is made good
+		e.timing.since = time.Time{}
+	}
 	s.join(e)
 	s.enlist(e, !w.Paused)
 	s.alarms.set(e.notBefore)
@@ -216,6 +226,9 @@ func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
 	e := &s.entries[slot]
 	source := e.source
 	source.Level = freshet.LevelOf(source, s.levels)
+	if e.timing != nil {
+		source.Strategy = e.timing.Strategy()
+	}
 	e.price = source.PriceAt(e.requests)
 	if source.Recipe.Render.On {
 		source.Cost = e.price

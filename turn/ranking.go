@@ -51,7 +51,7 @@ func (r *Ranking) Put(slot freshet.Slot, s freshet.Source) (isNew bool) {
 	}
 	factor := s.Importance() / s.Price()
 	switch {
-	case s.Paused:
+	case s.Apart():
 		factor = 0
 	case r.factor[slot] < 0:
 		factor = -factor

@@ -43,6 +43,9 @@ func whyOf(w live.Why) client.Why {
 	if !w.Next.IsZero() {
 		why.Cause = w.Cause.String()
 	}
+	if t := w.Hold.Strategy; t != nil {
+		why.Strategy, why.Planned = t.Strategy().String(), utc(w.Hold.Planned)
+	}
 	if h := o.Heard; w.Index != "" {
 		why.Heard = &client.Heard{Index: w.Index, Kind: h.Kind.String(), Changed: utc(h.Dated), Until: utc(h.Until), Right: h.Right, Times: h.Times}
 	}
