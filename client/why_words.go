@@ -57,7 +57,7 @@ func (w Why) sayReason() string {
 		return "Somebody asked for it."
 	case w.Cause == "strategy" && w.LastSeen.IsZero():
 		return fmt.Sprintf("It was never polled; then it is polled by its strategy: %s.", w.Strategy)
-	case w.Cause == "strategy" && !w.Next.After(w.At):
+	case w.Cause == "strategy" && !w.Planned.After(w.At):
 		return fmt.Sprintf("A time of its strategy has passed: %s.", w.Strategy)
 	case w.Cause == "strategy":
 		return fmt.Sprintf("That is by its strategy: %s.", w.Strategy)

@@ -42,6 +42,18 @@ func TestWhyWords(t *testing.T) {
 		{"it is not worth it yet", nil},
 		{"a change is too unlikely", []func(*client.Why){func(w *client.Why) { w.Outlook.Idle, w.Outlook.Chance = true, 0.04 }}},
 		{"what its robots.txt asks for", []func(*client.Why){held("crawl_delay", "the robots.txt of its host asks for a pause between requests (Crawl-delay)", 20*time.Second), func(w *client.Why) { w.Outlook = enough }}},
+		{"by its strategy", []func(*client.Why){func(w *client.Why) {
+			w.Cause = "strategy"
+			w.Strategy, w.Planned, w.Outlook.Due, w.Outlook.Worth, w.Outlook.Price = "hour {5, 45}", at.Add(12*time.Minute), at.Add(12*time.Minute), 0, 0
+		}}},
+		{"its strategy waits for its host", []func(*client.Why){held("host_away", "its host asked to be left alone", 20*time.Minute), func(w *client.Why) {
+			w.Cause = "strategy"
+			w.Strategy, w.Planned, w.Outlook.Due, w.Outlook.Worth, w.Outlook.Price = "hour {5, 45}", at.Add(-2*time.Minute), at.Add(-2*time.Minute), 0, 0
+		}}},
+		{"the first look of a strategy", []func(*client.Why){func(w *client.Why) {
+			w.Cause = "strategy"
+			w.Strategy, w.Planned, w.Outlook.Due, w.LastSeen = "hour {5, 45}", at, at, time.Time{}
+		}}},
 		{"it is worth it", []func(*client.Why){func(w *client.Why) { w.Outlook = enough }}},
 		{"it is worth it and the budget is spent", []func(*client.Why){held("budget", "the budget is spent for the moment", 3*time.Second), func(w *client.Why) { w.Outlook = enough }}},
 		{"it is not worth it and the budget is spent", []func(*client.Why){held("budget", "the budget is spent for the moment", 3*time.Second)}},
@@ -144,7 +156,7 @@ func TestWhyWords(t *testing.T) {
 // expectedNext returns when the daemon would expect the poll that a Why explains.
 func expectedNext(w client.Why) time.Time {
 	next := w.Next
-	if w.Cause == "policy" {
+	if w.Cause == "policy" || w.Cause == "strategy" {
 		if next = (time.Time{}); w.Outlook != nil {
 			next = w.Outlook.Due
 		}
