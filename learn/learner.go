@@ -34,6 +34,7 @@ type Learner struct {
 	minds  []mind     // by slot
 	own    []*profile // by slot; nil while sources are seen too seldom to have one
 	counts []count    // by slot
+	beats  []*beat    // by slot; nil where nothing is known of minutes
 	seen   int        // how many pages there are that are polled
 
 	sites    []*site
@@ -160,10 +161,11 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	for int(slot) >= len(l.pages) {
 		l.pages, l.minds = append(l.pages, page{}), append(l.minds, mind{})
 		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
+		l.beats = append(l.beats, nil)
 	}
 	p := &l.pages[slot]
 	if p.site == nil {
-		l.minds[slot], l.own[slot], l.counts[slot] = mind{}, nil, count{}
+		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot] = mind{}, nil, count{}, nil
 		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
 			p.kind = 0
@@ -304,7 +306,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	l.keyOf[slot] = 0
 	l.silence(slot)
 	l.all.pages += turned(p.kind&lists == 0, false)
-	l.own[slot] = nil
+	l.own[slot], l.beats[slot] = nil, nil
 }
 
 // fair returns the share of a poll that each source gets in a tick if all get

@@ -87,16 +87,21 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	if !see.changed {
 		due *= open
 	}
-	l.credit.see(due, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 	turns := (x - p.last) * l.fair()
 	m.redraw(turns, l.priorOf(s))
 	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
 	said := -math.Expm1(-expected)
+	byBeat, beats := l.listen(slot, &see, said)
+	if beats {
+		said = bounded(byBeat)
+	} else {
+		l.credit.see(due, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
+		l.fix.learn(&f, expected, see.changed)
+	}
 	l.reliability.add(said, see.changed)
 	l.counts[slot].rhythm.add(l.scale.at(x), bounded(said), see.changed)
 	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
-	l.fix.learn(&f, expected, see.changed)
 	l.attribute(slot, &see)
 	m.see(&l.grid, l.priorOf(s), &see, turns, &l.world)
 	m.recall(&l.grid, l.priorOf(s))

@@ -44,6 +44,9 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	m.redraw((x-p.last)*l.fair(), l.priorOf(s))
 	chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
 	out.Chance = 1 - (1-h.Pending)*math.Exp(-l.fix.expect(&f, chance))
+	if b := l.beats[slot]; b != nil && b.good && h.Pending == 0 && l.ownShape[byMinute] > 0 {
+		out.Chance = b.chance(l.clock.minute(x)-l.clock.minute(p.last), out.Chance)
+	}
 	return out
 }
 

@@ -14,7 +14,8 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 5
+	stateVersion   = 6
+	withoutBeats   = 5 // had no minutes of the hour: they are learnt from then on
 	withoutIndexes = 4 // had no indexes: what those had said is told again when it changes
 	withoutMissed  = 3 // had no changes that are known to have been missed
 	oldestVersion  = 2 // had no credit either; it is learnt from then on
@@ -185,6 +186,9 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	if c.writing || l.restored > withoutIndexes {
 		l.encodeVoices(c, slot)
 		l.encodeIndex(c, slot)
+	}
+	if c.writing || l.restored > withoutBeats {
+		l.encodeBeat(c, slot)
 	}
 	c.flag(&withSite)
 	if withSite && !c.bad {

@@ -61,6 +61,7 @@ type Auto struct {
 	draw   *rand.Rand
 
 	listed  []bool    // by slot: it is there to list pages, and not for itself
+	beats   []beat    // scratch: the sources that keep to certain minutes, in the order of the slots
 	told    []tell    // scratch: what indexes say, in the order of the slots
 	news    []float64 // scratch, by slot: what a reading of an index is worth
 	changes []float64 // scratch, by slot: changes that it is expected to tell of

@@ -27,6 +27,8 @@ func (a *Auto) value(now time.Time) {
 	changes, ticks := 0.0, 0.0
 	a.hear(now)
 	next := 0 // of what was told
+	a.listen(now)
+	beat := 0 // of the sources that keep to a minute
 	a.weighPledges()
 	if a.lot.size > 0 {
 		a.learner.Strange(a.strange)
@@ -43,6 +45,12 @@ func (a *Auto) value(now time.Time) {
 			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
+		if beat < len(a.beats) && int(a.beats[beat].slot) == slot {
+			if a.failed[slot] == 0 { // or a source that is down would have every turn
+				a.worth[slot] = a.keeps(&a.beats[beat], instants)
+			}
+			beat++
+		}
 		a.known[slot] = false
 		waited := a.gaps[slot]
 		if next < len(a.told) && int(a.told[next].slot) == slot {
