@@ -86,6 +86,10 @@ results: build ## make docs/results.md from the recordings in the folder FRESHET
 	@test -n "$$FRESHET_TRACES" || { echo "set FRESHET_TRACES to a folder of recordings"; exit 2; }
 	$(BIN) lab results --traces "$$FRESHET_TRACES" --out docs/results.md --plot docs/results.svg --cache bin/limits.json
 
+.PHONY: papers
+papers: build ## repeat the papers' experiments at full size with SEEDS (default 5) seeds, into bin/papers
+	$(BIN) lab paper --seeds $(or $(SEEDS),5) --out bin/papers $(ARGS)
+
 .PHONY: golden
 golden: ## accept what the code says now as the golden files; read the diff afterwards
 	$(GO) test ./web ./content ./deliver ./synth ./lab -update

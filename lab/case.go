@@ -13,6 +13,7 @@ type Case struct {
 	Trace    string // file, or the data directory that the trace was recorded in
 	Grid     *Grid
 	Stakes   Stakes
+	Measures Measures
 	Weight   float64       // of all changes
 	Recorded *RecordedCase // nil if the trace is from a file
 }

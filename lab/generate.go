@@ -29,7 +29,7 @@ type Generation struct {
 }
 
 // Generators lists the kinds of history that can be made up.
-var Generators = []string{"poisson", "periodic", "bursty", "auction", "vshaped", "normal", "atis"}
+var Generators = []string{"poisson", "periodic", "bursty", "auction", "bidding", "vshaped", "normal", "atis"}
 
 // A generator makes up the changes of one page, as offsets from the start. Site
 // sets are told the site's share of changing pages, from 0 to 1.
@@ -51,6 +51,8 @@ func generatorOf(kind string) (generator, error) {
 		return generator{Generation{Length: day, Pages: 1000, PerDay: 12}, bursty, nil}, nil
 	case "auction":
 		return generator{Generation{Length: day, Pages: 7550}, auctioned, nil}, nil
+	case "bidding":
+		return generator{Generation{Length: day, Pages: 7550, PerDay: 1.3}, bidden, nil}, nil
 	case "atis":
 		return generator{Generation{Length: 90 * day, Pages: 1, Jitter: 3 * time.Minute}, atis, nil}, nil
 	case "vshaped":

@@ -83,6 +83,18 @@ func TestGeneratedNumbers(t *testing.T) {
 	within("changes of a bursty page a day", float64(generate(t, lab.Generation{Kind: "bursty", Pages: 4000}).Changes())/4000, 10, 14)
 	within("changes of a periodic page a day", float64(generate(t, lab.Generation{Kind: "periodic"}).Changes())/1000, 15, 18)
 	within("changes of the auctions in a day", float64(quantised(lab.Generation{Kind: "auction"}, lab.Period{}).Changes()), 12500, 13900)
+	bids := generate(t, lab.Generation{Kind: "bidding"})
+	within("changes of the fitted auctions in a day", float64(bids.Changes()), 11000, 13000)
+	evening, night := 0.0, 0.0
+	for _, at := range bids.All() {
+		switch at.Hour() {
+		case 19, 20, 21:
+			evening++
+		case 7, 8, 9:
+			night++
+		}
+	}
+	within("bids at eight in the evening, by those at eight in the morning when more auctions last", evening/night, 1.8, 2.6)
 
 	// An hourly poll at the best two minutes catches most reports, one at the
 	// hour and the half hour about half.

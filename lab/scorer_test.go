@@ -1,8 +1,12 @@
 package lab_test
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,5 +161,63 @@ func TestChangeRatioCountsPages(t *testing.T) {
 	if r := s.Score(); r.Captured != 4 || r.Found != 2 || r.ChangeRatio != 0.5 || r.WeightedChangeRatio != 0.5 {
 		t.Errorf("%d changes captured by %d of %d polls: ratio %v, weighted %v; want 4 by 2 of 4, and 0.5",
 			r.Captured, r.Found, r.Polls, r.ChangeRatio, r.WeightedChangeRatio)
+	}
+}
+
+// A poll counts as much as its page weighs, whether it found a change, found none or
+// failed; and fewer heavy polls that find something outweigh many light ones that do not.
+func TestWeightedChangeRatio(t *testing.T) {
+	g := lab.NewGrid(newYear, time.Minute, 10, [][]int{{1, 5}, {2}, {9}})
+	weights := []float64{5, 3, 2}
+	s := lab.NewScorer(g, lab.Stakes{Adjust: func(page int, x *freshet.Source) { x.Weight = weights[page] }}, lab.Measures{})
+	for _, p := range [][2]int{{0, 1}, {0, 3}, {0, 6}, {1, 1}, {1, 4}, {2, 5}} {
+		s.Poll(p[0], p[1])
+	}
+	r := s.Score()
+	if want := 3.0 / 6; r.ChangeRatio != want {
+		t.Errorf("ChangeRatio %v, want %v", r.ChangeRatio, want)
+	}
+	if want := (5.0 + 5 + 3) / (3*5 + 2*3 + 2); math.Abs(r.WeightedChangeRatio-want) > 1e-12 {
+		t.Errorf("weighted ChangeRatio %v, want %v", r.WeightedChangeRatio, want)
+	}
+}
+
+// Divergence by values is what the copy is off by, over time; by changes it is how
+// many the copy lacks.
+func TestDivergenceOfValues(t *testing.T) {
+	g := lab.NewGrid(time.Unix(0, 0), time.Second, 10, [][]int{{4, 6}})
+	file := filepath.Join(t.TempDir(), "values.csv")
+	text := fmt.Sprintf("page,time,value\n%[1]s,0,100\n%[1]s,4,103\nother,4,1\n%[1]s,6,101\n", g.Pages()[0])
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	values, err := lab.ReadValues(file, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		of   func(page, held, current int) float64
+		want float64
+	}{{"values", values, (3*1 + 2*4) / 10.0}, {"changes", lab.ChangesBehind, (1 + 4) / 10.0}} {
+		s := lab.NewScorer(g, lab.Stakes{}, lab.Measures{Divergence: tt.of})
+		s.Poll(0, 5)
+		if got := s.Score().Divergence; math.Abs(got-tt.want) > 1e-12 {
+			t.Errorf("divergence by %s is %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"page,time\n":                "",
+		"page,when,value\n":          "line 1, column 1: the header has to be",
+		"page,time,value\na,x,1\n":   `line 2, column 3: the time "x"`,
+		"page,time,value\na,1,x\n":   `line 2, column 5: the value "x" is not a number`,
+		"page,time,value\na,1,Inf\n": `the value "Inf" is not a number`,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lab.ReadValues(file, g); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives the error %v, want %q in it", text, err, want)
+		}
 	}
 }

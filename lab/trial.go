@@ -78,8 +78,8 @@ func newTrial(c *Case, policy string, budget float64) Trial {
 	return t
 }
 
-// Try replays a case under a policy. Budget, stakes, evidence and conditions of
-// the options are set here.
+// Try replays a case under a policy. Budget, stakes, measures, evidence and conditions
+// of the options are set here.
 func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, o Options) (Trial, error) {
 	r := newTrial(c, policy, budget)
 	r.Estimate, r.Evidence, r.Seed = t.Estimate.String(), t.Evidence.String(), t.Seed
@@ -95,7 +95,7 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 	if err != nil {
 		return r, err
 	}
-	o.Budget, o.Stakes, o.Evidence, o.Conditions = budget, c.Stakes, t.Evidence, t.Conditions
+	o.Budget, o.Stakes, o.Measures, o.Evidence, o.Conditions = budget, c.Stakes, c.Measures, t.Evidence, t.Conditions
 	replay := Replay
 	if c.Recorded != nil {
 		replay = c.Recorded.Replay

@@ -37,6 +37,7 @@ func beyondWith(make policyMaker) []Experiment {
 		{"question 6", 10, productsFigure},
 		{"question 7", 120, priceFigure},
 		{"question 8", 60, sitesFigure},
+		{"question 9", 30, hoursFigure},
 	}
 	var experiments []Experiment
 	for _, e := range list {
@@ -50,14 +51,9 @@ func beyondWith(make policyMaker) []Experiment {
 type question string
 
 // finding returns what was found: what was asked or guessed, what came out, and
-// whether the guess was right. Where it was not, a likely reason is given; no
-// experiment of its own has shown it.
-func (q question) finding(claim, guess string, holds bool, why, measured string, args ...any) Claim {
-	c := Claim{Paper: Beyond, Where: string(q), Claim: claim, Expected: guess, Measured: fmt.Sprintf(measured, args...), Holds: holds}
-	if !holds {
-		c.Why = "Likely, but not tested apart: " + why + "."
-	}
-	return c
+// whether the guess was right.
+func (q question) finding(claim, guess string, holds bool, measured string, args ...any) Claim {
+	return Claim{Paper: Beyond, Kind: Question, Where: string(q), Claim: claim, Expected: guess, Measured: fmt.Sprintf(measured, args...), Holds: holds}
 }
 
 // beyondStart is when generated histories begin.

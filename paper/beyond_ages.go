@@ -265,14 +265,14 @@ func (a agesOf) claims(q question, schedules []schedule) []Claim {
 	}
 	return []Claim{
 		q.finding("A strategy that maximises recall can also be used to minimise the average age ("+a.name+")", "“performs better than existing strategies in many cases” (capture, section 2): younger than uniform for most numbers of polls",
-			younger*2 > mostHourlyPolls, "misses are weighed before delay: a poll is put off to where it may catch one more special report, and the regular ones grow old meanwhile", "optimal younger for %d, modeled for %d of %d numbers of polls; optimal at 2, 4 and 8 an hour %.2f, %.2f, %.2f minutes against %.2f, %.2f, %.2f",
+			younger*2 > mostHourlyPolls, "optimal younger for %d, modeled for %d of %d numbers of polls; optimal at 2, 4 and 8 an hour %.2f, %.2f, %.2f minutes against %.2f, %.2f, %.2f",
 			younger, modeledYounger, mostHourlyPolls, a.age[optimal][1], a.age[optimal][3], a.age[optimal][7], a.age[uniform][1], a.age[uniform][3], a.age[uniform][7]),
-		q.finding("Is the copy also fresher than by uniform polls? ("+a.name+")", "for most numbers of polls", fresher*2 > mostHourlyPolls, "polls that wait for the last of several changes are late for the first",
+		q.finding("Is the copy also fresher than by uniform polls? ("+a.name+")", "for most numbers of polls", fresher*2 > mostHourlyPolls,
 			"fresher for %d of %d; at 2, 4 and 8 an hour %.3f, %.3f, %.3f against %.3f, %.3f, %.3f", fresher, mostHourlyPolls,
 			a.fresh[optimal][1], a.fresh[optimal][3], a.fresh[optimal][7], a.fresh[uniform][1], a.fresh[uniform][3], a.fresh[uniform][7]),
-		q.finding("How far is it from a plan for age? ("+a.name+")", "not far: at most a minute older", loss <= 1, "polls for capture wait until everything has come, and what came first grows old",
+		q.finding("How far is it from a plan for age? ("+a.name+")", "not far: at most a minute older", loss <= 1,
 			"up to %.2f minutes older (N = %d polls an hour: %.2f against %.2f)", loss, worst+1, a.age[optimal][worst], a.age[forAge][worst]),
-		q.finding("And what does a plan for age cost in recall? ("+a.name+")", "little: at most five changes of a hundred", price <= .05, "a plan for age does not part changes that crowd",
+		q.finding("And what does a plan for age cost in recall? ("+a.name+")", "little: at most five changes of a hundred", price <= .05,
 			"up to %.3f of recall", price),
 	}
 }

@@ -241,17 +241,10 @@ func distancesFigure(ctx context.Context, s Options, q question, make policyMake
 	best := l.best(learning...)
 	told, where := l.least("wic@exact")
 	f.Claims = []Claim{
-		q.finding("How near is WIC to the limit if it is told the truth?", "nowhere below the half that is proven (WIC, section 3), and on the average within a tenth", told >= .5 && l.mean("wic@exact") >= .9,
-			"WIC does not ask which of the changes at hand will be lost first", "at the least %s of the limit (%s), on the average %s", percent(told), where, percent(l.mean("wic@exact"))),
-		q.finding("What is the knowledge worth?", "more than the choice among policies that learn", l.mean("wic@exact")-l.mean(best) > l.mean(best)-blind,
-			"learning has come as far as knowing", "told the truth %s; the best that learns (%s) %s; polls spread blindly %s", percent(l.mean("wic@exact")), best, percent(l.mean(best)), percent(blind)),
-		q.finding("Does it pay to learn at all, beginning with nothing?", "yes: the best policy that learns captures more than polls spread blindly", l.mean(best) > blind,
-			"the histories are too short to learn from", "%s %s of the limit, blind polls %s, on the average", best, percent(l.mean(best)), percent(blind)),
-		q.finding("Do plans by the hour capture more where pages keep to a minute of it?", "yes, more than the same polls spaced evenly by how often each page changes",
-			l.on("cyclic", "periodic") > l.on("frequency", "periodic"), "a change lasts until the next one, an hour or more later, so a poll at any minute captures it; and a part of the polls goes into learning the minute",
-			"periodic: cyclic %s of the limit, delayed by %.1f instants, frequency %s, delayed by %.1f", percent(l.on("cyclic", "periodic")), l.delay("cyclic", "periodic"), percent(l.on("frequency", "periodic")), l.delay("frequency", "periodic")),
-		q.finding("Does WIC stay ahead of CAM by this measure too?", "yes, with the same noisy forecast", l.mean("wic@noisy") > l.mean("cam@noisy"),
-			"a plan for the epoch does as well where nothing is overwritten soon", "wic %s, cam %s of the limit", percent(l.mean("wic@noisy")), percent(l.mean("cam@noisy"))),
+		q.finding("How near is WIC to the limit if it is told the truth?", "nowhere below the half that is proven (WIC, section 3), and on the average within a tenth", told >= .5 && l.mean("wic@exact") >= .9, "at the least %s of the limit (%s), on the average %s", percent(told), where, percent(l.mean("wic@exact"))),
+		q.finding("What is the knowledge worth?", "more than the choice among policies that learn", l.mean("wic@exact")-l.mean(best) > l.mean(best)-blind, "told the truth %s; the best that learns (%s) %s; polls spread blindly %s", percent(l.mean("wic@exact")), best, percent(l.mean(best)), percent(blind)),
+		q.finding("Does it pay to learn at all, beginning with nothing?", "yes: the best policy that learns captures more than polls spread blindly", l.mean(best) > blind, "%s %s of the limit, blind polls %s, on the average", best, percent(l.mean(best)), percent(blind)),
+		q.finding("Does WIC stay ahead of CAM by this measure too?", "yes, with the same noisy forecast", l.mean("wic@noisy") > l.mean("cam@noisy"), "wic %s, cam %s of the limit", percent(l.mean("wic@noisy")), percent(l.mean("cam@noisy"))),
 	}
 	f.Claims = append(f.Claims, l.recordedClaims(q, learning)...)
 	return f, nil
@@ -270,7 +263,7 @@ func (l *league) recordedClaims(q question, learning []string) (claims []Claim) 
 			}
 		}
 		blind := max(l.on("uniform", w.name), l.on("round-robin", w.name))
-		claims = append(claims, q.finding("Does it pay to learn on real data ("+w.name+")?", "yes", l.on(best, w.name) > blind, "its pages change alike, or too irregularly",
+		claims = append(claims, q.finding("Does it pay to learn on real data ("+w.name+")?", "yes", l.on(best, w.name) > blind,
 			"%s %s of the limit, blind polls %s, at 0.6 polls per change", best, percent(l.on(best, w.name)), percent(blind)))
 	}
 	return claims
@@ -318,13 +311,12 @@ func productsFigure(ctx context.Context, s Options, q question, make policyMaker
 	_, worstWhere := l.least(best)
 	own := l.best(ours...)
 	f.Claims = []Claim{
-		q.finding("Which of today's products captures most?", "one that adapts, not a fixed interval", best != "fixed", "adapting by steps takes longer than the histories last",
+		q.finding("Which of today's products captures most?", "one that adapts, not a fixed interval", best != "fixed",
 			"%s: %s of the limit on the average (%s)", best, percent(l.mean(best)), l.means(products)),
-		q.finding("Does a policy that knows the budget capture more than all of them?", "yes, on the average over histories and budgets", l.mean(own) > l.mean(best),
-			"the rules of products are near what can be learned in so short a time", "%s %s, %s %s of the limit", own, percent(l.mean(own)), best, percent(l.mean(best))),
-		q.finding("Do they use the budget that there is?", "not always: some leave a tenth of it or more", unused < .9, "all of them are due more often than the budgets allow",
+		q.finding("Does a policy that knows the budget capture more than all of them?", "yes, on the average over histories and budgets", l.mean(own) > l.mean(best), "%s %s, %s %s of the limit", own, percent(l.mean(own)), best, percent(l.mean(best))),
+		q.finding("Do they use the budget that there is?", "not always: some leave a tenth of it or more", unused < .9,
 			"the least used is %s of the budget, by %s", percent(unused), idle),
-		q.finding("Do they all beat polls spread evenly over all pages?", "no: uniform is ahead of at least one of them", l.mean("uniform") > l.lowest(products), "even the least of them adapts enough",
+		q.finding("Do they all beat polls spread evenly over all pages?", "no: uniform is ahead of at least one of them", l.mean("uniform") > l.lowest(products),
 			"uniform %s of the limit; %s; the best of them is weakest on %s", percent(l.mean("uniform")), l.means(products), worstWhere),
 	}
 	return f, nil

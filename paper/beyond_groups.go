@@ -156,16 +156,13 @@ func groupsWith(ctx context.Context, s Options, q question, sampling func(string
 	f.Tables = []Table{table}
 	bySite, byDirectory, byKind := ratios["site"], ratios["directory"], ratios["kind"]
 	f.Claims = []Claim{
-		q.finding("Is it better to sample by directory?", "yes, where directories of a site differ", byDirectory["directory"] > byDirectory["site"],
-			"the further samples cost more than the finer groups bring", "where rates follow the directory: by directory %.3f, by site %.3f", byDirectory["directory"], byDirectory["site"]),
+		q.finding("Is it better to sample by directory?", "yes, where directories of a site differ", byDirectory["directory"] > byDirectory["site"], "where rates follow the directory: by directory %.3f, by site %.3f", byDirectory["directory"], byDirectory["site"]),
 		q.finding("What does it cost where directories do not differ?", "something, as the same is sampled several times; less than it brings where they do differ",
-			bySite["directory"] < bySite["site"] && bySite["site"]-bySite["directory"] < byDirectory["directory"]-byDirectory["site"],
-			"small directories take as many samples as they leave pages to choose", "where rates follow the site: by directory %.3f, by site %.3f", bySite["directory"], bySite["site"]),
+			bySite["directory"] < bySite["site"] && bySite["site"]-bySite["directory"] < byDirectory["directory"]-byDirectory["site"], "where rates follow the site: by directory %.3f, by site %.3f", bySite["directory"], bySite["site"]),
 		q.finding("Is it better to sample by kind of content?", "yes, where it decides, for then there are few groups; no, where it does not",
-			byKind["kind of content"] > byKind["site"] && bySite["kind of content"] < bySite["site"], "kinds decide too little here, or too much",
+			byKind["kind of content"] > byKind["site"] && bySite["kind of content"] < bySite["site"],
 			"where rates follow the kind: by kind %.3f, by site %.3f; where they follow the site: by kind %.3f, by site %.3f", byKind["kind of content"], byKind["site"], bySite["kind of content"], bySite["site"]),
 		q.finding("And by groups that are learned?", "at least as good as by site, whatever it is that decides", learnedLeast(ratios, "site") > .99,
-			"groups have to be learned first, and pages that are seldom polled stay unknown",
 			"%.3f, %.3f and %.3f where site, directory and kind decide; at the least %s of sampling by site, and %s of the best of the given groupings",
 			bySite["learned group"], byDirectory["learned group"], byKind["learned group"], percent(learnedLeast(ratios, "site")), percent(learnedLeast(ratios, groupings[:3]...))),
 	}

@@ -136,11 +136,11 @@ func priceClaims(q question, shares [][]float64) []Claim {
 	}
 	return []Claim{
 		q.finding("Where late is worth less than early, how near does the price index come to what can be had?", "98% of the bound or more in every row with r < 1",
-			least >= .98, "with few polls an instant one price for all instants is too coarse", "at the least %s (%s)", percent(least), rows[leastRow]),
+			least >= .98, "at the least %s (%s)", percent(least), rows[leastRow]),
 		q.finding("Is any simpler rule better anywhere?", "by no more than 2%, in any row, where late is as good as early too",
-			behind <= .02, "what is accrued is then the better guide", "%s, at the worst (%s)", aheadOrBehind(behind), rows[behindRow]),
+			behind <= .02, "%s, at the worst (%s)", aheadOrBehind(behind), rows[behindRow]),
 		q.finding("What does WIC lose by not looking ahead?", "5% or more somewhere, although its guarantee is met everywhere: half of what can be had",
-			greedy <= .95 && greedy >= .5, "these pages differ too little", "it has %s at the least (%s)", percent(greedy), rows[greedyRow]),
+			greedy <= .95 && greedy >= .5, "it has %s at the least (%s)", percent(greedy), rows[greedyRow]),
 	}
 }
 

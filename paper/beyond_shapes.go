@@ -188,13 +188,13 @@ func shapeClaims(q question, recall map[string][][]float64) []Claim {
 	}
 	return []Claim{
 		q.finding("Where messages are spread evenly, is the modelled strategy near the optimal one?", "almost as good as the optimal strategy (capture, section on theoretical modelling): within 0.05 of recall from 5 polls on",
-			base <= .05, "the strategy spends a poll on the end of each interval before it parts those where messages meet; the optimal one weighs all polls at once",
+			base <= .05,
 			"at most %.3f below the optimum of the history, at %d polls an hour", base, basePolls),
 		q.finding("What does the assumption cost where it is wrong?", "more than where it is right",
-			worst > base, "equal parts serve these shapes as well", "at most %.3f below the optimum of the history (spread: %s, %d polls an hour), against %.3f where it is right", worst, worstShape, worstPolls, base),
+			worst > base, "at most %.3f below the optimum of the history (spread: %s, %d polls an hour), against %.3f where it is right", worst, worstShape, worstPolls, base),
 		q.finding("Does a plan from the history need an assumption?", "no: in no shape and for no number of polls is any other strategy ahead by more than 0.01 on the days that follow",
-			ahead <= .01, "what a history has by accident is planned for too", "others are ahead by at most %.3f", ahead),
+			ahead <= .01, "others are ahead by at most %.3f", ahead),
 		q.finding("Can the intervals be learned instead of given?", "yes: a model made from the history stays within 0.1 of the optimum in every shape",
-			modelWorst <= .1, "messages that swap their order are taken for one another", "at most %.3f below (spread: %s)", modelWorst, modelShape),
+			modelWorst <= .1, "at most %.3f below (spread: %s)", modelWorst, modelShape),
 	}
 }

@@ -231,19 +231,17 @@ func siteClaims(q question, contests []siteContest) []Claim {
 	greedy := func(c siteContest) float64 { return c.scores[1].first }
 	means := laterMeans(contests)
 	return []Claim{
-		q.finding("Who finds most changes on sites, over all settings?", "auto", means[0] > slices.Max(means[1:]), "one of the others suits most settings better",
+		q.finding("Who finds most changes on sites, over all settings?", "auto", means[0] > slices.Max(means[1:]),
 			"from cycle %d on: auto %.3f, the others (%s) %s", fewCycles+1, means[0], strings.Join(sitePolicies[1:], ", "), figuresOf(means[1:])),
 		siteFinding(q, "Does auto find as many changes as the best of them, after a few cycles?", "yes, within 0.01, in every setting", contests,
-			func(c siteContest) float64 { return later(c.scores[0]) - c.best(later) },
-			"frequency begins with a tour of all pages and knows them all from then on, which auto does only little by little"),
+			func(c siteContest) float64 { return later(c.scores[0]) - c.best(later) }),
 		siteFinding(q, "And as many as greedy sampling in the first cycle?", "yes, within 0.01, in every setting", contests,
-			func(c siteContest) float64 { return first(c.scores[0]) - greedy(c) },
-			"the first polls of auto are chosen before anything is known, and are fewer or more than the samples of greedy"),
+			func(c siteContest) float64 { return first(c.scores[0]) - greedy(c) }),
 	}
 }
 
 // siteFinding says in how many settings auto is ahead, or as good as that.
-func siteFinding(q question, claim, guess string, contests []siteContest, ahead func(siteContest) float64, why string) Claim {
+func siteFinding(q question, claim, guess string, contests []siteContest, ahead func(siteContest) float64) Claim {
 	const close = .01
 	worst, at, good := 0.0, "", 0
 	for i, c := range contests {
@@ -255,5 +253,5 @@ func siteFinding(q question, claim, guess string, contests []siteContest, ahead 
 			worst, at = x, c.said
 		}
 	}
-	return q.finding(claim, guess, good == len(contests), why, "in %d of %d settings; at the least %+.3f (%s)", good, len(contests), worst, at)
+	return q.finding(claim, guess, good == len(contests), "in %d of %d settings; at the least %+.3f (%s)", good, len(contests), worst, at)
 }

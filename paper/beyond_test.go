@@ -49,6 +49,7 @@ var sureOfBeyond = []string{
 	"Which of today's products", "Does a policy that knows the budget", "Do they use the budget",
 	"Where late is worth less", "Is any simpler rule better", "What does WIC lose",
 	"Who finds most changes on sites",
+	"Do plans by the hour", "How near does auto come",
 }
 
 // TestBeyond runs every experiment beyond the papers at small size.
@@ -64,7 +65,7 @@ func TestBeyond(t *testing.T) {
 			t.Errorf("%s has %d claims and %d pictures, and is about %q", e.Where, len(f.Claims), len(f.SVGs), f.About)
 		}
 		for _, c := range f.Claims {
-			if c.Paper != paper.Beyond || c.Where != e.Where || c.Expected == "" || c.Measured == "" || c.Holds == (c.Why != "") || strings.Contains(c.Measured, "%!") {
+			if c.Paper != paper.Beyond || c.Where != e.Where || c.Expected == "" || c.Measured == "" || c.Kind != paper.Question || strings.Contains(c.Measured, "%!") {
 				t.Errorf("the claim %+v is not whole", c)
 			}
 			for _, sure := range sureOfBeyond {
@@ -111,6 +112,9 @@ func TestBeyondSeesThroughLabels(t *testing.T) {
 	}
 	if f := runBeyond(t, swap("price", "uniform"), "question 7"); verdict(t, f, "Where late is worth less") || verdict(t, f, "Is any simpler rule better") {
 		t.Error("uniform polls pass for those at a price")
+	}
+	if f := runBeyond(t, swap("auto", "uniform"), "question 9"); verdict(t, f, "How near does auto come") {
+		t.Error("uniform polls pass for those of auto on airports")
 	}
 	if f := runBeyond(t, swap("auto", "uniform"), "question 8"); verdict(t, f, "Who finds most changes on sites") || verdict(t, f, "Does auto find as many changes") {
 		t.Error("uniform polls pass for those of auto on sites")

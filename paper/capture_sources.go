@@ -20,6 +20,7 @@ type captureSet struct {
 
 	past, future [][]int // by source
 	hours        int     // of the future
+	before       int     // hours of the past, if it was cut off from a history
 }
 
 // captureOf returns the past or the future of one source as a history.
@@ -164,7 +165,7 @@ func captureSplit(name string, h *lab.History, every int) (captureSet, error) {
 	}
 	hours := g.Instants / captureHour
 	past := hours * 2 / 3
-	set := captureSet{name: name, hours: hours - past}
+	set := captureSet{name: name, hours: hours - past, before: past}
 	for i := 0; i < len(g.Pages()); i += every {
 		page := make([]int, len(g.Of(i)))
 		for k, at := range g.Of(i) {

@@ -46,7 +46,6 @@ func captureVerdicts(figures []paper.Figure) map[string]bool {
 func TestCaptureClaims(t *testing.T) {
 	slips := []string{
 		"section 3.1.1: the set with the least NumMisses(Ti, k, N-2) over all i and k is the best polling strategy",
-		"figure 4: the form is the same where more than two updates can occur",
 		"section 3.1.3: uniform polls on the burst as printed do very poorly",
 	}
 	list := paper.Experiments(paper.Capture)

@@ -79,12 +79,12 @@ func (s captureSet) moments() []Claim {
 		rate += mean / n
 		spread += variance / mean / n
 	}
-	why := "hours in which nothing at all was recorded are left out; reports that the recording lost are not."
+	why, kind := "hours in which nothing at all was recorded are left out; reports that the recording lost are not.", Recorded
 	if !s.real {
-		why = "this set is made that way, and cannot show that sources are."
+		kind, why = OfPaper, "this set is made that way, and cannot show that sources are."
 	}
 	claim := func(words, expected, measured string, holds bool) Claim {
-		return Claim{Paper: Capture, Where: "section 3.1", Claim: s.name + ": " + words, Expected: expected, Measured: measured, Holds: holds, Why: why}
+		return Claim{Paper: Capture, Kind: kind, Where: "section 3.1", Claim: s.name + ": " + words, Expected: expected, Measured: measured, Holds: holds, Why: why}
 	}
 	return []Claim{
 		claim("messages are published at the rate of 1-2 an hour", "1 to 2", fmt.Sprintf("%.2f an hour in the mean", rate), math.Round(rate) >= 1 && math.Round(rate) <= 2),

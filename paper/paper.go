@@ -1,9 +1,11 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -34,22 +36,12 @@ func (p Paper) Title() string {
 // A Options is what experiments are run with.
 type Options struct {
 	Seed  uint64
+	Seeds int  // how many there are, from Seed on; 0 means 1
 	Quick bool // small sizes: minutes become seconds, and some claims are out of reach
 
 	// Traces, if set, is a folder with recorded histories. An experiment that
 	// can use one adds it to what it generates.
 	Traces string
-}
-
-// A Claim is a statement of a paper, and what became of it here.
-type Claim struct {
-	Paper    Paper  `json:"paper"`
-	Where    string `json:"where"` // figure, table or section
-	Claim    string `json:"claim"`
-	Expected string `json:"expected"`
-	Measured string `json:"measured"`
-	Holds    bool   `json:"holds"`
-	Why      string `json:"why,omitempty"` // where it does not hold, or holds only in part
 }
 
 // A Table is figures in rows.
@@ -71,7 +63,8 @@ type Figure struct {
 type Experiment struct {
 	Paper Paper
 	Where string // as the paper numbers it: "figure 5", "table 1", "section 4"
-	Cost  int    // about how many seconds of one core the full size takes
+	Cost  int    // about how many seconds of one core the full size takes with one seed
+	Fixed bool   // nothing is drawn by chance: one seed will do
 	Run   func(ctx context.Context, s Options) (Figure, error)
 }
 
@@ -96,40 +89,63 @@ type Done struct {
 	Figure
 }
 
-// Run runs experiments, as many at once as there are processors, and returns
-// what they gave in the order they were named. Progress, if not nil, is told of
-// each that has ended.
+// Run runs experiments with every seed, as many at once as there are processors, and
+// returns what they gave in the order they were named. Those that take longest begin
+// first, so that no processor is left with a long one at the end. Progress, if not nil,
+// is told each time that one has ended with a seed.
 func Run(ctx context.Context, list []Experiment, s Options, progress func(Experiment)) ([]Done, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	done := make([]Done, len(list))
-	next := make(chan int)
+	runs := runsOf(list, s)
+	slices.SortStableFunc(runs, func(a, b run) int { return cmp.Compare(list[b.place].Cost, list[a.place].Cost) })
+	figures := make([]map[uint64]Figure, len(list))
+	next := make(chan run)
 	var workers sync.WaitGroup
 	var mu sync.Mutex
-	for range min(len(list), runtime.GOMAXPROCS(0)) {
+	for range min(len(runs), runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
-			for i := range next {
-				f, err := list[i].Run(ctx, s)
+			for r := range next {
+				e, with := list[r.place], s
+				with.Seed = r.seed
+				f, err := e.Run(ctx, with)
 				if err != nil {
-					fail(fmt.Errorf("%s, %s: %w", list[i].Paper, list[i].Where, err))
+					fail(fmt.Errorf("%s, %s, seed %d: %w", e.Paper, e.Where, r.seed, err))
 					continue
 				}
-				done[i] = Done{list[i], f}
-				if progress != nil {
-					mu.Lock()
-					progress(list[i])
-					mu.Unlock()
+				mu.Lock()
+				if figures[r.place] == nil {
+					figures[r.place] = map[uint64]Figure{}
 				}
+				figures[r.place][r.seed] = f
+				if progress != nil {
+					progress(e)
+				}
+				mu.Unlock()
 			}
 		})
 	}
-	for i := range list {
+	for _, r := range runs {
 		select {
-		case next <- i:
+		case next <- r:
 		case <-ctx.Done():
 		}
 	}
 	close(next)
 	workers.Wait()
-	return done, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	done := make([]Done, len(list))
+	for place, e := range list {
+		var all []Figure
+		for i := range len(figures[place]) {
+			all = append(all, figures[place][s.Seed+uint64(i)])
+		}
+		f, err := overSeeds(e, s, all)
+		if err != nil {
+			return nil, err
+		}
+		done[place] = Done{e, f}
+	}
+	return done, nil
 }

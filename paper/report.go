@@ -21,40 +21,25 @@ type Report struct {
 	Done    []Done // in the order of the papers
 }
 
-// NewReport runs the experiments of papers. Those that take longest begin
-// first, so that no processor is left with a long one at the end; the report
-// has them in the order of the papers all the same.
+// NewReport runs experiments with every seed.
 func NewReport(ctx context.Context, list []Experiment, s Options, progress func(Experiment)) (Report, error) {
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Cost, list[a].Cost) })
-	longest := make([]Experiment, len(list))
-	for i, place := range order {
-		longest[i] = list[place]
-	}
-	found, err := Run(ctx, longest, s, progress)
-	if err != nil {
-		return Report{}, err
-	}
-	r := Report{Setting: s, Done: make([]Done, len(list))}
-	for i, place := range order {
-		r.Done[place] = found[i]
-	}
-	return r, nil
+	done, err := Run(ctx, list, s, progress)
+	return Report{Setting: s, Done: done}, err
 }
 
-// Estimate returns about how long experiments take at full size on the
-// processors that there are.
-func Estimate(list []Experiment) time.Duration {
+// Estimate returns about how long experiments take at full size on the processors that
+// there are.
+func Estimate(list []Experiment, s Options) time.Duration {
 	sum, longest := 0, 0
-	for _, e := range list {
-		sum += e.Cost
-		longest = max(longest, e.Cost)
+	for _, r := range runsOf(list, s) {
+		sum += list[r.place].Cost
+		longest = max(longest, list[r.place].Cost)
 	}
 	return time.Duration(max(longest, sum/runtime.GOMAXPROCS(0))) * time.Second
 }
+
+// Runs returns how many runs of experiments a report takes.
+func Runs(list []Experiment, s Options) int { return len(runsOf(list, s)) }
 
 // Claims returns the claims of all figures in order.
 func (r Report) Claims() []Claim {
@@ -65,45 +50,13 @@ func (r Report) Claims() []Claim {
 	return claims
 }
 
-// A Summary counts the claims of a paper.
-type Summary struct {
-	Paper         Paper
-	Figures       int
-	Claims, Holds int
-}
-
-// Fails returns how many do not hold.
-func (s Summary) Fails() int { return s.Claims - s.Holds }
-
-// Summaries counts the claims of each paper that was run.
-func (r Report) Summaries() (list []Summary) {
-	for _, p := range Papers {
-		s := Summary{Paper: p}
-		for _, d := range r.Done {
-			if d.Experiment.Paper != p {
-				continue
-			}
-			s.Figures++
-			s.Claims += len(d.Claims)
-			for _, c := range d.Claims {
-				if c.Holds {
-					s.Holds++
-				}
-			}
-		}
-		if s.Figures > 0 {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 //go:embed report.html
 var reportPage string
 
 // A section is what a report says of one paper.
 type section struct {
-	Summary
+	Paper       Paper
+	Counts      []Summary
 	Experiments []entry
 }
 
@@ -132,18 +85,19 @@ type objection struct {
 func (r Report) Write(w io.Writer) error {
 	page := struct {
 		Setting    Options
-		Whole      Summary
+		Whole      []Summary
+		Counts     []Summary
 		Sections   []section
 		Objections []objection
-	}{Setting: r.Setting}
-	for _, s := range r.Summaries() {
-		part := section{Summary: s}
+	}{Setting: r.Setting, Whole: r.Whole(), Counts: r.Summaries()}
+	for _, p := range Papers {
+		part := section{Paper: p}
 		for _, d := range r.Done {
-			if d.Experiment.Paper != s.Paper {
+			if d.Experiment.Paper != p {
 				continue
 			}
 			if len(d.Claims) == 0 {
-				return fmt.Errorf("writing the report: %s, %s has no claims", s.Paper, d.Where)
+				return fmt.Errorf("writing the report: %s, %s has no claims", p, d.Where)
 			}
 			e := entry{anchor(d, len(part.Experiments)), d}
 			part.Experiments = append(part.Experiments, e)
@@ -153,11 +107,18 @@ func (r Report) Write(w io.Writer) error {
 				}
 			}
 		}
-		page.Whole.Figures += s.Figures
-		page.Whole.Claims += s.Claims
-		page.Whole.Holds += s.Holds
-		page.Sections = append(page.Sections, part)
+		for _, s := range page.Counts {
+			if s.Paper == p {
+				part.Counts = append(part.Counts, s)
+			}
+		}
+		if len(part.Experiments) > 0 {
+			page.Sections = append(page.Sections, part)
+		}
 	}
+	slices.SortStableFunc(page.Objections, func(a, b objection) int {
+		return cmp.Compare(slices.Index(Kinds, a.Kind), slices.Index(Kinds, b.Kind))
+	})
 	tools := template.FuncMap{
 		"svg":     func(s string) template.HTML { return template.HTML(s) }, // drawn by package plot, which escapes
 		"figure":  isFigure,

@@ -13,7 +13,8 @@ func samplingExperiments() []Experiment { return rulesOfPolicy().experiments() }
 func (u samplingRules) experiments() []Experiment {
 	list := []Experiment{
 		{Where: "figure 1", Cost: 1, Run: u.twoSites},
-		{Where: "theorem 2", Cost: 1, Run: u.sampleSizes},
+		{Where: "theorem 2", Cost: 1, Fixed: true, Run: u.sampleSizes},
+		{Where: "figure 16", Cost: 1, Fixed: true, Run: wrongSites},
 		{Where: "figure 5", Cost: 1, Run: u.histogram},
 		{Where: "figure 6", Cost: 3, Run: u.comparison},
 		{Where: "figure 7", Cost: 7, Run: u.sampleCounts},

@@ -80,13 +80,17 @@ func recordedClaims(name string, t contest, set *siteSet, samples, downloads int
 	if overtakes > 0 {
 		said = fmt.Sprintf("from cycle %d on", overtakes)
 	}
-	return []Claim{
+	claims := []Claim{
 		samplingVerdict(where, "greedy is better than round-robin", "far better", all[ofGreedy] > 1.1*all[ofRoundRobin], why, "%.3f against %.3f", all[ofGreedy], all[ofRoundRobin]),
 		samplingVerdict(where, "greedy is better than frequency at first", "almost twice as good in five cycles", first[ofGreedy] > 1.1*first[ofFrequency], why, "%.3f against %.3f", first[ofGreedy], first[ofFrequency]),
 		samplingVerdict(where, "greedy is better than proportional", "better", all[ofGreedy] > all[ofProportional], why, "%.3f against %.3f", all[ofGreedy], all[ofProportional]),
 		samplingVerdict(where, "in the long run frequency is better than greedy", "from about cycle 100 on, in the paper's data", overtakes > 0,
 			fmt.Sprintf("how often pages changed in the first half of the cycles says little of the second: their correlation is %.2f", set.steadiness()), "%s", said),
 	}
+	for i := range claims {
+		claims[i].Kind = Recorded
+	}
+	return claims
 }
 
 // rates returns in which share of the cycles from and before to each page

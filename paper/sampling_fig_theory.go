@@ -175,12 +175,14 @@ func sampleSizeClaims(cases []sizeCase, answers []sizeAnswer) []Claim {
 	grows := float64(best(caseLarge)) / float64(best(caseUsual))
 	root := math.Sqrt(float64(cases[caseLarge].pages) / float64(cases[caseUsual].pages))
 	data := policy.SampleSize(1400, .28)
+	corrected := samplingVerdict(where, "corrected: √(N f(ρt) ρt(1−ρt) / 2(1−r)(ρt − mean below))", "the optimum", offCorrected < 1.3, "",
+		"off by a factor of up to %.2f; costs up to %.2f %% of the changes", offCorrected, 100*lostCorrected)
+	corrected.Kind = Question
 	return []Claim{
 		samplingVerdict(where, "the best sample size is about √(N r f(ρt) / 6(ρ̄r − ρ̄)), as printed", "the optimum", offPrinted < 1.3,
 			"the proof takes the mean download for the one that a sample displaces, counts samples as lost that would have been downloaded anyhow, and has a sign and a factor wrong on the way",
 			"off by a factor of up to %.2f; costs up to %.2f %% of the changes", offPrinted, 100*lostPrinted),
-		samplingVerdict(where, "corrected: √(N f(ρt) ρt(1−ρt) / 2(1−r)(ρt − mean below))", "the optimum", offCorrected < 1.3, "",
-			"off by a factor of up to %.2f; costs up to %.2f %% of the changes", offCorrected, 100*lostCorrected),
+		corrected,
 		samplingVerdict(where, "it grows with the square root of the pages of a site", fmt.Sprintf("× %.2f for × %.2f pages", root, root*root),
 			near(grows/root, 1, .2), "", "× %.2f", grows),
 		samplingVerdict(where, "it grows with the share of the pages that can be downloaded", "the larger r, the larger s",

@@ -53,8 +53,8 @@ func samplingAt(list []paper.Experiment, where ...string) []paper.Experiment {
 
 func TestClaimsOnSamplingAtSmallSize(t *testing.T) {
 	done := runSampling(t, paper.Experiments(paper.Sampling), 1)
-	if len(done) != 10 {
-		t.Errorf("%d experiments, want 10", len(done))
+	if len(done) != 11 {
+		t.Errorf("%d experiments, want 11", len(done))
 	}
 	for _, d := range done {
 		if len(d.Claims) == 0 || len(d.SVGs) == 0 || d.Title == "" || !strings.Contains(d.About, "seed 1") {

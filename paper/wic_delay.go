@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/estimate"
 	"freshet/lab"
 	"freshet/plot"
 )
@@ -92,8 +93,7 @@ func wicDelayClaims(set wicSet, scores, ample []lab.Score, trimmed lab.Score) []
 	drops := set.claim("figure 8", "with r = 1 few captured changes are captured at once", "drops below [a digit lost in the scan]% (held to 10%, and to less than with r = 0)")
 	drops.Measured = wicPercent(wicZeroPart(scores[last]))
 	drops.Holds = wicZeroPart(scores[last]) < min(.1, wicZeroPart(scores[0]))
-	drops = wicWhy(drops, fmt.Sprintf("The scan has lost the digit; ten percent is the most that one digit can stand for. Not tested, but likely: as a page has %.1f changes here, a poll that is late for one often meets another that has just come.",
-		float64(scores[last].Changes)/float64(scores[last].Pages)))
+	drops = wicWhy(drops, fmt.Sprintf("The scan has lost the digit; ten percent is the most that one digit can stand for. At C = %v it is %s.", set.ample, wicPercent(wicZeroPart(ample[last]))))
 
 	late := set.claim("figure 8", "with r = 1 about half of the captured changes are captured 10 or more instants late", "roughly 50% (held to 35% to 65%)")
 	late.Measured = wicPercent(scores[last].Late(wicLate))
@@ -131,7 +131,18 @@ func (w wicStudy) balance(ctx context.Context, s Options) (Figure, error) {
 		}
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("1, chances told %d instants late", wicReach), wicFigure(wicRecall(after)), wicFigure(wicAtOnce(after))})
 		f.Tables = append(f.Tables, t)
-		f.Claims = append(f.Claims, wicTradeoffClaims(set, total, prompt, after)...)
+		claims := wicTradeoffClaims(set, total, prompt, after)
+		f.Claims = append(f.Claims, claims...)
+		if timely := &f.Claims[len(f.Claims)-1]; !timely.Holds {
+			exact, err := w.promptly(ctx, set)
+			if err != nil {
+				return err
+			}
+			timely.Why = "With chances that are exact the shares are " + wicFigures(exact) + "."
+			if wicFalls(exact) {
+				timely.Why = "It is the noise: r = 0 goes by the chance of the present instant alone, which is wrong then. " + timely.Why
+			}
+		}
 		return nil
 	})
 }
@@ -148,14 +159,32 @@ func wicTradeoffClaims(set wicSet, total, prompt []float64, after lab.Score) []C
 	complete.Holds = wicRises(total) && total[last] > total[0]
 	timely := set.claim("figure 9", "the larger r, the fewer changes are captured at once", "falls from timeliness only (r = 0) to completeness only (r = 1)")
 	timely.Measured = wicFigures(prompt)
-	falling := slices.Clone(prompt)
-	slices.Reverse(falling)
-	timely.Holds = wicRises(falling) && prompt[0] > prompt[last]
+	timely.Holds = wicFalls(prompt)
 	return []Claim{
 		wicWhy(complete, fmt.Sprintf("With r = 1 pages that wait are worth nearly the same, until the spread of its next change lifts one above the others: it is polled just before that change, for the one that it has had. With r = 0.8 that one has lost its worth, and the poll comes later, for both. Told %d instants late, so that chances rise only after the change, r = 1 captures %s.",
 			wicReach, wicPercent(after.Recall))),
-		wicWhy(timely, "Not tested, but likely: r = 0 goes by the chance of the present instant alone, which noise has made wrong. It has no guarantee then, and a little memory can do as well."),
+		timely,
 	}
+}
+
+// promptly returns which share of the changes WIC that knows all chances captures at
+// once, by urgency.
+func (w wicStudy) promptly(ctx context.Context, set wicSet) (shares []float64, err error) {
+	for _, r := range wicRates {
+		s, err := w.wic.replay(ctx, set, wicCase{wicBest.life, r}, set.middle, estimate.Noise{})
+		if err != nil {
+			return nil, err
+		}
+		shares = append(shares, wicAtOnce(s))
+	}
+	return shares, nil
+}
+
+// wicFalls reports whether numbers fall, or rise by less than counts.
+func wicFalls(xs []float64) bool {
+	falling := slices.Clone(xs)
+	slices.Reverse(falling)
+	return wicRises(falling) && xs[0] > xs[len(xs)-1]
 }
 
 // wicRises reports whether numbers rise, or fall by less than counts.

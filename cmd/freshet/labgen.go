@@ -25,6 +25,8 @@ same trace.
   periodic  each page changes once an hour, around its own minute
   bursty    pages are quiet, then change about every minute for a while
   auction   pages get a few bids, and many just before they close
+  bidding   auctions fitted to recorded ones: some get many bids, and most
+            bids come in the evening
   atis      airport weather reports: two an hour, plus special ones
   vshaped   sites that change almost never or almost always
   normal    sites on which about half of the pages change

@@ -200,6 +200,9 @@ func (r *labReplay) report(x lab.Trial) error {
 	say("delay", "%.2f instants on average; half within %d, 90%% within %d, 99%% within %d", x.MeanDelay, x.DelayP50, x.DelayP90, x.DelayP99)
 	say("freshness", "%.4f", x.Freshness)
 	say("age", "%s", plot.Brief(x.AgeSeconds)+"s")
+	if r.divergence != "" {
+		say("divergence", "%s on average", plot.Brief(x.Divergence))
+	}
 	say("fairness", "%.4f of the pages that changed were polled", x.Fairness)
 	_, err := fmt.Fprint(r.out, b.String())
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,52 @@ type labStakes struct {
 	life    lifeFlag
 	urgency urgencyFlag
 	weights string // file
+	labMeasures
+}
+
+// A labMeasures says what is measured beside what is always measured.
+type labMeasures struct {
+	divergence string // "changes", or a file of values
+	age        ageFlag
+}
+
+func (l *labMeasures) register(set *pflag.FlagSet) {
+	set.StringVar(&l.divergence, "divergence", "", `measure how far copies are from their pages: "changes" counts the changes they lack, and a CSV file with the header page,time,value has the values of pages`)
+	set.Var(&l.age, "age", "count the age of a stale copy from the first change that it lacks, or from the last: first or last")
+}
+
+// on returns the measures on a grid.
+func (l *labMeasures) on(g *lab.Grid) (m lab.Measures, err error) {
+	m.Age = lab.Age(l.age)
+	switch l.divergence {
+	case "":
+	case "changes":
+		m.Divergence = lab.ChangesBehind
+	default:
+		m.Divergence, err = lab.ReadValues(l.divergence, g)
+	}
+	return m, err
+}
+
+// An ageFlag says from which change the age of a copy is counted.
+type ageFlag lab.Age
+
+var ageNames = []string{lab.AgeFirst: "first", lab.AgeLast: "last"}
+
+// String returns the flag as it is written.
+func (a *ageFlag) String() string { return ageNames[*a] }
+
+// Type returns what the flag takes, for its help.
+func (a *ageFlag) Type() string { return "CHANGE" }
+
+// Set reads the flag.
+func (a *ageFlag) Set(v string) error {
+	i := slices.Index(ageNames, v)
+	if i < 0 {
+		return fmt.Errorf("%q is neither first nor last", v)
+	}
+	*a = ageFlag(i)
+	return nil
 }
 
 func (l *labStakes) register(set *pflag.FlagSet) {
@@ -104,6 +151,7 @@ type labSetting struct {
 func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labPeriod.register(set)
 	l.labStakes.register(set)
+	l.labMeasures.register(set)
 	l.labConditions.register(set)
 	l.estimate.Spec = estimate.Spec{Name: "poisson"}
 	set.Var(&l.estimate, "estimate", "how wic, price and cam estimate changes: "+strings.Join(estimate.Names, ", "))
@@ -146,7 +194,9 @@ func openTrace(file string, l *labPeriod, k *labStakes) (*lab.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lab.NewCase(file, g, stakes), nil
+	c := lab.NewCase(file, g, stakes)
+	c.Measures, err = k.labMeasures.on(g)
+	return c, err
 }
 
 // terms returns how trials are made.
