@@ -358,5 +358,6 @@ type Store interface {
 	SinkStore
 	Shelf
 	QueryStore
+	Searcher
 	Close() error
 }

@@ -88,6 +88,8 @@ var options = named(slices.Concat([]Option{
 		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
 	{Key: "keep.logs", Help: "how long to keep the results of polls",
 		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
+	{Key: "search", Help: "index what versions say, for freshet search: on or off (default on)",
+		set: setSearch, show: showSearch},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
 		set: setReserve, show: showReserve},
 }, fetchOptions, renderOptions))

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -36,6 +37,7 @@ type Settings struct {
 	Names     []string // that the API is called by, besides addresses
 
 	Media    access.Media    // beside the Web that may be watched
+	NoSearch bool            // what versions say is not indexed
 	Requests access.Profiles // that sources build on, by name
 	Webhooks []Webhook
 	Sinks    []freshet.Sink // beside the webhooks
@@ -83,3 +85,22 @@ func (s *Settings) CheckData() error {
 
 // CheckURL judges the URL of a source, and returns it in its normal form.
 func (s *Settings) CheckURL(raw string) (string, error) { return s.Media.Check(raw, s.Fetch.CheckURL) }
+
+func setSearch(s *Settings, v string) error {
+	switch v {
+	case "on", "true":
+		s.NoSearch = false
+	case "off", "false":
+		s.NoSearch = true
+	default:
+		return fmt.Errorf("%q is not on or off", v)
+	}
+	return nil
+}
+
+func showSearch(s Settings) any {
+	if s.NoSearch {
+		return "off"
+	}
+	return "on"
+}

@@ -53,6 +53,8 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
 		Size:  func() (int64, error) { return StoreSize(cfg.Data) },
 		Sinks: sinks,
+
+		NoSearch: cfg.NoSearch, Index: n.indexAll,
 	})
 	return &LocalAPI{handler, closeAll}, nil
 }

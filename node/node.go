@@ -94,6 +94,11 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, errors.Join(err, reader.Close())
 	}
 	n := &Node{Store: store, settings: cfg.Settings, reader: reader}
+	if cfg.NoSearch {
+		if err := store.DropIndex(); err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
+	}
 	if n.renderer, err = NewRenderer(cfg.Settings, cfg.Log); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
@@ -235,6 +240,9 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		if n.explorer != nil {
 			beside.Go(func() { n.explore(exploring) })
 			beside.Go(func() { n.runQueries(exploring) })
+			if !n.settings.NoSearch {
+				beside.Go(func() { n.keepIndex(exploring) })
+			}
 		}
 		err := n.Daemon.Run(ctx)
 		stop()

@@ -252,6 +252,9 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Read:    s.node.reader.Read,
 		Queries: s.node.queries,
 		Reload:  reload,
+
+		NoSearch: settings.NoSearch,
+
 		Ready:   s.loader.ready,
 		Size:    func() (int64, error) { return StoreSize(data) },
 		Stop:    stopped,

@@ -138,6 +138,7 @@ func (s *Store) apply(b *batch) {
 		e.dirty = false
 	}
 	for id, e := range b.staged {
+		s.index.note(s.entries[id], e)
 		switch old := s.entries[id]; {
 		case e == nil:
 			delete(s.entries, id)

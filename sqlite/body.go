@@ -39,15 +39,9 @@ func (s *Store) body(ctx context.Context, id int64) (cachedBody, error) {
 	if b, ok := s.cache.get(id); ok {
 		return b, nil
 	}
-	var chain []link
-	err := eachRow(ctx, s.reader, selectChain, []any{id}, func(scan func(...any) error) error {
-		var l link
-		err := scan(&l.id, &l.sum, &l.size, &l.base, &l.depth, &l.frame)
-		chain = append(chain, l)
-		return err
-	})
+	chain, err := s.chain(ctx, id)
 	if err != nil {
-		return cachedBody{}, fault(s.path, "reading a body", err)
+		return cachedBody{}, err
 	}
 	b, err := s.unchain(id, chain)
 	if err != nil {
@@ -55,6 +49,17 @@ func (s *Store) body(ctx context.Context, id int64) (cachedBody, error) {
 	}
 	s.cache.put(b)
 	return b, nil
+}
+
+// chain returns a body and those that it is encoded against, one after the other.
+func (s *Store) chain(ctx context.Context, id int64) (chain []link, err error) {
+	err = eachRow(ctx, s.reader, selectChain, []any{id}, func(scan func(...any) error) error {
+		var l link
+		err := scan(&l.id, &l.sum, &l.size, &l.base, &l.depth, &l.frame)
+		chain = append(chain, l)
+		return err
+	})
+	return chain, fault(s.path, "reading a body", err)
 }
 
 // unchain decodes the first of a chain of bodies, each of which is encoded

@@ -101,6 +101,8 @@ type Store struct {
 	changed bell             // rung when there is a new change
 	matched bell             // rung when there is a new match
 	tail    tail             // of the log of outcomes
+
+	index searchIndex
 }
 
 // Open opens the store in cfg.Dir, making it if there is none. It must be
@@ -288,6 +290,9 @@ func (s *Store) Close() error {
 // release gives back connections and the lock.
 func (s *Store) release() error {
 	var errs []error
+	s.index.file.Lock()
+	defer s.index.file.Unlock()
+	errs = append(errs, s.closeSearch())
 	if s.reader != nil {
 		errs = append(errs, s.reader.Close())
 	}

@@ -38,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		{"sinks", sinkTests},
 		{"beliefs", beliefTests},
 		{"queries", queryTests},
+		{"search", searchTests},
 		{"prune", pruneTests},
 		{"shelf", shelfTests},
 		{"pages", pageTests},

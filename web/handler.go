@@ -51,6 +51,11 @@ type Config struct {
 	// Queries are those that are run; nil means that none are, though they can be edited.
 	Queries *standing.Runner
 
+	// NoSearch says that what versions say is not indexed. Index brings the index up to
+	// date before a search; nil means that somebody does so all the time.
+	NoSearch bool
+	Index    func(context.Context) error
+
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error
 
@@ -119,6 +124,7 @@ func New(cfg Config) http.Handler {
 	a.routeVersions(h)
 	a.routeOutcomes(h)
 	a.routeChanges(h)
+	a.routeSearch(h)
 	a.routeSinks(h)
 	a.routeFeeds(h)
 	a.routeQueries(h)

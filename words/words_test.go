@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"freshet/words"
 )
@@ -142,4 +143,68 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("the passages of %q have other words: %q", text, joined)
 		}
 	})
+}
+
+// Runs of versions are joined as the words are: what the query says of each version by
+// itself is what it says of them in runs.
+func TestRuns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		query := rapid.SampledFrom([]string{"a", "a b", "a OR b", "a -b", "a b -c", "(a OR b) -c", "a OR (b -c)", "a (b OR c) -d -b"}).Draw(t, "query")
+		q, err := words.Parse(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const versions = 12
+		has := map[string][versions]bool{} // by word
+		for _, w := range []string{"a", "b", "c", "d"} {
+			has[w] = [versions]bool(rapid.SliceOfN(rapid.Bool(), versions, versions).Draw(t, w))
+		}
+		of := make([][]words.Run, 0)
+		for _, p := range q.Phrases() {
+			var runs []words.Run
+			for n, ok := range has[p.Words[0]] {
+				if ok { // a passage of its own in each version
+					runs = append(runs, words.Run{From: int64(n), To: int64(n + 1), Since: int64(10 * n), Until: int64(10 * (n + 1))})
+				}
+			}
+			of = append(of, runs)
+		}
+		var found [versions]bool
+		last := int64(-1)
+		for _, r := range q.Runs(of) {
+			if r.From <= last || r.To <= r.From || r.Since != 10*r.From || r.Until != 10*r.To {
+				t.Fatalf("%s is found in %+v after %d", query, r, last)
+			}
+			for n := r.From; n < r.To; n++ {
+				found[n] = true
+			}
+			last = r.To
+		}
+		for n := range versions {
+			text := ""
+			for w, in := range has {
+				if in[n] {
+					text += w + " "
+				}
+			}
+			if want := q.In(text); found[n] != want {
+				t.Fatalf("%s is found in version %d (%q): %v, want %v", query, n, text, found[n], want)
+			}
+		}
+	})
+}
+
+func TestSnippet(t *testing.T) {
+	text := strings.Repeat("before ", 100) + "the word " + strings.Repeat("after ", 100)
+	q, err := words.Parse("word")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, marks := words.Snippet(text, q.Marks(text), 100)
+	if len(got) > 110 || len(marks) != 1 || got[marks[0][0]:marks[0][1]] != "word" || !strings.HasPrefix(got, "…before") || !strings.HasSuffix(got, "…") {
+		t.Errorf("cut to %q with %v", got, marks)
+	}
+	if got, _ := words.Snippet("short", nil, 100); got != "short" {
+		t.Errorf("a short text is cut to %q", got)
+	}
 }

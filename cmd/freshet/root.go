@@ -45,6 +45,7 @@ func verbs(p *program) []*cobra.Command {
 		in(sources, hookVerb(p)),
 		in(sources, removeVerb(p)),
 		in(history, changesVerb(p)),
+		in(history, searchVerb(p)),
 		in(history, sinkVerb(p)),
 		in(history, queryVerb(p)),
 		in(history, historyVerb(p)),

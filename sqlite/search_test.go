@@ -1,0 +1,164 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/sqlite"
+)
+
+// seen commits a version of a source.
+func seen(t testing.TB, s *sqlite.Store, id freshet.SourceID, at time.Time, text string) {
+	t.Helper()
+	_, _, err := s.Commit(t.Context(), freshet.Record{
+		Outcome: freshet.Outcome{Source: id, Began: at, Ended: at, Result: freshet.Changed, Status: 200, Requests: 1},
+		Capture: &freshet.Capture{
+			Recipe: freshet.Recipe{}.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)),
+			Raw: freshet.Raw{Status: 200, Header: http.Header{}, Body: []byte(text)},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// indexAll brings the index of a store up to date.
+func indexAll(t testing.TB, s *sqlite.Store) {
+	t.Helper()
+	for {
+		left, err := s.Index(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left == 0 {
+			return
+		}
+	}
+}
+
+// hits returns how many runs of versions have words.
+func hits(t testing.TB, s *sqlite.Store, words string) int {
+	t.Helper()
+	r, err := s.Search(t.Context(), freshet.SearchQuery{Words: words})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(r.Hits)
+}
+
+// An index of data that is not there any more, or that is damaged, is made anew.
+func TestIndexIsMadeAnew(t *testing.T) {
+	dir, old := t.TempDir(), filepath.Join(t.TempDir(), "old.db")
+	open := func() *sqlite.Store {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := open()
+	if _, err := s.AddSource(t.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, s, "a", noon, "alpha")
+	indexAll(t, s)
+	if err := s.Backup(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	seen(t, s, "a", noon.Add(time.Hour), "beta")
+	indexAll(t, s)
+	if hits(t, s, "beta") != 1 {
+		t.Fatal("the second version is not found")
+	}
+	s.Close()
+
+	// An older copy is put back, and goes on otherwise.
+	backup, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "freshet.db"), backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	seen(t, s, "a", noon.Add(time.Hour), "gamma")
+	indexAll(t, s)
+	if got := []int{hits(t, s, "alpha"), hits(t, s, "beta"), hits(t, s, "gamma")}; fmt.Sprint(got) != "[1 0 1]" {
+		t.Errorf("after a restore alpha, beta and gamma are found %v times, want [1 0 1]", got)
+	}
+	s.Close()
+
+	// A file that is no index, and one that is gone.
+	if err := os.WriteFile(filepath.Join(dir, "search.db"), []byte(strings.Repeat("no index ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	indexAll(t, s)
+	if hits(t, s, "gamma") != 1 {
+		t.Error("after the index was damaged nothing is found")
+	}
+	if err := s.DropIndex(); err != nil || s.SearchSize() != 0 {
+		t.Errorf("an index that was dropped has %d bytes: %v", s.SearchSize(), err)
+	}
+	indexAll(t, s)
+	if hits(t, s, "gamma") != 1 || s.SearchSize() == 0 {
+		t.Error("after the index was dropped nothing is found")
+	}
+	s.Close()
+
+	// Who only reads can search, too.
+	r, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if hits(t, r, "gamma") != 1 {
+		t.Error("who only reads finds nothing")
+	}
+}
+
+// BenchmarkIndex measures what a version of a page of 20 KiB costs the index, a tenth of
+// whose lines are new, and how much room it takes.
+func BenchmarkIndex(b *testing.B) {
+	s, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.AddSource(b.Context(), freshet.Source{ID: "a", URL: "https://a.example/"}); err != nil {
+		b.Fatal(err)
+	}
+	lines := make([]string, 200)
+	write := func(i, n int) {
+		lines[i] = fmt.Sprintf("line %d of the page in version %d says that item w%x costs %d and more words of a usual line of a page", i, n, n*7919+i, n)
+	}
+	for i := range lines {
+		write(i, 0)
+	}
+	n, bytes := 0, 0
+	for b.Loop() {
+		b.StopTimer()
+		for range 20 {
+			n++
+			for k := range 20 {
+				write((n*20+k)%len(lines), n)
+			}
+			text := strings.Join(lines, "\n")
+			bytes += len(text)
+			seen(b, s, "a", time.Unix(int64(n), 0), text)
+		}
+		b.StartTimer()
+		indexAll(b, s)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/version")
+	b.ReportMetric(float64(s.SearchSize())/float64(n), "B/version")
+	b.ReportMetric(float64(bytes)/float64(n), "text-B/version")
+}
