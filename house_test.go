@@ -60,6 +60,8 @@ var floors = map[string]int{
 	"lab":         5,
 	"config":      5,
 	"web":         6,
+	"ui":          1,
+	"ui/build":    9,
 	"paper":       6,
 	"hand":        2,
 	"series":      3,

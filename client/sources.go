@@ -19,6 +19,7 @@ import (
 type SourcePage struct {
 	Items []Source `json:"items" nullable:"false"`
 	Next  *string  `json:"next" doc:"Pass this as after to get the next page; null on the last page"`
+	Total *int     `json:"total,omitempty" doc:"Sources that the whole list has, if asked for"`
 }
 
 // A PollAnswer is what asking for a poll brought.

@@ -11,6 +11,7 @@ const (
 	Unseen    State = "unseen"  // no poll has seen it yet
 	Suspected State = "suspect" // what was last seen is probably not the page that is wanted
 	Noisy     State = "noisy"   // it differs at nearly every poll
+	Well      State = "well"    // it is in none of the others
 )
 
 // Is reports whether a source is in a state. What is paused is in no other: it
@@ -27,6 +28,8 @@ func (s Source) Is(state State) bool {
 		return !s.Paused && s.Standing.LastSeen.IsZero()
 	case Suspected:
 		return !s.Paused && s.Standing.Suspect != nil
+	case Well:
+		return !s.Paused && s.Standing.Failures == 0 && !s.Standing.Noisy && !s.Standing.LastSeen.IsZero() && s.Standing.Suspect == nil
 	}
 	return false
 }

@@ -164,3 +164,8 @@ func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
 	}
 	return charset.Lookup("windows-1252")
 }
+
+// HTML returns a page as UTF-8, whatever it is encoded in.
+func HTML(mediaType string, body []byte) ([]byte, error) {
+	return decode(freshet.HTML, mediaType, body)
+}

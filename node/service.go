@@ -250,6 +250,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
 		Read:    s.node.reader.Read,
+		Trace:   s.node.reader.Trace,
 		Queries: s.node.queries,
 		Reload:  reload,
 

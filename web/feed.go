@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,18 +97,8 @@ func (a *api) changeFeed(ctx context.Context, in *feedInput, form string) (*feed
 	if in.Limit != 20 {
 		f.query.Set("limit", strconv.Itoa(in.Limit))
 	}
-	const window = 500
-	for high := end; high > 0 && end-high < maxFeedScan && len(f.changes) <= in.Limit; high -= window {
-		low := max(high-window, 0)
-		found, err := a.Store.Changes(ctx, freshet.ChangeQuery{After: low, Limit: window})
-		if err != nil {
-			return nil, fmt.Errorf("changes after %d: %w", low, err)
-		}
-		for _, c := range slices.Backward(found) {
-			if c.Cursor <= high && (in.Tag == "" || slices.Contains(c.Label.Tags, in.Tag)) && len(f.changes) <= in.Limit {
-				f.changes = append(f.changes, c)
-			}
-		}
+	if f.changes, err = a.newestUpTo(ctx, end, in.Tag, in.Limit+1); err != nil {
+		return nil, err
 	}
 	if len(f.changes) > in.Limit {
 		f.changes = f.changes[:in.Limit]
@@ -135,16 +124,8 @@ func (a *api) sourceFeed(ctx context.Context, in *sourceFeedInput, form string) 
 	if in.Before > 0 {
 		upto = in.Before - 1
 	}
-	for span := 2 * in.Limit; upto > 0; span *= 4 { // some versions were never told
-		found, err := a.Store.Changes(ctx, freshet.ChangeQuery{Source: in.ID, Above: max(upto-span, 0), Upto: upto})
-		if err != nil {
-			return nil, ofSource(in.ID, err)
-		}
-		if len(found) > in.Limit || upto-span <= 0 {
-			slices.Reverse(found)
-			f.changes = found
-			break
-		}
+	if f.changes, err = a.newestOf(ctx, in.ID, upto, in.Limit+1); err != nil {
+		return nil, err
 	}
 	if len(f.changes) > in.Limit {
 		f.changes = f.changes[:in.Limit]

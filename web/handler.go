@@ -20,6 +20,7 @@ import (
 	"freshet/live"
 	"freshet/memory"
 	"freshet/standing"
+	"freshet/ui"
 )
 
 // Config says what a handler serves. Store, Daemon and Check are needed.
@@ -47,6 +48,9 @@ type Config struct {
 
 	// Read reads a stored response again. Nil means that none is.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+
+	// Trace is Read, and tells what each step made of the response.
+	Trace func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
 
 	// Queries are those that are run; nil means that none are, though they can be edited.
 	Queries *standing.Runner
@@ -102,6 +106,8 @@ type api struct {
 	started time.Time
 	events  fanout
 	busy    busyLoop
+	flow    flow
+	bulks   bulks
 	answers *memory.Budget // for bodies and diffs on their way to clients
 	edits   sync.RWMutex   // held by edits, and alone by a removal on a condition
 }
@@ -117,6 +123,9 @@ func New(cfg Config) http.Handler {
 	h := humago.New(mux, a.describe())
 	describeTypes(h.OpenAPI().Components.Schemas)
 	a.routeSources(h)
+	a.routeFacets(h)
+	a.routeBulk(h)
+	a.routeTrial(h)
 	a.routeSites(h)
 	a.routePolls(h)
 	a.routeHooks(h)
@@ -125,6 +134,7 @@ func New(cfg Config) http.Handler {
 	a.routeOutcomes(h)
 	a.routeChanges(h)
 	a.routeSearch(h)
+	a.routeNewest(h)
 	a.routeSinks(h)
 	a.routeFeeds(h)
 	a.routeQueries(h)
@@ -133,6 +143,8 @@ func New(cfg Config) http.Handler {
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
 	a.routeOverview(h)
+	a.routeFlow(h)
+	ui.New().Route(mux)
 	return a.guard(a.patient(routed(mux)))
 }
 

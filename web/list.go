@@ -20,12 +20,15 @@ import (
 type listSourcesInput struct {
 	Tag     string   `query:"tag" doc:"Only sources with this tag"`
 	Q       string   `query:"q" doc:"Only sources with this in their ID, URL, name or title, in any case"`
-	State   []string `query:"state" enum:"failing,noisy,paused,unseen,suspect" doc:"Only sources in one of these states"`
+	Host    string   `query:"host" doc:"Only sources of this host"`
+	State   []string `query:"state" enum:"failing,noisy,paused,unseen,suspect,well" doc:"Only sources in one of these states; well: in none of the others"`
 	Sort    string   `query:"sort" default:"id" enum:"id,changed,seen,next,polls,changes" doc:"id: by ID; changed: latest change first; seen: last seen longest ago first; next: next poll first; polls: most polls first; changes: most changes first"`
 	Reverse bool     `query:"reverse" doc:"Reverse the order"`
 	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
 	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
+	Offset  int      `query:"offset" minimum:"0" doc:"Leave out so many first: for a list that somebody scrolls through; sources that come and go meanwhile shift it"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Total   bool     `query:"total" doc:"Count all sources that the list has"`
 	Removed bool     `query:"removed" doc:"List removed sources whose history is kept"`
 	Named   bool     `query:"named" doc:"Leave out the pages of sites"`
 	Of      string   `query:"of" doc:"Only pages of this site"`
@@ -45,7 +48,7 @@ func (in *listSourcesInput) matches(w freshet.Watched) bool {
 	if in.Named && w.Of != "" || in.Of != "" && string(w.Of) != in.Of {
 		return false
 	}
-	if in.Tag != "" && !slices.Contains(w.Tags, in.Tag) {
+	if in.Tag != "" && !slices.Contains(w.Tags, in.Tag) || in.Host != "" && w.Host() != in.Host {
 		return false
 	}
 	if len(in.State) > 0 {
@@ -66,7 +69,7 @@ func (in *listSourcesInput) matches(w freshet.Watched) bool {
 func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[client.SourcePage], error) {
 	page := client.SourcePage{Items: []client.Source{}}
 	var err error
-	if in.Sort == "id" && !in.Reverse {
+	if in.Sort == "id" && !in.Reverse && in.Offset == 0 && !in.Total {
 		err = a.listByID(ctx, in, &page)
 	} else {
 		err = a.listByRank(ctx, in, &page)
@@ -164,12 +167,15 @@ func (a *api) listByRank(ctx context.Context, in *listSourcesInput, page *client
 	if in.Reverse {
 		compare = func(r, o rank) int { return o.compare(r) }
 	}
-	best := make([]rank, 0, 4*limit)
+	reach := in.Offset + limit
+	best := make([]rank, 0, 4*reach)
 	keep := func() {
 		slices.SortFunc(best, compare)
-		best = best[:min(len(best), limit+1)]
+		best = best[:min(len(best), reach+1)]
 	}
+	total := 0
 	err = a.ranked(ctx, in, func(r rank) {
+		total++
 		if in.After != "" && compare(r, after) <= 0 {
 			return
 		}
@@ -181,11 +187,14 @@ func (a *api) listByRank(ctx context.Context, in *listSourcesInput, page *client
 		return err
 	}
 	keep()
-	if len(best) > limit {
-		next := best[limit-1].String()
-		page.Next, best = &next, best[:limit]
+	if len(best) > reach {
+		next := best[reach-1].String()
+		page.Next, best = &next, best[:reach]
 	}
-	for _, r := range best {
+	if in.Total {
+		page.Total = &total
+	}
+	for _, r := range best[min(in.Offset, len(best)):] {
 		read := a.Store.Source
 		if in.Removed {
 			read = a.Store.RemovedSource

@@ -43,30 +43,7 @@ func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 		plain(w, http.StatusOK, said)
 	})
 	mux.Handle("GET /metrics", a.Metrics.handler(a))
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, landing)
-	})
 }
-
-// landing is what somebody who opens the address in a browser finds.
-const landing = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Freshet</title>
-<h1>Freshet</h1>
-<p>Watches web pages, feeds and JSON APIs within a budget of requests, and reports what changed.</p>
-<ul>
-<li><a href="/api/v1/sources">Sources</a></li>
-<li><a href="/api/v1/changes">Changes</a>, and the same <a href="/api/v1/changes/stream">as a stream</a></li>
-<li><a href="/api/v1/outcomes">Polls</a></li>
-<li><a href="/api/v1/numbers">Share of changes captured</a></li>
-<li><a href="/api/v1/budget">What the budget achieves</a>, and what another budget would</li>
-<li><a href="/api/v1/status">Status</a>, <a href="/readyz">readiness</a> and <a href="/metrics">metrics</a></li>
-<li><a href="/openapi.json">OpenAPI description of the API</a></li>
-</ul>
-</html>
-`
 
 // plain answers with a line of text. The client may be gone, and there is
 // nobody else to tell.

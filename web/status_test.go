@@ -116,24 +116,33 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestLanding(t *testing.T) {
+// The page is at every address of a screen, and its files are there.
+func TestPage(t *testing.T) {
 	r := newRig(t)
-	a := r.do("GET", "/", nil).is(200)
-	links := regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(string(a.Body), -1)
-	if len(links) < 5 {
-		t.Errorf("the landing page has %d links", len(links))
+	files := regexp.MustCompile(`(?:href|src)="(/[^"]+)"`)
+	for _, path := range []string{"/", "/sources", "/sources/a/settings", "/queries/new", "/start"} {
+		a := r.do("GET", path, nil).is(200)
+		found := files.FindAllStringSubmatch(string(a.Body), -1)
+		if len(found) != 2 {
+			t.Fatalf("%s names %d files, want a script and a style", path, len(found))
+		}
+		for _, f := range found {
+			if got := r.do("GET", f[1], nil).is(200); !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
+				t.Errorf("%s is not kept by browsers: %v", f[1], got.Header)
+			}
+		}
+		policy := a.Header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy has no %s: %s", path, want, policy)
+			}
+		}
+		if strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: the policy is %s", path, policy)
+		}
 	}
-	for _, link := range links {
-		if strings.HasSuffix(link[1], "/stream") {
-			continue // it would not end
-		}
-		if link[1] == "/readyz" || link[1] == "/api/v1/numbers" {
-			continue // they speak of a daemon at work, and this one is not
-		}
-		if got := r.do("GET", link[1], nil).Status; got != 200 {
-			t.Errorf("the link to %s answers %d", link[1], got)
-		}
-	}
+	r.do("GET", "/assets/app-none.js", nil).is(404)
+	r.do("GET", "/nothing", nil).is(404)
 }
 
 // Whatever the parameters are, the answer is a page or a problem.

@@ -57,6 +57,7 @@ func (a *api) routeVersions(h huma.API) {
 			Description: "OK", Content: map[string]*huma.MediaType{"image/png": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}},
 	}, a.getScreenshot)
+	a.routeRendered(h, tags)
 	a.routeDiff(h, tags)
 	a.routeFields(h, tags)
 }

@@ -1,0 +1,58 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"freshet"
+)
+
+// A BulkAction is what can be done to many sources.
+type BulkAction string
+
+// The actions.
+const (
+	BulkPoll   BulkAction = "poll"   // as soon as the budget and the hosts allow
+	BulkPause  BulkAction = "pause"  // until somebody resumes them
+	BulkResume BulkAction = "resume" // polling
+	BulkTag    BulkAction = "tag"    // give them a tag
+	BulkUntag  BulkAction = "untag"  // take a tag from them
+	BulkRemove BulkAction = "remove" // stop watching; the history is kept
+)
+
+// A BulkEdit is an edit of many sources.
+type BulkEdit struct {
+	Action BulkAction         `json:"action" enum:"poll,pause,resume,tag,untag,remove"`
+	Tag    string             `json:"tag,omitempty" maxLength:"64" doc:"To add or remove"`
+	IDs    []freshet.SourceID `json:"ids,omitempty" maxItems:"10000" doc:"The sources"`
+	Filter *BulkFilter        `json:"filter,omitempty" doc:"Or what selects them; an empty one selects all but the pages of sites"`
+	DryRun bool               `json:"dry_run,omitempty" doc:"Only say how many there are"`
+}
+
+// A BulkFilter selects sources as a list does.
+type BulkFilter struct {
+	Q     string `json:"q,omitempty"`
+	Tag   string `json:"tag,omitempty"`
+	Host  string `json:"host,omitempty"`
+	State State  `json:"state,omitempty" enum:"failing,noisy,paused,unseen,suspect,well"`
+}
+
+// A BulkEdited is what became of an edit of many sources.
+type BulkEdited struct {
+	Matched int    `json:"matched" doc:"Sources that were selected"`
+	Changed int    `json:"changed" doc:"Of those, that are other than before, or would be"`
+	Undo    string `json:"undo,omitempty" doc:"By which it can be undone"`
+}
+
+// EditSources does something to many sources.
+func (c *Client) EditSources(ctx context.Context, e BulkEdit) (done BulkEdited, err error) {
+	err = c.call(ctx, http.MethodPost, "/sources/bulk", nil, e, &done)
+	return done, err
+}
+
+// UndoSources undoes an edit of many sources.
+func (c *Client) UndoSources(ctx context.Context, edit string) (done BulkEdited, err error) {
+	err = c.call(ctx, http.MethodPost, "/sources/bulk/"+url.PathEscape(edit)+"/undo", nil, nil, &done)
+	return done, err
+}

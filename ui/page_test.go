@@ -1,0 +1,178 @@
+package ui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"freshet"
+	"freshet/client"
+)
+
+// board returns a page with a table.
+func board(n, edition int) string {
+	return fmt.Sprintf(`<title>Board %d</title><main><h1>Tenders %d</h1><p>Open tenders: %d</p><p class=price>%d.00 EUR</p>
+<table><tr><th>No<th>What</tr><tr><td>1<td>Street lighting %d</tr><tr><td>2<td>Bridge</tr></table></main>`, n, n, edition, 100+edition, edition)
+}
+
+// furnish gives the daemon sources with a history, and a query.
+func (r *rig) furnish() {
+	for n := range 4 {
+		path, id := fmt.Sprintf("/board%d", n), freshet.SourceID(fmt.Sprintf("board%d", n))
+		r.put(path, board(n, 1))
+		r.watch(client.NewSource{ID: id, URL: r.web.URL + path, Name: fmt.Sprintf("Board %d", n), Tags: []string{"boards", fmt.Sprintf("t%d", n%2)},
+			Extract: map[string]any{"price": map[string]any{"css": ".price", "as": "number"}}})
+		for edition := 2; edition < 5; edition++ {
+			r.put(path, board(n, edition))
+			r.poll(id)
+		}
+	}
+	r.watch(client.NewSource{ID: "broken", URL: r.web.URL + "/none", Name: "A page that is not there"})
+	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "dearer", Name: "Dearer", When: "now.price > before.price"}, Backfill: "0"}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// screens are the addresses of the page, and what is there when a screen is.
+var screens = map[string]string{
+	"/":                              "document.querySelectorAll('.change').length > 3",
+	"/sources":                       "document.querySelectorAll('.list-row').length == 5",
+	"/sources/board1":                "document.querySelector('.diff') && document.querySelector('.say')",
+	"/sources/board1?view=side":      "document.querySelector('.diff table')",
+	"/sources/board1?view=words":     "document.querySelector('.diff del')",
+	"/sources/board1/versions":       "document.querySelectorAll('tbody tr').length > 3",
+	"/sources/board1/polls":          "document.querySelectorAll('tbody tr').length > 3",
+	"/sources/board1/settings":       "document.querySelector('.preview pre')",
+	"/sources/broken":                "document.querySelector('.wrong')",
+	"/queries":                       "document.querySelector('.pick a[href]')",
+	"/queries/dearer":                "document.querySelectorAll('tbody tr').length > 3",
+	"/start":                         "document.querySelector('#address')",
+	"/sources?q=tag%3At1&state=well": "document.querySelectorAll('.list-row').length == 2",
+	"/sources/board0?from=1&to=4":    "document.querySelector('.diff')",
+	"/sources/board0/versions?to=2":  "document.querySelector('.diff')",
+	"/sources/board2?view=rendered":  "document.querySelector('iframe')",
+}
+
+// Every screen shows what it is for, in both sizes and both colours, complains of
+// nothing, asks nobody else for anything, and has no barrier that a program finds.
+func TestScreens(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	for _, look := range []struct {
+		name          string
+		width, height int64
+		scheme        string
+	}{{"desktop-light", 1440, 1000, "light"}, {"phone-dark", 390, 844, "dark"}} {
+		b := r.tab(look.width, look.height, look.scheme)
+		for path, there := range screens {
+			where := look.name + " " + path
+			b.visit(path, there)
+			b.clean(where)
+			b.accessible(where)
+			b.shot(strings.NewReplacer("/", "_", "?", "_", "%", "_", "&", "_", "=", "_").Replace(look.name + path))
+		}
+	}
+}
+
+// What was captured, and what sources are called, never runs.
+func TestNothingCapturedRuns(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	const evil = `"><img src=x onerror=canary()><script>canary()</script><svg onload=canary()>javascript:canary()`
+	page := func(n int) string {
+		return fmt.Sprintf(`<title>%s</title><base href="javascript:canary()//"><p onclick=canary()>%d %s</p><pre>&lt;script&gt;canary()&lt;/script&gt;</pre>
+<a href="javascript:canary()">go</a><iframe srcdoc="<script>parent.canary()</script>"></iframe><style>@import "http://127.0.0.2/x.css"; p{background:url(http://127.0.0.2/y.png)}</style>
+<img src="http://127.0.0.2/z.png" onerror="canary()"><form action="javascript:canary()"><button autofocus onfocus=canary()>x</button></form><div class=price>%s</div>`, evil, n, evil, evil)
+	}
+	r.put("/evil", page(1))
+	r.watch(client.NewSource{ID: "evil", URL: r.web.URL + "/evil?" + strings.ReplaceAll(evil, " ", "%20"), Name: evil, Tags: []string{"<script>canary()</script>"},
+		Extract: map[string]any{"price": map[string]any{"css": ".price"}}})
+	r.put("/evil", strings.ReplaceAll(page(2), evil, evil+" again"))
+	r.poll("evil")
+	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "q", Name: evil, Value: "text"}, Backfill: "0"}); err != nil {
+		t.Fatal(err)
+	}
+	b := r.tab(1200, 900, "light")
+	for _, path := range []string{
+		"/", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
+		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
+	} {
+		b.visit("/start", "document.querySelector('#address')")
+		eval[bool](b, "(window.canary = () => { window.ran = true }, true)")
+		// A change of the address within the page keeps the canary alive.
+		eval[bool](b, fmt.Sprintf("(history.pushState(null, '', %q), dispatchEvent(new PopStateEvent('popstate')), true)", path))
+		b.await("document.querySelector('main h1, main .wrong, main .title')")
+		b.await("!document.querySelector('.bars')")
+		if eval[bool](b, "window.ran === true") {
+			t.Errorf("%s: captured script ran", path)
+		}
+		for _, link := range eval[[]string](b, "[...document.querySelectorAll('a[href], [src]')].map(e => e.href || e.src)") {
+			if !strings.HasPrefix(link, "http") {
+				t.Errorf("%s: a link leads to %s", path, link)
+			}
+		}
+	}
+	if to := b.foreign.Load(); to != nil {
+		t.Errorf("the page asked for %s", *to)
+	}
+}
+
+// A change shows by itself. When the daemon ends the page says so and keeps what it shows,
+// and when the daemon is back the page catches up.
+func TestLive(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	b := r.tab(1440, 1000, "light")
+	b.visit("/", "document.querySelectorAll('.change').length > 3")
+	before := eval[int](b, "document.querySelectorAll('.change').length")
+	change := func(edition int) {
+		r.put("/board0", board(0, edition))
+		r.poll("board0")
+	}
+	change(50)
+	b.await(fmt.Sprintf("document.querySelectorAll('.change').length == %d && document.querySelector('.change').textContent.includes('50')", before+1))
+
+	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
+	r.stop()
+	b.await("document.querySelector('[role=alert]')?.textContent.includes('cannot be reached')")
+	if n := eval[int](b, "document.querySelectorAll('.change').length"); n != before+1 {
+		t.Errorf("while the daemon is away the page shows %d changes, want %d", n, before+1)
+	}
+	r.serve()
+	change(51)
+	change(52)
+	b.await(fmt.Sprintf("!document.querySelector('.banner') && document.querySelectorAll('.change').length == %d", before+3))
+	if got := eval[[]string](b, "[...document.querySelectorAll('.change .what')].slice(0, 3).map(e => e.textContent)"); !strings.Contains(got[0], "52") || !strings.Contains(got[1], "51") || !strings.Contains(got[2], "50") {
+		t.Errorf("the newest changes are %q, want 52, 51, 50", got)
+	}
+}
+
+// Somebody without a mouse adds a source: an address, a look, a choice.
+func TestAddByKeyboard(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.put("/board", board(7, 1))
+	b := r.tab(1440, 1000, "light")
+	b.visit("/", "location.pathname == '/start' && document.querySelector('#address')")
+	for range 20 {
+		if eval[string](b, "document.activeElement.id") == "address" {
+			break
+		}
+		b.press("\t")
+	}
+	b.press(r.web.URL + "/board")
+	b.press("\r")
+	b.await("document.querySelectorAll('input[type=radio]').length > 1")
+	b.accessible("a look")
+	b.shot("look")
+	for range 20 {
+		if eval[bool](b, "document.activeElement.textContent == 'Watch it'") {
+			break
+		}
+		b.press("\t")
+	}
+	b.press("\r")
+	b.await("location.pathname.startsWith('/sources/') && document.querySelector('.tabs')")
+	if all, err := r.api.Sources(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 || all[0].Standing.Version != 1 {
+		t.Errorf("%d sources are watched, %v", len(all), err)
+	}
+	b.clean("the new source")
+}

@@ -1,0 +1,266 @@
+package ui_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"freshet"
+	"freshet/client"
+	"freshet/config"
+	"freshet/node"
+	"freshet/sched"
+)
+
+// A rig is a daemon on a small web, and a browser that looks at its page.
+type rig struct {
+	*testing.T
+	web      *httptest.Server
+	api      *client.Client
+	url      string
+	stop     func() // ends the daemon
+	settings config.Settings
+
+	pages sync.Map // path to HTML
+}
+
+// open starts a daemon at an address; port 0 takes any.
+func open(t *testing.T, listen string) *rig {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("Chromium is not installed")
+	}
+	r := &rig{T: t}
+	r.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		text, ok := r.pages.Load(q.URL.Path)
+		if !ok {
+			http.NotFound(w, q)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(r.web.Close)
+	s := config.Defaults(func(string) string { return "" })
+	s.Data, s.Listen, s.Policy = t.TempDir(), listen, "uniform"
+	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	s.Limits.Budget = sched.Budget{Polls: 3000, Per: time.Minute}
+	s.Limits.Hosts.Delay, s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share = 0, 0, 1, 1
+	r.settings = s
+	r.serve()
+	return r
+}
+
+// serve runs the daemon until the test is over, or stop is called.
+func (r *rig) serve() {
+	r.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, at := make(chan error, 1), make(chan string, 1)
+	s := r.settings
+	go func() {
+		ended <- node.Serve(ctx, s, node.ServeConfig{
+			Load: func() (config.Settings, error) { return s, nil }, Announce: func(url string) error { at <- url; return nil },
+		})
+	}()
+	var once sync.Once
+	r.stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				r.Errorf("serving ended with %v", err)
+			}
+		})
+	}
+	r.Cleanup(r.stop)
+	select {
+	case r.url = <-at:
+	case err := <-ended:
+		r.Fatalf("serving ended at once with %v", err)
+	}
+	r.api = client.New(r.url, http.DefaultClient.Do)
+}
+
+// put changes a page.
+func (r *rig) put(path, html string) { r.pages.Store(path, html) }
+
+// watch adds a page as a source and has it polled.
+func (r *rig) watch(s client.NewSource) {
+	r.Helper()
+	if _, err := r.api.Add(r.Context(), s); err != nil {
+		r.Fatal(err)
+	}
+	r.poll(s.ID)
+}
+
+// poll has a source polled.
+func (r *rig) poll(id freshet.SourceID) {
+	r.Helper()
+	if _, err := r.api.Poll(r.Context(), id, 30*time.Second); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// A tab is a tab of a browser, which notes what must not happen.
+type tab struct {
+	*rig
+	ctx     context.Context
+	foreign atomic.Pointer[string] // a request to elsewhere
+	mu      sync.Mutex
+	said    []string // errors on the console
+}
+
+// tab opens a tab of a width and in a colour scheme.
+func (r *rig) tab(width, height int64, scheme string) *tab {
+	r.Helper()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox)
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
+	r.Cleanup(cancelAlloc)
+	ctx, cancel := chromedp.NewContext(alloc)
+	r.Cleanup(cancel)
+	b := &tab{rig: r, ctx: ctx}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		r.Fatalf("start Chromium: %v", err)
+	}
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		r.Fatal(err)
+	}
+	go b.listen(chromedp.Console(ctx))
+	go b.guard(chromedp.Events(ctx, network.RequestWillBeSent))
+	return b
+}
+
+func (b *tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool)) {
+	for m, err := range messages {
+		if err != nil {
+			return
+		}
+		if m.Type == "error" || m.IsException() {
+			b.mu.Lock()
+			b.said = append(b.said, m.String())
+			b.mu.Unlock()
+		}
+	}
+}
+
+func (b *tab) guard(requests func(func(network.EventRequestWillBeSent, error) bool)) {
+	for q, err := range requests {
+		if err != nil {
+			return
+		}
+		if u := q.Request.URL; !strings.HasPrefix(u, b.url) && !strings.HasPrefix(u, "data:") {
+			b.foreign.Store(&u)
+		}
+	}
+}
+
+// visit opens a screen and waits until an expression is true.
+func (b *tab) visit(path, until string) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.Navigate(b.url+path)); err != nil {
+		b.Fatalf("open %s: %v", path, err)
+	}
+	b.await(until)
+}
+
+// await waits until an expression is true.
+func (b *tab) await(expression string) {
+	b.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(30*time.Second), chromedp.WithPollingInterval(50*time.Millisecond))); err != nil {
+		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		b.shot("failed")
+		b.Fatalf("waiting for %s: %v; the page says:\n%.2000s", expression, err, text)
+	}
+}
+
+// eval returns the value of an expression.
+func eval[T any](b *tab, expression string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// press types keys.
+func (b *tab) press(keys string) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.KeyEvent(keys)); err != nil {
+		b.Fatalf("press %q: %v", keys, err)
+	}
+}
+
+// clean fails if the page complained, left, or is wider than its window.
+func (b *tab) clean(where string) {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.said {
+		b.Errorf("%s: the console says %s", where, s)
+	}
+	b.said = nil
+	if to := b.foreign.Load(); to != nil {
+		b.Errorf("%s: the page asked for %s", where, *to)
+	}
+	if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		b.Errorf("%s: the page is %d pixels wider than the window", where, wide)
+	}
+	if n := eval[int](b, "document.querySelectorAll('h1').length"); n != 1 {
+		b.Errorf("%s: the page has %d h1, want one", where, n)
+	}
+}
+
+// accessible fails if an automatic check finds a barrier.
+func (b *tab) accessible(where string) {
+	b.Helper()
+	axe, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](string(axe))); err != nil {
+		b.Fatal(err)
+	}
+	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](
+		`axe.run(document, {iframes: false}).then(r => r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html).join(" | ")))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range found {
+		b.Errorf("%s: %s", where, f)
+	}
+}
+
+// shot keeps a picture in the folder that FRESHET_SHOTS names, if it does.
+func (b *tab) shot(name string) {
+	b.Helper()
+	dir := os.Getenv("FRESHET_SHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(dir+"/"+name+".png", picture, 0o644)
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}

@@ -1,0 +1,285 @@
+// The overview: how well it goes, in a sentence, and what is new.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { get, part, send } from './api';
+import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
+import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
+import { begin, gap, number, onChanges } from './live';
+import { useAction, useLoad, useTicker } from './load';
+import { Bars, Button, linesOf, Mark, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged, type Mood } from './parts';
+import { choose, go, here } from './router';
+import type { Attention, Budget, Captured, Change, Outcome as Poll, Overview as Data } from './types';
+
+interface Flow { step: string; items: Bucket[] }
+
+export function Overview() {
+  const overview = useLoad<Data>((s) => get('/overview', {}, s), [], 5000);
+  const first = overview.data;
+  useEffect(() => {
+    if (first) begin(first.status.last_change);
+  }, [first !== undefined]);
+  useEffect(() => {
+    if (first && first.sources.all === 0) go('/start', true);
+  }, [first?.sources.all === 0]);
+  return (
+    <>
+      <h1 class="hidden-text">Overview</h1>
+      <Show of={overview} bars={4}>{(o) => <Report of={o} at={overview.at} />}</Show>
+      <FlowSection />
+      <div class="cols">
+        <div><Changes /></div>
+        <div>
+          {first && <AttentionSection items={first.attention} sources={first.sources} />}
+          <WhatIfSection />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Report({ of: o, at }: { of: Data; at: number }) {
+  const polls = useLoad<{ items: Poll[] }>((s) => get('/outcomes', { newest: true, limit: 300 }, s), [], 3000);
+  const now = useTicker(1000);
+  const c = o.captured;
+  const known = c && !c.too_early;
+  return (
+    <div class="cols">
+      <div>
+        <p class="report">
+          {known ? (
+            <>
+              Of the changes there were, about <b>{percent(c.share.mean)}</b> <span class="dim">({percent(c.share.low)} to {percent(c.share.high)})</span> were
+              captured, on average <b>{span(millis(c.delay))}</b> late.
+            </>
+          ) : (
+            <>
+              {plural(o.sources.all, 'source')} {o.sources.all === 1 ? 'is' : 'are'} watched. What share of changes is captured is <b>not known yet</b>
+              {c?.too_early && <span class="dim">: {c.too_early}</span>}.
+            </>
+          )}
+        </p>
+        {known && <Readings of={c} />}
+        {at > 0 && now - at > 60_000 && <p class="small" role="status"><span class="mark noisy" /> as of {ago(new Date(at).toISOString(), now)}</p>}
+      </div>
+      <div>
+        <div class="row">
+          <b class="grow">The last minute</b>
+          <span class="dim">{o.spending ? `${o.spending.used} of ${o.spending.most} requests` : ''}</span>
+        </div>
+        {polls.data ? <Minute outcomes={polls.data.items} most={o.spending?.most ?? 60} now={now} /> : <Bars n={2} />}
+      </div>
+    </div>
+  );
+}
+
+function Readings({ of: c }: { of: Captured }) {
+  return (
+    <dl class="readings">
+      <div><dt>came and went unseen</dt><dd class="serif">{count(c.missed.mean)} <small>{count(c.missed.low)} to {count(c.missed.high)}</small></dd></div>
+      <div><dt>waiting to be seen</dt><dd class="serif">{count(c.waiting)}</dd></div>
+      <div><dt>of copies up to date</dt><dd class="serif">{percent(c.freshness)}</dd></div>
+      <div><dt>of polls found a change</dt><dd>{c.polls > 0 ? percent(Math.min(1, c.captured / c.polls)) : '–'}</dd></div>
+    </dl>
+  );
+}
+
+function FlowSection() {
+  const flow = useLoad<Flow>((s) => get('/flow', { hours: 24 }, s), [], 60_000);
+  const rows = () => (flow.data?.items ?? []).map((b) => [`${dayOf(b.at)} ${hour(b.at)}`, b.changes, b.missed.toFixed(1), b.polls, b.failed]);
+  const [toggle, table] = useNumbers(['From', 'Changes', 'Likely missed', 'Polls', 'Failed'], rows);
+  return (
+    <Section title="The last 24 hours" note="changes every ten minutes; solid was seen, hatched is thought" side={toggle}>
+      <Show of={flow} bars={5}>{(f) => <Hydrograph buckets={known(f.items)} hatch="h-flow" />}</Show>
+      {table}
+    </Section>
+  );
+}
+
+/** known leaves out the time before the first poll, but for an hour. */
+function known(items: Bucket[]): Bucket[] {
+  const first = items.findIndex((b) => b.polls > 0);
+  return items.slice(Math.max(0, Math.min(first < 0 ? items.length : first, items.length - 12)));
+}
+
+const lookedKey = 'freshet.looked';
+
+function Changes() {
+  const tag = here.value.query.get('tag') ?? '';
+  const first = useLoad<{ items: Change[] }>((s) => get('/changes/newest', { limit: 60, tag }, s), [tag, gap.value]);
+  return <Show of={first} bars={8}>{(f) => <Stream key={tag} first={f.items} tag={tag} />}</Show>;
+}
+
+/** Stream is the live list. Rows come in only where nobody points or reads further down. */
+function Stream({ first, tag }: { first: Change[]; tag: string }) {
+  const [rows, set] = useState(first);
+  const [waiting, hold] = useState<Change[]>([]);
+  const [paused, pause] = useState(false);
+  const [fresh, mark] = useState<Set<string>>(new Set());
+  const box = useRef<HTMLDivElement>(null);
+  const looked = useMemo(() => Number(localStorage.getItem(lookedKey) ?? 0), []);
+  const state = useRef({ paused, waiting, rows });
+  state.current = { paused, waiting, rows };
+
+  const show = (changes: Change[]) => {
+    set((old) => [...changes, ...old].slice(0, 200));
+    mark(new Set(changes.map((c) => c.cursor)));
+  };
+  useEffect(() => onChanges((news) => {
+    const mine = news.filter((c) => !tag || c.tags?.includes(tag)).reverse();
+    if (mine.length === 0) return;
+    const el = box.current;
+    const busy = state.current.paused || document.hidden || !el || el.matches(':hover') || el.contains(document.activeElement) || el.getBoundingClientRect().top < 0;
+    if (busy) hold((w) => [...mine, ...w].slice(0, 500));
+    else show([...mine, ...state.current.waiting.splice(0)]);
+  }), [tag]);
+  useEffect(() => {
+    set((old) => (first[0] && number(first[0].cursor) > number(old[0]?.cursor) ? first : old));
+  }, [first]);
+  useEffect(() => {
+    const newest = number(rows[0]?.cursor);
+    const leave = () => localStorage.setItem(lookedKey, String(newest));
+    addEventListener('pagehide', leave);
+    return () => {
+      removeEventListener('pagehide', leave);
+      leave();
+    };
+  }, [rows[0]?.cursor]);
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      if (e.target !== document.body) return;
+      if (e.key === ' ') {
+        e.preventDefault();
+        pause((p) => !p);
+      }
+      if (e.key === 'n') release();
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  });
+  const release = () => {
+    show(state.current.waiting);
+    hold([]);
+  };
+  const tags = [...new Set([...(tag ? [tag] : []), ...rows.flatMap((c) => c.tags ?? [])])].sort();
+  const shown = rows;
+  let ruled = looked === 0;
+  return (
+    <Section
+      title="Changes"
+      note={rows[0] && count(number(rows[0].cursor))}
+      side={
+        <span class="row">
+          {tags.length > 0 && (
+            <select class="input" aria-label="Tag" value={tag} onChange={(e) => choose({ tag: e.currentTarget.value })}>
+              <option value="">All tags</option>
+              {tags.map((t) => <option key={t}>{t}</option>)}
+            </select>
+          )}
+          <Button local kind="ghost" icon={paused ? 'play' : 'pause'} keys="Space" pressed={paused} onClick={() => pause(!paused)}>{paused ? 'Go on' : 'Pause'}</Button>
+        </span>
+      }
+    >
+      <p class="hidden-text" role="status">{waiting.length ? plural(waiting.length, 'new change') : ''}</p>
+      {waiting.length > 0 && <Button local kind="link" onClick={release}>{waiting.length >= 500 ? 'Many' : waiting.length} new</Button>}
+      {shown.length === 0 && <p class="empty">No change yet. What a source says at the first look is version 1, not a change.</p>}
+      <div class="changes" role="list" ref={box}>
+        {shown.map((c) => {
+          const old = number(c.cursor) <= looked;
+          const rule = !ruled && old && c !== shown[0];
+          if (old) ruled = true;
+          return (
+            <div role="listitem" key={c.cursor}>
+              {rule && <p class="since">since you last looked</p>}
+              <a class={`change ${fresh.has(c.cursor) ? 'fresh' : ''}`} href={sourcePath(c.source, `?to=${c.number}`)}>
+                <span class="when dim"><Time at={c.before} /></span>
+                <span class="who one"><bdi>{tidy(c.name || c.source)}</bdi></span>
+                <span class="what one"><WhatChanged of={c} /></span>
+                <span class="lines dim num" title={`It happened at most ${span(Date.parse(c.before) - Date.parse(c.after))} before it was captured`}>{linesOf(c)}</span>
+              </a>
+            </div>
+          );
+        })}
+      </div>
+    </Section>
+  );
+}
+
+const moods: Record<string, Mood> = { failing: 'failing', trouble: 'failing', stopped: 'failing', disk: 'failing', webhook: 'failing', suspect: 'suspect', noisy: 'noisy', levels: 'level', moved: 'level' };
+
+const kinds: Record<string, string> = { trouble: 'Nothing is captured', stopped: 'Nothing is polled', disk: 'Disk', webhook: 'Delivery', failing: 'Failing', suspect: 'Suspect', moved: 'Moved', noisy: 'Noisy', levels: 'Levels' };
+
+function AttentionSection({ items, sources }: { items: Attention[]; sources: Data['sources'] }) {
+  const chips: [string, Mood, number][] = [['Failing', 'failing', sources.failing], ['Suspect', 'suspect', sources.suspect], ['Noisy', 'noisy', sources.noisy], ['Paused', 'paused', sources.paused]];
+  return (
+    <Section title="Needs attention" note={items.length || ''}>
+      <p class="row wrap">
+        {chips.filter(([, , n]) => n > 0).map(([word, is, n]) => (
+          <a key={word} class="chip" href={`/sources?state=${is}`}><Mark is={is} silent /> {word} {count(n)}</a>
+        ))}
+      </p>
+      {items.length === 0 ? <p class="empty">Nothing. All sources are well.</p> : (
+        <ul class="attention">{items.map((a, i) => <AttentionRow key={i} of={a} />)}</ul>
+      )}
+    </Section>
+  );
+}
+
+function AttentionRow({ of: a }: { of: Attention }) {
+  const [doing, run] = useAction();
+  const id = a.source;
+  return (
+    <li>
+      <Mark is={moods[a.kind] ?? 'level'} />
+      {id ? <a href={sourcePath(id)} class="one"><bdi>{tidy(id)}</bdi></a> : <b>{kinds[a.kind] ?? tidy(a.kind)}</b>}
+      <span>
+        {id && a.kind === 'failing' && <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
+          const { outcome } = await send<{ outcome?: Poll }>('POST', `/sources/${part(id)}/poll`, undefined, { wait: '20s', now: true });
+          return outcome ? (outcome.result === 'failed' ? 'It failed again: ' + outcome.error : 'It answers again.') : 'It will be polled as soon as it may.';
+        })}>Try now</Button>}
+        {id && a.kind === 'suspect' && <a href={sourcePath(id)}>Look</a>}
+        {id && a.kind === 'noisy' && <a href={sourcePath(id, '/settings')}>Show</a>}
+      </span>
+      <span class="what">{tidy(a.text)}{a.command && <> <code class="mono dim">{a.command}</code></>}</span>
+      {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
+    </li>
+  );
+}
+
+function WhatIfSection() {
+  const budget = useLoad<Budget>((s) => get('/budget', { points: 41 }, s), [], 60_000);
+  const rows = () => (budget.data?.curve ?? []).map((p) => [perMinute(p.polls_per_day), percent(p.share.mean), `${percent(p.share.low)} to ${percent(p.share.high)}`, span(millis(p.delay)), percent(p.freshness)]);
+  const [toggle, table] = useNumbers(['Budget', 'Captured', 'Range', 'Late', 'Up to date'], rows);
+  return (
+    <Section title="What another budget would bring" side={toggle}>
+      <Show of={budget}>{(b) => (b.too_early ? <p class="empty">Not known yet: {b.too_early}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} />)}</Show>
+      {table}
+    </Section>
+  );
+}
+
+function Slider({ of: b }: { of: Budget }) {
+  const middle = b.curve.reduce((best, p, i) => (Math.abs(Math.log(p.polls_per_day / b.now.polls_per_day)) < Math.abs(Math.log(b.curve[best].polls_per_day / b.now.polls_per_day)) ? i : best), 0);
+  const [at, set] = useState(middle);
+  const p = at === middle ? b.now : b.curve[at];
+  const asked = perMinute(p.polls_per_day);
+  const points = Math.round((p.share.mean - b.now.share.mean) * 100);
+  return (
+    <div class="panel stack">
+      <p class="say">
+        {at === middle ? <>At <b>{b.budget}</b>, as it is, </> : <>At <b>{asked}</b>, {times(p.polls_per_day / b.now.polls_per_day)}, </>}
+        about <b>{percent(p.share.mean)}</b> {at === middle ? 'are' : 'would be'} captured, <b>{span(millis(p.delay))}</b> late on average.
+        {at !== middle && <> That is {points >= 0 ? '+' : '−'}{Math.abs(points)} points.</>}
+      </p>
+      <WhatIf curve={b.curve} now={b.now} at={p} hatch="h-whatif" />
+      <label>
+        <span class="hidden-text">Budget</span>
+        <input type="range" min={0} max={b.curve.length - 1} value={at} aria-valuetext={`${asked}: ${percent(p.share.mean)}`} onInput={(e) => set(Number(e.currentTarget.value))} />
+      </label>
+      {at !== middle && <div class="as"><pre>budget: {asked}</pre><p class="small dim">Put this into the configuration file; <code class="mono">freshet reload</code> takes it on.</p></div>}
+    </div>
+  );
+}
+
+function times(factor: number): string {
+  if (factor >= 1) return `${factor < 3 ? factor.toFixed(1) : Math.round(factor)} times as much`;
+  return `1/${1 / factor < 3 ? (1 / factor).toFixed(1) : Math.round(1 / factor)} of it`;
+}

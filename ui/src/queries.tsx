@@ -1,0 +1,314 @@
+// Queries: what somebody wants to hear of, tried on history, and who is told.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { address, ask, get, part, Problem, send } from './api';
+import { count, dayOf, moment, plural, tidy, value } from './format';
+import { useAction, useLoad } from './load';
+import { AsLines, Bars, Button, Field, Icon, Mark, Outcome, Section, Show, Time, WhatChanged } from './parts';
+import { go } from './router';
+import type { Finding, Match, Query, SinkInfo } from './types';
+
+/** names are what a condition can ask for, with their types. */
+export const names: [string, string][] = [
+  ['added', 'string'], ['removed', 'string'], ['text', 'string'], ['now', 'fields'], ['before', 'fields'], ['items.added', 'list'], ['items.removed', 'list'], ['items.updated', 'list'],
+  ['source.id', 'string'], ['source.url', 'string'], ['source.name', 'string'], ['source.tags', 'list'], ['source.site', 'string'],
+  ['change.seq', 'int'], ['change.after', 'time'], ['change.before', 'time'], ['noise', 'bool'], ['suspect', 'bool'],
+  ['contains()', 'string'], ['matches()', 'string'], ['startsWith()', 'string'], ['exists()', 'list'], ['size()', 'int'],
+];
+
+export function Queries({ id }: { id: string }) {
+  const list = useLoad<{ items: Query[] }>((s) => get('/queries', {}, s), [], 15_000);
+  return (
+    <div class="side">
+      <div class="pick">
+        <Section title="Queries" note={list.data ? count(list.data.items.length) : ''} side={<a class="button ghost" href="/queries/new"><Icon name="plus" /> New</a>}>
+          <Show of={list}>{(l) => (
+            <>
+              {l.items.length === 0 && <p class="empty">A query says what you want to hear of: a price below 200, a new item with a word, a page that is silent for too long.</p>}
+              {l.items.map((q) => (
+                <a key={q.id} href={'/queries/' + encodeURIComponent(q.id)} aria-current={q.id === id ? 'true' : undefined}>
+                  <b class="one"><bdi>{tidy(q.name || q.id)}</bdi></b>
+                  <span class="small dim">{q.paused ? 'off' : plural(q.matches, 'match', 'matches')}{q.waiting ? `, ${q.waiting.count} wait` : ''}</span>
+                </a>
+              ))}
+            </>
+          )}</Show>
+        </Section>
+        <Sinks />
+      </div>
+      <div>{id === '' ? <Intro /> : id === 'new' ? <Editor key="new" reload={list.reload} /> : <Existing key={id} id={id} reload={list.reload} />}</div>
+    </div>
+  );
+}
+
+function Intro() {
+  const examples: [string, string][] = [
+    ['A price fell by a tenth', 'now.price < before.price * 0.9'],
+    ['A new item has a word in its title', 'items.added.exists(i, i.title.contains("security"))'],
+    ['A name is mentioned', 'added.contains("Freshet")'],
+    ['Anything tagged shop', '"shop" in source.tags'],
+  ];
+  return (
+    <>
+    <h1 class="hidden-text">Queries</h1>
+    <Section title="What can be asked">
+      <p class="say">Pick a query, or begin with one of these.</p>
+      <table><tbody>{examples.map(([words, when]) => <tr key={when}><td>{words}</td><td class="mono">{when}</td><td class="num"><a href={'/queries/new?when=' + encodeURIComponent(when) + '&name=' + encodeURIComponent(words)}>Try it</a></td></tr>)}</tbody></table>
+    </Section>
+    </>
+  );
+}
+
+function Existing({ id, reload }: { id: string; reload: () => void }) {
+  const query = useLoad<{ data: Query; etag: string }>((s) => ask<Query>('GET', address('/queries/' + part(id)), undefined, { signal: s }), [id]);
+  return <Show of={query}>{({ data, etag }) => <Editor of={data} etag={etag} reload={() => { reload(); query.reload(); }} />}</Show>;
+}
+
+interface Draft { name: string; when: string; value: string; tags: string; sources: string; digest: string; quiet: string; rate: string; window: string }
+
+const plain = (v: unknown): string => (v === undefined || v === null ? '' : typeof v === 'string' ? v : JSON.stringify(v));
+
+function draftOf(q?: Query): Draft {
+  const asked = new URLSearchParams(location.search);
+  return {
+    name: q?.name ?? asked.get('name') ?? '', when: q?.when ?? asked.get('when') ?? '', value: q?.value ?? '', tags: q?.scope?.tags?.join(', ') ?? '', sources: q?.scope?.sources?.join(', ') ?? '',
+    digest: plain(q?.digest), quiet: plain(q?.quiet), rate: q?.rate ?? '', window: plain(q?.window),
+  };
+}
+
+const words = (text: string) => text.split(',').map((t) => t.trim()).filter(Boolean);
+
+/** bodyOf is a draft as the API takes it; what is empty is left out. */
+function bodyOf(d: Draft): Record<string, unknown> {
+  const said = (text: string): unknown => {
+    if (/^\s*[{[]/.test(text)) {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        return text;
+      }
+    }
+    return text.trim();
+  };
+  const body: Record<string, unknown> = { name: d.name, when: d.when, value: d.value, digest: said(d.digest), quiet: said(d.quiet), rate: d.rate, window: said(d.window) };
+  for (const key of Object.keys(body)) if (body[key] === '') delete body[key];
+  const tags = words(d.tags), sources = words(d.sources);
+  if (tags.length || sources.length) body.scope = { ...(tags.length && { tags }), ...(sources.length && { sources }) };
+  return body;
+}
+
+function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reload: () => void }) {
+  const [draft, set] = useState(() => draftOf(q));
+  const [doing, run] = useAction();
+  const [trial, tried] = useState<{ found?: Finding; problem?: Problem; stale: boolean; busy: boolean }>({ stale: false, busy: true });
+  const body = useMemo(() => bodyOf(draft), [draft]);
+  const key = JSON.stringify(body);
+  useEffect(() => {
+    let over = false;
+    const timer = setTimeout(async () => {
+      tried((t) => ({ ...t, busy: true }));
+      try {
+        const found = await send<Finding>('POST', '/queries/test', { ...body, since: '30d', limit: 100 });
+        if (!over) tried({ found, stale: false, busy: false });
+      } catch (err) {
+        if (!over) tried((t) => ({ found: t.found, problem: err as Problem, stale: true, busy: false }));
+      }
+    }, 250);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [key]);
+  const save = () => run(async () => {
+    if (!q) {
+      const added = await send<Query>('POST', '/queries', body);
+      reload();
+      go('/queries/' + encodeURIComponent(added.id), true);
+      return;
+    }
+    const patch: Record<string, unknown> = { name: null, when: null, value: null, scope: null, digest: null, quiet: null, rate: null, window: null, ...body };
+    await send('PATCH', '/queries/' + part(q.id), patch, {}, etag);
+    reload();
+    return 'Saved.';
+  });
+  const remove = () => q && confirm(`Remove ${q.name || q.id} with its matches?`) && run(async () => {
+    await send('DELETE', '/queries/' + part(q.id));
+    reload();
+    go('/queries');
+  });
+  const pause = () => q && run(async () => {
+    await send('PATCH', '/queries/' + part(q.id), { paused: !q.paused });
+    reload();
+  });
+  const listed = q?.origin === 'file';
+  const field = (k: keyof Draft, label: string, help: string) => (
+    <Field label={label} help={help} wrong={(trial.problem ?? doing.problem)?.at('body.' + k)}>
+      <input class="input" value={draft[k]} onInput={(e) => set({ ...draft, [k]: e.currentTarget.value })} />
+    </Field>
+  );
+  return (
+    <>
+      <div class="row wrap">
+        <h1 class="title grow"><bdi>{tidy(draft.name || q?.id || 'A new query')}</bdi></h1>
+        {q && <Button kind="ghost" icon={q.paused ? 'play' : 'pause'} onClick={pause}>{q.paused ? 'Turn on' : 'Turn off'}</Button>}
+        <AsLines method={q ? 'PATCH' : 'POST'} url={address('/queries' + (q ? '/' + part(q.id) : ''))} body={body} cli={q ? `freshet query edit ${q.id}` : `freshet query add --when '${draft.when}'`} />
+        <Button kind="main" busy={doing.busy} disabled={listed || !!trial.problem} onClick={save}>Save</Button>
+      </div>
+      {listed && <p class="say">The configuration file lists this query; edit it there.</p>}
+      <Outcome of={doing} />
+      <Condition value={draft.when} set={(when) => set({ ...draft, when })} problem={trial.problem} busy={trial.busy} />
+      <details class="section">
+        <summary>More: scope, value, windows, digests, quiet hours</summary>
+        <div class="form">
+          {field('name', 'Name', 'for people')}
+          {field('tags', 'Only with these tags', 'with commas')}
+          {field('sources', 'Only these sources', 'ids, with commas')}
+          {field('value', 'What a match carries', 'such as now.price')}
+          {field('window', 'Window', 'such as 1h, or {"by": "source.id", "over": "30d"}')}
+          {field('digest', 'Tell together', 'such as daily 08:00 Europe/Berlin')}
+          {field('quiet', 'Quiet hours', 'such as 22:00-07:00 Europe/Berlin')}
+          {field('rate', 'At most', 'such as 10/h')}
+        </div>
+      </details>
+      <Tried of={trial} />
+      {q && <Matches id={q.id} n={q.matches} />}
+      {q && !listed && <p class="section"><Button kind="ghost" danger icon="trash" onClick={remove}>Remove the query</Button></p>}
+    </>
+  );
+}
+
+/** Condition is the editor: names are completed, mistakes are shown where they are. */
+function Condition({ value: text, set, problem, busy }: { value: string; set: (t: string) => void; problem?: Problem; busy: boolean }) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const [offer, show] = useState<{ from: number; items: [string, string][]; at: number }>();
+  const complete = () => {
+    const el = area.current!;
+    const typed = /[\w.]*$/.exec(el.value.slice(0, el.selectionStart))![0];
+    const items = typed.length > 0 ? names.filter(([n]) => n !== typed && (n.startsWith(typed) || (typed.endsWith('.') && n.endsWith('()')))) : [];
+    show(items.length ? { from: el.selectionStart - (typed.endsWith('.') ? 0 : typed.length), items: items.slice(0, 8), at: 0 } : undefined);
+  };
+  const take = (i: number) => {
+    const el = area.current!, [name] = offer!.items[i];
+    const next = el.value.slice(0, offer!.from) + name + el.value.slice(el.selectionStart);
+    const caret = offer!.from + name.length - (name.endsWith('()') ? 1 : 0);
+    set(next);
+    show(undefined);
+    requestAnimationFrame(() => el.setSelectionRange(caret, caret));
+  };
+  const key = (e: KeyboardEvent) => {
+    if (!offer) return;
+    const n = offer.items.length;
+    if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+      e.preventDefault();
+      show({ ...offer, at: (offer.at + (e.key === 'ArrowDown' ? 1 : n - 1)) % n });
+    } else if (e.key === 'Tab' || e.key === 'Enter') {
+      e.preventDefault();
+      take(offer.at);
+    } else if (e.key === 'Escape') {
+      e.stopPropagation();
+      show(undefined);
+    }
+  };
+  const wrong = problem?.at('body.when');
+  return (
+    <div class="editor section">
+      <label>
+        <span class="hidden-text">Condition</span>
+        <textarea
+          ref={area} class="input code" rows={Math.max(3, text.split('\n').length + 1)} spellcheck={false} autocapitalize="off" value={text} placeholder={'now.price < before.price * 0.9'}
+          aria-invalid={wrong ? true : undefined} aria-describedby="condition-says" aria-controls={offer ? 'condition-offer' : undefined} aria-autocomplete="list" aria-activedescendant={offer ? 'offer-' + offer.at : undefined}
+          onInput={(e) => { set(e.currentTarget.value); complete(); }} onKeyDown={key} onBlur={() => setTimeout(() => show(undefined), 150)}
+        />
+      </label>
+      {offer && (
+        <ul class="complete" id="condition-offer" role="listbox" aria-label="Names">
+          {offer.items.map(([n, type], i) => <li key={n} id={'offer-' + i} role="option" aria-selected={i === offer.at} onPointerDown={(e) => { e.preventDefault(); take(i); }}><span>{n}</span><span class="dim">{type}</span></li>)}
+        </ul>
+      )}
+      <p id="condition-says" class="small" aria-live="polite">
+        {problem ? <span class="wrong">{tidy(wrong ?? problem.title)} {problem.hint && <span class="dim">{tidy(problem.hint)}</span>}</span> : busy ? <span class="dim">checking</span> : <span class="good">{text.trim() ? 'A condition' : 'Every change matches'}</span>}
+      </p>
+    </div>
+  );
+}
+
+function Tried({ of: t }: { of: { found?: Finding; problem?: Problem; stale: boolean; busy: boolean } }) {
+  const f = t.found;
+  return (
+    <Section title="Tried on the last 30 days" note={f ? `${plural(f.scanned, 'change')} looked at, ${count(f.found)} would match${t.stale ? '; as it was before the mistake' : ''}` : ''}>
+      {!f ? t.busy ? <Bars n={4} /> : <p class="empty">Nothing was tried yet.</p> : (
+        <>
+          {f.warnings?.map((w) => <p key={w} class="small"><Mark is="level" silent /> {tidy(w)}</p>)}
+          {f.missing ? <p class="small dim">{plural(f.missing, 'change')} had no value to look at.</p> : null}
+          <MatchRows items={[...f.items].reverse().slice(0, 25)} word="would match" />
+        </>
+      )}
+    </Section>
+  );
+}
+
+function MatchRows({ items, word }: { items: Match[]; word: string }) {
+  if (items.length === 0) return <p class="empty">Nothing.</p>;
+  return (
+    <table>
+      <tbody>
+        {items.map((m) => (
+          <tr key={m.cursor || m.number}>
+            <td><Time at={m.at} /></td>
+            <td class="one">{m.source && <a href={'/sources/' + encodeURIComponent(m.source) + (m.change ? '?to=' + m.change.number : '')}><bdi>{tidy(m.change?.name || m.source)}</bdi></a>}</td>
+            <td class="one">{m.change ? <WhatChanged of={m.change} /> : <span class="dim">{m.cause}</span>}</td>
+            <td class="mono">{m.value === undefined ? '' : tidy(value(m.value))}</td>
+            <td class="num dim">{word}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Matches({ id, n }: { id: string; n: number }) {
+  const list = useLoad<{ items: Match[] }>((s) => get(`/queries/${part(id)}/matches`, { newest: true, limit: 25 }, s), [id, n], 10_000);
+  return (
+    <Section title="Matches" note={count(n)} side={<a href={`/api/v1/queries/${part(id)}/feed.atom`} target="_blank" rel="noreferrer">Atom</a>}>
+      <Show of={list}>{(l) => <MatchRows items={l.items} word="" />}</Show>
+    </Section>
+  );
+}
+
+function Sinks() {
+  const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [], 10_000);
+  return (
+    <Section title="Who is told">
+      <Show of={list}>{(l) => (l.items.length === 0 ? <p class="empty">Nobody. <code class="mono">freshet sink add ops --url https://…</code></p> : <ul class="attention">{l.items.map((s) => <SinkRow key={s.name} of={s} reload={list.reload} />)}</ul>)}</Show>
+    </Section>
+  );
+}
+
+function SinkRow({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
+  const [doing, run] = useAction();
+  const st = s.standing;
+  const well = st.state === 'ok' || st.state === 'paused';
+  return (
+    <li>
+      <Mark is={st.state === 'paused' ? 'paused' : well ? 'well' : 'failing'} />
+      <b class="one"><bdi>{tidy(s.name)}</bdi></b>
+      <span>
+        <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
+          const t = await send<{ accepted: boolean; answer?: string; error?: string; hint?: string }>('POST', `/sinks/${part(s.name)}/test`);
+          reload();
+          if (!t.accepted) throw new Problem(t.error ?? 'It was not accepted.', 0, t.hint ?? '');
+          return 'Accepted' + (t.answer ? ': ' + t.answer : '.');
+        })}>Test</Button>
+      </span>
+      <span class="what">{s.kind}{st.open ? `, ${plural(st.open, 'delivery', 'deliveries')} owed` : ''}{st.dead ? `, ${count(st.dead)} given up ` : ''}
+        {st.dead > 0 && <Button kind="link" onClick={() => run(async () => {
+          const r = await send<{ deliveries: number }>('POST', `/sinks/${part(s.name)}/replay`, {});
+          reload();
+          return `${plural(r.deliveries, 'delivery', 'deliveries')} will be made again, under the same ids.`;
+        })}>Send again</Button>}
+        {st.error && <span class="wrong">{tidy(st.error)}{st.failing_since && ` (since ${dayOf(st.failing_since)} ${moment(st.failing_since)})`}</span>}
+      </span>
+      {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
+    </li>
+  );
+}
+

@@ -1,0 +1,239 @@
+// The settings of a source, with what they would make of the last capture and of history.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { address, part, Problem, send } from './api';
+import { Frame } from './charts';
+import { count, plural, tidy } from './format';
+import { useAction } from './load';
+import { AsLines, Bars, Button, Field, Outcome, Section, Trouble } from './parts';
+import { go, leave } from './router';
+import type { Source } from './types';
+
+/** kinds are the steps that take one text; the others are edited as JSON. */
+const kinds = ['css', 'xpath', 'jsonpath', 'jq', 'regex', 'drop', 'mask', 'main', 'markdown', 'text', 'table', 'pretty', 'lines', 'replace'];
+const bare = new Set(['main', 'markdown', 'text', 'table', 'pretty']);
+
+interface Step { kind: string; arg: string }
+
+/** stepsOf reads a chain as it is edited; the short form is a chain of one step. */
+function stepsOf(s: Source): Step[] {
+  const read = s.read ?? [];
+  if (read.length === 0 && s.select.css) return [{ kind: 'css', arg: s.select.css }];
+  if (read.length === 0 && s.select.jsonpath) return [{ kind: 'jsonpath', arg: s.select.jsonpath }];
+  return read.map((step) => {
+    if (typeof step === 'string') return { kind: step, arg: '' };
+    const [kind, arg] = Object.entries(step as Record<string, unknown>)[0] ?? ['text', ''];
+    return { kind, arg: typeof arg === 'string' ? arg : JSON.stringify(arg) };
+  });
+}
+
+/** readOf is the chain as the API takes it. */
+function readOf(steps: Step[]): unknown[] {
+  return steps.map(({ kind, arg }) => {
+    if (arg.trim() === '') return kind;
+    if (/^[[{]/.test(arg.trim())) {
+      try {
+        return { [kind]: JSON.parse(arg) as unknown };
+      } catch {
+        // Not JSON: a text that begins so.
+      }
+    }
+    return { [kind]: arg };
+  });
+}
+
+interface Trial {
+  version: number; steps: { step: string; out: string; took_ms: number }[]; text: string; items: number; fields?: Record<string, unknown>;
+  history?: { items: { number: number; change: boolean; error?: string }[]; changes: number; spared: number; failed: number; cut?: boolean };
+}
+
+const texts = ['name', 'tags', 'level', 'min_gap', 'max_gap', 'strategy', 'life', 'urgency', 'weight', 'noise', 'suspect'] as const;
+type Draft = Record<(typeof texts)[number], string> & { steps: Step[] };
+
+function draftOf(s: Source): Draft {
+  return {
+    name: s.name ?? '', tags: s.tags.join(', '), level: s.level ?? '', min_gap: s.min_gap ?? '', max_gap: s.max_gap ?? '', strategy: s.strategy ?? '',
+    life: s.life, urgency: s.urgency, weight: String(s.weight), noise: s.noise, suspect: s.suspect, steps: stepsOf(s),
+  };
+}
+
+/** patchOf is what a draft changes, as a merge patch. */
+function patchOf(s: Source, d: Draft): Record<string, unknown> {
+  const was = draftOf(s), patch: Record<string, unknown> = {};
+  for (const key of texts) {
+    if (d[key] === was[key]) continue;
+    if (key === 'tags') patch.tags = d.tags.split(',').map((t) => t.trim()).filter(Boolean);
+    else if (key === 'weight') patch.weight = Number(d.weight) || null;
+    else patch[key] = d[key].trim() || null;
+  }
+  if (JSON.stringify(d.steps) !== JSON.stringify(was.steps)) {
+    patch.read = d.steps.length ? readOf(d.steps) : null;
+    if (s.select.css || s.select.jsonpath) patch.select = { css: null, jsonpath: null };
+  }
+  return patch;
+}
+
+export function Settings({ of: s, etag, reload }: { of: Source; etag: string; reload: () => void }) {
+  const [draft, set] = useState(() => draftOf(s));
+  const [base, keep] = useState({ s, etag });
+  const [doing, run] = useAction();
+  const patch = useMemo(() => patchOf(base.s, draft), [base, draft]);
+  const dirty = Object.keys(patch).length > 0;
+  useEffect(() => {
+    // What somebody else changed is taken over as long as nothing was typed.
+    if (!dirty && etag !== base.etag) {
+      keep({ s, etag });
+      set(draftOf(s));
+    }
+  }, [etag, dirty]);
+  useEffect(() => {
+    leave.value = dirty ? () => confirm('Leave without saving?') : null;
+    return () => {
+      leave.value = null;
+    };
+  }, [dirty]);
+  const wrong = (field: string) => doing.problem?.at('body.' + field);
+  const text = (key: (typeof texts)[number], label: string, help?: string, placeholder = '') => (
+    <Field label={label} help={help} wrong={wrong(key)}>
+      <input class="input" value={draft[key]} placeholder={placeholder} aria-invalid={wrong(key) ? true : undefined} onInput={(e) => set({ ...draft, [key]: e.currentTarget.value })} />
+    </Field>
+  );
+  const choice = (key: (typeof texts)[number], label: string, options: string[]) => (
+    <Field label={label} wrong={wrong(key)}>
+      <select class="input" value={draft[key]} onChange={(e) => set({ ...draft, [key]: e.currentTarget.value })}>
+        {[...new Set([draft[key], ...options])].map((o) => <option key={o}>{o}</option>)}
+      </select>
+    </Field>
+  );
+  const save = () => run(async () => {
+    await send('PATCH', `/sources/${part(s.id)}`, patch, {}, base.etag);
+    keep({ s: { ...base.s }, etag: '' });
+    reload();
+    return 'Saved.';
+  }).then((ok) => ok && leave.value === null);
+  const remove = () => confirm(`Stop watching ${s.name || s.id}? Its history is kept.`) && run(async () => {
+    await send('DELETE', `/sources/${part(s.id)}`);
+    leave.value = null;
+    go('/sources');
+  });
+  const listed = s.origin === 'file';
+  return (
+    <div class="cols">
+      <div>
+        {listed && <p class="say">The configuration file lists this source; edit it there. What you try here is not saved.</p>}
+        <Section title="What to compare" side={<Button local kind="ghost" icon="plus" onClick={() => set({ ...draft, steps: [...draft.steps, { kind: 'css', arg: '' }] })}>Add a step</Button>}>
+          {draft.steps.length === 0 && <p class="empty">All of the text.</p>}
+          <ul class="steps">
+            {draft.steps.map((step, i) => {
+              const change = (to: Partial<Step>) => set({ ...draft, steps: draft.steps.map((x, j) => (i === j ? { ...x, ...to } : x)) });
+              const move = (by: number) => {
+                const steps = [...draft.steps];
+                steps.splice(i + by, 0, ...steps.splice(i, 1));
+                set({ ...draft, steps });
+              };
+              return (
+                <li key={i}>
+                  <select class="input" aria-label={`Step ${i + 1}`} value={step.kind} onChange={(e) => change({ kind: e.currentTarget.value })}>
+                    {[...new Set([step.kind, ...kinds])].map((k) => <option key={k}>{k}</option>)}
+                  </select>
+                  {bare.has(step.kind) && !step.arg ? <span /> : <input class="input code" aria-label={`Argument of step ${i + 1}`} value={step.arg} onInput={(e) => change({ arg: e.currentTarget.value })} />}
+                  <button type="button" class="icon-button" aria-label={`Move step ${i + 1} up`} disabled={i === 0} onClick={() => move(-1)}>↑</button>
+                  <button type="button" class="icon-button" aria-label={`Remove step ${i + 1}`} onClick={() => set({ ...draft, steps: draft.steps.filter((_, j) => j !== i) })}>×</button>
+                </li>
+              );
+            })}
+          </ul>
+          {wrong('read') && <p class="wrong" role="alert">{tidy(wrong('read')!)}</p>}
+        </Section>
+        <Section title="How soon, and how often">
+          <div class="form">
+            {text('level', 'Level', 'such as 90% within 10m')}
+            {text('weight', 'Weight', 'importance against others')}
+            {text('min_gap', 'Never sooner than', 'such as 5m', 'no bound')}
+            {text('max_gap', 'At least every', 'such as 1d', 'no bound')}
+            {text('strategy', 'At fixed times', 'such as day {06:30, 14:00} Europe/Berlin', 'when it is worth most')}
+            {text('life', 'A change can be captured', 'overwrite, append, window:10m, last:5')}
+            {text('urgency', 'Late is', 'uniform, half-life:1h, window:10m')}
+          </div>
+        </Section>
+        <Section title="Name and care">
+          <div class="form">
+            {text('name', 'Name')}
+            {text('tags', 'Tags', 'with commas')}
+            {choice('noise', 'Parts that always differ', ['report', 'auto', 'off'])}
+            {choice('suspect', 'Captures of the wrong page', ['hold', 'mark', 'off'])}
+          </div>
+        </Section>
+        <div class="row wrap section">
+          <Button kind="main" busy={doing.busy} disabled={!dirty || listed} onClick={save}>Save</Button>
+          <Button local kind="ghost" disabled={!dirty} onClick={() => set(draftOf(base.s))}>Discard</Button>
+          <AsLines method="PATCH" url={address(`/sources/${part(s.id)}`)} body={patch} cli={`freshet edit ${s.id}`} />
+          <span class="grow" />
+          {!listed && <Button kind="ghost" danger icon="trash" onClick={remove}>Stop watching</Button>}
+        </div>
+        <Outcome of={doing} />
+      </div>
+      <div>
+        <Preview id={s.id} steps={draft.steps} />
+      </div>
+    </div>
+  );
+}
+
+/** Preview runs the chain over the last capture, and over history. */
+function Preview({ id, steps }: { id: string; steps: Step[] }) {
+  const [state, set] = useState<{ trial?: Trial; problem?: Problem; busy: boolean }>({ busy: true });
+  const key = JSON.stringify(steps);
+  useEffect(() => {
+    let over = false;
+    const timer = setTimeout(async () => {
+      set((s) => ({ ...s, busy: true }));
+      try {
+        const trial = await send<Trial>('POST', `/sources/${part(id)}/test`, { read: readOf(steps.filter((s) => bare.has(s.kind) || s.arg.trim())), select: { css: null, jsonpath: null } }, { history: 90 });
+        if (!over) set({ trial, busy: false });
+      } catch (err) {
+        if (!over) set((s) => ({ ...s, problem: err as Problem, busy: false }));
+      }
+    }, 300);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [id, key]);
+  const { trial, problem, busy } = state;
+  return (
+    <>
+      <Section title="What would be compared" note={busy ? 'trying' : 'the last capture'}>
+        {problem && <Trouble problem={problem} />}
+        {!trial ? busy && <Bars n={5} /> : (
+          <div class="panel preview" aria-busy={busy} tabIndex={0} role="region" aria-label="Text of the last capture">
+            <pre><bdi>{tidy(trial.text.slice(0, 20_000))}</bdi></pre>
+          </div>
+        )}
+        {trial && trial.steps.length > 0 && <p class="small dim">{trial.steps.map((s) => `${s.step}: ${plural(s.out ? s.out.split('\n').length : 0, 'line')}`).join(' · ')}</p>}
+      </Section>
+      {trial?.history && (
+        <Section title="Over the stored versions" note={`the last ${trial.history.items.length}`}>
+          <Over of={trial.history.items} />
+          <p class="say">
+            Of {plural(trial.history.items.length, 'version')} <b>{count(trial.history.changes)}</b> would still be changes, {count(trial.history.spared)} would not
+            {trial.history.failed > 0 && <>, and {count(trial.history.failed)} could not be read</>}.{trial.history.cut && ' The newest were not read: that took too long.'}
+          </p>
+        </Section>
+      )}
+    </>
+  );
+}
+
+/** Over draws each version: solid if it would be a change. */
+function Over({ of }: { of: { number: number; change: boolean; error?: string }[] }) {
+  return (
+    <Frame label={`${of.filter((v) => v.change).length} of ${of.length} versions would be changes`} height={24}>
+      {(width) => {
+        const step = width / of.length, w = Math.max(1, step - 2);
+        return of.map((v, i) => (v.error ? <rect key={i} x={i * step} y="2" width={w} height="20" fill="none" stroke="var(--flare-fill)" />
+          : v.change ? <rect key={i} class="seen" x={i * step} y="2" width={w} height="20" />
+          : <rect key={i} x={i * step + 0.5} y="11" width={w} height="10" fill="none" stroke="var(--edge)" />));
+      }}
+    </Frame>
+  );
+}

@@ -1,0 +1,303 @@
+// One source: what it is doing, its versions, its polls, its settings.
+import { useEffect, useState } from 'preact/hooks';
+import { address, ask, get, part, send } from './api';
+import { Frame, Hatch, Hours, Series } from './charts';
+import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, value } from './format';
+import { useAction, useLoad } from './load';
+import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged } from './parts';
+import { go } from './router';
+import { Settings } from './settings';
+import type { Change, Outcome as Poll, Source as Data, Why } from './types';
+import { Versions } from './versions';
+
+export function Source({ id, tab }: { id: string; tab: string }) {
+  const source = useLoad<{ data: Data; etag: string }>((s) => ask<Data>('GET', address('/sources/' + part(id)), undefined, { signal: s }), [id], 10_000);
+  return (
+    <Show of={source} bars={6}>
+      {({ data: s, etag }) => (
+        <>
+          <Head of={s} reload={source.reload} />
+          <nav class="tabs" aria-label="Parts of the source">
+            {([['', 'Now', ''], ['/versions', 'Versions', count(s.standing.version)], ['/polls', 'Polls', count(s.standing.polls)], ['/settings', 'Settings', '']] as const).map(([path, word, n]) => (
+              <a key={path} href={sourcePath(id, path)} aria-current={tab === path.slice(1) ? 'page' : undefined}>{word} <span>{n}</span></a>
+            ))}
+          </nav>
+          {tab === '' && <Now of={s} />}
+          {tab === 'versions' && <Versions of={s} whole />}
+          {tab === 'polls' && <Polls id={id} />}
+          {tab === 'settings' && <Settings of={s} etag={etag} reload={source.reload} />}
+        </>
+      )}
+    </Show>
+  );
+}
+
+function Head({ of: s, reload }: { of: Data; reload: () => void }) {
+  const [doing, run] = useAction();
+  const poll = () => run(async () => {
+    const { outcome, hold } = await send<{ outcome?: Poll; hold?: { reason: string } }>('POST', `/sources/${part(s.id)}/poll`, undefined, { wait: '30s' });
+    reload();
+    if (!outcome) return 'It will be polled as soon as it may' + (hold ? ': ' + hold.reason : '') + '.';
+    const said: Record<string, string> = { changed: 'It has changed.', unchanged: 'Nothing new.', first: 'Seen for the first time.', held: 'It looks like the wrong page, and is held.', failed: 'It failed: ' + (outcome.error ?? outcome.failure) };
+    return said[outcome.result] ?? outcome.result;
+  });
+  const pause = () => run(async () => {
+    await send('PATCH', `/sources/${part(s.id)}`, { paused: !s.paused });
+    reload();
+  });
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      if (e.target !== document.body || e.ctrlKey || e.metaKey) return;
+      if (e.key === 'p') void poll();
+      if (e.key === 'e') go(sourcePath(s.id, '/settings'));
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  });
+  const is = mood(s);
+  return (
+    <>
+      <div class="row wrap">
+        <h1 class="title grow"><bdi>{tidy(nameOf(s))}</bdi></h1>
+        <Button icon="poll" keys="p" busy={doing.busy} onClick={poll}>Poll now</Button>
+        <Button icon={s.paused ? 'play' : 'pause'} onClick={pause}>{s.paused ? 'Resume' : 'Pause'}</Button>
+        <AsLines method="POST" url={address(`/sources/${part(s.id)}/poll`)} cli={`freshet poll ${s.id}`} />
+      </div>
+      <p class="row wrap small">
+        <Mark is={is} silent /> {moodWords[is]}
+        <Out url={s.url}>{tidy(short(s.url))}</Out>
+        {s.tags.map((t) => <a key={t} class="tag" href={'/sources?tag=' + encodeURIComponent(t)}><bdi>{tidy(t)}</bdi></a>)}
+        <span class="dim">watched since {dayOf(s.created_at)}</span>
+      </p>
+      <Outcome of={doing} />
+      {s.standing.last_error && <p class="wrong">{tidy(s.standing.last_error.message)} <span class="dim">({plural(s.standing.failures, 'failed poll')} in a row)</span></p>}
+      {s.standing.held && <Held of={s} reload={reload} />}
+      {s.standing.moved_to && <Moved of={s} reload={reload} />}
+    </>
+  );
+}
+
+function Held({ of: s, reload }: { of: Data; reload: () => void }) {
+  const [doing, run] = useAction();
+  const held = s.standing.held!;
+  return (
+    <div class="panel">
+      <p class="say">Version {held.version} is probably not the page that you want: {tidy(s.standing.suspect?.reason ?? '')}. It is kept, and nobody was told.</p>
+      <div class="row">
+        <Button kind="main" busy={doing.busy} onClick={() => run(async () => {
+          await send('POST', `/sources/${part(s.id)}/confirm`, undefined, { version: held.version });
+          reload();
+          return 'It counts as a change now.';
+        })}>It is the page</Button>
+        <a class="button" href={sourcePath(s.id, `/versions?to=${held.version}`)}>Look at it</a>
+      </div>
+      <Outcome of={doing} />
+    </div>
+  );
+}
+
+function Moved({ of: s, reload }: { of: Data; reload: () => void }) {
+  const [doing, run] = useAction();
+  return (
+    <p class="row wrap">
+      <span>It has moved for good to <Out url={s.standing.moved_to!} />.</span>
+      <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
+        await send('PATCH', `/sources/${part(s.id)}`, { url: s.standing.moved_to });
+        reload();
+      })}>Watch it there</Button>
+      <Outcome of={doing} />
+    </p>
+  );
+}
+
+function Now({ of: s }: { of: Data }) {
+  const why = useLoad<Why>((x) => get(`/sources/${part(s.id)}/why`, {}, x), [s.id], 15_000);
+  const changes = useLoad<{ items: Change[] }>((x) => get('/changes/newest', { source: s.id, limit: 20 }, x), [s.id, s.standing.changes]);
+  return (
+    <div class="cols">
+      <div>
+        <Day id={s.id} polls={s.standing.polls} />
+        <Versions of={s} />
+        <Fields of={s} />
+        <Section title="Before that" side={<a href={sourcePath(s.id, '/versions')}>All</a>}>
+          <Show of={changes}>{(c) => (
+            <table>
+              <tbody>
+                {c.items.map((x) => (
+                  <tr key={x.cursor}>
+                    <td class="num">{x.number}</td>
+                    <td><Time at={x.before} /></td>
+                    <td class="dim">≤ {span(Date.parse(x.before) - Date.parse(x.after))} late</td>
+                    <td class="one"><WhatChanged of={x} /></td>
+                    <td class="num"><a href={sourcePath(s.id, `?from=${x.number - 1}&to=${x.number}`)}>Compare</a></td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}</Show>
+        </Section>
+      </div>
+      <div>
+        <Section title="Next poll">
+          <Show of={why}>{(w) => (
+            <div class="panel stack">
+              <p class="title">{w.next ? <>at {hour(w.next)} <small class="dim small">{Date.parse(w.next) > Date.now() ? 'in about ' + span(Date.parse(w.next) - Date.now()) : 'now'}</small></> : s.paused ? 'Paused' : 'Not known'}</p>
+              <Worth of={w} />
+              <p class="say">{tidy(w.sentence)}</p>
+            </div>
+          )}</Show>
+        </Section>
+        <Section title="So far">
+          <Facts of={s} why={why.data} />
+        </Section>
+      </div>
+    </div>
+  );
+}
+
+function Facts({ of: s, why }: { of: Data; why?: Why }) {
+  const c = why?.outlook?.captured, r = why?.outlook?.rate_per_day;
+  return (
+    <dl class="facts">
+      {c && <><dt>Captured</dt><dd>{c.too_early ? <span class="dim">not known yet: {c.too_early}</span> : <>{percent(c.share.mean)} <span class="dim">{percent(c.share.low)} to {percent(c.share.high)}</span></>}</dd></>}
+      {r && <><dt>Changes, at this hour</dt><dd>{rate(r.mean)} <span class="dim">{rate(r.low)} to {rate(r.high)}</span></dd></>}
+      {c && !c.too_early && <><dt>Late, on average</dt><dd>{span(millis(c.delay))}</dd></>}
+      <dt>Polls</dt><dd>{count(s.standing.polls)}</dd>
+      <dt>Changes seen</dt><dd>{count(s.standing.changes)}</dd>
+      <dt>Last seen</dt><dd><Time at={s.standing.last_seen} as="ago" /></dd>
+      <dt>Life, urgency</dt><dd>{s.life}, {s.urgency}</dd>
+      <dt>Level</dt><dd>{s.level || 'none set'}</dd>
+    </dl>
+  );
+}
+
+/** Worth draws how the worth of a poll rises to the price. */
+function Worth({ of: w }: { of: Why }) {
+  const o = w.outlook;
+  if (!o?.price || o.worth === undefined || !w.last_seen || !w.next) return null;
+  const from = Date.parse(w.last_seen), now = Date.parse(w.at), next = Math.max(Date.parse(w.next), now + 1);
+  const most = Math.max(o.price, o.worth) * 1.25;
+  return (
+    <Frame label={`A poll now is worth ${o.worth.toPrecision(2)}; polls are made from ${o.price.toPrecision(2)} upwards`} height={110}>
+      {(width) => {
+        const right = width - 60, base = 84;
+        const x = (t: number) => ((t - from) / (next - from)) * (right - 30), y = (v: number) => base - (v / most) * 70;
+        const at = x(now);
+        return (
+          <>
+            <line class="ink" x1="0" x2={right} y1={y(o.price!)} y2={y(o.price!)} />
+            <text class="ink-text" x={right + 6} y={y(o.price!) - 2}>price</text>
+            <text x={right + 6} y={y(o.price!) + 11}>{o.price!.toPrecision(2)}</text>
+            <line class="axis" x1="0" x2={right} y1={base} y2={base} />
+            <path class="seen-line" d={`M0 ${base}Q${at * 0.6} ${base} ${at} ${y(o.worth!)}`} />
+            <path class="seen-line" stroke-dasharray="2 4" d={`M${at} ${y(o.worth!)}L${x(next)} ${y(o.price!)}`} />
+            <circle class="seen" cx={at} cy={y(o.worth!)} r="4" />
+            <circle cx={x(next)} cy={y(o.price!)} r="4.5" fill="var(--surface)" stroke="var(--ink)" stroke-width="2" />
+            <text class="label-seen" x={Math.max(0, at - 64)} y={y(o.worth!) - 8}>worth {o.worth!.toPrecision(2)}</text>
+            <text x="0" y={base + 16}>{hour(from)} seen</text>
+            <text class="ink-text" x={x(next)} y={base + 16} text-anchor="middle">{hour(next)}</text>
+          </>
+        );
+      }}
+    </Frame>
+  );
+}
+
+/** Day draws the polls of a day, and for each change the stretch in which it must have happened. */
+function Day({ id, polls: n }: { id: string; polls: number }) {
+  const polls = useLoad<{ items: Poll[] }>((s) => get(`/sources/${part(id)}/outcomes`, { limit: 500 }, s), [id, n]);
+  const since = Date.now() - 86400e3;
+  const recent = (polls.data?.items ?? []).filter((p) => Date.parse(p.began) > since).reverse();
+  const rows = () => recent.map((p) => [moment(p.began), p.result, p.status ?? '', span(Date.parse(p.ended) - Date.parse(p.began))]);
+  const [toggle, table] = useNumbers(['Poll', 'Result', 'Status', 'Took'], rows);
+  return (
+    <Section title="The last 24 hours" note="what polls found, and when changes must have happened" side={toggle}>
+      <Show of={polls}>{() => (
+        <Frame label={`${recent.length} polls in the last 24 hours, ${recent.filter((p) => p.result === 'changed').length} found a change`} height={96}>
+          {(width) => {
+            const right = width - 8, x = (t: number) => Math.max(0, ((t - since) / 86400e3) * right);
+            return (
+              <>
+                <Hatch id="h-day" />
+                <line class="axis" x1="0" x2={right} y1="30" y2="30" />
+                {recent.map((p) => {
+                  const at = x(Date.parse(p.began));
+                  if (p.result === 'failed') return <path key={p.cursor} d={`M${at - 3} 15l6 6M${at + 3} 15l-6 6`} stroke="var(--flare-fill)" stroke-width="1.6" />;
+                  if (p.result !== 'changed') return <line key={p.cursor} x1={at} x2={at} y1="14" y2="24" stroke="var(--edge)" />;
+                  const from = p.since ? x(Date.parse(p.since)) : at;
+                  return (
+                    <g key={p.cursor}>
+                      <line x1={at} x2={at} y1="18" y2="56" stroke="var(--river-fill)" stroke-width="1.5" />
+                      <circle class="seen" cx={at} cy="18" r="4" />
+                      <rect x={from} y="50" width={Math.max(3, at - from)} height="10" rx="2" fill="url(#h-day)" stroke="var(--river-fill)" />
+                    </g>
+                  );
+                })}
+                <Hours from={new Date(since).toISOString()} to={new Date().toISOString()} left={0} right={right} y={86} />
+              </>
+            );
+          }}
+        </Frame>
+      )}</Show>
+      {table}
+    </Section>
+  );
+}
+
+function Fields({ of: s }: { of: Data }) {
+  const names = Object.keys(s.extract ?? {});
+  if (names.length === 0) return null;
+  return <Section title="Fields">{names.map((n) => <OneField key={n} id={s.id} name={n} />)}</Section>;
+}
+
+function OneField({ id, name }: { id: string; name: string }) {
+  const field = useLoad<{ items: { version: number; seen_at: string; value: unknown }[] }>((s) => get(`/sources/${part(id)}/fields/${part(name)}`, { limit: 300 }, s), [id, name]);
+  const items = field.data?.items ?? [];
+  const points = items.filter((v) => typeof v.value === 'number').map((v) => ({ at: v.seen_at, value: v.value as number })).reverse();
+  const [toggle, table] = useNumbers(['Seen', 'Version', name], () => items.map((v) => [moment(v.seen_at), v.version, value(v.value)]));
+  return (
+    <div>
+      <div class="row"><b class="grow">{tidy(name)}</b><span class="mono">{items[0] ? tidy(value(items[0].value)) : '–'}</span>{toggle}</div>
+      {points.length > 1 && <Series points={points} label={`${name} over time: ${points.length} values`} />}
+      {table}
+    </div>
+  );
+}
+
+const results: Record<string, string> = { changed: 'found a change', unchanged: 'nothing new', first: 'first look', failed: 'failed', held: 'held' };
+
+function Polls({ id }: { id: string }) {
+  const [pages, more] = useState<{ items: Poll[]; next: string | null }[]>([]);
+  const first = useLoad<{ items: Poll[]; next: string | null }>((s) => get(`/sources/${part(id)}/outcomes`, { limit: 100 }, s), [id]);
+  const [doing, run] = useAction();
+  const all = first.data ? [first.data, ...pages] : [];
+  const next = all.at(-1)?.next;
+  return (
+    <Section title="Polls" note="newest first">
+      <Show of={first}>{() => (
+        <>
+          <table>
+            <thead><tr><th scope="col">Began</th><th scope="col">Result</th><th scope="col">Why it was made</th><th scope="col" class="num">Status</th><th scope="col" class="num">Size</th><th scope="col" class="num">Took</th></tr></thead>
+            <tbody>
+              {all.flatMap((p) => p.items).map((p) => (
+                <tr key={p.cursor}>
+                  <td title={exact(p.began)}>{moment(p.began)}</td>
+                  <td>{p.result === 'failed' ? <span class="wrong">{tidy(p.error ?? p.failure ?? 'failed')}</span> : p.version && p.result !== 'unchanged' ? <a href={sourcePath(id, `/versions?to=${p.version}`)}>{results[p.result]}</a> : results[p.result] ?? p.result}</td>
+                  <td class="dim">{p.cause}</td>
+                  <td class="num">{p.status ?? ''}</td>
+                  <td class="num">{p.bytes ? bytes(p.bytes) : ''}</td>
+                  <td class="num">{span(Date.parse(p.ended) - Date.parse(p.began))}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {next && <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
+            const page = await get<{ items: Poll[]; next: string | null }>(`/sources/${part(id)}/outcomes`, { limit: 100, before: next });
+            more((old) => [...old, page]);
+          })}>Show more</Button>}
+          <Outcome of={doing} />
+        </>
+      )}</Show>
+    </Section>
+  );
+}

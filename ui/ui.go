@@ -1,0 +1,101 @@
+package ui
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"strings"
+)
+
+//go:embed dist shell.html
+var files embed.FS
+
+// Policy is what a browser may do on the page: run its script, use its style, talk to
+// this server, and nothing else.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// A Page serves the shell at the addresses of the screens, and its files.
+type Page struct {
+	shell []byte
+	files map[string]file // by path
+}
+
+// A file of the page, which never changes: its content is in its name.
+type file struct {
+	kind       string
+	plain, zip []byte
+}
+
+// New returns the page.
+func New() *Page {
+	p := &Page{files: map[string]file{}}
+	names := map[string]string{}
+	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
+		text, err := files.ReadFile("dist/" + name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		stem, ext, _ := strings.Cut(name, ".")
+		sum := sha256.Sum256(text)
+		path := "/assets/" + stem + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + "." + ext
+		p.files[path], names[stem] = file{kind, text, zipped(text)}, path
+	}
+	var out bytes.Buffer
+	if err := template.Must(template.ParseFS(files, "shell.html")).Execute(&out, names); err != nil {
+		panic(err) // it is embedded, and writing to memory does not fail
+	}
+	p.shell = out.Bytes()
+	return p
+}
+
+func zipped(text []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(text) // to memory, which does not fail
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// Screens are the patterns of the addresses at which the shell is served; which screen
+// it shows is the business of the script.
+var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/login"}
+
+// Route serves the page on a mux.
+func (p *Page) Route(mux *http.ServeMux) {
+	for _, screen := range Screens {
+		mux.HandleFunc("GET "+screen, p.serveShell)
+	}
+	mux.HandleFunc("GET /assets/{name}", p.serveFile)
+}
+
+func (p *Page) serveShell(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-cache")
+	_, _ = w.Write(p.shell)
+}
+
+func (p *Page) serveFile(w http.ResponseWriter, r *http.Request) {
+	f, ok := p.files[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Vary", "Accept-Encoding")
+	text := f.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		text = f.zip
+	}
+	_, _ = w.Write(text)
+}

@@ -1,0 +1,138 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
+	"freshet/client"
+)
+
+func (a *api) routeFlow(h huma.API) {
+	route(h, a, huma.Operation{
+		OperationID: "get-flow", Method: http.MethodGet, Path: "/api/v1/flow", Tags: []string{"program"},
+		Summary:     "Show changes and polls over the last hours",
+		Description: "In stretches of ten minutes, the oldest first. How many changes were missed in each goes by the share that is captured on the whole.",
+	}, a.getFlow)
+}
+
+type flowInput struct {
+	Hours int `query:"hours" default:"24" minimum:"1" maximum:"24" doc:"How far back"`
+}
+
+const (
+	flowStep = 10 * time.Minute
+	flowSpan = 24 * time.Hour
+	flowRead = 1000    // outcomes at once
+	flowMost = 200_000 // outcomes that are read to go back at first
+)
+
+func (a *api) getFlow(ctx context.Context, in *flowInput) (*bodyOf[client.Flow], error) {
+	now := a.Now().UTC()
+	known, err := a.flow.read(ctx, a.Store, now)
+	if err != nil {
+		return nil, err
+	}
+	lost := 0.0 // changes that are missed for each that is captured
+	brief, cancel := context.WithTimeout(ctx, loopPatience)
+	defer cancel()
+	if n, err := a.Daemon.Overall(brief); err == nil {
+		if c := capturedOf(n.All); c.TooEarly == "" && c.Share.Mean > 0 {
+			lost = 1/c.Share.Mean - 1
+		}
+	}
+	f := client.Flow{Step: client.Duration(flowStep), Items: []client.Stretch{}}
+	for at := now.Add(-time.Duration(in.Hours) * time.Hour).Truncate(flowStep).Add(flowStep); !at.After(now); at = at.Add(flowStep) {
+		s := known[at]
+		s.At, s.Missed = at, lost*float64(s.Changes)
+		f.Items = append(f.Items, s)
+	}
+	return &bodyOf[client.Flow]{f}, nil
+}
+
+// A flow counts the outcomes of the last day. It is brought up to date when somebody
+// looks, so it costs nothing while nobody does.
+type flow struct {
+	mu      sync.Mutex
+	begun   bool
+	at      freshet.Cursor // everything up to here is counted
+	buckets map[time.Time]client.Stretch
+}
+
+// read counts what came since the last look, and returns a copy of the counts.
+func (f *flow) read(ctx context.Context, log freshet.OutcomeLog, now time.Time) (map[time.Time]client.Stretch, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	oldest := now.Add(-flowSpan)
+	if !f.begun {
+		if err := f.back(ctx, log, oldest); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		found, err := log.Outcomes(ctx, freshet.OutcomeQuery{After: f.at, Limit: flowRead})
+		if err != nil {
+			return nil, fmt.Errorf("outcomes after %d: %w", f.at, err)
+		}
+		for _, o := range found {
+			f.count(o)
+			f.at = o.Cursor
+		}
+		if len(found) < flowRead {
+			break
+		}
+	}
+	recent := map[time.Time]client.Stretch{}
+	for at, s := range f.buckets {
+		if at.Before(oldest.Add(-flowStep)) {
+			delete(f.buckets, at)
+			continue
+		}
+		recent[at] = s
+	}
+	return recent, nil
+}
+
+// back counts what is there already, from the newest back.
+func (f *flow) back(ctx context.Context, log freshet.OutcomeLog, oldest time.Time) error {
+	buckets := flow{buckets: map[time.Time]client.Stretch{}}
+	var before, newest freshet.Cursor
+	for read := 0; read < flowMost; read += flowRead {
+		found, err := log.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, After: before, Limit: flowRead})
+		if err != nil {
+			return fmt.Errorf("the newest outcomes: %w", err)
+		}
+		for _, o := range found {
+			newest = max(newest, o.Cursor)
+			buckets.count(o)
+			before = o.Cursor
+		}
+		if len(found) < flowRead || slices.MinFunc(found, byTime).Began.Before(oldest) {
+			break
+		}
+	}
+	f.begun, f.at, f.buckets = true, newest, buckets.buckets
+	return nil
+}
+
+func byTime(x, y freshet.Outcome) int { return x.Began.Compare(y.Began) }
+
+// count adds an outcome to its stretch of time.
+func (f *flow) count(o freshet.Outcome) {
+	at := o.Began.UTC().Truncate(flowStep)
+	s := f.buckets[at]
+	s.Polls++
+	switch o.Result {
+	case freshet.Failed:
+		s.Failed++
+	case freshet.Changed:
+		s.Changes++
+	}
+	f.buckets[at] = s
+}
