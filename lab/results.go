@@ -104,6 +104,8 @@ type Feat struct {
 	Recall   float64   `json:"recall"`
 	Utility  float64   `json:"utility_normalized"`
 	OfLimit  float64   `json:"utility_of_limit"`
+	Fresh    float64   `json:"freshness"`        // share of the time that copies were up to date
+	Age      float64   `json:"age_seconds"`      // of copies, from the first change that they lacked
 	Reruns   []float64 `json:"reruns,omitempty"` // utility with other seeds
 }
 

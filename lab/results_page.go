@@ -177,6 +177,7 @@ func (p *page) record() {
 // reference writes the first part, and how much of it was luck.
 func (p *page) reference() {
 	p.part("Reference settings", "Changes are overwritten by the next, and late is as good as early. Recall, and in brackets its share of the limit.", p.Reference)
+	p.copies(p.Reference)
 	var rows [][]string
 	for _, r := range p.Reference {
 		for _, f := range r.Feats {
@@ -191,6 +192,49 @@ func (p *page) reference() {
 		p.say("How much is luck: recall as above, and the mean and the standard deviation of it and %d runs with other seeds. A policy that draws nothing by chance has what it ranks by moved by about a hundredth in these.", reruns)
 		p.table(2, []string{"recording", "policy", "recall", "mean", "deviation"}, rows)
 	}
+}
+
+// copies writes how fresh and how old copies were, which is not what policies that aim
+// at captures are made for.
+func (p *page) copies(list []Result) {
+	if len(list) == 0 {
+		return
+	}
+	p.say("The copies in the same settings: the share of the time that they were up to date, and in brackets their mean age, from the first change that they lacked; 0 while they lack none. Only `freshness` and `age`, and `auto` if it is told to, aim at these.")
+	head := []string{"recording"}
+	for _, f := range list[0].Feats {
+		head = append(head, f.Name)
+	}
+	var rows [][]string
+	means := []string{"*mean*"}
+	for _, r := range list {
+		row := []string{r.Trace}
+		for _, f := range r.Feats {
+			row = append(row, fmt.Sprintf("%.3f (%s)", f.Fresh, aged(f.Age)))
+		}
+		rows = append(rows, row)
+	}
+	for i := range list[0].Feats {
+		sum := 0.0
+		for _, r := range list {
+			sum += r.Feats[i].Fresh / float64(len(list))
+		}
+		means = append(means, fmt.Sprintf("%.3f", sum))
+	}
+	p.table(1, head, append(rows, means))
+}
+
+// aged writes an age with the unit that suits it.
+func aged(seconds float64) string {
+	for _, u := range []struct {
+		name    string
+		seconds float64
+	}{{"d", 86400}, {"h", 3600}, {"m", 60}} {
+		if seconds >= u.seconds {
+			return strconv.FormatFloat(seconds/u.seconds, 'f', 1, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(seconds, 'f', 0, 64) + "s"
 }
 
 // spread returns the mean and the standard deviation of figures.

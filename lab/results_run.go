@@ -404,5 +404,6 @@ func (b *bout) note(i int, s Score) {
 	b.result.Feats[i] = Feat{
 		Contender: who, Evidence: who.Evidence.String(),
 		Recall: s.Recall, Utility: s.UtilityNormalized, OfLimit: ratio(s.UtilityNormalized, b.result.Limit, 1),
+		Fresh: s.Freshness, Age: s.AgeSeconds,
 	}
 }
