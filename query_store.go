@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 )
@@ -53,8 +54,16 @@ type QueryStore interface {
 	// MatchEpochs returns the epochs of the log.
 	MatchEpochs(ctx context.Context) (Epochs, error)
 
-	// Parcels returns part of the log of parcels, oldest first.
+	// Parcels returns part of the log of parcels, oldest first. Their places are those of
+	// parcels, and their numbers those of their last matches.
 	Parcels(ctx context.Context, q MatchQuery) ([]Parcel, error)
+
+	// WaitParcel returns when there is a parcel after a place, or with the cause when ctx
+	// is done.
+	WaitParcel(ctx context.Context, after Cursor) error
+
+	// LastParcel returns the end of the log of parcels.
+	LastParcel(ctx context.Context) (Cursor, error)
 }
 
 // A QueryStep is what a step in running queries brought.
@@ -77,6 +86,9 @@ type MatchQuery struct {
 	After  Cursor
 	Newest bool // the newest first
 	Limit  int  // 0 means no limit
+
+	// Only those of the query with numbers from First, and up to Last unless that is zero.
+	First, Last int64
 }
 
 // A Parcel is the matches of a query that are told together: those with the numbers from
@@ -85,13 +97,25 @@ type MatchQuery struct {
 type Parcel struct {
 	Cursor   Cursor // place in the log of all parcels; zero until stored
 	Query    QueryID
+	Name     string // of the query when they are told
 	From, To int64
+	End      Place     // of the last match in the log of matches; zero until stored
 	Hold     Hold      // what they waited for last
 	At       time.Time // when they are told
 }
 
 // Count returns how many matches it has.
 func (p Parcel) Count() int64 { return p.To - p.From + 1 }
+
+// ID returns the name under which the parcel is delivered: that of its match, or such as
+// "cheap.3-7~k3f9q2xw" if it has several.
+func (p Parcel) ID() string {
+	name := fmt.Sprintf("%s.%d", p.Query, p.From)
+	if p.To > p.From {
+		name = fmt.Sprintf("%s-%d", name, p.To)
+	}
+	return p.End.Epoch.name(name)
+}
 
 // A Hold is why matches were not told at once.
 type Hold string

@@ -2,6 +2,7 @@ package freshet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,10 @@ type Sink struct {
 
 	Kind string `json:"kind"`          // such as "webhook" or "slack"
 	URL  Value  `json:"url,omitempty"` // where; its scheme can say the kind
+
+	// Queries are those whose matches the sink is told, as each query tells them. Without
+	// any the sink is told of changes.
+	Queries []QueryID `json:"queries,omitempty"`
 
 	// Tags and Sources say of which changes the sink is told: those of sources that have
 	// one of the tags then, and those of the sources. Both empty means all.
@@ -39,6 +44,7 @@ const (
 	maxSinkValues  = 32       // settings or headers
 	maxSinkValue   = 8192     // bytes
 	maxSinkSources = 10_000
+	maxSinkQueries = 1000
 )
 
 // Check judges what every kind of sink has in common, and returns the sink in its normal
@@ -58,6 +64,9 @@ func (s Sink) Check() (Sink, error) {
 			return s, wrong("sources", "%.80q is not the id of a source", id)
 		}
 	}
+	if err := s.checkQueries(); err != nil {
+		return s, err
+	}
 	tags := make([]string, 0, len(s.Tags))
 	for _, tag := range s.Tags {
 		if tag = strings.TrimSpace(tag); tag == "" || len(tag) > maxTag {
@@ -68,7 +77,24 @@ func (s Sink) Check() (Sink, error) {
 	slices.Sort(tags)
 	s.Tags = slices.Compact(tags)
 	s.Sources = slices.Compact(slices.Sorted(slices.Values(s.Sources)))
+	s.Queries = tidy(s.Queries)
 	return s, s.checkValues()
+}
+
+// checkQueries judges which queries the sink follows.
+func (s Sink) checkQueries() error {
+	if len(s.Queries) > maxSinkQueries {
+		return wrong("queries", "has more than %d items", maxSinkQueries)
+	}
+	for i, id := range s.Queries {
+		if !ValidSourceID(SourceID(id)) {
+			return wrong(fmt.Sprintf("queries[%d]", i), "%.80q is not the id of a query", id)
+		}
+	}
+	if len(s.Queries) > 0 && len(s.Tags)+len(s.Sources) > 0 {
+		return wrong("queries", "cannot be used together with tags or sources: the scope of a query says which sources it is about")
+	}
+	return nil
 }
 
 // checkValues judges the parts that can refer to secrets.
@@ -114,6 +140,17 @@ func (s Sink) Local() string {
 	}
 	return ""
 }
+
+// Stream returns what the sink follows.
+func (s Sink) Stream() Stream {
+	if len(s.Queries) > 0 {
+		return StreamParcels
+	}
+	return StreamChanges
+}
+
+// WantsParcel reports whether the sink is to be told of what a query tells.
+func (s Sink) WantsParcel(p Parcel) bool { return slices.Contains(s.Queries, p.Query) }
 
 // Wants reports whether the sink is to be told of a change.
 func (s Sink) Wants(c Change) bool {

@@ -2,8 +2,6 @@ package freshet
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"iter"
 	"time"
 )
@@ -255,85 +253,6 @@ type ChangeQuery struct {
 	Above, Upto int
 
 	Seen Between // only those whose Before lies in it
-}
-
-// An Outbox keeps what named readers of the change log have been sent. A
-// reader advances over the log, owing a delivery for each change it wants,
-// and settles each debt when the delivery has been accepted.
-type Outbox interface {
-	// Place returns how far a reader has read, or ErrNotFound if it has not
-	// begun: it has never advanced.
-	Place(ctx context.Context, reader string) (Cursor, error)
-
-	// Advance moves a reader's place and records the deliveries it now owes,
-	// in one step. The first Advance begins the reader, wherever it goes, to
-	// zero too. Moving back is allowed and owes again.
-	Advance(ctx context.Context, reader string, to Cursor, owed []Message) error
-
-	// Debts returns up to limit debts of a reader that are due, the longest
-	// due first, and when the next one after them is due (zero if none).
-	Debts(ctx context.Context, reader string, now time.Time, limit int) ([]Debt, time.Time, error)
-
-	// Settle removes debts that have been delivered.
-	Settle(ctx context.Context, reader string, at ...Cursor) error
-
-	// Letters returns up to limit debts of a reader that were given up, of changes
-	// after a place, in the order of the log.
-	Letters(ctx context.Context, reader string, after Cursor, limit int) ([]Debt, error)
-
-	// Revive makes debts that were given up due at once, as if they had never been
-	// tried; without places it does so with all. It returns how many there were.
-	Revive(ctx context.Context, reader string, at ...Cursor) (int, error)
-
-	// Postpone puts a debt off after a failed attempt. A zero Due gives it up:
-	// it stays on record but is not returned by Debts again.
-	Postpone(ctx context.Context, reader string, d Debt) error
-
-	// ShiftDebts moves when a reader's debts are due, but for those that are due
-	// at once: the clock that they were reckoned by was set.
-	ShiftDebts(ctx context.Context, reader string, by time.Duration) error
-
-	// Owed counts a reader's open debts and those given up.
-	Owed(ctx context.Context, reader string) (open, dead int, err error)
-
-	// Retire records that an endpoint of a reader wants no more deliveries, and
-	// gives up all debts of the reader with err as the reason, in one step.
-	Retire(ctx context.Context, reader string, endpoint EndpointID, err string) error
-
-	// Retired reports whether an endpoint of a reader wants no more deliveries.
-	Retired(ctx context.Context, reader string, endpoint EndpointID) (bool, error)
-}
-
-// An EndpointID names where a reader sends its deliveries. It is a digest,
-// because a URL can hold a secret that must not be kept.
-type EndpointID string
-
-// EndpointAt returns the name of the endpoint with a URL.
-func EndpointAt(url string) EndpointID {
-	sum := sha256.Sum256([]byte(url))
-	return EndpointID(hex.EncodeToString(sum[:16]))
-}
-
-// A Message is what a reader owes of a change, as it is to be sent on every
-// attempt.
-type Message struct {
-	Change Cursor
-	Body   []byte // nil leaves it to each attempt
-
-	// InOrder has the debt wait until the reader owes nothing of the source any more
-	// that was owed before. Those that were given up hold up nothing.
-	InOrder bool
-
-	Err string // why it cannot be sent; it is given up from the beginning
-}
-
-// A Debt is a delivery that a reader owes.
-type Debt struct {
-	Change   Change
-	Body     []byte    // of its Message
-	Attempts int       // made so far
-	Due      time.Time // of the next one
-	Err      string    // of the last one
 }
 
 // A BeliefStore keeps what estimators think, as of a place in the log.

@@ -98,6 +98,35 @@ type Match struct {
 	Changes []freshet.ChangeRef `json:"changes,omitempty" doc:"All changes that made it match, if there are several"`
 }
 
+// A Told is what a query tells at once: a match, or several of a digest, of quiet hours or
+// of what was held back.
+type Told struct {
+	Query   freshet.QueryID `json:"query"`
+	Name    string          `json:"name,omitempty" doc:"Name of the query when it was told"`
+	Summary string          `json:"summary" doc:"That of the match, or how many there are"`
+	Count   int64           `json:"count" doc:"Number of matches"`
+	First   int64           `json:"first" doc:"Number of the first match"`
+	Last    int64           `json:"last" doc:"Number of the last match"`
+	Held    freshet.Hold    `json:"held,omitempty" enum:"digest,quiet,rate" doc:"What the matches waited for"`
+	At      time.Time       `json:"told_at" doc:"When they were told"`
+	Matches []Match         `json:"matches" nullable:"false" doc:"The matches, oldest first; at most 500. All can be read at /queries/{id}/matches"`
+}
+
+// MatchEventType is the CloudEvents type of every MatchEvent.
+const MatchEventType = "freshet.match"
+
+// A MatchEvent is what a query tells in a CloudEvents 1.0 envelope, in its JSON format.
+type MatchEvent struct {
+	SpecVersion     string    `json:"specversion" enum:"1.0"`
+	ID              string    `json:"id" doc:"ID of the match, or such as cheap.3-7~k3f9q2xw of several; the same on every delivery, and never reused"`
+	Source          string    `json:"source" format:"uri-reference" doc:"URL of the query in the API"`
+	Type            string    `json:"type" enum:"freshet.match"`
+	Time            time.Time `json:"time" doc:"When it was told"`
+	Subject         string    `json:"subject,omitempty" doc:"URL of the source, if it is one match"`
+	DataContentType string    `json:"datacontenttype"`
+	Data            Told      `json:"data"`
+}
+
 // A MatchPage is part of the log of matches.
 type MatchPage struct {
 	Items []Match       `json:"items" nullable:"false"`

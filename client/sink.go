@@ -15,7 +15,7 @@ type Sink struct {
 	Name    string        `json:"name"`
 	Kind    string        `json:"kind,omitempty" doc:"Kind of sink, such as webhook, slack or email"`
 	State   SinkState     `json:"state" enum:"ok,failing,held,gone,paused,broken" doc:"ok; failing: it has accepted nothing for a while; held: for days, so that it is tried once an hour; gone: it answered 410; paused; broken: its settings cannot be used"`
-	Place   freshet.Place `json:"place" doc:"Position in the change log"`
+	Place   freshet.Place `json:"place" doc:"Position in the change log or, if it follows queries, in the log of matches"`
 	Open    int           `json:"open" doc:"Deliveries waiting"`
 	Dead    int           `json:"dead" doc:"Deliveries given up"`
 	Failing time.Time     `json:"failing_since,omitzero" doc:"Since when it has accepted nothing"`
@@ -42,6 +42,7 @@ const (
 type NewSink struct {
 	Kind     string             `json:"kind,omitempty" doc:"Kind of sink; may be left out if the scheme of the URL says it"`
 	URL      string             `json:"url,omitempty" maxLength:"8192" doc:"Where to send; a shorthand such as slack://hook:A-B-C@webhook or ntfy://ntfy.sh/topic works too"`
+	Queries  []freshet.QueryID  `json:"queries,omitempty" nullable:"false" doc:"Matches of these queries, as each query tells them, instead of changes"`
 	Tags     []string           `json:"tags,omitempty" nullable:"false" doc:"Only changes of sources with one of these tags"`
 	Sources  []freshet.SourceID `json:"sources,omitempty" nullable:"false" doc:"Changes of these sources besides; no tags and no sources means all changes"`
 	Template string             `json:"template,omitempty" maxLength:"65536" doc:"Text of the message, in the syntax of Go's text/template; empty means the default of the kind"`
@@ -77,31 +78,35 @@ type SinkTrial struct {
 
 // A Letter is a delivery that was given up.
 type Letter struct {
-	ID       string `json:"id" doc:"ID of the event"`
-	Change   Change `json:"change"`
-	Attempts int    `json:"attempts"`
-	Error    string `json:"error" doc:"Of the last attempt"`
-	Body     string `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
+	ID       string          `json:"id" doc:"ID of the event"`
+	Change   *Change         `json:"change,omitempty" doc:"The change that it tells of"`
+	Query    freshet.QueryID `json:"query,omitempty" doc:"The query whose matches it tells"`
+	First    int64           `json:"first,omitempty" doc:"Number of the first match; missing if the query was removed"`
+	Last     int64           `json:"last,omitempty" doc:"Number of the last match"`
+	At       time.Time       `json:"at,omitzero" doc:"When the change was seen, or the matches were told"`
+	Attempts int             `json:"attempts"`
+	Error    string          `json:"error" doc:"Of the last attempt"`
+	Body     string          `json:"body,omitempty" doc:"Message as it was sent, without secrets; missing if it could not be made"`
 }
 
 // A LetterPage is part of what a sink has given up.
 type LetterPage struct {
-	Items []Letter      `json:"items" nullable:"false"`
-	Next  freshet.Place `json:"next" doc:"The cursor to continue after"`
+	Items []Letter `json:"items" nullable:"false"`
+	Next  string   `json:"next" doc:"What to give as after to continue"`
 }
 
 // A SinkReplay says what to deliver again. If nothing is set it is everything that was
 // given up.
 type SinkReplay struct {
-	Letters []freshet.Place `json:"letters,omitempty" nullable:"false" doc:"Cursors of changes that were given up"`
-	After   string          `json:"after,omitempty" doc:"Everything after this cursor; 0 means from the beginning"`
-	Since   time.Time       `json:"since,omitzero" doc:"Everything since this time"`
+	Letters []string  `json:"letters,omitempty" nullable:"false" doc:"IDs or cursors of events that were given up"`
+	After   string    `json:"after,omitempty" doc:"Everything after this cursor of a change or, if the sink follows queries, of a match; 0 means from the beginning"`
+	Since   time.Time `json:"since,omitzero" doc:"Everything since this time"`
 }
 
 // A SinkReplayed says what will be delivered again.
 type SinkReplayed struct {
 	Deliveries int           `json:"deliveries" doc:"Number of deliveries that were given up and are made again"`
-	Place      freshet.Place `json:"place" doc:"Position in the change log that the sink continues from"`
+	Place      freshet.Place `json:"place" doc:"Position that the sink continues from, as in its standing"`
 }
 
 // Sinks returns all sinks.
@@ -151,9 +156,9 @@ func (c *Client) PreviewSink(ctx context.Context, s NewSink) (t SinkTrial, err e
 }
 
 // Letters returns a page of what a sink has given up. Zero for limit means 100.
-func (c *Client) Letters(ctx context.Context, name string, after freshet.Place, limit int) (page LetterPage, err error) {
+func (c *Client) Letters(ctx context.Context, name, after string, limit int) (page LetterPage, err error) {
 	q := query{}
-	q.place("after", after)
+	q.text("after", after)
 	q.number("limit", int64(limit))
 	err = c.get(ctx, sinkPath(name)+"/letters", url.Values(q), &page)
 	return page, err

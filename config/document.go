@@ -23,6 +23,7 @@ type document struct {
 	sources []listedSource
 	hooks   map[string]listedHook // by name, sinks too
 	sinks   []listedSource        // where the parts of Settings.Sinks are
+	queries []listedSource        // likewise, of Settings.Queries
 
 	noSecrets bool // are needed
 }
@@ -60,6 +61,7 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 		d.mapping(doc.Body, "", slices.Concat(d.optionFields(s), []field{
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
 			{"sinks", func(v ast.Node, path string) { d.each(v, path, d.sink(s)) }},
+			{"queries", func(v ast.Node, path string) { d.each(v, path, d.query(s)) }},
 			{"levels", func(v ast.Node, path string) { d.each(v, path, d.level(s)) }},
 			{"strategies", func(v ast.Node, path string) { d.each(v, path, d.strategy(s)) }},
 			{"shares", func(v ast.Node, path string) { d.each(v, path, d.share(s)) }},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,11 @@ func (d *document) admitHooks(s *Settings) {
 			continue
 		}
 		s.Sinks[i] = checked
+		for _, id := range checked.Queries {
+			if !slices.ContainsFunc(s.Queries, func(q freshet.Query) bool { return q.ID == id }) {
+				s.Doubts = append(s.Doubts, fmt.Sprintf("%s.queries: %s is not among the queries of this file; until it is added otherwise, the sink is told nothing of it", d.sinks[i].path, id))
+			}
+		}
 	}
 }
 
@@ -112,13 +118,20 @@ func (d *document) sink(s *Settings) func(ast.Node, string) {
 					read.Sources = append(read.Sources, freshet.SourceID(id))
 				}
 			}},
+			{"queries", func(v ast.Node, path string) {
+				l.at["queries"] = v
+				d.texts(v, path, func(item ast.Node, _, id string) {
+					l.at[fmt.Sprintf("queries[%d]", len(read.Queries))] = item
+					read.Queries = append(read.Queries, freshet.QueryID(id))
+				})
+			}},
 			values("settings", &read.Settings), values("headers", &read.Headers),
 		})
 		if len(d.Problems) > before {
 			return
 		}
 		if read.Name == "" {
-			d.report(n, path, "the sink has no name; add one, because its position in the change log is stored under it")
+			d.report(n, path, "the sink has no name; add one, because its position in the log is stored under it")
 			return
 		}
 		if other, twice := d.hooks[read.Name]; twice {

@@ -68,6 +68,7 @@ func (in Input) load(text []byte) (Settings, error) {
 		}
 	}
 	doc.admit(&s) // only now is it known which addresses are allowed
+	doc.admitQueries(&s)
 	doc.admitHooks(&s)
 	if err := doc.err(); err != nil {
 		faults = append([]error{err}, faults...)

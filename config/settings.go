@@ -41,10 +41,12 @@ type Settings struct {
 	Requests access.Profiles // that sources build on, by name
 	Webhooks []Webhook
 	Sinks    []freshet.Sink // beside the webhooks
+	Queries  []freshet.Query
 	Levels   []freshet.TagLevel
 	Sources  []freshet.Source
 
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
+	Doubts []string // what is allowed in the file and probably not meant
 }
 
 // Defaults returns what holds where nothing else is said, in an environment.

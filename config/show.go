@@ -57,6 +57,9 @@ func (s *Settings) effective() yaml.MapSlice {
 	if len(s.Sinks) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "sinks", Value: each(s.Sinks, showSink)})
 	}
+	if len(s.Queries) > 0 {
+		doc = append(doc, yaml.MapItem{Key: "queries", Value: each(s.Queries, showQuery)})
+	}
 	if len(s.Levels) > 0 {
 		doc = append(doc, yaml.MapItem{Key: "levels", Value: each(s.Levels, showLevel)})
 	}
@@ -81,6 +84,26 @@ func showWebhook(w Webhook) yaml.MapSlice {
 	})
 }
 
+// showQuery returns a query with its parts in the order in which they are documented.
+func showQuery(q freshet.Query) (shown yaml.MapSlice) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil // it has been read from such a text
+	}
+	var said yaml.MapSlice // of which JSON is a part
+	if yaml.Unmarshal(text, &said) != nil {
+		return nil
+	}
+	for _, key := range queryKeys {
+		for _, item := range said {
+			if item.Key == key {
+				shown = append(shown, item)
+			}
+		}
+	}
+	return shown
+}
+
 func showSink(s freshet.Sink) yaml.MapSlice {
 	s = sink.Shown(s)
 	values := func(of map[string]freshet.Value) (shown yaml.MapSlice) {
@@ -91,7 +114,7 @@ func showSink(s freshet.Sink) yaml.MapSlice {
 	}
 	return present(yaml.MapSlice{
 		{Key: "name", Value: s.Name}, {Key: "kind", Value: s.Kind}, {Key: "url", Value: string(s.URL)},
-		{Key: "tags", Value: texts(s.Tags)}, {Key: "sources", Value: texts(s.Sources)},
+		{Key: "queries", Value: texts(s.Queries)}, {Key: "tags", Value: texts(s.Tags)}, {Key: "sources", Value: texts(s.Sources)},
 		{Key: "settings", Value: values(s.Settings)}, {Key: "headers", Value: values(s.Headers)},
 		{Key: "template", Value: s.Template}, {Key: "paused", Value: s.Paused},
 	})

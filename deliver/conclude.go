@@ -11,8 +11,7 @@ import (
 
 // conclude settles or postpones the debt of an attempt that has ended.
 func (r *round) conclude(ctx context.Context, a attempt) error {
-	cursor := a.debt.Change.Cursor
-	delete(r.flying, cursor)
+	delete(r.flying, a.debt.Entry())
 	a.debt.Attempts++
 	if a.err == nil {
 		return r.settle(ctx, a)
@@ -28,19 +27,19 @@ func (r *round) conclude(ctx context.Context, a attempt) error {
 	return r.postpone(ctx, a, refusal)
 }
 
-// settle notes that a change has been accepted. If the endpoint had been
+// settle notes that a delivery has been accepted. If the endpoint had been
 // failing, whatever it owes is released with it.
 func (r *round) settle(ctx context.Context, a attempt) error {
 	// A stop must not undo what the endpoint has taken.
 	unhurried := context.WithoutCancel(ctx)
 	err := r.persist(ctx, "delivery", func() error {
-		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Change.Cursor)
+		return r.cfg.Store.Settle(unhurried, r.cfg.Name, a.debt.Entry())
 	})
 	r.report(a, false)
-	delete(r.wrong, a.debt.Change.Cursor)
+	delete(r.wrong, a.debt.Entry())
 	if r.gate.succeeded() || !r.condition.Held.IsZero() {
 		r.cfg.Log.Info("the sink accepts deliveries again")
-		r.released, r.refused = true, map[freshet.Cursor]bool{}
+		r.released, r.refused = true, map[freshet.Entry]bool{}
 	}
 	if err != nil || r.condition == (freshet.SinkCondition{}) {
 		return err
@@ -74,7 +73,7 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) 
 	}
 	r.gate.failed(now, away)
 	if r.released {
-		r.refused[d.Change.Cursor] = true
+		r.refused[d.Entry()] = true
 		if len(r.refused) > maxRefused {
 			r.released, r.refused = false, nil
 		}
@@ -85,11 +84,11 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) 
 	}
 	d.Err = a.err.Error()
 	d.Due = time.Time{}
-	pause, again := wait(d.Change.ID(), d.Attempts)
+	pause, again := wait(d.ID(), d.Attempts)
 	if held { // nothing more is given up
 		d.Attempts, pause, again = min(d.Attempts, Attempts-1), heldPause, true
 	}
-	if r.calledWrong(d.Change.Cursor, refusal) {
+	if r.calledWrong(d.Entry(), refusal) {
 		again = false
 	}
 	if again {
@@ -104,13 +103,13 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) 
 
 // calledWrong reports whether the receiver has called a delivery wrong often enough. A start
 // forgets how often it did, which only makes for more attempts.
-func (r *round) calledWrong(at freshet.Cursor, refusal *sink.Refusal) bool {
+func (r *round) calledWrong(at freshet.Entry, refusal *sink.Refusal) bool {
 	if refusal == nil || !refusal.Unfit() {
 		delete(r.wrong, at)
 		return false
 	}
 	if r.wrong == nil {
-		r.wrong = map[freshet.Cursor]int{}
+		r.wrong = map[freshet.Entry]int{}
 	}
 	r.wrong[at]++
 	if r.wrong[at] < unfitAttempts {
@@ -159,16 +158,16 @@ func (r *round) giveUp(ctx context.Context) error {
 
 // report tells of an attempt.
 func (r *round) report(a attempt, givenUp bool) {
-	c := a.debt.Change
+	id := a.debt.ID()
 	switch {
 	case a.err == nil:
-		r.cfg.Log.Debug("delivered", "change", c.ID(), "attempt", a.debt.Attempts, "took", a.took)
+		r.cfg.Log.Debug("delivered", "event", id, "attempt", a.debt.Attempts, "took", a.took)
 	case givenUp:
-		r.cfg.Log.Error("delivery given up", "change", c.ID(), "attempt", a.debt.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
+		r.cfg.Log.Error("delivery given up", "event", id, "attempt", a.debt.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
 	default:
-		r.cfg.Log.Warn("delivery failed", "change", c.ID(), "attempt", a.debt.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
+		r.cfg.Log.Warn("delivery failed", "event", id, "attempt", a.debt.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
 	}
 	if r.cfg.Observe != nil {
-		r.cfg.Observe(Delivery{Sink: r.cfg.Name, Change: c, Attempt: a.debt.Attempts, Took: a.took, Err: a.err, GivenUp: givenUp})
+		r.cfg.Observe(Delivery{Sink: r.cfg.Name, ID: id, Attempt: a.debt.Attempts, Took: a.took, Err: a.err, GivenUp: givenUp})
 	}
 }

@@ -18,17 +18,24 @@ type FollowerConfig struct {
 	Name  string // of the sink; its place and its debts are kept under it
 	Store freshet.Store
 
+	Stream freshet.Stream // what the sink follows
+
 	// Render returns what is sent of a change, as [sink.Outlet.Render] does. It is
 	// called once for a change: what it returns is kept and sent on every attempt. A
 	// change that cannot be rendered is given up, and tried anew when it is replayed.
-	Render func(context.Context, freshet.Change) ([]byte, error)
+	// RenderParcel does the same for what queries tell, and says of which source it is.
+	Render       func(context.Context, freshet.Change) ([]byte, error)
+	RenderParcel func(context.Context, freshet.Parcel) (freshet.SourceID, []byte, error)
 
 	// Send makes one attempt at a delivery, as [sink.Outlet.Send] does. It is
-	// called from several goroutines at once, never for two changes of one source.
+	// called from several goroutines at once, never for two changes of one source or two
+	// messages of one query.
 	Send func(context.Context, sink.Message) error
 
-	// Wants reports whether a change is delivered; nil means that all are.
-	Wants func(freshet.Change) bool
+	// Wants and WantsParcel report whether a change, or what a query tells, is delivered;
+	// nil means that all are.
+	Wants       func(freshet.Change) bool
+	WantsParcel func(freshet.Parcel) bool
 
 	// Endpoint is where the sink sends to. A sink whose endpoint said that it
 	// is gone stays silent until this becomes another.
@@ -36,8 +43,8 @@ type FollowerConfig struct {
 
 	Workers int // attempts under way at once; 0 means 4
 
-	// History has a new sink sent the whole log. Otherwise it begins with the
-	// first change after NewFollower.
+	// History has a new sink sent the whole stream. Otherwise it begins with the
+	// first entry after NewFollower.
 	History bool
 
 	Now     func() time.Time // the wall clock; nil means time.Now
@@ -50,6 +57,9 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 	if c.Wants == nil {
 		c.Wants = func(freshet.Change) bool { return true }
 	}
+	if c.WantsParcel == nil {
+		c.WantsParcel = func(freshet.Parcel) bool { return true }
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -60,21 +70,21 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 	return c
 }
 
-// A Delivery is one attempt at telling a sink of a change.
+// A Delivery is one attempt at telling a sink of something.
 type Delivery struct {
 	Sink    string
-	Change  freshet.Change
-	Attempt int // from 1
+	ID      string // of the event
+	Attempt int    // from 1
 	Took    time.Duration
-	Err     error // nil if the change was accepted
+	Err     error // nil if it was accepted
 	GivenUp bool  // there will be no further attempt
 }
 
-// A Follower follows the change log for one sink.
+// A Follower follows a stream for one sink.
 type Follower struct{ cfg FollowerConfig }
 
-// NewFollower returns a Follower. It gives a sink that is new a place in the
-// log: every change that is committed after NewFollower has returned will be
+// NewFollower returns a Follower. It gives a sink that is new, or follows another stream
+// than before, a place: every entry that is committed after NewFollower has returned will be
 // delivered. There must not be two Runs at once under one name.
 func NewFollower(ctx context.Context, cfg FollowerConfig) (*Follower, error) {
 	f := &Follower{cfg: cfg.withDefaults()}
@@ -89,22 +99,29 @@ func (f *Follower) place(ctx context.Context) (at freshet.Cursor, err error) {
 			err = fmt.Errorf("place of sink %s in the log: %w", f.cfg.Name, err)
 		}
 	}()
-	end, err := f.cfg.Store.LastChange(ctx)
+	end, err := f.end(ctx)
 	if err != nil {
 		return 0, err
 	}
-	at, err = f.cfg.Store.Place(ctx, f.cfg.Name)
-	switch {
-	case err == nil && at > end:
+	was, err := f.cfg.Store.Place(ctx, f.cfg.Name)
+	switch fresh := errors.Is(err, freshet.ErrNotFound); {
+	case err != nil && !fresh:
+		return 0, err
+	case err == nil && was.Stream != f.cfg.Stream: // it followed the other
+	case err == nil && was.Cursor > end:
 		// Nothing would be delivered until the log has grown to there.
-		f.cfg.Log.Warn("the sink had read past the end of the change log, which was restored from an older backup; it continues from the end", "place", at, "end", end)
-		return end, f.cfg.Store.Advance(ctx, f.cfg.Name, end, nil)
-	case !errors.Is(err, freshet.ErrNotFound):
-		return at, err
+		f.cfg.Log.Warn("the sink had read past the end of the log, which was restored from an older backup; it continues from the end", "place", was.Cursor, "end", end)
+	case err == nil:
+		return was.Cursor, nil
 	case f.cfg.History:
 		end = 0
 	}
-	return end, f.cfg.Store.Advance(ctx, f.cfg.Name, end, nil)
+	return end, f.advance(ctx, end, nil)
+}
+
+// advance moves the sink's place.
+func (f *Follower) advance(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
+	return f.cfg.Store.Advance(ctx, f.cfg.Name, freshet.Entry{Stream: f.cfg.Stream, Cursor: to}, owed)
 }
 
 // endpoint is the name under which the store knows where the sink sends to.

@@ -335,10 +335,10 @@ func TestFollowerCannotRender(t *testing.T) {
 		if got := r.accepted(); !slices.Equal(got, []string{good.ID()}) {
 			t.Errorf("accepted %v, want %s", got, good.ID())
 		}
-		if len(told) != 2 || !told[0].GivenUp || told[0].Change.ID() != bad.ID() {
+		if len(told) != 2 || !told[0].GivenUp || told[0].ID != bad.ID() {
 			t.Errorf("told %+v", told)
 		}
-		letters, err := r.store.Letters(t.Context(), "sink", 0, 10)
+		letters, err := r.store.Letters(t.Context(), "sink", freshet.Entry{}, 10)
 		if err != nil || len(letters) != 1 || letters[0].Err != "template: line 3" {
 			t.Errorf("the letters are %+v, %v", letters, err)
 		}
@@ -346,7 +346,7 @@ func TestFollowerCannotRender(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := r.store.Revive(t.Context(), "sink", bad.Cursor); n != 1 || err != nil {
+			if n, err := r.store.Revive(t.Context(), "sink", bad.Entry()); n != 1 || err != nil {
 				t.Errorf("revived %d, %v", n, err)
 			}
 			stop = r.follow(change)
@@ -559,14 +559,14 @@ func (s *fullStore) room() error {
 	return nil
 }
 
-func (s *fullStore) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Message) error {
+func (s *fullStore) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
 	if err := s.room(); err != nil {
 		return err
 	}
 	return s.Store.Advance(ctx, reader, to, owed)
 }
 
-func (s *fullStore) Settle(ctx context.Context, reader string, at ...freshet.Cursor) error {
+func (s *fullStore) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
 	if err := s.room(); err != nil {
 		return err
 	}
@@ -644,7 +644,7 @@ func TestFollowerPastTheEnd(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.capture(page)
-		if err := r.store.Advance(t.Context(), "sink", 99, nil); err != nil {
+		if err := r.store.Advance(t.Context(), "sink", freshet.Entry{Cursor: 99}, nil); err != nil {
 			t.Fatal(err)
 		}
 		stop := r.follow(nil)

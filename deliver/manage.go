@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"time"
 
 	"freshet"
@@ -16,10 +15,10 @@ import (
 
 // A State is a sink with how it is doing.
 type State struct {
-	Sink      freshet.Sink // with its secrets: see [sink.Shown]
-	Place     freshet.Cursor
-	Open      int // deliveries that wait
-	Dead      int // deliveries that were given up
+	Sink      freshet.Sink  // with its secrets: see [sink.Shown]
+	Place     freshet.Place // in the log of changes or, if it follows queries, of matches
+	Open      int           // deliveries that wait
+	Dead      int           // deliveries that were given up
 	Condition freshet.SinkCondition
 	Gone      bool  // its receiver wants no more deliveries
 	Problem   error // why it cannot be used
@@ -43,7 +42,7 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 		if i := slices.IndexFunc(records, func(r freshet.SinkRecord) bool { return r.Name == name }); i >= 0 {
 			st.Condition = records[i].Condition
 		}
-		if st.Place, err = s.cfg.Store.Place(ctx, name); err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		if st.Place, err = s.placeOf(ctx, name); err != nil {
 			return nil, fmt.Errorf("place of sink %s: %w", name, err)
 		}
 		if st.Open, st.Dead, err = s.cfg.Store.Owed(ctx, name); err != nil {
@@ -57,6 +56,25 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 		all = append(all, st)
 	}
 	return all, nil
+}
+
+// placeOf returns how far a sink has read.
+func (s *Sinks) placeOf(ctx context.Context, name string) (p freshet.Place, err error) {
+	at, err := s.cfg.Store.Place(ctx, name)
+	switch {
+	case errors.Is(err, freshet.ErrNotFound):
+		return p, nil
+	case err != nil:
+		return p, err
+	case at.Stream == freshet.StreamParcels: // which nobody outside counts
+		last, err := s.cfg.Store.Parcels(ctx, freshet.MatchQuery{After: at.Cursor - 1, Limit: 1})
+		if err == nil && len(last) == 1 && last[0].Cursor == at.Cursor {
+			p = last[0].End
+		}
+		return p, err
+	}
+	epochs, err := s.cfg.Store.ChangeEpochs(ctx)
+	return epochs.Place(at.Cursor), err
 }
 
 // Get returns one sink, or ErrNotFound.
@@ -111,6 +129,9 @@ func (s *Sinks) Put(ctx context.Context, to freshet.Sink, revision int64, fresh 
 	if err != nil {
 		return err
 	}
+	if err := s.checkQueries(ctx, to.Queries); err != nil {
+		return errors.Join(err, o.Close())
+	}
 	k := station{sink: o.Sink(), outlet: o}
 	text, err := json.Marshal(k.sink)
 	if err != nil {
@@ -123,14 +144,28 @@ func (s *Sinks) Put(ctx context.Context, to freshet.Sink, revision int64, fresh 
 	if k.sink.Revision, err = s.cfg.Store.PutSink(ctx, to.Name, sealed, revision); err != nil {
 		return errors.Join(err, o.Close())
 	}
-	if old := s.all[to.Name]; old != nil {
-		old.close()
+	if err := s.end(ctx, to.Name); err != nil {
+		return err
 	}
 	s.all[to.Name] = &k
 	if _, err := NewFollower(ctx, s.following(&k)); err != nil { // from here on it is owed what it wants
 		return err
 	}
 	return s.start(ctx, &k)
+}
+
+// checkQueries reports a query that a sink is to follow and that is not there.
+func (s *Sinks) checkQueries(ctx context.Context, ids []freshet.QueryID) error {
+	for i, id := range ids {
+		_, err := s.cfg.Store.Query(ctx, id)
+		if errors.Is(err, freshet.ErrNotFound) {
+			return freshet.WithHint(&freshet.InvalidError{Field: fmt.Sprintf("queries[%d]", i), Reason: fmt.Sprintf("there is no query %s", id)}, "freshet query list shows all queries; freshet query add adds one")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Remove forgets a sink that came over the API, with all that it is owed.
@@ -190,29 +225,54 @@ func (s *Sinks) Preview(ctx context.Context, to freshet.Sink, at freshet.Cursor)
 }
 
 func (s *Sinks) try(ctx context.Context, o *sink.Outlet, at freshet.Cursor, send bool) (t Trial, err error) {
-	now := s.cfg.Now()
-	c, texts := sink.Sample(fmt.Sprintf("test%d", now.UnixMilli()), now.UTC()) // another each time, or receivers would drop it
+	m := sink.Message{}
 	if at > 0 {
-		found, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
-		if err != nil {
-			return t, err
-		}
-		if len(found) == 0 || found[0].Cursor != at {
-			return t, fmt.Errorf("change at %d: %w", at, freshet.ErrNotFound)
-		}
-		c, texts = found[0], Texts(s.cfg.Store, found[0])
+		err = s.renderChange(ctx, o, at, &m)
+	} else {
+		err = s.renderSample(ctx, o, &m)
 	}
-	t.ID = c.ID()
-	if t.Body, err = o.Render(ctx, c, texts); err != nil || !send {
+	t.ID, t.Body = m.ID, m.Body
+	if err != nil || !send {
 		return t, err
 	}
-	t.Answer, t.Err = o.Send(ctx, sink.Message{ID: t.ID, Source: c.Source, Body: t.Body})
+	t.Answer, t.Err = o.Send(ctx, m)
 	return t, nil
 }
 
-// Letters returns up to limit deliveries of a sink that were given up, of changes after a
-// place.
-func (s *Sinks) Letters(ctx context.Context, name string, after freshet.Cursor, limit int) ([]freshet.Debt, error) {
+// renderChange makes the message that tells of the change at a place.
+func (s *Sinks) renderChange(ctx context.Context, o *sink.Outlet, at freshet.Cursor, m *sink.Message) error {
+	found, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || found[0].Cursor != at {
+		return fmt.Errorf("change at %d: %w", at, freshet.ErrNotFound)
+	}
+	m.ID, m.Source = found[0].ID(), found[0].Source
+	m.Body, err = o.Render(ctx, found[0], Texts(s.cfg.Store, found[0]))
+	return err
+}
+
+// renderSample makes a message of a change that never was, or of a match if the sink follows
+// queries. It is another each time, or receivers would drop it.
+func (s *Sinks) renderSample(ctx context.Context, o *sink.Outlet, m *sink.Message) (err error) {
+	now := s.cfg.Now()
+	id := fmt.Sprintf("test%d", now.UnixMilli())
+	if queries := o.Sink().Queries; len(queries) > 0 {
+		p := sink.SampleParcel(id, queries[0], 1, now.UTC())
+		m.ID, m.Source, m.Query = p.ID(), p.Source(), p.Query
+		m.Body, err = o.RenderParcel(ctx, p)
+		return err
+	}
+	c, texts := sink.Sample(id, now.UTC())
+	m.ID, m.Source = c.ID(), c.Source
+	m.Body, err = o.Render(ctx, c, texts)
+	return err
+}
+
+// Letters returns up to limit deliveries of a sink that were given up, of what comes after an
+// entry.
+func (s *Sinks) Letters(ctx context.Context, name string, after freshet.Entry, limit int) ([]freshet.Debt, error) {
 	if _, err := s.Get(ctx, name); err != nil {
 		return nil, err
 	}
@@ -222,9 +282,9 @@ func (s *Sinks) Letters(ctx context.Context, name string, after freshet.Cursor, 
 // A Replay says what is to be delivered again. Without anything set it is all that was
 // given up.
 type Replay struct {
-	Letters []freshet.Cursor // what was given up, of these changes
-	After   *freshet.Cursor  // or all that the sink wants after a place in the log
-	Since   time.Time        // or since a time
+	Letters []string       // ids or places of events that were given up
+	After   *freshet.Place // or all that the sink wants after a place in the log of changes or, if it follows queries, of matches
+	Since   time.Time      // or since a time
 }
 
 // Replay has a sink deliver again, and returns how many deliveries that are at least: all
@@ -241,11 +301,8 @@ func (s *Sinks) Replay(ctx context.Context, name string, r Replay) (int, error) 
 	}
 	running := k.stop != nil
 	k.halt()
-	n, err := s.replay(ctx, name, r)
-	if err != nil || !running {
-		return n, errors.Join(err, s.restart(ctx, k, running))
-	}
-	return n, s.restart(ctx, k, running)
+	n, err := s.replay(ctx, k.sink, r)
+	return n, errors.Join(err, s.restart(ctx, k, running))
 }
 
 // restart runs a sink again that was halted.
@@ -254,47 +311,4 @@ func (s *Sinks) restart(ctx context.Context, k *station, running bool) error {
 		return nil
 	}
 	return s.start(context.WithoutCancel(ctx), k)
-}
-
-func (s *Sinks) replay(ctx context.Context, name string, r Replay) (int, error) {
-	if !r.Since.IsZero() {
-		at, err := s.before(ctx, r.Since)
-		if err != nil {
-			return 0, err
-		}
-		r.After = &at
-	}
-	if r.After == nil {
-		n, err := s.cfg.Store.Revive(ctx, name, r.Letters...)
-		if err == nil && n < len(r.Letters) {
-			err = fmt.Errorf("%d of %d changes were not given up by sink %s: %w", len(r.Letters)-n, len(r.Letters), name, freshet.ErrNotFound)
-		}
-		return n, err
-	}
-	end, err := s.cfg.Store.LastChange(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if *r.After > end {
-		return 0, &freshet.InvalidError{Field: "after", Reason: fmt.Sprintf("the change log ends at %d", end)}
-	}
-	return 0, s.cfg.Store.Advance(ctx, name, *r.After, nil)
-}
-
-// before returns the place of the last change before a time. Dates of changes grow with
-// their places, but for a clock that was set.
-func (s *Sinks) before(ctx context.Context, t time.Time) (freshet.Cursor, error) {
-	end, err := s.cfg.Store.LastChange(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var failed error
-	n := sort.Search(int(end), func(i int) bool { // the first place whose next change is not before t
-		next, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: freshet.Cursor(i), Limit: 1})
-		if err != nil {
-			failed = err
-		}
-		return err != nil || len(next) == 0 || !next[0].Before.Before(t)
-	})
-	return freshet.Cursor(n), failed
 }

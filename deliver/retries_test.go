@@ -190,9 +190,9 @@ func (r *rig) outage(n int, answer func(client.Event) error) (stop func() error)
 	var messages []freshet.Message // as they were owed before their bytes were kept
 	for range n {
 		c := r.captureNew()
-		owed, messages = append(owed, c), append(messages, freshet.Message{Change: c.Cursor})
+		owed, messages = append(owed, c), append(messages, freshet.Message{Cursor: c.Cursor})
 	}
-	if err := r.store.Advance(r.t.Context(), "sink", owed[n-1].Cursor, messages); err != nil {
+	if err := r.store.Advance(r.t.Context(), "sink", owed[n-1].Entry(), messages); err != nil {
 		r.t.Fatal(err)
 	}
 	for _, c := range owed {
@@ -301,7 +301,7 @@ func TestFollowerTells(t *testing.T) {
 			t.Fatalf("%d attempts were told of, want 2", len(told))
 		}
 		for i, d := range told {
-			if d.Sink != "sink" || d.Change.ID() != c.ID() || d.Attempt != i+1 || d.Took != 3*time.Second || d.Err == nil || d.GivenUp != (i == 1) {
+			if d.Sink != "sink" || d.ID != c.ID() || d.Attempt != i+1 || d.Took != 3*time.Second || d.Err == nil || d.GivenUp != (i == 1) {
 				t.Errorf("attempt %d was told of as %+v", i+1, d)
 			}
 		}
@@ -358,7 +358,7 @@ type stoppedStore struct {
 	stop func()
 }
 
-func (s *stoppedStore) Settle(ctx context.Context, reader string, at ...freshet.Cursor) error {
+func (s *stoppedStore) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
 	s.stop()
 	return s.Store.Settle(ctx, reader, at...)
 }
@@ -388,4 +388,4 @@ type brokenStore struct {
 	err error
 }
 
-func (s *brokenStore) Settle(context.Context, string, ...freshet.Cursor) error { return s.err }
+func (s *brokenStore) Settle(context.Context, string, ...freshet.Entry) error { return s.err }

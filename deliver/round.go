@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	readLimit  = 500 // changes taken off the log at once
+	readLimit  = 500 // entries taken off the stream at once
 	maxRefused = 100 // deliveries refused again before a release is called off
 )
 
@@ -31,14 +31,14 @@ type round struct {
 
 	condition freshet.SinkCondition // of the receiver, as it is on record
 
-	flying map[freshet.Cursor]bool // attempts under way
+	flying map[freshet.Entry]bool // attempts under way
 	done   chan attempt
 	flight sync.WaitGroup
 
 	listening bool
-	news      chan error // there is a change after at, or why that is not known
+	news      chan error // there is an entry after at, or why that is not known
 
-	// A change that has to wait for an earlier one of its source is no attempt at an
+	// What has to wait for what was owed before of its source or query is no attempt at an
 	// endpoint that fails. Probe is set when there is one: what is first in line is tried
 	// once more than its schedule says, so that a recovery is seen.
 	probe bool
@@ -46,8 +46,8 @@ type round struct {
 	// After an endpoint has recovered all its debts are tried at once, and
 	// not only those that are due. Refused are those that failed again.
 	released bool
-	refused  map[freshet.Cursor]bool
-	wrong    map[freshet.Cursor]int // how often in a row the receiver called a delivery wrong
+	refused  map[freshet.Entry]bool
+	wrong    map[freshet.Entry]int // how often in a row the receiver called a delivery wrong
 }
 
 // An attempt is how a try at paying a debt ended.
@@ -64,13 +64,13 @@ func newRound(f *Follower, at freshet.Cursor) *round {
 		Follower: f,
 		clock:    clock.New(f.cfg.Now),
 		at:       at,
-		flying:   map[freshet.Cursor]bool{},
+		flying:   map[freshet.Entry]bool{},
 		done:     make(chan attempt, f.cfg.Workers),
 		news:     make(chan error, 1),
 	}
 }
 
-// run reads the log, makes the attempts that are due and waits for what
+// run reads the stream, makes the attempts that are due and waits for what
 // happens next, until ctx is done.
 func (r *round) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx) // ends attempts and the listener with the run
@@ -101,44 +101,41 @@ func (r *round) run(ctx context.Context) error {
 	}
 }
 
-// read takes the next changes off the log and owes those that are wanted. It
+// read takes the next entries off the stream and owes those that are wanted. It
 // reports whether there may be more.
 func (r *round) read(ctx context.Context) (more bool, err error) {
-	end, err := r.cfg.Store.LastChange(ctx)
+	end, err := r.end(ctx)
 	if err != nil {
-		return false, fmt.Errorf("end of the change log: %w", err)
+		return false, fmt.Errorf("end of what sink %s follows: %w", r.cfg.Name, err)
 	}
-	changes, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: r.at, Limit: readLimit})
+	p, err := r.Follower.read(ctx, r.at)
 	if err != nil {
-		return false, fmt.Errorf("changes after %d: %w", r.at, err)
+		return false, fmt.Errorf("what comes after %d for sink %s: %w", r.at, r.cfg.Name, err)
 	}
-	if len(changes) == 0 {
-		r.at = max(r.at, end) // past changes that were purged, which would ring for ever
+	if p.to == 0 {
+		r.at = max(r.at, end) // past entries that were purged, which would ring for ever
 		return false, nil
 	}
 	var owed []freshet.Message
-	for _, c := range changes {
-		if !r.cfg.Wants(c) {
-			continue
-		}
-		m := freshet.Message{Change: c.Cursor, InOrder: true}
-		if m.Body, err = r.cfg.Render(ctx, c); err != nil {
+	for _, d := range p.wanted {
+		m := freshet.Message{Cursor: d.Entry().Cursor, Event: d.Event, InOrder: true}
+		if err := r.render(ctx, &d); err != nil {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
 			}
-			m.Body, m.Err = nil, err.Error()
-			r.unfit(c, err)
+			d.Body, m.Err = nil, err.Error()
+			r.unfit(d, err)
 		}
+		m.Body, m.Source = d.Body, d.Source
 		owed = append(owed, m)
 	}
-	to := changes[len(changes)-1].Cursor
-	err = r.persist(ctx, "place", func() error { return r.cfg.Store.Advance(ctx, r.cfg.Name, to, owed) })
+	err = r.persist(ctx, "place", func() error { return r.advance(ctx, p.to, owed) })
 	if err != nil {
 		return false, err
 	}
-	r.at = to
+	r.at = p.to
 	r.probe = r.probe || len(owed) > 0 && r.gate.failures >= patience
-	return len(changes) == readLimit, nil
+	return p.full, nil
 }
 
 // pay begins the attempts that may be made now, and returns when to look again
@@ -161,7 +158,7 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 		if free == 0 {
 			return time.Time{}, nil
 		}
-		if r.flying[d.Change.Cursor] || r.refused[d.Change.Cursor] {
+		if r.flying[d.Entry()] || r.refused[d.Entry()] {
 			continue
 		}
 		if err := r.begin(ctx, d, false); err != nil {
@@ -205,19 +202,18 @@ func distant(now time.Time) time.Time { return now.AddDate(100, 0, 0) }
 // begin makes an attempt in a goroutine of its own.
 func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 	r.probe = false
-	m := sink.Message{ID: d.Change.ID(), Source: d.Change.Source, Body: d.Body}
-	if m.Body == nil { // it could not be rendered before, or messages were not kept then
-		var err error
-		if m.Body, err = r.cfg.Render(ctx, d.Change); err != nil {
+	if d.Body == nil { // it could not be rendered before, or messages were not kept then
+		if err := r.render(ctx, &d); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			r.unfit(d.Change, err)
+			r.unfit(d, err)
 			d.Err, d.Due = err.Error(), time.Time{}
 			return r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })
 		}
 	}
-	r.flying[d.Change.Cursor] = true
+	m := sink.Message{ID: d.ID(), Source: d.Source, Query: d.Parcel.Query, Body: d.Body}
+	r.flying[d.Entry()] = true
 	r.flight.Go(func() {
 		begun := time.Now()
 		err := r.cfg.Send(ctx, m)
@@ -226,19 +222,19 @@ func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 	return nil
 }
 
-// unfit tells of a change that cannot be rendered.
-func (r *round) unfit(c freshet.Change, err error) {
-	r.report(attempt{debt: freshet.Debt{Change: c}, err: err}, true)
+// unfit tells of what cannot be rendered.
+func (r *round) unfit(d freshet.Debt, err error) {
+	r.report(attempt{debt: d, err: err}, true)
 }
 
-// listen has the next change ring for the round.
+// listen has the next entry ring for the round.
 func (r *round) listen(ctx context.Context) {
 	if r.listening {
 		return
 	}
 	r.listening = true
 	at := r.at
-	r.flight.Go(func() { r.news <- r.cfg.Store.Wait(ctx, at) })
+	r.flight.Go(func() { r.news <- r.wait(ctx, at) })
 }
 
 // await waits until there is something to do.
@@ -255,7 +251,7 @@ func (r *round) await(ctx context.Context, alarm time.Time) error {
 	case err := <-r.news:
 		r.listening = false
 		if err != nil {
-			return fmt.Errorf("wait for a change after %d: %w", r.at, err)
+			return fmt.Errorf("wait for what comes after %d: %w", r.at, err)
 		}
 		return nil
 	case <-rings:
@@ -274,8 +270,8 @@ func (r *round) drain(ctx context.Context) {
 		if a.err != nil {
 			continue // cut off by us, which says nothing about the endpoint
 		}
-		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Change.Cursor); err != nil {
-			r.cfg.Log.Error("a delivery succeeded but could not be recorded; it will be repeated", "change", a.debt.Change.ID(), "err", err)
+		if err := r.cfg.Store.Settle(context.WithoutCancel(ctx), r.cfg.Name, a.debt.Entry()); err != nil {
+			r.cfg.Log.Error("a delivery succeeded but could not be recorded; it will be repeated", "event", a.debt.ID(), "err", err)
 		}
 	}
 }

@@ -117,11 +117,32 @@ func (s *Sinks) put(ctx context.Context, k station) error {
 	} else {
 		k.sink = k.outlet.Sink()
 	}
-	if old := s.all[k.sink.Name]; old != nil {
-		old.close()
+	if err := s.end(ctx, k.sink.Name); err != nil {
+		return err
 	}
 	s.all[k.sink.Name] = &k
 	return s.start(ctx, &k)
+}
+
+// end ends the deliveries of a sink that is edited or goes from the file. An edit holds for
+// what comes after it: a sink at work is owed all that there is by now as it was before.
+func (s *Sinks) end(ctx context.Context, name string) error {
+	k := s.all[name]
+	if k == nil {
+		return nil
+	}
+	running := k.stop != nil
+	k.halt()
+	var err error
+	if running {
+		var f *Follower
+		if f, err = NewFollower(ctx, s.following(k)); err == nil {
+			err = f.Owe(ctx)
+		}
+	}
+	k.close()
+	delete(s.all, name)
+	return err
 }
 
 // start runs a sink, if it is to run.
@@ -141,13 +162,22 @@ func (s *Sinks) start(ctx context.Context, k *station) error {
 	return nil
 }
 
-// following returns how a sink follows the log of changes.
+// following returns how a sink follows its stream.
 func (s *Sinks) following(k *station) FollowerConfig {
 	outlet := k.outlet
 	return FollowerConfig{
-		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(), Wants: k.sink.Wants,
+		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(),
+		Stream: k.sink.Stream(), Wants: k.sink.Wants, WantsParcel: k.sink.WantsParcel,
 		Render: func(ctx context.Context, c freshet.Change) ([]byte, error) {
 			return outlet.Render(ctx, c, Texts(s.cfg.Store, c))
+		},
+		RenderParcel: func(ctx context.Context, p freshet.Parcel) (freshet.SourceID, []byte, error) {
+			whole, err := Unpack(ctx, s.cfg.Store, p)
+			if err != nil {
+				return "", nil, err
+			}
+			body, err := outlet.RenderParcel(ctx, whole)
+			return whole.Source(), body, err
 		},
 		Send: func(ctx context.Context, m sink.Message) error {
 			_, err := outlet.Send(ctx, m)
@@ -260,8 +290,9 @@ func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(fre
 	s.cfg.Open = open
 	for name, k := range s.all {
 		if k.sink.Origin == freshet.FromFile && !slices.ContainsFunc(listed, func(l freshet.Sink) bool { return l.Name == name }) {
-			k.close()
-			delete(s.all, name)
+			if err := s.end(ctx, name); err != nil {
+				return err
+			}
 		}
 	}
 	for _, l := range listed {

@@ -25,7 +25,11 @@ func (s *service) load(ctx context.Context, failed func(error)) <-chan struct{} 
 	go func() {
 		defer close(loaded)
 		defer cancel()
-		if err := s.sync(ctx, settings); err != nil && ctx.Err() == nil {
+		err := s.syncQueries(ctx, settings) // first: they are few, and hear of every change
+		if err == nil {
+			err = s.sync(ctx, settings)
+		}
+		if err != nil && ctx.Err() == nil {
 			failed(err)
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 
 	"freshet"
 	"freshet/config"
+	"freshet/standing"
 )
 
 // wait returns when ctx is done. Until then it reloads when it is asked to, by
@@ -56,6 +57,24 @@ func (s *service) sync(ctx context.Context, to config.Settings) error {
 	return nil
 }
 
+// syncQueries makes the queries of the file those of the store, as sync does with sources.
+func (s *service) syncQueries(ctx context.Context, to config.Settings) error {
+	if to.File == "" || s.node.queries == nil {
+		return nil
+	}
+	done, err := s.node.queries.Sync(ctx, to.Queries)
+	if err != nil {
+		return fmt.Errorf("load the queries of %s: %w", to.File, err)
+	}
+	for _, doubt := range to.Doubts {
+		s.Log.Warn("the configuration file probably says what is not meant", "file", to.File, "doubt", doubt)
+	}
+	if done != (standing.Synced{}) {
+		s.Log.Info("queries of the configuration file loaded", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
+	}
+	return nil
+}
+
 // reload takes on the settings anew. If anything is wrong with them all stays
 // as it was.
 func (s *service) reload(ctx context.Context) error {
@@ -75,6 +94,10 @@ func (s *service) reload(ctx context.Context) error {
 		return err
 	}
 	if err := s.sinks.Reload(ctx, to.AllSinks(), open); err != nil {
+		return err
+	}
+	// After the sinks, which are owed by now what the queries that go have told.
+	if err := s.syncQueries(ctx, to); err != nil {
 		return err
 	}
 	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)

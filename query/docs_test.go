@@ -24,7 +24,10 @@ func examples(t *testing.T) map[string]freshet.Query {
 	for _, block := range strings.Split(string(page), "```yaml\n")[1:] {
 		text, _, _ := strings.Cut(block, "```")
 		var raw []map[string]any
-		if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
+		var file struct{ Queries []map[string]any }
+		if yaml.Unmarshal([]byte(text), &file) == nil && len(file.Queries) > 0 {
+			raw = file.Queries
+		} else if err := yaml.Unmarshal([]byte(text), &raw); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		for _, one := range raw {

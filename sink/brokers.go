@@ -19,16 +19,16 @@ import (
 // brokerKinds hand changes to message brokers.
 var brokerKinds = []*kind{
 	{Kind: Kind{Name: "nats", About: "a subject of a NATS JetStream stream", URL: "nats://nats.example:4222", Settings: []Setting{
-		{Name: "subject", About: "where to publish; {source} stands for the id of the source", Needed: true},
+		{Name: "subject", About: "where to publish; {source} and {query} stand for their ids", Needed: true},
 		{Name: "token", About: "of the server", Secret: true}, {Name: "user", About: "name at the server"}, {Name: "password", About: "of the user", Secret: true},
 		{Name: "creds", About: "what stands in the .creds file of the user", Secret: true}, {Name: "nkey", About: "seed of the user, such as SU...", Secret: true},
 	}}, schemes: []string{"nats", "tls"}, check: checkSubject, frame: frameEvent, open: openNATS},
 	{Kind: Kind{Name: "mqtt", About: "a topic of an MQTT 5 broker", URL: "mqtt://mqtt.example:1883", Settings: []Setting{
-		{Name: "topic", About: "where to publish; {source} stands for the id of the source", Needed: true},
+		{Name: "topic", About: "where to publish; {source} and {query} stand for their ids", Needed: true},
 		{Name: "user", About: "name at the broker"}, {Name: "password", About: "of the user", Secret: true}, {Name: "retain", About: "true has the broker keep the last message of the topic"},
 	}}, schemes: []string{"mqtt", "mqtts"}, check: checkTopic, frame: frameEvent, open: openMQTT},
 	{Kind: Kind{Name: "kafka", About: "a topic of Kafka", URL: "kafka://kafka.example:9092", Settings: []Setting{
-		{Name: "topic", About: "where to publish; the id of the source is the key", Needed: true},
+		{Name: "topic", About: "where to publish; the id of the query or the source is the key", Needed: true},
 		{Name: "user", About: "name at the broker"}, {Name: "password", About: "of the user", Secret: true}, {Name: "sasl", About: "plain, scram-sha-256 or scram-sha-512; plain is the default"},
 	}}, schemes: []string{"kafka", "kafkas"}, check: oneOf("sasl", "plain", "scram-sha-256", "scram-sha-512"), frame: frameEvent, open: openKafka},
 }
@@ -59,10 +59,18 @@ func checkTopic(s freshet.Sink) error {
 	return oneOf("retain", "true", "false")(s)
 }
 
-// named puts the id of a source into a subject or topic. What would cut it in two there
-// is replaced.
-func named(pattern string, id freshet.SourceID, cuts string) string {
-	return strings.ReplaceAll(pattern, "{source}", strings.ReplaceAll(string(id), cuts, "_"))
+// named puts the ids of a source and of a query into a subject or topic. What would cut it
+// in two there is replaced; the query stands for the source if there are several, and for a
+// change, changes.
+func named(pattern string, m Message, cuts string) string {
+	source, query := string(m.Source), string(m.Query)
+	if source == "" {
+		source = query
+	}
+	if query == "" {
+		query = "changes"
+	}
+	return strings.NewReplacer("{source}", strings.ReplaceAll(source, cuts, "_"), "{query}", strings.ReplaceAll(query, cuts, "_")).Replace(pattern)
 }
 
 // withPort returns the address in a URL, with a port if it has none.
@@ -184,7 +192,7 @@ func (p *publisher) send(ctx context.Context, f filled, m Message) (string, erro
 		return "", err
 	}
 	ack, err := js.PublishMsg(ctx, &nats.Msg{
-		Subject: named(f.settings["subject"], m.Source, "."), Data: m.Body,
+		Subject: named(f.settings["subject"], m, "."), Data: m.Body,
 		Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, "Content-Type": {eventMedia}},
 	}, jetstream.WithRetryAttempts(0))
 	switch {

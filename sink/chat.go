@@ -12,25 +12,40 @@ import (
 	"freshet"
 )
 
-// The words in which people are told of a change if the sink has none of its own. Page is
-// set where a page of a site came or went as a whole.
+// The words in which people are told if the sink has none of its own. Page is set where a
+// page of a site came or went as a whole.
 const (
-	headline   = `{{.Title}} {{if eq .Page "new"}}is a new page{{else if eq .Page "gone"}}is gone{{else if eq .Page "back"}}is back{{else}}changed{{end}}`
+	headline = `{{if eq .Kind "digest"}}{{.QueryName}}: {{.Count}} matches` +
+		`{{else}}{{with .QueryName}}{{.}}: {{end}}{{.Title}} {{if eq .Cause "silent"}}is silent` +
+		`{{else if eq .Page "new"}}is a new page{{else if eq .Page "gone"}}is gone{{else if eq .Page "back"}}is back` +
+		`{{else if eq .Cause "poll"}}matches{{else}}changed{{end}}{{end}}`
+
 	plainWords = headline + `
 {{with .Summary}}{{.}}
+{{end}}{{with .ValueText}}{{truncate 500 .}}
 {{end}}{{with .URL}}{{.}}
 {{end}}{{with .Diff}}
-{{truncate 1500 .}}{{end}}`
+{{truncate 1500 .}}{{end}}{{range .Top 20}}
+- {{.Title}}{{with .Summary}}: {{.}}{{end}}{{with .ValueText}} ({{truncate 200 .}}){{end}}{{with .URL}}
+  {{.}}{{end}}{{end}}{{with .Beyond 20}}
+and {{.}} more: {{$.Link}}/matches{{end}}`
 )
 
 // chatWords are plainWords for services that read Markdown and mentions: what the page
 // says passes through a filter, and the diff stands in a block of code.
 func chatWords(bold, filter string) string {
-	title := strings.ReplaceAll(headline, "{{.Title}}", bold+"{{"+filter+" .Title}}"+bold)
+	title := headline
+	for _, name := range []string{"{{.Title}}", "{{.QueryName}}"} {
+		title = strings.ReplaceAll(title, name, bold+strings.Replace(name, "{{", "{{"+filter+" ", 1)+bold)
+	}
+	title = strings.ReplaceAll(title, "{{with .QueryName}}{{.}}: {{end}}", "{{with .QueryName}}{{"+filter+" .}}: {{end}}")
 	return title + `
 {{with .Summary}}{{` + filter + ` .}}
+{{end}}{{with .ValueText}}{{` + filter + ` (truncate 500 .)}}
 {{end}}{{with .URL}}{{` + filter + ` .}}
-{{end}}{{with .Diff}}{{fence (` + filter + ` (truncate 1200 .))}}{{end}}`
+{{end}}{{with .Diff}}{{fence (` + filter + ` (truncate 1200 .))}}{{end}}{{range .Top 10}}
+- {{` + filter + ` .Title}}{{with .Summary}}: {{` + filter + ` (truncate 200 .)}}{{end}}{{with .ValueText}} ({{` + filter + ` (truncate 100 .)}}){{end}}{{end}}{{with .Beyond 10}}
+and {{.}} more: {{$.Link}}/matches{{end}}`
 }
 
 // noFilter prints as it is, where nothing has a meaning.
@@ -110,7 +125,7 @@ func postTelegram(_ *Outlet, f filled, m Message) (request, error) {
 // frameNtfy is what ntfy takes as JSON at its root.
 func frameNtfy(o *Outlet, e *Event, text string) ([]byte, error) {
 	body := map[string]any{
-		"topic": string(o.sink.Settings["topic"]), "title": cutRunes(e.Title, 250), "message": cut(strings.TrimSpace(text), 4096),
+		"topic": string(o.sink.Settings["topic"]), "title": cutRunes(e.Heading(), 250), "message": cut(strings.TrimSpace(text), 4096),
 	}
 	if e.URL != "" && !freshet.Masked(e.URL) {
 		body["click"] = e.URL
@@ -132,7 +147,7 @@ func postNtfy(_ *Outlet, f filled, m Message) (request, error) {
 
 // frameGotify is what Gotify takes at /message.
 func frameGotify(o *Outlet, e *Event, text string) ([]byte, error) {
-	body := map[string]any{"title": cutRunes(e.Title, 250), "message": cut(strings.TrimSpace(text), maxDiffText)}
+	body := map[string]any{"title": cutRunes(e.Heading(), 250), "message": cut(strings.TrimSpace(text), maxDiffText)}
 	if p, err := strconv.Atoi(string(o.sink.Settings["priority"])); err == nil {
 		body["priority"] = p
 	}
@@ -185,15 +200,30 @@ func framePagerDuty(o *Outlet, e *Event, text string) ([]byte, error) {
 	body := map[string]any{
 		"event_action": "trigger", "dedup_key": e.ID, "client": "Freshet",
 		"payload": map[string]any{
-			"summary": cutRunes(strings.TrimSpace(text), 1024), "source": string(e.Source), "severity": severity,
-			"timestamp": e.Before.Format("2006-01-02T15:04:05.000Z07:00"), "component": e.Title,
-			"custom_details": map[string]any{"summary": e.Summary, "seq": e.Seq, "version": e.Number, "tags": e.Tags},
+			"summary": cutRunes(strings.TrimSpace(text), 1024), "source": Message{Source: e.Source, Query: e.Query}.line(), "severity": severity,
+			"timestamp": e.Before.Format("2006-01-02T15:04:05.000Z07:00"), "component": e.Heading(),
+			"custom_details": pagerDetails(e),
 		},
 	}
 	if e.URL != "" && !freshet.Masked(e.URL) {
 		body["links"] = []any{map[string]any{"href": e.URL, "text": e.Title}}
 	}
 	return json.Marshal(body)
+}
+
+// pagerDetails says more of an event.
+func pagerDetails(e *Event) map[string]any {
+	if e.parcel == nil {
+		return map[string]any{"summary": e.Summary, "seq": e.Seq, "version": e.Number, "tags": e.Tags}
+	}
+	details := map[string]any{"summary": e.Summary, "query": e.Query, "match": e.Match, "count": e.Count}
+	if e.Value != nil {
+		details["value"] = e.Value
+	}
+	for _, entry := range e.Top(20) {
+		details[fmt.Sprintf("match %d", entry.Match)] = entry.Title + ": " + entry.Summary
+	}
+	return details
 }
 
 func postPagerDuty(_ *Outlet, f filled, m Message) (request, error) {

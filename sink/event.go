@@ -43,9 +43,18 @@ func Envelope(c freshet.Change, base string) client.Event {
 	}
 }
 
-// A Message is what a sink is sent of a change, the same on every attempt.
+// A Message is what a sink is sent, the same on every attempt.
 type Message struct {
-	ID     string           // of the change
-	Source freshet.SourceID // whose changes come in order
+	ID     string           // of the event
+	Source freshet.SourceID // that it is of; "" if it is of several
+	Query  freshet.QueryID  // that told it; "" if it tells of a change
 	Body   []byte           // as Render made it
+}
+
+// line returns whose events come in order.
+func (m Message) line() string {
+	if m.Query != "" {
+		return string(m.Query)
+	}
+	return string(m.Source)
 }

@@ -112,7 +112,7 @@ func (p *producer) send(ctx context.Context, f filled, m Message) (string, error
 		return "", err
 	}
 	r, err := client.ProduceSync(ctx, &kgo.Record{
-		Topic: f.settings["topic"], Key: []byte(m.Source), Value: m.Body,
+		Topic: f.settings["topic"], Key: []byte(m.line()), Value: m.Body,
 		Headers: []kgo.RecordHeader{{Key: "id", Value: []byte(m.ID)}, {Key: "content-type", Value: []byte(eventMedia)}},
 	}).First()
 	switch {

@@ -178,7 +178,7 @@ func Check(cfg Config, s freshet.Sink) (freshet.Sink, error) {
 	return s, checkWords(s)
 }
 
-// checkWords tries the template of a sink on a sample.
+// checkWords tries the template of a sink on samples.
 func checkWords(s freshet.Sink) error {
 	if s.Template == "" {
 		return nil
@@ -193,8 +193,28 @@ func sampled(s freshet.Sink) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, texts := Sample("check", sampleTime)
-	return w.render(newEvent(context.Background(), c, "", texts))
+	first := ""
+	for i, e := range samples(s) {
+		text, err := w.render(e)
+		if err != nil {
+			return "", err
+		}
+		if i == 0 {
+			first = text
+		}
+	}
+	return first, nil
+}
+
+// samples are what a template is tried on: a change or, if the sink follows queries, a match
+// and a digest.
+func samples(s freshet.Sink) []*Event {
+	ctx := context.Background()
+	if len(s.Queries) == 0 {
+		c, texts := Sample("check", sampleTime)
+		return []*Event{newEvent(ctx, c, "", texts)}
+	}
+	return []*Event{newParcelEvent(ctx, SampleParcel("check", s.Queries[0], 1, sampleTime), ""), newParcelEvent(ctx, SampleParcel("check", s.Queries[0], 2, sampleTime), "")}
 }
 
 // checkSettings reports settings that are missing or that nobody knows.

@@ -27,7 +27,7 @@ var mailKind = &kind{
 		{Name: "user", About: "name at the server"}, {Name: "password", About: "of the user", Secret: true},
 		{Name: "subject", About: "template of the subject"}, {Name: "tls", About: "starttls, tls or none; starttls is the default for smtp, tls for smtps"},
 	}},
-	schemes: []string{"smtp", "smtps"}, words: plainWords, check: checkMail, frame: frameMail,
+	schemes: []string{"smtp", "smtps"}, words: mailWords, check: checkMail, frame: frameMail,
 	open: func(o *Outlet) (sender, error) { return &mailer{o, o.cfg.Dial(mailPorts...)}, nil },
 }
 
@@ -79,7 +79,11 @@ func frameMail(o *Outlet, e *Event, text string) ([]byte, error) {
 	m.SetGenHeader("X-Freshet-Event", e.ID)
 	m.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday notice answers it
 	m.SetBodyString(mail.TypeTextPlain, strings.TrimSpace(text)+"\n")
-	m.AddAlternativeString(mail.TypeTextHTML, mailHTML(e, text, diff))
+	page, err := mailHTML(o, e, text, diff)
+	if err != nil {
+		return nil, err
+	}
+	m.AddAlternativeString(mail.TypeTextHTML, page)
 	var b bytes.Buffer
 	_, err = m.WriteTo(&b)
 	return b.Bytes(), err
@@ -94,21 +98,70 @@ func domainOf(address string) string {
 	return a.Address[strings.LastIndexByte(a.Address, '@')+1:]
 }
 
+// mailWords are plainWords with more of a digest, and what differs in each of its entries.
+var mailWords = strings.Replace(strings.ReplaceAll(strings.ReplaceAll(plainWords, ".Top 20", ".Top 100"), ".Beyond 20", ".Beyond 100"),
+	`{{end}}{{end}}{{with .Beyond`, `{{end}}{{with .Diff}}
+{{truncate 500 .}}
+{{end}}{{end}}{{with .Beyond`, 1)
+
+// mostMailDiffs is how many bytes the diffs of a digest have together.
+const mostMailDiffs = 128 << 10
+
 // mailHTML returns the text for programs that show HTML. The diff has colours; without a
-// template of its own the sink's text is that diff already.
-func mailHTML(e *Event, text, diff string) string {
+// template of its own the sink's text is that diff already, and the list of a digest.
+func mailHTML(o *Outlet, e *Event, text, diff string) (string, error) {
 	var b strings.Builder
 	b.WriteString("<!doctype html><html><body>\n")
 	said := strings.TrimSpace(strings.Replace(text, cut(diff, 1500), "", 1))
-	for line := range strings.SplitSeq(said, "\n") {
+	if len(e.Entries) > 0 && o.sink.Template == "" {
+		said, _, _ = strings.Cut(said, "\n- ")
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(said), "\n") {
 		shown := html.EscapeString(line)
-		if line == e.URL && (strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "http://")) {
-			shown = fmt.Sprintf(`<a href="%s">%s</a>`, shown, shown)
+		if line == e.URL {
+			shown = linkHTML(line)
 		}
 		b.WriteString("<p>" + shown + "</p>\n")
 	}
-	b.WriteString(diffHTML(diff) + "</body></html>\n")
-	return b.String()
+	b.WriteString(diffHTML(diff))
+	if o.sink.Template == "" {
+		if err := digestHTML(&b, e); err != nil {
+			return "", err
+		}
+	}
+	b.WriteString("</body></html>\n")
+	return b.String(), nil
+}
+
+// digestHTML writes the entries of a digest, each with what differs.
+func digestHTML(b *strings.Builder, e *Event) error {
+	left := mostMailDiffs
+	for _, entry := range e.Top(100) {
+		diff, err := entry.Diff()
+		if err != nil {
+			return err
+		}
+		diff = cut(diff, min(4<<10, left))
+		left -= len(diff)
+		text, err := entryHTML(entry, diff)
+		if err != nil {
+			return err
+		}
+		b.WriteString(text)
+	}
+	if more := e.Beyond(100); more > 0 {
+		fmt.Fprintf(b, "<p>and %d more: %s</p>\n", more, linkHTML(e.Link+"/matches"))
+	}
+	return nil
+}
+
+// linkHTML returns a URL as a link, if it is one of HTTP.
+func linkHTML(url string) string {
+	shown := html.EscapeString(url)
+	if strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
+		return fmt.Sprintf(`<a href="%s">%s</a>`, shown, shown)
+	}
+	return shown
 }
 
 // diffHTML returns a diff with colours. What it says is in it as text only.

@@ -89,7 +89,7 @@ func (l *link) publish(ctx context.Context, f filled, m Message) (*paho.PublishR
 		}
 	}()
 	return l.Publish(ctx, &paho.Publish{
-		QoS: 1, Topic: named(f.settings["topic"], m.Source, "/"), Payload: m.Body, Retain: f.settings["retain"] == "true",
+		QoS: 1, Topic: named(f.settings["topic"], m, "/"), Payload: m.Body, Retain: f.settings["retain"] == "true",
 		Properties: &paho.PublishProperties{ContentType: eventMedia, User: paho.UserProperties{{Key: "id", Value: m.ID}}},
 	})
 }

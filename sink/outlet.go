@@ -85,7 +85,15 @@ func (o *Outlet) Endpoint() string { return string(o.sink.URL) }
 
 // Render returns what is sent of a change. It holds no secrets.
 func (o *Outlet) Render(ctx context.Context, c freshet.Change, texts Texts) ([]byte, error) {
-	e := newEvent(ctx, c, o.cfg.Base, texts)
+	return o.render(newEvent(ctx, c, o.cfg.Base, texts))
+}
+
+// RenderParcel returns what is sent of what a query tells. It holds no secrets.
+func (o *Outlet) RenderParcel(ctx context.Context, p Parcel) ([]byte, error) {
+	return o.render(newParcelEvent(ctx, p, o.cfg.Base))
+}
+
+func (o *Outlet) render(e *Event) ([]byte, error) {
 	text := ""
 	if o.sink.Template != "" || o.kind.words != "" {
 		var err error
@@ -95,7 +103,7 @@ func (o *Outlet) Render(ctx context.Context, c freshet.Change, texts Texts) ([]b
 	}
 	body, err := o.kind.frame(o, e, text)
 	if err != nil {
-		return nil, fmt.Errorf("render change %s: %w", c.ID(), err)
+		return nil, fmt.Errorf("render event %s: %w", e.ID, err)
 	}
 	return body, nil
 }

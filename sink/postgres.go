@@ -261,7 +261,11 @@ func row(m Message) [][]byte {
 		}
 		return []byte(*s)
 	}
-	return [][]byte{[]byte(m.ID), []byte(m.Source), text(e.Type), text(e.Subject), text(e.Time), text(e.Data.Summary), body}
+	source := string(m.Source)
+	if source == "" { // several of a query
+		source = m.line()
+	}
+	return [][]byte{[]byte(m.ID), []byte(source), text(e.Type), text(e.Subject), text(e.Time), text(e.Data.Summary), body}
 }
 
 // withoutNUL replaces the one character that JSON can hold and PostgreSQL cannot.

@@ -21,9 +21,18 @@ const (
 	maxPageText = 32 << 10 // bytes
 )
 
-// An Event is a change as templates see it.
+// What events tell of.
+const (
+	kindChange = "change"
+	kindMatch  = "match"
+	kindDigest = "digest"
+)
+
+// An Event is a change, a match of a query, or several of those, as templates see it. That
+// of a match has what is known of the change that completed it.
 type Event struct {
 	ID       string           // of the event; the same on every delivery
+	Kind     string           // change, match or digest
 	Source   freshet.SourceID // ID of the source
 	Title    string           // its name or, if it has none, the host of its URL
 	Name     string
@@ -39,9 +48,20 @@ type Event struct {
 	Suspect  string // why it is probably the wrong page, if it is
 	Fields   []client.FieldChange
 	Items    *client.ItemChanges
-	Link     string // of the source in the API
+	Link     string // of the source or the query in the API
+
+	Query     freshet.QueryID // that matched
+	QueryName string          // its name
+	Match     int64           // number of the match, or of the first
+	Count     int64           // of matches
+	Cause     string          // of the match: change, poll, held or silent
+	Group     string          // in which it was counted
+	Value     any             // what the value of the query came to
+	Hold      string          // what it waited for: digest, quiet or rate
+	Entries   []*Event        // the matches of a digest, at most 500
 
 	change freshet.Change
+	parcel *Parcel // nil if the event is of a change
 	base   string
 	ctx    context.Context // of the rendering, which an event does not outlive
 	texts  Texts
@@ -53,7 +73,7 @@ type Event struct {
 func newEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *Event {
 	told := ChangeOf(c)
 	e := &Event{
-		ID: c.ID(), Source: c.Source, Title: titleOf(c), Name: told.Name, URL: told.URL, Tags: told.Tags, Seq: c.Seq, Number: c.Number,
+		ID: c.ID(), Kind: kindChange, Source: c.Source, Title: titleOf(c), Name: told.Name, URL: told.URL, Tags: told.Tags, Seq: c.Seq, Number: c.Number,
 		After: told.After, Before: told.Before, Modified: told.Modified, Summary: told.Summary, Page: string(told.Page),
 		Fields: told.Fields, Items: told.Items, Link: Envelope(c, base).Source,
 		change: c, base: base, ctx: ctx, texts: texts,
@@ -70,13 +90,19 @@ func NewEvent(ctx context.Context, c freshet.Change, base string, texts Texts) *
 	return newEvent(ctx, c, base, texts)
 }
 
-// HTML returns the summary and the diff as HTML without scripts or anything to load.
+// HTML returns the summary, the value and the diff as HTML without scripts or anything to
+// load.
 func (e *Event) HTML() (string, error) {
 	diff, err := e.Diff()
 	if err != nil {
 		return "", err
 	}
-	return "<p>" + html.EscapeString(e.Summary) + "</p>\n" + diffHTML(diff), nil
+	said := "<p>" + html.EscapeString(e.Summary) + "</p>\n"
+	value, err := e.ValueText()
+	if value != "" {
+		said += "<p>" + html.EscapeString(value) + "</p>\n"
+	}
+	return said + diffHTML(diff), err
 }
 
 // titleOf returns what to call a source.

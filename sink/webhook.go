@@ -105,6 +105,9 @@ func frameEvent(o *Outlet, e *Event, text string) ([]byte, error) {
 	if o.sink.Template != "" {
 		return []byte(text), nil
 	}
+	if e.parcel != nil {
+		return json.Marshal(ParcelEnvelope(*e.parcel, e.base))
+	}
 	return json.Marshal(Envelope(e.change, e.base))
 }
 
@@ -146,30 +149,74 @@ func ceText(value string) string {
 	return b.String()
 }
 
-// A plainEvent is a change in plain JSON, with what differs.
-type plainEvent struct {
-	ID string `json:"id"`
-	client.Change
-	Link    string `json:"link"`
+// A difference is what differs, as text.
+type difference struct {
 	Added   string `json:"added,omitempty"`
 	Removed string `json:"removed,omitempty"`
 	Diff    string `json:"diff,omitempty"`
 }
 
-// framePlain returns the change in plain JSON, or the output of a template.
+// difference returns what differs.
+func (e *Event) difference() (d difference, err error) {
+	for _, part := range []struct {
+		to   *string
+		read func() (string, error)
+	}{{&d.Added, e.Added}, {&d.Removed, e.Removed}, {&d.Diff, e.Diff}} {
+		if *part.to, err = part.read(); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// A plainEvent is a change in plain JSON, with what differs.
+type plainEvent struct {
+	ID string `json:"id"`
+	client.Change
+	Link string `json:"link"`
+	difference
+}
+
+// A plainParcel is what a query tells in plain JSON, with what differs.
+type plainParcel struct {
+	ID string `json:"id"`
+	client.Told
+	Matches []plainMatch `json:"matches"`
+	Link    string       `json:"link"`
+}
+
+type plainMatch struct {
+	client.Match
+	difference
+}
+
+// framePlain returns the event in plain JSON, or the output of a template.
 func framePlain(o *Outlet, e *Event, text string) ([]byte, error) {
 	if o.sink.Template != "" {
 		return []byte(text), nil
 	}
-	p := plainEvent{ID: e.ID, Change: ChangeOf(e.change), Link: e.Link}
-	var err error
-	for _, part := range []struct {
-		to   *string
-		read func() (string, error)
-	}{{&p.Added, e.Added}, {&p.Removed, e.Removed}, {&p.Diff, e.Diff}} {
-		if *part.to, err = part.read(); err != nil {
+	if e.parcel != nil {
+		return framePlainParcel(e)
+	}
+	differs, err := e.difference()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(plainEvent{ID: e.ID, Change: ChangeOf(e.change), Link: e.Link, difference: differs})
+}
+
+func framePlainParcel(e *Event) (body []byte, err error) {
+	p := plainParcel{ID: e.ID, Told: e.parcel.told(), Link: e.Link}
+	entries := e.Entries
+	if len(entries) == 0 {
+		entries = []*Event{e}
+	}
+	for i, m := range p.Told.Matches {
+		one := plainMatch{Match: m}
+		if one.difference, err = entries[i].difference(); err != nil {
 			return nil, err
 		}
+		p.Matches = append(p.Matches, one)
 	}
 	return json.Marshal(p)
 }

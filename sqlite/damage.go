@@ -89,8 +89,12 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 		d.Reader = text("reader")
 		d.What = "the place of " + d.Reader
 	case &debtsTable:
-		d.Reader, d.Cursor = text("reader"), freshet.Cursor(whole("change"))
+		at := owedOf(int64(whole("change")))
+		d.Reader, d.Cursor = text("reader"), at.Cursor
 		d.What = fmt.Sprintf("the delivery of the change at cursor %d to %s", d.Cursor, d.Reader)
+		if at.Stream == freshet.StreamParcels {
+			d.What = fmt.Sprintf("the delivery of %s to %s", text("event"), d.Reader)
+		}
 	case &retiredTable:
 		d.Reader = text("reader")
 		d.What = "an endpoint that " + d.Reader + " has retired"

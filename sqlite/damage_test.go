@@ -77,10 +77,10 @@ func rich(t *testing.T) string {
 	do(err)
 	changes, err := s.Changes(ctx, freshet.ChangeQuery{})
 	do(err)
-	do(s.Advance(ctx, "pager", last-2, []freshet.Message{{Change: changes[0].Cursor}, {Change: changes[1].Cursor, Body: []byte("{}")}, {Change: changes[2].Cursor, InOrder: true}}))
-	do(s.Advance(ctx, "slow", 2, nil))
+	do(s.Advance(ctx, "pager", freshet.Entry{Cursor: last - 2}, []freshet.Message{{Cursor: changes[0].Cursor}, {Cursor: changes[1].Cursor, Body: []byte("{}")}, {Cursor: changes[2].Cursor, InOrder: true}}))
+	do(s.Advance(ctx, "slow", freshet.Entry{Cursor: 2}, nil))
 	do(s.Postpone(ctx, "pager", freshet.Debt{Change: changes[1], Attempts: 3, Due: noon, Err: "refused"}))
-	do(s.Settle(ctx, "pager", changes[2].Cursor))
+	do(s.Settle(ctx, "pager", changes[2].Entry()))
 	do(s.Retire(ctx, "slow", freshet.EndpointAt("https://x.example/"), "410"))
 	_, err = s.PutSink(ctx, "pager", []byte("sealed"), 0)
 	do(err)
@@ -90,8 +90,9 @@ func rich(t *testing.T) string {
 	do(s.RunQueries(ctx, freshet.QueryStep{
 		Notes:   []freshet.QueryNote{{Query: "q", Name: "window", Body: []byte("w")}},
 		Matches: []freshet.Match{{Query: "q", Number: 1, Cause: freshet.MatchChange, At: noon, Known: noon, Source: "a", Changes: []freshet.ChangeRef{{Source: "a", Seq: 1, Cursor: 1}}, Group: "g", Value: 1.5}},
-		Parcels: []freshet.Parcel{{Query: "q", From: 1, To: 1, Hold: freshet.HoldDigest, At: noon}},
+		Parcels: []freshet.Parcel{{Query: "q", Name: "q", From: 1, To: 1, Hold: freshet.HoldDigest, At: noon}},
 	}))
+	do(s.Advance(ctx, "slow", freshet.Entry{Stream: freshet.StreamParcels, Cursor: 1}, []freshet.Message{{Cursor: 1, Event: "q.1", Source: "a", Body: []byte("{}"), InOrder: true}}))
 	do(s.SaveBeliefs(ctx, []freshet.Belief{{Estimator: "e", Memory: []byte("all")}, {Estimator: "e", Source: "a", Upto: 7, Memory: []byte("one")}}))
 	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
 	do(err)

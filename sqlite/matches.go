@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"freshet"
@@ -111,20 +113,24 @@ func (r *queryRun) parcel(p freshet.Parcel) error {
 	r.next.parcel++
 	row.told = p.To
 	r.matched, r.moved = true, append(r.moved, p.Query)
-	return r.insert(&parcelsTable, int64(r.next.parcel), row.key, p.From, p.To, textOrNull(string(p.Hold)), momentOf(p.At).value())
+	return r.insert(&parcelsTable, int64(r.next.parcel), row.key, p.From, p.To, textOrNull(string(p.Hold)), momentOf(p.At).value(), textOrNull(p.Name))
 }
 
 const matchColumns = `l.cursor, q.id, l.number, l.cause, l.at, l.known, ifnull(l.source, ''), ifnull(l.changes, ''), ifnull(l.grouped, ''), ifnull(l.value, '')`
 
 // selection returns the condition and the order of a query over the log of matches or
-// of parcels, which is l.
-func (s *Store) selection(ctx context.Context, q freshet.MatchQuery) (text string, args []any, err error) {
+// of parcels, which is l and has numbers in a column.
+func (s *Store) selection(ctx context.Context, q freshet.MatchQuery, number string) (text string, args []any, err error) {
 	where, args := "l.cursor > ?", []any{q.After}
 	if q.Query != "" {
 		if _, err := s.Query(ctx, q.Query); err != nil {
 			return "", nil, err
 		}
 		where, args = "l.query = (SELECT key FROM queries WHERE id = ?) AND l.cursor > ?", []any{string(q.Query), q.After}
+	}
+	if q.First > 0 || q.Last > 0 {
+		where += " AND l." + number + " BETWEEN ? AND ?"
+		args = append(args, q.First, cmp.Or(q.Last, math.MaxInt64))
 	}
 	order := " ORDER BY l.cursor LIMIT ?"
 	if q.Newest {
@@ -135,7 +141,7 @@ func (s *Store) selection(ctx context.Context, q freshet.MatchQuery) (text strin
 
 // Matches implements [freshet.QueryStore].
 func (s *Store) Matches(ctx context.Context, q freshet.MatchQuery) (found []freshet.Match, err error) {
-	part, args, err := s.selection(ctx, q)
+	part, args, err := s.selection(ctx, q, "number")
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +177,14 @@ func scanMatch(scan func(...any) error) (m freshet.Match, err error) {
 
 // Parcels implements [freshet.QueryStore].
 func (s *Store) Parcels(ctx context.Context, q freshet.MatchQuery) (found []freshet.Parcel, err error) {
-	part, args, err := s.selection(ctx, q)
+	part, args, err := s.selection(ctx, q, "last")
 	if err != nil {
 		return nil, err
 	}
-	err = eachRow(ctx, s.reader, "SELECT l.cursor, q.id, l.first, l.last, ifnull(l.held, ''), l.at FROM parcels l"+part, args, func(scan func(...any) error) error {
+	err = eachRow(ctx, s.reader, "SELECT l.cursor, q.id, ifnull(l.name, ''), l.first, l.last, ifnull(l.held, ''), l.at, ifnull((SELECT m.cursor FROM matches m WHERE m.query = l.query AND m.number = l.last), 0) FROM parcels l"+part, args, func(scan func(...any) error) error {
 		var p freshet.Parcel
 		var at moment
-		err := scan(&p.Cursor, &p.Query, &p.From, &p.To, &p.Hold, &at)
+		err := scan(&p.Cursor, &p.Query, &p.Name, &p.From, &p.To, &p.Hold, &at, &p.End.Cursor)
 		p.At = at.time()
 		found = append(found, p)
 		return err
@@ -187,7 +193,23 @@ func (s *Store) Parcels(ctx context.Context, q freshet.MatchQuery) (found []fres
 		return nil, fault(s.path, "reading parcels", err)
 	}
 	end := s.applied().parcel
-	return slices.DeleteFunc(found, func(p freshet.Parcel) bool { return p.Cursor > end }), nil
+	found = slices.DeleteFunc(found, func(p freshet.Parcel) bool { return p.Cursor > end })
+	epochs, err := s.MatchEpochs(ctx)
+	for i := range found {
+		found[i].End.Epoch = epochs.Of(found[i].End.Cursor)
+	}
+	return found, err
+}
+
+// WaitParcel implements [freshet.QueryStore]. On a store opened for reading only it hears
+// of nothing.
+func (s *Store) WaitParcel(ctx context.Context, after freshet.Cursor) error {
+	return s.await(ctx, &s.matched, after, func() freshet.Cursor { return s.next.parcel })
+}
+
+// LastParcel implements [freshet.QueryStore].
+func (s *Store) LastParcel(ctx context.Context) (freshet.Cursor, error) {
+	return s.end(ctx, func() freshet.Cursor { return s.next.parcel })
 }
 
 // WaitMatch implements [freshet.QueryStore]. On a store opened for reading only it hears

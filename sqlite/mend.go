@@ -36,8 +36,8 @@ func (m *mending) drop(found []Damage) error {
 			_, err = m.exec("UPDATE shelves SET base = '' WHERE site = ?", d.key[0])
 			d.What += ": they are counted anew"
 		case &placesTable:
-			_, err = m.exec("UPDATE places SET place = ifnull((SELECT max(change) FROM debts WHERE debts.reader = places.reader), 0) WHERE reader = ?", d.key[0])
-			d.What += ": it gets all changes again after the last that it is known to have read, with the same ids"
+			_, err = m.exec(`UPDATE places SET stream = CASE stream WHEN 1 THEN 1 END, place = ifnull((SELECT max(change % (1 << 62)) FROM debts WHERE debts.reader = places.reader AND (change > (1 << 62)) = (ifnull(stream, 0) = 1)), 0) WHERE reader = ?`, d.key[0])
+			d.What += ": it gets all again after the last that it is known to have read, with the same ids"
 		default:
 			_, err = m.exec("DELETE FROM "+d.row.name+" WHERE "+d.row.isKey(), d.key...)
 			d.What += ": it is lost"
@@ -101,7 +101,7 @@ func (m *mending) dropOrphans() error {
 		return err
 	}
 	m.tell(n, "versions", "%d %s are lost, because their bodies are")
-	if n, err = m.exec("DELETE FROM debts WHERE change NOT IN (SELECT cursor FROM changes)"); err != nil {
+	if n, err = m.exec("DELETE FROM debts WHERE change < (1 << 62) AND change NOT IN (SELECT cursor FROM changes)"); err != nil {
 		return err
 	}
 	m.tell(n, "debts", "%d deliveries (%s) are lost, because their changes are")

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -12,25 +13,44 @@ import (
 	"freshet"
 )
 
-// Place implements [freshet.Outbox].
-func (s *Store) Place(ctx context.Context, reader string) (freshet.Cursor, error) {
-	var place freshet.Cursor
-	err := s.reader.QueryRowContext(ctx, "SELECT place FROM places WHERE reader = ?", reader).Scan(&place)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("place of %s: %w", reader, freshet.ErrNotFound)
+// The debts of a reader are one queue, whatever stream they are of: the keys of parcels,
+// and the lines of queries, lie above those of changes and sources.
+const aboveChanges = 1 << 62
+
+// debtKey returns the key of a debt.
+func debtKey(e freshet.Entry) int64 {
+	if e.Stream == freshet.StreamParcels {
+		return int64(e.Cursor) + aboveChanges
 	}
-	return place, fault(s.path, "reading the place of "+reader, err)
+	return int64(e.Cursor)
 }
 
-// Advance implements [freshet.Outbox]. What is owed is due at once; a change
-// that has been purged is owed to nobody.
-func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, owed []freshet.Message) error {
+// owedOf returns what a debt with a key is of.
+func owedOf(key int64) freshet.Entry {
+	if key > aboveChanges {
+		return freshet.Entry{Stream: freshet.StreamParcels, Cursor: freshet.Cursor(key - aboveChanges)}
+	}
+	return freshet.Entry{Cursor: freshet.Cursor(key)}
+}
+
+// Place implements [freshet.Outbox].
+func (s *Store) Place(ctx context.Context, reader string) (at freshet.Entry, err error) {
+	err = s.reader.QueryRowContext(ctx, "SELECT ifnull(stream, 0), place FROM places WHERE reader = ?", reader).Scan(&at.Stream, &at.Cursor)
+	if errors.Is(err, sql.ErrNoRows) {
+		return at, fmt.Errorf("place of %s: %w", reader, freshet.ErrNotFound)
+	}
+	return at, fault(s.path, "reading the place of "+reader, err)
+}
+
+// Advance implements [freshet.Outbox]. What is owed is due at once; what has been purged
+// or removed is owed to nobody.
+func (s *Store) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
 	return s.write(ctx, "moving the place of "+reader, func(b *batch) error {
-		if err := b.put(&placesTable, reader, int64(to)); err != nil {
+		if err := b.put(&placesTable, reader, int64(to.Cursor), countOrNull(int64(to.Stream))); err != nil {
 			return err
 		}
 		for _, m := range owed {
-			if err := b.owe(reader, m); err != nil {
+			if err := b.owe(reader, freshet.Entry{Stream: to.Stream, Cursor: m.Cursor}, m); err != nil {
 				return err
 			}
 		}
@@ -38,19 +58,22 @@ func (s *Store) Advance(ctx context.Context, reader string, to freshet.Cursor, o
 	})
 }
 
-// owe notes what a reader owes, if its change is still there.
-func (b *batch) owe(reader string, m freshet.Message) error {
-	source, err := b.number("SELECT source FROM changes WHERE cursor = ?", int64(m.Change))
-	if err != nil || source == 0 {
+// owe notes what a reader owes, if what it is of is still there.
+func (b *batch) owe(reader string, at freshet.Entry, m freshet.Message) error {
+	row := []driver.Value{reader, debtKey(at), int64(0), int64(0), m.Err, bytesOrNull(m.Body), nil, nil, nil, nil, nil}
+	line, err := b.lineOf(at, row)
+	if err != nil || line == 0 {
 		return err
 	}
-	row := []driver.Value{reader, int64(m.Change), int64(0), int64(0), m.Err, bytesOrNull(m.Body), nil, nil}
+	if at.Stream == freshet.StreamParcels {
+		row[8], row[10] = m.Event, textOrNull(string(m.Source))
+	}
 	if m.InOrder {
-		row[6] = source
+		row[6] = line
 	}
 	if m.Err != "" {
 		row[3] = nil
-	} else if row[7], err = b.inLine(reader, row[6], int64(m.Change)); err != nil {
+	} else if row[7], err = b.inLine(reader, row[6], debtKey(at)); err != nil {
 		return err
 	}
 	if err := b.put(&debtsTable, row...); err != nil {
@@ -59,8 +82,22 @@ func (b *batch) owe(reader string, m freshet.Message) error {
 	return b.lineUp(reader, row[6]) // it may have been the first of its line before
 }
 
-// inLine returns 1 if a reader owes something of a source besides one change, NULL if
-// it does not or the order does not matter.
+// lineOf returns the line in which an entry is told, zero if the entry is gone. Of a parcel
+// it notes the query in the row of the debt.
+func (b *batch) lineOf(at freshet.Entry, row []driver.Value) (line int64, err error) {
+	if at.Stream == freshet.StreamChanges {
+		return b.number("SELECT source FROM changes WHERE cursor = ?", int64(at.Cursor))
+	}
+	err = b.query("SELECT q.key, q.id FROM parcels p JOIN queries q ON q.key = p.query WHERE p.cursor = ?", []driver.Value{int64(at.Cursor)}, func(v []driver.Value) error {
+		line = v[0].(int64) + aboveChanges
+		row[9] = v[1]
+		return nil
+	})
+	return line, err
+}
+
+// inLine returns 1 if a reader owes something in a line besides one debt, NULL if it does
+// not or the order does not matter. The line is that of a source or of a query.
 func (b *batch) inLine(reader string, source driver.Value, change int64) (driver.Value, error) {
 	if source == nil {
 		return nil, nil
@@ -72,7 +109,7 @@ func (b *batch) inLine(reader string, source driver.Value, change int64) (driver
 	return int64(1), nil
 }
 
-// lineUp lets the next debt of a source be due, if nothing is before it.
+// lineUp lets the next debt of a line be due, if nothing is before it.
 func (b *batch) lineUp(reader string, source driver.Value) error {
 	if source == nil {
 		return nil
@@ -85,8 +122,8 @@ func (b *batch) lineUp(reader string, source driver.Value) error {
 		[]driver.Value{reader, source}, func(row []driver.Value) { row[7] = nil })
 }
 
-// sourceOwed returns the source in whose line a debt stands, NULL if in none.
-func (b *batch) sourceOwed(reader string, change int64) (source driver.Value, err error) {
+// lineOwed returns the line in which a debt stands, NULL if in none.
+func (b *batch) lineOwed(reader string, change int64) (source driver.Value, err error) {
 	err = b.query("SELECT source FROM debts WHERE reader = ? AND change = ?", []driver.Value{reader, change}, func(v []driver.Value) error {
 		source = v[0]
 		return nil
@@ -102,32 +139,80 @@ func bytesOrNull(b []byte) driver.Value {
 	return b
 }
 
+// debtColumns are all that is told of a debt. Its change or its parcel can be missing.
+const debtColumns = `d.change, d.attempts, ifnull(d.due, 0), d.err, d.message, ifnull(d.event, ''), ifnull(d.query, ''), ifnull(d.about, ''),
+	ifnull(p.name, ''), ifnull(p.first, 0), ifnull(p.last, 0), ifnull(p.held, ''), p.at, ifnull(m.cursor, 0)`
+
+// debtJoins are the tables of debtColumns.
+const debtJoins = ` FROM debts d LEFT JOIN parcels p ON p.cursor = d.change - (1 << 62) LEFT JOIN matches m ON m.query = p.query AND m.number = p.last `
+
+// debtsOf returns the debts of a reader for which a condition holds.
+func (s *Store) debtsOf(ctx context.Context, where string, args ...any) (found []freshet.Debt, err error) {
+	err = eachRow(ctx, s.reader, "SELECT "+debtColumns+debtJoins+where, args, func(scan func(...any) error) error {
+		var d freshet.Debt
+		var key int64
+		var due, told moment
+		p := freshet.Parcel{}
+		if err := scan(&key, &d.Attempts, &due, &d.Err, &d.Body, &d.Event, &p.Query, &d.Source, &p.Name, &p.From, &p.To, &p.Hold, &told, &p.End.Cursor); err != nil {
+			return err
+		}
+		d.Due, p.At = due.time(), told.time()
+		if at := owedOf(key); at.Stream == freshet.StreamParcels {
+			p.Cursor = at.Cursor
+			d.Parcel = p
+		} else {
+			d.Change.Cursor = at.Cursor
+		}
+		found = append(found, d)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.withEntries(ctx, found)
+}
+
+// withEntries reads the changes of debts, and of which epochs all is.
+func (s *Store) withEntries(ctx context.Context, debts []freshet.Debt) ([]freshet.Debt, error) {
+	all, err := s.epochsNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range debts {
+		d := &debts[i]
+		if d.Parcel.Cursor > 0 {
+			d.Parcel.End.Epoch = all.matches.Of(d.Parcel.End.Cursor)
+		} else if err := s.withChange(ctx, d); err != nil {
+			return nil, err
+		} else {
+			d.Change.Epoch = all.changes.Of(d.Change.Cursor)
+			d.Source = d.Change.Source
+		}
+	}
+	return debts, nil
+}
+
+// withChange reads the change of a debt.
+func (s *Store) withChange(ctx context.Context, d *freshet.Debt) error {
+	return eachRow(ctx, s.reader, "SELECT "+changeColumns+" FROM changes c"+changeJoins+"WHERE c.cursor = ?", []any{d.Change.Cursor}, func(scan func(...any) error) (err error) {
+		d.Change, err = scanChange(scan)
+		return err
+	})
+}
+
 // Debts implements [freshet.Outbox].
 func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []freshet.Debt, next time.Time, err error) {
 	if limit = limited(limit); limit > 0 {
 		limit++ // one more, to see when it is due
 	}
-	err = eachRow(ctx, s.reader, `SELECT d.attempts, d.due, d.err, d.message, `+changeColumns+`
-		FROM debts d JOIN changes c ON c.cursor = d.change`+changeJoins+`
-		WHERE d.reader = ? AND d.due <= ? AND d.waits IS NULL ORDER BY d.due, d.change LIMIT (SELECT ?)`, []any{reader, int64(momentOf(now)), limit},
-		func(scan func(...any) error) (err error) {
-			var d freshet.Debt
-			var at moment
-			d.Change, err = scanChange(func(dst ...any) error {
-				return scan(append([]any{&d.Attempts, &at, &d.Err, &d.Body}, dst...)...)
-			})
-			d.Due = at.time()
-			if at == 0 {
-				d.Due = d.Change.Before
-			}
-			due = append(due, d)
-			return err
-		})
+	due, err = s.debtsOf(ctx, "WHERE d.reader = ? AND d.due <= ? AND d.waits IS NULL ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(momentOf(now)), limit)
 	if err != nil {
 		return nil, next, fault(s.path, "reading the debts of "+reader, err)
 	}
-	if err := s.dateDebts(ctx, due); err != nil {
-		return nil, next, err
+	for i, d := range due {
+		if d.Due.IsZero() { // at once, that is since it is owed
+			due[i].Due = cmp.Or(d.Change.Before, d.Parcel.At)
+		}
 	}
 	if limit > 0 && len(due) == limit {
 		return due[:limit-1], due[limit-1].Due, nil
@@ -137,43 +222,18 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	return due, later.time(), fault(s.path, "reading the debts of "+reader, err)
 }
 
-// dateDebts says of which epochs the changes of debts are.
-func (s *Store) dateDebts(ctx context.Context, debts []freshet.Debt) error {
-	epochs, err := s.ChangeEpochs(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range debts {
-		debts[i].Change.Epoch = epochs.Of(debts[i].Change.Cursor)
-	}
-	return nil
-}
-
 // Letters implements [freshet.Outbox].
-func (s *Store) Letters(ctx context.Context, reader string, after freshet.Cursor, limit int) (dead []freshet.Debt, err error) {
-	err = eachRow(ctx, s.reader, `SELECT d.attempts, d.err, d.message, `+changeColumns+`
-		FROM debts d JOIN changes c ON c.cursor = d.change`+changeJoins+`
-		WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?`, []any{reader, int64(after), limited(limit)},
-		func(scan func(...any) error) (err error) {
-			var d freshet.Debt
-			d.Change, err = scanChange(func(dst ...any) error {
-				return scan(append([]any{&d.Attempts, &d.Err, &d.Body}, dst...)...)
-			})
-			dead = append(dead, d)
-			return err
-		})
-	if err != nil {
-		return nil, fault(s.path, "reading what was given up of "+reader, err)
-	}
-	return dead, s.dateDebts(ctx, dead)
+func (s *Store) Letters(ctx context.Context, reader string, after freshet.Entry, limit int) ([]freshet.Debt, error) {
+	dead, err := s.debtsOf(ctx, "WHERE d.reader = ? AND d.due IS NULL AND d.change > ? ORDER BY d.change LIMIT ?", reader, debtKey(after), limited(limit))
+	return dead, fault(s.path, "reading what was given up of "+reader, err)
 }
 
 // Revive implements [freshet.Outbox].
-func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Cursor) (revived int, err error) {
+func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Entry) (revived int, err error) {
 	err = s.write(ctx, "owing again what was given up of "+reader, func(b *batch) error {
 		var dead []int64
 		err := b.query("SELECT change FROM debts WHERE reader = ? AND due IS NULL ORDER BY change", []driver.Value{reader}, func(v []driver.Value) error {
-			if change := v[0].(int64); len(at) == 0 || slices.Contains(at, freshet.Cursor(change)) {
+			if change := v[0].(int64); len(at) == 0 || slices.Contains(at, owedOf(change)) {
 				dead = append(dead, change)
 			}
 			return nil
@@ -183,7 +243,7 @@ func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Cursor)
 		}
 		revived = len(dead)
 		for _, change := range dead {
-			source, err := b.sourceOwed(reader, change)
+			source, err := b.lineOwed(reader, change)
 			if err != nil {
 				return err
 			}
@@ -204,17 +264,17 @@ func (s *Store) Revive(ctx context.Context, reader string, at ...freshet.Cursor)
 }
 
 // Settle implements [freshet.Outbox].
-func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Cursor) error {
+func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Entry) error {
 	if len(at) == 0 {
 		return nil
 	}
 	return s.write(ctx, "settling debts of "+reader, func(b *batch) error {
-		for _, cursor := range at {
-			source, err := b.sourceOwed(reader, int64(cursor))
+		for _, one := range at {
+			source, err := b.lineOwed(reader, debtKey(one))
 			if err != nil {
 				return err
 			}
-			if err := b.remove(&debtsTable, "reader = ? AND change = ?", reader, int64(cursor)); err != nil {
+			if err := b.remove(&debtsTable, "reader = ? AND change = ?", reader, debtKey(one)); err != nil {
 				return err
 			}
 			if err := b.lineUp(reader, source); err != nil {
@@ -230,7 +290,7 @@ func (s *Store) Settle(ctx context.Context, reader string, at ...freshet.Cursor)
 func (s *Store) Postpone(ctx context.Context, reader string, d freshet.Debt) error {
 	return s.write(ctx, "postponing a debt of "+reader, func(b *batch) error {
 		var source driver.Value
-		err := b.amend(&debtsTable, "reader = ? AND change = ?", []driver.Value{reader, int64(d.Change.Cursor)}, func(row []driver.Value) {
+		err := b.amend(&debtsTable, "reader = ? AND change = ?", []driver.Value{reader, debtKey(d.Entry())}, func(row []driver.Value) {
 			row[2], row[3], row[4] = int64(d.Attempts), momentOf(d.Due).value(), d.Err
 			source = row[6]
 		})

@@ -354,7 +354,7 @@ func TestReaderKeepsUp(t *testing.T) {
 			_, err := look.AddSource(t.Context(), freshet.Source{URL: "https://b.example/"})
 			return err
 		}(),
-		"moving a place":  look.Advance(t.Context(), "r", 1, nil),
+		"moving a place":  look.Advance(t.Context(), "r", freshet.Entry{Cursor: 1}, nil),
 		"retiring":        look.Retire(t.Context(), "r", "e", "gone"),
 		"saving a belief": look.SaveBeliefs(t.Context(), []freshet.Belief{{Estimator: "x"}}),
 		"beginning a poll": func() error {

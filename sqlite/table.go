@@ -68,10 +68,10 @@ var (
 		columns: []string{"source", "number", "hash", "seen", "text", "raw", "envelope", "header", "suspect", "quiet", "picture", "fields"}})
 	changesTable = newTable(table{name: "changes", sum: "checksum", keys: []string{"cursor"}, seal: sealChanges, late: 3,
 		columns: []string{"cursor", "source", "prev", "seq", "number", "from_hash", "to_hash", "after", "before", "modified", "summary", "label", "suspect", "landed", "details"}})
-	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces,
-		columns: []string{"reader", "place"}})
-	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts, late: 2,
-		columns: []string{"reader", "change", "attempts", "due", "err", "message", "source", "waits"}})
+	placesTable = newTable(table{name: "places", sum: "checksum", keys: []string{"reader"}, seal: sealPlaces, late: 1,
+		columns: []string{"reader", "place", "stream"}})
+	debtsTable = newTable(table{name: "debts", sum: "checksum", keys: []string{"reader", "change"}, seal: sealDebts, late: 5,
+		columns: []string{"reader", "change", "attempts", "due", "err", "message", "source", "waits", "event", "query", "about"}})
 	retiredTable = newTable(table{name: "retired", sum: "checksum", keys: []string{"reader", "endpoint"}, seal: sealRetired,
 		columns: []string{"reader", "endpoint"}})
 	sinksTable = newTable(table{name: "sinks", sum: "checksum", keys: []string{"name"}, seal: sealSinks,
@@ -94,8 +94,8 @@ var (
 		columns: []string{"site", "hash", "url", "state", "found", "depth", "flags", "seen", "date", "listed", "gone", "source"}})
 	queriesTable = newTable(table{name: "queries", sum: "checksum", keys: []string{"key"}, seal: sealQueries,
 		columns: []string{"key", "id", "definition", "origin", "created", "revision", "began", "last", "told"}})
-	parcelsTable = newTable(table{name: "parcels", sum: "checksum", keys: []string{"cursor"}, seal: sealParcels,
-		columns: []string{"cursor", "query", "first", "last", "held", "at"}})
+	parcelsTable = newTable(table{name: "parcels", sum: "checksum", keys: []string{"cursor"}, seal: sealParcels, late: 1,
+		columns: []string{"cursor", "query", "first", "last", "held", "at", "name"}})
 	matchesTable = newTable(table{name: "matches", sum: "checksum", keys: []string{"cursor"}, seal: sealMatches,
 		columns: []string{"cursor", "query", "number", "cause", "at", "known", "source", "changes", "grouped", "value"}})
 	queryNotesTable = newTable(table{name: "query_notes", sum: "checksum", keys: []string{"query", "name"}, seal: sealQueryNotes,

@@ -167,11 +167,22 @@ func (r *Runner) tell(matches []freshet.Match) error {
 		if err != nil {
 			return err
 		}
-		r.step.Parcels = append(r.step.Parcels, parcels...)
+		r.send(parcels)
 		r.note(m.Query, paceNote, pace.Save())
 		r.show(m.Query)
 	}
 	return nil
+}
+
+// send has parcels told, under the names that their queries have now.
+func (r *Runner) send(parcels []freshet.Parcel) {
+	for _, p := range parcels {
+		p.Name = r.known[p.Query].Name
+		if p.Name == "" {
+			p.Name = string(p.Query)
+		}
+		r.step.Parcels = append(r.step.Parcels, p)
+	}
 }
 
 // tellDue has the matches told whose time has come, and returns when the next are.
@@ -179,7 +190,7 @@ func (r *Runner) tellDue() (next time.Time) {
 	now := r.cfg.Now()
 	for id, pace := range r.paces {
 		if due, waits := pace.Due(); waits && !due.After(now) {
-			r.step.Parcels = append(r.step.Parcels, pace.Tick(now)...)
+			r.send(pace.Tick(now))
 			r.note(id, paceNote, pace.Save())
 			r.show(id)
 		}

@@ -10,13 +10,13 @@ import (
 func owes(b *bench) []freshet.Change {
 	b.add("a")
 	changes := b.history("a", 6)
-	b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, messages(changes)))
+	b.ok("advance", b.Advance(b.Context(), "r", changes[4].Entry(), messages(changes)))
 	return changes
 }
 
-func cursors(changes []freshet.Change) (at []freshet.Cursor) {
+func entries(changes []freshet.Change) (at []freshet.Entry) {
 	for _, c := range changes {
-		at = append(at, c.Cursor)
+		at = append(at, c.Entry())
 	}
 	return at
 }
@@ -24,7 +24,7 @@ func cursors(changes []freshet.Change) (at []freshet.Cursor) {
 // messages returns what is owed of changes.
 func messages(changes []freshet.Change) (owed []freshet.Message) {
 	for _, c := range changes {
-		owed = append(owed, freshet.Message{Change: c.Cursor, Body: []byte("of " + c.ID())})
+		owed = append(owed, freshet.Message{Cursor: c.Cursor, Body: []byte("of " + c.ID())})
 	}
 	return owed
 }
@@ -55,11 +55,11 @@ var outboxTests = []test{
 	}},
 	{"a reader owes what it has passed, in order", func(b *bench) {
 		changes := owes(b)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, messages(changes[:1])))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Entry(), messages(changes[:1])))
 		b.reopen()
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
-		same(b, "the place", place, changes[4].Cursor)
+		same(b, "the place", place, changes[4].Entry())
 		due, next := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes)
 		same(b, "the next after them", next, time.Time{})
@@ -78,23 +78,23 @@ var outboxTests = []test{
 		same(b, "the counts", [2]int{open, dead}, [2]int{5, 0})
 	}},
 	{"a reader begins with its first advance, at zero too", func(b *bench) {
-		b.ok("advance", b.Advance(b.Context(), "r", 0, nil))
+		b.ok("advance", b.Advance(b.Context(), "r", freshet.Entry{Cursor: 0}, nil))
 		b.reopen()
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
-		same(b, "the place", place, freshet.Cursor(0))
+		same(b, "the place", place, freshet.Entry{Cursor: 0})
 		_, err = b.Place(b.Context(), "other")
 		b.is("the place of another", err, freshet.ErrNotFound)
 	}},
 	{"a reader may advance without owing", func(b *bench) {
-		b.ok("advance", b.Advance(b.Context(), "r", 17, nil))
+		b.ok("advance", b.Advance(b.Context(), "r", freshet.Entry{Cursor: 17}, nil))
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
-		same(b, "the place", place, freshet.Cursor(17))
+		same(b, "the place", place, freshet.Entry{Cursor: 17})
 	}},
 	{"a settled debt is gone", func(b *bench) {
 		changes := owes(b)
-		b.ok("settle", b.Settle(b.Context(), "r", changes[0].Cursor, changes[3].Cursor, 9999))
+		b.ok("settle", b.Settle(b.Context(), "r", changes[0].Entry(), changes[3].Entry(), freshet.Entry{Cursor: 9999}))
 		b.ok("settle nothing", b.Settle(b.Context(), "r"))
 		b.reopen()
 		due, _ := b.debts(minute(60), 100)
@@ -108,11 +108,11 @@ var outboxTests = []test{
 		due, next := b.debts(minute(60), 100)
 		same(b, "the debts before", owed(due), changes[2:])
 		same(b, "the next after them", next, minute(80))
-		b.ok("settle", b.Settle(b.Context(), "r", cursors(changes[2:])...))
+		b.ok("settle", b.Settle(b.Context(), "r", entries(changes[2:])...))
 		due, next = b.debts(minute(90), 100)
 		same(b, "the debts at last", due, []freshet.Debt{
-			{Change: changes[1], Body: messages(changes)[1].Body, Attempts: 1, Due: minute(80), Err: "down"},
-			{Change: changes[0], Body: messages(changes)[0].Body, Attempts: 3, Due: minute(90), Err: "refused"},
+			{Change: changes[1], Source: "a", Body: messages(changes)[1].Body, Attempts: 1, Due: minute(80), Err: "down"},
+			{Change: changes[0], Source: "a", Body: messages(changes)[0].Body, Attempts: 3, Due: minute(90), Err: "refused"},
 		})
 		same(b, "the next after them", next, time.Time{})
 		_, next = b.debts(minute(90), 1)
@@ -142,13 +142,13 @@ var outboxTests = []test{
 	}},
 	{"moving back owes again", func(b *bench) {
 		changes := owes(b)
-		b.ok("settle", b.Settle(b.Context(), "r", cursors(changes[:2])...))
+		b.ok("settle", b.Settle(b.Context(), "r", entries(changes[:2])...))
 		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[2], Attempts: 9, Err: "gone"}))
-		b.ok("move back", b.Advance(b.Context(), "r", changes[0].Cursor-1, nil))
+		b.ok("move back", b.Advance(b.Context(), "r", freshet.Entry{Cursor: changes[0].Cursor - 1}, nil))
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
-		same(b, "the place", place, changes[0].Cursor-1)
-		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, messages(changes[:3])))
+		same(b, "the place", place, freshet.Entry{Cursor: changes[0].Cursor - 1})
+		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Entry(), messages(changes[:3])))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes)
 		for _, d := range due[:3] {
@@ -159,8 +159,8 @@ var outboxTests = []test{
 	}},
 	{"each reader settles and puts off its own debts", func(b *bench) {
 		changes := owes(b)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[4].Cursor, messages(changes)))
-		b.ok("settle", b.Settle(b.Context(), "other", changes[0].Cursor))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[4].Entry(), messages(changes)))
+		b.ok("settle", b.Settle(b.Context(), "other", changes[0].Entry()))
 		b.ok("postpone", b.Postpone(b.Context(), "other", freshet.Debt{Change: changes[1], Attempts: 1, Due: minute(90)}))
 		due, next := b.debts(minute(60), 100)
 		same(b, "the debts of the first", owed(due), changes)
@@ -171,7 +171,7 @@ var outboxTests = []test{
 	}},
 	{"to put off a debt that has been settled owes nothing", func(b *bench) {
 		changes := owes(b)
-		b.ok("settle", b.Settle(b.Context(), "r", cursors(changes)...))
+		b.ok("settle", b.Settle(b.Context(), "r", entries(changes)...))
 		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 1, Due: minute(1)}))
 		open, dead, err := b.Owed(b.Context(), "r")
 		b.ok("owed", err)
@@ -181,17 +181,17 @@ var outboxTests = []test{
 		changes := owes(b)
 		b.add("b")
 		other := b.history("b", 2)
-		b.ok("advance", b.Advance(b.Context(), "r", other[0].Cursor, messages(other)))
+		b.ok("advance", b.Advance(b.Context(), "r", other[0].Entry(), messages(other)))
 		b.ok("purge", b.RemoveSource(b.Context(), "a", true))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), other)
-		b.ok("owe what was purged", b.Advance(b.Context(), "r", other[0].Cursor, messages(changes)))
+		b.ok("owe what was purged", b.Advance(b.Context(), "r", other[0].Entry(), messages(changes)))
 		due, _ = b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), other)
 	}},
 	{"a retired endpoint gives up what its reader owes", func(b *bench) {
 		changes := owes(b)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, messages(changes[:1])))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Entry(), messages(changes[:1])))
 		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "at last"}))
 		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[1], Attempts: 2, Due: minute(1e6)}))
 		one, two := freshet.EndpointAt("https://one.example/"), freshet.EndpointAt("https://two.example/")
@@ -219,12 +219,12 @@ var outboxTests = []test{
 		}
 		place, err := b.Place(b.Context(), "r")
 		b.ok("place", err)
-		same(b, "the place", place, changes[4].Cursor)
+		same(b, "the place", place, changes[4].Entry())
 	}},
 	{"what is owed to a retired reader anew is open", func(b *bench) {
 		changes := owes(b)
 		b.ok("retire", b.Retire(b.Context(), "r", "e", "gone"))
-		b.ok("advance", b.Advance(b.Context(), "r", changes[4].Cursor, messages(changes[3:])))
+		b.ok("advance", b.Advance(b.Context(), "r", changes[4].Entry(), messages(changes[3:])))
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes[3:])
 	}},
@@ -245,7 +245,7 @@ var lineTests = []test{
 		b.add("a")
 		b.add("b")
 		first, second := b.history("a", 4), b.history("b", 3)
-		b.ok("advance", b.Advance(b.Context(), "r", second[1].Cursor, append(inOrder(first), inOrder(second)...)))
+		b.ok("advance", b.Advance(b.Context(), "r", second[1].Entry(), append(inOrder(first), inOrder(second)...)))
 		b.reopen()
 		heads := func(what string, want ...freshet.Change) {
 			b.Helper()
@@ -254,11 +254,11 @@ var lineTests = []test{
 			same(b, "the next after them", next, time.Time{})
 		}
 		heads("the first of both", first[0], second[0])
-		b.ok("settle", b.Settle(b.Context(), "r", first[0].Cursor))
+		b.ok("settle", b.Settle(b.Context(), "r", first[0].Entry()))
 		heads("after one of them", first[1], second[0])
 		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: first[1], Attempts: 9, Err: "refused"}))
 		heads("after one was given up", first[2], second[0])
-		b.ok("settle", b.Settle(b.Context(), "r", first[2].Cursor, second[0].Cursor, second[1].Cursor))
+		b.ok("settle", b.Settle(b.Context(), "r", first[2].Entry(), second[0].Entry(), second[1].Entry()))
 		heads("when all but one are settled")
 		open, dead, err := b.Owed(b.Context(), "r")
 		b.ok("owed", err)
@@ -267,7 +267,7 @@ var lineTests = []test{
 	{"a debt put off holds up those behind it", func(b *bench) {
 		b.add("a")
 		changes := b.history("a", 4)
-		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, inOrder(changes)))
+		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Entry(), inOrder(changes)))
 		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 1, Due: minute(90), Err: "down"}))
 		due, next := b.debts(minute(60), 100)
 		if len(due) > 0 {
@@ -279,15 +279,15 @@ var lineTests = []test{
 		b.add("a")
 		changes := b.history("a", 4)
 		for range 2 {
-			b.ok("move back", b.Advance(b.Context(), "r", 0, nil))
-			b.ok("advance", b.Advance(b.Context(), "r", changes[2].Cursor, inOrder(changes)))
+			b.ok("move back", b.Advance(b.Context(), "r", freshet.Entry{Cursor: 0}, nil))
+			b.ok("advance", b.Advance(b.Context(), "r", changes[2].Entry(), inOrder(changes)))
 			for i, c := range changes {
 				due, _ := b.debts(minute(1e6), 100)
 				same(b, "what is due", owed(due), changes[i:i+1])
 				if i == 1 {
 					break // and back again, with two left
 				}
-				b.ok("settle", b.Settle(b.Context(), "r", c.Cursor))
+				b.ok("settle", b.Settle(b.Context(), "r", c.Entry()))
 			}
 		}
 	}},
@@ -296,26 +296,26 @@ var lineTests = []test{
 		changes := b.history("a", 5)
 		messages := inOrder(changes)
 		messages[1].Body, messages[1].Err = nil, "the template fails"
-		b.ok("advance", b.Advance(b.Context(), "r", changes[3].Cursor, messages))
+		b.ok("advance", b.Advance(b.Context(), "r", changes[3].Entry(), messages))
 		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "refused"}))
 		b.reopen()
-		letters, err := b.Letters(b.Context(), "r", 0, 10)
+		letters, err := b.Letters(b.Context(), "r", freshet.Entry{}, 10)
 		b.ok("letters", err)
 		same(b, "the letters", letters, []freshet.Debt{
-			{Change: changes[0], Body: messages[0].Body, Attempts: 9, Err: "refused"}, {Change: changes[1], Err: "the template fails"},
+			{Change: changes[0], Source: "a", Body: messages[0].Body, Attempts: 9, Err: "refused"}, {Change: changes[1], Source: "a", Err: "the template fails"},
 		})
-		letters, err = b.Letters(b.Context(), "r", changes[0].Cursor, 10)
+		letters, err = b.Letters(b.Context(), "r", changes[0].Entry(), 10)
 		b.ok("letters", err)
 		same(b, "the letters after the first", owed(letters), changes[1:2])
-		if letters, err = b.Letters(b.Context(), "other", 0, 10); err != nil || len(letters) > 0 {
+		if letters, err = b.Letters(b.Context(), "other", freshet.Entry{}, 10); err != nil || len(letters) > 0 {
 			b.Errorf("another reader has letters %v, %v", letters, err)
 		}
-		n, err := b.Revive(b.Context(), "r", changes[1].Cursor, changes[2].Cursor)
+		n, err := b.Revive(b.Context(), "r", changes[1].Entry(), changes[2].Entry())
 		b.ok("revive one", err)
 		same(b, "revived", n, 1)
 		due, _ := b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes[2:3])
-		b.ok("settle", b.Settle(b.Context(), "r", changes[2].Cursor))
+		b.ok("settle", b.Settle(b.Context(), "r", changes[2].Entry()))
 		due, _ = b.debts(minute(60), 100)
 		same(b, "the revived one before the later one", owed(due), changes[1:2])
 		n, err = b.Revive(b.Context(), "r")
@@ -324,6 +324,77 @@ var lineTests = []test{
 		open, dead, err := b.Owed(b.Context(), "r")
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{3, 0})
+	}},
+}
+
+// parcels returns three parcels of two queries, and what a reader owes of them.
+func (b *bench) parcels() (parcels []freshet.Parcel, owed []freshet.Message) {
+	b.Helper()
+	b.query("p")
+	b.query("q")
+	b.run("p", "p", "q", "p")
+	b.step(freshet.QueryStep{Parcels: []freshet.Parcel{
+		{Query: "p", Name: "Query p", From: 1, To: 2, Hold: freshet.HoldDigest, At: noon}, {Query: "q", Name: "Query q", From: 1, To: 1, At: noon}, {Query: "p", From: 3, To: 3, At: noon},
+	}})
+	parcels, err := b.Parcels(b.Context(), freshet.MatchQuery{})
+	b.ok("parcels", err)
+	for _, p := range parcels {
+		owed = append(owed, freshet.Message{Cursor: p.Cursor, Event: p.ID(), Source: "a", Body: []byte("of " + p.ID()), InOrder: true})
+	}
+	return parcels, owed
+}
+
+// parcelTests are of what is owed of queries.
+var parcelTests = []test{
+	{"parcels are owed in the order of their query, beside changes", func(b *bench) {
+		changes := owes(b)
+		parcels, owed := b.parcels()
+		end := freshet.Entry{Stream: freshet.StreamParcels, Cursor: 3}
+		b.ok("advance", b.Advance(b.Context(), "r", end, owed))
+		b.reopen()
+		place, err := b.Place(b.Context(), "r")
+		b.ok("place", err)
+		same(b, "the place", place, end)
+		due, _ := b.debts(minute(1e6), 100)
+		same(b, "the debts", len(due), 7)
+		for i, c := range changes {
+			same(b, "a change", due[i].Change, c)
+		}
+		for i, p := range parcels[:2] {
+			same(b, "a parcel", due[5+i], freshet.Debt{Parcel: p, Event: p.ID(), Source: "a", Body: owed[i].Body, Due: noon})
+		}
+		b.ok("settle", b.Settle(b.Context(), "r", append(entries(changes), parcels[0].Entry(), parcels[1].Entry())...))
+		due, _ = b.debts(minute(1e6), 100)
+		if len(due) != 1 || due[0].ID() != parcels[2].ID() || due[0].Entry() != parcels[2].Entry() {
+			b.Errorf("after the first of the query %+v are due", due)
+		}
+	}},
+	{"what a query told is owed after it was removed", func(b *bench) {
+		parcels, owed := b.parcels()
+		owed[2].Body, owed[2].Err = nil, "the template fails"
+		b.ok("advance", b.Advance(b.Context(), "r", parcels[2].Entry(), owed))
+		b.ok("remove", b.RemoveQuery(b.Context(), "p"))
+		b.reopen()
+		due, _ := b.debts(minute(1e6), 100)
+		if len(due) != 2 || due[0].ID() != owed[0].Event || string(due[0].Body) != string(owed[0].Body) || due[0].Parcel.Query != "p" || due[0].Entry() != parcels[0].Entry() {
+			b.Errorf("after its query was removed, what is owed is %+v", due)
+		}
+		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Parcel: due[0].Parcel, Attempts: 10, Err: "refused"}))
+		letters, err := b.Letters(b.Context(), "r", freshet.Entry{}, 10)
+		b.ok("letters", err)
+		if len(letters) != 2 || letters[0].Err != "refused" || letters[1].ID() != owed[2].Event || letters[1].Err != "the template fails" {
+			b.Errorf("the letters are %+v", letters)
+		}
+		letters, err = b.Letters(b.Context(), "r", letters[0].Entry(), 10)
+		b.ok("letters", err)
+		same(b, "the letters after the first", len(letters), 1)
+		n, err := b.Revive(b.Context(), "r", letters[0].Entry())
+		b.ok("revive", err)
+		same(b, "revived", n, 1)
+		b.ok("owe what was removed", b.Advance(b.Context(), "other", parcels[2].Entry(), owed[:1]))
+		open, dead, err := b.Owed(b.Context(), "other")
+		b.ok("owed", err)
+		same(b, "the counts", [2]int{open, dead}, [2]int{0, 0})
 	}},
 }
 
@@ -355,7 +426,7 @@ var sinkTests = []test{
 		changes := owes(b)
 		_, err := b.PutSink(b.Context(), "r", []byte("x"), 0)
 		b.ok("put", err)
-		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Cursor, messages(changes[:1])))
+		b.ok("another reader", b.Advance(b.Context(), "other", changes[0].Entry(), messages(changes[:1])))
 		b.ok("retire", b.Retire(b.Context(), "r", "e", "gone"))
 		for range 2 { // the second time changes nothing
 			b.ok("remove", b.RemoveSink(b.Context(), "r"))

@@ -199,15 +199,23 @@ var queryTests = []test{
 	{"parcels follow each other", func(b *bench) {
 		b.query("p")
 		b.query("q")
-		b.run("p", "p", "q", "p")
+		told := b.run("p", "p", "q", "p")
+		if end, err := b.LastParcel(b.Context()); err != nil || end != 0 {
+			b.Errorf("the log of parcels ends at %d, %v", end, err)
+		}
 		parcels := []freshet.Parcel{
-			{Query: "p", From: 1, To: 2, Hold: freshet.HoldDigest, At: noon}, {Query: "q", From: 1, To: 1, At: noon}, {Query: "p", From: 3, To: 3, Hold: freshet.HoldRate, At: noon.Add(time.Hour)},
+			{Query: "p", Name: "Query p", From: 1, To: 2, Hold: freshet.HoldDigest, At: noon}, {Query: "q", From: 1, To: 1, At: noon}, {Query: "p", From: 3, To: 3, Hold: freshet.HoldRate, At: noon.Add(time.Hour)},
 		}
 		b.step(freshet.QueryStep{Parcels: parcels[:2]})
 		b.step(freshet.QueryStep{Parcels: parcels[2:]})
 		b.reopen()
 		for i := range parcels {
 			parcels[i].Cursor = freshet.Cursor(i + 1)
+			parcels[i].End = told[i+1].Place()
+		}
+		b.ok("wait for a parcel", b.WaitParcel(b.Context(), 2))
+		if end, err := b.LastParcel(b.Context()); err != nil || end != 3 {
+			b.Errorf("the log of parcels ends at %d, %v", end, err)
 		}
 		found, err := b.Parcels(b.Context(), freshet.MatchQuery{})
 		b.ok("parcels", err)
@@ -215,6 +223,11 @@ var queryTests = []test{
 		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p", After: 1})
 		b.ok("parcels", err)
 		same(b, "those of one query after a place", found, parcels[2:])
+		found, err = b.Parcels(b.Context(), freshet.MatchQuery{Query: "p", First: 3, Limit: 1})
+		b.ok("parcels", err)
+		same(b, "the one with a match", found, parcels[2:])
+		same(b, "its matches", b.matches(freshet.MatchQuery{Query: "p", First: 3, Last: 3}), told[3:])
+		same(b, "the ids", []string{parcels[0].ID(), parcels[1].ID()}, []string{"p.1-2~" + string(told[1].Epoch), told[2].ID()})
 
 		b.run("p")
 		b.ok("remove", b.RemoveQuery(b.Context(), "p"))

@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"numbers", numberTests},
 		{"outbox", outboxTests},
 		{"line", lineTests},
+		{"parcel", parcelTests},
 		{"sinks", sinkTests},
 		{"beliefs", beliefTests},
 		{"queries", queryTests},

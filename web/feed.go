@@ -37,6 +37,12 @@ func (a *api) routeFeeds(h huma.API) {
 		}, func(ctx context.Context, in *sourceFeedInput) (*feedOutput, error) {
 			return a.sourceFeed(ctx, in, f.name)
 		})
+		route(h, a, huma.Operation{
+			OperationID: "get-query-feed-" + f.name, Method: http.MethodGet, Path: "/api/v1/queries/{id}/feed." + f.name, Tags: []string{"queries"},
+			Summary: "Read the matches of a query as " + f.title + ", the newest first, with the diff", Responses: answer,
+		}, func(ctx context.Context, in *queryFeedInput) (*feedOutput, error) {
+			return a.queryFeed(ctx, in, f.name)
+		})
 	}
 }
 
@@ -54,6 +60,13 @@ type sourceFeedInput struct {
 	Known  string           `header:"If-None-Match" doc:"ETag of the feed that the client has"`
 }
 
+type queryFeedInput struct {
+	ID     freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
+	Before int64           `query:"before" minimum:"0" doc:"Only matches with numbers below this: the next page"`
+	Limit  int             `query:"limit" default:"20" minimum:"1" maximum:"100" doc:"Most entries"`
+	Known  string          `header:"If-None-Match" doc:"ETag of the feed that the client has"`
+}
+
 type feedOutput struct {
 	Status      int
 	ContentType string `header:"Content-Type"`
@@ -61,11 +74,12 @@ type feedOutput struct {
 	Body        []byte
 }
 
-// A feed is a page of changes for feed readers.
+// A feed is a page of changes or of matches for feed readers.
 type feed struct {
 	id, title, path string
 	query           url.Values // of the path, without before
 	changes         []freshet.Change
+	matches         []freshet.Match
 	next            string // before of the next page; "" if there is none
 }
 
@@ -134,18 +148,55 @@ func (a *api) sourceFeed(ctx context.Context, in *sourceFeedInput, form string) 
 	return a.writeFeed(ctx, f, form, in.Known)
 }
 
+// queryFeed returns a page of the matches of a query.
+func (a *api) queryFeed(ctx context.Context, in *queryFeedInput, form string) (*feedOutput, error) {
+	q, err := a.Store.Query(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := feed{
+		id: "urn:freshet:query:" + url.PathEscape(string(in.ID)), title: cmp.Or(q.Name, string(q.ID)),
+		path: "/api/v1/queries/" + url.PathEscape(string(in.ID)) + "/feed." + form, query: url.Values{},
+	}
+	if in.Limit != 20 {
+		f.query.Set("limit", strconv.Itoa(in.Limit))
+	}
+	page := freshet.MatchQuery{Query: in.ID, Newest: true, Limit: in.Limit + 1}
+	if in.Before > 0 {
+		page.Last = in.Before - 1
+	}
+	if page.Last == 0 && in.Before > 0 {
+		return a.writeFeed(ctx, f, form, in.Known)
+	}
+	if f.matches, err = a.Store.Matches(ctx, page); err != nil {
+		return nil, err
+	}
+	if len(f.matches) > in.Limit {
+		f.matches = f.matches[:in.Limit]
+		f.next = strconv.FormatInt(f.matches[in.Limit-1].Number, 10)
+	}
+	return a.writeFeed(ctx, f, form, in.Known)
+}
+
 // writeFeed writes a page of a feed, unless the client has it already.
 func (a *api) writeFeed(ctx context.Context, f feed, form, known string) (*feedOutput, error) {
-	tag := `"` + freshet.HashOf([]byte(f.id + f.title + f.next)).String()[:16] + `"`
-	if len(f.changes) > 0 {
-		tag = `"` + freshet.HashOf([]byte(f.id + f.title + f.next + f.changes[0].ID())).String()[:16] + `"`
+	newest := ""
+	switch {
+	case len(f.changes) > 0:
+		newest = f.changes[0].ID()
+	case len(f.matches) > 0:
+		newest = f.matches[0].ID()
 	}
+	tag := `"` + freshet.HashOf([]byte(f.id + f.title + f.next + newest)).String()[:16] + `"`
 	if known != "" && strings.Contains(known, tag) {
 		return &feedOutput{Status: http.StatusNotModified, ETag: tag}, nil
 	}
-	entries := make([]feedEntry, 0, len(f.changes))
-	for _, c := range f.changes {
-		e := sink.NewEvent(ctx, c, a.Base, deliver.Texts(a.Store, c))
+	events, err := a.feedEvents(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]feedEntry, 0, len(events))
+	for _, e := range events {
 		body, err := e.HTML()
 		if err != nil {
 			return nil, err
@@ -153,7 +204,6 @@ func (a *api) writeFeed(ctx context.Context, f feed, form, known string) (*feedO
 		entries = append(entries, feedEntry{e, body})
 	}
 	out := &feedOutput{Status: http.StatusOK, ETag: tag}
-	var err error
 	if form == "json" {
 		out.ContentType = "application/feed+json; charset=utf-8"
 		out.Body, err = f.json(entries, a.Base)
@@ -164,7 +214,22 @@ func (a *api) writeFeed(ctx context.Context, f feed, form, known string) (*feedO
 	return out, err
 }
 
-// A feedEntry is a change with its HTML.
+// feedEvents returns what stands in a feed.
+func (a *api) feedEvents(ctx context.Context, f feed) (events []*sink.Event, err error) {
+	for _, c := range f.changes {
+		events = append(events, sink.NewEvent(ctx, c, a.Base, deliver.Texts(a.Store, c)))
+	}
+	for _, m := range f.matches {
+		known, err := deliver.Known(ctx, a.Store, m)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, sink.NewMatchEvent(ctx, known, f.title, a.Base))
+	}
+	return events, nil
+}
+
+// A feedEntry is a change or a match with its HTML.
 type feedEntry struct {
 	*sink.Event
 	html string
@@ -172,6 +237,9 @@ type feedEntry struct {
 
 // title says what happened.
 func (e feedEntry) title() string {
+	if e.Cause == string(freshet.MatchSilent) {
+		return e.Title + " is silent"
+	}
 	switch e.Page {
 	case "new":
 		return e.Title + " is a new page"
@@ -248,7 +316,7 @@ func (f feed) atom(entries []feedEntry, base string) ([]byte, error) {
 		if i == 0 {
 			page.Updated = at
 		}
-		entry := atomEntry{ID: "urn:freshet:change:" + url.PathEscape(e.ID), Title: e.title(), Updated: at, Summary: e.Summary, Content: atomText{"html", e.html}}
+		entry := atomEntry{ID: "urn:freshet:" + e.Kind + ":" + url.PathEscape(e.ID), Title: e.title(), Updated: at, Summary: e.Summary, Content: atomText{"html", e.html}}
 		if e.URL != "" {
 			entry.Links = []atomLink{{Rel: "alternate", Href: e.URL}}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mmcdole/gofeed"
 
+	"freshet"
 	"freshet/web"
 )
 
@@ -26,6 +27,20 @@ func TestFeeds(t *testing.T) {
 			r.poll(id)
 		}
 	}
+	if _, err := r.store.AddQuery(t.Context(), freshet.Query{ID: "qa", Name: "Of a", From: -1}); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := r.store.Changes(t.Context(), freshet.ChangeQuery{Source: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var step freshet.QueryStep
+	for i, c := range changes {
+		step.Matches = append(step.Matches, freshet.Match{Query: "qa", Number: int64(i + 1), Cause: freshet.MatchChange, Source: "a", At: c.Before, Known: c.Before, Changes: []freshet.ChangeRef{c.Ref()}})
+	}
+	if err := r.store.RunQueries(t.Context(), step); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		path    string
 		entries int
@@ -33,6 +48,7 @@ func TestFeeds(t *testing.T) {
 	}{
 		{"/api/v1/feed.%s?limit=3", 10, 4}, {"/api/v1/feed.%s", 10, 1}, {"/api/v1/feed.%s?tag=tag-a&limit=2", 5, 3}, {"/api/v1/feed.%s?tag=all%%26sundry", 10, 1},
 		{"/api/v1/feed.%s?tag=none", 0, 1}, {"/api/v1/sources/a/feed.%s", 5, 1}, {"/api/v1/sources/b/feed.%s?limit=2", 5, 3},
+		{"/api/v1/queries/qa/feed.%s?limit=2", 5, 3}, {"/api/v1/queries/qa/feed.%s", 5, 1}, {"/api/v1/queries/qa/feed.%s?before=1", 0, 1},
 	}
 	for _, tt := range tests {
 		for _, form := range []string{"atom", "json"} {
@@ -70,5 +86,6 @@ func TestFeeds(t *testing.T) {
 		}
 	}
 	r.do("GET", "/api/v1/sources/nobody/feed.atom", nil).is(404)
+	r.do("GET", "/api/v1/queries/nobody/feed.atom", nil).is(404)
 	r.do("GET", "/api/v1/feed.atom?before=x", nil).is(422)
 }

@@ -117,18 +117,18 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 		t.at = max(t.at, end)
 	}
 	for _, m := range matches {
-		changes, err := t.changesOf(ctx, m)
+		completed, err := t.completed(ctx, m)
 		if err != nil {
 			return nil, err
 		}
-		told = append(told, matchOf(m, changes))
+		told = append(told, sink.MatchOf(m, completed))
 		t.at = max(t.at, m.Cursor)
 	}
 	return told, nil
 }
 
-// changesOf returns the change that completed a match, if it is still there.
-func (a *api) changesOf(ctx context.Context, m freshet.Match) (map[freshet.Cursor]freshet.Change, error) {
+// completed returns the change that completed a match, if it is still there.
+func (a *api) completed(ctx context.Context, m freshet.Match) (*freshet.Change, error) {
 	if len(m.Changes) == 0 {
 		return nil, nil
 	}
@@ -137,26 +137,7 @@ func (a *api) changesOf(ctx context.Context, m freshet.Match) (map[freshet.Curso
 	if err != nil || len(found) == 0 || found[0].Cursor != at {
 		return nil, err
 	}
-	return map[freshet.Cursor]freshet.Change{at: found[0]}, nil
-}
-
-// matchOf returns a match as the API tells it, with the change that completed it if it is
-// among those that are known.
-func matchOf(m freshet.Match, changes map[freshet.Cursor]freshet.Change) client.Match {
-	told := client.Match{
-		Cursor: m.Place(), ID: m.ID(), Query: m.Query, Number: m.Number, Cause: m.Cause, At: utc(m.At), KnownAt: utc(m.Known),
-		Source: m.Source, Group: m.Group, Value: m.Value,
-	}
-	if n := len(m.Changes); n > 0 {
-		if c, ok := changes[m.Changes[n-1].Cursor]; ok {
-			change := sink.ChangeOf(c)
-			told.Change = &change
-		}
-		if n > 1 {
-			told.Changes = m.Changes
-		}
-	}
-	return told
+	return &found[0], nil
 }
 
 type streamMatchesInput struct {

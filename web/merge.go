@@ -10,19 +10,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// A mergePatch is a SourceEdit as it was sent. Only there can a field that is
+// A mergePatch is an edit as it was sent; T has its schema. Only there can a field that is
 // null be told from one that is missing.
-type mergePatch []byte
+type mergePatch[T any] []byte
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (p *mergePatch) UnmarshalJSON(text []byte) error {
+func (p *mergePatch[T]) UnmarshalJSON(text []byte) error {
 	*p = bytes.Clone(text)
 	return nil
 }
 
 // Schema implements [huma.SchemaProvider].
-func (mergePatch) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[sourceEdit](), true, "SourceEdit")
+func (mergePatch[T]) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
 // merged returns what somebody said with a merge patch applied, which has been

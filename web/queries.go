@@ -1,13 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +14,7 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/query"
+	"freshet/sink"
 	"freshet/standing"
 )
 
@@ -174,29 +174,7 @@ func told(err error) error {
 type editQueryInput struct {
 	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
 	IfMatch ifMatch         `header:"If-Match" doc:"Edit only if the query still has this ETag; * means any"`
-	Body    queryPatch
-}
-
-// A queryPatch is a merge patch of a query as it was sent.
-type queryPatch []byte
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (p *queryPatch) UnmarshalJSON(text []byte) error {
-	*p = bytes.Clone(text)
-	return nil
-}
-
-// Schema implements [huma.SchemaProvider].
-func (queryPatch) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[queryEdit](), true, "QueryPatch")
-}
-
-// A queryEdit is a client.NewQuery whose parts can be set back.
-type queryEdit client.NewQuery
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (queryEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
-	return sourceEdit{}.TransformSchema(r, s)
+	Body    mergePatch[queryEdit]
 }
 
 func (a *api) editQuery(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
@@ -218,6 +196,9 @@ func (a *api) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQue
 	if err := in.IfMatch.check("query", string(in.ID), before.Revision); err != nil {
 		return nil, err
 	}
+	if before.Origin == freshet.FromFile {
+		return nil, queryInFile(in.ID)
+	}
 	said, err := merged(client.QueryOf(before), in.Body)
 	if err != nil {
 		return nil, err
@@ -238,12 +219,49 @@ func (a *api) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQue
 	return &taggedQuery{ETag: tagOf(q.Revision), Body: a.queryOf(q, report.Warnings)}, nil
 }
 
+// queryInFile says that a query cannot be changed here.
+func queryInFile(id freshet.QueryID) error {
+	p := problem(http.StatusConflict, fmt.Sprintf("query %s is in the configuration file", id))
+	p.Hint = "change it there, then reload the daemon"
+	return p
+}
+
 func (a *api) removeQuery(ctx context.Context, in *queryPath) (*struct{}, error) {
+	q, err := a.Store.Query(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Origin == freshet.FromFile {
+		return nil, queryInFile(in.ID)
+	}
+	if err := a.unfollowed(ctx, in.ID); err != nil {
+		return nil, err
+	}
 	if err := a.Store.RemoveQuery(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	a.queriesEdited()
 	return nil, nil
+}
+
+// unfollowed reports sinks that follow a query. What it had to tell them would be lost with
+// it.
+func (a *api) unfollowed(ctx context.Context, id freshet.QueryID) error {
+	if a.Sinks == nil {
+		return nil
+	}
+	sinks, err := a.Sinks.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, st := range sinks {
+		if slices.Contains(st.Sink.Queries, id) {
+			p := problem(http.StatusConflict, fmt.Sprintf("sink %s follows query %s", st.Sink.Name, id))
+			p.Hint = fmt.Sprintf("remove the sink, or have it follow others with freshet sink edit %s --query OTHER; what it is owed by then is still delivered", st.Sink.Name)
+			return p
+		}
+	}
+	return nil
 }
 
 const (
@@ -276,7 +294,13 @@ func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bod
 	}
 	answer := client.QueryFinding{Items: []client.Match{}, Found: found.Found, Scanned: found.Scanned, Missing: found.Tally.Missing, Warnings: report.Warnings}
 	for _, m := range found.Matches {
-		answer.Items = append(answer.Items, matchOf(m, found.Changes))
+		var completed *freshet.Change
+		if n := len(m.Changes); n > 0 {
+			if c, ok := found.Changes[m.Changes[n-1].Cursor]; ok {
+				completed = &c
+			}
+		}
+		answer.Items = append(answer.Items, sink.MatchOf(m, completed))
 	}
 	return &bodyOf[client.QueryFinding]{answer}, nil
 }

@@ -30,12 +30,32 @@ func (duration) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// A sourceEdit is a client.SourceEdit with a schema of its own.
-type sourceEdit client.SourceEdit
+// What can be edited of a source, a query and a sink: each is what can be said of a new one,
+// with a schema of its own.
+type (
+	sourceEdit client.SourceEdit
+	queryEdit  client.NewQuery
+	sinkEdit   client.NewSink
+)
 
 // TransformSchema implements [huma.SchemaTransformer]: everything but the URL
 // can be set back, the parts also as a whole.
 func (sourceEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	s = settable(r, s)
+	s.Properties["url"].Nullable = false
+	return s
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (queryEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema {
+	return settable(r, s)
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (sinkEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema { return settable(r, s) }
+
+// settable lets every field of a schema be null, and every part of a field.
+func settable(r huma.Registry, s *huma.Schema) *huma.Schema {
 	for name, field := range s.Properties {
 		if field.Ref != "" {
 			part := *r.SchemaFromRef(field.Ref)
@@ -45,7 +65,10 @@ func (sourceEdit) TransformSchema(r huma.Registry, s *huma.Schema) *huma.Schema 
 		for _, inner := range field.Properties {
 			inner.Nullable = true
 		}
-		field.Nullable = name != "url"
+		if values, ok := field.AdditionalProperties.(*huma.Schema); ok {
+			values.Nullable = true
+		}
+		field.Nullable = true
 	}
 	return s
 }

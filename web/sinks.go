@@ -1,11 +1,11 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,7 +20,7 @@ func (a *api) routeSinks(h huma.API) {
 	op := func(id, method, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: "/api/v1/sinks" + path, Tags: tags, Summary: summary}
 	}
-	route(h, a, op("list-sinks", http.MethodGet, "", "List the sinks that are told of changes"), a.listSinks)
+	route(h, a, op("list-sinks", http.MethodGet, "", "List the sinks that are told of changes and matches"), a.listSinks)
 	route(h, a, op("get-sink", http.MethodGet, "/{name}", "Show a sink and how it is doing"), a.getSink)
 	put := op("put-sink", http.MethodPut, "/{name}", "Add a sink, or replace it")
 	put.Description = "A sink that is replaced keeps its position in the change log and what it is owed."
@@ -58,20 +58,15 @@ func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
 	}
 	var told []client.Sink
 	for _, st := range all {
-		one, err := a.standingOfSink(ctx, st)
-		if err != nil {
-			return nil, err
-		}
-		told = append(told, one)
+		told = append(told, standingOfSink(st))
 	}
 	return told, nil
 }
 
 // standingOfSink returns how a sink is doing as the API tells it.
-func (a *api) standingOfSink(ctx context.Context, st deliver.State) (client.Sink, error) {
-	place, err := a.changePlace(ctx, st.Place)
+func standingOfSink(st deliver.State) client.Sink {
 	told := client.Sink{
-		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: place, Open: st.Open, Dead: st.Dead,
+		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: st.Place, Open: st.Open, Dead: st.Dead,
 		Failing: utc(st.Condition.Failing), Held: utc(st.Condition.Held), Error: st.Condition.Err,
 	}
 	switch {
@@ -86,16 +81,15 @@ func (a *api) standingOfSink(ctx context.Context, st deliver.State) (client.Sink
 	case !st.Condition.Failing.IsZero():
 		told.State = client.SinkFailing
 	}
-	return told, err
+	return told
 }
 
 // infoOf returns a sink as the API tells it, without its secrets.
-func (a *api) infoOf(ctx context.Context, st deliver.State) (client.SinkInfo, error) {
-	standing, err := a.standingOfSink(ctx, st)
+func infoOf(st deliver.State) client.SinkInfo {
 	return client.SinkInfo{
 		Name: st.Sink.Name, Origin: st.Sink.Origin, Revision: st.Sink.Revision,
-		NewSink: newSinkOf(sink.Shown(st.Sink)), Standing: standing,
-	}, err
+		NewSink: newSinkOf(sink.Shown(st.Sink)), Standing: standingOfSink(st),
+	}
 }
 
 // newSinkOf returns what is set of a sink.
@@ -111,7 +105,7 @@ func newSinkOf(s freshet.Sink) client.NewSink {
 		return told
 	}
 	return client.NewSink{
-		Kind: s.Kind, URL: string(s.URL), Tags: s.Tags, Sources: s.Sources, Template: s.Template,
+		Kind: s.Kind, URL: string(s.URL), Queries: s.Queries, Tags: s.Tags, Sources: s.Sources, Template: s.Template,
 		Settings: values(s.Settings), Headers: values(s.Headers), Paused: s.Paused,
 	}
 }
@@ -128,7 +122,7 @@ func sinkFrom(name string, n client.NewSink) freshet.Sink {
 		return taken
 	}
 	return freshet.Sink{
-		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Tags: n.Tags, Sources: n.Sources, Template: n.Template,
+		Name: name, Kind: n.Kind, URL: freshet.Value(n.URL), Queries: n.Queries, Tags: n.Tags, Sources: n.Sources, Template: n.Template,
 		Settings: values(n.Settings), Headers: values(n.Headers), Paused: n.Paused, Origin: freshet.FromAPI,
 	}
 }
@@ -143,11 +137,7 @@ func (a *api) listSinks(ctx context.Context, _ *struct{}) (*bodyOf[client.SinkLi
 		return nil, err
 	}
 	for _, st := range all {
-		info, err := a.infoOf(ctx, st)
-		if err != nil {
-			return nil, err
-		}
-		list.Items = append(list.Items, info)
+		list.Items = append(list.Items, infoOf(st))
 	}
 	return &bodyOf[client.SinkList]{list}, nil
 }
@@ -166,8 +156,7 @@ func (a *api) getSink(ctx context.Context, in *sinkPath) (*taggedSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := a.infoOf(ctx, st)
-	return &taggedSink{tagOf(st.Sink.Revision), info}, err
+	return &taggedSink{tagOf(st.Sink.Revision), infoOf(st)}, nil
 }
 
 type putSinkInput struct {
@@ -197,38 +186,10 @@ func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error
 	return a.getSink(ctx, &sinkPath{in.Name})
 }
 
-// A sinkPatch is a merge patch of a sink as it was sent.
-type sinkPatch []byte
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (p *sinkPatch) UnmarshalJSON(text []byte) error {
-	*p = bytes.Clone(text)
-	return nil
-}
-
-// A sinkEdit is a client.NewSink of which everything can be set back.
-type sinkEdit client.NewSink
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (sinkEdit) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	for _, field := range s.Properties {
-		field.Nullable = true
-		if values, ok := field.AdditionalProperties.(*huma.Schema); ok {
-			values.Nullable = true
-		}
-	}
-	return s
-}
-
-// Schema implements [huma.SchemaProvider].
-func (sinkPatch) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[sinkEdit](), true, "SinkEdit")
-}
-
 type editSinkInput struct {
 	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
 	IfMatch ifMatch `header:"If-Match" doc:"Edit only if the sink still has this ETag; * means any"`
-	Body    sinkPatch
+	Body    mergePatch[sinkEdit]
 }
 
 func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, error) {
@@ -306,7 +267,7 @@ func (a *api) previewSink(ctx context.Context, in *bodyOf[client.NewSink]) (*bod
 
 type listLettersInput struct {
 	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
-	After string `query:"after" doc:"Continue after this cursor"`
+	After string `query:"after" doc:"Continue after this: the next of the page before"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most letters to return"`
 }
 
@@ -314,11 +275,7 @@ func (a *api) listLetters(ctx context.Context, in *listLettersInput) (*bodyOf[cl
 	if a.Sinks == nil {
 		return nil, errNoSinks()
 	}
-	place, err := parsePlace("query.after", in.After)
-	if err != nil {
-		return nil, err
-	}
-	after, err := a.findChange(ctx, place)
+	after, err := a.letterAt(ctx, in.After)
 	if err != nil {
 		return nil, err
 	}
@@ -326,12 +283,40 @@ func (a *api) listLetters(ctx context.Context, in *listLettersInput) (*bodyOf[cl
 	if err != nil {
 		return nil, err
 	}
-	page := client.LetterPage{Items: []client.Letter{}, Next: place}
+	page := client.LetterPage{Items: []client.Letter{}, Next: in.After}
 	for _, l := range letters {
-		page.Items = append(page.Items, client.Letter{ID: l.Change.ID(), Change: sink.ChangeOf(l.Change), Attempts: l.Attempts, Error: l.Err, Body: string(l.Body)})
-		page.Next = l.Change.Place()
+		told := client.Letter{ID: l.ID(), Attempts: l.Attempts, Error: l.Err, Body: string(l.Body)}
+		if p := l.Parcel; p.Cursor > 0 {
+			told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, utc(p.At)
+			page.Next = fmt.Sprintf("%s%d", parcelMark, p.Cursor)
+		} else {
+			change := sink.ChangeOf(l.Change)
+			told.Change, told.At = &change, change.Before
+			page.Next = l.Change.Place().String()
+		}
+		page.Items = append(page.Items, told)
 	}
 	return &bodyOf[client.LetterPage]{page}, nil
+}
+
+// parcelMark tells where a list of letters goes on among those of queries.
+const parcelMark = "q"
+
+// letterAt returns where a list of letters goes on.
+func (a *api) letterAt(ctx context.Context, after string) (at freshet.Entry, err error) {
+	if number, ok := strings.CutPrefix(after, parcelMark); ok {
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return at, invalid("query.after", "is not what a page of letters had as next", after)
+		}
+		return freshet.Entry{Stream: freshet.StreamParcels, Cursor: freshet.Cursor(n)}, nil
+	}
+	place, err := parsePlace("query.after", after)
+	if err != nil {
+		return at, err
+	}
+	at.Cursor, err = a.findChange(ctx, place)
+	return at, err
 }
 
 type replaySinkInput struct {
@@ -346,7 +331,7 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 	var what deliver.Replay
 	if in.Body != nil {
 		var err error
-		if what, err = a.replayOf(ctx, *in.Body); err != nil {
+		if what, err = replayOf(*in.Body); err != nil {
 			return nil, err
 		}
 	}
@@ -354,16 +339,12 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 	if err != nil {
 		return nil, err
 	}
-	at, err := a.Store.Place(ctx, in.Name)
-	if err != nil {
-		return nil, fmt.Errorf("place of sink %s: %w", in.Name, err)
-	}
-	place, err := a.changePlace(ctx, at)
-	return &bodyOf[client.SinkReplayed]{client.SinkReplayed{Deliveries: n, Place: place}}, err
+	st, err := a.Sinks.Get(ctx, in.Name)
+	return &bodyOf[client.SinkReplayed]{client.SinkReplayed{Deliveries: n, Place: st.Place}}, err
 }
 
 // replayOf returns what is to be replayed.
-func (a *api) replayOf(ctx context.Context, r client.SinkReplay) (what deliver.Replay, err error) {
+func replayOf(r client.SinkReplay) (what deliver.Replay, err error) {
 	given := 0
 	for _, set := range []bool{len(r.Letters) > 0, r.After != "", !r.Since.IsZero()} {
 		if set {
@@ -373,14 +354,7 @@ func (a *api) replayOf(ctx context.Context, r client.SinkReplay) (what deliver.R
 	if given > 1 {
 		return what, invalid("body", "set only one of letters, after and since", nil)
 	}
-	what.Since = r.Since
-	for i, l := range r.Letters {
-		at, err := a.findChange(ctx, l)
-		if err != nil {
-			return what, fmt.Errorf("letters[%d]: %w", i, err)
-		}
-		what.Letters = append(what.Letters, at)
-	}
+	what.Since, what.Letters = r.Since, r.Letters
 	if r.After != "" {
 		place := freshet.Place{}
 		if r.After != "0" {
@@ -388,11 +362,7 @@ func (a *api) replayOf(ctx context.Context, r client.SinkReplay) (what deliver.R
 				return what, err
 			}
 		}
-		at, err := a.findChange(ctx, place)
-		if err != nil {
-			return what, err
-		}
-		what.After = &at
+		what.After = &place
 	}
 	return what, nil
 }

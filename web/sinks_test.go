@@ -149,7 +149,7 @@ func TestSinks(t *testing.T) {
 	if err != nil || len(changes) != 2 {
 		t.Fatal(changes, err)
 	}
-	if err := r.store.Advance(t.Context(), "team", 2, []freshet.Message{{Change: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
+	if err := r.store.Advance(t.Context(), "team", freshet.Entry{Cursor: 2}, []freshet.Message{{Cursor: 2, Body: []byte(`{"text":"kept"}`), InOrder: true, Err: "refused"}}); err != nil {
 		t.Fatal(err)
 	}
 	var letters client.LetterPage

@@ -145,7 +145,7 @@ func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource,
 type editSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	IfMatch ifMatch          `header:"If-Match" doc:"Edit only if the source still has this ETag; * means any"`
-	Body    mergePatch
+	Body    mergePatch[sourceEdit]
 }
 
 // editTries is how often an edit that may be of any revision is made anew when

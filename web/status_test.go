@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 	r.add("page", "/page")
 	r.poll("page")
 	r.capture("page", 1)
-	if err := r.store.Advance(t.Context(), "sink", 1, []freshet.Message{{Change: 1}}); err != nil {
+	if err := r.store.Advance(t.Context(), "sink", freshet.Entry{Cursor: 1}, []freshet.Message{{Cursor: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	var s client.Status

@@ -48,6 +48,9 @@ directory is not changed. Stop the daemon first.`,
 			for _, name := range s.MissingSecrets() {
 				p.remark("warning: the environment variable %s is not set; serve needs it for the secret of a webhook", name)
 			}
+			for _, doubt := range s.Doubts {
+				p.remark("warning: %s", harmless(doubt))
+			}
 			if hasRendered(s) {
 				if err := checkBrowser(s); err != nil {
 					p.remark("warning: %v; %s. Polls of sources with render fail until then", err, freshet.HintOf(err))

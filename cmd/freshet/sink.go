@@ -22,7 +22,7 @@ func sinkVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sink",
 		Short: "Send changes to webhooks, chats, mail and other receivers",
-		Long: `Manage sinks: receivers that are told of changes. A sink can also be listed in the
+		Long: `Manage sinks: receivers that are told of changes, or of what queries match. A sink can also be listed in the
 configuration file, under sinks: or webhooks:, and is then changed there.
 
 Each sink has its own place in the change log. A delivery that fails is tried again for
@@ -36,7 +36,8 @@ arrive in order. "freshet sink kinds" lists what there is.`,
 type sinkFlags struct {
 	set                               *pflag.FlagSet
 	kind, url, template, templateFile string
-	tags, sources, settings, headers  []string
+	queries, tags, sources            []string
+	settings, headers                 []string
 	paused                            bool
 }
 
@@ -46,6 +47,7 @@ func (f *sinkFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.url, "url", "", "where to send")
 	set.StringArrayVar(&f.settings, "set", nil, "setting of the kind, as NAME=VALUE; can be repeated")
 	set.StringArrayVar(&f.headers, "header", nil, "HTTP header to send, as NAME=VALUE; can be repeated")
+	set.StringSliceVar(&f.queries, "query", nil, "matches of this query instead of changes; can be repeated")
 	set.StringSliceVar(&f.tags, "tag", nil, "only changes of sources with this tag; can be repeated")
 	set.StringSliceVar(&f.sources, "source", nil, "changes of this source; can be repeated")
 	set.StringVar(&f.template, "template", "", "text of the message, in the syntax of Go's text/template")
@@ -63,6 +65,7 @@ func (f *sinkFlags) patch(in io.Reader) (map[string]any, error) {
 	}
 	given("kind", "kind", f.kind)
 	given("url", "url", f.url)
+	given("query", "queries", tidy(f.queries))
 	given("tag", "tags", tidy(f.tags))
 	given("source", "sources", tidy(f.sources))
 	given("paused", "paused", f.paused)
@@ -124,11 +127,13 @@ ${secret:NAME}. Secrets that you write out are stored encrypted and never shown 
 
 A template has the fields .Title .Name .URL .Summary .Tags .Source .Seq .Number .Before
 .After .Fields .Items .Page .Suspect .Link .ID and, of the texts, .Added .Removed .Diff
-and .Text. Functions: json html urlquery upper lower trim truncate replace join lines
-contains default date printf fence quiet mrkdwn.`,
+and .Text; of a query .Kind .Query .QueryName .Match .Count .Cause .Value .ValueText .Hold
+and .Entries, which a digest has. Functions: json html urlquery upper lower trim truncate
+replace join lines contains default date printf fence quiet mrkdwn.`,
 		Example: "  freshet sink add phone ntfy://ntfy.sh/my-topic --tag urgent\n" +
 			"  freshet sink add team 'slack://hook:T0-B0-key@webhook' --template '{{.Title}}: {{.Summary}}'\n" +
 			"  freshet sink add bot --kind telegram --set chat=-100123 --set 'token=${secret:bot}'\n" +
+			"  freshet sink add deals ntfy://ntfy.sh/deals --query cheap --query back-in-stock\n" +
 			"  freshet sink add ci https://ci.example/hook --kind webhook --set 'secret=${secret:ci}'",
 		Args: takes(1, 2),
 	}
@@ -187,6 +192,8 @@ func newSink(patch map[string]any) (n client.NewSink) {
 	n.Template, _ = patch["template"].(string)
 	n.Paused, _ = patch["paused"].(bool)
 	n.Tags, _ = patch["tags"].([]string)
+	queries, _ := patch["queries"].([]string)
+	n.Queries = each(queries, func(id string) freshet.QueryID { return freshet.QueryID(id) })
 	sources, _ := patch["sources"].([]string)
 	n.Sources = each(sources, func(id string) freshet.SourceID { return freshet.SourceID(id) })
 	n.Settings, n.Headers = values("settings"), values("headers")
@@ -223,9 +230,12 @@ func sinkListVerb(p *program) *cobra.Command {
 	})
 }
 
-// wantedBy says in short of which changes a sink is told.
+// wantedBy says in short what a sink is told.
 func wantedBy(s client.NewSink) string {
 	wanted := slices.Clone(s.Tags)
+	for _, id := range s.Queries {
+		wanted = append(wanted, "query "+string(id))
+	}
 	for _, id := range s.Sources {
 		wanted = append(wanted, string(id))
 	}
@@ -268,7 +278,11 @@ func (p *program) printSink(s client.SinkInfo) {
 	line("Sink", s.Name)
 	line("Kind", s.Kind)
 	line("URL", s.URL)
-	line("Changes", "of "+wantedBy(s.NewSink))
+	if len(s.Queries) > 0 {
+		line("Matches", "of "+wantedBy(s.NewSink))
+	} else {
+		line("Changes", "of "+wantedBy(s.NewSink))
+	}
 	for _, values := range []map[string]string{s.Settings, s.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			line("Set", name+" = "+values[name])
@@ -299,8 +313,9 @@ func sinkEditVerb(p *program) *cobra.Command {
 		Use:   "edit NAME",
 		Short: "Change a sink",
 		Long: `Change a sink. Only what you give is changed: --set and --header change single values,
-and an empty value resets one; --tag and --source replace the lists. The sink keeps its
-place in the change log, and what already waits is sent as it was made.`,
+and an empty value resets one; --query, --tag and --source replace the lists. The sink
+keeps its place, and what already waits is sent as it was made. A sink that follows queries
+instead of changes from now on, or changes again, begins with what comes next.`,
 		Example: "  freshet sink edit team --tag urgent\n  freshet sink edit team --paused\n  freshet sink edit team --paused=false\n  freshet sink edit phone --set priority=5 --template ''",
 		Args:    takes(1, 1),
 	}

@@ -21,7 +21,7 @@ func sinkTestVerb(p *program) *cobra.Command {
 		Short: "Send a sample to a sink and show the answer",
 		Long: `Send a sample to a sink and show what was sent and what the receiver answered. The
 sample is not part of the change log, and is not tried again. If the receiver does not
-accept it the exit code is 1.`,
+accept it the exit code is 1. A sink that follows queries is sent a sample of a match.`,
 		Example: "  freshet sink test team\n  freshet sink test team --preview\n  freshet sink test team --change 17~k3f9q2xw",
 		Args:    takes(1, 1),
 	}
@@ -77,18 +77,11 @@ the message.`,
 		Example: "  freshet sink letters team\n  freshet sink letters team --json",
 		Args:    takes(1, 1),
 	}
-	cmd.Flags().StringVar(&after, "after", "", "continue after this cursor")
+	cmd.Flags().StringVar(&after, "after", "", "continue after this cursor of a change")
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
 	jsonFlag(cmd, &asJSON)
 	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		var at freshet.Place
-		if after != "" {
-			var err error
-			if at, err = freshet.ParsePlace(after); err != nil {
-				return usagef("--after: %v", err)
-			}
-		}
-		page, err := c.Letters(ctx, args[0], at, limit)
+		page, err := c.Letters(ctx, args[0], after, limit)
 		if err != nil {
 			return err
 		}
@@ -104,9 +97,13 @@ the message.`,
 			p.remark("nothing was given up")
 			return nil
 		}
-		t := table{head: []string{"CURSOR", "SOURCE", "SEEN", "ATTEMPTS", "ERROR"}, drop: []string{"SEEN", "ATTEMPTS"}, short: map[string]int{"SOURCE": 10}}
+		t := table{head: []string{"EVENT", "FROM", "ATTEMPTS", "ERROR"}, drop: []string{"FROM", "ATTEMPTS"}}
 		for _, l := range page.Items {
-			t.add(plain(l.Change.Cursor.String()), plain(string(l.Change.Source)), plain(ago(l.Change.Before, p.now())), plain(fmt.Sprint(l.Attempts)), plain(harmless(l.Error)))
+			from := ""
+			if !l.At.IsZero() {
+				from = ago(l.At, p.now())
+			}
+			t.add(plain(l.ID), plain(from), plain(fmt.Sprint(l.Attempts)), plain(harmless(l.Error)))
 		}
 		return t.write(p.out, p.screen())
 	}))
@@ -116,12 +113,13 @@ func sinkReplayVerb(p *program) *cobra.Command {
 	var asJSON bool
 	var after, since string
 	cmd := &cobra.Command{
-		Use:   "replay NAME [CURSOR...]",
+		Use:   "replay NAME [EVENT...]",
 		Short: "Deliver again",
-		Long: `Deliver again: everything that was given up, or only the letters with the given cursors,
-or, with --after or --since, every change that the sink wants from there on, whether it was
-delivered or not. Events keep their ids, so a receiver can drop what it knows.`,
-		Example: "  freshet sink replay team\n  freshet sink replay team 17~k3f9q2xw\n  freshet sink replay team --since 24h\n  freshet sink replay team --after 0",
+		Long: `Deliver again: everything that was given up, or only the letters with the given ids, or,
+with --after or --since, everything that the sink wants from there on, whether it was
+delivered or not. A cursor is that of a change or, if the sink follows queries, of a match.
+Events keep their ids, so a receiver can drop what it knows.`,
+		Example: "  freshet sink replay team\n  freshet sink replay team news.17~k3f9q2xw\n  freshet sink replay team --since 24h\n  freshet sink replay team --after 0",
 		Args:    takes(1, -1),
 	}
 	cmd.Flags().StringVar(&after, "after", "", "everything after this cursor; 0 means from the beginning")
@@ -135,13 +133,7 @@ delivered or not. Events keep their ids, so a receiver can drop what it knows.`,
 				return err
 			}
 		}
-		for _, text := range args[1:] {
-			at, err := freshet.ParsePlace(text)
-			if err != nil {
-				return usagef("replay: %v", err)
-			}
-			r.Letters = append(r.Letters, at)
-		}
+		r.Letters = args[1:]
 		done, err := c.ReplaySink(ctx, args[0], r)
 		if err != nil {
 			return fmt.Errorf("replay sink %s: %w", args[0], err)

@@ -1,0 +1,201 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"freshet"
+	"freshet/sink"
+)
+
+func (s *Sinks) replay(ctx context.Context, to freshet.Sink, r Replay) (int, error) {
+	if r.After == nil && r.Since.IsZero() {
+		return s.revive(ctx, to.Name, r.Letters)
+	}
+	at := freshet.Entry{Stream: to.Stream()}
+	var err error
+	switch {
+	case at.Stream == freshet.StreamParcels:
+		at.Cursor, err = s.parcelsBefore(ctx, to, r)
+	case r.After == nil:
+		at.Cursor, err = s.changesBefore(ctx, r.Since)
+	default:
+		at.Cursor, err = s.findChange(ctx, *r.After)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return 0, s.cfg.Store.Advance(ctx, to.Name, at, nil)
+}
+
+// revive owes letters again, all if none is named.
+func (s *Sinks) revive(ctx context.Context, name string, ids []string) (int, error) {
+	if len(ids) == 0 {
+		return s.cfg.Store.Revive(ctx, name)
+	}
+	letters, err := s.cfg.Store.Letters(ctx, name, freshet.Entry{}, 0)
+	if err != nil {
+		return 0, err
+	}
+	var at []freshet.Entry
+	for _, id := range ids {
+		i := slices.IndexFunc(letters, func(d freshet.Debt) bool { return d.ID() == id || tellsOf(d).String() == id })
+		if i < 0 {
+			return 0, freshet.WithHint(fmt.Errorf("event %s was not given up by sink %s: %w", id, name, freshet.ErrNotFound), "freshet sink letters "+name+" shows what was")
+		}
+		at = append(at, letters[i].Entry())
+	}
+	return s.cfg.Store.Revive(ctx, name, at...)
+}
+
+// placeOf returns the place of what a debt tells of, in the log of changes or of matches.
+func tellsOf(d freshet.Debt) freshet.Place {
+	if d.Parcel.Cursor > 0 {
+		return d.Parcel.End
+	}
+	return d.Change.Place()
+}
+
+// findChange returns the cursor of a place in the log of changes.
+func (s *Sinks) findChange(ctx context.Context, p freshet.Place) (freshet.Cursor, error) {
+	end, err := s.cfg.Store.LastChange(ctx)
+	if err != nil {
+		return 0, err
+	}
+	epochs, err := s.cfg.Store.ChangeEpochs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return epochs.Find(p, end)
+}
+
+// changesBefore returns the place of the last change before a time. Dates of changes grow
+// with their places, but for a clock that was set.
+func (s *Sinks) changesBefore(ctx context.Context, t time.Time) (freshet.Cursor, error) {
+	end, err := s.cfg.Store.LastChange(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	n := sort.Search(int(end), func(i int) bool { // the first place whose next change is not before t
+		next, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: freshet.Cursor(i), Limit: 1})
+		if err != nil {
+			failed = err
+		}
+		return err != nil || len(next) == 0 || !next[0].Before.Before(t)
+	})
+	return freshet.Cursor(n), failed
+}
+
+// parcelsBefore returns the place in the log of parcels after which all comes that a sink is
+// to be told again: what has a match after a place in the log of matches, or was told since a
+// time.
+func (s *Sinks) parcelsBefore(ctx context.Context, to freshet.Sink, r Replay) (freshet.Cursor, error) {
+	after := freshet.Cursor(0)
+	if r.After != nil {
+		end, err := s.cfg.Store.LastMatch(ctx)
+		if err != nil {
+			return 0, err
+		}
+		epochs, err := s.cfg.Store.MatchEpochs(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if after, err = epochs.Find(*r.After, end); err != nil {
+			return 0, err
+		}
+	}
+	at, err := s.cfg.Store.LastParcel(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range to.Queries {
+		first, err := s.firstParcel(ctx, id, after, r.Since)
+		if err != nil {
+			return 0, err
+		}
+		if first > 0 {
+			at = min(at, first-1)
+		}
+	}
+	return at, nil
+}
+
+// firstParcel returns the place of the first parcel of a query with a match after a place,
+// that was told since a time; zero if there is none.
+func (s *Sinks) firstParcel(ctx context.Context, id freshet.QueryID, after freshet.Cursor, since time.Time) (freshet.Cursor, error) {
+	next, err := s.cfg.Store.Matches(ctx, freshet.MatchQuery{Query: id, After: after, Limit: 1})
+	if errors.Is(err, freshet.ErrNotFound) || err == nil && len(next) == 0 {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for at := freshet.Cursor(0); ; {
+		parcels, err := s.cfg.Store.Parcels(ctx, freshet.MatchQuery{Query: id, After: at, First: next[0].Number, Limit: readLimit})
+		if err != nil {
+			return 0, err
+		}
+		for _, p := range parcels {
+			if at = p.Cursor; !p.At.Before(since) {
+				return p.Cursor, nil
+			}
+		}
+		if len(parcels) < readLimit {
+			return 0, nil
+		}
+	}
+}
+
+// Unpack returns a parcel with what is known of its matches, or ErrNotFound if its query was
+// removed.
+func Unpack(ctx context.Context, store freshet.Store, p freshet.Parcel) (sink.Parcel, error) {
+	whole := sink.Parcel{Parcel: p}
+	matches, err := store.Matches(ctx, freshet.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sink.MostMatches})
+	if err == nil && len(matches) == 0 {
+		err = fmt.Errorf("matches %d to %d of query %s: %w", p.From, p.To, p.Query, freshet.ErrNotFound)
+	}
+	if err != nil {
+		return whole, err
+	}
+	for _, m := range matches {
+		known, err := Known(ctx, store, m)
+		if err != nil {
+			return whole, err
+		}
+		whole.Matches = append(whole.Matches, known)
+	}
+	return whole, nil
+}
+
+// Known returns a match with what is known of it.
+func Known(ctx context.Context, store freshet.Store, m freshet.Match) (sink.Match, error) {
+	known := sink.Match{Match: m}
+	if n := len(m.Changes); n > 0 {
+		at := m.Changes[n-1].Cursor
+		found, err := store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
+		if err != nil {
+			return known, err
+		}
+		if len(found) > 0 && found[0].Cursor == at {
+			known.Change, known.Texts = &found[0], Texts(store, found[0])
+			return known, nil
+		}
+	}
+	if m.Source == "" {
+		return known, nil
+	}
+	w, err := store.Source(ctx, m.Source)
+	if errors.Is(err, freshet.ErrNotFound) {
+		w, err = store.RemovedSource(ctx, m.Source)
+	}
+	if errors.Is(err, freshet.ErrNotFound) {
+		return known, nil
+	}
+	known.Label = freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}
+	return known, err
+}

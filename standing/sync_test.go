@@ -1,0 +1,49 @@
+package standing_test
+
+import (
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/standing"
+)
+
+func TestSync(t *testing.T) {
+	inBubble(t, func(r *rig) {
+		cheap := freshet.Query{ID: "cheap", Name: "Cheap", When: "now.price < 10.0", Origin: freshet.FromFile}
+		any := freshet.Query{ID: "any", Name: "Any", Origin: freshet.FromFile}
+		if _, err := r.store.AddQuery(r.t.Context(), freshet.Query{ID: "own", Name: "Own", Origin: freshet.FromAPI, From: -1}); err != nil {
+			t.Fatal(err)
+		}
+		edited := cheap
+		edited.Digest = freshet.Digest{Count: 2}
+		for i, step := range []struct {
+			listed []freshet.Query
+			want   standing.Synced
+			ids    string
+		}{
+			{[]freshet.Query{cheap, any}, standing.Synced{Added: 2}, "any cheap own "},
+			{[]freshet.Query{any, cheap}, standing.Synced{Kept: 2}, "any cheap own "},
+			{[]freshet.Query{edited, any}, standing.Synced{Changed: 1, Kept: 1}, "any cheap own "},
+			{[]freshet.Query{{ID: "own", Name: "Now of the file"}}, standing.Synced{Changed: 1, Removed: 2}, "own "},
+			{nil, standing.Synced{Removed: 1}, ""},
+		} {
+			time.Sleep(time.Second)
+			got, err := r.runner.Sync(r.t.Context(), step.listed)
+			if err != nil || got != step.want {
+				t.Errorf("step %d does %+v, %v; want %+v", i, got, err, step.want)
+			}
+			all, err := r.store.Queries(r.t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := ""
+			for _, q := range all {
+				ids += string(q.ID) + " "
+			}
+			if ids != step.ids {
+				t.Errorf("after step %d there are %s, want %s", i, ids, step.ids)
+			}
+		}
+	})
+}
