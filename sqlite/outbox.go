@@ -140,7 +140,7 @@ func bytesOrNull(b []byte) driver.Value {
 }
 
 // debtColumns are all that is told of a debt. Its change or its parcel can be missing.
-const debtColumns = `d.change, d.attempts, ifnull(d.due, 0), d.err, d.message, ifnull(d.event, ''), ifnull(d.query, ''), ifnull(d.about, ''),
+const debtColumns = `d.change, d.attempts, d.due, d.err, d.message, ifnull(d.event, ''), ifnull(d.query, ''), ifnull(d.about, ''),
 	ifnull(p.name, ''), ifnull(p.first, 0), ifnull(p.last, 0), ifnull(p.held, ''), p.at, ifnull(m.cursor, 0)`
 
 // debtJoins are the tables of debtColumns.
@@ -156,7 +156,9 @@ func (s *Store) debtsOf(ctx context.Context, where string, args ...any) (found [
 		if err := scan(&key, &d.Attempts, &due, &d.Err, &d.Body, &d.Event, &p.Query, &d.Source, &p.Name, &p.From, &p.To, &p.Hold, &told, &p.End.Cursor); err != nil {
 			return err
 		}
-		d.Due, p.At = due.time(), told.time()
+		if p.At = told.time(); due != 0 { // which is at once
+			d.Due = due.time()
+		}
 		if at := owedOf(key); at.Stream == freshet.StreamParcels {
 			p.Cursor = at.Cursor
 			d.Parcel = p
