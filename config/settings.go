@@ -46,7 +46,7 @@ type Settings struct {
 	Sources  []freshet.Source
 
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
-	Doubts []string // what is allowed in the file and probably not meant
+	Doubts     []string              // what is allowed in the file and probably not meant
 }
 
 // Defaults returns what holds where nothing else is said, in an environment.

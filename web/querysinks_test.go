@@ -56,6 +56,15 @@ func TestSinksFollowQueries(t *testing.T) {
 	r.add("page", "/page")
 	r.tell("page", "nothing\n", freshet.Fields{"price": 20.0}, nil)
 
+	settled := func() { // a receiver has a message before that is on record
+		t.Helper()
+		for s := (client.SinkInfo{Standing: client.Sink{Open: 1}}); s.Standing.Open > 0; time.Sleep(time.Millisecond) {
+			r.do("GET", "/api/v1/sinks/deals", nil).is(200).into(&s)
+		}
+		for len(chat.came) > 0 {
+			<-chat.came
+		}
+	}
 	var bad client.Problem
 	r.do("PUT", "/api/v1/sinks/deals", client.NewSink{Kind: "json", URL: chat.URL, Queries: []freshet.QueryID{"cheap"}}).is(422).into(&bad)
 	if len(bad.Errors) != 1 || bad.Errors[0].Location != "body.queries[0]" || !strings.Contains(bad.Errors[0].Message, "there is no query cheap") {
@@ -99,6 +108,7 @@ func TestSinksFollowQueries(t *testing.T) {
 	r.do("POST", "/api/v1/sinks/deals/replay", map[string]any{"after": page.Items[0].Cursor.String()}).is(200)
 	<-chat.came
 	<-chat.came
+	settled()
 	if got := chat.ids(t); !slices.Contains(got, "cheap.2") || !slices.Contains(got, "pairs.1-2") {
 		t.Errorf("after the first match come %v", got)
 	}
@@ -110,6 +120,7 @@ func TestSinksFollowQueries(t *testing.T) {
 	r.do("POST", "/api/v1/sinks/deals/replay", map[string]any{"after": "9999~other"}).is(410)
 
 	// What was given up is a letter under its ID.
+	settled()
 	chat.answer(http.StatusGone)
 	r.tell("page", "for 2\n", freshet.Fields{"price": 2.0}, nil)
 	<-chat.came
@@ -134,6 +145,7 @@ func TestSinksFollowQueries(t *testing.T) {
 	if chat.bodies[0] != l.Body {
 		t.Errorf("the letter was told again as %s, want %s", chat.bodies[0], l.Body)
 	}
+	settled()
 	var trial client.SinkTrial
 	r.do("POST", "/api/v1/sinks/deals/test?preview=true", nil).is(200).into(&trial)
 	if !strings.Contains(trial.Body, `"query":"cheap"`) || !strings.Contains(trial.Body, `"diff"`) {
