@@ -33,7 +33,7 @@ func (a *api) routeTrial(h huma.API) {
 type testSourceInput struct {
 	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	History int              `query:"history" minimum:"0" maximum:"200" doc:"Also read so many stored versions, and say which would still be changes"`
-	Body    mergePatch
+	Body    mergePatch[sourceEdit]
 }
 
 func (a *api) testSource(ctx context.Context, in *testSourceInput) (*bodyOf[client.SourceTrial], error) {
