@@ -11,6 +11,7 @@ import (
 	"freshet"
 	"freshet/cycle"
 	"freshet/lab"
+	"freshet/node"
 	"freshet/spell"
 )
 
@@ -24,17 +25,28 @@ type planning struct {
 	method   string
 	separate bool
 	json     bool
+	zone     string
+	store    storePlanning
 }
 
 func planVerb(p *program) *cobra.Command {
 	l := planning{program: p, period: time.Hour}
 	var traces []string
 	cmd := &cobra.Command{
-		Use:   "plan --trace FILE --polls N",
+		Use:   "plan (--trace FILE | --from-store SOURCE | --tag TAG) --polls N",
 		Short: "Find the best times to poll a page that changes in a rhythm",
-		Long: `Find the best times to poll within a period that repeats, such as an hour or a week,
-from a trace of past changes. Times are counted in instants from the start of the
-period. A poll sees the changes up to the end of its instant.
+		Long: `Find the best times to poll within a period that repeats: an hour, a day or a week.
+
+--from-store SOURCE plans from the changes that were recorded of a source, to the
+minute, and prints the strategy with the share of versions that it captures. If there
+is enough history, that share is measured on the last third of it, with a plan from
+the rest. --tag plans for all sources with a tag: --polls are shared out to where each
+saves most. --apply puts the plan in force; --watch plans again as history grows.
+
+--trace FILE plans from a trace of past changes. Times are counted in instants from
+the start of the period: the hour, the day or the week of the clock of --zone. Periods
+that do not fit into a day count from the first change, and all do from a --start. A
+poll sees the changes up to the end of its instant.
 
 --page plans for one page of the trace. Otherwise all pages are treated as one: each
 change replaces the one before, and several changes in one instant count as one.
@@ -48,9 +60,30 @@ Methods:
 
 Misses and delay are counted as if polling went on before and after the trace; the
 last change is captured at the next poll.`,
-		Example: "  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
-		Args:    takes(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example: "  freshet plan --from-store weather --period 1h --polls 2\n  freshet plan --from-store --tag prices --period 7d --polls 40 --zone Europe/Berlin --apply\n  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
+		Args:    takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if l.method == "modelled" {
+				l.method = string(cycle.Modeled)
+			}
+			if err := l.check(); err != nil {
+				return err
+			}
+			if l.store.on || l.store.tag != "" {
+				if len(traces) > 0 {
+					return usagef("plan: use --trace or --from-store, not both")
+				}
+				if !cmd.Flags().Changed("polls") {
+					return missing(cmd, "polls", "2")
+				}
+				if err := l.checkStore(args); err != nil {
+					return err
+				}
+				return l.connectToPlan(cmd.Context(), func(w node.Work) (*connection, error) { return p.connect(cmd, w) }, args)
+			}
+			if len(args) > 0 || l.store.apply || l.store.watch || l.store.each {
+				return freshet.WithHint(usagef("plan: a source, --apply, --watch and --each need --from-store"), "freshet plan --from-store SOURCE --polls 2")
+			}
 			trace, err := one(cmd, "trace", "FILE", traces)
 			if err != nil {
 				return err
@@ -68,9 +101,12 @@ last change is captured at the next poll.`,
 	flags.Var((*lengthFlag)(&l.period), "period", "time after which the plan repeats")
 	flags.IntVar(&l.polls, "polls", 0, "number of polls per period")
 	flags.StringVar(&l.method, "method", string(cycle.Optimal), "planning method: "+strings.Join(methods(), ", "))
+	flags.StringVar(&l.zone, "zone", "", "time zone whose clock the period goes by, such as Europe/Berlin (default UTC)")
+	l.store.register(flags)
 	l.labPeriod.register(flags)
+	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
 	jsonFlag(cmd, &l.json)
-	return cmd
+	return completed(p, cmd, 1)
 }
 
 // methods returns the names of the methods of planning.
@@ -96,10 +132,16 @@ type cyclicPlan struct {
 	MeanDelay float64 `json:"mean_delay_instants"`
 }
 
-// run plans, and shows the plan.
-func (l *planning) run(file string) error {
+// check judges the flags.
+func (l *planning) check() error {
 	if l.page != "" && l.separate {
 		return usagef("plan: use --separate or --page, not both")
+	}
+	if _, err := freshet.ParseStrategy("hour {0} " + l.zone); err != nil {
+		return usagef("--zone: %q is not a time zone, such as Europe/Berlin or UTC", l.zone)
+	}
+	if l.zone == "UTC" {
+		l.zone = ""
 	}
 	if !slices.Contains(methods(), l.method) {
 		return usagef("--method: %q is not one of %s%s", l.method, strings.Join(methods(), ", "), spell.DidYouMean(l.method, methods()))
@@ -107,6 +149,11 @@ func (l *planning) run(file string) error {
 	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
 		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.instant))
 	}
+	return nil
+}
+
+// run plans, and shows the plan.
+func (l *planning) run(file string) error {
 	g, err := l.grid(file)
 	if err != nil {
 		return err
@@ -131,7 +178,11 @@ func (l *planning) run(file string) error {
 
 // history returns what the strategy is planned from.
 func (l *planning) history(g *lab.Grid, file string) (h cycle.Timeline, err error) {
-	instants := func(page int) []int { return each(g.Of(page), func(j int32) int { return int(j) }) }
+	count, err := l.counter(g)
+	if err != nil {
+		return h, err
+	}
+	instants := func(page int) []int { return each(g.Of(page), count) }
 	if l.page != "" {
 		page, ok := g.Page(freshet.SourceID(l.page))
 		if !ok {
@@ -150,6 +201,36 @@ func (l *planning) history(g *lab.Grid, file string) (h cycle.Timeline, err erro
 	return h, nil
 }
 
+// counter returns how instants of a grid are counted: from the beginning of a period of
+// the clock, unless the period does not fit into a day or somebody says where it begins.
+func (l *planning) counter(g *lab.Grid) (func(int32) int, error) {
+	every := slices.IndexFunc(freshet.StrategyPeriods, func(p freshet.StrategyPeriod) bool { return p.Length() == l.period })
+	if every < 0 && freshet.Day%l.period != 0 || !l.start.IsZero() {
+		return func(j int32) int { return int(j) }, nil
+	}
+	table, err := freshet.Strategy{Every: freshet.EveryDay, Minutes: []int{0}, Zone: l.zone}.Timetable()
+	if err != nil {
+		return nil, err
+	}
+	return func(j int32) int {
+		at := g.Time(int(j) - 1)
+		wall := time.Duration(table.Clock(at))*time.Second + time.Duration(at.Nanosecond())
+		past := (wall%l.instant + l.instant) % l.instant
+		return int((wall-past)/l.instant) + 1
+	}, nil
+}
+
+// begins returns when the period began that a grid begins in.
+func (l *planning) begins(g *lab.Grid) (time.Time, error) {
+	count, err := l.counter(g)
+	if err != nil {
+		return time.Time{}, err
+	}
+	s := int(l.period / l.instant)
+	past := ((count(1)-1)%s + s) % s
+	return g.Start.Add(-time.Duration(past) * l.instant), nil
+}
+
 // show shows a plan.
 func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	if l.json {
@@ -161,11 +242,19 @@ func (l *planning) show(g *lab.Grid, c cyclicPlan) error {
 	}
 	fmt.Fprintln(l.out, l.screen().prose(fmt.Sprintf("%s of %s, from %s: %s per period of %s", what, harmless(c.Trace), c.Start, counted(c.Polls, "poll"), freshet.FormatDuration(l.period)), "  "))
 	fmt.Fprintf(l.out, "%s: of %s %d missed, recall %.4f, mean delay %.2f instants\n", c.Method, counted(c.Changes, "change"), c.Misses, c.Recall, c.MeanDelay)
+	begins, err := l.begins(g)
+	if err != nil {
+		return err
+	}
+	zone, err := time.LoadLocation(l.zone)
+	if err != nil {
+		return err
+	}
 	t := table{head: []string{"OFFSET", "POLL AT", "OF THE PERIOD"}}
 	for _, b := range c.Offsets {
 		// A poll comes at the end of its instant.
 		end := time.Duration(b+1) * l.instant
-		t.add(plain(fmt.Sprint(b)), plain(g.Start.Add(end).Format("2006-01-02 15:04:05")), plain("+"+freshet.FormatDuration(end)))
+		t.add(plain(fmt.Sprint(b)), plain(begins.Add(end).In(zone).Format("2006-01-02 15:04:05")), plain("+"+freshet.FormatDuration(end)))
 	}
 	return t.write(l.out, l.screen())
 }
