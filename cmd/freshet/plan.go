@@ -33,7 +33,7 @@ func planVerb(p *program) *cobra.Command {
 	l := planning{program: p, period: time.Hour}
 	var traces []string
 	cmd := &cobra.Command{
-		Use:   "plan (--trace FILE | --from-store SOURCE | --tag TAG) --polls N",
+		Use:   "plan (--from-store SOURCE | --trace FILE) --polls N",
 		Short: "Find the best times to poll a page that changes in a rhythm",
 		Long: `Find the best times to poll within a period that repeats: an hour, a day or a week.
 
@@ -60,7 +60,7 @@ Methods:
 
 Misses and delay are counted as if polling went on before and after the trace; the
 last change is captured at the next poll.`,
-		Example: "  freshet plan --from-store weather --period 1h --polls 2\n  freshet plan --from-store --tag prices --period 7d --polls 40 --zone Europe/Berlin --apply\n  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
+		Example: "  freshet plan --from-store weather --period 1h --polls 2\n  freshet plan --tag prices --period 7d --polls 40 --zone Asia/Tokyo --apply\n  freshet plan --trace weather.csv --page KJFK --period 1h --polls 3\n  freshet plan --trace weather.csv.gz --page KJFK --period 7d --instant 1m --polls 336 --json",
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.method == "modelled" {
