@@ -64,6 +64,10 @@ hold: build ## 10,000 sources at 500 polls a second for ten minutes
 hostile: build ## see whether hostile servers make the polls of other sources late
 	$(BIN) bench hostile --for $(or $(FOR),1m) --rounds 3
 
+.PHONY: sinks
+sinks: build ## see whether failing webhooks and slow readers make deliveries to others late
+	$(BIN) bench sinks --for $(or $(FOR),1m) $(ARGS)
+
 .PHONY: soak
 soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
 	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)

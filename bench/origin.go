@@ -96,8 +96,11 @@ func (plan Plan) start(ctx context.Context) (*origin, error) {
 	return o, nil
 }
 
-// stop ends the server.
+// stop ends the server. It can be called again.
 func (o *origin) stop() error {
+	if o.cmd.ProcessState != nil {
+		return nil
+	}
 	o.leash.Close()
 	io.Copy(io.Discard, o.out)
 	return o.cmd.Wait()

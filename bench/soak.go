@@ -46,7 +46,12 @@ func (s *Soak) Run(ctx context.Context) (_ SoakVerdict, err error) {
 		return SoakVerdict{}, err
 	}
 	defer sink.close()
-	d, err := s.launch(ctx, dir, origin.URLs, sink.url())
+	var sources []client.NewSource
+	for i, url := range origin.URLs {
+		sources = append(sources, client.NewSource{ID: sourceID(i), URL: url, Keep: client.Keep{Versions: soakKeep}})
+	}
+	settings := fmt.Appendf(s.Plan.settings(s.Budget), "webhooks: [{name: soak, url: %q, unsigned: true}]\n", sink.url())
+	d, err := launch(ctx, s.Daemon, dir, settings, sources)
 	if err != nil {
 		return SoakVerdict{}, err
 	}
@@ -55,7 +60,7 @@ func (s *Soak) Run(ctx context.Context) (_ SoakVerdict, err error) {
 }
 
 // watch samples the daemon while others use it.
-func (s *Soak) watch(ctx context.Context, d *soakDaemon, urls []string, sink *soakSink) (SoakVerdict, error) {
+func (s *Soak) watch(ctx context.Context, d *daemon, urls []string, sink *soakSink) (SoakVerdict, error) {
 	beside, stop := context.WithCancel(ctx)
 	group, beside := errgroup.WithContext(beside)
 	group.Go(func() error { return sink.follow(beside, d.api) })
@@ -69,7 +74,7 @@ func (s *Soak) watch(ctx context.Context, d *soakDaemon, urls []string, sink *so
 }
 
 // sample takes samples until the time is over.
-func (s *Soak) sample(ctx context.Context, d *soakDaemon, sink *soakSink) (samples []SoakSample, err error) {
+func (s *Soak) sample(ctx context.Context, d *daemon, sink *soakSink) (samples []SoakSample, err error) {
 	began := time.Now()
 	var last SoakSample
 	for time.Since(began) < s.Length {

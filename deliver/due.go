@@ -19,6 +19,7 @@ func (r *round) followClock(ctx context.Context) error {
 		return err
 	}
 	r.ahead = ahead
+	r.look = true
 	return nil
 }
 

@@ -27,9 +27,16 @@ type round struct {
 	clock *clock.Clock   // the gate and all alarms go by its steady time
 	ahead time.Duration  // how far the dates in the store are ahead of it
 	at    freshet.Cursor // everything up to here is owed or not wanted
+	kept  freshet.Cursor // the place that is on record
+	since time.Time      // when it was put there
 	gate  gate
 
 	condition freshet.SinkCondition // of the receiver, as it is on record
+
+	// Debts are looked at when there may be others than before: something is owed or was
+	// concluded, or the alarm rang that was set then.
+	look  bool
+	alarm time.Time
 
 	flying map[freshet.Entry]bool // attempts under way
 	done   chan attempt
@@ -64,6 +71,8 @@ func newRound(f *Follower, at freshet.Cursor) *round {
 		Follower: f,
 		clock:    clock.New(f.cfg.Now),
 		at:       at,
+		kept:     at,
+		look:     true,
 		flying:   map[freshet.Entry]bool{},
 		done:     make(chan attempt, f.cfg.Workers),
 		news:     make(chan error, 1),
@@ -86,10 +95,13 @@ func (r *round) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		alarm, err := r.pay(ctx)
-		if err != nil {
-			return err
+		if r.look {
+			r.look = false
+			if r.alarm, err = r.pay(ctx); err != nil {
+				return err
+			}
 		}
+		alarm := r.alarm
 		if more {
 			alarm = r.clock.Now()
 		} else {
@@ -107,6 +119,9 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	end, err := r.end(ctx)
 	if err != nil {
 		return false, fmt.Errorf("end of what sink %s follows: %w", r.cfg.Name, err)
+	}
+	if end <= r.at {
+		return false, nil
 	}
 	p, err := r.Follower.read(ctx, r.at)
 	if err != nil {
@@ -129,13 +144,30 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 		m.Body, m.Source = d.Body, d.Source
 		owed = append(owed, m)
 	}
-	err = r.persist(ctx, "place", func() error { return r.advance(ctx, p.to, owed) })
-	if err != nil {
+	if err := r.keep(ctx, p.to, owed); err != nil {
 		return false, err
 	}
-	r.at = p.to
+	r.look = r.look || len(owed) > 0
 	r.probe = r.probe || len(owed) > 0 && r.gate.failures >= patience
 	return p.full, nil
+}
+
+// keepEvery is how long a place may stay off the record as long as nothing is owed. After a crash
+// what was not wanted is looked at again, which changes nothing.
+const keepEvery = 5 * time.Second
+
+// keep moves the round on and puts on record what it owes.
+func (r *round) keep(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
+	now := r.clock.Now()
+	if len(owed) == 0 && now.Sub(r.since) < keepEvery && to-r.kept < readLimit {
+		r.at = to
+		return nil
+	}
+	err := r.persist(ctx, "place", func() error { return r.advance(ctx, to, owed) })
+	if err == nil {
+		r.at, r.kept, r.since = to, to, now
+	}
+	return err
 }
 
 // pay begins the attempts that may be made now, and returns when to look again
@@ -247,6 +279,7 @@ func (r *round) await(ctx context.Context, alarm time.Time) error {
 	}
 	select {
 	case a := <-r.done:
+		r.look = true
 		return r.conclude(ctx, a)
 	case err := <-r.news:
 		r.listening = false
@@ -255,6 +288,7 @@ func (r *round) await(ctx context.Context, alarm time.Time) error {
 		}
 		return nil
 	case <-rings:
+		r.look = true
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -265,6 +299,11 @@ func (r *round) await(ctx context.Context, alarm time.Time) error {
 // accepted all the same.
 func (r *round) drain(ctx context.Context) {
 	r.flight.Wait()
+	if r.at > r.kept {
+		if err := r.advance(context.WithoutCancel(ctx), r.at, nil); err != nil {
+			r.cfg.Log.Debug("the place could not be put on record; what is not wanted is looked at again", "err", err)
+		}
+	}
 	close(r.done)
 	for a := range r.done {
 		if a.err != nil {

@@ -59,6 +59,7 @@ func NewSinks(ctx context.Context, cfg SinksConfig, listed []freshet.Sink) (*Sin
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Store = &sharedLog{Store: cfg.Store}
 	s := &Sinks{cfg: cfg, turn: make(chan struct{}, 1), all: map[string]*station{}}
 	kept, err := s.kept(ctx)
 	if err != nil {

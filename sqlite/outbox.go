@@ -207,7 +207,7 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 	if limit = limited(limit); limit > 0 {
 		limit++ // one more, to see when it is due
 	}
-	due, err = s.debtsOf(ctx, "WHERE d.reader = ? AND d.due <= ? AND d.waits IS NULL ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(momentOf(now)), limit)
+	due, err = s.debtsOf(ctx, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(momentOf(now)), limit)
 	if err != nil {
 		return nil, next, fault(s.path, "reading the debts of "+reader, err)
 	}
@@ -220,7 +220,7 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 		return due[:limit-1], due[limit-1].Due, nil
 	}
 	var later moment
-	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts WHERE reader = ? AND due > ? AND waits IS NULL", reader, int64(momentOf(now))).Scan(&later)
+	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts WHERE reader = (SELECT ?) AND due > (SELECT ?) AND waits IS NULL", reader, int64(momentOf(now))).Scan(&later)
 	return due, later.time(), fault(s.path, "reading the debts of "+reader, err)
 }
 

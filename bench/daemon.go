@@ -18,29 +18,33 @@ import (
 
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/sched"
 )
 
-// A soakDaemon is the daemon under a soak, a process of its own.
-type soakDaemon struct {
+// A daemon is one that is measured from outside, a process of its own.
+type daemon struct {
 	cmd  *exec.Cmd
 	base string
 	data string
 	api  *client.Client
 	do   func(*http.Request) (*http.Response, error)
+
+	origin *origin // what it polls, if that can end before it does
 }
 
-// soakPatience is how long the daemon may take to start, and to answer.
-const soakPatience = 2 * time.Minute
+// daemonPatience is how long the daemon may take to start, and to answer.
+const daemonPatience = 2 * time.Minute
 
-// launch starts the daemon over the pages and waits until it is ready.
-func (s *Soak) launch(ctx context.Context, dir string, urls []string, hook string) (*soakDaemon, error) {
+// launch starts a daemon over sources and waits until it is ready. The command is given
+// serve and --config; the settings are given beside where the data is.
+func launch(ctx context.Context, command []string, dir string, settings []byte, sources []client.NewSource) (*daemon, error) {
 	file := filepath.Join(dir, "freshet.yaml")
 	data := filepath.Join(dir, "data")
-	if err := os.WriteFile(file, s.settings(data, hook), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "data: %s\n%s", data, settings), 0o600); err != nil {
 		return nil, err
 	}
-	args := append(slices.Clone(s.Daemon[1:]), "serve", "--config", file)
-	d := &soakDaemon{cmd: exec.CommandContext(context.WithoutCancel(ctx), s.Daemon[0], args...), data: data, do: fetch.Trusted(soakPatience).Do}
+	args := append(slices.Clone(command[1:]), "serve", "--config", file)
+	d := &daemon{cmd: exec.CommandContext(context.WithoutCancel(ctx), command[0], args...), data: data, do: fetch.Trusted(daemonPatience).Do}
 	d.cmd.Stderr = os.Stderr
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -58,28 +62,27 @@ func (s *Soak) launch(ctx context.Context, dir string, urls []string, hook strin
 	}
 	go io.Copy(io.Discard, out)
 	d.api = client.New(d.base, d.do)
-	if err := d.fill(ctx, urls); err != nil {
+	if err := d.fill(ctx, sources); err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
 	return d, nil
 }
 
-// settings is the file of the daemon.
-func (s *Soak) settings(data, hook string) []byte {
+// settings are those of a daemon that spends its whole budget on loopback.
+func (plan Plan) settings(budget sched.Budget) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "data: %s\nlisten: 127.0.0.1:0\nbudget: %s\npolicy: %s\nworkers: %d\n", data, s.Budget, eager(s.Plan.Policy), s.Plan.Workers)
+	fmt.Fprintf(&b, "listen: 127.0.0.1:0\nbudget: %s\npolicy: %s\nworkers: %d\n", budget, eager(plan.Policy), plan.Workers)
 	fmt.Fprintf(&b, "source_gap: 0s\nsource_share: 100%%\n")
-	fmt.Fprintf(&b, "hosts: {delay: 0s, concurrency: %d, share: 100%%}\nallow_cidr: [127.0.0.0/8]\nlog: {level: error}\n", s.Plan.Workers)
-	fmt.Fprintf(&b, "webhooks: [{name: soak, url: %q, unsigned: true}]\n", hook)
+	fmt.Fprintf(&b, "hosts: {delay: 0s, concurrency: %d, share: 100%%}\nallow_cidr: [127.0.0.0/8]\nlog: {level: error}\n", plan.Workers)
 	return b.Bytes()
 }
 
-// fill adds the pages as sources.
-func (d *soakDaemon) fill(ctx context.Context, urls []string) error {
+// fill adds sources.
+func (d *daemon) fill(ctx context.Context, sources []client.NewSource) error {
 	group, ctx := limited(ctx, 64)
-	for i, url := range urls {
+	for _, s := range sources {
 		group.Go(func() error {
-			_, err := d.api.Add(ctx, client.NewSource{ID: sourceID(i), URL: url, Keep: client.Keep{Versions: soakKeep}})
+			_, err := d.api.Add(ctx, s)
 			return err
 		})
 	}
@@ -87,7 +90,7 @@ func (d *soakDaemon) fill(ctx context.Context, urls []string) error {
 }
 
 // wait looks for a time at how late the daemon is, and returns the most.
-func (d *soakDaemon) wait(ctx context.Context, length time.Duration) (worst time.Duration, err error) {
+func (d *daemon) wait(ctx context.Context, length time.Duration) (worst time.Duration, err error) {
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		if err := pause(ctx, min(time.Second, time.Until(end))); err != nil {
 			return worst, err
@@ -102,7 +105,7 @@ func (d *soakDaemon) wait(ctx context.Context, length time.Duration) (worst time
 }
 
 // sample asks the daemon and the system how things stand.
-func (d *soakDaemon) sample(ctx context.Context) (s SoakSample, err error) {
+func (d *daemon) sample(ctx context.Context) (s SoakSample, err error) {
 	metrics, err := d.metrics(ctx)
 	if err != nil {
 		return s, err
@@ -124,7 +127,7 @@ func (d *soakDaemon) sample(ctx context.Context) (s SoakSample, err error) {
 }
 
 // metrics reads the daemon's metrics that have no labels.
-func (d *soakDaemon) metrics(ctx context.Context) (map[string]float64, error) {
+func (d *daemon) metrics(ctx context.Context) (map[string]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.base+"/metrics", nil)
 	if err != nil {
 		return nil, err
@@ -145,7 +148,7 @@ func (d *soakDaemon) metrics(ctx context.Context) (map[string]float64, error) {
 }
 
 // stop ends the daemon the gentle way.
-func (d *soakDaemon) stop() error {
+func (d *daemon) stop() error {
 	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}

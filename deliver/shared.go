@@ -1,0 +1,74 @@
+package deliver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"freshet"
+)
+
+const (
+	pageAge  = time.Second // for which a page of the log is told as it was read
+	maxPages = 64          // held at once
+)
+
+// A sharedLog lets followers that are at the same place share one read of the log: of a
+// thousand sinks each is woken by every change.
+//
+// What follows a place stays the same, so a page can be told again, for a moment: a purge takes
+// changes out. An empty page is told to nobody else, because the next change fills it.
+type sharedLog struct {
+	freshet.Store
+	mu    sync.Mutex
+	pages map[freshet.Cursor]*logPage // by what they follow
+}
+
+// A logPage is what follows a place.
+type logPage struct {
+	begun   time.Time
+	ready   chan struct{} // closed when the rest is there
+	changes []freshet.Change
+	err     error
+}
+
+// Changes implements [freshet.ChangeLog]. What it returns is not to be changed.
+func (l *sharedLog) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
+	if q != (freshet.ChangeQuery{After: q.After, Limit: readLimit}) {
+		return l.Store.Changes(ctx, q)
+	}
+	now := time.Now()
+	l.mu.Lock()
+	p := l.pages[q.After]
+	if p != nil && now.Sub(p.begun) < pageAge {
+		l.mu.Unlock()
+		<-p.ready
+		if len(p.changes) == 0 && p.err == nil { // then there was nothing; now there may be
+			return l.Store.Changes(ctx, q)
+		}
+		return p.changes, p.err
+	}
+	p = &logPage{begun: now, ready: make(chan struct{})}
+	if l.pages == nil || len(l.pages) >= maxPages {
+		l.pages = map[freshet.Cursor]*logPage{}
+	}
+	l.pages[q.After] = p
+	l.mu.Unlock()
+
+	defer l.finish(q.After, p)                                        // even if reading panics, nobody waits for ever
+	p.changes, p.err = l.Store.Changes(context.WithoutCancel(ctx), q) // others wait for it, too
+	return p.changes, p.err
+}
+
+// finish gives a page to those who wait for it, and forgets it if it is empty.
+func (l *sharedLog) finish(after freshet.Cursor, p *logPage) {
+	close(p.ready)
+	if len(p.changes) > 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pages[after] == p {
+		delete(l.pages, after)
+	}
+}
