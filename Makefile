@@ -33,6 +33,11 @@ test: setup ## install what is missing, then run all tests
 race: ## run all tests under the race detector (needs a C compiler)
 	$(GO) test -race -timeout 30m ./...
 
+.PHONY: peers
+peers: build ## hold webhooks, CloudEvents, the stream and feeds against the official libraries (needs Node.js 20)
+	rm -rf bin/peers && cp -R contrib/peers bin/peers
+	cd bin/peers && npm ci --no-audit --no-fund && node check.mjs $(CURDIR)/$(BIN)
+
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 	@for pkg in $$($(GO) list ./...); do \
