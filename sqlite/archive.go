@@ -13,12 +13,12 @@ import (
 
 // Begin implements [freshet.Archive].
 func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, err error) {
+	id, at, host := p.Source.ID, momentOf(p.At), p.Host // all that it needs of a large p
 	err = s.write(ctx, "beginning a poll", func(b *batch) error {
-		e := b.entry(p.Source.ID)
+		e := b.entry(id)
 		if e == nil || e.removed {
-			return unknown(p.Source.ID)
+			return unknown(id)
 		}
-		at := momentOf(p.At)
 		if at == never {
 			return &freshet.InvalidError{Field: "at", Reason: "a poll begins at some time"}
 		}
@@ -30,7 +30,7 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 		e.open, e.begun, e.dirty = at, at, true
 		b.next.latest = max(b.next.latest, at)
 		head = e.compare()
-		e.opens, err = b.insertNew(&attemptsTable, e.key, int64(at), int64(0), int64(at), textOrNull(p.Host), nil, int64(1))
+		e.opens, err = b.insertNew(&attemptsTable, e.key, int64(at), int64(0), int64(at), textOrNull(host), nil, int64(1))
 		return err
 	})
 	return head, err
@@ -80,16 +80,34 @@ func (s *Store) Commit(ctx context.Context, r freshet.Record) (freshet.Outcome, 
 			return r.Outcome, freshet.Change{}, err
 		}
 	}
-	var o freshet.Outcome
-	var c freshet.Change
-	err := s.write(ctx, "recording a poll", func(b *batch) (err error) {
-		o, c, err = b.record(r, found)
-		return err
-	})
+	end, ok := s.endings.Get().(*ending)
+	if !ok {
+		end = new(ending)
+	}
+	end.record, end.found = r, found
+	err := s.write(ctx, "recording a poll", end.write)
+	o, c := end.outcome, end.change
+	*end = ending{}
+	s.endings.Put(end)
 	if err != nil {
 		return r.Outcome, freshet.Change{}, err
 	}
 	return o, c, nil
+}
+
+// An ending is a poll that is being recorded. They are large, and used again.
+type ending struct {
+	record  freshet.Record
+	found   *finding
+	outcome freshet.Outcome // as it is stored
+	change  freshet.Change
+}
+
+// write is the job of a Commit.
+func (end *ending) write(b *batch) (err error) {
+	end.outcome = end.record.Outcome
+	end.change, err = b.record(&end.record, end.found, &end.outcome)
+	return err
 }
 
 // fits returns an error if what a poll stored does not go with how it ended.
@@ -114,23 +132,22 @@ func fits(r freshet.Record) error {
 	return nil
 }
 
-// record writes what a finished poll leaves behind.
-func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c freshet.Change, err error) {
-	o = r.Outcome
+// record writes what a finished poll leaves behind. The outcome becomes what is stored.
+func (b *batch) record(r *freshet.Record, f *finding, o *freshet.Outcome) (c freshet.Change, err error) {
 	e := b.entry(o.Source)
 	if e == nil {
-		return o, c, unknown(o.Source)
+		return c, unknown(o.Source)
 	}
 	if (o.Result == freshet.Changed || o.Result == freshet.Doubted && f != nil) && e.head == 0 {
 		o.Result, o.LookAgain = freshet.First, 0
 	}
 	current := r.URL == "" || xxhash.Sum64String(r.URL) == e.url // the source has no other URL by now
-	stale, o, c, err := b.take(e, o, f, r.Held, current)
+	stale, c, err := b.take(e, o, f, r.Held, current)
 	if err != nil {
-		return o, c, err
+		return c, err
 	}
-	if seen, news := e.acknowledge(o, f != nil); news {
-		o, stale = seen, true
+	if e.acknowledge(o, f != nil) {
+		stale = true
 	}
 	if o.Result.Seen() {
 		e.sums = r.Sums
@@ -138,24 +155,25 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 			e.asked = momentOf(o.Began)
 		}
 	}
+	validators, moved := r.Validators, r.Moved
 	switch {
 	case !current:
-		r.Validators, r.Moved, e.sums = freshet.Validators{}, freshet.Moved{}, freshet.Sums{}
+		validators, moved, e.sums = freshet.Validators{}, freshet.Moved{}, freshet.Sums{}
 	case o.Result == freshet.Doubted: // what came is not the page that these are of
-		r.Validators, r.Moved = e.validators, e.moved
+		validators, moved = e.validators, e.moved
 	case !o.Result.Seen():
-		r.Validators = e.validators
+		validators = e.validators
 	}
-	if e.told(r.Validators, r.Moved) {
+	if e.told(validators, moved) {
 		stale = true
 	}
 	if stale {
 		if err := b.writeHead(e); err != nil {
-			return o, c, err
+			return c, err
 		}
 	}
-	if o, err = b.append(e, o); err != nil || !current {
-		return o, c, err
+	if err := b.append(e, o); err != nil || !current || r.Noise == nil && r.Items == nil {
+		return c, err
 	}
 	for _, belief := range []freshet.Belief{{Estimator: freshet.NoiseBelief, Memory: r.Noise}, {Estimator: freshet.ItemBelief, Memory: r.Items}} {
 		if belief.Memory == nil {
@@ -163,15 +181,15 @@ func (b *batch) record(r freshet.Record, f *finding) (o freshet.Outcome, c fresh
 		}
 		belief.Source, belief.Upto = o.Source, o.Cursor
 		if err := b.saveBelief(belief); err != nil {
-			return o, c, err
+			return c, err
 		}
 	}
-	return o, c, nil
+	return c, nil
 }
 
 // take takes over what a poll saw: a new version that is told of, one that is not, or
 // none. It reports whether the head on disk is out of date.
-func (b *batch) take(e *entry, o freshet.Outcome, f *finding, held freshet.Held, current bool) (stale bool, _ freshet.Outcome, c freshet.Change, err error) {
+func (b *batch) take(e *entry, o *freshet.Outcome, f *finding, held freshet.Held, current bool) (stale bool, c freshet.Change, err error) {
 	stale, o.Version, o.Quiet = f != nil, 0, ""
 	switch {
 	case o.Result == freshet.Doubted && (current || f != nil):
@@ -179,36 +197,36 @@ func (b *batch) take(e *entry, o freshet.Outcome, f *finding, held freshet.Held,
 			o.Quiet = freshet.QuietSuspect
 		}
 		held.Suspect, held.Landed = o.Suspect, o.Landed
-		err = b.doubt(e, o, f, held)
+		err = b.doubt(e, *o, f, held)
 		o.Version = e.held.Number
 		if !current {
 			e.release()
 		}
-		return true, o, c, err
+		return true, c, err
 	case f != nil:
-		c, err = b.capture(e, o, f)
+		c, err = b.capture(e, *o, f)
 		if o.Result == freshet.Unchanged {
 			o.Quiet = freshet.QuietNoise
 		}
 	}
 	if err != nil || !o.Result.Seen() {
-		return stale, o, c, err
+		return stale, c, err
 	}
 	o.Version = int(e.head)
-	if current && e.judged(o) {
+	if current && e.judged(*o) {
 		stale = true
 	}
 	if e.release() {
 		stale = true
 	}
-	return stale, o, c, nil
+	return stale, c, nil
 }
 
 // append adds an outcome to the log and to the tally of its source, and ends
 // the attempt that it came of.
-func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
+func (b *batch) append(e *entry, o *freshet.Outcome) error {
 	if err := b.beginEpoch(); err != nil {
-		return o, err
+		return err
 	}
 	b.next.outcome++
 	b.unmarked++
@@ -216,27 +234,27 @@ func (b *batch) append(e *entry, o freshet.Outcome) (freshet.Outcome, error) {
 	since, began, ended := momentOf(o.Since), momentOf(o.Began), momentOf(o.Ended)
 	o.Since, o.Began, o.Ended = since.time(), began.time(), ended.time()
 	o.Modified, o.NotBefore = momentOf(o.Modified).time(), momentOf(o.NotBefore).time()
-	settle(&o)
+	settle(o)
 	err := b.appendTo(&outcomesTable, int64(o.Cursor), e.key, int64(e.last), began.value(), since.until(began), began.until(ended),
 		int64(o.Cause), int64(o.Result), int64(o.Version), int64(o.Status), int64(o.Requests), textOrNull(string(o.Route)), o.Bytes,
 		momentOf(o.Modified).value(), momentOf(o.NotBefore).value(), textOrNull(string(o.Failure)), textOrNull(o.Err),
 		textOrNull(string(o.Suspect)), textOrNull(o.Landed), lengthOrNull(o.FreshFor), textOrNull(string(o.Quiet)), lengthOrNull(o.LookAgain))
 	if err == nil {
-		err = b.say(&o)
+		err = b.say(o)
 	}
 	if err != nil {
-		return o, err
+		return err
 	}
-	e.add(&o)
+	e.add(o)
 	e.dirty = true
 	b.next.latest = max(b.next.latest, began)
-	b.logged = append(b.logged, o)
+	b.logged = append(b.logged, *o)
 	if e.open == never || e.open > began || o.Cause == freshet.BySharing {
-		return o, nil
+		return nil
 	}
 	open := e.open
 	e.open = never
-	return o, b.endAttempt(e, open)
+	return b.endAttempt(e, open)
 }
 
 // endAttempt deletes the rows of an attempt. Their checksums are mostly known:

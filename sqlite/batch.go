@@ -14,6 +14,7 @@ type batch struct {
 	*writer
 	store  *Store
 	next   counter
+	slate  *slate
 	staged map[freshet.SourceID]*entry // nil: purged
 	sites  map[int64]*shelf            // likewise
 	cached []cachedBody
@@ -41,9 +42,38 @@ func (b *batch) entry(id freshet.SourceID) *entry {
 	if !ok {
 		return nil
 	}
-	copied := *e
-	b.staged[id] = &copied
-	return &copied
+	copied := b.slate.entry()
+	*copied = *e
+	b.staged[id] = copied
+	return copied
+}
+
+// A slate is room for the work of one batch. It is wiped and used again: to make room
+// anew for every poll costs as much as one of its statements.
+type slate struct {
+	staged map[freshet.SourceID]*entry
+	copies []*entry
+	used   int // of the copies
+	logged []freshet.Outcome
+}
+
+// wipe makes the slate ready for the next batch.
+func (s *slate) wipe() {
+	if s.staged == nil {
+		s.staged = map[freshet.SourceID]*entry{}
+	}
+	clear(s.staged)
+	clear(s.logged)
+	s.used, s.logged = 0, s.logged[:0]
+}
+
+// entry returns room for the copy of an entry.
+func (s *slate) entry() *entry {
+	if s.used == len(s.copies) {
+		s.copies = append(s.copies, new(entry))
+	}
+	s.used++
+	return s.copies[s.used-1]
 }
 
 // A job is one caller's part of a batch. It may be run more than once, each
@@ -86,7 +116,8 @@ func (s *Store) perform(jobs []job) []error {
 // otherwise the transaction is committed.
 func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err error) {
 	w := s.writer
-	b = &batch{writer: w, store: s, next: s.next, staged: make(map[freshet.SourceID]*entry, len(jobs))}
+	s.slate.wipe()
+	b = &batch{writer: w, store: s, next: s.next, slate: &s.slate, staged: s.slate.staged, logged: s.slate.logged}
 	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, -1, err
 	}
@@ -159,6 +190,7 @@ func (s *Store) apply(b *batch) {
 		s.tail.clear()
 	}
 	s.tail.add(b.logged)
+	s.slate.logged = b.logged
 	if b.changed {
 		s.changed.ring()
 	}

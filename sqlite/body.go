@@ -125,10 +125,6 @@ func (s *Store) encodeBody(ctx context.Context, base int64, body []byte) (*encod
 // keep writes a body of a source, unless the source has it already, and
 // returns its number.
 func (b *batch) keep(e *entry, n *encoded) (int64, error) {
-	same, err := b.equalBody(e.key, n)
-	if err != nil || same != 0 {
-		return same, err
-	}
 	// The newest version is never pruned; an older one may have been since
 	// the body was encoded against it.
 	if n.base != 0 && n.base != e.text && n.base != e.raw {
@@ -144,13 +140,33 @@ func (b *batch) keep(e *entry, n *encoded) (int64, error) {
 			n.frame, n.base, n.depth = frame, 0, 0
 		}
 	}
-	b.next.body++
-	id := b.next.body
+	id, size := b.next.body+1, int64(len(n.body))
+	added, err := b.exec(insertNewBody, id, e.key, n.sum, size, e.key, n.sum, size, n.base, n.depth, n.frame)
+	if err != nil {
+		return 0, err
+	}
+	if added == 0 { // nearly always because it is there
+		if same, err := b.equalBody(e.key, n); err != nil || same != 0 {
+			return same, err
+		}
+		if _, err := b.exec(insertBody, id, e.key, n.sum, size, n.base, n.depth, n.frame); err != nil {
+			return 0, err
+		}
+	}
+	b.next.body = id
 	b.cached = append(b.cached, cachedBody{id: id, depth: n.depth, hash: n.hash, body: bytes.Clone(n.body)})
-	_, err = b.exec("INSERT INTO bodies (id, source, sum, size, base, depth, frame) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		id, e.key, n.sum, int64(len(n.body)), n.base, n.depth, n.frame)
-	return id, err
+	return id, nil
 }
+
+const (
+	insertBody = "INSERT INTO bodies (id, source, sum, size, base, depth, frame) VALUES (?, ?, ?, ?, ?, ?, ?)"
+
+	// insertNewBody inserts a body unless the source has one that looks the same: a body
+	// without a source is no body, and is ignored. To ask first costs as much again, and an
+	// INSERT from a SELECT of the same table makes a temporary one.
+	insertNewBody = `INSERT OR IGNORE INTO bodies (id, source, sum, size, base, depth, frame)
+		VALUES (?, CASE WHEN EXISTS (SELECT 1 FROM bodies WHERE source = ? AND sum = ? AND size = ?) THEN NULL ELSE ? END, ?, ?, ?, ?, ?)`
+)
 
 // equalBody returns the stored body of a source that equals n, or zero.
 func (b *batch) equalBody(key int64, n *encoded) (int64, error) {

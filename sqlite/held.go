@@ -213,14 +213,14 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 // confirmed was told as a change outside the log of outcomes; the first poll that sees
 // it says so, or those who learn from the log would take the page to have stayed as it
 // was. It reports whether that is news.
-func (e *entry) acknowledge(o freshet.Outcome, stored bool) (freshet.Outcome, bool) {
+func (e *entry) acknowledge(o *freshet.Outcome, stored bool) bool {
 	if !e.confirmed || !o.Result.Seen() || o.Result == freshet.Unchanged && stored {
-		return o, false
+		return false
 	}
 	if e.confirmed = false; o.Result == freshet.Unchanged {
 		o.Result = freshet.Changed
 	}
-	return o, true
+	return true
 }
 
 // release ends what is held, and reports whether that is news.

@@ -87,9 +87,11 @@ type Store struct {
 	itemless itemless
 	epochs   epochs // the present one last; only Open changes them
 	queue    queue
+	endings  sync.Pool // of *ending
 
 	// These belong to whoever leads the queue.
 	writer   *writer
+	slate    slate
 	broken   error // why nothing can be written until the store is opened again
 	next     counter
 	unmarked int  // outcomes since the last mark

@@ -67,7 +67,7 @@ func (b *batch) reseal(t *table, rows seal) {
 func (b *batch) insert(t *table, values ...driver.Value) error {
 	sum := b.sum(t, 0, values)
 	b.reseal(t, seal{1, sum})
-	_, err := b.exec(t.insertion, append(values, sum)...)
+	_, err := b.execRow(t.insertion, values, sum)
 	return err
 }
 
@@ -75,7 +75,7 @@ func (b *batch) insert(t *table, values ...driver.Value) error {
 // adds to the seal of the table.
 func (b *batch) insertNew(t *table, values ...driver.Value) (added seal, err error) {
 	sum := b.sum(t, 0, values)
-	n, err := b.exec(t.addition, append(values, sum)...)
+	n, err := b.execRow(t.addition, values, sum)
 	added = seal{n, n * sum}
 	b.reseal(t, added)
 	return added, err
@@ -95,7 +95,7 @@ func (b *batch) put(t *table, values ...driver.Value) error {
 	}
 	sum := b.sum(t, 0, values)
 	b.reseal(t, seal{1, sum})
-	_, err := b.exec(t.upsert, append(values, sum)...)
+	_, err := b.execRow(t.upsert, values, sum)
 	return err
 }
 
@@ -148,7 +148,8 @@ func (b *batch) appendTo(t *table, values ...driver.Value) error {
 	s.upto = values[0].(int64)
 	s.value = b.sum(t, s.value, values)
 	b.resealed[t.seal] = true
-	_, err := b.exec(t.insertion, append(values, s.value)...)
+	query, values := t.leaving(values)
+	_, err := b.execRow(query, values, s.value)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ type table struct {
 	seal    sealName // of the log or of the number of rows; none if neither is kept
 
 	insertion, addition, upsert, selection, stamp, lookup string // statements: see newTable
+
+	insertions []string // insertion of the first columns, by their number: the others are NULL
 }
 
 // newTable returns t with its statements.
@@ -24,6 +27,10 @@ func newTable(t table) table {
 	marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.columns)+1), ", ")
 	columns := strings.Join(t.columns, ", ")
 	t.insertion = fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (%s)", t.name, columns, t.sum, marks)
+	for n := range len(t.columns) + 1 {
+		t.insertions = append(t.insertions, fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES (%s?)", t.name,
+			strings.Join(t.columns[:n], ", "), t.sum, strings.Repeat("?, ", n)))
+	}
 	t.addition = t.insertion + " ON CONFLICT DO NOTHING"
 	var sets []string
 	for _, c := range append(slices.Clone(t.columns[len(t.keys):]), t.sum) {
@@ -34,6 +41,17 @@ func newTable(t table) table {
 	t.stamp = fmt.Sprintf("UPDATE %s SET %s = ? WHERE %s", t.name, t.sum, t.isKey())
 	t.lookup = fmt.Sprintf("SELECT %s FROM %s WHERE %s", t.sum, t.name, t.isKey())
 	return t
+}
+
+// leaving returns a statement that inserts a row of a log, and the values that it takes:
+// those that are NULL at the end, of which most entries have many, are left out. The
+// columns of the logs have no other defaults.
+func (t *table) leaving(values []driver.Value) (string, []driver.Value) {
+	n := len(values)
+	for n > 0 && values[n-1] == nil {
+		n--
+	}
+	return t.insertions[n], values[:n]
 }
 
 // isKey is the condition that a row has a key.

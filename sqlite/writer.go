@@ -16,7 +16,8 @@ import (
 type writer struct {
 	conn  driver.Conn
 	stmts map[string]*statement
-	room  []byte // to sum up rows in
+	room  []byte         // to sum up rows in
+	row   []driver.Value // and to complete them in
 }
 
 // A statement is prepared once and keeps room for its arguments.
@@ -55,6 +56,14 @@ func (w *writer) exec(query string, args ...driver.Value) (int64, error) {
 		return 0, err
 	}
 	return res.RowsAffected()
+}
+
+// execRow runs a statement that takes a row and its checksum.
+func (w *writer) execRow(query string, values []driver.Value, sum checksum) (int64, error) {
+	w.row = append(append(w.row[:0], values...), sum)
+	n, err := w.exec(query, w.row...)
+	clear(w.row)
+	return n, err
 }
 
 // query hands each row of the answer to row, whose values are good only until
