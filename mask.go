@@ -51,7 +51,7 @@ func isParamEnd(r rune) bool { return r == '&' || r == ';' }
 // maskUser masks the user and password before a host.
 func maskUser(raw string) string {
 	scheme, after, ok := strings.Cut(raw, "://")
-	if !ok {
+	if !ok || !strings.Contains(after, "@") {
 		return raw
 	}
 	host, path, hasPath := strings.Cut(after, "/")

@@ -81,7 +81,7 @@ func freshFor(h http.Header, now time.Time) time.Duration {
 			}
 		}
 	}
-	if age < 0 {
+	if age < 0 && h["Expires"] != nil {
 		if expires, err := http.ParseTime(h.Get("Expires")); err == nil {
 			age = expires.Sub(dateOf(h, now))
 		}

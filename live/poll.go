@@ -17,9 +17,9 @@ import (
 // found is put on record. The brain hears of it from the log. When stop is closed
 // the brain answers no more.
 func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
-	begun := p.At
+	id, begun := p.Source.ID, p.At
 	slow := func(seen bool) {
-		d.inbox.post(sched.Event{Slow: &sched.Slow{Source: p.Source.ID, Begun: begun, Seen: seen}})
+		d.inbox.post(sched.Event{Slow: &sched.Slow{Source: id, Begun: begun, Seen: seen}})
 	}
 	p, now := d.dates.begin(p)
 	head, err := d.record.begin(ctx, p)
@@ -30,16 +30,15 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	room := d.openRoom()
 	defer room.close()
-	way := passage{daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey)}
-	order := d.order(p.Source, head)
+	way := &passage{daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey), order: d.order(p.Source, head)}
+	order := &way.order // it is large
 	order.At, order.Room, order.Leave, order.Slow = now(), room.hold, way.leavePage, slow
 	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
-	way.order = order
 	if way.robotsFirst(ctx) {
 		order.At = now()
 	}
 	began := order.At
-	found := d.hand.Look(ctx, order)
+	found := d.hand.Look(ctx, *order)
 	found.Requests = max(1, found.Requests+way.robots)
 	if found.Result == freshet.Failed {
 		found.RetryAfter = max(found.RetryAfter, way.retry)
@@ -58,7 +57,7 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	rec := found.Record(p, began)
 	rec.Outcome.Route = way.route(rec.Outcome)
 	d.end(ctx, p, rec, head)
-	d.endAlong(ctx, p, order, found, began)
+	d.endAlong(ctx, p, *order, found, began)
 }
 
 // order returns an order to look at a source, but for when and how.
@@ -116,6 +115,9 @@ func (d *Daemon) doubt(p freshet.Poll, rec freshet.Record, o freshet.Outcome, he
 	before, held := head.Suspect, rec.Held
 	if head.Held.Number > 0 {
 		before = head.Held.Suspect
+	}
+	if before == "" && o.Suspect == "" {
+		return // nearly always
 	}
 	about := []any{"source", o.Source, "url", freshet.MaskURL(p.Source.URL)}
 	switch {
@@ -225,10 +227,10 @@ func (d *Daemon) fail(err error) {
 
 // tell lets everybody who waits for outcomes know of them.
 func (d *Daemon) tell(found []freshet.Outcome) {
-	events := make([]sched.Event, len(found))
+	events, told := make([]sched.Event, len(found)), make([]freshet.Outcome, len(found))
 	for i, o := range found {
-		o = d.dates.tell(o)
-		events[i].Outcome = &o
+		told[i] = d.dates.tell(o)
+		events[i].Outcome = &told[i]
 	}
 	d.inbox.post(events...)
 	for _, o := range found {

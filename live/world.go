@@ -41,12 +41,18 @@ func (w *world) Now() time.Time { return w.dates.Now() }
 // much as the decision to poll.
 func (w *world) Begin(ctx context.Context, p freshet.Poll) {
 	w.gauges.flying.Add(1)
-	e := errand{ctx, p}
 	select {
-	case w.next <- e:
+	case w.next <- errand{ctx, p}:
 	default:
-		w.flying.Go(func() { w.work(e) })
+		w.hire(ctx, p)
 	}
+}
+
+// hire starts a worker with its first poll. Within Begin it would make room for every poll.
+//
+//go:noinline
+func (w *world) hire(ctx context.Context, p freshet.Poll) {
+	w.flying.Go(func() { w.work(errand{ctx, p}) })
 }
 
 // work makes polls until there will be no more.
