@@ -74,7 +74,7 @@ func pairLines(old, new []byte) *linePairs {
 		room = room[n:]
 		return taken
 	}
-	names := newLineNames(n[0] + n[1])
+	names := newLineNames(p.texts, n[0]+n[1])
 	for i, text := range p.texts {
 		p.starts[i], p.ids[i] = take(n[i]+1), take(n[i])
 		at := 0
@@ -83,7 +83,7 @@ func pairLines(old, new []byte) *linePairs {
 			if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 				end = at + n + 1
 			}
-			p.starts[i][k], p.ids[i][k] = int32(at), names.of(text[at:end])
+			p.starts[i][k], p.ids[i][k] = int32(at), names.of(i, at, end)
 			at = end
 		}
 		p.starts[i][n[i]] = int32(at)
@@ -113,25 +113,36 @@ func (p passage) line(n int) string {
 // lineNames gives each line a number.
 type lineNames struct {
 	seed  maphash.Seed // so that nobody can make lines that are slow to tell apart
-	slots []int32      // one more than the place of a line; zero if there is none
-	lines [][]byte
+	slots []int32      // one more than the number of a line; zero if there is none
+	texts [2][]byte
+	lines []lineAt // by their numbers
 }
 
-func newLineNames(most int) *lineNames {
-	return &lineNames{seed: maphash.MakeSeed(), slots: make([]int32, 1<<bits.Len(uint(2*most))), lines: make([][]byte, 0, most)}
+// A lineAt is where the first line with a number is. It is half as long as a slice of it.
+type lineAt struct{ side, from, to int32 }
+
+func newLineNames(texts [2][]byte, most int) *lineNames {
+	return &lineNames{seed: maphash.MakeSeed(), slots: make([]int32, 1<<bits.Len(uint(2*most))), texts: texts, lines: make([]lineAt, 0, most)}
 }
 
 // of returns the number of a line.
-func (l *lineNames) of(line []byte) int32 {
+func (l *lineNames) of(side, from, to int) int32 {
+	line := l.texts[side][from:to]
 	mask := uint64(len(l.slots) - 1)
 	for slot := maphash.Bytes(l.seed, line) & mask; ; slot = (slot + 1) & mask {
 		switch id := l.slots[slot] - 1; {
 		case id < 0:
-			l.lines = append(l.lines, line)
+			l.lines = append(l.lines, lineAt{int32(side), int32(from), int32(to)})
 			l.slots[slot] = int32(len(l.lines))
 			return l.slots[slot] - 1
-		case bytes.Equal(l.lines[id], line):
+		case bytes.Equal(l.line(id), line):
 			return id
 		}
 	}
+}
+
+// line returns the line with a number.
+func (l *lineNames) line(id int32) []byte {
+	at := l.lines[id]
+	return l.texts[at.side][at.from:at.to]
 }
