@@ -50,7 +50,8 @@ type Asked struct {
 // no page are left out: other schemes than http and https, downloads, and files that
 // [PageName] does not take for pages.
 func Links(body []byte, url string, asked Asked) Page {
-	s := scan{asked: asked, seen: map[string]int{}}
+	most := min(bytes.Count(body, []byte("href")), 1000) // about as many links as there will be
+	s := scan{asked: asked, seen: make(map[string]int, most), targets: make([]target, 0, most)}
 	s.read(body)
 	for _, value := range asked.RobotsTag {
 		s.directives.header(value, asked.Agent)
