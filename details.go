@@ -19,6 +19,17 @@ type Details struct {
 	Fields []FieldChange `json:"fields,omitempty"`
 	Items  *ItemChanges  `json:"items,omitempty"`
 	Page   PageEvent     `json:"page,omitempty"` // what happened to a page of a site as a whole
+	Text   *TextChange   `json:"text,omitempty"` // which lines are other, if that is known
+}
+
+// A TextChange says which lines of a text are other than before, so that a change can be
+// told without its versions. Lists and lines are cut; the counts are not.
+type TextChange struct {
+	AddedCount   int      `json:"added_count"`
+	RemovedCount int      `json:"removed_count"`
+	Added        []string `json:"added,omitempty"`
+	Removed      []string `json:"removed,omitempty"`
+	Cut          bool     `json:"cut,omitempty"` // there is more than is told
 }
 
 // A FieldChange is a named value that is other than before. Nil is none.
@@ -46,6 +57,10 @@ type ItemChange struct {
 	Key    string   `json:"key"`
 	Title  string   `json:"title,omitempty"`
 	Fields []string `json:"fields"` // that are other: title, link, date, text or those with names
+
+	// Values are what short ones of them were and are. One that was not known before has
+	// no From.
+	Values []FieldChange `json:"values,omitempty"`
 }
 
 // An ItemMention names an item.

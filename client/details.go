@@ -44,6 +44,17 @@ type ItemChange struct {
 	Key    string   `json:"key"`
 	Title  string   `json:"title,omitempty"`
 	Fields []string `json:"fields" nullable:"false" doc:"What is other: title, link, date, text or named fields"`
+
+	Values []FieldChange `json:"values,omitempty" doc:"What short ones of them were and are; from is null if it was not known before"`
+}
+
+// A TextChange says which lines of the text are other than before.
+type TextChange struct {
+	AddedCount   int      `json:"added_count" doc:"Lines in all, moved ones too"`
+	RemovedCount int      `json:"removed_count"`
+	Added        []string `json:"added,omitempty" doc:"At most 20 lines of at most 400 bytes, 1000 bytes in all; a line that is cut says by how much"`
+	Removed      []string `json:"removed,omitempty"`
+	Cut          bool     `json:"cut,omitempty" doc:"There is more than is told; the diff has all of it while the versions are stored"`
 }
 
 // An ItemMention names an item.
@@ -70,7 +81,7 @@ func ItemChangesOf(c *freshet.ItemChanges) *ItemChanges {
 		told.Added = append(told.Added, Item(i))
 	}
 	for _, u := range c.Updated {
-		told.Updated = append(told.Updated, ItemChange(u))
+		told.Updated = append(told.Updated, ItemChange{Key: u.Key, Title: u.Title, Fields: u.Fields, Values: FieldChangesOf(u.Values)})
 	}
 	for _, m := range c.Gone {
 		told.Gone = append(told.Gone, ItemMention(m))
@@ -91,7 +102,11 @@ func (c *ItemChanges) Plain() *freshet.ItemChanges {
 		plain.Added = append(plain.Added, freshet.Item(i))
 	}
 	for _, u := range c.Updated {
-		plain.Updated = append(plain.Updated, freshet.ItemChange(u))
+		updated := freshet.ItemChange{Key: u.Key, Title: u.Title, Fields: u.Fields}
+		for _, v := range u.Values {
+			updated.Values = append(updated.Values, freshet.FieldChange(v))
+		}
+		plain.Updated = append(plain.Updated, updated)
 	}
 	for _, m := range c.Gone {
 		plain.Gone = append(plain.Gone, freshet.ItemMention(m))

@@ -35,6 +35,55 @@ type knownItem struct {
 	Key    string            `json:"k"`
 	Title  string            `json:"t,omitempty"`
 	Values map[string]uint64 `json:"v,omitempty"`
+	Said   map[string]any    `json:"s,omitempty"` // short values as they are, of the first items
+}
+
+// How much of what items say is remembered as it is, so that a change can tell what it was.
+const (
+	mostSaid      = 500 // items
+	mostSaidBytes = 100 // of a value
+)
+
+// say remembers short values as they are.
+func (k *knownItem) say(item freshet.Item) {
+	k.Said = map[string]any{}
+	for name, v := range valuesOf(item) {
+		if s, ok := v.(string); !ok && v != nil || ok && s != "" && len(s) <= mostSaidBytes {
+			k.Said[name] = v
+		}
+	}
+}
+
+// valuesOf returns what an item says: texts, numbers, true or false. A list is a text.
+func valuesOf(item freshet.Item) map[string]any {
+	all := map[string]any{"title": item.Title, "link": item.Link, "date": item.Date, "text": item.Text}
+	for name, v := range item.Fields {
+		switch v := v.(type) {
+		case float64, bool, string:
+			all[name] = v
+		case nil:
+		default:
+			all[name] = textOf(v)
+		}
+	}
+	return all
+}
+
+// valueChanges returns what values of an item were and are. Long ones are left out.
+func valueChanges(old knownItem, now freshet.Item, names []string) (changes []freshet.FieldChange) {
+	values := valuesOf(now)
+	for _, name := range names {
+		from, to := old.Said[name], values[name]
+		if s, ok := to.(string); ok && (s == "" || len(s) > mostSaidBytes) {
+			if to = nil; s != "" {
+				continue
+			}
+		}
+		if from != nil || to != nil {
+			changes = append(changes, freshet.FieldChange{Name: name, From: from, To: to})
+		}
+	}
+	return changes
 }
 
 func remembered(item freshet.Item) knownItem {
@@ -65,6 +114,9 @@ func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
 	now := make([]knownItem, 0, len(items))
 	for _, item := range items {
 		k := remembered(item)
+		if len(now) < mostSaid {
+			k.say(item)
+		}
 		now = append(now, k)
 		old, there := before[k.Key]
 		delete(before, k.Key)
@@ -73,7 +125,7 @@ func (m *ItemMemory) Compare(items []freshet.Item) *freshet.ItemChanges {
 		case there:
 			if names := differing(old.Values, k.Values); len(names) > 0 {
 				c.UpdatedCount++
-				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: k.Key, Title: k.Title, Fields: names})
+				c.Updated = appendSome(c.Updated, freshet.ItemChange{Key: k.Key, Title: k.Title, Fields: names, Values: valueChanges(old, item, names)})
 			}
 		case seen[hash]:
 			c.BackCount++
@@ -115,6 +167,9 @@ func shortened(c *freshet.ItemChanges) *freshet.ItemChanges {
 	}
 	for i := range c.Added {
 		c.Added[i].Fields, c.Added[i].Text = nil, oneLine(c.Added[i].Text, 100)
+	}
+	for i := range c.Updated {
+		c.Updated[i].Values = nil
 	}
 	for long() && len(c.Added)+len(c.Updated)+len(c.Gone)+len(c.Back) > 0 {
 		c.Added, c.Updated = c.Added[:len(c.Added)/2], c.Updated[:len(c.Updated)/2]

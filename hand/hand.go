@@ -144,6 +144,7 @@ func (h *Hand) compare(ctx context.Context, o *Order, resp freshet.Response, f *
 			return nil
 		}
 		f.tellDetails(ctx, o, reading, fields)
+		f.Capture.Details.Text = s.delta.TextChange()
 		f.Capture.Summary = f.Capture.Details.Summary(f.Capture.Summary)
 		if settled {
 			return nil

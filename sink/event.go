@@ -15,7 +15,7 @@ func ChangeOf(c freshet.Change) client.Change {
 		From: c.From.String(), To: c.To.String(),
 		After: c.After.UTC(), Before: c.Before.UTC(), Modified: utc(c.Modified),
 		Summary: c.Summary, Suspect: client.SuspectOf(c.Suspect, c.Landed),
-		Fields: client.FieldChangesOf(c.Details.Fields), Items: client.ItemChangesOf(c.Details.Items), Page: c.Details.Page,
+		Fields: client.FieldChangesOf(c.Details.Fields), Items: client.ItemChangesOf(c.Details.Items), Page: c.Details.Page, Text: (*client.TextChange)(c.Details.Text),
 		URL: freshet.MaskURL(c.Label.URL), Name: c.Label.Name, Tags: c.Label.Tags,
 	}
 }

@@ -51,6 +51,7 @@ func verbs(p *program) []*cobra.Command {
 		in(history, historyVerb(p)),
 		in(history, diffVerb(p)),
 		in(history, catVerb(p)),
+		in(history, exportVerb(p)),
 		in(history, screenshotVerb(p)),
 		in(history, logVerb(p)),
 		in(history, numbersVerb(p)),
