@@ -29,6 +29,7 @@ const mostDates = freshet.MostDates + 1
 type dating struct {
 	n       int                // 0 if nothing is dated
 	all     bool               // the dates reach back to the last poll
+	list    bool               // they are those of several changes
 	ticks   [mostDates]int64   // the newest first
 	moments [mostDates]float64 // the mass of each
 	quiet   float64            // the mass of the rest of the time from since on: nothing changed in it
@@ -98,7 +99,7 @@ func (l *Learner) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float
 // settleDates takes in the dates of a change, the newest first.
 func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting) {
 	p, d := &l.pages[slot], &see.dated
-	d.since = int64(math.Floor(p.last))
+	d.since, d.list = int64(math.Floor(p.last)), dates[len(dates)-1] < dates[0]
 	for _, at := range dates {
 		if at <= p.last {
 			d.all = true
@@ -195,16 +196,25 @@ func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
 	return mass
 }
 
+// plainly is how far a poll that found changes says no more than that, where a list dates
+// them. Changes that come in bursts or evenly are not each evidence of its own, as
+// changes at random are.
+const plainly = 0.3
+
 // fit returns the logarithm of how likely a rate makes what was seen.
 func (s *sighting) fit(rate float64) float64 {
 	switch {
 	case s.dated.n > 0:
+		whole := rate
 		if !s.dated.all {
 			rate *= s.exposure / s.mass
 		}
 		sum := -rate * s.dated.quiet
 		for _, moment := range s.dated.moments[:s.dated.n] {
 			sum += math.Log(-math.Expm1(-rate * moment))
+		}
+		if s.dated.list {
+			sum += plainly * (math.Log(-math.Expm1(-whole*s.exposure)) - sum)
 		}
 		return sum
 	case s.changed:

@@ -50,6 +50,9 @@ func meanOf(likelihood func(rate float64) float64) float64 {
 // quiet, and of the time before it nothing is assumed.
 func TestDatedChange(t *testing.T) {
 	change := func(rate, ticks float64) float64 { return -math.Expm1(-rate * ticks) }
+	list := func(rate, dates, quiet float64) float64 { // of which each date counts less than one alone
+		return math.Pow(math.Pow(change(rate, 1), dates)*math.Exp(-quiet*rate), 0.7) * math.Pow(change(rate, 10), 0.3)
+	}
 	for _, c := range []struct {
 		what string
 		poll freshet.Outcome
@@ -63,9 +66,9 @@ func TestDatedChange(t *testing.T) {
 		{"after the poll", dated(found(10), 11), func(r float64) float64 { return change(r, 10) }},
 		{"none, and dated before", dated(same(10), -0.5), func(r float64) float64 { return math.Exp(-10 * r) }},
 		{"none, and dated since", dated(same(10), 5), func(r float64) float64 { return math.Exp(-10 * r) }},
-		{"a list back to before the last poll", listed(found(10), 8.5, 4.5, 2.5, -0.5), func(r float64) float64 { return math.Pow(change(r, 1), 3) * math.Exp(-7*r) }},
-		{"a list that is too short", listed(found(10), 8.5, 4.5, 2.5), func(r float64) float64 { return math.Pow(change(r, 1), 3) * math.Exp(-5*r) }},
-		{"a list with two of an hour", listed(found(10), 8.75, 8.5, 4.5), func(r float64) float64 { return math.Pow(change(r, 1), 2) * math.Exp(-4*r) }},
+		{"a list back to before the last poll", listed(found(10), 8.5, 4.5, 2.5, -0.5), func(r float64) float64 { return list(r, 3, 7) }},
+		{"a list that is too short", listed(found(10), 8.5, 4.5, 2.5), func(r float64) float64 { return list(r, 3, 5) }},
+		{"a list with two of an hour", listed(found(10), 8.75, 8.5, 4.5), func(r float64) float64 { return list(r, 2, 4) }},
 		{"a list that is as before", listed(same(10), -0.5), func(r float64) float64 { return math.Exp(-10 * r) }},
 		{"a list of before the last poll", listed(found(10), -0.5), func(r float64) float64 { return change(r, 10) }},
 	} {

@@ -202,6 +202,11 @@ func (l *Learner) Likely(now time.Time, dst, gaps, credits []float64) {
 			credits[slot] = math.Exp(l.credit.log(rate, p.site.now.prior, all))
 		}
 	}
+	for slot := range l.pushes.of {
+		if int(slot) < len(dst) {
+			dst[slot] *= l.pushes.untold(slot)
+		}
+	}
 }
 
 // Turn returns in how many ticks every source can be polled once, by the polls of

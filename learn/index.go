@@ -136,7 +136,12 @@ func (l *Learner) hearWord(slot freshet.Slot, in *index, x float64, w *freshet.W
 	if found {
 		finds = 1
 	}
-	if in.finds = findsGrip*in.finds + (1-findsGrip)*finds; begins {
+	switch {
+	case !begins:
+		in.finds = findsGrip*in.finds + (1-findsGrip)*finds
+	case len(w.Pages) == 0: // of which nothing can be said yet
+		in.finds = 1
+	default:
 		in.finds = finds
 	}
 }

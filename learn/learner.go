@@ -67,6 +67,7 @@ type Learner struct {
 	alike   []freshet.Slot                   // by slot: another page of the same key; -1 if there is none
 	unmet   map[freshet.PageKey]unmet        // what is said of pages that are no sources
 	spoke   uint32                           // how many indexes there have been
+	pushes  pushes
 
 	reliability Reliability
 	restored    int64         // the version of the state that was taken over last
@@ -166,6 +167,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	p := &l.pages[slot]
 	if p.site == nil {
 		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot] = mind{}, nil, count{}, nil
+		delete(l.pushes.of, slot)
 		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
 			p.kind = 0
@@ -307,6 +309,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	l.silence(slot)
 	l.all.pages += turned(p.kind&lists == 0, false)
 	l.own[slot], l.beats[slot] = nil, nil
+	delete(l.pushes.of, slot)
 }
 
 // fair returns the share of a poll that each source gets in a tick if all get

@@ -75,8 +75,10 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	whole := l.know(slot) * see.exposure
 	l.holdAgainst(slot, x, whole, see.changed)
 	l.date(slot, o, &see)
+	pushed, unpushed := l.hearPush(slot, whole, o, &see)
 	told, open := l.heed(slot, whole, see.dated.n > 0, &see)
-	if told {
+	open *= unpushed
+	if told || pushed {
 		l.attribute(slot, &see)
 		l.learnAlone(slot, &see)
 		return

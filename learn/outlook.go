@@ -34,6 +34,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		return out
 	}
 	mass := l.describe(slot, x, &f)
+	mass *= l.pushes.untold(slot)
 	out.Expected = l.know(slot) * mass * math.Exp(l.fix.log(&f))
 	var h Hint
 	if heard := out.Expected > 0 && l.hint(slot, x, out.Expected, &h); heard {
@@ -64,7 +65,7 @@ func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
 	s.at(l, x, l.ahead(x))
 	var f vector
 	mass := l.describe(slot, x, &f)
-	return h, l.hint(slot, x, l.know(slot)*mass*math.Exp(l.fix.log(&f)), &h)
+	return h, l.hint(slot, x, l.know(slot)*mass*l.pushes.untold(slot)*math.Exp(l.fix.log(&f)), &h)
 }
 
 // bend returns how much faster than its mean rate a source is expected to change

@@ -14,7 +14,8 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 6
+	stateVersion   = 7
+	withoutPushes  = 6 // had no pushes: how far they are true is learnt from then on
 	withoutBeats   = 5 // had no minutes of the hour: they are learnt from then on
 	withoutIndexes = 4 // had no indexes: what those had said is told again when it changes
 	withoutMissed  = 3 // had no changes that are known to have been missed
@@ -116,6 +117,10 @@ func (l *Learner) encode(c *codec) {
 	if c.writing || version > withoutIndexes {
 		l.encodeKinds(c)
 	}
+	if c.writing || version > withoutPushes {
+		c.conviction(&l.pushes.all.bears)
+		c.conviction(&l.pushes.all.keeps[byPush])
+	}
 	if !c.writing && !c.bad {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
@@ -189,6 +194,9 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	}
 	if c.writing || l.restored > withoutBeats {
 		l.encodeBeat(c, slot)
+	}
+	if c.writing || l.restored > withoutPushes {
+		l.encodePushes(c, slot)
 	}
 	c.flag(&withSite)
 	if withSite && !c.bad {

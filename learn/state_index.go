@@ -85,6 +85,22 @@ func (l *Learner) encodeIndex(c *codec, slot freshet.Slot) {
 	l.encodeUnmet(c, slot, in.id)
 }
 
+// encodePushes writes or reads how far pushes of a source can be believed.
+func (l *Learner) encodePushes(c *codec, slot freshet.Slot) {
+	is := l.pushes.of[slot] != nil
+	if c.flag(&is); !is || c.bad {
+		return
+	}
+	t := l.pushes.from(slot)
+	c.float(&t.borneOut)
+	c.float(&t.leaks[byPush])
+	c.bad = c.bad || !isShare(t.borneOut) || !isShare(t.leaks[byPush])
+	c.conviction(&t.bears)
+	c.conviction(&t.keeps[byPush])
+	c.float32(&t.right)
+	c.float32(&t.times)
+}
+
 func isShare(x float64) bool { return x >= 0 && x <= 1 }
 
 // encodeUnmet writes or reads what an index says of pages that are no sources.

@@ -71,9 +71,10 @@ func (c *count) all() [13]*float32 {
 // plain count of those that it has had, and one more that may be just ahead. It is
 // far from 0 as long as a source has not been watched for many times as long,
 // whatever else is thought of it; for one that was never seen twice it is infinite.
+// What a push would tell of is not expected.
 func (l *Learner) Plainly(slot freshet.Slot, ticks float64) float64 {
 	c := &l.counts[slot]
-	return ticks * l.clock.seconds() * (float64(c.happened) + l.scale.at(float64(l.open))) / float64(c.watched)
+	return ticks * l.pushes.untold(slot) * l.clock.seconds() * (float64(c.happened) + l.scale.at(float64(l.open))) / float64(c.watched)
 }
 
 // add counts a poll. Last is when the source had been seen before, and seconds
