@@ -25,6 +25,25 @@ func (mergePatch[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
+// dialled has a patch that names a dial set life and urgency anew, unless it says what
+// they are.
+func dialled(patch []byte) []byte {
+	var said map[string]any
+	if decode(patch, &said) != nil || said["dial"] == nil {
+		return patch
+	}
+	for _, field := range []string{"life", "urgency"} {
+		if _, given := said[field]; !given {
+			said[field] = nil
+		}
+	}
+	whole, err := json.Marshal(said)
+	if err != nil {
+		return patch // merged says what is wrong with it
+	}
+	return whole
+}
+
 // merged returns what somebody said with a merge patch applied, which has been
 // validated.
 func merged[T any](s T, patch []byte) (T, error) {

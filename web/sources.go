@@ -175,7 +175,7 @@ func (a *api) editOnce(ctx context.Context, in *editSourceInput) error {
 	if err := in.IfMatch.check("", string(w.ID), w.Revision); err != nil {
 		return err
 	}
-	edited, err := merged(newSourceOf(w.Source), in.Body)
+	edited, err := merged(newSourceOf(w.Source), dialled(in.Body))
 	if err != nil {
 		return err
 	}

@@ -293,3 +293,36 @@ func TestDuration(t *testing.T) {
 		}
 	})
 }
+
+// A dial sets life and urgency, over what they were.
+func TestDial(t *testing.T) {
+	r := newRig(t)
+	shown := func(a answer) string {
+		var s client.Source
+		if err := json.Unmarshal(a.Body, &s); err != nil {
+			t.Fatal(err)
+		}
+		return s.Life + " " + s.Urgency
+	}
+	add := map[string]any{"id": "a", "url": r.origin.URL + "/a", "dial": "news list"}
+	if got := shown(r.do("POST", "/api/v1/sources", add).is(201)); got != "last:20 exp:0.5/1h" {
+		t.Errorf("a news list is %s", got)
+	}
+	for _, edit := range []struct {
+		patch map[string]any
+		want  string
+	}{
+		{map[string]any{"name": "A"}, "last:20 exp:0.5/1h"},
+		{map[string]any{"dial": "archive"}, "append uniform"},
+		{map[string]any{"dial": "stock-ticker", "life": "last:3"}, "last:3 exp:0.5/1m"},
+		{map[string]any{"urgency": "window:10m"}, "last:3 window:10m"},
+		{map[string]any{"dial": nil}, "last:3 window:10m"},
+	} {
+		if got := shown(r.do("PATCH", "/api/v1/sources/a", edit.patch).is(200)); got != edit.want {
+			t.Errorf("after %v it is %s, want %s", edit.patch, got, edit.want)
+		}
+	}
+	if a := r.do("PATCH", "/api/v1/sources/a", map[string]any{"dial": "bonfire"}).is(422); !strings.Contains(string(a.Body), "body.dial") {
+		t.Errorf("an unknown dial answers %s", a.Body)
+	}
+}
