@@ -56,6 +56,10 @@ torture: build ## break the daemon for FOR (default 10m) from SEED on in every w
 crash: ## kill the daemon KILLS times (default 200), and do nothing else to it
 	$(MAKE) torture FOR=0 ARGS="--faults $(or $(KILLS),200) --faults-only kill,early,freeze,term,power"
 
+.PHONY: query-kills
+query-kills: ## kill the daemon KILLS times (default 200) while queries are told to sinks, and look for what is lost or doubled
+	KILLS=$(or $(KILLS),200) $(GO) test ./cmd/freshet -run TestNoMatchIsLostOverKills -v -timeout 60m
+
 .PHONY: bench
 bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of all packages
 	$(BIN) bench poll

@@ -54,15 +54,15 @@ func TestMemoryIsBounded(t *testing.T) {
 		{ID: "unseen", Name: "q", When: `size(unseen(lines(added))) < 0`, Window: freshet.Window{By: "all"}},
 	}
 	e := newEngine(t, queries...)
-	disk := map[string]query.Note{}
+	disk := map[string]freshet.QueryNote{}
 	save := func() {
 		for _, n := range e.Save() {
-			if len(n.Data) > 64<<10 {
-				t.Fatalf("note %s of %s has %d bytes", n.Key, n.Query, len(n.Data))
+			if len(n.Body) > 64<<10 {
+				t.Fatalf("note %s of %s has %d bytes", n.Name, n.Query, len(n.Body))
 			}
-			disk[string(n.Query)+" "+n.Key] = n
-			if n.Data == nil {
-				delete(disk, string(n.Query)+" "+n.Key)
+			disk[string(n.Query)+" "+n.Name] = n
+			if n.Body == nil {
+				delete(disk, string(n.Query)+" "+n.Name)
 			}
 		}
 	}
@@ -84,10 +84,10 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Errorf("%s has forgotten %d, want %d", id, got, forgotten)
 		}
 	}
-	var notes []query.Note
+	var notes []freshet.QueryNote
 	size := 0
 	for _, n := range disk {
-		notes, size = append(notes, n), size+len(n.Data)
+		notes, size = append(notes, n), size+len(n.Body)
 	}
 	t.Logf("%d notes, %d bytes", len(notes), size)
 	again := newEngine(t, queries...)

@@ -231,9 +231,9 @@ func (v *view) values(p path, each func(any)) {
 	case "text":
 		each(c.Text)
 	case "noise":
-		each(v.event.Noise)
+		each(v.event.noise())
 	case "suspect":
-		each(v.event.Change != nil && v.event.Change.Suspect != "")
+		each(v.event.suspect())
 	case "now":
 		plain(c.Now[p.name], each)
 	case "before":

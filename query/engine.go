@@ -27,7 +27,7 @@ type Engine struct {
 	changes, outcomes freshet.Cursor           // up to which it was told
 	moved             bool                     // since that was saved
 	counted           map[freshet.QueryID]bool // whose numbers are to be saved
-	gone              []Note                   // to be deleted
+	gone              []freshet.QueryNote      // to be deleted
 }
 
 // A running query is one with what it remembers.

@@ -21,8 +21,16 @@ type Event struct {
 	Change  *freshet.Change
 	Outcome *freshet.Outcome
 
-	Noise   bool // the change is one that does not count
 	Content Content
+}
+
+// noise reports whether a poll saw a difference that does not count. No change is told of
+// one.
+func (e *Event) noise() bool { return e.Outcome != nil && e.Outcome.Quiet == freshet.QuietNoise }
+
+// suspect reports whether what was seen is probably not the page that is wanted.
+func (e *Event) suspect() bool {
+	return e.Change != nil && e.Change.Suspect != "" || e.Outcome != nil && e.Outcome.Suspect != ""
 }
 
 // Content is what a change is about, beyond what stands in the log of changes. Only

@@ -87,16 +87,16 @@ func FuzzRestore(f *testing.F) {
 	for _, event := range s.events {
 		tell(e, event)
 	}
-	groups := map[string]query.Note{} // without which other notes cannot be restored
+	groups := map[string]freshet.QueryNote{} // without which other notes cannot be restored
 	for _, n := range e.Save() {
-		if n.Key[:2] == "g:" {
-			groups[string(n.Query)+n.Key[2:]] = n
+		if n.Name[:2] == "g:" {
+			groups[string(n.Query)+n.Name[2:]] = n
 		}
-		f.Add(string(n.Query), n.Key, n.Data)
+		f.Add(string(n.Query), n.Name, n.Body)
 	}
 	f.Fuzz(func(t *testing.T, id, key string, data []byte) {
 		e := fresh(t)
-		notes := []query.Note{{Query: freshet.QueryID(id), Key: key, Data: data}}
+		notes := []freshet.QueryNote{{Query: freshet.QueryID(id), Name: key, Body: data}}
 		if len(key) > 26 {
 			if g, ok := groups[id+key[2:26]]; ok {
 				notes = append(notes, g)

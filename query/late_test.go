@@ -207,13 +207,13 @@ func TestDamagedNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, n := range notes {
-		if n.Data == nil {
+		if n.Body == nil {
 			continue
 		}
 		cut := slices.Clone(notes)
-		cut[i].Data = n.Data[:len(n.Data)-1]
+		cut[i].Body = n.Body[:len(n.Body)-1]
 		if err := newEngine(t, looking...).Restore(cut); err == nil {
-			t.Errorf("note %s %s is taken without its last byte", n.Query, n.Key)
+			t.Errorf("note %s %s is taken without its last byte", n.Query, n.Name)
 		}
 	}
 	if again := e.Save(); len(again) != 0 {

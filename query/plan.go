@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
 
 	"freshet"
 )
@@ -13,6 +14,7 @@ import (
 type plan struct {
 	query freshet.Query
 	need  Need
+	vain  bool // it asks for noise where that is never true
 
 	atoms []atom // of which one must fit; none: the condition is tried at every change in scope
 	exact bool   // one that fits is enough
@@ -120,23 +122,33 @@ func (f *forge) planGroups(p *plan) (err error) {
 	return nil
 }
 
-// planPolls sees to it that a condition is about polls or about changes.
+// planPolls sees to it that a condition is about polls or about changes. One that asks for
+// noise is about polls, because no change is told of it; one that only rules it out is not.
 func (f *forge) planPolls(p *plan, when tree) error {
 	if when.root == nil {
 		return nil
 	}
-	var poll, other ast.Expr
+	var poll, noise, other ast.Expr
 	walk(when.root, func(e ast.Expr) bool {
+		if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.LogicalNot && isNoise(e.AsCall().Args()[0]) {
+			return false
+		}
 		if e.Kind() == ast.IdentKind {
 			switch e.AsIdent() {
 			case "poll":
 				poll = e
-			case "added", "removed", "text", "now", "before", "items", "change", "page", "noise", "suspect":
+			case "noise":
+				noise = e
+			case "added", "removed", "text", "now", "before", "items", "change", "page":
 				other = e
 			}
 		}
 		return true
 	})
+	if poll == nil && noise != nil && other == nil {
+		poll = noise
+	}
+	p.vain = noise != nil && other != nil
 	if poll == nil {
 		return nil
 	}
@@ -157,6 +169,9 @@ func (f *forge) planPolls(p *plan, when tree) error {
 	}
 	return mistake
 }
+
+// isNoise reports whether an expression is the name noise.
+func isNoise(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == "noise" }
 
 // needs returns what an expression looks at.
 func needs(e ast.Expr) (n Need) {

@@ -112,7 +112,7 @@ func anyEvent(t *rapid.T, cursor int, clock time.Duration) query.Event {
 		}
 	}
 	return query.Event{
-		Subject: query.SubjectOf(c, freshet.SourceID(rapid.SampledFrom([]string{"", "site"}).Draw(t, "site"))), Change: &c, Noise: rapid.Bool().Draw(t, "noise"),
+		Subject: query.SubjectOf(c, freshet.SourceID(rapid.SampledFrom([]string{"", "site"}).Draw(t, "site"))), Change: &c,
 		Content: query.Content{Added: anyText(t, "added"), Removed: anyText(t, "removed"), Text: anyText(t, "text"), Now: anyFields(t, "now"), Before: anyFields(t, "before"), Items: items},
 	}
 }
@@ -193,13 +193,13 @@ func TestRestartsDoNotShow(t *testing.T) {
 			return e
 		}
 		type name struct{ query, key string }
-		disk := map[name]query.Note{}
+		disk := map[name]freshet.QueryNote{}
 		write := func(e *query.Engine) {
 			for _, n := range e.Save() {
-				if n.Data == nil {
-					delete(disk, name{string(n.Query), n.Key})
+				if n.Body == nil {
+					delete(disk, name{string(n.Query), n.Name})
 				} else {
-					disk[name{string(n.Query), n.Key}] = n
+					disk[name{string(n.Query), n.Name}] = n
 				}
 			}
 		}
@@ -228,7 +228,7 @@ func TestRestartsDoNotShow(t *testing.T) {
 				saved, savedMatches = len(events), len(got)
 			case 1:
 				restarted = start()
-				var notes []query.Note
+				var notes []freshet.QueryNote
 				for _, n := range disk {
 					notes = append(notes, n)
 				}
@@ -251,8 +251,8 @@ func TestRestartsDoNotShow(t *testing.T) {
 		}
 		write(restarted)
 		for _, n := range saveAll(steady) {
-			if on := disk[name{string(n.Query), n.Key}]; !bytes.Equal(on.Data, n.Data) {
-				t.Fatalf("note %s %s differs", n.Query, n.Key)
+			if on := disk[name{string(n.Query), n.Name}]; !bytes.Equal(on.Body, n.Body) {
+				t.Fatalf("note %s %s differs", n.Query, n.Name)
 			}
 		}
 	})
@@ -262,6 +262,6 @@ func TestRestartsDoNotShow(t *testing.T) {
 func toldAt(after time.Duration) time.Time { return start.Add(after) }
 
 // saveAll returns the notes of an engine that was never saved before.
-func saveAll(e *query.Engine) []query.Note {
-	return slices.DeleteFunc(e.Save(), func(n query.Note) bool { return n.Data == nil })
+func saveAll(e *query.Engine) []freshet.QueryNote {
+	return slices.DeleteFunc(e.Save(), func(n freshet.QueryNote) bool { return n.Body == nil })
 }

@@ -13,15 +13,6 @@ import (
 	"freshet"
 )
 
-// A Note is a piece of what an engine remembers: at most some ten kilobytes. Notes are
-// told apart by Query and Key. One without Data says that there is no such note any
-// more.
-type Note struct {
-	Query freshet.QueryID // "" means the engine itself
-	Key   string
-	Data  []byte
-}
-
 // noteVersion is the first byte of every note. It goes up by one whenever what is
 // remembered, or how a condition is split, is other than before: queries then begin anew.
 const noteVersion = 1
@@ -42,27 +33,28 @@ func fingerprint(q freshet.Query) uint64 {
 	return h.Sum64()
 }
 
-func (q *running) note(key string) (Note, *writer) {
+func (q *running) note(key string) (freshet.QueryNote, *writer) {
 	w := &writer{b: []byte{noteVersion}}
 	w.word(fingerprint(q.query))
-	return Note{Query: q.query.ID, Key: key}, w
+	return freshet.QueryNote{Query: q.query.ID, Name: key}, w
 }
 
-// Save returns the notes that are other than at the last Save. They are to be written
+// Save returns the notes that are other than at the last Save, each of at most some ten
+// kilobytes. One without a body says that there is no such note any more. They are to be written
 // in one transaction, together with the matches since then.
-func (e *Engine) Save() (notes []Note) {
+func (e *Engine) Save() (notes []freshet.QueryNote) {
 	notes, e.gone = e.gone, nil
 	if e.moved {
 		w := &writer{b: []byte{noteVersion}}
 		w.int(int64(e.changes))
 		w.int(int64(e.outcomes))
-		notes = append(notes, Note{Key: "upto", Data: w.b})
+		notes = append(notes, freshet.QueryNote{Name: "upto", Body: w.b})
 		e.moved = false
 	}
 	for id := range e.counted {
 		w := &writer{b: []byte{noteVersion}}
 		w.int(e.numbers[id])
-		notes = append(notes, Note{Query: id, Key: "number", Data: w.b})
+		notes = append(notes, freshet.QueryNote{Query: id, Name: "number", Body: w.b})
 	}
 	clear(e.counted)
 	for _, r := range e.queries {
@@ -72,16 +64,16 @@ func (e *Engine) Save() (notes []Note) {
 		clear(r.changed)
 	}
 	// A group that was forgotten and came back is deleted first.
-	slices.SortStableFunc(notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Key, b.Key))
+	slices.SortStableFunc(notes, func(a, b freshet.QueryNote) int {
+		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Name, b.Name))
 	})
 	return lastOf(notes)
 }
 
 // lastOf returns the last of notes with the same name.
-func lastOf(notes []Note) (last []Note) {
+func lastOf(notes []freshet.QueryNote) (last []freshet.QueryNote) {
 	for i, n := range notes {
-		if i+1 == len(notes) || notes[i+1].Query != n.Query || notes[i+1].Key != n.Key {
+		if i+1 == len(notes) || notes[i+1].Query != n.Query || notes[i+1].Name != n.Name {
 			last = append(last, n)
 		}
 	}
@@ -89,7 +81,7 @@ func lastOf(notes []Note) (last []Note) {
 }
 
 // save returns the notes of a group that are other than at the last time.
-func (g *group) save() (notes []Note) {
+func (g *group) save() (notes []freshet.QueryNote) {
 	n, w := g.of.note("g:" + g.hash)
 	w.text(g.text)
 	w.int(g.next)
@@ -106,7 +98,7 @@ func (g *group) save() (notes []Note) {
 	for _, gap := range s.gaps {
 		w.int(gap)
 	}
-	n.Data = w.b
+	n.Body = w.b
 	notes = append(notes, n)
 	for page := range g.pages {
 		notes = append(notes, g.savePage(page))
@@ -133,7 +125,7 @@ func readRef(r *reader) freshet.ChangeRef {
 }
 
 // savePage returns the note of some records; one without data if none are left.
-func (g *group) savePage(page int64) Note {
+func (g *group) savePage(page int64) freshet.QueryNote {
 	n, w := g.of.note(fmt.Sprintf("w:%s:%d", g.hash, page))
 	found := false
 	for i := range g.records {
@@ -160,13 +152,13 @@ func (g *group) savePage(page int64) Note {
 		}
 	}
 	if found {
-		n.Data = w.b
+		n.Body = w.b
 	}
 	return n
 }
 
 // saveSeen returns the note of some values that were seen.
-func (g *group) saveSeen(i int, s *seen, chunk int64) Note {
+func (g *group) saveSeen(i int, s *seen, chunk int64) freshet.QueryNote {
 	n, w := g.of.note(fmt.Sprintf("s:%s:%d:%d", g.hash, i, chunk))
 	from, to := max(chunk*seenChunk-s.base, 0), min((chunk+1)*seenChunk-s.base, int64(len(s.order)))
 	if from >= to {
@@ -177,13 +169,13 @@ func (g *group) saveSeen(i int, s *seen, chunk int64) Note {
 		w.word(x.hash)
 		w.int(x.at)
 	}
-	n.Data = w.b
+	n.Body = w.b
 	return n
 }
 
 // keys returns notes without data for all that is saved of a group.
-func (g *group) keys() (notes []Note) {
-	add := func(key string) { notes = append(notes, Note{Query: g.of.query.ID, Key: key}) }
+func (g *group) keys() (notes []freshet.QueryNote) {
+	add := func(key string) { notes = append(notes, freshet.QueryNote{Query: g.of.query.ID, Name: key}) }
 	add("g:" + g.hash)
 	pages := map[int64]bool{}
 	for i := range g.records {
@@ -210,15 +202,15 @@ func (g *group) keys() (notes []Note) {
 // queries that are not there, or whose conditions are others by now, are passed over
 // and deleted by the next Save, but for the numbers of matches. It returns ErrDamaged if notes are not what Save
 // returned; the engine is of no use then.
-func (e *Engine) Restore(notes []Note) error {
+func (e *Engine) Restore(notes []freshet.QueryNote) error {
 	// Groups come before what belongs to them.
 	notes = slices.Clone(notes)
-	slices.SortFunc(notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Key, b.Key))
+	slices.SortFunc(notes, func(a, b freshet.QueryNote) int {
+		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Name, b.Name))
 	})
 	for _, n := range notes {
 		if err := e.restore(n); err != nil {
-			return fmt.Errorf("note %q of query %q: %w: %w", n.Key, n.Query, freshet.ErrDamaged, err)
+			return fmt.Errorf("note %q of query %q: %w: %w", n.Name, n.Query, freshet.ErrDamaged, err)
 		}
 	}
 	for _, r := range e.queries {
@@ -237,19 +229,19 @@ func (e *Engine) Restore(notes []Note) error {
 	return nil
 }
 
-func (e *Engine) restore(n Note) error {
-	if n.Data == nil {
+func (e *Engine) restore(n freshet.QueryNote) error {
+	if n.Body == nil {
 		return nil
 	}
-	if len(n.Data) == 0 {
+	if len(n.Body) == 0 {
 		return errCut
 	}
-	in := &reader{b: n.Data[1:]}
+	in := &reader{b: n.Body[1:]}
 	switch {
 	case n.Query == "":
 		e.changes, e.outcomes = freshet.Cursor(in.int()), freshet.Cursor(in.int())
 		return in.end()
-	case n.Key == "number":
+	case n.Name == "number":
 		e.numbers[n.Query] = in.int()
 		if e.numbers[n.Query] < 0 {
 			return errCut
@@ -257,11 +249,11 @@ func (e *Engine) restore(n Note) error {
 		return in.end()
 	}
 	r := e.queries[n.Query]
-	if r == nil || n.Data[0] != noteVersion || in.word() != fingerprint(r.query) {
-		e.gone = append(e.gone, Note{Query: n.Query, Key: n.Key})
+	if r == nil || n.Body[0] != noteVersion || in.word() != fingerprint(r.query) {
+		e.gone = append(e.gone, freshet.QueryNote{Query: n.Query, Name: n.Name})
 		return in.err
 	}
-	parts := strings.Split(n.Key, ":")
+	parts := strings.Split(n.Name, ":")
 	switch {
 	case parts[0] == "g" && len(parts) == 2:
 		return r.restoreGroup(parts[1], in)

@@ -71,9 +71,9 @@ func (v *view) ResolveName(name string) (any, bool) {
 	case "poll":
 		return asObject(pollType, v), true
 	case "noise":
-		return types.Bool(v.event.Noise), true
+		return types.Bool(v.event.noise()), true
 	case "suspect":
-		return types.Bool(v.event.Change != nil && v.event.Change.Suspect != ""), true
+		return types.Bool(v.event.suspect()), true
 	}
 	for i := range v.extra {
 		if v.extra[i].name == name {

@@ -127,7 +127,7 @@ func (r *Runner) catchUp(ctx context.Context, l *lane) (joined bool, err error) 
 	}
 	for _, n := range l.engine.Save() {
 		if n.Query == l.only {
-			r.note(n.Query, n.Key, n.Data)
+			r.note(n.Query, n.Name, n.Body)
 		}
 	}
 	if err := r.main.engine.Take(l.engine, l.only); err != nil {

@@ -100,7 +100,7 @@ func (r *Runner) lag(q freshet.Query, at place) (*lane, error) {
 
 // queryNotes are what is remembered of a query, or of all of them together.
 type queryNotes struct {
-	engine     []query.Note
+	engine     []freshet.QueryNote
 	lane, pace []byte
 }
 
@@ -117,7 +117,7 @@ func (r *Runner) notes(ctx context.Context) (map[freshet.QueryID]queryNotes, err
 		case paceNote:
 			own.pace = n.Body
 		default:
-			own.engine = append(own.engine, query.Note{Query: n.Query, Key: n.Name, Data: n.Body})
+			own.engine = append(own.engine, n)
 		}
 		by[n.Query] = own
 	}

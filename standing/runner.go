@@ -105,7 +105,7 @@ func (r *Runner) wasEdited() bool {
 // while is waited for.
 func (r *Runner) keep(ctx context.Context) error {
 	for _, n := range r.main.engine.Save() {
-		r.note(n.Query, n.Key, n.Data)
+		r.note(n.Query, n.Name, n.Body)
 	}
 	for id, l := range r.behind {
 		if !l.moved {
@@ -114,7 +114,7 @@ func (r *Runner) keep(ctx context.Context) error {
 		l.moved = false
 		for _, n := range l.engine.Save() {
 			if n.Query == id {
-				r.note(n.Query, n.Key, n.Data)
+				r.note(n.Query, n.Name, n.Body)
 			}
 		}
 		changes, outcomes := l.engine.Upto()
