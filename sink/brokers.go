@@ -111,11 +111,13 @@ func (p *publisher) close() error {
 type natsDialer struct {
 	ctx  context.Context // that attempt's, which it does not outlive
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	err  error // of the last one that could not be opened, of which the library does not always tell
 }
 
 // Dial implements [nats.CustomDialer].
-func (d natsDialer) Dial(network, address string) (net.Conn, error) {
-	return d.dial(d.ctx, network, address)
+func (d *natsDialer) Dial(network, address string) (conn net.Conn, err error) {
+	conn, d.err = d.dial(d.ctx, network, address)
+	return conn, d.err
 }
 
 // connected returns a connection, the one from before if it still works.
@@ -142,14 +144,18 @@ func (p *publisher) connected(ctx context.Context, f filled) (*nats.Conn, error)
 	if err != nil {
 		return nil, err
 	}
+	dialer := &natsDialer{ctx: ctx, dial: p.dial}
 	opts := []nats.Option{
-		login, nats.Name("freshet sink " + p.sink.Name), nats.SetCustomDialer(natsDialer{ctx, p.dial}), nats.NoReconnect(), nats.IgnoreDiscoveredServers(),
+		login, nats.Name("freshet sink " + p.sink.Name), nats.SetCustomDialer(dialer), nats.NoReconnect(), nats.IgnoreDiscoveredServers(),
 		nats.Timeout(p.cfg.Timeout),
 	}
 	if strings.HasPrefix(f.url, "tls:") {
 		opts = append(opts, nats.Secure(p.cfg.TLS(host)))
 	}
 	conn, err := nats.Connect(f.url, opts...)
+	if errors.Is(err, nats.ErrNoServers) && dialer.err != nil {
+		err = dialer.err
+	}
 	if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) {
 		return nil, freshet.WithHint(fmt.Errorf("connect to NATS: %w", err), "check the settings that log in: user and password, token, creds or nkey")
 	}
@@ -181,20 +187,28 @@ func natsLogin(f filled) (nats.Option, error) {
 	return nats.Nkey(public, key.Sign), nil
 }
 
-// send publishes under the id of the change: a stream that has it already drops it.
-func (p *publisher) send(ctx context.Context, f filled, m Message) (string, error) {
+// publish makes one attempt over the connection that there is, or a new one.
+func (p *publisher) publish(ctx context.Context, f filled, m Message) (*jetstream.PubAck, error) {
 	conn, err := p.connected(ctx, f)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	ack, err := js.PublishMsg(ctx, &nats.Msg{
+	return js.PublishMsg(ctx, &nats.Msg{
 		Subject: named(f.settings["subject"], m, "."), Data: m.Body,
 		Header: nats.Header{jetstream.MsgIDHeader: {m.ID}, "Content-Type": {eventMedia}},
 	}, jetstream.WithRetryAttempts(0))
+}
+
+// send publishes under the id of the change: a stream that has it already drops it.
+func (p *publisher) send(ctx context.Context, f filled, m Message) (string, error) {
+	ack, err := p.publish(ctx, f, m)
+	if errors.Is(err, nats.ErrConnectionClosed) { // that of before, meanwhile
+		ack, err = p.publish(ctx, f, m)
+	}
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "", &Refusal{Status: http.StatusRequestEntityTooLarge, Text: err.Error()}

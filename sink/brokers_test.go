@@ -108,7 +108,7 @@ func TestNATS(t *testing.T) {
 	}
 	s.Shutdown()
 	s.WaitForShutdown()
-	fails(t, o, "connect")
+	fails(t, o, "connection refused")
 	s = serveNATS(t, dir, port, nil)
 	if got := sends(t, o, "page.one", "b", "c", "a"); !strings.Contains(got, "had already") {
 		t.Errorf("a repeat was answered %q", got)

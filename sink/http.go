@@ -56,7 +56,7 @@ func (p *poster) send(ctx context.Context, f filled, m Message) (string, error) 
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
 	case resp.StatusCode/100 != 2:
-		return "", &Refusal{Status: resp.StatusCode, Text: quoted(answer), RetryAfter: retryAfter(resp.Header, answer, p.cfg.Now())}
+		return "", advised(&Refusal{Status: resp.StatusCode, Text: quoted(answer), RetryAfter: retryAfter(resp.Header, answer, p.cfg.Now())})
 	case err != nil && context.Cause(ctx) != nil:
 		return "", context.Cause(ctx)
 	}

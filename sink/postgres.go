@@ -160,6 +160,9 @@ func (p *scribe) connect(ctx context.Context, f filled) (kept bool, err error) {
 		return false, err
 	}
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
+	if failed, ok := errors.AsType[*freshet.FetchError](err); ok { // it could not be reached
+		return false, fmt.Errorf("connect to PostgreSQL: %w", failed)
+	}
 	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return false, fmt.Errorf("connect to PostgreSQL: %w", failed.Unwrap())
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"freshet"
 )
 
 const (
@@ -37,6 +39,17 @@ func (r *Refusal) Error() string {
 		text += fmt.Sprintf(": %q", r.Text)
 	}
 	return text
+}
+
+// advised says what can be done about an answer, if it is known.
+func advised(r *Refusal) error {
+	switch r.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return freshet.WithHint(r, "the receiver does not know this sender; check the url of the sink, and the settings and headers with which it logs in")
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return freshet.WithHint(r, "there is no receiver at this url; check it, and the kind of the sink")
+	}
+	return r
 }
 
 // Gone reports whether the receiver wants no more deliveries at all.

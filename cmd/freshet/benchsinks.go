@@ -30,8 +30,8 @@ change takes from the poll that saw it to its receipt: first with healthy webhoo
 alone, then with as many of which some fail. They refuse connections, answer 500 or
 429, hang, reset the connection, or answer a byte a second.
 
-Then do the same with clients of the change stream, of which some hardly read. Those
-are cut off; see whether they come back and miss nothing.`,
+Then do the same with clients of the change stream, of which some hardly read. One
+that takes nothing for 30 seconds is cut off; see whether all come back and miss nothing.`,
 		Example: "  freshet bench sinks\n  freshet bench sinks --clients 0 --fan-out 100 --for 30s\n  freshet bench sinks --webhooks 0 --clients 1000 --for 3m --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

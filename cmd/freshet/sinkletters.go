@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func (p *program) printTrial(t client.SinkTrial, asJSON bool) error {
 			return err
 		}
 	} else {
-		fmt.Fprintln(p.out, harmlessLines(t.Body))
+		fmt.Fprintln(p.out, harmlessLines(strings.ReplaceAll(t.Body, "\r\n", "\n")))
 		if t.Accepted {
 			fmt.Fprintf(p.out, "\naccepted: %s\n", harmlessLines(t.Answer))
 		}
