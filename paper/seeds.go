@@ -41,7 +41,6 @@ type Claim struct {
 	Seeds int    `json:"seeds"`           // it was tried with; 1 if nothing is drawn by chance
 	Held  int    `json:"held_in"`         // of those
 	Apart string `json:"apart,omitempty"` // what was measured with the first seed that gave another verdict
-
 }
 
 // Turns reports whether the verdict depends on the seed.
