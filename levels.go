@@ -5,10 +5,12 @@ import (
 	"slices"
 )
 
-// A TagLevel is a service level for all sources with a tag.
+// A TagLevel is what is wanted of all sources with a tag: a service level, an aim, or
+// both.
 type TagLevel struct {
 	Tag   string
 	Level ServiceLevel
+	Aim   Aim
 }
 
 // LevelOf returns the service level that holds for a source: its own, if it has

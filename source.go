@@ -57,6 +57,8 @@ type Source struct {
 	// bend the budget: where the budget cannot keep it there is an alarm.
 	Level ServiceLevel
 
+	Aim Aim // what its polls are for; "" means what those of all sources are for
+
 	Suspect Suspicion // what is done with suspect captures
 
 	Site  *Site    // it stands for a whole site; nil means for itself alone

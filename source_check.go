@@ -148,6 +148,9 @@ func (s *Source) checkGaps() error {
 	if _, err := ParseStrategy(s.Strategy.String()); err != nil {
 		return err
 	}
+	if _, err := ParseAim(string(s.Aim)); err != nil {
+		return err
+	}
 	_, err := ParseServiceLevel(s.Level.String())
 	return err
 }

@@ -24,13 +24,23 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 					d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
 				}
 			}},
+			{"aim", func(v ast.Node, path string) {
+				text, ok := d.scalar(v, path)
+				if !ok {
+					return
+				}
+				var err error
+				if t.Aim, err = freshet.ParseAim(text); err != nil {
+					d.report(d.resolve(v), path, "%v", freshet.ReasonOf(err))
+				}
+			}},
 		})
 		switch {
 		case len(d.Problems) > before:
 		case t.Tag == "":
 			d.report(n, path, "has no tag; add the tag that it applies to")
-		case t.Level == freshet.ServiceLevel{}:
-			d.report(n, path, "has no level; add one such as level: 90%% within 10m")
+		case t.Level == freshet.ServiceLevel{} && t.Aim == "":
+			d.report(n, path, "has no level; add one such as level: 90%% within 10m, or an aim such as aim: freshness")
 		default:
 			s.Levels = append(s.Levels, t)
 		}
@@ -38,5 +48,12 @@ func (d *document) level(s *Settings) func(ast.Node, string) {
 }
 
 func showLevel(t freshet.TagLevel) yaml.MapSlice {
-	return yaml.MapSlice{{Key: "tag", Value: t.Tag}, {Key: "level", Value: t.Level.String()}}
+	item := yaml.MapSlice{{Key: "tag", Value: t.Tag}}
+	if t.Level != (freshet.ServiceLevel{}) {
+		item = append(item, yaml.MapItem{Key: "level", Value: t.Level.String()})
+	}
+	if t.Aim != "" {
+		item = append(item, yaml.MapItem{Key: "aim", Value: string(t.Aim)})
+	}
+	return item
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -44,6 +45,8 @@ var options = named(slices.Concat([]Option{
 		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
 	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "how to choose what to poll (default " + policy.Default + ", which learns when each source changes); docs/configuration.md describes the others",
 		set: (*Settings).SetPolicy, show: func(s Settings) any { return s.Policy }},
+	{Key: "aim", Flag: "aim", Arg: "AIM", Help: "what polls are for, of sources that do not say: captures (see as many changes as possible), freshness (have up-to-date copies as much of the time as possible) or age (copies that are never out of date for long); only auto heeds it (default captures)", live: true,
+		set: (*Settings).SetAim, show: func(s Settings) any { return string(cmp.Or(s.Aim, freshet.AimCaptures)) }},
 	{Key: "source_gap", Flag: "source-gap", Arg: "TIME", Help: "least time between two polls of a source that has no min_gap of its own; 0s means none (default 10s)", live: true, zero: true,
 		set: lengthIn(time.Millisecond, freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.SourceGap }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.SourceGap) }},
 	{Key: "source_share", Flag: "source-share", Arg: "SHARE", Help: "most of the budget that one source may use; 100% means no limit (default 50%)", live: true, zero: true,
@@ -242,6 +245,16 @@ func (s *Settings) SetPolicy(v string) error {
 	}
 	s.Policy = v
 	return nil
+}
+
+// SetAim takes on what polls are for.
+func (s *Settings) SetAim(v string) error {
+	aim, err := freshet.ParseAim(v)
+	if err == nil && aim == "" {
+		return fmt.Errorf("must not be empty; use %s", freshet.AimNames())
+	}
+	s.Aim = aim
+	return freshet.ReasonOf(err)
 }
 
 func setAllow(s *Settings, v string) (err error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"freshet"
@@ -22,6 +23,7 @@ type Settings struct {
 	Data     string // the data directory; "" if there is no place for one
 	Listen   string
 	Policy   string
+	Aim      freshet.Aim // of sources that have none, by themselves or by a tag
 	Limits   sched.Limits
 	Fetch    fetch.Config
 	Render   render.Config
@@ -47,6 +49,15 @@ type Settings struct {
 
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
 	Doubts     []string              // what is allowed in the file and probably not meant
+}
+
+// Wanted returns what is wanted of sources by their tags, and what polls are for where
+// neither a source nor its tags say.
+func (s Settings) Wanted() []freshet.TagLevel {
+	if s.Aim == "" {
+		return s.Levels
+	}
+	return append(slices.Clone(s.Levels), freshet.TagLevel{Aim: s.Aim})
 }
 
 // Defaults returns what holds where nothing else is said, in an environment.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -170,7 +171,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Plans:   plans,
 		Learner: learner,
 		Limits:  cfg.Limits,
-		Levels:  cfg.Levels,
+		Levels:  cfg.Wanted(),
 
 		Strategies: cfg.Strategies,
 
@@ -224,7 +225,7 @@ func countSources(ctx context.Context, store freshet.Store) (n int, err error) {
 // enough to know every source again, and not so much that a start takes long.
 // What auto learns is kept and taken up by the daemon.
 func retell(name string) int {
-	if name == "auto" || !policy.Learns(name) {
+	if base, _, _ := strings.Cut(name, ":"); base == "auto" || !policy.Learns(name) {
 		return 0
 	}
 	return 200_000

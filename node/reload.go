@@ -101,7 +101,7 @@ func (s *service) reload(ctx context.Context) error {
 		return err
 	}
 	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)
-	s.node.Daemon.SetLevels(to.Levels)
+	s.node.Daemon.SetLevels(to.Wanted())
 	s.node.Daemon.SetStrategies(to.Strategies)
 	if s.Reloaded != nil {
 		s.Reloaded(s.settings, to)

@@ -60,6 +60,13 @@ type Auto struct {
 	jitter float64
 	draw   *rand.Rand
 
+	aim    uint8         // of sources that have none of their own; a place in freshet.Aims
+	aims   []uint8       // by slot
+	held   []bool        // by slot: there is a source, and it counts in aiming
+	aiming [aims]int     // sources by aim
+	scale  [aims]float64 // of what polls are worth, by aim
+	old    oldest
+
 	listed  []bool    // by slot: it is there to list pages, and not for itself
 	beats   []beat    // scratch: the sources that keep to certain minutes, in the order of the slots
 	told    []tell    // scratch: what indexes say, in the order of the slots
@@ -88,6 +95,14 @@ type AutoConfig struct {
 	// source is looked at, if the budget allows.
 	LeastChance float64
 
+	// Aim is what polls are for, of sources that do not say so themselves; "" means
+	// captures.
+	Aim freshet.Aim
+
+	// Oldest bounds how old copies grow where polls are for captures: to so many times
+	// what they would be on average by turns. 0 means that there is no bound.
+	Oldest float64
+
 	// Jitter blurs what polls are worth by this share, by chance: runs that
 	// differ in the seed alone then show what is luck in a result.
 	Jitter float64
@@ -99,7 +114,7 @@ func NewAuto(c AutoConfig) *Auto {
 	c.Instant = cmp.Or(c.Instant, time.Minute)
 	c.Tick = cmp.Or(c.Tick, c.Instant)
 	c.Rank = cmp.Or(c.Rank, c.Tick)
-	return &Auto{
+	a := &Auto{
 		learner: learn.New(learn.Config{Start: c.Start, Tick: c.Tick, Polls: c.Polls * float64(c.Tick) / float64(c.Instant)}),
 		grid:    turn.NewInstants(c.Start, c.Rank),
 		every:   c.Instant,
@@ -108,7 +123,11 @@ func NewAuto(c AutoConfig) *Auto {
 		least:   -math.Log1p(-min(c.LeastChance, 0.99)),
 		jitter:  c.Jitter,
 		draw:    rand.New(rand.NewPCG(c.Seed, 1)),
+		scale:   [aims]float64{1, 1, 1},
+		old:     oldest{times: c.Oldest},
 	}
+	a.aim = a.aimOf(c.Aim)
+	return a
 }
 
 // Learner returns what Auto learns with.
@@ -124,9 +143,12 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 		a.failed, a.lifted = append(a.failed, 0), append(a.lifted, false)
 		a.had, a.strange = append(a.had, -1), append(a.strange, 0)
 		a.listed, a.known = append(a.listed, false), append(a.known, false)
+		a.aims, a.held = append(a.aims, 0), append(a.held, false)
+		a.old.grow()
 	}
 	a.listed[slot] = s.Index
 	a.pledge(slot, s)
+	a.takeAim(slot, s)
 	life, urgency := s.Life.In(a.every), s.Urgency.In(a.every)
 	key := PairOf(life, urgency)
 	kind, ok := a.kinds[key]
@@ -146,6 +168,7 @@ func (a *Auto) Remove(slot freshet.Slot) {
 	a.rank.Remove(slot)
 	a.lot.under = max(0, a.lot.under-1) // of what is under way there may be no news
 	a.pledge(slot, freshet.Source{})
+	a.dropAim(slot)
 	if int(slot) < len(a.failed) {
 		a.failed[slot] = 0
 	}
@@ -186,6 +209,7 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 			return false
 		}
 		a.lot.take()
+		a.old.took(slot)
 		if expected := a.wait[slot]; !math.IsInf(expected, 1) && !a.lifted[slot] && !a.known[slot] { // out of turn, it says nothing of what others are worth
 			a.margin.sold(worth, a.gain(slot))
 			a.usual.add(worth/a.rank.Factor(slot), expected)

@@ -63,7 +63,7 @@ func (a *Auto) believe(t *tell, instants float64) {
 	if t.Pending > 0 {
 		a.known[slot] = a.failed[slot] == 0 // or a source that is down would have every turn
 		if a.known[slot] {
-			a.worth[slot] = a.pending(&t.Hint, value, a.worth[slot], instants)
+			a.worth[slot] = a.pending(slot, &t.Hint, a.worth[slot], instants)
 		}
 		return
 	}
@@ -89,9 +89,12 @@ func (a *Auto) believe(t *tell, instants float64) {
 
 // pending returns what a poll is worth of a source that an index says has changed, if it
 // is worth so much otherwise.
-func (a *Auto) pending(h *learn.Hint, v *Value, otherwise, instants float64) float64 {
+func (a *Auto) pending(slot int, h *learn.Hint, otherwise, instants float64) float64 {
 	worth, age := 0.0, h.Age*instants
-	if v.Counts(age) {
+	v, aim := &a.values[a.kind[slot]], a.aims[slot]
+	if aim != forCaptures {
+		worth = a.scale[aim] * staleIndex(aim, max(h.Rate/instants, tinyRate), age)
+	} else if v.Counts(age) {
 		worth = v.Urgency(age)
 		if !v.Replaced() {
 			worth *= max(1, h.Changes)

@@ -23,6 +23,9 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	hint, heard := a.learner.Hint(now, slot)
 	told := heard && hint.Pending > 0 && a.failed[slot] == 0
 	credit := a.learner.Credit(slot)
+	if a.aims[slot] != forCaptures {
+		credit = 1
+	}
 	starves := longestWait * a.learner.Turn()
 	at, pledged := a.pledged(slot)
 	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
@@ -52,7 +55,10 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		instants := float64(a.learner.Tick()) / float64(a.every)
 		plain := a.of(int(slot), expected, gap*instants)
 		if told {
-			plain = a.pending(&hint, &a.values[a.kind[slot]], plain, instants)
+			plain = a.pending(int(slot), &hint, plain, instants)
+		}
+		if a.aims[slot] == forCaptures && a.failed[slot] == 0 {
+			worth = max(worth, a.young(factor*expectedAge(out.Rate.Mean*a.learner.Tick().Seconds(), gap)))
 		}
 		if a.listed[slot] {
 			plain = plain*a.learner.Finds(slot) + a.read(slot)

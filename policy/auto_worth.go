@@ -30,12 +30,17 @@ func (a *Auto) value(now time.Time) {
 	a.listen(now)
 	beat := 0 // of the sources that keep to a minute
 	a.weighPledges()
+	a.weighOld()
+	a.weighAims()
 	if a.lot.size > 0 {
 		a.learner.Strange(a.strange)
 	}
 	for slot, gap := range a.gaps {
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
+		if a.aims[slot] != forCaptures { // what is really thought counts, and not what pays to find out
+			a.credit[slot] = 1
+		}
 		a.wait[slot] = max(a.wait[slot]*a.credit[slot], least*gap)
 		if gap > 0 {
 			changes, ticks = changes+a.wait[slot], ticks+gap
@@ -83,6 +88,7 @@ func (a *Auto) value(now time.Time) {
 		a.common = changes / ticks
 	}
 	a.valueIndexes()
+	a.keepYoung()
 	a.keepPledges()
 }
 
@@ -156,7 +162,13 @@ func (a *Auto) of(slot int, expected, gap float64) float64 {
 		}
 		return outOfTurn/factor + 100 // of equals the one that weighs more
 	}
-	return a.values[a.kind[slot]].Index(expected, max(1, gap)) + explore*a.usual.worth*expected
+	aim, index := a.aims[slot], 0.0
+	if aim == forCaptures {
+		index = a.values[a.kind[slot]].Index(expected, max(1, gap))
+	} else {
+		index = a.aimed(slot, expected, max(1, gap))
+	}
+	return a.scale[aim]*index + curious[aim]*a.usual.worth*expected
 }
 
 // explore is how much of what polls are worth goes by what they are expected to

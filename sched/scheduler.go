@@ -225,7 +225,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
 	e := &s.entries[slot]
 	source := e.source
-	source.Level = freshet.LevelOf(source, s.levels)
+	source.Level, source.Aim = freshet.LevelOf(source, s.levels), freshet.AimOf(source, s.levels)
 	if e.timing != nil {
 		source.Strategy = e.timing.Strategy()
 	}
@@ -244,7 +244,8 @@ func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 	s.levels = byTag
 	for slot := range s.entries {
 		e := &s.entries[slot]
-		if e.used && !e.gone && freshet.LevelOf(e.source, before) != freshet.LevelOf(e.source, byTag) {
+		if e.used && !e.gone && (freshet.LevelOf(e.source, before) != freshet.LevelOf(e.source, byTag) ||
+			freshet.AimOf(e.source, before) != freshet.AimOf(e.source, byTag)) {
 			s.tellSource(now, freshet.Slot(slot))
 		}
 	}

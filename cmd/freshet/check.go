@@ -105,4 +105,4 @@ func checkBrowser(s config.Settings) error {
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "log-level", "log-format"}
+var serveFlags = []string{"listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "log-level", "log-format"}
