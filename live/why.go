@@ -113,3 +113,24 @@ func (w *Why) foresee() {
 		}
 	}
 }
+
+// Rhythm returns what was learnt of when a source changes.
+func (d *Daemon) Rhythm(ctx context.Context, id freshet.SourceID) (r freshet.Rhythm, err error) {
+	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+		return r, err
+	}
+	if !d.running.Load() {
+		return r, notRunning()
+	}
+	known := false
+	err = d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) {
+		slot, ok := s.Slot(id)
+		if known = ok && d.cfg.Learner != nil; known {
+			r = d.cfg.Learner.Rhythm(now, slot)
+		}
+	})
+	if err == nil && !known {
+		err = fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
+	}
+	return r, err
+}

@@ -140,6 +140,7 @@ func New(cfg Config) http.Handler {
 	a.routeQueries(h)
 	a.routeBudget(h)
 	a.routeWhy(h)
+	a.routeRhythm(h)
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
 	a.routeOverview(h)

@@ -34,6 +34,7 @@ func verbs(p *program) []*cobra.Command {
 		in(sources, listVerb(p)),
 		in(sources, showVerb(p)),
 		in(sources, whyVerb(p)),
+		in(sources, rhythmVerb(p)),
 		in(sources, editVerb(p)),
 		in(sources, pauseVerb(p)),
 		in(sources, resumeVerb(p)),

@@ -1,0 +1,149 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// A Rhythm is what was learnt of when a source changes. Hours, days and minutes are those
+// of UTC.
+type Rhythm struct {
+	ID       freshet.SourceID `json:"id"`
+	PerDay   float64          `json:"changes_per_day" doc:"How often it changes, over all hours"`
+	Low      float64          `json:"changes_per_day_low" doc:"Nine times in ten it changes at least so often"`
+	High     float64          `json:"changes_per_day_high" doc:"Nine times in ten it changes at most so often"`
+	Changes  float64          `json:"changes" doc:"Changes that there were, as far as polls can tell; what is long past counts for less"`
+	Watched  Duration         `json:"watched" doc:"For how long it was watched; what is long past counts for less"`
+	Own      bool             `json:"own" doc:"The rhythm is the source's own, and not only that of its site"`
+	Week     [][]float64      `json:"week" doc:"Changes expected in each hour of the week: seven days from Monday, each with its hours"`
+	Hours    []RhythmBin      `json:"hours" doc:"By the hour of the day"`
+	Weekdays []RhythmBin      `json:"weekdays" doc:"By the day of the week, from Monday"`
+	Minutes  []RhythmBin      `json:"minutes,omitempty" doc:"By five minutes of the hour; missing where time is learnt too coarsely"`
+	Sentence string           `json:"sentence" doc:"The rhythm in words"`
+}
+
+// A RhythmBin is one stretch of a day, a week or an hour.
+type RhythmBin struct {
+	Factor float64 `json:"factor" doc:"How many times as often as on average changes are expected"`
+	Seen   float64 `json:"seen" doc:"Changes that polls saw in it"`
+	Due    float64 `json:"due" doc:"Changes that polls were to see in it if all stretches were alike: how much it was watched"`
+}
+
+// Rhythm returns what was learnt of when a source changes.
+func (c *Client) Rhythm(ctx context.Context, id freshet.SourceID) (r Rhythm, err error) {
+	err = c.get(ctx, sourcePath(id, "rhythm"), nil, &r)
+	return r, err
+}
+
+// In returns the week in a time zone: changes expected in each hour of seven days from
+// Monday. Where the zone is half an hour off, the hours are those that are nearest.
+func (r Rhythm) In(zone *time.Location, now time.Time) (week [7][24]float64) {
+	_, offset := now.In(zone).Zone()
+	shift := (offset + 30*60 + 7*24*3600) / 3600
+	for day, hours := range r.Week {
+		for i := range 24 {
+			if len(hours) == 0 {
+				continue
+			}
+			at := (day*24 + i + shift) % (7 * 24)
+			week[at/24][at%24] += hours[i*len(hours)/24] * float64(len(hours)) / 24
+		}
+	}
+	return week
+}
+
+// Words says the rhythm in a sentence, in a time zone.
+func (r Rhythm) Words(zone *time.Location, now time.Time) string {
+	if r.Watched == 0 {
+		return "Nothing is known of it yet: it has not been polled twice."
+	}
+	said := "Changes about " + oftenInWords(r.PerDay)
+	if r.Low > 0 && r.High > r.Low*1.1 {
+		said += fmt.Sprintf(" (between %s and %s)", oftenInWords(r.Low), oftenInWords(r.High))
+	}
+	week := r.In(zone, now)
+	var days, hours []float64
+	for _, d := range week {
+		sum := 0.0
+		for _, x := range d {
+			sum += x
+		}
+		days = append(days, sum)
+	}
+	for h := range 24 {
+		sum := 0.0
+		for _, d := range week {
+			sum += d[h]
+		}
+		hours = append(hours, sum)
+	}
+	if from, to, ok := stretch(hours); ok {
+		said += fmt.Sprintf(", mostly between %d:00 and %d:00", from, to)
+	}
+	weekend, work := (days[5]+days[6])/2, (days[0]+days[1]+days[2]+days[3]+days[4])/5
+	switch {
+	case weekend < work/2:
+		said += ", on weekdays"
+	case work < weekend/2:
+		said += ", at weekends"
+	}
+	return said + "."
+}
+
+// stretch returns the hours, around midnight too, that hold most of what is expected, if
+// they are at most half of the day.
+func stretch(hours []float64) (from, to int, ok bool) {
+	all := 0.0
+	for _, x := range hours {
+		all += x
+	}
+	const most = 0.8
+	for length := 1; length <= len(hours)/2; length++ {
+		best, at := 0.0, 0
+		for start := range hours {
+			sum := 0.0
+			for i := range length {
+				sum += hours[(start+i)%len(hours)]
+			}
+			if sum > best {
+				best, at = sum, start
+			}
+		}
+		if all > 0 && best >= most*all {
+			return at, (at + length) % len(hours), true
+		}
+	}
+	return 0, 0, false
+}
+
+// oftenInWords says a number of changes a day.
+func oftenInWords(perDay float64) string {
+	times := func(n float64, unit string) string {
+		if n < 1.05 && n > 0.95 {
+			return "once " + unit
+		}
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") + " times " + unit
+	}
+	switch {
+	case perDay >= 48:
+		return times(perDay/24, "an hour")
+	case perDay >= 0.95:
+		return times(perDay, "a day")
+	case perDay >= 0.95/7:
+		return times(perDay*7, "a week")
+	}
+	return times(perDay*30, "a month")
+}
+
+// Most returns the largest value of a week.
+func Most(week [7][24]float64) (most float64) {
+	for _, day := range week {
+		most = max(most, slices.Max(day[:]))
+	}
+	return most
+}
