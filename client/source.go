@@ -109,6 +109,7 @@ type Standing struct {
 	Changes     int        `json:"changes" doc:"Number of changes seen so far"`
 	ChangedAt   time.Time  `json:"changed_at,omitzero" doc:"When the newest change was seen"`
 	Noisy       bool       `json:"noisy,omitempty" doc:"The source changes at almost every poll: at least 10 polls, less than an hour apart on average, of which 9 in 10 found a change"`
+	Taught      *Taught    `json:"taught,omitempty" doc:"Update times that were told from elsewhere; not in a list"`
 	Noise       *Noise     `json:"noise,omitempty" doc:"Where the source changes at nearly every poll, if it does; not in a list"`
 }
 

@@ -28,6 +28,8 @@ type Why struct {
 	Cause    string           `json:"cause,omitempty" enum:"policy,bound,hand,doubt,push,strategy" doc:"Who is expected to want it then"`
 	Trouble  string           `json:"trouble,omitempty" doc:"Why nothing can be captured at all, if nothing can"`
 
+	Taught *Taught `json:"taught,omitempty" doc:"Update times that were told from elsewhere, and are learnt from"`
+
 	SharedWith []freshet.SourceID `json:"shared_with,omitempty" nullable:"false" doc:"Other sources that watch the same document: a poll of one is a poll of all"`
 }
 

@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayShared())
+	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is
@@ -216,6 +216,14 @@ func (w Why) sayKnown() string {
 		return fmt.Sprintf("%s; similar pages change %s.", seen, oftenWords(o.RatePerDay.Mean))
 	}
 	return fmt.Sprintf("%s and changes %s%s.", seen, oftenWords(o.RatePerDay.Mean), w.going())
+}
+
+// sayTaught says what was told of it from elsewhere.
+func (w Why) sayTaught() string {
+	if w.Taught == nil {
+		return ""
+	}
+	return fmt.Sprintf("It was %s.", w.Taught.Words())
 }
 
 // sayShared says with which sources it shares its polls.

@@ -87,6 +87,8 @@ type page struct {
 	rate  float32 // a tick; 0 while nothing has been seen of it
 	trust float32 // in the dates that it gives
 	kind  pageKind
+
+	taught int32 // update times that it was told of from elsewhere
 }
 
 // A pageKind says how far a source counts.

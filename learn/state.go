@@ -14,7 +14,8 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 7
+	stateVersion   = 8
+	withoutLessons = 7 // had nothing that was taught: it is taught again
 	withoutPushes  = 6 // had no pushes: how far they are true is learnt from then on
 	withoutBeats   = 5 // had no minutes of the hour: they are learnt from then on
 	withoutIndexes = 4 // had no indexes: what those had said is told again when it changes
@@ -197,6 +198,12 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	}
 	if c.writing || l.restored > withoutPushes {
 		l.encodePushes(c, slot)
+	}
+	if c.writing || l.restored > withoutLessons {
+		taught := int64(p.taught)
+		c.int(&taught)
+		c.bad = c.bad || taught < 0 || taught > math.MaxInt32
+		p.taught = int32(taught)
 	}
 	c.flag(&withSite)
 	if withSite && !c.bad {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -156,6 +157,10 @@ func (b *brain) bounded(w freshet.Watched) freshet.Watched {
 
 // catchUp goes through the log from a place to its end.
 func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (freshet.Cursor, error) {
+	lessons, err := b.lessons(ctx)
+	if err != nil {
+		return from, err
+	}
 	const everySoOften = 5 * time.Second
 	began, said, n := time.Now(), time.Now(), 0
 	f := follower{log: b.store, place: from}
@@ -168,6 +173,7 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 			if early := o.Ended.Sub(now); early > 0 { // by a clock that was ahead
 				o = o.Shifted(-early)
 			}
+			lessons = b.teachUpTo(lessons, o.Cursor)
 			b.sched.Observe(o.Ended, o)
 		}
 		if n += len(found); time.Since(said) > everySoOften {
@@ -175,6 +181,7 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 			b.log.Info("learning from past polls", "outcome", f.place, "of", end)
 		}
 	}
+	b.teachUpTo(lessons, math.MaxInt64)
 	if n > 0 {
 		b.log.Debug("learnt from past polls", "outcomes", n, "took", time.Since(began))
 	}

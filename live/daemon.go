@@ -92,14 +92,15 @@ type Daemon struct {
 	wishes wishes
 	rules  *ruleBook
 
-	inbox   inbox
-	asks    asks
-	census  census
-	editing gate       // from reading how a source now is to telling the loop
-	syncing sync.Mutex // for a Sync
-	loading loading
-	bounds  chan struct{} // a bound on history was set, and is to be applied
-	flying  sync.WaitGroup
+	inbox    inbox
+	asks     asks
+	census   census
+	editing  gate       // from reading how a source now is to telling the loop
+	syncing  sync.Mutex // for a Sync
+	teaching gate       // for a Teach
+	loading  loading
+	bounds   chan struct{} // a bound on history was set, and is to be applied
+	flying   sync.WaitGroup
 
 	running    atomic.Bool
 	started    chan struct{}
@@ -140,17 +141,18 @@ func New(cfg Config) *Daemon {
 			store:   cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
-		hand:    hand.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer),
-		record:  record{store: cfg.Store, log: cfg.Log},
-		dates:   dates,
-		inbox:   newInbox(),
-		fatal:   make(chan error, 1),
-		started: make(chan struct{}),
-		editing: newGate(),
-		census:  census{counting: newGate()},
-		purges:  purges{ending: newGate()},
-		bounds:  make(chan struct{}, 1),
-		limits:  cfg.Limits,
+		hand:     hand.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer),
+		record:   record{store: cfg.Store, log: cfg.Log},
+		dates:    dates,
+		inbox:    newInbox(),
+		fatal:    make(chan error, 1),
+		started:  make(chan struct{}),
+		editing:  newGate(),
+		teaching: newGate(),
+		census:   census{counting: newGate()},
+		purges:   purges{ending: newGate()},
+		bounds:   make(chan struct{}, 1),
+		limits:   cfg.Limits,
 	}
 	d.rules = newRuleBook()
 	d.brain.levels, d.brain.rules, d.brain.strategies = &d.levels, d.rules, &d.strategies

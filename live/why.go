@@ -18,6 +18,8 @@ type Why struct {
 
 	Index freshet.SourceID // which source says what Outlook.Heard has, if any does
 
+	Taught freshet.Taught // when it changed, by what somebody told from elsewhere
+
 	Mates []freshet.SourceID // other sources whose polls it is read from, and which are read from its own
 
 	Next  time.Time     // when the poll is expected; zero if that cannot be told
@@ -43,6 +45,9 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 		return Why{}, fmt.Errorf("source %s: %w", id, freshet.ErrNotFound)
 	}
 	w.Source, w.Trouble = source.Source, d.Status().Trouble
+	if w.Taught, err = d.Taught(ctx, id); err != nil {
+		return Why{}, err
+	}
 	if w.Outlook.Since.IsZero() {
 		w.Outlook.Since = source.Standing.Seen
 	}

@@ -141,6 +141,7 @@ func New(cfg Config) http.Handler {
 	a.routeBudget(h)
 	a.routeWhy(h)
 	a.routeRhythm(h)
+	a.routeTaught(h)
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
 	a.routeOverview(h)

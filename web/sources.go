@@ -136,6 +136,11 @@ func (a *api) getSource(ctx context.Context, in *getSourceInput) (*editedSource,
 	if s.Standing.Noise, err = a.noiseOf(ctx, w); err != nil {
 		return nil, err
 	}
+	taught, err := a.Daemon.Taught(ctx, in.ID)
+	if err != nil {
+		return nil, ofSource(in.ID, err)
+	}
+	s.Standing.Taught = client.TaughtOf(taught)
 	if in.Reveal {
 		s.URL, s.Standing.MovedTo, s.Standing.LandedOn = w.URL, w.Standing.Moved.URL, w.Standing.Landed
 	}

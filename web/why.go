@@ -58,6 +58,7 @@ func whyOf(w live.Why) client.Why {
 			why.Outlook.Due = time.Time{}
 		}
 	}
+	why.Taught = client.TaughtOf(w.Taught)
 	why.Sentence = why.Words(time.UTC)
 	return why
 }

@@ -234,7 +234,7 @@ func (l *planning) planSource(s client.Source, history *lab.Chronicle, polls int
 	return p, nil
 }
 
-// updatesOf returns when a source changed, as far as that is recorded.
+// updatesOf returns when a source changed, as far as that is recorded or was taught.
 func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates []freshet.UpdateTime, err error) {
 	q := client.ChangeQuery{ChangeFilter: client.ChangeFilter{Source: id}, Limit: 1000}
 	for {
@@ -250,9 +250,24 @@ func updatesOf(ctx context.Context, c *connection, id freshet.SourceID) (updates
 			updates = append(updates, u)
 		}
 		if q.After = page.Next; len(page.Items) < q.Limit {
-			return updates, nil
+			break
 		}
 	}
+	taught, err := c.Taught(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(taught.Times, freshet.UpdateTime.Compare)
+	updates = slices.DeleteFunc(updates, func(u freshet.UpdateTime) bool { // what is known better by what was taught
+		i, _ := slices.BinarySearchFunc(taught.Times, u.After, func(t freshet.UpdateTime, after time.Time) int {
+			if t.Until.After(after) {
+				return 1
+			}
+			return -1
+		})
+		return i < len(taught.Times) && !taught.Times[i].Until.After(u.Until)
+	})
+	return append(updates, taught.Times...), nil
 }
 
 // putInForce makes a plan the strategy of its source.

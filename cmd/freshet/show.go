@@ -113,6 +113,9 @@ func printSource(p *program, s client.Source, next string) error {
 	} else if st.LandedOn != "" {
 		line("landed on", harmless(st.LandedOn))
 	}
+	if st.Taught != nil {
+		line("history", st.Taught.Words())
+	}
 	for i, text := range noiseInWords(s) {
 		line([]string{"noisy", ""}[min(i, 1)], text)
 	}

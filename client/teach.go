@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"freshet"
+)
+
+// A Taught is what a source was told of when it changed, from elsewhere.
+type Taught struct {
+	Times int       `json:"times" doc:"How many update times were told"`
+	From  time.Time `json:"from" doc:"The first of them"`
+	To    time.Time `json:"to" doc:"The last of them"`
+}
+
+// TaughtOf returns what was told, in numbers; nil if nothing was.
+func TaughtOf(t freshet.Taught) *Taught {
+	all := t.All()
+	if len(all) == 0 {
+		return nil
+	}
+	from, to := t.Span()
+	return &Taught{Times: len(all), From: from.UTC(), To: to.UTC()}
+}
+
+// Words says it in a sentence; "" if there is nothing to say.
+func (t *Taught) Words() string {
+	switch {
+	case t == nil:
+		return ""
+	case t.Times == 1:
+		return fmt.Sprintf("taught 1 update time, of %s", t.From.Format(time.DateOnly))
+	}
+	return fmt.Sprintf("taught %d update times from %s to %s", t.Times, t.From.Format(time.DateOnly), t.To.Format(time.DateOnly))
+}
+
+// TimesToTeach are when a source changed, by what somebody knows from elsewhere.
+type TimesToTeach struct {
+	Times []freshet.UpdateTime `json:"times" maxItems:"100000" nullable:"false" doc:"When the source changed: after one moment and no later than another, which can be the same"`
+}
+
+// A Lesson is what became of update times that were told.
+type Lesson struct {
+	Added  int     `json:"added" doc:"How many of the times had not been told before"`
+	Taught *Taught `json:"taught,omitempty" doc:"All that was ever told"`
+}
+
+// TaughtTimes are all update times that were told of a source.
+type TaughtTimes struct {
+	Times []freshet.UpdateTime `json:"times" nullable:"false"`
+}
+
+// Teach tells when a source changed, by what somebody knows from elsewhere. What was told
+// before counts once.
+func (c *Client) Teach(ctx context.Context, id freshet.SourceID, times []freshet.UpdateTime) (l Lesson, err error) {
+	err = c.call(ctx, http.MethodPost, sourcePath(id, "taught"), nil, TimesToTeach{times}, &l)
+	return l, err
+}
+
+// Taught returns all update times that were told of a source.
+func (c *Client) Taught(ctx context.Context, id freshet.SourceID) (t TaughtTimes, err error) {
+	err = c.get(ctx, sourcePath(id, "taught"), nil, &t)
+	return t, err
+}

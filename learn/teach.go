@@ -1,0 +1,67 @@
+package learn
+
+import (
+	"math"
+	"slices"
+
+	"freshet"
+)
+
+// mostSteps is in how many steps at most the time of a lesson is gone through.
+const mostSteps = 100_000
+
+// Teach tells when a source changed by what somebody knows from elsewhere: all that was
+// ever told, in the order in which it was. What the Learner has heard before it passes
+// over. It learns how often the source changes, and at which hours, and counts neither
+// polls nor captures.
+func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
+	if int(slot) >= len(l.pages) || l.pages[slot].site == nil || len(told) <= int(l.pages[slot].taught) {
+		return
+	}
+	p, m := &l.pages[slot], &l.minds[slot]
+	ticks := make([]int64, 0, len(told))
+	for _, u := range told[p.taught:] {
+		ticks = append(ticks, int64(math.Floor(l.clock.at(u.After.Add(u.Width()/2)))))
+	}
+	p.taught = int32(len(told))
+	slices.Sort(ticks)
+	ticks = slices.Compact(ticks) // those of one tick count as one
+	prior := l.priorOf(p.site)
+	for i, next := range ticks[1:] { // of what came after the last of them nothing is known
+		m.past(&l.grid, prior, float64(next-ticks[i]-1), 1) // it is news, however long ago: nobody has polled since
+	}
+	m.recall(&l.grid, prior)
+	p.rate = float32(m.mean(&l.world))
+	l.teachHours(slot, ticks)
+}
+
+// teachHours takes in at which hours a source changed.
+func (l *Learner) teachHours(slot freshet.Slot, ticks []int64) {
+	p := &l.pages[slot]
+	if l.own[slot] == nil && l.ownShape[byHour] > 0 {
+		l.own[slot] = newProfile()
+		p.mass = max(0, float64(l.open)-p.last)
+	}
+	own, site := l.own[slot], p.site.profile
+	first, last := ticks[0], ticks[len(ticks)-1]
+	step := max(1, (last-first)/mostSteps)
+	due := float64(len(ticks)) / float64(last-first+1) * float64(step)
+	add := func(tick int64, n, due float64) {
+		ph, relative := l.clock.phase(tick), 1.0
+		if own != nil {
+			relative = own.at(&l.ownShape, ph)
+			own.addPlain(&l.ownShape, ph, n, due)
+		}
+		site.add(&l.clock.shape, ph, n, due*relative)
+	}
+	for tick := first; tick <= last; tick += step {
+		add(tick, 0, due)
+	}
+	for _, tick := range ticks {
+		add(tick, 1, 0)
+	}
+	p.site.dirty = true
+	if own != nil {
+		own.settle(&l.ownShape, nil, ownGrip)
+	}
+}
