@@ -55,7 +55,7 @@ func open(t *testing.T, listen string) *rig {
 	}))
 	t.Cleanup(r.web.Close)
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Listen, s.Policy = t.TempDir(), listen, "uniform"
+	s.Data, s.Listen = t.TempDir(), listen
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.Limits.Budget = sched.Budget{Polls: 3000, Per: time.Minute}
 	s.Limits.Hosts.Delay, s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share = 0, 0, 1, 1

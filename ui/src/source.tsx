@@ -147,6 +147,7 @@ function Now({ of: s }: { of: Data }) {
             </div>
           )}</Show>
         </Section>
+        {why.data?.outlook && <Week id={s.id} />}
         <Section title="So far">
           <Facts of={s} why={why.data} />
         </Section>
@@ -239,6 +240,63 @@ function Day({ id, polls: n }: { id: string; polls: number }) {
           }}
         </Frame>
       )}</Show>
+      {table}
+    </Section>
+  );
+}
+
+interface Bin { factor: number; seen: number; due: number }
+interface Rhythm { changes_per_day: number; week: number[][]; hours: Bin[]; weekdays: Bin[]; sentence: string }
+
+const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** local turns a week of UTC into one of this computer's clock, hour by hour. */
+function local(week: number[][]): number[][] {
+  const shift = Math.round(-new Date().getTimezoneOffset() / 60) + 168;
+  const out = days.map(() => new Array<number>(24).fill(0));
+  week.forEach((hours, d) => {
+    for (let h = 0; h < 24 && hours.length; h++) {
+      const at = (d * 24 + h + shift) % 168;
+      out[Math.floor(at / 24)][at % 24] += (hours[Math.floor((h * hours.length) / 24)] * hours.length) / 24;
+    }
+  });
+  return out;
+}
+
+/** Week draws when a source changes, as learned. */
+function Week({ id }: { id: string }) {
+  const rhythm = useLoad<Rhythm>((s) => get(`/sources/${part(id)}/rhythm`, {}, s), [id]);
+  const week = rhythm.data ? local(rhythm.data.week) : [];
+  const rows = () => week.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, v.toPrecision(2)]));
+  const [toggle, table] = useNumbers(['Hour', 'Changes expected'], rows);
+  const most = Math.max(1e-9, ...week.flat()), now = new Date();
+  return (
+    <Section title="When it changes" side={toggle}>
+      <Show of={rhythm}>{() => (
+        <Frame label="Changes expected in each hour of the week" height={7 * 22 + 18}>
+          {(width) => {
+            const left = 38, step = (width - left) / 24;
+            return (
+              <>
+                {[0, 6, 12, 18].map((h) => <text key={h} x={left + h * step} y="11">{String(h).padStart(2, '0')}</text>)}
+                {week.map((d, i) => (
+                  <g key={i}>
+                    <text x="0" y={18 + i * 22 + 14}>{days[i]}</text>
+                    {d.map((v, h) => (
+                      <g key={h}>
+                        <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="var(--sunken)" />
+                        <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="var(--river-fill)" opacity={0.9 * (v / most)} />
+                        {(now.getDay() + 6) % 7 === i && now.getHours() === h && <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="none" stroke="var(--ink)" stroke-width="1.5" />}
+                      </g>
+                    ))}
+                  </g>
+                ))}
+              </>
+            );
+          }}
+        </Frame>
+      )}</Show>
+      <p class="small dim">Shade: changes expected in each hour, as learned. Outlined: now. Times are of this computer.</p>
       {table}
     </Section>
   );
