@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"math"
 
 	"freshet"
@@ -90,11 +89,11 @@ func (a *Auto) weighOld() {
 // young returns what a poll of a source is worth at least whose copy is to be expected of
 // an age, for its weight.
 func (a *Auto) young(age float64) float64 {
-	if a.old.may == 0 || age < a.old.may {
+	if a.old.may == 0 || a.margin.price == 0 || age < a.old.may { // without a price no poll is known to be dear
 		return 0
 	}
 	over := age / a.old.may
-	return cmp.Or(a.margin.price, 1) * over * over
+	return a.margin.price * over * over
 }
 
 // keepYoung raises what polls are worth of sources whose copies are too old.
