@@ -106,6 +106,7 @@ func (s *simulation) begin() *life {
 // settings are what the operator has set.
 func (s *simulation) settings(l *life) config.Settings {
 	set := config.Defaults(func(string) string { return "" })
+	set.NoSearch = true // its index is a file on the real disk, which nobody's seed holds
 	set.Data = s.dir
 	set.Logs = 0
 	set.Limits = s.limits()
