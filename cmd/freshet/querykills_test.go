@@ -152,6 +152,7 @@ func TestNoMatchIsLostOverKills(t *testing.T) {
 	} else if testing.Short() {
 		t.Skip("takes a while")
 	}
+	t.Parallel()
 	w := newKillWorld(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "freshet.yaml")

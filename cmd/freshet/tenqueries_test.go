@@ -24,6 +24,7 @@ func TestTenQueriesReachASink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	var mu sync.Mutex
 	pages := map[string]string{
 		"/price": "<b>120</b>", "/stock": "<b>sold out</b>", "/name": "<p>nobody</p>", "/users": "<b>100</b>", "/status": "<b>green</b>", "/same1": "<p>x</p>", "/same2": "<p>y</p>",
