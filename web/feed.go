@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -88,20 +87,9 @@ const maxFeedScan = 20_000
 
 // changeFeed returns a page of all changes, or of those with a tag.
 func (a *api) changeFeed(ctx context.Context, in *feedInput, form string) (*feedOutput, error) {
-	end, err := a.Store.LastChange(ctx)
+	end, err := a.endBefore(ctx, in.Before)
 	if err != nil {
-		return nil, fmt.Errorf("end of the change log: %w", err)
-	}
-	if in.Before != "" {
-		place, err := parsePlace("query.before", in.Before)
-		if err != nil {
-			return nil, err
-		}
-		at, err := a.findChange(ctx, place)
-		if err != nil {
-			return nil, err
-		}
-		end = at - 1
+		return nil, err
 	}
 	f := feed{id: "urn:freshet:changes", title: "Changes", path: "/api/v1/feed." + form, query: url.Values{}}
 	if in.Tag != "" {

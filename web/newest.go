@@ -16,7 +16,8 @@ import (
 func (a *api) routeNewest(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "list-newest-changes", Method: http.MethodGet, Path: "/api/v1/changes/newest", Tags: []string{"changes"},
-		Summary: "Read the change log backwards, newest first",
+		Summary:     "Read the change log backwards, newest first",
+		Description: fmt.Sprintf("Of all sources with a tag, only the last %d changes are looked at.", maxFeedScan),
 	}, a.listNewest)
 }
 
@@ -28,27 +29,16 @@ type newestInput struct {
 }
 
 func (a *api) listNewest(ctx context.Context, in *newestInput) (*bodyOf[client.ChangePage], error) {
-	end, err := a.Store.LastChange(ctx)
+	end, err := a.endBefore(ctx, in.Before)
 	if err != nil {
-		return nil, fmt.Errorf("end of the change log: %w", err)
-	}
-	if in.Before != "" {
-		place, err := parsePlace("query.before", in.Before)
-		if err != nil {
-			return nil, err
-		}
-		at, err := a.findChange(ctx, place)
-		if err != nil {
-			return nil, err
-		}
-		end = at - 1
+		return nil, err
 	}
 	limit := min(in.Limit, maxPage)
 	var found []freshet.Change
 	if in.Source == "" {
 		found, err = a.newestUpTo(ctx, end, in.Tag, limit+1)
 	} else {
-		found, err = a.newestOfSource(ctx, in.Source, end, limit+1)
+		found, err = a.newestOfSource(ctx, in.Source, end, in.Tag, limit+1)
 	}
 	if err != nil {
 		return nil, err
@@ -64,17 +54,43 @@ func (a *api) listNewest(ctx context.Context, in *newestInput) (*bodyOf[client.C
 	return &bodyOf[client.ChangePage]{page}, nil
 }
 
+// endBefore returns the cursor of the last change before a place; "" means the end of the
+// log.
+func (a *api) endBefore(ctx context.Context, before string) (freshet.Cursor, error) {
+	if before == "" {
+		end, err := a.Store.LastChange(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("end of the change log: %w", err)
+		}
+		return end, nil
+	}
+	place, err := parsePlace("query.before", before)
+	if err != nil {
+		return 0, err
+	}
+	at, err := a.findChange(ctx, place)
+	return at - 1, err
+}
+
 // newestOfSource returns the newest changes of a source up to a cursor, the newest first.
-func (a *api) newestOfSource(ctx context.Context, id freshet.SourceID, end freshet.Cursor, limit int) ([]freshet.Change, error) {
+func (a *api) newestOfSource(ctx context.Context, id freshet.SourceID, end freshet.Cursor, tag string, limit int) (newest []freshet.Change, err error) {
 	w, err := a.Store.Source(ctx, id)
 	if err != nil {
 		return nil, ofSource(id, err)
 	}
-	found, err := a.newestOf(ctx, id, w.Standing.Head.Number, limit)
-	for err == nil && len(found) > 0 && found[len(found)-1].Cursor > end { // an older page
-		found, err = a.newestOf(ctx, id, found[len(found)-1].Number-1, limit)
+	for upto := w.Standing.Head.Number; len(newest) < limit; {
+		found, err := a.newestOf(ctx, id, upto, limit)
+		if err != nil || len(found) == 0 {
+			return newest, err
+		}
+		for _, c := range found {
+			if c.Cursor <= end && tagged(c, tag) && len(newest) < limit {
+				newest = append(newest, c)
+			}
+		}
+		upto = found[len(found)-1].Number - 1
 	}
-	return slices.DeleteFunc(found, func(c freshet.Change) bool { return c.Cursor > end }), err
+	return newest, nil
 }
 
 // newestUpTo returns the newest changes up to a cursor, the newest first, of all sources
@@ -88,12 +104,17 @@ func (a *api) newestUpTo(ctx context.Context, end freshet.Cursor, tag string, li
 			return nil, fmt.Errorf("changes after %d: %w", low, err)
 		}
 		for _, c := range slices.Backward(found) {
-			if c.Cursor <= high && (tag == "" || slices.Contains(c.Label.Tags, tag)) && len(newest) < limit {
+			if c.Cursor <= high && tagged(c, tag) && len(newest) < limit {
 				newest = append(newest, c)
 			}
 		}
 	}
 	return newest, nil
+}
+
+// tagged reports whether the source of a change had a tag when it changed; all have "".
+func tagged(c freshet.Change, tag string) bool {
+	return tag == "" || slices.Contains(c.Label.Tags, tag)
 }
 
 // newestOf returns the newest changes of a source that led to versions with numbers of at

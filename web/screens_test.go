@@ -90,18 +90,24 @@ func TestNewestChanges(t *testing.T) {
 			t.Errorf("%q: %q, want %q", query, got, want)
 		}
 	}
-	for _, source := range []string{"", "source=a&"} {
+	for n := range 6 { // so that pages of a source begin in the middle of what is read at once
+		r.put("/a", "text/html", fmt.Sprintf("<p>later %d</p>", n))
+		r.do("POST", "/api/v1/sources/a/poll", nil).is(200)
+	}
+	for _, source := range []string{"", "source=a&", "source=a&tag=x&", "tag=x&", "source=b&tag=none&"} {
 		whole, _ := list(source)
-		joined, before := "", ""
-		for range 5 {
-			part, next := list(source + "limit=1" + before)
-			joined += part
-			if before = "&before=" + next.String(); next.Cursor == 0 {
-				break
+		for limit := range 4 {
+			joined, before := "", ""
+			for range 12 {
+				part, next := list(fmt.Sprintf("%slimit=%d%s", source, limit+1, before))
+				joined += part
+				if before = "&before=" + next.String(); next.Cursor == 0 {
+					break
+				}
 			}
-		}
-		if joined != whole {
-			t.Errorf("%q in pages of one: %q, want %q", source, joined, whole)
+			if joined != whole {
+				t.Errorf("%q in pages of %d: %q, want %q", source, limit+1, joined, whole)
+			}
 		}
 	}
 	r.do("GET", "/api/v1/changes/newest?source=none", nil).is(404)
