@@ -176,3 +176,49 @@ func TestAddByKeyboard(t *testing.T) {
 	}
 	b.clean("the new source")
 }
+
+// What is typed in the settings is saved once, and what a query had before is gone.
+func TestSettingsAreSaved(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	b := r.tab(1440, 1000, "light")
+	b.visit("/sources/board1/settings", "document.querySelector('.preview pre')")
+	fill := func(label, text string) {
+		t.Helper()
+		if !eval[bool](b, fmt.Sprintf(`(() => {
+			const field = [...document.querySelectorAll('label')].find(l => l.querySelector('.label')?.textContent == %q)?.querySelector('input');
+			if (!field) return false;
+			field.value = %q;
+			field.dispatchEvent(new Event('input', {bubbles: true}));
+			return true;
+		})()`, label, text)) {
+			t.Fatalf("there is no field %q", label)
+		}
+	}
+	press := func(word string) {
+		t.Helper()
+		b.await(fmt.Sprintf("[...document.querySelectorAll('button')].some(e => e.textContent == %q && !e.disabled)", word))
+		eval[bool](b, fmt.Sprintf("([...document.querySelectorAll('button')].find(e => e.textContent == %q).click(), true)", word))
+	}
+	fill("Name", "Another name")
+	press("Save")
+	b.await("document.body.textContent.includes('Saved.') && [...document.querySelectorAll('button')].find(e => e.textContent == 'Save').disabled")
+	if s, err := r.api.Source(t.Context(), "board1"); err != nil || s.Name != "Another name" || fmt.Sprint(s.Tags) != "[boards t1]" {
+		t.Errorf("the source is saved as %q with the tags %v (%v)", s.Name, s.Tags, err)
+	}
+
+	patch := map[string]any{"scope": map[string]any{"tags": []string{"t0"}, "sources": []string{"board1"}}, "digest": map[string]any{"count": 3}}
+	if _, err := r.api.EditQuery(t.Context(), "dearer", 0, patch); err != nil {
+		t.Fatal(err)
+	}
+	b.visit("/queries/dearer", "document.querySelectorAll('tbody tr').length > 3")
+	fill("Only these sources", "")
+	fill("Tell together", `{"every": "hour"}`)
+	press("Save")
+	b.await("document.body.textContent.includes('Saved.')")
+	q, err := r.api.Query(t.Context(), "dearer")
+	if err != nil || q.Scope == nil || fmt.Sprint(q.Scope.Tags, q.Scope.Sources) != "[t0] []" || strings.Contains(fmt.Sprint(q.Digest), "count") || q.When == "" {
+		t.Errorf("the query is saved as %+v, scope %+v (%v)", q.NewQuery, q.Scope, err)
+	}
+	b.clean("saved")
+}

@@ -96,7 +96,7 @@ func (a *api) editSources(ctx context.Context, in *bodyOf[client.BulkEdit]) (*bo
 			continue
 		}
 		if err != nil {
-			return nil, ofSource(s.ID, err)
+			return nil, freshet.WithHint(ofSource(s.ID, err), a.undoing(in.Body.Action, edit))
 		}
 		edit.before, edit.after = append(edit.before, w), append(edit.after, revision)
 	}
@@ -104,6 +104,14 @@ func (a *api) editSources(ctx context.Context, in *bodyOf[client.BulkEdit]) (*bo
 		done.Undo = a.bulks.keep(edit)
 	}
 	return &bodyOf[client.BulkEdited]{done}, nil
+}
+
+// undoing says how to undo an edit that broke off.
+func (a *api) undoing(action client.BulkAction, edit bulk) string {
+	if len(edit.before) == 0 || action == client.BulkPoll {
+		return "nothing was changed"
+	}
+	return fmt.Sprintf("%d sources were changed before that; POST /api/v1/sources/bulk/%s/undo undoes it", len(edit.before), a.bulks.keep(edit))
 }
 
 // changeOf returns what an action does to a source, and whether it does anything.

@@ -30,7 +30,7 @@ const (
 	flowStep = 10 * time.Minute
 	flowSpan = 24 * time.Hour
 	flowRead = 1000    // outcomes at once
-	flowMost = 200_000 // outcomes that are read to go back at first
+	flowMost = 200_000 // outcomes that are read for one look at most, about
 )
 
 func (a *api) getFlow(ctx context.Context, in *flowInput) (*bodyOf[client.Flow], error) {
@@ -70,7 +70,11 @@ func (f *flow) read(ctx context.Context, log freshet.OutcomeLog, now time.Time) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	oldest := now.Add(-flowSpan)
-	if !f.begun {
+	end, err := log.LastOutcome(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("end of the log of outcomes: %w", err)
+	}
+	if !f.begun || end-f.at > flowMost { // nobody looked for long: only the last of it is read
 		if err := f.back(ctx, log, oldest); err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ type listSourcesInput struct {
 	Reverse bool     `query:"reverse" doc:"Reverse the order"`
 	Next    bool     `query:"next" doc:"Include when the next poll of each source is expected"`
 	After   string   `query:"after" doc:"Continue after this position: the next of the previous page or, if sorted by ID, any ID"`
-	Offset  int      `query:"offset" minimum:"0" doc:"Leave out so many first: for a list that somebody scrolls through; sources that come and go meanwhile shift it"`
+	Offset  int      `query:"offset" minimum:"0" maximum:"1000000000" doc:"Leave out so many first: for a list that somebody scrolls through; sources that come and go meanwhile shift it"`
 	Limit   int      `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
 	Total   bool     `query:"total" doc:"Count all sources that the list has"`
 	Removed bool     `query:"removed" doc:"List removed sources whose history is kept"`
@@ -168,7 +168,7 @@ func (a *api) listByRank(ctx context.Context, in *listSourcesInput, page *client
 		compare = func(r, o rank) int { return o.compare(r) }
 	}
 	reach := in.Offset + limit
-	best := make([]rank, 0, 4*reach)
+	var best []rank
 	keep := func() {
 		slices.SortFunc(best, compare)
 		best = best[:min(len(best), reach+1)]
@@ -179,7 +179,7 @@ func (a *api) listByRank(ctx context.Context, in *listSourcesInput, page *client
 		if in.After != "" && compare(r, after) <= 0 {
 			return
 		}
-		if best = append(best, r); len(best) == cap(best) {
+		if best = append(best, r); len(best) >= 4*reach {
 			keep()
 		}
 	})

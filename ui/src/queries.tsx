@@ -96,6 +96,17 @@ function bodyOf(d: Draft): Record<string, unknown> {
   return body;
 }
 
+/** patchOf turns a query into what was typed, as a merge patch: what is gone is null, in objects too. */
+function patchOf(q: Query, body: Record<string, unknown>): Record<string, unknown> {
+  const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v);
+  const replace = (old: unknown, now: unknown): unknown =>
+    isObject(old) && isObject(now) ? { ...Object.fromEntries(Object.keys(old).map((k) => [k, null])), ...now } : now ?? null;
+  const typed = ['name', 'when', 'value', 'scope', 'digest', 'quiet', 'rate', 'window'] as const;
+  const patch: Record<string, unknown> = Object.fromEntries(typed.map((k) => [k, replace(q[k], body[k])]));
+  if (q.scope?.sites) patch.scope = { ...(replace(q.scope, body.scope ?? {}) as object), sites: q.scope.sites }; // cannot be typed here
+  return patch;
+}
+
 function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reload: () => void }) {
   const [draft, set] = useState(() => draftOf(q));
   const [doing, run] = useAction();
@@ -125,8 +136,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       go('/queries/' + encodeURIComponent(added.id), true);
       return;
     }
-    const patch: Record<string, unknown> = { name: null, when: null, value: null, scope: null, digest: null, quiet: null, rate: null, window: null, ...body };
-    await send('PATCH', '/queries/' + part(q.id), patch, {}, etag);
+    await send('PATCH', '/queries/' + part(q.id), patchOf(q, body), {}, etag);
     reload();
     return 'Saved.';
   });

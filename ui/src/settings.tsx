@@ -1,6 +1,6 @@
 // The settings of a source, with what they would make of the last capture and of history.
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { address, part, Problem, send } from './api';
+import { address, ask, part, Problem, send } from './api';
 import { Frame } from './charts';
 import { count, plural, tidy } from './format';
 import { useAction } from './load';
@@ -105,11 +105,12 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
     </Field>
   );
   const save = () => run(async () => {
-    await send('PATCH', `/sources/${part(s.id)}`, patch, {}, base.etag);
-    keep({ s: { ...base.s }, etag: '' });
+    const saved = await ask<Source>('PATCH', address(`/sources/${part(s.id)}`), patch, { headers: base.etag ? { 'If-Match': base.etag } : {} });
+    keep({ s: saved.data, etag: saved.etag });
+    set(draftOf(saved.data));
     reload();
     return 'Saved.';
-  }).then((ok) => ok && leave.value === null);
+  });
   const remove = () => confirm(`Stop watching ${s.name || s.id}? Its history is kept.`) && run(async () => {
     await send('DELETE', `/sources/${part(s.id)}`);
     leave.value = null;
