@@ -25,6 +25,20 @@ func TestDials(t *testing.T) {
 			t.Errorf("%s is kept as %s, which reads as %v %v (%v)", text, s.Definition(), again.Life, again.Urgency, err)
 		}
 	}
+	// In a file, what is said first may be the more exact.
+	var s freshet.Source
+	for _, said := range [][2]string{{"life", "last:5"}, {"urgency", "window:10m"}, {"dial", "news list"}} {
+		for _, f := range freshet.SourceFields() {
+			if f.Name == said[0] {
+				if err := f.Read(&s, said[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if got := s.Life.String() + " " + s.Urgency.String(); got != "last:5 window:10m" {
+		t.Errorf("a dial after life and urgency makes them %s", got)
+	}
 	if _, err := freshet.ParseDial("bonfire"); err == nil || err.Error() == "" {
 		t.Error("a name that is none is taken")
 	}
