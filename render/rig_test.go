@@ -57,7 +57,9 @@ func renderHere(url, dir string, confined bool) {
 	if err != nil {
 		panic(err)
 	}
-	b.Render(context.Background(), render.Page{Document: doc})
+	for range 3 { // a starved browser gets another try
+		b.Render(context.Background(), render.Page{Document: doc})
+	}
 }
 
 // A rig is a web server, and a Renderer that may reach it.

@@ -101,7 +101,9 @@ func (v *diffView) painted(sign, op, text string, part [2]int, mark *client.Mark
 func folded(text string, most int) (parts [][2]int) {
 	begin, gap, wide := 0, 0, 0 // gap is after the last blank of this part
 	for i, r := range text {
-		if n := columnsOfRune(r); most > 0 && wide+n > most {
+		n := columnsOfRune(r)
+		// What moves to a new part with its word can still be too long with a wide rune.
+		for most > 0 && i > begin && wide+n > most {
 			end := i
 			if gap > begin {
 				end = gap
@@ -109,7 +111,7 @@ func folded(text string, most int) (parts [][2]int) {
 			parts = append(parts, [2]int{begin, end})
 			begin, wide = end, columns(text[end:i])
 		}
-		wide += columnsOfRune(r)
+		wide += n
 		if r == ' ' {
 			gap = i + 1
 		}
