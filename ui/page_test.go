@@ -36,6 +36,8 @@ func (r *rig) furnish() {
 // screens are the addresses of the page, and what is there when a screen is.
 var screens = map[string]string{
 	"/":                              "document.querySelectorAll('.change').length > 3",
+	"/changes":                       "document.querySelectorAll('.log .change').length > 3",
+	"/changes?tag=t1&since=1h&q=2":   "document.querySelectorAll('.log .change').length > 0",
 	"/sources":                       "document.querySelectorAll('.list-row').length == 5",
 	"/sources/board1":                "document.querySelector('.diff') && document.querySelector('.say')",
 	"/sources/board1?view=side":      "document.querySelector('.diff table')",
@@ -93,7 +95,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 	}
 	b := r.tab(1200, 900, "light")
 	for _, path := range []string{
-		"/", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
+		"/", "/changes", "/changes?q=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
 		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
 	} {
 		b.visit("/start", "document.querySelector('#address')")

@@ -99,7 +99,7 @@ func (a *api) changeFeed(ctx context.Context, in *feedInput, form string) (*feed
 	if in.Limit != 20 {
 		f.query.Set("limit", strconv.Itoa(in.Limit))
 	}
-	if f.changes, err = a.newestUpTo(ctx, end, in.Tag, in.Limit+1); err != nil {
+	if f.changes, _, err = a.newestUpTo(ctx, end, ChangeFilter{Tag: in.Tag}, in.Limit+1); err != nil {
 		return nil, err
 	}
 	if len(f.changes) > in.Limit {

@@ -73,6 +73,14 @@ func (w *wish) has(ctx context.Context, c freshet.Change) (bool, error) {
 	return w.words.In(c.Label.Name, c.Label.URL, c.Summary, string(details)), nil
 }
 
+// hasSeen reports whether a change is wanted of which the store has not seen to the time.
+func (w *wish) hasSeen(ctx context.Context, c freshet.Change) (bool, error) {
+	if !w.filter.seen.Has(c.Before) {
+		return false, nil
+	}
+	return w.has(ctx, c)
+}
+
 // ofSite reports whether a source is the site that is wanted, or a page of it.
 func (w *wish) ofSite(ctx context.Context, id freshet.SourceID) (bool, error) {
 	if of, known := w.sites[id]; known {

@@ -17,15 +17,14 @@ func (a *api) routeNewest(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "list-newest-changes", Method: http.MethodGet, Path: "/api/v1/changes/newest", Tags: []string{"changes"},
 		Summary:     "Read the change log backwards, newest first",
-		Description: fmt.Sprintf("Of all sources with a tag, only the last %d changes are looked at.", maxFeedScan),
+		Description: fmt.Sprintf("Of all sources, one answer looks at no more than %d changes: with a filter a page can have few items, or none, and a next all the same. A next of 0 is the beginning of the log.", maxFeedScan),
 	}, a.listNewest)
 }
 
 type newestInput struct {
-	Source freshet.SourceID `query:"source" doc:"Only changes of this source"`
-	Tag    string           `query:"tag" doc:"Only changes of sources that had this tag"`
-	Before string           `query:"before" doc:"Only changes before this cursor: the next of the previous page"`
-	Limit  int              `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	Before string `query:"before" doc:"Only changes before this cursor: the next of the previous page"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" doc:"At most this many; more than 1000 means 1000"`
+	ChangeFilter
 }
 
 func (a *api) listNewest(ctx context.Context, in *newestInput) (*bodyOf[client.ChangePage], error) {
@@ -33,25 +32,31 @@ func (a *api) listNewest(ctx context.Context, in *newestInput) (*bodyOf[client.C
 	if err != nil {
 		return nil, err
 	}
-	limit := min(in.Limit, maxPage)
+	filter, err := a.wanted(in.ChangeFilter)
+	if err != nil {
+		return nil, err
+	}
+	limit, low := min(in.Limit, maxPage), freshet.Cursor(1)
 	var found []freshet.Change
-	if in.Source == "" {
-		found, err = a.newestUpTo(ctx, end, in.Tag, limit+1)
+	if filter.Source == "" {
+		found, low, err = a.newestUpTo(ctx, end, filter, limit+1)
 	} else {
-		found, err = a.newestOfSource(ctx, in.Source, end, in.Tag, limit+1)
+		found, err = a.newestOfSource(ctx, end, filter, limit+1)
 	}
 	if err != nil {
 		return nil, err
 	}
 	page := client.ChangePage{Items: []client.Change{}}
-	for i, c := range found {
-		if i == limit {
-			page.Next = found[i-1].Place()
-			break
-		}
+	for _, c := range found[:min(len(found), limit)] {
 		page.Items = append(page.Items, sink.ChangeOf(c))
 	}
-	return &bodyOf[client.ChangePage]{page}, nil
+	switch {
+	case len(found) > limit:
+		page.Next = found[limit-1].Place()
+	case low > 1: // what is older was not looked at
+		page.Next, err = a.changePlace(ctx, low)
+	}
+	return &bodyOf[client.ChangePage]{page}, err
 }
 
 // endBefore returns the cursor of the last change before a place; "" means the end of the
@@ -72,8 +77,9 @@ func (a *api) endBefore(ctx context.Context, before string) (freshet.Cursor, err
 	return at - 1, err
 }
 
-// newestOfSource returns the newest changes of a source up to a cursor, the newest first.
-func (a *api) newestOfSource(ctx context.Context, id freshet.SourceID, end freshet.Cursor, tag string, limit int) (newest []freshet.Change, err error) {
+// newestOfSource returns the newest changes of one source up to a cursor, the newest first.
+func (a *api) newestOfSource(ctx context.Context, end freshet.Cursor, filter ChangeFilter, limit int) (newest []freshet.Change, err error) {
+	id, wish := filter.Source, wishOf(filter, a.Store)
 	w, err := a.Store.Source(ctx, id)
 	if err != nil {
 		return nil, ofSource(id, err)
@@ -84,7 +90,12 @@ func (a *api) newestOfSource(ctx context.Context, id freshet.SourceID, end fresh
 			return newest, err
 		}
 		for _, c := range found {
-			if c.Cursor <= end && tagged(c, tag) && len(newest) < limit {
+			if c.Cursor > end || len(newest) == limit {
+				continue
+			}
+			if ok, err := wish.hasSeen(ctx, c); err != nil {
+				return nil, err
+			} else if ok {
 				newest = append(newest, c)
 			}
 		}
@@ -93,28 +104,30 @@ func (a *api) newestOfSource(ctx context.Context, id freshet.SourceID, end fresh
 	return newest, nil
 }
 
-// newestUpTo returns the newest changes up to a cursor, the newest first, of all sources
-// or of those that had a tag. It looks back only so far.
-func (a *api) newestUpTo(ctx context.Context, end freshet.Cursor, tag string, limit int) (newest []freshet.Change, err error) {
+// newestUpTo returns the newest changes up to a cursor, the newest first. It looks back
+// only so far, and returns where it ended: all that comes later was looked at.
+func (a *api) newestUpTo(ctx context.Context, end freshet.Cursor, filter ChangeFilter, limit int) (newest []freshet.Change, low freshet.Cursor, err error) {
 	const window = 500
-	for high := end; high > 0 && end-high < maxFeedScan && len(newest) < limit; high -= window {
+	wish := wishOf(filter, a.Store)
+	high := end
+	for ; high > 0 && end-high < maxFeedScan && len(newest) < limit; high -= window {
 		low := max(high-window, 0)
 		found, err := a.Store.Changes(ctx, freshet.ChangeQuery{After: low, Limit: window})
 		if err != nil {
-			return nil, fmt.Errorf("changes after %d: %w", low, err)
+			return nil, 0, fmt.Errorf("changes after %d: %w", low, err)
 		}
 		for _, c := range slices.Backward(found) {
-			if c.Cursor <= high && tagged(c, tag) && len(newest) < limit {
+			if c.Cursor > high || len(newest) == limit {
+				continue
+			}
+			if ok, err := wish.hasSeen(ctx, c); err != nil {
+				return nil, 0, err
+			} else if ok {
 				newest = append(newest, c)
 			}
 		}
 	}
-	return newest, nil
-}
-
-// tagged reports whether the source of a change had a tag when it changed; all have "".
-func tagged(c freshet.Change, tag string) bool {
-	return tag == "" || slices.Contains(c.Label.Tags, tag)
+	return newest, max(high, 0) + 1, nil
 }
 
 // newestOf returns the newest changes of a source that led to versions with numbers of at

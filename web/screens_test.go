@@ -85,7 +85,8 @@ func TestNewestChanges(t *testing.T) {
 		}
 		return got, page.Next
 	}
-	for query, want := range map[string]string{"": "b2 a3 a2 ", "source=a": "a3 a2 ", "tag=y": "b2 ", "source=c": ""} {
+	for query, want := range map[string]string{"": "b2 a3 a2 ", "source=a": "a3 a2 ", "tag=y": "b2 ", "source=c": "",
+		"q=%2F" + "a": "a3 a2 ", "q=nowhere": "", "since=1h": "b2 a3 a2 ", "until=2001-01-01": "", "source=a&since=2001-01-01&q=zzz": "", "site=a": "a3 a2 "} {
 		if got, _ := list(query); got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
 		}
@@ -111,6 +112,8 @@ func TestNewestChanges(t *testing.T) {
 		}
 	}
 	r.do("GET", "/api/v1/changes/newest?source=none", nil).is(404)
+	r.do("GET", "/api/v1/changes/newest?since=yesterday", nil).is(422)
+	r.do("GET", "/api/v1/changes/newest?q=(", nil).is(422)
 }
 
 func TestBulkEdits(t *testing.T) {

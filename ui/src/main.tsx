@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from './api';
+import { Log } from './changes';
 import { ago, tidy } from './format';
 import { heard, up } from './live';
 import { useLoad, useTicker } from './load';
@@ -14,7 +15,9 @@ import { Sources } from './sources';
 import { Start } from './start';
 import type { Overview as Data, SourcePage } from './types';
 
-const screens: [string, string, string, string][] = [['/', 'Overview', 'flow', 'o'], ['/sources', 'Sources', 'list', 's'], ['/queries', 'Queries', 'filter', 'q']];
+const screens: [string, string, string, string][] = [
+  ['/', 'Overview', 'flow', 'o'], ['/changes', 'Changes', 'again', 'c'], ['/sources', 'Sources', 'list', 's'], ['/queries', 'Queries', 'filter', 'q'],
+];
 
 function App() {
   const [finding, find] = useState(false);
@@ -41,7 +44,7 @@ function App() {
       <main id="main" tabIndex={-1}><Screen path={path} /></main>
       <nav class="tabs-bottom" aria-label="Screens, below">
         {screens.map(([p, word, icon]) => <a key={p} href={p} aria-current={p === at ? 'page' : undefined}><Icon name={icon} size={20} /> {word}</a>)}
-        <a href="/start" aria-current={path === '/start' ? 'page' : undefined}><Icon name="plus" size={20} /> Add</a>
+        <button type="button" onClick={() => find(true)}><Icon name="more" size={20} /> More</button>
       </nav>
       {finding && <Palette close={() => find(false)} />}
       {keys && <Keys close={() => help(false)} />}
@@ -52,10 +55,11 @@ function App() {
 function Screen({ path }: { path: string }) {
   const [, screen, ...rest] = path.split('/');
   useEffect(() => {
-    const name = { '': 'Overview', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', start: 'Add a source' }[screen] ?? 'Not found';
+    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', start: 'Add a source' }[screen] ?? 'Not found';
     document.title = name + ' · Freshet';
   }, [path]);
   if (screen === '') return <Overview />;
+  if (screen === 'changes') return <Log />;
   if (screen === 'sources' && rest[0]) return <Source key={rest[0]} id={decodeURIComponent(rest[0])} tab={rest[1] ?? ''} />;
   if (screen === 'sources') return <Sources />;
   if (screen === 'queries') return <Queries id={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
@@ -176,7 +180,7 @@ function Keys({ close }: { close: () => void }) {
     box.current?.showModal();
   }, []);
   const keys: [string, string][] = [
-    ['/', 'find or do'], ['g o', 'overview'], ['g s', 'sources'], ['g q', 'queries'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
+    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
     ['p', 'poll now'], ['e', 'settings of the source'], ['Space', 'hold the stream'], ['n', 'what is new; next difference'], ['[ ]', 'older, newer version'], ['1–4', 'views of a difference'], ['Esc', 'close'],
   ];
   return (

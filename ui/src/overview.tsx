@@ -1,13 +1,14 @@
 // The overview: how well it goes, in a sentence, and what is new.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { get, part, send } from './api';
+import { Changes } from './changes';
 import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
 import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
-import { begin, gap, number, onChanges } from './live';
+import { begin } from './live';
 import { useAction, useLoad, useTicker } from './load';
-import { Bars, Button, linesOf, Mark, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged, type Mood } from './parts';
-import { choose, go, here } from './router';
-import type { Attention, Budget, Captured, Change, Outcome as Poll, Overview as Data } from './types';
+import { Bars, Button, Mark, Outcome, Section, Show, sourcePath, useNumbers, type Mood } from './parts';
+import { go } from './router';
+import type { Attention, Budget, Captured, Outcome as Poll, Overview as Data } from './types';
 
 interface Flow { step: string; items: Bucket[] }
 
@@ -98,109 +99,6 @@ function FlowSection() {
 function known(items: Bucket[]): Bucket[] {
   const first = items.findIndex((b) => b.polls > 0);
   return items.slice(Math.max(0, Math.min(first < 0 ? items.length : first, items.length - 12)));
-}
-
-const lookedKey = 'freshet.looked';
-
-function Changes() {
-  const tag = here.value.query.get('tag') ?? '';
-  const first = useLoad<{ items: Change[] }>((s) => get('/changes/newest', { limit: 60, tag }, s), [tag, gap.value]);
-  return <Show of={first} bars={8}>{(f) => <Stream key={tag} first={f.items} tag={tag} />}</Show>;
-}
-
-/** Stream is the live list. Rows come in only where nobody points or reads further down. */
-function Stream({ first, tag }: { first: Change[]; tag: string }) {
-  const [rows, set] = useState(first);
-  const [waiting, hold] = useState<Change[]>([]);
-  const [paused, pause] = useState(false);
-  const [fresh, mark] = useState<Set<string>>(new Set());
-  const box = useRef<HTMLDivElement>(null);
-  const looked = useMemo(() => Number(localStorage.getItem(lookedKey) ?? 0), []);
-  const state = useRef({ paused, waiting, rows });
-  state.current = { paused, waiting, rows };
-
-  const show = (changes: Change[]) => {
-    set((old) => [...changes, ...old].slice(0, 200));
-    mark(new Set(changes.map((c) => c.cursor)));
-  };
-  useEffect(() => onChanges((news) => {
-    const mine = news.filter((c) => !tag || c.tags?.includes(tag)).reverse();
-    if (mine.length === 0) return;
-    const el = box.current;
-    const busy = state.current.paused || document.hidden || !el || el.matches(':hover') || el.contains(document.activeElement) || el.getBoundingClientRect().top < 0;
-    if (busy) hold((w) => [...mine, ...w].slice(0, 500));
-    else show([...mine, ...state.current.waiting.splice(0)]);
-  }), [tag]);
-  useEffect(() => {
-    set((old) => (first[0] && number(first[0].cursor) > number(old[0]?.cursor) ? first : old));
-  }, [first]);
-  useEffect(() => {
-    const newest = number(rows[0]?.cursor);
-    const leave = () => localStorage.setItem(lookedKey, String(newest));
-    addEventListener('pagehide', leave);
-    return () => {
-      removeEventListener('pagehide', leave);
-      leave();
-    };
-  }, [rows[0]?.cursor]);
-  useEffect(() => {
-    const key = (e: KeyboardEvent) => {
-      if (e.target !== document.body) return;
-      if (e.key === ' ') {
-        e.preventDefault();
-        pause((p) => !p);
-      }
-      if (e.key === 'n') release();
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
-  });
-  const release = () => {
-    show(state.current.waiting);
-    hold([]);
-  };
-  const tags = [...new Set([...(tag ? [tag] : []), ...rows.flatMap((c) => c.tags ?? [])])].sort();
-  const shown = rows;
-  let ruled = looked === 0;
-  return (
-    <Section
-      title="Changes"
-      note={rows[0] && count(number(rows[0].cursor))}
-      side={
-        <span class="row">
-          {tags.length > 0 && (
-            <select class="input" aria-label="Tag" value={tag} onChange={(e) => choose({ tag: e.currentTarget.value })}>
-              <option value="">All tags</option>
-              {tags.map((t) => <option key={t}>{t}</option>)}
-            </select>
-          )}
-          <Button local kind="ghost" icon={paused ? 'play' : 'pause'} keys="Space" pressed={paused} onClick={() => pause(!paused)}>{paused ? 'Go on' : 'Pause'}</Button>
-        </span>
-      }
-    >
-      <p class="hidden-text" role="status">{waiting.length ? plural(waiting.length, 'new change') : ''}</p>
-      {waiting.length > 0 && <Button local kind="link" onClick={release}>{waiting.length >= 500 ? 'Many' : waiting.length} new</Button>}
-      {shown.length === 0 && <p class="empty">No change yet. What a source says at the first look is version 1, not a change.</p>}
-      <div class="changes" role="list" ref={box}>
-        {shown.map((c) => {
-          const old = number(c.cursor) <= looked;
-          const rule = !ruled && old && c !== shown[0];
-          if (old) ruled = true;
-          return (
-            <div role="listitem" key={c.cursor}>
-              {rule && <p class="since">since you last looked</p>}
-              <a class={`change ${fresh.has(c.cursor) ? 'fresh' : ''}`} href={sourcePath(c.source, `?to=${c.number}`)}>
-                <span class="when dim"><Time at={c.before} /></span>
-                <span class="who one"><bdi>{tidy(c.name || c.source)}</bdi></span>
-                <span class="what one"><WhatChanged of={c} /></span>
-                <span class="lines dim num" title={`It happened at most ${span(Date.parse(c.before) - Date.parse(c.after))} before it was captured`}>{linesOf(c)}</span>
-              </a>
-            </div>
-          );
-        })}
-      </div>
-    </Section>
-  );
 }
 
 const moods: Record<string, Mood> = { failing: 'failing', trouble: 'failing', stopped: 'failing', disk: 'failing', webhook: 'failing', suspect: 'suspect', noisy: 'noisy', levels: 'level', moved: 'level' };

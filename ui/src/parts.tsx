@@ -198,6 +198,8 @@ export function WhatChanged({ of }: { of: Change }) {
   if (added) return <Line><ins>{tidy(added.title || added.text || added.key)}</ins>{of.items!.added_count > 1 && ` and ${of.items!.added_count - 1} more`}</Line>;
   const [, lines, rest] = /^(\+\d+ -\d+ lines?|[^:]*): (.*)$/s.exec(of.summary) ?? [];
   if (of.page) return <Line>page {of.page}</Line>;
+  const [now, was] = [of.text?.added?.[0], of.text?.removed?.[0]];
+  if (now || was) return <Line>{was && <del>{tidy(was)}</del>} {now && <ins>{tidy(now)}</ins>}</Line>;
   return <Line>{rest ? <ins>{tidy(rest)}</ins> : tidy(of.summary || lines || '')}</Line>;
 }
 
@@ -209,6 +211,7 @@ function Line({ children }: Kids) {
 
 /** linesOf returns how many lines a change added and removed, as the summary says. */
 export function linesOf(c: Change): string {
+  if (c.text) return `+${c.text.added_count} −${c.text.removed_count}`;
   const [, added, removed] = /^\+(\d+) -(\d+)/.exec(c.summary) ?? [];
   return added === undefined ? '' : `+${added} −${removed}`;
 }

@@ -1,0 +1,58 @@
+package ui_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The log of changes shows what matches, also of what comes, and is walked by keys.
+func TestLogOfChanges(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	b := r.tab(1440, 1000, "light")
+	rows := "[...document.querySelectorAll('.log .change .who')].map(e => e.textContent)"
+	b.visit("/changes", "document.querySelectorAll('.log .change').length == 12")
+	b.visit("/changes?tag=t1", "document.querySelectorAll('.log .change').length == 6")
+	for _, who := range eval[[]string](b, rows) {
+		if who != "Board 1" && who != "Board 3" {
+			t.Errorf("with the tag t1 a change of %s is shown", who)
+		}
+	}
+	for range 20 {
+		if eval[string](b, "document.activeElement.id") == "find-changes" {
+			break
+		}
+		b.press("\t")
+	}
+	b.press("lighting 77")
+	b.await("document.querySelector('.log + p, .empty')?.textContent.includes('No change matches') && location.search.includes('q=lighting')")
+
+	r.put("/board0", board(0, 77))
+	r.poll("board0") // has the words, and not the tag
+	r.put("/board3", board(3, 77))
+	r.poll("board3")
+	b.await("document.querySelectorAll('.log .change').length == 1 && document.querySelector('.log .change').textContent.includes('Board 3')")
+	b.clean("live")
+
+	b.visit("/changes", "document.querySelectorAll('.log .change').length == 14")
+	b.press("j")
+	b.press("j")
+	b.press("k")
+	b.press("j")
+	second := eval[string](b, "document.activeElement.pathname")
+	if want := eval[string](b, "document.querySelectorAll('.log .change')[1].pathname"); second != want || !strings.HasPrefix(second, "/sources/") {
+		t.Errorf("j j k j is at %q, want %q", second, want)
+	}
+	// A row in hand is not moved: new ones wait until they are asked for.
+	r.put("/board1", board(1, 78))
+	r.poll("board1")
+	b.await("[...document.querySelectorAll('button')].some(e => e.textContent == '1 new')")
+	if n := eval[int](b, "document.querySelectorAll('.log .change').length"); n != 14 {
+		t.Errorf("%d changes are shown while one is in hand, want 14", n)
+	}
+	b.press("n")
+	b.await("document.querySelectorAll('.log .change').length == 15")
+	b.press("\r")
+	b.await(fmt.Sprintf("location.pathname == %q", second))
+}
