@@ -77,6 +77,10 @@ hostile: build ## see whether hostile servers make the polls of other sources la
 sinks: build ## see whether failing webhooks and slow readers make deliveries to others late
 	$(BIN) bench sinks --for $(or $(FOR),1m) $(ARGS)
 
+.PHONY: lists
+lists: build ## 100,000 sources and a million versions: how fast are the lists of the API while polls go on?
+	$(BIN) bench lists --for $(or $(FOR),1m) $(ARGS)
+
 .PHONY: soak
 soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
 	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)

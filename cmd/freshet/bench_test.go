@@ -83,3 +83,19 @@ func TestBenchSoakSamplesAndJudges(t *testing.T) {
 		t.Errorf("the soak left %v behind (%v), want nothing", left, err)
 	}
 }
+
+func TestBenchListsMeasuresEachList(t *testing.T) {
+	t.Parallel()
+	var r bench.ListsResult
+	if err := json.Unmarshal(runBench(t, "lists", "--sources", "300", "--versions", "600", "--hosts", "3", "--rate", "50/s", "--for", "2s"), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Sources != 300 || r.Heap == 0 || r.First == 0 || r.P95 == 0 {
+		t.Errorf("the result is %+v; want 300 sources and something of everything", r)
+	}
+	for _, l := range r.Lists {
+		if l.Asked == 0 && l.Name == "sources" || l.Asked > 0 && (l.P50 == 0 || l.Bytes == 0) {
+			t.Errorf("of %s is said %+v; want a time and a size", l.Name, l)
+		}
+	}
+}
