@@ -74,6 +74,26 @@ type Outbox interface {
 
 	// Retired reports whether an endpoint of a reader wants no more deliveries.
 	Retired(ctx context.Context, reader string, endpoint EndpointID) (bool, error)
+
+	// Accounts returns how it stands with all readers, or with one if it is named, by name.
+	// Those of which nothing is on record are left out. What it costs grows with the
+	// readers and what they owe, not with a query for each.
+	Accounts(ctx context.Context, reader string) ([]Account, error)
+}
+
+// An Account is how it stands with a reader of an Outbox.
+type Account struct {
+	Reader string
+	Begun  bool  // it has a place
+	At     Entry // its place
+
+	// Told is where that is for those outside: in the log of changes or, if the reader
+	// follows parcels, in the log of matches. There it is the end of the last parcel up to
+	// its place that is kept, and zero if none is.
+	Told Place
+
+	Open, Dead int          // debts, and those given up
+	Retired    []EndpointID // which want no more deliveries
 }
 
 // An EndpointID names where a reader sends its deliveries. It is a digest,

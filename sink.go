@@ -179,6 +179,9 @@ type SinkStore interface {
 	// Sinks returns all that is kept, by name.
 	Sinks(ctx context.Context) ([]SinkRecord, error)
 
+	// Sink returns what is kept of one sink, or ErrNotFound.
+	Sink(ctx context.Context, name string) (SinkRecord, error)
+
 	// PutSink keeps a definition and returns its revision, which is one more than that
 	// of the one before. If revision is not zero and not that of the one before, it
 	// returns a *StaleError and changes nothing.

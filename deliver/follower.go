@@ -158,16 +158,11 @@ func (f *Follower) Run(ctx context.Context) error {
 
 // condition returns how it stood with the receiver.
 func (f *Follower) condition(ctx context.Context) (freshet.SinkCondition, error) {
-	kept, err := f.cfg.Store.Sinks(ctx)
-	if err != nil {
+	kept, err := f.cfg.Store.Sink(ctx, f.cfg.Name)
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return freshet.SinkCondition{}, fmt.Errorf("look how sink %s was: %w", f.cfg.Name, err)
 	}
-	for _, r := range kept {
-		if r.Name == f.cfg.Name {
-			return r.Condition, nil
-		}
-	}
-	return freshet.SinkCondition{}, nil
+	return kept.Condition, nil
 }
 
 // persist writes to the store, again and again for as long as the store cannot

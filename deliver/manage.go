@@ -35,60 +35,56 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the sinks: %w", err)
 	}
+	accounts, err := s.cfg.Store.Accounts(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("read how the sinks are doing: %w", err)
+	}
+	conditions, standing := map[string]freshet.SinkCondition{}, map[string]freshet.Account{}
+	for _, r := range records {
+		conditions[r.Name] = r.Condition
+	}
+	for _, a := range accounts {
+		standing[a.Reader] = a
+	}
 	var all []State
 	for _, name := range slices.Sorted(maps.Keys(s.all)) {
-		k := s.all[name]
-		st := State{Sink: k.sink, Problem: k.problem}
-		if i := slices.IndexFunc(records, func(r freshet.SinkRecord) bool { return r.Name == name }); i >= 0 {
-			st.Condition = records[i].Condition
-		}
-		if st.Place, err = s.placeOf(ctx, name); err != nil {
-			return nil, fmt.Errorf("place of sink %s: %w", name, err)
-		}
-		if st.Open, st.Dead, err = s.cfg.Store.Owed(ctx, name); err != nil {
-			return nil, fmt.Errorf("debts of sink %s: %w", name, err)
-		}
-		if k.outlet != nil {
-			if st.Gone, err = s.cfg.Store.Retired(ctx, name, freshet.EndpointAt(k.outlet.Endpoint())); err != nil {
-				return nil, fmt.Errorf("endpoint of sink %s: %w", name, err)
-			}
-		}
-		all = append(all, st)
+		all = append(all, s.all[name].state(conditions[name], standing[name]))
 	}
 	return all, nil
 }
 
-// placeOf returns how far a sink has read.
-func (s *Sinks) placeOf(ctx context.Context, name string) (p freshet.Place, err error) {
-	at, err := s.cfg.Store.Place(ctx, name)
-	switch {
-	case errors.Is(err, freshet.ErrNotFound):
-		return p, nil
-	case err != nil:
-		return p, err
-	case at.Stream == freshet.StreamParcels: // which nobody outside counts
-		last, err := s.cfg.Store.Parcels(ctx, freshet.MatchQuery{After: at.Cursor - 1, Limit: 1})
-		if err == nil && len(last) == 1 && last[0].Cursor == at.Cursor {
-			p = last[0].End
-		}
-		return p, err
+// state returns how a sink is doing, by what is on record of it.
+func (k *station) state(c freshet.SinkCondition, a freshet.Account) State {
+	return State{
+		Sink: k.sink, Place: a.Told, Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem,
+		Gone: k.outlet != nil && slices.Contains(a.Retired, freshet.EndpointAt(k.outlet.Endpoint())),
 	}
-	epochs, err := s.cfg.Store.ChangeEpochs(ctx)
-	return epochs.Place(at.Cursor), err
 }
 
 // Get returns one sink, or ErrNotFound.
 func (s *Sinks) Get(ctx context.Context, name string) (State, error) {
-	all, err := s.List(ctx)
+	release, err := s.take(ctx)
 	if err != nil {
 		return State{}, err
 	}
-	for _, st := range all {
-		if st.Sink.Name == name {
-			return st, nil
-		}
+	defer release()
+	k := s.all[name]
+	if k == nil {
+		return State{}, unknown(name)
 	}
-	return State{}, unknown(name)
+	record, err := s.cfg.Store.Sink(ctx, name)
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		return State{}, fmt.Errorf("read sink %s: %w", name, err)
+	}
+	accounts, err := s.cfg.Store.Accounts(ctx, name)
+	if err != nil {
+		return State{}, fmt.Errorf("read how sink %s is doing: %w", name, err)
+	}
+	account := freshet.Account{}
+	if len(accounts) > 0 {
+		account = accounts[0]
+	}
+	return k.state(record.Condition, account), nil
 }
 
 func unknown(name string) error {

@@ -3,13 +3,31 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 
 	"freshet"
 )
 
 // Sinks implements [freshet.SinkStore].
-func (s *Store) Sinks(ctx context.Context) (found []freshet.SinkRecord, err error) {
-	err = eachRow(ctx, s.reader, "SELECT name, definition, revision, failing, held, err FROM sinks ORDER BY name", nil,
+func (s *Store) Sinks(ctx context.Context) ([]freshet.SinkRecord, error) {
+	return s.sinksOf(ctx, "")
+}
+
+// Sink implements [freshet.SinkStore].
+func (s *Store) Sink(ctx context.Context, name string) (freshet.SinkRecord, error) {
+	found, err := s.sinksOf(ctx, "WHERE name = ?", name)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("sink %s: %w", name, freshet.ErrNotFound)
+	}
+	if err != nil {
+		return freshet.SinkRecord{}, err
+	}
+	return found[0], nil
+}
+
+// sinksOf returns the sinks for which a condition holds.
+func (s *Store) sinksOf(ctx context.Context, where string, args ...any) (found []freshet.SinkRecord, err error) {
+	err = eachRow(ctx, s.reader, "SELECT name, definition, revision, failing, held, err FROM sinks "+where+" ORDER BY name", args,
 		func(scan func(...any) error) error {
 			var r freshet.SinkRecord
 			var failing, held moment

@@ -398,6 +398,68 @@ var parcelTests = []test{
 	}},
 }
 
+// account returns how it stands with a reader.
+func (b *bench) account(reader string) freshet.Account {
+	b.Helper()
+	found, err := b.Accounts(b.Context(), reader)
+	b.ok("accounts", err)
+	if len(found) != 1 {
+		b.Fatalf("there are %d accounts of %s", len(found), reader)
+	}
+	return found[0]
+}
+
+// accountTests are of how it stands with all readers.
+var accountTests = []test{
+	{"accounts say of every reader what is on record", func(b *bench) {
+		none, err := b.Accounts(b.Context(), "")
+		b.ok("accounts", err)
+		same(b, "the accounts of a new store", len(none), 0)
+		changes := owes(b)
+		b.ok("give up", b.Postpone(b.Context(), "r", freshet.Debt{Change: changes[0], Attempts: 9, Err: "refused"}))
+		b.ok("settle", b.Settle(b.Context(), "r", changes[1].Entry()))
+		parcels, owed := b.parcels()
+		b.ok("one that follows queries", b.Advance(b.Context(), "p", parcels[1].Entry(), owed[:2]))
+		b.ok("one that went on with queries", b.Advance(b.Context(), "both", changes[2].Entry(), messages(changes[:3])))
+		b.ok("one that went on with queries", b.Advance(b.Context(), "both", parcels[2].Entry(), owed[2:]))
+		b.ok("one at the beginning", b.Advance(b.Context(), "new", freshet.Entry{}, nil))
+		b.ok("retire", b.Retire(b.Context(), "p", "e2", "gone"))
+		b.ok("retire", b.Retire(b.Context(), "p", "e1", "gone"))
+		b.ok("retire one that has not begun", b.Retire(b.Context(), "old", "e", "gone"))
+		b.reopen()
+		want := []freshet.Account{
+			{Reader: "both", Begun: true, At: parcels[2].Entry(), Told: parcels[2].End, Open: 4},
+			{Reader: "new", Begun: true},
+			{Reader: "old", Retired: []freshet.EndpointID{"e"}},
+			{Reader: "p", Begun: true, At: parcels[1].Entry(), Told: parcels[1].End, Dead: 2, Retired: []freshet.EndpointID{"e1", "e2"}},
+			{Reader: "r", Begun: true, At: changes[4].Entry(), Told: changes[4].Place(), Open: 3, Dead: 1},
+		}
+		got, err := b.Accounts(b.Context(), "")
+		b.ok("accounts", err)
+		same(b, "the accounts", got, want)
+		for _, a := range want {
+			same(b, "the account of "+a.Reader, b.account(a.Reader), a)
+		}
+		none, err = b.Accounts(b.Context(), "nobody")
+		b.ok("accounts", err)
+		same(b, "those of nobody", len(none), 0)
+	}},
+	{"a reader of queries stands at the last parcel that is kept", func(b *bench) {
+		parcels, owed := b.parcels()
+		b.ok("advance", b.Advance(b.Context(), "r", parcels[2].Entry(), owed))
+		for _, step := range []struct {
+			remove freshet.QueryID
+			want   freshet.Place
+		}{{"p", parcels[1].End}, {"q", freshet.Place{}}} {
+			b.ok("remove", b.RemoveQuery(b.Context(), step.remove))
+			got := b.account("r")
+			same(b, "the place after "+string(step.remove)+" was removed", got.Told, step.want)
+			same(b, "the entry", got.At, parcels[2].Entry())
+			same(b, "what is owed", got.Open, 3)
+		}
+	}},
+}
+
 // sinkTests are of the sinks that a store keeps.
 var sinkTests = []test{
 	{"a sink is kept with its revision and its condition", func(b *bench) {
@@ -421,6 +483,13 @@ var sinkTests = []test{
 			{Name: "a", Condition: freshet.SinkCondition{Failing: minute(3), Err: "slow"}},
 			{Name: "chat", Definition: []byte("sealed"), Revision: 2, Condition: down},
 		})
+		for _, want := range got {
+			one, err := b.Sink(b.Context(), want.Name)
+			b.ok("sink", err)
+			same(b, "sink "+want.Name, one, want)
+		}
+		_, err = b.Sink(b.Context(), "other")
+		b.is("one that is not there", err, freshet.ErrNotFound)
 	}},
 	{"with a sink goes all that it is owed", func(b *bench) {
 		changes := owes(b)

@@ -36,6 +36,7 @@ func Run(t *testing.T, open Open) {
 		{"outbox", outboxTests},
 		{"line", lineTests},
 		{"parcel", parcelTests},
+		{"account", accountTests},
 		{"sinks", sinkTests},
 		{"beliefs", beliefTests},
 		{"queries", queryTests},

@@ -1,0 +1,72 @@
+package deliver_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/deliver"
+	"freshet/secret"
+	"freshet/sink"
+)
+
+// many returns sinks over the store of a rig, which write to files. Change makes them what
+// they are.
+func (r *rig) many(n int, change func(i int, s *freshet.Sink)) *deliver.Sinks {
+	r.t.Helper()
+	dir := r.t.TempDir()
+	var listed []freshet.Sink
+	for i := range n {
+		s := freshet.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: freshet.Value(fmt.Sprintf("file://%s/%d.jsonl", dir, i)), Origin: freshet.FromFile}
+		change(i, &s)
+		listed = append(listed, s)
+	}
+	all, err := deliver.NewSinks(r.t.Context(), deliver.SinksConfig{
+		Store: r.store, Vault: secret.Open(r.t.TempDir()), Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(sink.Config{}, s) },
+	}, listed)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// cpuTime returns what the process has used so far. On a busy machine the wall clock says
+// little.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// To ask how all sinks are doing costs little more than to ask one.
+func BenchmarkList(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("sinks=%d", n), func(b *testing.B) {
+			r := newTeller(b, "a")
+			defer r.close()
+			r.match(true, "a")
+			all := r.many(n, func(i int, s *freshet.Sink) {
+				if i%2 == 1 {
+					s.Queries = []freshet.QueryID{"a"}
+				}
+			})
+			for i := range n {
+				at := freshet.Entry{Stream: freshet.Stream(i % 2), Cursor: 1}
+				if err := r.store.Advance(b.Context(), fmt.Sprintf("s%d", i), at, []freshet.Message{{Cursor: 1, Event: "x", Body: make([]byte, 2000)}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			began := cpuTime(b)
+			for b.Loop() {
+				if got, err := all.List(b.Context()); err != nil || len(got) != n || got[n-1].Open != 1 {
+					b.Fatal(len(got), err)
+				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
+		})
+	}
+}
