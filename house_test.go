@@ -61,6 +61,7 @@ var floors = map[string]int{
 	"config":      5,
 	"web":         6,
 	"ui":          1,
+	"who":         1,
 	"ui/build":    9,
 	"paper":       6,
 	"hand":        2,

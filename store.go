@@ -278,5 +278,6 @@ type Store interface {
 	Shelf
 	QueryStore
 	Searcher
+	UserStore
 	Close() error
 }

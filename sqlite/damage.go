@@ -132,6 +132,13 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 		d.What = fmt.Sprintf("what was told together of the matches %d to %d of query #%d", whole("first"), whole("last"), whole("query"))
 	case &queryNotesTable:
 		d.What = fmt.Sprintf("what is remembered as %s to run query #%d", text("name"), whole("query"))
+	case &usersTable:
+		d.What = "user " + text("name")
+	case &passesTable:
+		d.What = fmt.Sprintf("%s %s of user %s", text("kind"), text("id"), text("user"))
+	case &deedsTable:
+		d.Cursor = freshet.Cursor(whole("cursor"))
+		d.What = fmt.Sprintf("entry %d of the audit log", d.Cursor)
 	case &cutsTable:
 		d.Cursor = freshet.Cursor(whole("first"))
 		d.What = fmt.Sprintf("the cut at %d of %s", d.Cursor, text("log"))

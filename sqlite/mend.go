@@ -119,6 +119,14 @@ func (m *mending) dropOrphans() error {
 		}
 		m.tell(n, table, "%d rows of %s belong to lost queries")
 	}
+	if n, err = m.exec("DELETE FROM passes WHERE user <> '' AND user NOT IN (SELECT name FROM users)"); err != nil {
+		return err
+	}
+	m.tell(n, "passes", "%d sessions and tokens (%s) belong to lost users")
+	if n, err = m.exec("DELETE FROM passes WHERE parent <> '' AND parent NOT IN (SELECT id FROM passes)"); err != nil {
+		return err
+	}
+	m.tell(n, "passes", "%d sessions (%s) belong to lost links")
 	if n, err = m.exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
 		return err
 	}

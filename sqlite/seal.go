@@ -31,6 +31,9 @@ const (
 	sealMatches
 	sealParcels
 	sealQueryNotes
+	sealUsers
+	sealPasses
+	sealDeeds
 	sealsEnd
 )
 

@@ -118,6 +118,12 @@ var (
 		columns: []string{"cursor", "query", "number", "cause", "at", "known", "source", "changes", "grouped", "value"}})
 	queryNotesTable = newTable(table{name: "query_notes", sum: "checksum", keys: []string{"query", "name"}, seal: sealQueryNotes,
 		columns: []string{"query", "name", "body"}})
+	usersTable = newTable(table{name: "users", sum: "checksum", keys: []string{"name"}, seal: sealUsers,
+		columns: []string{"name", "role", "password", "subject", "created", "changed", "revision"}})
+	passesTable = newTable(table{name: "passes", sum: "checksum", keys: []string{"id"}, seal: sealPasses,
+		columns: []string{"id", "kind", "secret", "user", "name", "parent", "address", "bounds", "created", "expires", "used"}})
+	deedsTable = newTable(table{name: "deeds", sum: "checksum", keys: []string{"cursor"}, seal: sealDeeds,
+		columns: []string{"cursor", "at", "who", "via", "address", "what", "method", "path", "subject", "status", "earlier", "later"}})
 	cutsTable = newTable(table{name: "cuts", sum: "checksum", keys: []string{"log", "source", "first"},
 		columns: []string{"log", "source", "first", "last", "before", "after"}})
 	sealsTable = newTable(table{name: "seals", sum: "checksum", keys: []string{"name"},
@@ -132,12 +138,12 @@ var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
 	&placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable,
-	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &outcomesTable, &changesTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.
 var sealedTables = []*table{
 	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable, &sinksTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable,
-	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable,
 }

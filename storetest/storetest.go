@@ -41,6 +41,7 @@ func Run(t *testing.T, open Open) {
 		{"beliefs", beliefTests},
 		{"queries", queryTests},
 		{"search", searchTests},
+		{"users", userTests},
 		{"prune", pruneTests},
 		{"shelf", shelfTests},
 		{"pages", pageTests},

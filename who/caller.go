@@ -1,0 +1,40 @@
+package who
+
+import (
+	"context"
+	"slices"
+
+	"freshet"
+)
+
+// A Caller is whoever asks something of the API.
+type Caller struct {
+	User  string // name; "" if nobody had to say one
+	Role  freshet.Role
+	Via   string // how they were let in
+	From  string // their address
+	Pass  freshet.Pass
+	Limit freshet.Limit // what they are limited to; Scopes are all that they may do
+	Known bool          // false is a stranger, who may do nothing
+}
+
+// May reports whether a caller has a right.
+func (c Caller) May(right freshet.Right) bool {
+	return c.Known && slices.Contains(c.Limit.Scopes, right)
+}
+
+// Share reports whether the caller came by a share link.
+func (c Caller) Share() bool { return c.Limit.Source != "" || c.Limit.Query != "" }
+
+type callerKey struct{}
+
+// With returns a context that knows the caller.
+func With(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// Of returns the caller of a request by its context; a stranger if it has none.
+func Of(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}

@@ -1,0 +1,65 @@
+package who
+
+import (
+	"context"
+	"errors"
+
+	"freshet"
+)
+
+// ErrWrong means that a name and a password do not belong together. Which of them is
+// wrong is not said.
+var ErrWrong = errors.New("the user name or the password is wrong")
+
+// Login returns a session for somebody with a password, and its secret.
+func (g *Gate) Login(ctx context.Context, name, password, from string) (freshet.Pass, string, error) {
+	if _, err := g.Verify(ctx, name, password, from); err != nil {
+		return freshet.Pass{}, "", err
+	}
+	return g.Issue(ctx, freshet.Pass{Kind: freshet.PassSession, User: name, From: from})
+}
+
+// Verify returns the user with a name and a password, or ErrWrong, or a *TooManyError. It
+// takes as long for a name that nobody has.
+func (g *Gate) Verify(ctx context.Context, name, password, from string) (freshet.User, error) {
+	if err := g.tries.take(name, from); err != nil {
+		return freshet.User{}, err
+	}
+	u, err := g.Store.User(ctx, name)
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		g.tries.back(name, from)
+		return u, err
+	}
+	hash := u.Password
+	if err != nil || hash == "" {
+		hash = g.decoy()
+	}
+	right := false
+	if len(password) <= mostPassword {
+		if failed := g.hashing(ctx, func() { right = matches(hash, password) }); failed != nil {
+			return u, failed
+		}
+	}
+	if !right || err != nil || u.Password == "" {
+		return freshet.User{}, ErrWrong
+	}
+	g.tries.back(name, from)
+	return u, nil
+}
+
+// Enter returns a session for somebody with a token or a share link.
+func (g *Gate) Enter(ctx context.Context, secret, from string) (freshet.Pass, string, error) {
+	if err := g.tries.take("", from); err != nil {
+		return freshet.Pass{}, "", err
+	}
+	c, err := g.Known(ctx, secret)
+	if errors.Is(err, ErrUnknown) || err == nil && (c.Pass.ID == "" || c.Pass.Kind == freshet.PassSession) {
+		return freshet.Pass{}, "", ErrUnknown
+	}
+	if err != nil {
+		return freshet.Pass{}, "", err
+	}
+	g.tries.back("", from)
+	p := freshet.Pass{Kind: freshet.PassSession, User: c.User, Name: c.Pass.Name, Parent: c.Pass.ID, From: from, Limit: c.Pass.Limit}
+	return g.Issue(ctx, p)
+}

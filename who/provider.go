@@ -1,0 +1,4 @@
+package who
+
+// A Provider is where people log in by OpenID Connect.
+type Provider struct{}

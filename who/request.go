@@ -1,0 +1,180 @@
+package who
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+)
+
+// The cookies of sessions. Browsers take the first only over https, and only from this
+// very host; the other is for plain http.
+const (
+	SecureCookie = "__Host-freshet"
+	PlainCookie  = "freshet"
+)
+
+// ShareParam is the query parameter that a share link's secret can be in, for feed
+// readers.
+const ShareParam = "share"
+
+// Ask returns who sent a request: a stranger if it shows nothing. It returns ErrUnknown if
+// it shows a token or link that is not good, which is no session that has merely ended.
+func (g *Gate) Ask(r *http.Request) (Caller, error) {
+	c, err := g.shown(r)
+	if err != nil {
+		return Caller{}, err
+	}
+	if !c.Known && g.comesIn(r) {
+		c = everybody("open")
+		if g.Inside {
+			c.Via = "data directory"
+		}
+	}
+	c.From = g.Address(r)
+	return c, nil
+}
+
+// shown returns who the request says it is from.
+func (g *Gate) shown(r *http.Request) (Caller, error) {
+	if kind, secret, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
+		return g.Known(r.Context(), strings.TrimSpace(secret))
+	}
+	if secret := r.URL.Query().Get(ShareParam); secret != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		c, err := g.Known(r.Context(), secret)
+		if err == nil && c.Pass.Kind != freshet.PassShare { // a token has no place in an address
+			return Caller{}, ErrUnknown
+		}
+		return c, err
+	}
+	for _, name := range g.cookies(r) {
+		cookie, err := r.Cookie(name)
+		if err != nil {
+			continue
+		}
+		c, err := g.Known(r.Context(), cookie.Value)
+		if errors.Is(err, ErrUnknown) || err == nil && c.Pass.Kind != freshet.PassSession {
+			continue
+		}
+		return c, err
+	}
+	return Caller{}, nil
+}
+
+// cookies returns the cookies that count: over https nobody can have set the plain one
+// but over http.
+func (g *Gate) cookies(r *http.Request) []string {
+	if g.Secure(r) {
+		return []string{SecureCookie}
+	}
+	return []string{PlainCookie}
+}
+
+// comesIn reports whether a request is from somebody who need not log in. While only this
+// machine is trusted, what a proxy has passed on is not: it comes from this machine for
+// anybody.
+func (g *Gate) comesIn(r *http.Request) bool {
+	switch {
+	case g.Mode == Off || g.Inside:
+		return true
+	case !g.Open():
+		return false
+	}
+	peer := peerOf(r)
+	return peer.IsLoopback() && !forwarded(r) && isHere(r.Host)
+}
+
+// forwarding are headers that proxies add.
+var forwarding = []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Server", "Forwarded", "X-Real-Ip", "Via", "Cf-Connecting-Ip", "True-Client-Ip", "X-Client-Ip"}
+
+// forwarded reports whether a proxy has passed a request on. One of HTTP/1.0 counts as
+// such: it is what nginx sends by default, without any of the headers.
+func forwarded(r *http.Request) bool {
+	return !r.ProtoAtLeast(1, 1) && r.Proto != "" || slices.ContainsFunc(forwarding, func(name string) bool { return r.Header.Get(name) != "" })
+}
+
+// isHere reports whether a request asks for this machine by an address or a name that
+// means no other.
+func isHere(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// peerOf returns the address that a request came from.
+func peerOf(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap()
+}
+
+// Address returns where a request comes from. A proxy that is trusted says it; of a list,
+// the last that no such proxy has is taken, because the rest is what the client wrote.
+func (g *Gate) Address(r *http.Request) string {
+	at := peerOf(r)
+	if !g.trusts(at) {
+		return at.String()
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		addr, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		if at = addr.Unmap(); !g.trusts(at) {
+			break
+		}
+	}
+	return at.String()
+}
+
+func (g *Gate) trusts(at netip.Addr) bool {
+	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(at) })
+}
+
+// Secure reports whether a request came over https, as far as that is known.
+func (g *Gate) Secure(r *http.Request) bool {
+	if r.TLS != nil {
+		return true
+	}
+	if g.trusts(peerOf(r)) {
+		if proto := r.Header.Get("X-Forwarded-Proto"); proto != "" {
+			return strings.EqualFold(proto, "https")
+		}
+	}
+	u, err := url.Parse(g.Public)
+	return err == nil && u.Scheme == "https" && strings.EqualFold(u.Host, r.Host)
+}
+
+// Cookie returns the cookie of a session; one with no secret ends it in the browser.
+func (g *Gate) Cookie(r *http.Request, secret string, expires time.Time) *http.Cookie {
+	c := &http.Cookie{Name: PlainCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Expires: expires}
+	if g.Secure(r) {
+		c.Name, c.Secure = SecureCookie, true
+	}
+	if secret == "" {
+		c.MaxAge, c.Expires = -1, time.Time{}
+	}
+	return c
+}
+
+// Note writes to the audit log. What was done is done, so that the request may have ended
+// meanwhile; that it cannot be written is logged.
+func (g *Gate) Note(ctx context.Context, c Caller, d freshet.Deed) {
+	d.At, d.Who, d.Via, d.From = g.Now().UTC(), c.User, c.Via, c.From
+	if err := g.Store.Tell(context.WithoutCancel(ctx), d); err != nil {
+		g.Log.Error("cannot write the audit log", "who", d.Who, "from", d.From, "what", d.What, "subject", d.Subject, "err", err)
+	}
+}

@@ -1,0 +1,81 @@
+package who
+
+import (
+	"context"
+
+	"freshet"
+)
+
+// AddUser adds a user with a password; "" means that the user has none.
+func (g *Gate) AddUser(ctx context.Context, u freshet.User, password string) (freshet.User, error) {
+	if err := u.Check(); err != nil {
+		return u, err
+	}
+	now := g.Now().UTC()
+	u.Created = now
+	if password != "" || u.Subject == "" {
+		hash, err := g.Hash(ctx, password)
+		if err != nil {
+			return u, err
+		}
+		u.Password, u.Set = hash, now
+	}
+	added, err := g.Store.AddUser(ctx, u)
+	if err != nil {
+		return u, err
+	}
+	if g.users.Add(1) == 1 {
+		g.end(func(c Caller) bool { return c.Known && c.User == "" && c.Pass.ID == "" }, "")
+	}
+	return added, nil
+}
+
+// EditUser changes a user. A password that is not empty is set, and ends the sessions of
+// the user but for that of the pass that stays. Whoever has another role now is let in
+// anew.
+func (g *Gate) EditUser(ctx context.Context, u freshet.User, password, stays string) (freshet.User, error) {
+	if err := u.Check(); err != nil {
+		return u, err
+	}
+	was, err := g.Store.User(ctx, u.Name)
+	if err != nil {
+		return u, err
+	}
+	if password != "" {
+		if u.Password, err = g.Hash(ctx, password); err != nil {
+			return u, err
+		}
+		u.Set = g.Now().UTC()
+	}
+	stored, err := g.Store.UpdateUser(ctx, u)
+	if err != nil {
+		return u, err
+	}
+	if was.Role != stored.Role {
+		g.end(func(c Caller) bool { return c.User == u.Name }, stays)
+	}
+	if password != "" {
+		return stored, g.Revoke(ctx, freshet.Passing{User: u.Name, Kind: freshet.PassSession, But: stays})
+	}
+	return stored, nil
+}
+
+// RemoveUser removes a user and ends all that the user is doing.
+func (g *Gate) RemoveUser(ctx context.Context, name string) error {
+	if err := g.Store.RemoveUser(ctx, name); err != nil {
+		return err
+	}
+	g.users.Add(-1)
+	// Links that the user had made are gone, too, with whoever came by them.
+	g.end(func(c Caller) bool { return c.User == name || c.Share() }, "")
+	return nil
+}
+
+// Revoke removes passes and ends what is done with them.
+func (g *Gate) Revoke(ctx context.Context, which freshet.Passing) error {
+	gone, err := g.Store.RemovePasses(ctx, which)
+	for _, id := range gone {
+		g.end(func(c Caller) bool { return c.Pass.ID == id }, "")
+	}
+	return err
+}
