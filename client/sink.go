@@ -101,17 +101,76 @@ type SinkReplay struct {
 	Letters []string  `json:"letters,omitempty" nullable:"false" doc:"IDs or cursors of events that were given up"`
 	After   string    `json:"after,omitempty" doc:"Everything after this cursor of a change or, if the sink follows queries, of a match; 0 means from the beginning"`
 	Since   time.Time `json:"since,omitzero" doc:"Everything since this time"`
+	DryRun  bool      `json:"dry_run,omitempty" doc:"Count what would be delivered, and deliver nothing"`
 }
 
 // A SinkReplayed says what will be delivered again.
 type SinkReplayed struct {
-	Deliveries int           `json:"deliveries" doc:"Number of deliveries that were given up and are made again"`
+	Deliveries int           `json:"deliveries" doc:"Number of deliveries that were given up and are made again; with dry_run all that would be made"`
+	More       bool          `json:"more,omitempty" doc:"It would be more than that; not all were counted"`
 	Place      freshet.Place `json:"place" doc:"Position that the sink continues from, as in its standing"`
+	DryRun     bool          `json:"dry_run,omitempty" doc:"Nothing was done"`
+}
+
+// A SinkKind says what a kind of sink is.
+type SinkKind struct {
+	Name     string        `json:"name"`
+	About    string        `json:"about"`
+	URL      string        `json:"url,omitempty" doc:"What its URL is like; missing if it needs none"`
+	Settings []SinkSetting `json:"settings" nullable:"false"`
+	Template string        `json:"template,omitempty" doc:"Its own words; missing if it sends data"`
+}
+
+// A SinkSetting is what a kind of sink needs or takes besides a URL.
+type SinkSetting struct {
+	Name   string `json:"name"`
+	About  string `json:"about"`
+	Needed bool   `json:"needed,omitempty"`
+	Secret bool   `json:"secret,omitempty" doc:"Nobody sees it again"`
+}
+
+// A SinkKindList is all kinds of sink.
+type SinkKindList struct {
+	Items []SinkKind `json:"items" nullable:"false"`
+}
+
+// An Owed is a delivery that a sink waits for.
+type Owed struct {
+	Letter
+	Next time.Time `json:"next" doc:"When it is tried next"`
+}
+
+// An OwedList is what a sink waits for.
+type OwedList struct {
+	Items []Owed `json:"items" nullable:"false"`
+}
+
+// An Attempt is one attempt at telling a sink of something.
+type Attempt struct {
+	ID       string    `json:"id" doc:"ID of the event"`
+	At       time.Time `json:"at" doc:"When it ended"`
+	Attempt  int       `json:"attempt" doc:"Number of the attempt, from 1"`
+	Took     float64   `json:"took_ms" doc:"How long it took, in milliseconds"`
+	Accepted bool      `json:"accepted" doc:"The receiver took it"`
+	Error    string    `json:"error,omitempty" doc:"Why it was not accepted"`
+	Hint     string    `json:"hint,omitempty" doc:"What to do about it"`
+	GivenUp  bool      `json:"given_up,omitempty" doc:"There will be no further attempt"`
+}
+
+// An AttemptList is the last attempts at telling a sink.
+type AttemptList struct {
+	Items []Attempt `json:"items" nullable:"false"`
 }
 
 // Sinks returns all sinks.
 func (c *Client) Sinks(ctx context.Context) (list SinkList, err error) {
 	err = c.get(ctx, "/sinks", nil, &list)
+	return list, err
+}
+
+// SinkKinds returns the kinds of sink and their settings.
+func (c *Client) SinkKinds(ctx context.Context) (list SinkKindList, err error) {
+	err = c.get(ctx, "/sinks-kinds", nil, &list)
 	return list, err
 }
 
@@ -162,6 +221,20 @@ func (c *Client) Letters(ctx context.Context, name, after string, limit int) (pa
 	q.number("limit", int64(limit))
 	err = c.get(ctx, sinkPath(name)+"/letters", url.Values(q), &page)
 	return page, err
+}
+
+// Owed returns what a sink waits for, the next to be tried first. Zero for limit means 100.
+func (c *Client) Owed(ctx context.Context, name string, limit int) (list OwedList, err error) {
+	q := query{}
+	q.number("limit", int64(limit))
+	err = c.get(ctx, sinkPath(name)+"/owed", url.Values(q), &list)
+	return list, err
+}
+
+// Attempts returns the last attempts at telling a sink, the newest first.
+func (c *Client) Attempts(ctx context.Context, name string) (list AttemptList, err error) {
+	err = c.get(ctx, sinkPath(name)+"/attempts", nil, &list)
+	return list, err
 }
 
 // ReplaySink has a sink deliver again.

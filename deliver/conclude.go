@@ -168,6 +168,6 @@ func (r *round) report(a attempt, givenUp bool) {
 		r.cfg.Log.Warn("delivery failed", "event", id, "attempt", a.debt.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
 	}
 	if r.cfg.Observe != nil {
-		r.cfg.Observe(Delivery{Sink: r.cfg.Name, ID: id, Attempt: a.debt.Attempts, Took: a.took, Err: a.err, GivenUp: givenUp})
+		r.cfg.Observe(Delivery{Sink: r.cfg.Name, ID: id, Attempt: a.debt.Attempts, Ended: r.cfg.Now(), Took: a.took, Err: a.err, GivenUp: givenUp})
 	}
 }

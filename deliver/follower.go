@@ -75,6 +75,7 @@ type Delivery struct {
 	Sink    string
 	ID      string // of the event
 	Attempt int    // from 1
+	Ended   time.Time
 	Took    time.Duration
 	Err     error // nil if it was accepted
 	GivenUp bool  // there will be no further attempt

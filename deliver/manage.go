@@ -180,6 +180,7 @@ func (s *Sinks) Remove(ctx context.Context, name string) error {
 	}
 	k.close()
 	delete(s.all, name)
+	s.recent.forget(name)
 	return s.cfg.Store.RemoveSink(ctx, name)
 }
 

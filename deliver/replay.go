@@ -16,16 +16,7 @@ func (s *Sinks) replay(ctx context.Context, to freshet.Sink, r Replay) (int, err
 	if r.After == nil && r.Since.IsZero() {
 		return s.revive(ctx, to.Name, r.Letters)
 	}
-	at := freshet.Entry{Stream: to.Stream()}
-	var err error
-	switch {
-	case at.Stream == freshet.StreamParcels:
-		at.Cursor, err = s.parcelsBefore(ctx, to, r)
-	case r.After == nil:
-		at.Cursor, err = s.changesBefore(ctx, r.Since)
-	default:
-		at.Cursor, err = s.findChange(ctx, *r.After)
-	}
+	at, err := s.begin(ctx, to, r)
 	if err != nil {
 		return 0, err
 	}
@@ -37,19 +28,27 @@ func (s *Sinks) revive(ctx context.Context, name string, ids []string) (int, err
 	if len(ids) == 0 {
 		return s.cfg.Store.Revive(ctx, name)
 	}
-	letters, err := s.cfg.Store.Letters(ctx, name, freshet.Entry{}, 0)
+	at, err := s.letters(ctx, name, ids)
 	if err != nil {
 		return 0, err
 	}
-	var at []freshet.Entry
+	return s.cfg.Store.Revive(ctx, name, at...)
+}
+
+// letters returns the entries of letters, by their ids or places.
+func (s *Sinks) letters(ctx context.Context, name string, ids []string) (at []freshet.Entry, err error) {
+	letters, err := s.cfg.Store.Letters(ctx, name, freshet.Entry{}, 0)
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids {
 		i := slices.IndexFunc(letters, func(d freshet.Debt) bool { return d.ID() == id || tellsOf(d).String() == id })
 		if i < 0 {
-			return 0, freshet.WithHint(fmt.Errorf("event %s was not given up by sink %s: %w", id, name, freshet.ErrNotFound), "freshet sink letters "+name+" shows what was")
+			return nil, freshet.WithHint(fmt.Errorf("event %s was not given up by sink %s: %w", id, name, freshet.ErrNotFound), "freshet sink letters "+name+" shows what was")
 		}
 		at = append(at, letters[i].Entry())
 	}
-	return s.cfg.Store.Revive(ctx, name, at...)
+	return at, nil
 }
 
 // placeOf returns the place of what a debt tells of, in the log of changes or of matches.

@@ -40,6 +40,8 @@ type Sinks struct {
 	all   map[string]*station
 	spawn func(run func(context.Context)) (stop func()) // nil while nothing is delivered
 	fail  func(error)                                   // told of a sink that cannot go on
+
+	recent recent // attempts
 }
 
 // A station is one sink at work.
@@ -184,7 +186,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 			_, err := outlet.Send(ctx, m)
 			return err
 		},
-		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.cfg.Observe,
+		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.observe,
 	}
 }
 

@@ -28,6 +28,9 @@ func (r *rig) furnish() {
 		}
 	}
 	r.watch(client.NewSource{ID: "broken", URL: r.web.URL + "/none", Name: "A page that is not there"})
+	if _, err := r.api.AddSink(r.Context(), "held", client.NewSink{Kind: "json", URL: r.web.URL + "/in", Tags: []string{"nobody"}, Paused: true}); err != nil {
+		r.Fatal(err)
+	}
 	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "dearer", Name: "Dearer", When: "now.price > before.price"}, Backfill: "0"}); err != nil {
 		r.Fatal(err)
 	}
@@ -48,6 +51,9 @@ var screens = map[string]string{
 	"/sources/broken":                "document.querySelector('.wrong')",
 	"/queries":                       "document.querySelector('.pick a[href]')",
 	"/queries/dearer":                "document.querySelectorAll('tbody tr').length > 3",
+	"/sinks":                         "document.querySelectorAll('tbody tr').length > 5",
+	"/sinks/new?kind=ntfy":           "document.querySelectorAll('select option').length > 5",
+	"/sinks/held":                    "document.querySelector('.say')",
 	"/start":                         "document.querySelector('#address')",
 	"/sources?q=tag%3At1&state=well": "document.querySelectorAll('.list-row').length == 2",
 	"/sources/board0?from=1&to=4":    "document.querySelector('.diff')",
@@ -93,10 +99,17 @@ func TestNothingCapturedRuns(t *testing.T) {
 	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "q", Name: evil, Value: "text"}, Backfill: "0"}); err != nil {
 		t.Fatal(err)
 	}
+	chat := r.receiver()
+	chat.status.Store(400)
+	if _, err := r.api.AddSink(t.Context(), "evil", client.NewSink{Kind: "json", URL: chat.URL + "/in", Template: evil, Tags: []string{"<script>canary()</script>"}, Sources: []freshet.SourceID{"evil"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.put("/evil", page(3))
+	r.poll("evil") // is refused, and becomes a letter
 	b := r.tab(1200, 900, "light")
 	for _, path := range []string{
 		"/", "/changes", "/changes?q=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
-		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
+		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
 	} {
 		b.visit("/start", "document.querySelector('#address')")
 		eval[bool](b, "(window.canary = () => { window.ran = true }, true)")

@@ -63,7 +63,7 @@ func zipped(text []byte) []byte {
 
 // Screens are the patterns of the addresses at which the shell is served; which screen
 // it shows is the business of the script.
-var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/login"}
+var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/sinks", "/sinks/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/login"}
 
 // Route serves the page on a mux.
 func (p *Page) Route(mux *http.ServeMux) {

@@ -34,9 +34,16 @@ func (a *api) routeSinks(h huma.API) {
 	route(h, a, test, a.testSink)
 	preview := op("preview-sink", http.MethodPost, "-preview", "Show what would be sent to a sink that has not been added")
 	route(h, a, preview, a.previewSink)
+	route(h, a, op("list-sink-kinds", http.MethodGet, "-kinds", "List the kinds of sink and their settings"), listKinds)
 	route(h, a, op("list-letters", http.MethodGet, "/{name}/letters", "List the deliveries to a sink that were given up"), a.listLetters)
+	owed := op("list-owed", http.MethodGet, "/{name}/owed", "List the deliveries that a sink waits for")
+	owed.Description = "The next to be tried comes first. Of a source, and of a query, only the first that waits is listed: the others come after it."
+	route(h, a, owed, a.listOwed)
+	attempts := op("list-attempts", http.MethodGet, "/{name}/attempts", "List the last attempts at telling a sink")
+	attempts.Description = "The newest comes first. At most fifty are remembered, since the daemon started."
+	route(h, a, attempts, a.listAttempts)
 	replay := op("replay-sink", http.MethodPost, "/{name}/replay", "Deliver again")
-	replay.Description = "Without a body, everything that was given up is delivered again. Otherwise the given letters, or everything after a cursor or since a time. Events keep their IDs."
+	replay.Description = "Without a body, everything that was given up is delivered again. Otherwise the given letters, or everything after a cursor or since a time. Events keep their IDs. With dry_run it is only counted."
 	route(h, a, replay, a.replaySink)
 }
 
@@ -265,6 +272,18 @@ func (a *api) previewSink(ctx context.Context, in *bodyOf[client.NewSink]) (*bod
 	return &bodyOf[client.SinkTrial]{trialOf(t, false)}, nil
 }
 
+func listKinds(context.Context, *struct{}) (*bodyOf[client.SinkKindList], error) {
+	list := client.SinkKindList{Items: []client.SinkKind{}}
+	for _, k := range sink.Kinds() {
+		told := client.SinkKind{Name: k.Name, About: k.About, URL: k.URL, Template: k.Words, Settings: []client.SinkSetting{}}
+		for _, s := range k.Settings {
+			told.Settings = append(told.Settings, client.SinkSetting(s))
+		}
+		list.Items = append(list.Items, told)
+	}
+	return &bodyOf[client.SinkKindList]{list}, nil
+}
+
 type listLettersInput struct {
 	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
 	After string `query:"after" doc:"Continue after this: the next of the page before"`
@@ -285,18 +304,65 @@ func (a *api) listLetters(ctx context.Context, in *listLettersInput) (*bodyOf[cl
 	}
 	page := client.LetterPage{Items: []client.Letter{}, Next: in.After}
 	for _, l := range letters {
-		told := client.Letter{ID: l.ID(), Attempts: l.Attempts, Error: l.Err, Body: string(l.Body)}
+		page.Items = append(page.Items, letterOf(l))
 		if p := l.Parcel; p.Cursor > 0 {
-			told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, utc(p.At)
 			page.Next = fmt.Sprintf("%s%d", parcelMark, p.Cursor)
 		} else {
-			change := sink.ChangeOf(l.Change)
-			told.Change, told.At = &change, change.Before
 			page.Next = l.Change.Place().String()
 		}
-		page.Items = append(page.Items, told)
 	}
 	return &bodyOf[client.LetterPage]{page}, nil
+}
+
+// letterOf returns a delivery as the API tells it.
+func letterOf(d freshet.Debt) client.Letter {
+	told := client.Letter{ID: d.ID(), Attempts: d.Attempts, Error: d.Err, Body: string(d.Body)}
+	if p := d.Parcel; p.Cursor > 0 {
+		told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, utc(p.At)
+	} else {
+		change := sink.ChangeOf(d.Change)
+		told.Change, told.At = &change, change.Before
+	}
+	return told
+}
+
+type listOwedInput struct {
+	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most deliveries to return"`
+}
+
+func (a *api) listOwed(ctx context.Context, in *listOwedInput) (*bodyOf[client.OwedList], error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	debts, err := a.Sinks.Owed(ctx, in.Name, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	list := client.OwedList{Items: []client.Owed{}}
+	for _, d := range debts {
+		list.Items = append(list.Items, client.Owed{Letter: letterOf(d), Next: utc(d.Due)})
+	}
+	return &bodyOf[client.OwedList]{list}, nil
+}
+
+func (a *api) listAttempts(ctx context.Context, in *sinkPath) (*bodyOf[client.AttemptList], error) {
+	if a.Sinks == nil {
+		return nil, errNoSinks()
+	}
+	made, err := a.Sinks.Attempts(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	list := client.AttemptList{Items: []client.Attempt{}}
+	for _, d := range made {
+		told := client.Attempt{ID: d.ID, At: utc(d.Ended), Attempt: d.Attempt, Took: float64(d.Took.Microseconds()) / 1000, Accepted: d.Err == nil, GivenUp: d.GivenUp}
+		if d.Err != nil {
+			told.Error, told.Hint = d.Err.Error(), freshet.HintOf(d.Err)
+		}
+		list.Items = append(list.Items, told)
+	}
+	return &bodyOf[client.AttemptList]{list}, nil
 }
 
 // parcelMark tells where a list of letters goes on among those of queries.
@@ -334,6 +400,14 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 		if what, err = replayOf(*in.Body); err != nil {
 			return nil, err
 		}
+	}
+	if in.Body != nil && in.Body.DryRun {
+		n, more, err := a.Sinks.CountReplay(ctx, in.Name, what)
+		if err != nil {
+			return nil, err
+		}
+		st, err := a.Sinks.Get(ctx, in.Name)
+		return &bodyOf[client.SinkReplayed]{client.SinkReplayed{Deliveries: n, More: more, Place: st.Place, DryRun: true}}, err
 	}
 	n, err := a.Sinks.Replay(ctx, in.Name, what)
 	if err != nil {

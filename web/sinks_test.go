@@ -111,6 +111,18 @@ func TestSinks(t *testing.T) {
 		t.Errorf("the chat was sent %s", got)
 	}
 
+	r.settled("team")
+	var made client.AttemptList
+	r.do("GET", "/api/v1/sinks/team/attempts", nil).is(200).into(&made)
+	if len(made.Items) != 1 || !made.Items[0].Accepted || made.Items[0].Attempt != 1 || made.Items[0].At.IsZero() || !strings.HasPrefix(made.Items[0].ID, "page.1") {
+		t.Errorf("the attempts are %+v", made)
+	}
+	var kinds client.SinkKindList
+	r.do("GET", "/api/v1/sinks-kinds", nil).is(200).into(&kinds)
+	if len(kinds.Items) < 10 {
+		t.Errorf("there are %d kinds", len(kinds.Items))
+	}
+
 	// An edit keeps what it was not shown.
 	r.do("PATCH", "/api/v1/sinks/team", map[string]any{"template": "{{.Seq}} of {{.Nothing}}"}).is(422)
 	var bad client.Problem
@@ -156,6 +168,36 @@ func TestSinks(t *testing.T) {
 	r.do("GET", "/api/v1/sinks/team/letters", nil).is(200).into(&letters)
 	if len(letters.Items) != 1 || letters.Items[0].ID != changes[1].ID() || letters.Items[0].Error != "refused" || letters.Items[0].Body != `{"text":"kept"}` {
 		t.Errorf("the letters are %+v", letters)
+	}
+	// What would be delivered again is counted before.
+	for _, c := range []struct {
+		what map[string]any
+		want int
+	}{
+		{map[string]any{}, 1}, {map[string]any{"letters": []string{changes[1].ID()}}, 1}, {map[string]any{"after": "0"}, 2},
+		{map[string]any{"after": changes[0].Place().String()}, 1}, {map[string]any{"since": changes[1].Before}, 1}, {map[string]any{"since": time.Now().Add(time.Hour)}, 0},
+	} {
+		c.what["dry_run"] = true
+		var counted client.SinkReplayed
+		r.do("POST", "/api/v1/sinks/team/replay", c.what).is(200).into(&counted)
+		if counted.Deliveries != c.want || !counted.DryRun {
+			t.Errorf("a replay of %v is counted as %+v, want %d", c.what, counted, c.want)
+		}
+	}
+	r.do("GET", "/api/v1/sinks/team/letters", nil).is(200).into(&letters)
+	if len(letters.Items) != 1 {
+		t.Errorf("counting has replayed: %+v", letters)
+	}
+	if err := r.store.Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Due: time.Now().Add(time.Hour), Err: "busy"}); err != nil {
+		t.Fatal(err)
+	}
+	var owed client.OwedList
+	r.do("GET", "/api/v1/sinks/team/owed", nil).is(200).into(&owed)
+	if len(owed.Items) != 1 || owed.Items[0].Attempts != 3 || owed.Items[0].Error != "busy" || time.Until(owed.Items[0].Next) < time.Minute {
+		t.Errorf("the sink waits for %+v", owed)
+	}
+	if err := r.store.Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
+		t.Fatal(err)
 	}
 	chat.answer(200)
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"letters": []string{changes[0].Place().String()}}).is(404)

@@ -29,7 +29,7 @@ Each sink has its own place in the change log. A delivery that fails is tried ag
 about three days, under the same id and with the same content; changes of one source
 arrive in order. "freshet sink kinds" lists what there is.`,
 	}
-	return grouped(cmd, sinkAddVerb(p), sinkListVerb(p), sinkShowVerb(p), sinkEditVerb(p), sinkRemoveVerb(p), sinkTestVerb(p), sinkLettersVerb(p), sinkReplayVerb(p), sinkKindsVerb(p))
+	return grouped(cmd, sinkAddVerb(p), sinkListVerb(p), sinkShowVerb(p), sinkEditVerb(p), sinkRemoveVerb(p), sinkTestVerb(p), sinkAttemptsVerb(p), sinkOwedVerb(p), sinkLettersVerb(p), sinkReplayVerb(p), sinkKindsVerb(p))
 }
 
 // sinkFlags are what can be set of a sink.

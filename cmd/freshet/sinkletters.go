@@ -111,7 +111,7 @@ the message.`,
 }
 
 func sinkReplayVerb(p *program) *cobra.Command {
-	var asJSON bool
+	var asJSON, dry bool
 	var after, since string
 	cmd := &cobra.Command{
 		Use:   "replay NAME [EVENT...]",
@@ -120,14 +120,15 @@ func sinkReplayVerb(p *program) *cobra.Command {
 with --after or --since, everything that the sink wants from there on, whether it was
 delivered or not. A cursor is that of a change or, if the sink follows queries, of a match.
 Events keep their ids, so a receiver can drop what it knows.`,
-		Example: "  freshet sink replay team\n  freshet sink replay team news.17~k3f9q2xw\n  freshet sink replay team --since 24h\n  freshet sink replay team --after 0",
+		Example: "  freshet sink replay team\n  freshet sink replay team news.17~k3f9q2xw\n  freshet sink replay team --since 24h --dry-run\n  freshet sink replay team --after 0",
 		Args:    takes(1, -1),
 	}
 	cmd.Flags().StringVar(&after, "after", "", "everything after this cursor; 0 means from the beginning")
 	cmd.Flags().StringVar(&since, "since", "", "everything since then: a time such as 24h or 7d, or a date")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count what would be delivered")
 	jsonFlag(cmd, &asJSON)
 	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		r := client.SinkReplay{After: after}
+		r := client.SinkReplay{After: after, DryRun: dry}
 		if since != "" {
 			var err error
 			if r.Since, err = p.moment("since", since); err != nil {
@@ -142,6 +143,13 @@ Events keep their ids, so a receiver can drop what it knows.`,
 		switch {
 		case asJSON:
 			return p.printJSON(done)
+		case dry:
+			n := deliveries(done.Deliveries)
+			if done.More {
+				n = "more than " + n
+			}
+			fmt.Fprintf(p.out, "%s to sink %s would be made\n", n, args[0])
+			return nil
 		case after != "" || since != "":
 			fmt.Fprintf(p.out, "sink %s continues after %s\n", args[0], done.Place)
 		default:

@@ -204,13 +204,15 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
   const [paused, pause] = useState(false);
   const [at, move] = useState(-1);
   const box = useRef<HTMLDivElement>(null);
-  const state = useRef({ paused, waiting, upto: end, asking: false });
+  // What keys and the stream go by is at hand before the next paint, too.
+  const state = useRef({ paused, waiting, upto: end, asking: false, at: -1 });
   state.current.paused = paused;
   state.current.waiting = waiting;
+  const moveTo = (i: number) => move((state.current.at = i));
   const release = () => {
     const news = state.current.waiting;
     set((old) => [...news, ...old]);
-    move((i) => (i < 0 ? i : i + news.length));
+    if (state.current.at >= 0) moveTo(state.current.at + news.length);
     hold([]);
   };
   // The server says which of the new ones are wanted, so that words mean the same.
@@ -257,8 +259,8 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
       if ((e.target as Element).matches?.('input, textarea, select')) return;
       const step = { j: 1, k: -1 }[e.key];
       if (step) {
-        const i = Math.max(0, Math.min(rows.length - 1, at + step));
-        move(i);
+        const i = Math.max(0, Math.min(rows.length - 1, state.current.at + step));
+        moveTo(i);
         const el = box.current?.querySelector<HTMLElement>(`[data-cursor="${CSS.escape(rows[i]?.cursor ?? '')}"]`);
         el?.focus({ preventScroll: true });
         el?.scrollIntoView({ block: 'nearest' });

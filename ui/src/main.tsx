@@ -10,6 +10,7 @@ import { Overview } from './overview';
 import { Icon, Logo, nameOf, sourcePath } from './parts';
 import { Queries } from './queries';
 import { go, here } from './router';
+import { Sinks } from './sinks';
 import { Source } from './source';
 import { Sources } from './sources';
 import { Start } from './start';
@@ -17,14 +18,17 @@ import type { Overview as Data, SourcePage } from './types';
 
 const screens: [string, string, string, string][] = [
   ['/', 'Overview', 'flow', 'o'], ['/changes', 'Changes', 'again', 'c'], ['/sources', 'Sources', 'list', 's'], ['/queries', 'Queries', 'filter', 'q'],
-];
+]; // on a phone, too
+
+const more: typeof screens = [['/sinks', 'Sinks', 'out', 'k']];
+const all = [...screens, ...more];
 
 function App() {
   const [finding, find] = useState(false);
   const [keys, help] = useState(false);
   useKeys(() => find(true), () => help((k) => !k));
   const path = here.value.path;
-  const at = screens.find(([p]) => (p === '/' ? path === '/' : path.startsWith(p)))?.[0];
+  const at = all.find(([p]) => (p === '/' ? path === '/' : path.startsWith(p)))?.[0];
   return (
     <>
       <a class="skip" href="#main">Skip to the content</a>
@@ -32,7 +36,7 @@ function App() {
         <div class="bar-in">
           <a class="brand" href="/" aria-label="Freshet, overview"><Logo /> Freshet</a>
           <nav class="grow" aria-label="Screens">
-            <ul>{screens.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
+            <ul>{all.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
           </nav>
           <button type="button" class="finder" onClick={() => find(true)}><Icon name="find" /> <span class="grow">Find a source or do something</span> <kbd>/</kbd></button>
           <Pulse />
@@ -55,7 +59,7 @@ function App() {
 function Screen({ path }: { path: string }) {
   const [, screen, ...rest] = path.split('/');
   useEffect(() => {
-    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', start: 'Add a source' }[screen] ?? 'Not found';
+    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', start: 'Add a source' }[screen] ?? 'Not found';
     document.title = name + ' · Freshet';
   }, [path]);
   if (screen === '') return <Overview />;
@@ -63,6 +67,7 @@ function Screen({ path }: { path: string }) {
   if (screen === 'sources' && rest[0]) return <Source key={rest[0]} id={decodeURIComponent(rest[0])} tab={rest[1] ?? ''} />;
   if (screen === 'sources') return <Sources />;
   if (screen === 'queries') return <Queries id={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
+  if (screen === 'sinks') return <Sinks name={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
   if (screen === 'start') return <Start />;
   return <><h1 class="title">There is nothing here.</h1><p><a href="/">To the overview</a></p></>;
 }
@@ -100,7 +105,7 @@ function useKeys(find: () => void, help: () => void) {
       if (localStorage.getItem('freshet.keys') === 'off' && e.key !== '?') return;
       if (Date.now() - led.current < 1200) {
         led.current = 0;
-        const to = screens.find(([, , , k]) => k === e.key);
+        const to = all.find(([, , , k]) => k === e.key);
         if (to) return go(to[0]);
       }
       if (e.key === 'g') led.current = Date.now();
@@ -129,9 +134,10 @@ function Palette({ close }: { close: () => void }) {
   useEffect(() => {
     let over = false;
     const fixed: Hit[] = [
-      ...screens.map(([p, word]) => ({ words: word, note: 'screen', act: () => go(p) })),
+      ...all.map(([p, word]) => ({ words: word, note: 'screen', act: () => go(p) })),
       { words: 'Add a source', note: 'a', act: () => go('/start') },
       { words: 'New query', note: '', act: () => go('/queries/new') },
+      { words: 'New sink', note: '', act: () => go('/sinks/new') },
       { words: 'Light or dark', note: 't', act: turn },
     ].filter((h) => h.words.toLowerCase().includes(text.toLowerCase()));
     set(fixed);
@@ -180,7 +186,7 @@ function Keys({ close }: { close: () => void }) {
     box.current?.showModal();
   }, []);
   const keys: [string, string][] = [
-    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
+    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['g k', 'sinks'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
     ['p', 'poll now'], ['e', 'settings of the source'], ['Space', 'hold the stream'], ['n', 'what is new; next difference'], ['[ ]', 'older, newer version'], ['1–4', 'views of a difference'], ['Esc', 'close'],
   ];
   return (

@@ -1,11 +1,12 @@
 // Queries: what somebody wants to hear of, tried on history, and who is told.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, ask, get, part, Problem, send } from './api';
-import { count, dayOf, moment, plural, tidy, value } from './format';
+import { count, plural, tidy, value } from './format';
 import { useAction, useLoad } from './load';
 import { AsLines, Bars, Button, Field, Icon, Mark, Outcome, Section, Show, Time, WhatChanged } from './parts';
 import { go } from './router';
-import type { Finding, Match, Query, SinkInfo } from './types';
+import { WhoIsTold } from './sinks';
+import type { Finding, Match, Query } from './types';
 
 /** names are what a condition can ask for, with their types. */
 export const names: [string, string][] = [
@@ -33,7 +34,6 @@ export function Queries({ id }: { id: string }) {
             </>
           )}</Show>
         </Section>
-        <Sinks />
       </div>
       <div>{id === '' ? <Intro /> : id === 'new' ? <Editor key="new" reload={list.reload} /> : <Existing key={id} id={id} reload={list.reload} />}</div>
     </div>
@@ -181,6 +181,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       </details>
       <Tried of={trial} />
       {q && <Matches id={q.id} n={q.matches} />}
+      {q && <WhoIsTold query={q.id} />}
       {q && !listed && <p class="section"><Button kind="ghost" danger icon="trash" onClick={remove}>Remove the query</Button></p>}
     </>
   );
@@ -283,42 +284,3 @@ function Matches({ id, n }: { id: string; n: number }) {
     </Section>
   );
 }
-
-function Sinks() {
-  const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [], 10_000);
-  return (
-    <Section title="Who is told">
-      <Show of={list}>{(l) => (l.items.length === 0 ? <p class="empty">Nobody. <code class="mono">freshet sink add ops --url https://…</code></p> : <ul class="attention">{l.items.map((s) => <SinkRow key={s.name} of={s} reload={list.reload} />)}</ul>)}</Show>
-    </Section>
-  );
-}
-
-function SinkRow({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
-  const [doing, run] = useAction();
-  const st = s.standing;
-  const well = st.state === 'ok' || st.state === 'paused';
-  return (
-    <li>
-      <Mark is={st.state === 'paused' ? 'paused' : well ? 'well' : 'failing'} />
-      <b class="one"><bdi>{tidy(s.name)}</bdi></b>
-      <span>
-        <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
-          const t = await send<{ accepted: boolean; answer?: string; error?: string; hint?: string }>('POST', `/sinks/${part(s.name)}/test`);
-          reload();
-          if (!t.accepted) throw new Problem(t.error ?? 'It was not accepted.', 0, t.hint ?? '');
-          return 'Accepted' + (t.answer ? ': ' + t.answer : '.');
-        })}>Test</Button>
-      </span>
-      <span class="what">{s.kind}{st.open ? `, ${plural(st.open, 'delivery', 'deliveries')} owed` : ''}{st.dead ? `, ${count(st.dead)} given up ` : ''}
-        {st.dead > 0 && <Button kind="link" onClick={() => run(async () => {
-          const r = await send<{ deliveries: number }>('POST', `/sinks/${part(s.name)}/replay`, {});
-          reload();
-          return `${plural(r.deliveries, 'delivery', 'deliveries')} will be made again, under the same ids.`;
-        })}>Send again</Button>}
-        {st.error && <span class="wrong">{tidy(st.error)}{st.failing_since && ` (since ${dayOf(st.failing_since)} ${moment(st.failing_since)})`}</span>}
-      </span>
-      {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
-    </li>
-  );
-}
-

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func sinkAttemptsVerb(p *program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "attempts NAME",
+		Short: "Show the last attempts at telling a sink",
+		Long: `Show the last attempts at telling a sink, newest first, with what the receiver said.
+The daemon remembers fifty of each sink, since it started.`,
+		Example: "  freshet sink attempts team\n  freshet sink attempts team --json",
+		Args:    takes(1, 1),
+	}
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		list, err := c.Attempts(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(list)
+		}
+		if len(list.Items) == 0 {
+			p.remark("there was no attempt since the daemon started")
+			return nil
+		}
+		t := table{head: []string{"ENDED", "EVENT", "ATTEMPT", "TOOK", "RESULT"}, drop: []string{"TOOK", "ATTEMPT"}}
+		for _, a := range list.Items {
+			result := "accepted"
+			if !a.Accepted {
+				result = a.Error
+			}
+			t.add(plain(ago(a.At, p.now())), plain(a.ID), plain(fmt.Sprint(a.Attempt)), plain(fmt.Sprintf("%.0f ms", a.Took)), plain(harmless(result)))
+		}
+		return t.write(p.out, p.screen())
+	}))
+}
+
+func sinkOwedVerb(p *program) *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "owed NAME",
+		Short: "List deliveries that a sink waits for",
+		Long: `List the deliveries that a sink waits for, the next to be tried first. Of a source, or
+of a query, only the first that waits is listed: the others come after it.`,
+		Example: "  freshet sink owed team\n  freshet sink owed team --json",
+		Args:    takes(1, 1),
+	}
+	cmd.Flags().IntVar(&limit, "limit", 100, "at most this many, up to 1000")
+	jsonFlag(cmd, &asJSON)
+	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
+		list, err := c.Owed(ctx, args[0], limit)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(list)
+		}
+		if len(list.Items) == 0 {
+			p.remark("nothing is owed")
+			return nil
+		}
+		t := table{head: []string{"EVENT", "ATTEMPTS", "NEXT", "ERROR"}, drop: []string{"ATTEMPTS"}}
+		for _, d := range list.Items {
+			next := "now"
+			if d.Next.After(p.now()) {
+				next = "in " + roughDuration(d.Next.Sub(p.now()))
+			}
+			t.add(plain(d.ID), plain(fmt.Sprint(d.Attempts)), plain(next), plain(harmless(d.Error)))
+		}
+		return t.write(p.out, p.screen())
+	}))
+}
