@@ -160,4 +160,3 @@ func (b *tab) click(word string) {
 	b.await(fmt.Sprintf("[...document.querySelectorAll('button')].some(e => e.textContent.trim() == %q && !e.disabled)", word))
 	eval[bool](b, fmt.Sprintf("([...document.querySelectorAll('button')].find(e => e.textContent.trim() == %q && !e.disabled).click(), true)", word))
 }
-
