@@ -39,11 +39,12 @@ type Outbox interface {
 
 	// Advance moves a reader's place and records the deliveries it now owes of
 	// that stream, in one step. The first Advance begins the reader, wherever it goes, to
-	// zero too. Moving back is allowed and owes again.
+	// zero too. Moving back is allowed and owes again: what is still owed after the new
+	// place waits until the reader has come by, and keeps its message.
 	Advance(ctx context.Context, reader string, to Entry, owed []Message) error
 
-	// Debts returns up to limit debts of a reader that are due, the longest
-	// due first, and when the next one after them is due (zero if none).
+	// Debts returns up to limit debts of a reader that are due and not after its place,
+	// the longest due first, and when the next one after them is due (zero if none).
 	Debts(ctx context.Context, reader string, now time.Time, limit int) ([]Debt, time.Time, error)
 
 	// Settle removes debts that have been delivered.
@@ -118,7 +119,7 @@ type Message struct {
 	Source SourceID
 
 	// InOrder has the debt wait until the reader owes nothing of the source, or of the
-	// query, any more that was owed before. Those that were given up hold up nothing.
+	// query, any more that comes before it. Those that were given up hold up nothing.
 	InOrder bool
 
 	Err string // why it cannot be sent; it is given up from the beginning

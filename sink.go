@@ -152,9 +152,12 @@ func (s Sink) Stream() Stream {
 // WantsParcel reports whether the sink is to be told of what a query tells.
 func (s Sink) WantsParcel(p Parcel) bool { return slices.Contains(s.Queries, p.Query) }
 
+// WantsAll reports whether the sink is to be told of all that is in its stream.
+func (s Sink) WantsAll() bool { return len(s.Sources)+len(s.Tags)+len(s.Queries) == 0 }
+
 // Wants reports whether the sink is to be told of a change.
 func (s Sink) Wants(c Change) bool {
-	return len(s.Sources) == 0 && len(s.Tags) == 0 || slices.Contains(s.Sources, c.Source) ||
+	return s.WantsAll() || slices.Contains(s.Sources, c.Source) ||
 		slices.ContainsFunc(c.Label.Tags, func(tag string) bool { return slices.Contains(s.Tags, tag) })
 }
 

@@ -50,6 +50,9 @@ type FollowerConfig struct {
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Log     *slog.Logger     // nil means silence
 	Observe func(Delivery)   // told of every attempt; may be nil
+
+	// join has the board wake the sink for what it wants; nil has every entry do so.
+	join func(at freshet.Cursor) *ear
 }
 
 func (c FollowerConfig) withDefaults() FollowerConfig {
@@ -146,8 +149,15 @@ func (f *Follower) Run(ctx context.Context) error {
 		return err
 	}
 	r := newRound(f, at)
+	if r.until, err = f.end(ctx); err != nil {
+		return fmt.Errorf("end of what sink %s follows: %w", f.cfg.Name, err)
+	}
 	if r.condition, err = f.condition(ctx); err != nil {
 		return err
+	}
+	if f.cfg.join != nil {
+		r.ear = f.cfg.join(at)
+		defer r.ear.leave()
 	}
 	err = r.run(ctx)
 	r.drain(ctx)

@@ -48,13 +48,19 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 	}
 	var all []State
 	for _, name := range slices.Sorted(maps.Keys(s.all)) {
-		all = append(all, s.all[name].state(conditions[name], standing[name]))
+		all = append(all, s.state(s.all[name], conditions[name], standing[name]))
 	}
 	return all, nil
 }
 
-// state returns how a sink is doing, by what is on record of it.
-func (k *station) state(c freshet.SinkCondition, a freshet.Account) State {
+// state returns how a sink is doing, by what is on record of it. The place of one that waits
+// goes on without being put on record each time.
+func (s *Sinks) state(k *station, c freshet.SinkCondition, a freshet.Account) State {
+	if b := s.boards[k.sink.Stream()]; b != nil {
+		if at, ok := b.place(k.sink.Name); ok {
+			a.Told = at
+		}
+	}
 	return State{
 		Sink: k.sink, Place: a.Told, Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem,
 		Gone: k.outlet != nil && slices.Contains(a.Retired, freshet.EndpointAt(k.outlet.Endpoint())),
@@ -84,7 +90,7 @@ func (s *Sinks) Get(ctx context.Context, name string) (State, error) {
 	if len(accounts) > 0 {
 		account = accounts[0]
 	}
-	return k.state(record.Condition, account), nil
+	return s.state(k, record.Condition, account), nil
 }
 
 func unknown(name string) error {

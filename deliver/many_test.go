@@ -14,17 +14,17 @@ import (
 
 // many returns sinks over the store of a rig, which write to files. Change makes them what
 // they are.
-func (r *rig) many(n int, change func(i int, s *freshet.Sink)) *deliver.Sinks {
+func (r *rig) many(n int, observe func(deliver.Delivery), change func(i int, s *freshet.Sink)) *deliver.Sinks {
 	r.t.Helper()
-	dir := r.t.TempDir()
+	r.files = r.t.TempDir()
 	var listed []freshet.Sink
 	for i := range n {
-		s := freshet.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: freshet.Value(fmt.Sprintf("file://%s/%d.jsonl", dir, i)), Origin: freshet.FromFile}
+		s := freshet.Sink{Name: fmt.Sprintf("s%d", i), Kind: "file", URL: freshet.Value(fmt.Sprintf("file://%s/%d.jsonl", r.files, i)), Origin: freshet.FromFile}
 		change(i, &s)
 		listed = append(listed, s)
 	}
 	all, err := deliver.NewSinks(r.t.Context(), deliver.SinksConfig{
-		Store: r.store, Vault: secret.Open(r.t.TempDir()), Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(sink.Config{}, s) },
+		Store: r.store, Vault: secret.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(sink.Config{}, s) },
 	}, listed)
 	if err != nil {
 		r.t.Fatal(err)
@@ -49,7 +49,7 @@ func BenchmarkList(b *testing.B) {
 			r := newTeller(b, "a")
 			defer r.close()
 			r.match(true, "a")
-			all := r.many(n, func(i int, s *freshet.Sink) {
+			all := r.many(n, nil, func(i int, s *freshet.Sink) {
 				if i%2 == 1 {
 					s.Queries = []freshet.QueryID{"a"}
 				}
@@ -65,6 +65,38 @@ func BenchmarkList(b *testing.B) {
 				if got, err := all.List(b.Context()); err != nil || len(got) != n || got[n-1].Open != 1 {
 					b.Fatal(len(got), err)
 				}
+			}
+			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
+		})
+	}
+}
+
+// What a change costs grows with the sinks that want it, not with those that there are.
+func BenchmarkWake(b *testing.B) {
+	for _, n := range []struct{ sinks, wanting int }{{1, 1}, {100, 1}, {1000, 1}, {1000, 10}, {1000, 100}} {
+		b.Run(fmt.Sprintf("sinks=%d/wanting=%d", n.sinks, n.wanting), func(b *testing.B) {
+			r := newRig(b)
+			defer r.close()
+			delivered := make(chan struct{}, n.wanting)
+			all := r.many(n.sinks, func(d deliver.Delivery) { delivered <- struct{}{} }, func(i int, s *freshet.Sink) {
+				if s.Tags = []string{"news"}; i >= n.wanting {
+					s.Tags = []string{fmt.Sprint("other", i)}
+				}
+			})
+			if err := all.Run(b.Context(), func(err error) { b.Error(err) }); err != nil {
+				b.Fatal(err)
+			}
+			defer all.Stop()
+			tell := func() {
+				r.capture(page)
+				for range n.wanting {
+					<-delivered
+				}
+			}
+			tell() // all are at work then
+			began := cpuTime(b)
+			for b.Loop() {
+				tell()
 			}
 			b.ReportMetric(float64((cpuTime(b)-began).Microseconds())/float64(b.N), "cpu-µs/op")
 		})

@@ -20,7 +20,8 @@ type rig struct {
 	t     testing.TB
 	store freshet.Store
 	dir   string
-	seen  int // versions of the page captured so far
+	files string // that the sinks of many write to
+	seen  int    // versions of the page captured so far
 
 	mu     sync.Mutex
 	answer func(client.Event) error

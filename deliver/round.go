@@ -29,7 +29,14 @@ type round struct {
 	at    freshet.Cursor // everything up to here is owed or not wanted
 	kept  freshet.Cursor // the place that is on record
 	since time.Time      // when it was put there
-	gate  gate
+
+	// until is where the stream ended when the round began. What is owed up to there, from
+	// before a replay, waits until the place on record has passed it.
+	until freshet.Cursor
+
+	gate gate
+
+	ear *ear // wakes the round for what the sink wants; nil if everything does
 
 	condition freshet.SinkCondition // of the receiver, as it is on record
 
@@ -120,16 +127,15 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("end of what sink %s follows: %w", r.cfg.Name, err)
 	}
-	if end <= r.at {
-		return false, nil
+	if wanted, err := r.pass(ctx); err != nil || !wanted || end <= r.at {
+		return false, err
 	}
 	p, err := r.Follower.read(ctx, r.at)
 	if err != nil {
 		return false, fmt.Errorf("what comes after %d for sink %s: %w", r.at, r.cfg.Name, err)
 	}
 	if p.to == 0 {
-		r.at = max(r.at, end) // past entries that were purged, which would ring for ever
-		return false, nil
+		return false, r.keep(ctx, max(r.at, end), nil) // past entries that were purged, which would ring for ever
 	}
 	var owed []freshet.Message
 	for _, d := range p.wanted {
@@ -152,20 +158,45 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 	return p.full, nil
 }
 
+// pass goes on over what the sink does not want, as far as the board has read it, and reports
+// whether there may be something after that which it wants.
+func (r *round) pass(ctx context.Context) (wanted bool, err error) {
+	if r.ear == nil {
+		return true, nil
+	}
+	if r.at, wanted = r.ear.pass(); r.at == r.kept || r.kept >= r.until && r.clock.Now().Sub(r.since) < keepIdle {
+		return wanted, nil
+	}
+	return wanted, r.record(ctx, r.at, nil)
+}
+
+// moved notes that all up to a place has been read.
+func (r *round) moved(to freshet.Cursor) {
+	if r.at = to; r.ear != nil {
+		r.ear.read(to)
+	}
+}
+
 // keepEvery is how long a place may stay off the record as long as nothing is owed. After a crash
 // what was not wanted is looked at again, which changes nothing.
 const keepEvery = 5 * time.Second
 
 // keep moves the round on and puts on record what it owes.
 func (r *round) keep(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
-	now := r.clock.Now()
-	if len(owed) == 0 && now.Sub(r.since) < keepEvery && to-r.kept < readLimit {
-		r.at = to
+	if len(owed) == 0 && r.kept >= r.until && r.clock.Now().Sub(r.since) < keepEvery && to-r.kept < readLimit {
+		r.moved(to)
 		return nil
 	}
+	return r.record(ctx, to, owed)
+}
+
+// record moves the round on and puts its place on record, with what it owes.
+func (r *round) record(ctx context.Context, to freshet.Cursor, owed []freshet.Message) error {
 	err := r.persist(ctx, "place", func() error { return r.advance(ctx, to, owed) })
 	if err == nil {
-		r.at, r.kept, r.since = to, to, now
+		r.moved(to)
+		r.look = r.look || r.kept < r.until
+		r.kept, r.since = to, r.clock.Now()
 	}
 	return err
 }
@@ -266,7 +297,13 @@ func (r *round) listen(ctx context.Context) {
 	}
 	r.listening = true
 	at := r.at
-	r.flight.Go(func() { r.news <- r.wait(ctx, at) })
+	r.flight.Go(func() {
+		if r.ear != nil {
+			r.news <- r.ear.wait(ctx)
+		} else {
+			r.news <- r.wait(ctx, at)
+		}
+	})
 }
 
 // await waits until there is something to do.
@@ -299,6 +336,9 @@ func (r *round) await(ctx context.Context, alarm time.Time) error {
 // accepted all the same.
 func (r *round) drain(ctx context.Context) {
 	r.flight.Wait()
+	if r.ear != nil {
+		r.at, _ = r.ear.pass()
+	}
 	if r.at > r.kept {
 		if err := r.advance(context.WithoutCancel(ctx), r.at, nil); err != nil {
 			r.cfg.Log.Debug("the place could not be put on record; what is not wanted is looked at again", "err", err)

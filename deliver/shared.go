@@ -13,8 +13,8 @@ const (
 	maxPages = 64          // held at once
 )
 
-// A sharedLog lets followers that are at the same place share one read of the log: of a
-// thousand sinks each is woken by every change.
+// A sharedLog lets followers that are at the same place share one read of the log: a
+// thousand sinks can be woken by the same change.
 //
 // What follows a place stays the same, so a page can be told again, for a moment: a purge takes
 // changes out. An empty page is told to nobody else, because the next change fills it.

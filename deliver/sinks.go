@@ -37,7 +37,10 @@ type Sinks struct {
 	cfg  SinksConfig
 	turn chan struct{} // taken by who changes what follows; a channel, because the store is written meanwhile
 
-	all   map[string]*station
+	all    map[string]*station
+	boards [2]*board // by stream; nil before Run
+	stop   func()    // ends them
+
 	spawn func(run func(context.Context)) (stop func()) // nil while nothing is delivered
 	fail  func(error)                                   // told of a sink that cannot go on
 
@@ -168,6 +171,10 @@ func (s *Sinks) start(ctx context.Context, k *station) error {
 // following returns how a sink follows its stream.
 func (s *Sinks) following(k *station) FollowerConfig {
 	outlet := k.outlet
+	var join func(freshet.Cursor) *ear
+	if b := s.boards[k.sink.Stream()]; b != nil && !k.sink.WantsAll() {
+		join = func(at freshet.Cursor) *ear { return b.join(k.sink, at) }
+	}
 	return FollowerConfig{
 		Name: k.sink.Name, Store: s.cfg.Store, Endpoint: outlet.Endpoint(),
 		Stream: k.sink.Stream(), Wants: k.sink.Wants, WantsParcel: k.sink.WantsParcel,
@@ -186,7 +193,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 			_, err := outlet.Send(ctx, m)
 			return err
 		},
-		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.observe,
+		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.observe, join: join,
 	}
 }
 
@@ -262,9 +269,35 @@ func (s *Sinks) Run(ctx context.Context, fail func(error)) error {
 			flying.Wait()
 		}
 	}
+	if err := s.putUpBoards(ctx); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.all)) {
 		if err := s.start(ctx, s.all[name]); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// putUpBoards begins to read the streams for all sinks together.
+func (s *Sinks) putUpBoards(ctx context.Context) (err error) {
+	var stops []func()
+	for stream := range s.boards {
+		b, err := newBoard(ctx, s.cfg.Store, freshet.Stream(stream))
+		if err != nil {
+			return fmt.Errorf("read what sinks wait for: %w", err)
+		}
+		s.boards[stream] = b
+		stops = append(stops, s.spawn(func(ctx context.Context) {
+			if err := b.run(ctx); err != nil {
+				s.fail(err)
+			}
+		}))
+	}
+	s.stop = func() {
+		for _, stop := range stops {
+			stop()
 		}
 	}
 	return nil
@@ -280,6 +313,9 @@ func (s *Sinks) Stop() {
 		flying.Go(k.close)
 	}
 	flying.Wait()
+	if s.stop != nil {
+		s.stop()
+	}
 }
 
 // Reload takes on the sinks of a configuration file that has been read anew, by the

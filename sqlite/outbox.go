@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -71,7 +72,10 @@ func (b *batch) owe(reader string, at freshet.Entry, m freshet.Message) error {
 	if m.InOrder {
 		row[6] = line
 	}
-	if m.Err != "" {
+	if err := b.sentBefore(row); err != nil {
+		return err
+	}
+	if row[4] != "" {
 		row[3] = nil
 	} else if row[7], err = b.inLine(reader, row[6], debtKey(at)); err != nil {
 		return err
@@ -80,6 +84,15 @@ func (b *batch) owe(reader string, at freshet.Entry, m freshet.Message) error {
 		return err
 	}
 	return b.lineUp(reader, row[6]) // it may have been the first of its line before
+}
+
+// sentBefore has a debt that is owed once more keep its message, which the receiver may have
+// seen already. One that was given up is made anew.
+func (b *batch) sentBefore(row []driver.Value) error {
+	return b.query("SELECT message FROM debts WHERE reader = ? AND change = ? AND due IS NOT NULL AND message IS NOT NULL", row[:2], func(v []driver.Value) error {
+		row[4], row[5] = "", bytes.Clone(v[0].([]byte))
+		return nil
+	})
 }
 
 // lineOf returns the line in which an entry is told, zero if the entry is gone. Of a parcel
@@ -96,30 +109,38 @@ func (b *batch) lineOf(at freshet.Entry, row []driver.Value) (line int64, err er
 	return line, err
 }
 
-// inLine returns 1 if a reader owes something in a line besides one debt, NULL if it does
-// not or the order does not matter. The line is that of a source or of a query.
-func (b *batch) inLine(reader string, source driver.Value, change int64) (driver.Value, error) {
-	if source == nil {
+// inLine finds a place in a line for a debt: it returns NULL if it is the first there or the
+// order does not matter, and 1 if it waits for one before it. The one that was the first waits
+// from then on. The line is that of a source or of a query.
+func (b *batch) inLine(reader string, line driver.Value, change int64) (waits driver.Value, err error) {
+	if line == nil {
 		return nil, nil
 	}
-	others, err := b.number("SELECT EXISTS (SELECT 1 FROM debts WHERE reader = ? AND source = ? AND due IS NOT NULL AND change <> ?)", reader, source, change)
-	if err != nil || others == 0 {
+	first, err := b.firstInLine(reader, line, change)
+	if err != nil || first == 0 {
 		return nil, err
 	}
-	return int64(1), nil
+	if first < change {
+		return int64(1), nil
+	}
+	return nil, b.amend(&debtsTable, "reader = ? AND change = ? AND waits IS NULL", []driver.Value{reader, first}, func(row []driver.Value) { row[7] = int64(1) })
 }
 
-// lineUp lets the next debt of a line be due, if nothing is before it.
-func (b *batch) lineUp(reader string, source driver.Value) error {
-	if source == nil {
+// firstInLine returns the first debt of a line besides one, zero if there is none.
+func (b *batch) firstInLine(reader string, line driver.Value, besides int64) (int64, error) {
+	return b.number("SELECT change FROM debts WHERE reader = ? AND source = ? AND due IS NOT NULL AND change <> ? ORDER BY change LIMIT 1", reader, line, besides)
+}
+
+// lineUp lets the first debt of a line be due.
+func (b *batch) lineUp(reader string, line driver.Value) error {
+	if line == nil {
 		return nil
 	}
-	ahead, err := b.number("SELECT EXISTS (SELECT 1 FROM debts WHERE reader = ? AND source = ? AND due IS NOT NULL AND waits IS NULL)", reader, source)
-	if err != nil || ahead != 0 {
+	first, err := b.firstInLine(reader, line, 0)
+	if err != nil || first == 0 {
 		return err
 	}
-	return b.amend(&debtsTable, "reader = ?1 AND change = (SELECT min(change) FROM debts WHERE reader = ?1 AND source = ?2 AND due IS NOT NULL)",
-		[]driver.Value{reader, source}, func(row []driver.Value) { row[7] = nil })
+	return b.amend(&debtsTable, "reader = ? AND change = ? AND waits IS NOT NULL", []driver.Value{reader, first}, func(row []driver.Value) { row[7] = nil })
 }
 
 // lineOwed returns the line in which a debt stands, NULL if in none.
@@ -202,12 +223,17 @@ func (s *Store) withChange(ctx context.Context, d *freshet.Debt) error {
 	})
 }
 
+// passed holds for debts that are not after the place of their reader in its stream. Those
+// that are wait for those before them, which are owed again.
+const passed = `NOT EXISTS (SELECT 1 FROM places o WHERE o.reader = d.reader AND ifnull(o.stream, 0) = (d.change > (1 << 62))
+	AND d.change > o.place + ifnull(o.stream, 0) * (1 << 62))`
+
 // Debts implements [freshet.Outbox].
 func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit int) (due []freshet.Debt, next time.Time, err error) {
 	if limit = limited(limit); limit > 0 {
 		limit++ // one more, to see when it is due
 	}
-	due, err = s.debtsOf(ctx, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(momentOf(now)), limit)
+	due, err = s.debtsOf(ctx, "WHERE d.reader = (SELECT ?) AND d.due <= (SELECT ?) AND d.waits IS NULL AND "+passed+" ORDER BY d.due, d.change LIMIT (SELECT ?)", reader, int64(momentOf(now)), limit)
 	if err != nil {
 		return nil, next, fault(s.path, "reading the debts of "+reader, err)
 	}
@@ -220,7 +246,7 @@ func (s *Store) Debts(ctx context.Context, reader string, now time.Time, limit i
 		return due[:limit-1], due[limit-1].Due, nil
 	}
 	var later moment
-	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts WHERE reader = (SELECT ?) AND due > (SELECT ?) AND waits IS NULL", reader, int64(momentOf(now))).Scan(&later)
+	err = s.reader.QueryRowContext(ctx, "SELECT min(due) FROM debts d WHERE d.reader = (SELECT ?) AND d.due > (SELECT ?) AND d.waits IS NULL AND "+passed, reader, int64(momentOf(now))).Scan(&later)
 	return due, later.time(), fault(s.path, "reading the debts of "+reader, err)
 }
 

@@ -150,6 +150,9 @@ var outboxTests = []test{
 		same(b, "the place", place, freshet.Entry{Cursor: changes[0].Cursor - 1})
 		b.ok("advance", b.Advance(b.Context(), "r", changes[2].Entry(), messages(changes[:3])))
 		due, _ := b.debts(minute(60), 100)
+		same(b, "the debts up to there", owed(due), changes[:3])
+		b.ok("advance", b.Advance(b.Context(), "r", changes[4].Entry(), nil))
+		due, _ = b.debts(minute(60), 100)
 		same(b, "the debts", owed(due), changes)
 		for _, d := range due[:3] {
 			if d.Attempts != 0 || d.Err != "" {
@@ -314,16 +317,68 @@ var lineTests = []test{
 		b.ok("revive one", err)
 		same(b, "revived", n, 1)
 		due, _ := b.debts(minute(60), 100)
-		same(b, "the debts", owed(due), changes[2:3])
-		b.ok("settle", b.Settle(b.Context(), "r", changes[2].Entry()))
-		due, _ = b.debts(minute(60), 100)
 		same(b, "the revived one before the later one", owed(due), changes[1:2])
 		n, err = b.Revive(b.Context(), "r")
 		b.ok("revive all", err)
 		same(b, "revived", n, 1)
 		open, dead, err := b.Owed(b.Context(), "r")
 		b.ok("owed", err)
-		same(b, "the counts", [2]int{open, dead}, [2]int{3, 0})
+		same(b, "the counts", [2]int{open, dead}, [2]int{4, 0})
+		for i, c := range changes {
+			due, _ := b.debts(minute(60), 100)
+			same(b, "what is due", owed(due), changes[i:i+1])
+			b.ok("settle", b.Settle(b.Context(), "r", c.Entry()))
+		}
+	}},
+	{"what is owed after the place waits for what is owed again", func(b *bench) {
+		b.add("a")
+		b.add("b")
+		first, second := b.history("a", 4), b.history("b", 2)
+		end := second[0].Entry()
+		all := append(inOrder(first), inOrder(second)...)
+		b.ok("advance", b.Advance(b.Context(), "r", end, all))
+		b.ok("settle", b.Settle(b.Context(), "r", first[0].Entry(), first[1].Entry()))
+		b.ok("postpone", b.Postpone(b.Context(), "r", freshet.Debt{Change: first[2], Attempts: 1, Due: minute(70), Err: "cut off"}))
+		b.ok("move back", b.Advance(b.Context(), "r", freshet.Entry{}, nil))
+		b.reopen()
+		if due, next := b.debts(minute(1e6), 100); len(due) > 0 || !next.IsZero() {
+			b.Errorf("before the first is owed again %v are due, then %v", owed(due), next)
+		}
+		due := func(what string, want ...freshet.Change) {
+			b.Helper()
+			got, _ := b.debts(minute(1e6), 100)
+			same(b, what, owed(got), want)
+		}
+		b.ok("advance", b.Advance(b.Context(), "r", first[0].Entry(), all[:1]))
+		due("after the first step", first[0])
+		b.ok("settle", b.Settle(b.Context(), "r", first[0].Entry()))
+		due("when that is settled")
+		other := inOrder(first)
+		other[2].Body = []byte("in other words")
+		b.ok("advance", b.Advance(b.Context(), "r", first[2].Entry(), other[1:3]))
+		due("after the second step", first[1])
+		b.ok("settle", b.Settle(b.Context(), "r", first[1].Entry()))
+		got, _ := b.debts(minute(1e6), 100)
+		if len(got) != 1 || got[0].Change.ID() != first[2].ID() || got[0].Attempts != 0 || string(got[0].Body) != string(all[2].Body) {
+			b.Errorf("what was owed all along is now %+v, want it with the words from before", got)
+		}
+		b.ok("advance without owing it again", b.Advance(b.Context(), "r", end, nil))
+		due("past the end", first[2], second[0])
+	}},
+	{"what is owed of another stream does not wait for the place", func(b *bench) {
+		changes := owes(b)
+		parcels, owed := b.parcels()
+		b.ok("advance", b.Advance(b.Context(), "r", parcels[2].Entry(), owed))
+		b.ok("move back", b.Advance(b.Context(), "r", freshet.Entry{Stream: freshet.StreamParcels}, nil))
+		due, _ := b.debts(minute(1e6), 100)
+		if len(due) != len(changes) || due[0].Change.ID() != changes[0].ID() {
+			b.Errorf("before the first parcel is owed again %+v are due", due)
+		}
+		b.ok("move back on the other", b.Advance(b.Context(), "r", freshet.Entry{}, nil))
+		due, _ = b.debts(minute(1e6), 100)
+		if len(due) != 2 || due[0].ID() != parcels[0].ID() || due[1].ID() != parcels[1].ID() {
+			b.Errorf("before the first change is owed again %+v are due", due)
+		}
 	}},
 }
 

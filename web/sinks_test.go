@@ -214,7 +214,6 @@ func TestSinks(t *testing.T) {
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"after": "0", "since": time.Now()}).is(422)
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"since": changes[1].Before}).is(200)
 	<-chat.came
-	r.settled("team") // a delivery that a replay cuts off is made again first
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"after": "0"}).is(200)
 	<-chat.came
 	<-chat.came

@@ -1,0 +1,102 @@
+package deliver_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"freshet"
+	"freshet/client"
+	"freshet/deliver"
+	"freshet/fetch"
+	"freshet/secret"
+	"freshet/sink"
+)
+
+// A replay that cuts off a delivery does not send it before what is older: all comes in order
+// from the place on, and what was cut off has the bytes that it had.
+func TestReplayBeginsWithTheOldest(t *testing.T) {
+	r := newRig(t)
+	defer r.close()
+	r.add("other", "news")
+
+	var mu sync.Mutex
+	var came, bodies []string
+	hanging, done := make(chan struct{}), make(chan struct{})
+	hang := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		var e client.Event
+		if err := json.Unmarshal(body, &e); err != nil {
+			t.Error(err)
+		}
+		id, _, _ := strings.Cut(e.ID, "~")
+		mu.Lock()
+		came, bodies = append(came, id), append(bodies, string(body))
+		wait := hang && id == "page.3"
+		mu.Unlock()
+		if wait {
+			close(hanging)
+			<-q.Context().Done()
+		}
+	}))
+	defer server.Close()
+
+	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	delivered := make(chan string, 100)
+	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
+		Store: r.store, Vault: secret.Open(t.TempDir()),
+		Open: func(s freshet.Sink) (*sink.Outlet, error) {
+			return sink.Open(sink.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
+		},
+		Observe: func(d deliver.Delivery) {
+			if d.Err == nil {
+				delivered <- d.ID
+			}
+		},
+	}, []freshet.Sink{{Name: "s", Kind: "cloudevents", URL: freshet.Value(server.URL), Tags: []string{"news"}, Origin: freshet.FromFile}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sinks.Run(t.Context(), func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	defer sinks.Stop()
+	go func() {
+		defer close(done)
+		for range 4 {
+			<-delivered
+		}
+	}()
+	for _, id := range []freshet.SourceID{page, page, "other", page, "other"} {
+		r.capture(id)
+	}
+	<-hanging
+	<-done
+	mu.Lock()
+	hang = false
+	first := len(came)
+	mu.Unlock()
+
+	if _, err := sinks.Replay(t.Context(), "s", deliver.Replay{After: &freshet.Place{}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		<-delivered
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	got := bySource(slices.Clone(came[first:]))
+	if want := []string{"other.1", "other.2", "page.1", "page.2", "page.3"}; !slices.Equal(got, want) {
+		t.Errorf("after the replay came %v, want %v", got, want)
+	}
+	if one, two := bodies[slices.Index(came, "page.3")], bodies[first+slices.Index(came[first:], "page.3")]; one != two {
+		t.Errorf("what was cut off was sent as %s and as %s", one, two)
+	}
+}
