@@ -33,7 +33,8 @@ type Outlook struct {
 // often nor when. Tallies of several sources add up. What is long past counts
 // for less, so that a Tally speaks of the present.
 type Tally struct {
-	Polls    float64 // that saw the source
+	Polls    float64 // that saw the source, the first not counted
+	Found    float64 // of those, that found a change
 	Captured float64 // changes that a poll has seen
 	Happened float64 // changes that are thought to have happened, seen or not
 	Variance float64 // of what is thought to have happened, by chance
@@ -45,23 +46,24 @@ type Tally struct {
 	Watched float64 // seconds of the source's life
 	Stale   float64 // of those, in which our copy was expected to be out of date
 	Age     float64 // integral over Watched of how long our copy had been out of date, in square seconds
+	Behind  float64 // integral over Watched of how many changes our copy lacked, in seconds
 }
 
 // Add returns both tallies as one.
 func (t Tally) Add(o Tally) Tally {
 	return Tally{
-		Polls: t.Polls + o.Polls, Captured: t.Captured + o.Captured,
+		Polls: t.Polls + o.Polls, Found: t.Found + o.Found, Captured: t.Captured + o.Captured,
 		Happened: t.Happened + o.Happened, Variance: t.Variance + o.Variance, Doubt: t.Doubt + o.Doubt, Shown: t.Shown + o.Shown, Uneven: t.Uneven + o.Uneven,
-		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age,
+		Delay: t.Delay + o.Delay, Watched: t.Watched + o.Watched, Stale: t.Stale + o.Stale, Age: t.Age + o.Age, Behind: t.Behind + o.Behind,
 	}
 }
 
 // Scale returns the tally with everything it counts multiplied by f.
 func (t Tally) Scale(f float64) Tally {
 	return Tally{
-		Polls: t.Polls * f, Captured: t.Captured * f,
+		Polls: t.Polls * f, Found: t.Found * f, Captured: t.Captured * f,
 		Happened: t.Happened * f, Variance: t.Variance * f, Doubt: t.Doubt * f, Shown: t.Shown * f, Uneven: t.Uneven * f,
-		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f,
+		Delay: t.Delay * f, Watched: t.Watched * f, Stale: t.Stale * f, Age: t.Age * f, Behind: t.Behind * f,
 	}
 }
 
@@ -88,4 +90,20 @@ func (t Tally) MeanAge() time.Duration {
 		return 0
 	}
 	return time.Duration(t.Age / t.Watched * float64(time.Second))
+}
+
+// ChangeRatio returns the share of the polls that found a change.
+func (t Tally) ChangeRatio() float64 {
+	if t.Polls <= 0 {
+		return 0
+	}
+	return t.Found / t.Polls
+}
+
+// Divergence returns how many changes our copy lacked, on average over time.
+func (t Tally) Divergence() float64 {
+	if t.Watched <= 0 {
+		return 0
+	}
+	return t.Behind / t.Watched
 }

@@ -8,34 +8,39 @@ import (
 
 // Numbers say how well sources are captured, as the API tells it.
 type Numbers struct {
-	At          time.Time   `json:"at"`
-	Budget      string      `json:"budget"`
-	BudgetUsed  float64     `json:"budget_used" doc:"Share of the present stretch of the budget that is spent"`
-	Price       float64     `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
-	All         Captured    `json:"all" doc:"All sources that were asked for, together"`
-	Groups      []Captured  `json:"groups,omitempty" doc:"By what was asked for; those that missed most come first"`
-	LeftOff     int         `json:"left_off,omitempty" doc:"Groups that there are beyond the limit"`
-	Calibration Calibration `json:"calibration" doc:"How far the chances said of polls came true, over all sources"`
+	At                time.Time   `json:"at"`
+	Budget            string      `json:"budget"`
+	BudgetUsed        float64     `json:"budget_used" doc:"Share of the present stretch of the budget that is spent"`
+	Price             float64     `json:"price,omitempty" doc:"What a poll must be worth to be made under the present budget; missing if not known"`
+	All               Captured    `json:"all" doc:"All sources that were asked for, together"`
+	FairnessOverHosts Estimate    `json:"fairness_over_hosts" doc:"Fairness as the mean of the hosts of these sources, however many sources each has; hosts of which nothing has changed are left out"`
+	Groups            []Captured  `json:"groups,omitempty" doc:"By what was asked for; those that missed most come first"`
+	LeftOff           int         `json:"left_off,omitempty" doc:"Groups that there are beyond the limit"`
+	Calibration       Calibration `json:"calibration" doc:"How far the chances said of polls came true, over all sources"`
 }
 
 // Captured is what became of the changes of sources, as far as can be told from
 // polls. What is 30 days old counts half.
 type Captured struct {
-	Name      string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
-	Sources   int      `json:"sources" doc:"That are polled"`
-	Unseen    int      `json:"unseen,omitempty" doc:"Of those, that have never been seen"`
-	Early     int      `json:"early,omitempty" doc:"Of those, that were seen less than twice"`
-	TooEarly  string   `json:"too_early,omitempty" doc:"Why the share cannot be believed yet; missing if it can"`
-	Wide      string   `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
-	Polls     float64  `json:"polls" doc:"That saw a source"`
-	Captured  float64  `json:"captured" doc:"Changes that a poll has seen"`
-	Happened  float64  `json:"happened" doc:"Changes that are thought to have happened, seen or not"`
-	Missed    Estimate `json:"missed" doc:"Changes that are thought to have come and gone unseen"`
-	Share     Estimate `json:"share" doc:"Of the changes that was captured"`
-	Delay     Duration `json:"delay" doc:"Expected between a change and its capture, on average"`
-	Freshness float64  `json:"freshness" doc:"Expected share of time in which our copy was up to date"`
-	Age       Duration `json:"age" doc:"For which our copy had been out of date, on average over time"`
-	Waiting   float64  `json:"waiting" doc:"Changes expected to have happened since each source was last seen"`
+	Name                string   `json:"name,omitempty" doc:"Tag, host or id of the source"`
+	Sources             int      `json:"sources" doc:"That are polled"`
+	Unseen              int      `json:"unseen,omitempty" doc:"Of those, that have never been seen"`
+	Early               int      `json:"early,omitempty" doc:"Of those, that were seen less than twice"`
+	TooEarly            string   `json:"too_early,omitempty" doc:"Why the share cannot be believed yet; missing if it can"`
+	Wide                string   `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
+	Polls               float64  `json:"polls" doc:"That saw a source"`
+	Captured            float64  `json:"captured" doc:"Changes that a poll has seen"`
+	Happened            float64  `json:"happened" doc:"Changes that are thought to have happened, seen or not"`
+	Missed              Estimate `json:"missed" doc:"Changes that are thought to have come and gone unseen"`
+	Share               Estimate `json:"share" doc:"Of the changes that was captured"`
+	Delay               Duration `json:"delay" doc:"Expected between a change and its capture, on average"`
+	Freshness           float64  `json:"freshness" doc:"Expected share of time in which our copy was up to date"`
+	Age                 Duration `json:"age" doc:"For which our copy had been out of date, on average over time"`
+	ChangeRatio         float64  `json:"change_ratio" doc:"Share of the polls that found a change; the first poll of a source and failed polls do not count"`
+	WeightedChangeRatio float64  `json:"weighted_change_ratio" doc:"The same, with polls counted by the weights of their sources"`
+	Divergence          Estimate `json:"divergence" doc:"Changes that a copy lacked, on average over time and sources"`
+	Fairness            Estimate `json:"fairness" doc:"Share of the sources that have changed which were polled since they were first seen"`
+	Waiting             float64  `json:"waiting" doc:"Changes expected to have happened since each source was last seen"`
 }
 
 // Calibration says how far chances have come true.

@@ -21,7 +21,7 @@ type Score struct {
 	Utility           float64 `json:"utility"`            // weight times urgency, over the captured
 	UtilityNormalized float64 `json:"utility_normalized"` // the same, of the weight of all changes
 
-	ChangeRatio         float64 `json:"change_ratio"` // found of the polls of pages
+	ChangeRatio         float64 `json:"change_ratio"` // found of the polls that saw their page
 	WeightedChangeRatio float64 `json:"weighted_change_ratio"`
 
 	// Means over time of all pages, also weighted by page. The age of a stale

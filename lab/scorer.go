@@ -1,5 +1,7 @@
 package lab
 
+import "freshet"
+
 // An Age is a way of counting how old a stale copy is.
 type Age uint8
 
@@ -31,8 +33,7 @@ type Scorer struct {
 	last []int // by page: the instant of the last poll; 0 if none
 	seen []int // by page: changes captured
 
-	weighed struct{ found, polls float64 }
-	stale   struct{ time, weighted, age, weightedAge, divergence float64 } // integrals
+	truth, weighted freshet.Tally // what the daemon estimates of the same, in instants
 }
 
 // NewScorer returns a Scorer that has seen no poll.
@@ -68,7 +69,8 @@ func (s *Scorer) Poll(page, instant int) bool { return s.poll(page, float64(inst
 func (s *Scorer) poll(page int, moment float64, instant int) bool {
 	k := s.stakes.of(page)
 	s.score.Polls++
-	s.weighed.polls += k.weight
+	s.truth.Polls++
+	s.weighted.Polls += k.weight
 	s.last[page] = instant
 	from, to := s.next[page], s.next[page]
 	for end := s.grid.first[page+1]; to < end && s.when(to) <= moment; {
@@ -78,7 +80,8 @@ func (s *Scorer) poll(page int, moment float64, instant int) bool {
 		return false
 	}
 	s.score.Found++
-	s.weighed.found += k.weight
+	s.truth.Found++
+	s.weighted.Found += k.weight
 	s.integrate(page, k.weight, from, to, moment)
 	s.capture(page, k, from, to, moment)
 	s.next[page] = to
@@ -86,10 +89,9 @@ func (s *Scorer) poll(page int, moment float64, instant int) bool {
 }
 
 // miss counts a poll that did not see its page.
-func (s *Scorer) miss(page int) {
+func (s *Scorer) miss() {
 	s.score.Polls++
 	s.score.Failed++
-	s.weighed.polls += s.stakes.of(page).weight
 }
 
 // index counts a poll of an index, which is of no page.
@@ -137,18 +139,19 @@ func (s *Scorer) integrate(page int, weight float64, from, to int, until float64
 		}
 		if s.measures.Divergence != nil {
 			begin := s.grid.first[page]
-			s.stale.divergence += lasted * s.measures.Divergence(page, from-begin, c+1-begin)
+			s.truth.Behind += lasted * s.measures.Divergence(page, from-begin, c+1-begin)
 		}
 	}
-	s.stale.time += stale
-	s.stale.age += age
-	s.stale.weighted += weight * stale
-	s.stale.weightedAge += weight * age
+	s.truth.Stale += stale
+	s.truth.Age += age
+	s.weighted.Stale += weight * stale
+	s.weighted.Age += weight * age
 }
 
 // Score closes the books at the end of the grid. No poll may follow.
 func (s *Scorer) Score() Score {
-	total, weights, visited, changed := 0.0, 0.0, 0, 0
+	total, weights := 0.0, 0.0
+	var fairness freshet.Fairness
 	for page := range s.grid.pages {
 		k := s.stakes.of(page)
 		begin, end := s.grid.first[page], s.grid.first[page+1]
@@ -157,10 +160,7 @@ func (s *Scorer) Score() Score {
 		s.score.Settled += s.next[page] - begin
 		s.score.ByPage = append(s.score.ByPage, PageScore{Captured: s.seen[page], Settled: s.next[page] - begin})
 		if begin < end {
-			changed++
-			if s.last[page] > 0 {
-				visited++
-			}
+			fairness.Add(1, s.last[page] > 0)
 		}
 		if s.next[page] < end {
 			s.integrate(page, k.weight, s.next[page], end, float64(s.grid.Instants))
@@ -178,14 +178,13 @@ func (s *Scorer) Score() Score {
 	time, second := float64(s.grid.Instants), s.grid.Instant.Seconds()
 	r.Recall = ratio(float64(r.Captured), float64(r.Changes), 1)
 	r.UtilityNormalized = ratio(r.Utility, total, 1)
-	r.ChangeRatio = ratio(float64(r.Found), float64(r.Polls-r.IndexPolls), 0)
-	r.WeightedChangeRatio = ratio(s.weighed.found, s.weighed.polls, 0)
-	r.Freshness = 1 - ratio(s.stale.time, time*float64(r.Pages), 0)
-	r.WeightedFreshness = 1 - ratio(s.stale.weighted, time*weights, 0)
-	r.AgeSeconds = second * ratio(s.stale.age, time*float64(r.Pages), 0)
-	r.WeightedAge = second * ratio(s.stale.weightedAge, time*weights, 0)
-	r.Divergence = ratio(s.stale.divergence, time*float64(r.Pages), 0)
-	r.Fairness = ratio(float64(visited), float64(changed), 1)
+	s.truth.Watched, s.weighted.Watched = time*float64(r.Pages), time*weights
+	r.ChangeRatio, r.WeightedChangeRatio = s.truth.ChangeRatio(), s.weighted.ChangeRatio()
+	r.Freshness, r.WeightedFreshness = s.truth.Freshness(), s.weighted.Freshness()
+	r.AgeSeconds = second * ratio(s.truth.Age, s.truth.Watched, 0)
+	r.WeightedAge = second * ratio(s.weighted.Age, s.weighted.Watched, 0)
+	r.Divergence = s.truth.Divergence()
+	r.Fairness = fairness.Share().Mean
 	r.MeanDelay = ratio(delays, float64(r.Captured), 0)
 	r.DelayP50, r.DelayP90, r.DelayP99 = r.DelayQuantile(.5), r.DelayQuantile(.9), r.DelayQuantile(.99)
 	return r

@@ -102,7 +102,7 @@ func (w *world) look(p freshet.Poll, requests int) {
 		w.score(page)
 	} else {
 		o.Modified, o.Dates = time.Time{}, nil
-		w.scorer.miss(page)
+		w.scorer.miss()
 	}
 	w.sort()
 }

@@ -131,9 +131,30 @@ func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
 	}
 	c, weight := &l.counts[slot], l.scale.at(float64(l.open))
 	return c.rhythm.bend(freshet.Tally{
-		Polls: float64(c.polls), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
-		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge),
+		Polls: float64(c.polls), Found: float64(c.found), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
+		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge), Behind: float64(c.behind),
 	}.Scale(1/weight), float64(c.missed)/weight, weight)
+}
+
+// Changed returns the chance that a source has changed since it was first known, where
+// so many changes are expected since it was last seen. Of one that was never seen only
+// what is thought of its like is known.
+func (l *Learner) Changed(now time.Time, slot freshet.Slot, expected float64) float64 {
+	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+		return 0
+	}
+	if l.counts[slot].found > 0 {
+		return 1
+	}
+	p, rate := &l.pages[slot], l.know(slot)
+	if p.kind&unseen != 0 {
+		expected = rate * max(0, l.moment(now)-p.last)
+	}
+	if expected < 0.01 || !(rate > 0) { // as good, and quicker
+		return expected
+	}
+	// Where little is known of a rate, the mean is that of a few high ones.
+	return l.minds[slot].foresee(&l.grid, l.priorOf(p.site), expected/rate, &l.world)
 }
 
 // Upto returns the last outcome that was learnt from.

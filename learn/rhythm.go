@@ -72,7 +72,9 @@ func (r *rhythm) bend(t freshet.Tally, known, weight float64) freshet.Tally {
 	}
 	even, off, seen := r.read(weight)
 	left := max(0.02, 1-even)
-	t.Happened = t.Captured + known + left*missed
+	happened := t.Captured + known + left*missed
+	t.Behind *= happened / t.Happened
+	t.Happened = happened
 	t.Variance *= left
 	t.Doubt *= left
 	t.Shown, t.Uneven = known+seen*left*missed, seen*off*missed

@@ -20,10 +20,7 @@ func Share(t freshet.Tally) freshet.Range {
 	case t.Captured == 0:
 		return freshet.Range{}
 	}
-	// What is uncertain is how many were missed: log-normal, so that the number
-	// stays above zero and has the mean and the variance that the tally gives.
-	model := modelError(t) * (1 - min(1, t.Shown/missed))
-	spread := math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt+t.Uneven*t.Uneven)/(missed*missed)) + model*model)
+	spread := unseenSpread(t, missed)
 	of := func(factor float64) float64 { return t.Captured / (t.Captured + missed*factor) }
 	middle := -spread * spread / 2
 	r := freshet.Range{
@@ -36,6 +33,36 @@ func Share(t freshet.Tally) freshet.Range {
 		r.High = 1
 	}
 	return r
+}
+
+// unseenSpread returns how uncertain it is, on the scale of the logarithm, how many
+// changes there were beyond those that are certain: log-normal, so that the number stays
+// above zero and has the mean and the variance that the tally gives.
+func unseenSpread(t freshet.Tally, missed float64) float64 {
+	model := modelError(t) * (1 - min(1, t.Shown/missed))
+	return math.Sqrt(math.Log1p((t.Variance+t.Doubt*t.Doubt+t.Uneven*t.Uneven)/(missed*missed)) + model*model)
+}
+
+// Divergence returns the estimated number of changes that copies lacked, on average
+// over time. Uncertain are how many changes there were beyond the one that a poll shows,
+// and when between two polls they came.
+func Divergence(t freshet.Tally) freshet.Range {
+	mean := t.Divergence()
+	if mean <= 0 || t.Found <= 0 || t.Happened <= 0 {
+		return freshet.Range{Mean: mean, Low: mean, High: mean}
+	}
+	when := 1 / (3 * t.Found) // square of the relative error: times even between two polls
+	often := 0.0
+	if more := t.Happened - t.Found; more > 0 {
+		spread := unseenSpread(t, more)
+		often = math.Expm1(spread*spread) * (more / t.Happened) * (more / t.Happened)
+	}
+	spread := math.Sqrt(math.Log1p(when + often))
+	return freshet.Range{
+		Mean: mean,
+		Low:  min(mean, mean*math.Exp(-spread*spread/2-NineInTen*spread)),
+		High: max(mean, mean*math.Exp(-spread*spread/2+NineInTen*spread)),
+	}
 }
 
 // modelError returns how far off, on the scale of the logarithm, the number of

@@ -14,7 +14,8 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 8
+	stateVersion   = 9
+	withoutFigures = 8 // did not count polls that found a change, nor how far copies lay behind: both are guessed
 	withoutLessons = 7 // had nothing that was taught: it is taught again
 	withoutPushes  = 6 // had no pushes: how far they are true is learnt from then on
 	withoutBeats   = 5 // had no minutes of the hour: they are learnt from then on
@@ -180,6 +181,12 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	}
 	if c.writing || l.restored > withoutMissed {
 		c.float32(&l.counts[slot].missed)
+	}
+	if c.writing || l.restored > withoutFigures {
+		c.float32(&l.counts[slot].found)
+		c.float32(&l.counts[slot].behind)
+	} else {
+		l.counts[slot].guessFigures()
 	}
 	has := l.own[slot] != nil
 	c.flag(&has)

@@ -10,8 +10,8 @@ import (
 // than what is old by a factor that grows with time, so that what is old need
 // not be touched to fade.
 type count struct {
-	life                                                               freshet.Life
-	polls, captured, happened, variance, delay, watched, stale, oldAge float32
+	life                                                                              freshet.Life
+	polls, found, captured, happened, variance, delay, watched, stale, oldAge, behind float32
 
 	// How far off happened would be if the rate were: that is one error for all
 	// polls of a source, and does not average out.
@@ -52,14 +52,14 @@ func (l *Learner) fade() {
 }
 
 // fading returns everything that is counted and fades.
-func (c *count) fading() [13]*float32 {
+func (c *count) fading() [15]*float32 {
 	return [...]*float32{
 		&c.polls, &c.captured, &c.happened, &c.variance, &c.delay, &c.watched, &c.stale, &c.oldAge, &c.off,
-		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise, &c.missed,
+		&c.rhythm.even, &c.rhythm.most, &c.rhythm.noise, &c.missed, &c.found, &c.behind,
 	}
 }
 
-// all returns everything that is kept, but for missed.
+// all returns everything that is kept, but for what came to it later.
 func (c *count) all() [13]*float32 {
 	fading := c.fading()
 	all := [13]*float32{12: &c.rhythm.said}
@@ -90,6 +90,7 @@ func (c *count) add(weight, last, seconds, rate, doubt float64, see *sighting) {
 	if !see.changed {
 		return
 	}
+	c.found += float32(weight)
 	y := max(rate*see.exposure, 1e-6)
 	if see.dated.n > 0 {
 		c.addDated(weight, length, seconds, y, doubt, see)
@@ -114,6 +115,7 @@ func (c *count) add(weight, last, seconds, rate, doubt float64, see *sighting) {
 	default:
 		c.delay += float32(weight * delay)
 	}
+	c.behind += float32(weight * n * length / 2) // each is as likely early as late
 	c.stale += float32(weight * (1 - alone) * length)
 	c.oldAge += float32(weight * length * length * ageBefore(y) / some)
 }
@@ -135,6 +137,10 @@ func (c *count) addDated(weight, length, seconds, y, doubt float64, see *sightin
 	caught := c.caught(float64(d.n) + apart)
 	c.captured += float32(weight * caught)
 	c.missed += float32(weight * max(0, float64(d.n)-caught))
+	behind := 0.0
+	for _, tick := range d.ticks[:d.n] {
+		behind += see.ago(tick, length, seconds)
+	}
 	for _, tick := range d.ticks[:d.n] { // the newest are those that are caught
 		c.delay += float32(weight * min(1, caught) * see.ago(tick, length, seconds))
 		if caught--; caught <= 0 {
@@ -149,9 +155,19 @@ func (c *count) addDated(weight, length, seconds, y, doubt float64, see *sightin
 		unsure = length - sure
 	}
 	c.delay += float32(weight * max(0, caught) * (sure + unsure/2))
+	c.behind += float32(weight * (behind + apart*(sure+unsure/2)))
 	old := unsure * max(0, 1+math.Expm1(-before)/before)
 	c.stale += float32(weight * (sure + old))
 	c.oldAge += float32(weight * (sure*sure/2 + sure*old + unsure*unsure*ageBefore(before)))
+}
+
+// guessFigures fills in what an older version did not count from what it did.
+func (c *count) guessFigures() {
+	c.found = min(c.captured, c.polls) // as it is, unless a poll captures several changes
+	c.behind = c.stale
+	if c.found > 0 {
+		c.behind *= max(1, c.happened/c.found)
+	}
 }
 
 // ago returns how many seconds before the poll a change was that is dated in a tick; at

@@ -16,6 +16,7 @@ type truth struct {
 	delay              float64 // seconds, summed over the captured
 	watched, stale     float64 // seconds
 	age                float64 // integral of how long the copy had been out of date
+	behind             float64 // integral of how many changes the copy lacked
 }
 
 // truthOf works it out, for a source of which each change replaces the last one.
@@ -35,6 +36,9 @@ func (w *world) truthOf() (sum truth) {
 			sum.delay += o.Began.Sub(changes[to-1]).Seconds()
 			sum.stale += late
 			sum.age += late * late / 2
+			for _, at := range changes[from:to] {
+				sum.behind += o.Began.Sub(at).Seconds()
+			}
 		}
 		seen[o.slot] = o.Began
 	}
@@ -87,7 +91,7 @@ func TestTalliesAreHonest(t *testing.T) {
 				sum = sum.Add(w.Tally(freshet.Slot(slot)))
 			}
 			real := w.truthOf()
-			want := freshet.Tally{Captured: real.captured, Happened: real.happened, Delay: real.delay, Watched: real.watched, Stale: real.stale, Age: real.age}
+			want := freshet.Tally{Captured: real.captured, Happened: real.happened, Delay: real.delay, Watched: real.watched, Stale: real.stale, Age: real.age, Behind: real.behind}
 			share, truth := learn.Share(sum), learn.Share(want).Mean
 			t.Logf("share captured %.3f (%.3f to %.3f), in truth %.3f; delay %v, in truth %v; freshness %.3f, in truth %.3f; age %v, in truth %v",
 				share.Mean, share.Low, share.High, truth, sum.MeanDelay().Round(time.Second), want.MeanDelay().Round(time.Second),
@@ -100,6 +104,10 @@ func TestTalliesAreHonest(t *testing.T) {
 			}
 			near("number of polls", sum.Polls, float64(len(w.log)), 0.01*float64(len(w.log)))
 			near("number of captured changes", sum.Captured, real.captured, 0.01*real.captured)
+			near("number of polls that found a change", sum.Found, real.captured, 0.01*real.captured)
+			divergence := learn.Divergence(sum)
+			t.Logf("divergence %.3f (%.3f to %.3f), in truth %.3f", divergence.Mean, divergence.Low, divergence.High, want.Divergence())
+			near("divergence", divergence.Mean, want.Divergence(), 1.5*tt.rest*want.Divergence())
 			near("time watched", sum.Watched, real.watched, 0.01*real.watched)
 			near("share captured", share.Mean, truth, tt.share)
 			if tt.share < 0.5 && (truth < share.Low || truth > share.High) {
@@ -109,6 +117,40 @@ func TestTalliesAreHonest(t *testing.T) {
 			near("freshness", sum.Freshness(), want.Freshness(), 0.3*tt.rest)
 			near("mean age", sum.MeanAge().Seconds(), want.MeanAge().Seconds(), 1.5*tt.rest*want.MeanAge().Seconds())
 		})
+	}
+}
+
+// Of the intervals of the divergence, source by source, about nine in ten hold the
+// truth where changes come at random.
+func TestDivergencesCover(t *testing.T) {
+	inside, sources := 0, 0
+	for seed := range uint64(3) {
+		w := newWorld(learn.Config{Tick: 10 * time.Minute, Polls: 4, Memory: 1e5 * time.Hour}, seed)
+		end := monday.Add(8 * day)
+		for range 60 {
+			w.add(freshet.Source{}, w.poisson(monday, end, w.lognormal(1/(3*time.Hour).Seconds(), 0.7)))
+		}
+		w.pollAtRandom(end, 150*time.Minute, nil)
+		log := w.log
+		for slot := range freshet.Slot(60) {
+			w.log = nil
+			for _, o := range log {
+				if o.slot == slot {
+					w.log = append(w.log, o)
+				}
+			}
+			real := w.truthOf()
+			said := learn.Divergence(w.Tally(slot))
+			sources++
+			if is := real.behind / real.watched; said.Low <= is && is <= said.High {
+				inside++
+			}
+		}
+	}
+	cover := float64(inside) / float64(sources)
+	t.Logf("the intervals of %d sources hold the truth in %.3f of all cases", sources, cover)
+	if cover < 0.8 {
+		t.Errorf("intervals for nine in ten hold the truth in %.3f of all cases", cover)
 	}
 }
 

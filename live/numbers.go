@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -40,7 +41,8 @@ type NumbersQuery struct {
 type Numbers struct {
 	At     time.Time
 	All    Group
-	Groups []Group // by what was asked for; those that missed most come first
+	Hosts  freshet.Range // fairness, a host counting as much as any other, of those of which a source has changed
+	Groups []Group       // by what was asked for; those that missed most come first
 
 	Price      float64 // of a poll, as in an Outlook; zero if not known
 	Used, Most int     // requests of the present stretch of the budget that are spent, and those there are
@@ -56,23 +58,30 @@ type Group struct {
 	Early   int     // of those, that were seen less than twice
 	Waiting float64 // changes expected to have happened since each was last seen
 
+	Fairness freshet.Fairness // over the sources
+
 	Fresh  float64 // sources whose copies are expected to be up to date now, of those that have been seen
 	Spread float64 // variance of that, by chance
 	freshet.Tally
+	Weighted freshet.Tally // polls and those that found a change, by the weights of their sources
 }
 
 // Missed returns how many changes are thought to have come and gone unseen.
 func (g Group) Missed() float64 { return max(0, g.Happened-g.Captured) }
 
 // add counts a source.
-func (g *Group) add(tally freshet.Tally, expected float64, paused bool) {
+func (g *Group) add(c *counted, expected float64) {
+	tally := c.tally
 	g.Tally = g.Tally.Add(tally)
-	if tally.Polls == 0 && !paused {
+	g.Weighted = g.Weighted.Add(freshet.Tally{Polls: tally.Polls, Found: tally.Found}.Scale(c.weight))
+	if c.paused {
+		return
+	}
+	if tally.Polls == 0 {
 		g.Early++
 	}
+	g.Fairness.Add(c.changed, tally.Polls > 0)
 	switch {
-	case paused:
-		return
 	case math.IsInf(expected, 1):
 		g.Unseen++
 	default:
@@ -125,18 +134,18 @@ func (d *Daemon) Numbers(ctx context.Context, q NumbersQuery) (Numbers, error) {
 	if err != nil {
 		return n, err
 	}
-	groups := grouping{query: q, all: &n.All, byName: map[string]*Group{}}
+	groups := grouping{query: q, all: &n.All, byName: map[string]*Group{}, hosts: map[string]*freshet.Fairness{}}
 	for from := 0; from < len(expected); from += countAtOnce {
 		part := make([]counted, 0, min(countAtOnce, len(expected)-from))
-		err := d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { part = d.count(s, part, from) })
+		err := d.inLoop(ctx, func(now time.Time, s *sched.Scheduler) { part = d.count(now, s, part, from, expected) })
 		if err != nil {
 			return Numbers{}, fmt.Errorf("look at the sources: %w", err)
 		}
 		for _, c := range part {
-			groups.add(c, expected[c.slot])
+			groups.add(&c, expected[c.slot])
 		}
 	}
-	n.Groups = groups.list()
+	n.Groups, n.Hosts = groups.list(), groups.overHosts()
 	return n, nil
 }
 
@@ -167,19 +176,23 @@ func (d *Daemon) glance(ctx context.Context) (n Numbers, expected []float64, err
 type counted struct {
 	slot   freshet.Slot
 	id     freshet.SourceID
-	url    string
+	host   string
 	tags   []string
 	of     freshet.SourceID
+	weight float64
 	paused bool
-	tally  freshet.Tally
+
+	changed float64 // chance that it has, since it was first known
+	tally   freshet.Tally
 }
 
 // count copies as many sources as part has room for. It runs within the loop.
-func (d *Daemon) count(s *sched.Scheduler, part []counted, from int) []counted {
+func (d *Daemon) count(now time.Time, s *sched.Scheduler, part []counted, from int, expected []float64) []counted {
 	for slot := freshet.Slot(from); int(slot) < from+cap(part); slot++ {
 		if source, ok := s.Source(slot); ok {
 			part = append(part, counted{
-				slot: slot, id: source.ID, url: source.URL, tags: source.Tags, of: pageOf(source), paused: source.Paused, tally: d.cfg.Learner.Tally(slot),
+				slot: slot, id: source.ID, host: s.HostName(slot), tags: source.Tags, of: pageOf(source), weight: source.Importance(), paused: source.Paused,
+				changed: d.cfg.Learner.Changed(now, slot, expected[slot]), tally: d.cfg.Learner.Tally(slot),
 			})
 		}
 	}
@@ -201,35 +214,57 @@ type grouping struct {
 	all    *Group
 	byName map[string]*Group
 	single []Group // of a source each
+	hosts  map[string]*freshet.Fairness
 }
 
 // add counts a source, if it was asked for.
-func (g *grouping) add(c counted, expected float64) {
-	q, host := g.query, ""
-	if q.Host != "" || q.By == ByHost {
-		host = freshet.Source{URL: c.url}.Host()
-	}
-	if q.Tag != "" && !slices.Contains(c.tags, q.Tag) || q.Host != "" && host != q.Host || q.Site != "" && c.of != q.Site || q.By == BySite && c.of == "" {
+func (g *grouping) add(c *counted, expected float64) {
+	q := g.query
+	if q.Tag != "" && !slices.Contains(c.tags, q.Tag) || q.Host != "" && c.host != q.Host || q.Site != "" && c.of != q.Site || q.By == BySite && c.of == "" {
 		return
 	}
-	g.all.add(c.tally, expected, c.paused)
+	g.all.add(c, expected)
+	g.atHost(c)
 	switch q.By {
 	case BySource:
 		one := Group{Name: string(c.id)}
-		one.add(c.tally, expected, c.paused)
+		one.add(c, expected)
 		g.single = append(g.single, one)
 	case BySite:
-		g.under(string(c.of)).add(c.tally, expected, c.paused)
+		g.under(string(c.of)).add(c, expected)
 	case ByHost:
-		g.under(host).add(c.tally, expected, c.paused)
+		g.under(c.host).add(c, expected)
 	case ByTag:
 		for _, tag := range c.tags {
-			g.under(tag).add(c.tally, expected, c.paused)
+			g.under(tag).add(c, expected)
 		}
 		if len(c.tags) == 0 {
-			g.under("").add(c.tally, expected, c.paused)
+			g.under("").add(c, expected)
 		}
 	}
+}
+
+// atHost counts a source among those of its host.
+func (g *grouping) atHost(c *counted) {
+	if c.paused {
+		return
+	}
+	f := g.hosts[c.host]
+	if f == nil {
+		f = &freshet.Fairness{}
+		g.hosts[c.host] = f
+	}
+	f.Add(c.changed, c.tally.Polls > 0)
+}
+
+// overHosts returns the mean fairness of hosts, in a fixed order so that it is the same
+// to the bit.
+func (g *grouping) overHosts() freshet.Range {
+	list := make([]freshet.Fairness, 0, len(g.hosts))
+	for _, name := range slices.Sorted(maps.Keys(g.hosts)) {
+		list = append(list, *g.hosts[name])
+	}
+	return freshet.FairnessOver(list)
 }
 
 // under returns the group of a name, which may be new.

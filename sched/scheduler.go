@@ -340,6 +340,9 @@ func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
 	return s.entries[slot].source, true
 }
 
+// HostName returns the host of the source in a slot.
+func (s *Scheduler) HostName(slot freshet.Slot) string { return s.entries[slot].host.name }
+
 // Polled reports whether a poll of the source in a slot has ended, whatever came of it.
 func (s *Scheduler) Polled(slot freshet.Slot) bool { return s.entries[slot].upto != 0 }
 

@@ -38,7 +38,7 @@ func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.
 	}
 	out := client.Numbers{
 		At: n.At.UTC(), Budget: a.Daemon.Limits().Budget.String(), Price: n.Price,
-		All: capturedOf(n.All), Calibration: calibrationOf(n.Reliability),
+		All: capturedOf(n.All), FairnessOverHosts: estimateOf(n.Hosts), Calibration: calibrationOf(n.Reliability),
 	}
 	if n.Most > 0 {
 		out.BudgetUsed = float64(n.Used) / float64(n.Most)
@@ -56,6 +56,8 @@ func capturedOf(g live.Group) client.Captured {
 		Name: g.Name, Sources: g.Sources, Unseen: g.Unseen, Early: g.Early, Polls: g.Polls, Captured: g.Captured, Happened: g.Happened,
 		Missed: missedOf(g.Tally, share), Share: estimateOf(share),
 		Delay: rounded(g.MeanDelay()), Freshness: g.Freshness(), Age: rounded(g.MeanAge()), Waiting: g.Waiting,
+		ChangeRatio: g.ChangeRatio(), WeightedChangeRatio: g.Weighted.ChangeRatio(),
+		Divergence: estimateOf(learn.Divergence(g.Tally)), Fairness: estimateOf(g.Fairness.Share()),
 	}
 	c.Believe()
 	return c
@@ -102,14 +104,20 @@ func (m *moment) collectNumbers(ctx context.Context, tell func(desc *prometheus.
 	if err != nil {
 		return
 	}
-	share := learn.Share(n.All.Tally)
-	captured := gauge("freshet_captured_share", "Estimated share of changes that is captured: the mean, and the bounds between which it lies nine times in ten.", "bound")
-	for bound, value := range map[string]float64{"mean": share.Mean, "low": share.Low, "high": share.High} {
-		tell(captured, value, bound)
-	}
 	tell(gauge("freshet_expected_delay_seconds", "Expected time between a change and its capture."), n.All.MeanDelay().Seconds())
 	tell(gauge("freshet_freshness_ratio", "Expected share of time in which copies are up to date."), n.All.Freshness())
 	tell(gauge("freshet_age_seconds", "For how long copies have been out of date, on average over time."), n.All.MeanAge().Seconds())
+	tell(gauge("freshet_change_ratio", "Share of polls that find a change."), n.All.ChangeRatio())
+	ranged := func(name, help string, r freshet.Range) {
+		desc := gauge(name, help+": the mean, and the bounds between which it lies nine times in ten.", "bound")
+		for bound, value := range map[string]float64{"mean": r.Mean, "low": r.Low, "high": r.High} {
+			tell(desc, value, bound)
+		}
+	}
+	ranged("freshet_captured_share", "Estimated share of changes that is captured", learn.Share(n.All.Tally))
+	ranged("freshet_divergence_changes", "Estimated changes that a copy lacks, on average over time and sources", learn.Divergence(n.All.Tally))
+	ranged("freshet_fairness_sources_ratio", "Estimated share of the sources that have changed which were polled since they were first seen", n.All.Fairness.Share())
+	ranged("freshet_fairness_hosts_ratio", "The same share, as the mean of hosts, however many sources they have", n.Hosts)
 	tell(gauge("freshet_waiting_changes", "Changes expected to have happened since their sources were last seen."), n.All.Waiting)
 	tell(gauge("freshet_budget_used_ratio", "Share of the present stretch of the budget that is spent."), float64(n.Used)/math.Max(1, float64(n.Most)))
 	if n.Price > 0 {

@@ -101,7 +101,11 @@ func (n *numbering) showDetails(a client.Numbers, say func(string, ...any)) {
 	}
 	if a.All.Polls > 0 {
 		say("Copies were up to date %s of the time, and out of date for %s on average.", percent(a.All.Freshness), late(a.All.Age))
+		say("A copy lacked %s changes of its page on average (%s to %s).", rough(a.All.Divergence.Mean), rough(a.All.Divergence.Low), rough(a.All.Divergence.High))
+		say("Of the polls, %s found a change (ChangeRatio).", percent(a.All.ChangeRatio))
 	}
+	say("Of the sources that have changed, %s were polled since they were first seen (%s); as the mean of hosts, %s (%s).",
+		percent(a.All.Fairness.Mean), bounds(a.All.Fairness), percent(a.FairnessOverHosts.Mean), bounds(a.FairnessOverHosts))
 	say("About %s changes have happened since their pages were last polled.", few(a.All.Waiting))
 	say("The budget is %s; %s of it is spent.", a.Budget, percent(a.BudgetUsed))
 	if a.Price > 0 {
@@ -157,9 +161,9 @@ func (n *numbering) showGroups(a client.Numbers, paint screen) error {
 	fmt.Fprintln(n.out)
 	head := map[string]string{"tag": "TAG", "host": "HOST", "source": "SOURCE"}[n.by]
 	t := table{
-		head:  []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "POLLS", "WAITING"},
+		head:  []string{head, "SOURCES", "CAPTURED", "BETWEEN", "MISSED", "LATE", "FRESH", "AGE", "BEHIND", "POLLS", "FOUND", "WAITING"},
 		short: map[string]int{head: 16},
-		drop:  []string{"AGE", "WAITING", "FRESH", "SOURCES", "POLLS", "LATE", "BETWEEN"},
+		drop:  []string{"BEHIND", "FOUND", "AGE", "WAITING", "FRESH", "SOURCES", "POLLS", "LATE", "BETWEEN"},
 	}
 	for _, g := range a.Groups {
 		name := plain(harmless(g.Name))
@@ -170,12 +174,13 @@ func (n *numbering) showGroups(a client.Numbers, paint screen) error {
 		if g.TooEarly != "" {
 			captured, between, missed = "-", "too early", "-"
 		}
-		fresh := percent(g.Freshness)
+		fresh, behind, found := percent(g.Freshness), rough(g.Divergence.Mean), percent(g.ChangeRatio)
 		if g.Polls == 0 {
-			fresh = "-"
+			fresh, behind, found = "-", "-", "-"
 		}
 		t.add(name, plain(strconv.Itoa(g.Sources)), plain(captured), plain(between), plain(missed),
-			plain(late(g.Delay)), plain(fresh), plain(late(g.Age)), plain(few(g.Polls)), plain(few(g.Waiting)))
+			plain(late(g.Delay)), plain(fresh), plain(late(g.Age)), plain(behind), plain(few(g.Polls)),
+			plain(found), plain(few(g.Waiting)))
 	}
 	if err := t.write(n.out, paint); err != nil {
 		return err
