@@ -19,6 +19,7 @@ type Budget struct {
 	Wide     string        `json:"wide,omitempty" doc:"Why the range of the share is wide, and what would help; missing if it is not"`
 	SoFar    *SoFar        `json:"so_far,omitempty" doc:"What became of changes of late, as far as polls can tell; absent while nothing was learnt. All that is expected of budgets goes by it"`
 	Curve    []BudgetPoint `json:"curve" nullable:"false" doc:"What is expected of other budgets"`
+	At       *BudgetPoint  `json:"at,omitempty" doc:"What is expected of the budget that was asked for"`
 	OneMore  float64       `json:"one_more_a_minute" doc:"By how much the share captured would rise with one request more a minute"`
 	Goal     *BudgetGoal   `json:"goal,omitempty" doc:"What the share or the delay that was asked for costs"`
 	Eaters   []Eater       `json:"eaters,omitempty" doc:"The sources that take the most of the budget"`
@@ -117,6 +118,7 @@ type Pledge struct {
 type BudgetQuery struct {
 	Share  string        // what would it cost to capture this share, such as "95%"?
 	Delay  time.Duration // what would this mean delay cost; with Share: that share within this time?
+	At     string        // what would this budget bring, such as "120/m"?
 	Drop   []string      // what if these were dropped: an id, tag:T or host:H?
 	Eaters int           // show so many sources that take the most
 	Levels bool          // show the service levels source by source
@@ -131,6 +133,7 @@ func (c *Client) Budget(ctx context.Context, q BudgetQuery) (b Budget, err error
 	if q.Delay > 0 {
 		asked.text("delay", q.Delay.String())
 	}
+	asked.text("at", q.At)
 	for _, name := range q.Drop {
 		asked["drop"] = append(asked["drop"], name)
 	}

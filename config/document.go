@@ -140,6 +140,7 @@ func (d *document) optionValue(s *Settings, o Option) func(ast.Node, string) {
 		return func(v ast.Node, path string) {
 			if text, ok := d.scalar(v, path); ok {
 				set(s, v, path, text)
+				s.note(o.Key, FromFile)
 			}
 		}
 	}
@@ -151,6 +152,7 @@ func (d *document) optionValue(s *Settings, o Option) func(ast.Node, string) {
 		})
 		if len(d.Problems) == before {
 			set(s, v, path, strings.Join(list, ","))
+			s.note(o.Key, FromFile)
 		}
 	}
 }

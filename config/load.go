@@ -33,8 +33,8 @@ func (e *FlagError) Error() string { return "--" + e.Flag + ": " + e.Err.Error()
 // Unwrap returns what is wrong.
 func (e *FlagError) Unwrap() error { return e.Err }
 
-// Load gathers settings: flags win over the environment, that over the file, and
-// that over the defaults. All that is wrong is reported at once, what is wrong
+// Load gathers settings: flags win over the environment, that over the file, that over
+// what was set over the API, and that over the defaults. All that is wrong is reported at once, what is wrong
 // with the file as an [*Error], and with a flag as a [*FlagError].
 func Load(in Input) (Settings, error) {
 	if in.File == "" {
@@ -60,12 +60,17 @@ func (in Input) load(text []byte) (Settings, error) {
 			if err := o.set(&s, v); err != nil {
 				faults = append(faults, fmt.Errorf("%s: %w", o.Env, err))
 			}
+			s.note(o.Key, FromEnv)
 		}
 		if v, given := in.Flag(o.Flag); given {
 			if err := o.set(&s, v); err != nil {
 				faults = append(faults, &FlagError{o.Flag, err})
 			}
+			s.note(o.Key, FromFlag)
 		}
+	}
+	if err := s.applyKept(); err != nil {
+		faults = append(faults, err)
 	}
 	doc.admit(&s) // only now is it known which addresses are allowed
 	doc.admitQueries(&s)

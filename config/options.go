@@ -25,7 +25,7 @@ type Option struct {
 	Help string
 	Many bool // a list in the file, a flag that can be repeated, commas in the environment
 
-	live bool // a reload takes it on
+	live bool // a reload takes it on, and it can be set over the API
 	zero bool // nothing is not its default, and is shown
 	set  func(*Settings, string) error
 	show func(Settings) any // as it would be written in the file
@@ -81,15 +81,15 @@ var options = named(slices.Concat([]Option{
 		set: oneOf(func(s *Settings) *string { return &s.LogLevel }, "debug", "info", "warn", "error"), show: func(s Settings) any { return s.LogLevel }},
 	{Key: "log.format", Flag: "log-format", Arg: "FORM", Help: "log format: text or json (default text)",
 		set: oneOf(func(s *Settings) *string { return &s.LogForm }, "text", "json"), show: func(s Settings) any { return s.LogForm }},
-	{Key: "keep.age", Help: "delete versions that were replaced longer ago than this",
+	{Key: "keep.age", Help: "delete versions that were replaced longer ago than this", live: true,
 		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Keep.Age }), show: func(s Settings) any { return freshet.FormatDuration(s.Keep.Age) }},
-	{Key: "keep.versions", Help: "most versions to keep, of all sources together",
+	{Key: "keep.versions", Help: "most versions to keep, of all sources together", live: true,
 		set: count(func(s *Settings) *int { return &s.Keep.Versions }, 0), show: func(s Settings) any { return s.Keep.Versions }},
-	{Key: "keep.bytes", Help: "most bytes of versions to keep, of all sources together",
+	{Key: "keep.bytes", Help: "most bytes of versions to keep, of all sources together", live: true,
 		set: size(func(s *Settings) *int64 { return &s.Keep.Bytes }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Bytes) }},
-	{Key: "keep.total", Help: "largest size of the data directory; the oldest versions are deleted first",
+	{Key: "keep.total", Help: "largest size of the data directory; the oldest versions are deleted first", live: true,
 		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
-	{Key: "keep.logs", Help: "how long to keep the results of polls",
+	{Key: "keep.logs", Help: "how long to keep the results of polls", live: true,
 		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
 	{Key: "search", Help: "index what versions say, for freshet search: on or off (default on)",
 		set: setSearch, show: showSearch},

@@ -16,8 +16,8 @@ import (
 	"freshet/sched"
 )
 
-// Settings are all that an operator can set. They come, the later ones winning,
-// from the defaults, the file, the environment and the flags.
+// Settings are all that an operator can set. They come, the later ones winning, from the
+// defaults, what was set over the API, the file, the environment and the flags.
 type Settings struct {
 	File     string // that they were read from; "" if none was
 	Data     string // the data directory; "" if there is no place for one
@@ -49,6 +49,8 @@ type Settings struct {
 
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
 	Doubts     []string              // what is allowed in the file and probably not meant
+
+	said map[string]From // where options have their values from, by key
 }
 
 // Wanted returns what is wanted of sources by their tags, and what polls are for where

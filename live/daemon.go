@@ -354,7 +354,10 @@ func (d *Daemon) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gone, err := d.cfg.Store.Prune(ctx, date, d.cfg.Keep, d.keepLogs())
+	d.mu.Lock()
+	keep := d.cfg.Keep
+	d.mu.Unlock()
+	gone, err := d.cfg.Store.Prune(ctx, date, keep, d.keepLogs())
 	if err == nil && gone != (freshet.Pruned{}) {
 		d.cfg.Log.Info("pruned", "versions", gone.Versions, "outcomes", gone.Outcomes, "bytes", gone.Bytes)
 	}
@@ -364,11 +367,26 @@ func (d *Daemon) Prune(ctx context.Context) error {
 // keepLogs returns for how long the log is kept: at least as long as the budget
 // counts what it holds.
 func (d *Daemon) keepLogs() time.Duration {
-	if d.cfg.Logs <= 0 {
-		return d.cfg.Logs
+	d.mu.Lock()
+	logs := d.cfg.Logs
+	d.mu.Unlock()
+	if logs <= 0 {
+		return logs
 	}
 	b := d.Limits().Budget
-	return max(d.cfg.Logs, b.Per+longestPoll(b))
+	return max(logs, b.Per+longestPoll(b))
+}
+
+// SetKeep changes the bounds on history, and for how long outcomes are kept. They are
+// applied soon.
+func (d *Daemon) SetKeep(keep freshet.Keep, logs time.Duration) {
+	d.mu.Lock()
+	changed := d.cfg.Keep != keep || d.cfg.Logs != logs
+	d.cfg.Keep, d.cfg.Logs = keep, logs
+	d.mu.Unlock()
+	if changed {
+		d.boundSet(keep)
+	}
 }
 
 // Limits returns the limits in force.

@@ -26,21 +26,43 @@ func (s *service) wait(ctx context.Context) {
 			if err := s.reload(ctx); err != nil {
 				s.Log.Error("reload failed; nothing has changed", "err", err, "hint", freshet.HintOf(err))
 			}
-		case answer := <-s.asks:
-			answer <- s.reload(ctx)
+		case ask := <-s.asks:
+			ask.answer <- ask.do(ctx)
 		}
 	}
 }
 
-// askReload has the settings reloaded and returns what is wrong with them.
-func (s *service) askReload(ctx context.Context) error {
+// An ask is something that somebody wants done between two reloads.
+type ask struct {
+	do     func(context.Context) error
+	answer chan<- error
+}
+
+// inTurn has something done when it is its turn, and returns what came of it.
+func (s *service) inTurn(ctx context.Context, do func(context.Context) error) error {
 	answer := make(chan error, 1)
 	select {
-	case s.asks <- answer:
+	case s.asks <- ask{do, answer}:
 		return <-answer
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// askReload has the settings reloaded and returns what is wrong with them.
+func (s *service) askReload(ctx context.Context) error { return s.inTurn(ctx, s.reload) }
+
+// takeOn takes on the settings that can change while polls go on.
+func (s *service) takeOn(to config.Settings) {
+	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)
+	s.node.Daemon.SetLevels(to.Wanted())
+	s.node.Daemon.SetStrategies(to.Strategies)
+	s.node.Daemon.SetKeep(to.Keep, to.Logs)
+	if s.Reloaded != nil {
+		s.Reloaded(s.settings, to)
+	}
+	s.settings = to
+	s.inForce.Store(&to)
 }
 
 // sync makes the sources of the file those of the store. Without a file it
@@ -100,13 +122,7 @@ func (s *service) reload(ctx context.Context) error {
 	if err := s.syncQueries(ctx, to); err != nil {
 		return err
 	}
-	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)
-	s.node.Daemon.SetLevels(to.Wanted())
-	s.node.Daemon.SetStrategies(to.Strategies)
-	if s.Reloaded != nil {
-		s.Reloaded(s.settings, to)
-	}
-	s.settings = to
+	s.takeOn(to)
 	s.Log.Info("settings reloaded", "budget", to.Limits.Budget.String(), "sources", len(to.Sources))
 	return nil
 }

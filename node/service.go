@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"freshet"
@@ -61,7 +62,8 @@ type service struct {
 	sinks    *deliver.Sinks
 	metrics  *web.Metrics
 	loader   loader
-	asks     chan chan<- error // for a reload
+	asks     chan ask
+	inForce  atomic.Pointer[config.Settings] // settings, for whoever only looks
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
@@ -71,8 +73,9 @@ func Serve(ctx context.Context, settings config.Settings, cfg ServeConfig) error
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := service{ServeConfig: cfg, settings: settings, metrics: web.NewMetrics(), asks: make(chan chan<- error)}
+	s := service{ServeConfig: cfg, settings: settings, metrics: web.NewMetrics(), asks: make(chan ask)}
 	s.Grace = cmp.Or(s.Grace, 15*time.Second)
+	s.inForce.Store(&settings)
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(ctx) }()
 	select {
@@ -253,6 +256,9 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Trace:   s.node.reader.Trace,
 		Queries: s.node.queries,
 		Reload:  reload,
+
+		Settings:    s.told,
+		SetSettings: s.setSettings,
 
 		NoSearch: settings.NoSearch,
 

@@ -51,6 +51,7 @@ var screens = map[string]string{
 	"/sources/broken":                "document.querySelector('.wrong')",
 	"/queries":                       "document.querySelector('.pick a[href]')",
 	"/queries/dearer":                "document.querySelectorAll('tbody tr').length > 3",
+	"/settings":                      "document.querySelectorAll('.field').length > 8",
 	"/sinks":                         "document.querySelectorAll('tbody tr').length > 5",
 	"/sinks/new?kind=ntfy":           "document.querySelectorAll('select option').length > 5",
 	"/sinks/held":                    "document.querySelector('.say')",
@@ -109,7 +110,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 	b := r.tab(1200, 900, "light")
 	for _, path := range []string{
 		"/", "/changes", "/changes?q=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
-		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
+		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/settings", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
 	} {
 		b.visit("/start", "document.querySelector('#address')")
 		eval[bool](b, "(window.canary = () => { window.ran = true }, true)")

@@ -154,6 +154,13 @@ func (b *tab) fill(label, text string) {
 	}
 }
 
+// forget drops what the console said.
+func (b *tab) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.said = nil
+}
+
 // click presses the button with a word.
 func (b *tab) click(word string) {
 	b.Helper()

@@ -13,6 +13,7 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/learn"
+	"freshet/sched"
 	"freshet/whatif"
 )
 
@@ -27,6 +28,7 @@ func (a *api) routeBudget(h huma.API) {
 type budgetInput struct {
 	Share  string   `query:"share" doc:"What would it cost to capture this share, such as 95%?"`
 	Delay  string   `query:"delay" doc:"What would this mean delay cost; with share: to capture that share within this time?"`
+	At     string   `query:"at" doc:"What would this budget bring, such as 120/m?"`
 	Drop   []string `query:"drop,explode" doc:"What if these were dropped: an id, tag:T or host:H? Can be repeated"`
 	Eaters int      `query:"eaters" minimum:"0" maximum:"1000" doc:"Show so many sources that take the most"`
 	Levels bool     `query:"levels" doc:"Show the service levels source by source"`
@@ -45,6 +47,12 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 	}
 	if math.IsNaN(in.Span) { // which is neither below the least nor above the most
 		return nil, invalid("query.span", "expected a number", "NaN")
+	}
+	var at sched.Budget
+	if in.At != "" {
+		if at, err = sched.ParseBudget(in.At); err != nil {
+			return nil, invalid("query.at", freshet.ReasonOf(err).Error(), in.At)
+		}
 	}
 	prospects, err := a.Daemon.Prospects(ctx)
 	if err != nil {
@@ -65,6 +73,10 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 	b.Now, b.OneMore = pointOf(m.Now()), m.Marginal(1.0/60)
 	for _, p := range m.Curve(in.Span, in.Points) {
 		b.Curve = append(b.Curve, pointOf(p))
+	}
+	if at.Polls > 0 {
+		p := pointOf(m.At(at.PerSecond()))
+		b.At = &p
 	}
 	if goal != (whatif.Goal{}) {
 		p, ok := m.Least(goal)

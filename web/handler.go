@@ -63,6 +63,11 @@ type Config struct {
 	// Reload reads the configuration again; nil means that there is none.
 	Reload func(context.Context) error
 
+	// Settings tells what can be set while the daemon runs, and SetSettings changes it. Nil
+	// means that nothing can.
+	Settings    func() client.Settings
+	SetSettings func(context.Context, client.SettingsEdit) (client.Settings, error)
+
 	// Ready says why the program is not ready although the daemon is, if it
 	// is not. Nil means that there is nothing else to wait for.
 	Ready func() error
@@ -144,6 +149,7 @@ func New(cfg Config) http.Handler {
 	a.routeTaught(h)
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
+	a.routeSettings(h)
 	a.routeOverview(h)
 	a.routeFlow(h)
 	ui.New().Route(mux)

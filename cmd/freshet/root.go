@@ -60,6 +60,7 @@ func verbs(p *program) []*cobra.Command {
 		in(trials, budgetVerb(p)),
 		in(trials, planVerb(p)),
 		in(trials, labVerb(p)),
+		in(upkeep, settingsVerb(p)),
 		in(upkeep, checkVerb(p)),
 		in(upkeep, egressVerb(p)),
 		in(upkeep, secretVerb(p)),

@@ -8,6 +8,7 @@ import { heard, up } from './live';
 import { useLoad, useTicker } from './load';
 import { Overview } from './overview';
 import { Icon, Logo, nameOf, sourcePath } from './parts';
+import { Program } from './program';
 import { Queries } from './queries';
 import { go, here } from './router';
 import { Sinks } from './sinks';
@@ -20,7 +21,7 @@ const screens: [string, string, string, string][] = [
   ['/', 'Overview', 'flow', 'o'], ['/changes', 'Changes', 'again', 'c'], ['/sources', 'Sources', 'list', 's'], ['/queries', 'Queries', 'filter', 'q'],
 ]; // on a phone, too
 
-const more: typeof screens = [['/sinks', 'Sinks', 'out', 'k']];
+const more: typeof screens = [['/sinks', 'Sinks', 'out', 'k'], ['/settings', 'Settings', 'table', ',']];
 const all = [...screens, ...more];
 
 function App() {
@@ -59,7 +60,7 @@ function App() {
 function Screen({ path }: { path: string }) {
   const [, screen, ...rest] = path.split('/');
   useEffect(() => {
-    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', start: 'Add a source' }[screen] ?? 'Not found';
+    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', settings: 'Settings', start: 'Add a source' }[screen] ?? 'Not found';
     document.title = name + ' · Freshet';
   }, [path]);
   if (screen === '') return <Overview />;
@@ -68,6 +69,7 @@ function Screen({ path }: { path: string }) {
   if (screen === 'sources') return <Sources />;
   if (screen === 'queries') return <Queries id={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
   if (screen === 'sinks') return <Sinks name={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
+  if (screen === 'settings') return <Program />;
   if (screen === 'start') return <Start />;
   return <><h1 class="title">There is nothing here.</h1><p><a href="/">To the overview</a></p></>;
 }
@@ -186,7 +188,7 @@ function Keys({ close }: { close: () => void }) {
     box.current?.showModal();
   }, []);
   const keys: [string, string][] = [
-    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['g k', 'sinks'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
+    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['g k', 'sinks'], ['g ,', 'settings'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
     ['p', 'poll now'], ['e', 'settings of the source'], ['Space', 'hold the stream'], ['n', 'what is new; next difference'], ['[ ]', 'older, newer version'], ['1–4', 'views of a difference'], ['Esc', 'close'],
   ];
   return (

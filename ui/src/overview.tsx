@@ -1,12 +1,13 @@
 // The overview: how well it goes, in a sentence, and what is new.
 import { useEffect, useState } from 'preact/hooks';
-import { get, part, send } from './api';
+import { address, get, part, send } from './api';
 import { Changes } from './changes';
 import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
 import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
 import { begin } from './live';
 import { useAction, useLoad, useTicker } from './load';
-import { Bars, Button, Mark, Outcome, Section, Show, sourcePath, useNumbers, type Mood } from './parts';
+import { AsLines, Bars, Button, Mark, Outcome, Section, Show, sourcePath, useNumbers, type Mood } from './parts';
+import type { Settings } from './program';
 import { go } from './router';
 import type { Attention, Budget, Captured, Outcome as Poll, Overview as Data } from './types';
 
@@ -148,13 +149,13 @@ function WhatIfSection() {
   const [toggle, table] = useNumbers(['Budget', 'Captured', 'Range', 'Late', 'Up to date'], rows);
   return (
     <Section title="What another budget would bring" side={toggle}>
-      <Show of={budget}>{(b) => (b.too_early ? <p class="empty">Not known yet: {b.too_early}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} />)}</Show>
+      <Show of={budget}>{(b) => (b.too_early ? <p class="empty">Not known yet: {b.too_early}.</p> : b.curve.length < 2 ? <p class="empty">Nothing to show yet.</p> : <Slider of={b} reload={budget.reload} />)}</Show>
       {table}
     </Section>
   );
 }
 
-function Slider({ of: b }: { of: Budget }) {
+function Slider({ of: b, reload }: { of: Budget; reload: () => void }) {
   const middle = b.curve.reduce((best, p, i) => (Math.abs(Math.log(p.polls_per_day / b.now.polls_per_day)) < Math.abs(Math.log(b.curve[best].polls_per_day / b.now.polls_per_day)) ? i : best), 0);
   const [at, set] = useState(middle);
   const p = at === middle ? b.now : b.curve[at];
@@ -172,8 +173,32 @@ function Slider({ of: b }: { of: Budget }) {
         <span class="hidden-text">Budget</span>
         <input type="range" min={0} max={b.curve.length - 1} value={at} aria-valuetext={`${asked}: ${percent(p.share.mean)}`} onInput={(e) => set(Number(e.currentTarget.value))} />
       </label>
-      {at !== middle && <div class="as"><pre>budget: {asked}</pre><p class="small dim">Put this into the configuration file; <code class="mono">freshet reload</code> takes it on.</p></div>}
+      <SetBudget to={asked} shown={at !== middle} reload={reload} />
     </div>
+  );
+}
+
+/** SetBudget takes on what the slider is at, or says where the budget is set. */
+function SetBudget({ to, shown, reload }: { to: string; shown: boolean; reload: () => void }) {
+  const settings = useLoad<Settings>((s) => get('/settings', {}, s), []);
+  const [doing, run] = useAction();
+  const now = settings.data?.items.find((i) => i.key === 'budget');
+  const edit = { set: { budget: to } };
+  return (
+    <>
+      {shown && now?.fixed && <div class="as"><pre>budget: {to}</pre><p class="small dim">The budget is set by {tidy(now.where ?? now.from)}; change it there.</p></div>}
+      {shown && now && !now.fixed && (
+        <div class="row wrap">
+          <Button kind="main" busy={doing.busy} onClick={() => run(async () => {
+            settings.set(await send<Settings>('PATCH', '/settings', edit));
+            reload();
+            return `The budget is ${to} from now on.`;
+          })}>Set the budget</Button>
+          <AsLines method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings budget=${to}`} />
+        </div>
+      )}
+      <Outcome of={doing} />
+    </>
   );
 }
 

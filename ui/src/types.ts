@@ -95,7 +95,7 @@ export interface BudgetPoint {
   polls_per_day: number; spent_per_day: number; changes_per_day: number; share: Estimate; delay: string; freshness: number; age: string;
 }
 export interface Budget {
-  budget: string; sources: number; now: BudgetPoint; too_early?: string; wide?: string; curve: BudgetPoint[]; one_more_a_minute: number;
+  budget: string; sources: number; now: BudgetPoint; too_early?: string; wide?: string; curve: BudgetPoint[]; at?: BudgetPoint; one_more_a_minute: number;
 }
 
 export interface Query {
