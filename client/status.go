@@ -32,6 +32,7 @@ type Status struct {
 	Levels     *Levels        `json:"levels,omitempty" doc:"State of the service levels, if there are any; updated every minute"`
 	Numbers    *StatusNumbers `json:"numbers,omitempty" doc:"How well all sources are captured, as of a few seconds ago; missing if the policy does not learn"`
 	Sinks      []Sink         `json:"sinks,omitempty"`
+	Behind     bool           `json:"queries_behind,omitempty" doc:"Queries have not gone through everything that is stored"`
 }
 
 // A Browser is what pages are rendered with.

@@ -259,11 +259,13 @@ func (e *ear) read(to freshet.Cursor) {
 	e.at, e.first = max(e.at, to), to+1
 }
 
-// place returns how far a sink is that waits, as those outside count, if nothing that it wants
-// is before it. What is on record can be older.
-func (b *board) place(name string) (p freshet.Place, ok bool) {
+// place returns how far a sink is that waits because nothing that it wants is before it, and
+// where that is for those outside; zero if that is not known. What is on record can be older.
+func (b *board) place(name string) (at freshet.Cursor, told freshet.Place, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := b.ears[name]
-	return b.told, e != nil && e.last <= e.at && e.at <= b.at && b.told != (freshet.Place{})
+	if e := b.ears[name]; e == nil || e.last > e.at || e.at > b.at {
+		return 0, told, false
+	}
+	return b.at, b.told, true
 }

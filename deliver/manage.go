@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 type State struct {
 	Sink      freshet.Sink  // with its secrets: see [sink.Shown]
 	Place     freshet.Place // in the log of changes or, if it follows queries, of matches
+	Behind    bool          // it has not read that log to the end
 	Open      int           // deliveries that wait
 	Dead      int           // deliveries that were given up
 	Condition freshet.SinkCondition
@@ -31,6 +33,10 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 		return nil, err
 	}
 	defer release()
+	ends, err := s.ends(ctx)
+	if err != nil {
+		return nil, err
+	}
 	records, err := s.cfg.Store.Sinks(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the sinks: %w", err)
@@ -48,21 +54,33 @@ func (s *Sinks) List(ctx context.Context) ([]State, error) {
 	}
 	var all []State
 	for _, name := range slices.Sorted(maps.Keys(s.all)) {
-		all = append(all, s.state(s.all[name], conditions[name], standing[name]))
+		all = append(all, s.state(s.all[name], ends, conditions[name], standing[name]))
 	}
 	return all, nil
 }
 
+// ends returns where the streams end.
+func (s *Sinks) ends(ctx context.Context) (ends [2]freshet.Cursor, err error) {
+	if ends[freshet.StreamChanges], err = s.cfg.Store.LastChange(ctx); err == nil {
+		ends[freshet.StreamParcels], err = s.cfg.Store.LastParcel(ctx)
+	}
+	if err != nil {
+		return ends, fmt.Errorf("end of what sinks follow: %w", err)
+	}
+	return ends, nil
+}
+
 // state returns how a sink is doing, by what is on record of it. The place of one that waits
 // goes on without being put on record each time.
-func (s *Sinks) state(k *station, c freshet.SinkCondition, a freshet.Account) State {
+func (s *Sinks) state(k *station, ends [2]freshet.Cursor, c freshet.SinkCondition, a freshet.Account) State {
 	if b := s.boards[k.sink.Stream()]; b != nil {
-		if at, ok := b.place(k.sink.Name); ok {
-			a.Told = at
+		if at, told, waits := b.place(k.sink.Name); waits {
+			a.At.Cursor = max(a.At.Cursor, at)
+			a.Told = cmp.Or(told, a.Told)
 		}
 	}
 	return State{
-		Sink: k.sink, Place: a.Told, Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem,
+		Sink: k.sink, Place: a.Told, Behind: a.Begun && a.At.Cursor < ends[a.At.Stream], Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem,
 		Gone: k.outlet != nil && slices.Contains(a.Retired, freshet.EndpointAt(k.outlet.Endpoint())),
 	}
 }
@@ -78,6 +96,10 @@ func (s *Sinks) Get(ctx context.Context, name string) (State, error) {
 	if k == nil {
 		return State{}, unknown(name)
 	}
+	ends, err := s.ends(ctx)
+	if err != nil {
+		return State{}, err
+	}
 	record, err := s.cfg.Store.Sink(ctx, name)
 	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
 		return State{}, fmt.Errorf("read sink %s: %w", name, err)
@@ -90,7 +112,7 @@ func (s *Sinks) Get(ctx context.Context, name string) (State, error) {
 	if len(accounts) > 0 {
 		account = accounts[0]
 	}
-	return s.state(k, record.Condition, account), nil
+	return s.state(k, ends, record.Condition, account), nil
 }
 
 func unknown(name string) error {

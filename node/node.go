@@ -43,7 +43,7 @@ type Node struct {
 	webSub   *access.WebSub
 	renderer *render.Renderer
 	explorer *explore.Explorer // nil if polls are only made by hand
-	queries  *standing.Runner  // likewise
+	queries  *standing.Runner  // nil if none are run
 	log      *slog.Logger
 }
 
@@ -60,6 +60,7 @@ type Config struct {
 	Budget  sched.Budget          // that the policy is made for; zero means that of the settings
 	Expect  int                   // sources that it is made for, if more than there are yet
 	Idle    bool                  // make no poll but those that somebody asks for, whatever the settings say
+	Queries bool                  // run the queries although it is idle
 	Unbound bool                  // poll no source because its MaxGap has passed
 	Learn   bool                  // learn from the log although it is idle
 	Grace   time.Duration         // for polls under way at the end; zero means that of package live
@@ -197,6 +198,8 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if !cfg.Idle {
 		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
+	}
+	if !cfg.Idle || cfg.Queries {
 		n.queries = standing.New(standing.Config{Store: n.Store, Read: n.reader.Read, Log: n.log, Now: now})
 	}
 	return nil
@@ -240,10 +243,12 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		exploring, stop := context.WithCancel(ctx)
 		if n.explorer != nil {
 			beside.Go(func() { n.explore(exploring) })
-			beside.Go(func() { n.runQueries(exploring) })
 			if !n.settings.NoSearch {
 				beside.Go(func() { n.keepIndex(exploring) })
 			}
+		}
+		if n.queries != nil {
+			beside.Go(func() { n.runQueries(exploring) })
 		}
 		err := n.Daemon.Run(ctx)
 		stop()

@@ -105,7 +105,7 @@ func (s *service) run(ctx context.Context) (err error) {
 	defer l.Close()
 	s.warn(l.Addr())
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store, Idle: s.Once != nil, Unbound: s.Once != nil}); err != nil {
+	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store, Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()

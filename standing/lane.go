@@ -41,7 +41,10 @@ func (r *Runner) advance(ctx context.Context) (more bool, err error) {
 		}
 	}
 	r.tellDue()
-	return more, r.keep(ctx)
+	if err = r.keep(ctx); err == nil && !more && len(r.edited) == 0 { // those that came with an edit have not run
+		r.showUpto()
+	}
+	return more, err
 }
 
 // advanceMain goes on with the main lane. Queries join it where they begin.

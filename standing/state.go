@@ -17,8 +17,29 @@ type State struct {
 
 // states are how it stands with queries, for others to see while they run.
 type states struct {
-	mu sync.Mutex
-	by map[freshet.QueryID]State
+	mu   sync.Mutex
+	by   map[freshet.QueryID]State
+	upto place // all queries have run, and what they matched is kept
+}
+
+// Upto returns the places in the log of changes and in that of outcomes up to which all
+// queries have run, and what they matched is stored.
+func (r *Runner) Upto() (changes, outcomes freshet.Cursor) {
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	return r.states.upto.changes, r.states.upto.outcomes
+}
+
+// showUpto lets others see how far all queries are. Without a query that hears of polls they
+// are at the end of the log of outcomes, wherever that is.
+func (r *Runner) showUpto() {
+	upto := place{}
+	if upto.changes, upto.outcomes = r.main.engine.Upto(); !r.main.engine.HearsPolls() {
+		upto.outcomes = endless
+	}
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	r.states.upto = upto
 }
 
 // Standing returns how it stands with a query. It reports false if the query is not run.

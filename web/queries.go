@@ -114,6 +114,23 @@ func (a *api) addQuery(ctx context.Context, in *bodyOf[client.QueryToAdd]) (*tag
 	return &taggedQuery{"/api/v1/queries/" + string(q.ID), tagOf(q.Revision), a.queryOf(q, report.Warnings)}, nil
 }
 
+// queriesBehind reports whether the queries have not gone through all that is stored.
+func (a *api) queriesBehind(ctx context.Context) (bool, error) {
+	if a.Queries == nil {
+		return false, nil
+	}
+	changes, err := a.Store.LastChange(ctx)
+	if err != nil {
+		return false, fmt.Errorf("end of the change log: %w", err)
+	}
+	outcomes, err := a.Store.LastOutcome(ctx)
+	if err != nil {
+		return false, fmt.Errorf("end of the log of outcomes: %w", err)
+	}
+	uptoChanges, uptoOutcomes := a.Queries.Upto()
+	return uptoChanges < changes || uptoOutcomes < outcomes, nil
+}
+
 // queriesEdited tells who runs the queries that they are others.
 func (a *api) queriesEdited() {
 	if a.Queries != nil {

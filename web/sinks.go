@@ -73,7 +73,7 @@ func (a *api) sinks(ctx context.Context) ([]client.Sink, error) {
 // standingOfSink returns how a sink is doing as the API tells it.
 func standingOfSink(st deliver.State) client.Sink {
 	told := client.Sink{
-		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: st.Place, Open: st.Open, Dead: st.Dead,
+		Name: st.Sink.Name, Kind: st.Sink.Kind, State: client.SinkOK, Place: st.Place, Behind: st.Behind, Open: st.Open, Dead: st.Dead,
 		Failing: utc(st.Condition.Failing), Held: utc(st.Condition.Held), Error: st.Condition.Err,
 	}
 	switch {

@@ -107,6 +107,9 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 			return nil, fmt.Errorf("size of the store: %w", err)
 		}
 	}
+	if s.Behind, err = a.queriesBehind(ctx); err != nil {
+		return nil, err
+	}
 	if s.Sinks, err = a.sinks(ctx); err != nil {
 		return nil, err
 	}

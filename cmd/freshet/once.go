@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,13 +21,15 @@ const onceHelp = `Make one round of polls and end: for cron and timers, without 
 Every source that is not paused is polled once, within the budget and at the pace
 that its host allows; those that were not seen for longest come first. Sources that
 are best left alone are skipped: their min_gap or source_gap has not passed, they
-failed a short while ago, or their server says that they are still fresh. Webhooks
-are told of what changed, also of what earlier rounds still owe them, and history
-that is no longer kept is deleted.
+failed a short while ago, or their server says that they are still fresh. Queries
+are run over what changed. Webhooks and other sinks are told of changes and matches,
+also of what earlier rounds still owe them, and history that is no longer kept is
+deleted. What a digest, quiet hours or a rate hold back is told by the first round
+after its time.
 
-Changes are printed, and failures on standard error; if there are neither, nothing
-is, so that cron sends no mail. --verbose prints every source and a summary, which a
-terminal always gets.
+Changes and matches are printed, and failures on standard error; if there are none,
+nothing is, so that cron sends no mail. --verbose prints every source and a summary,
+which a terminal always gets.
 
 If a daemon runs on the data directory, it makes the round. Only one round runs at a
 time: a second one ends at once with exit code 5. SIGINT and SIGTERM end the round in
@@ -34,7 +37,7 @@ good order; the next one goes on with the sources that are left.
 
 Exit codes, besides the usual ones:
   0  all is well
-  1  a poll failed, webhooks are owed something, or the round was interrupted
+  1  a poll failed, sinks are owed something, or the round was interrupted
   6  all is well and something changed; only with --exit-code`
 
 // A onceRun is one run of the verb once.
@@ -46,6 +49,7 @@ type onceRun struct {
 	exitCode bool
 	deliver  lengthFlag
 
+	began time.Time
 	round round
 	owed  int // deliveries, when it was given up to wait for them
 }
@@ -65,7 +69,7 @@ func onceVerb(p *program) *cobra.Command {
 	flags.StringVar(&v.tag, "tag", "", "poll only sources with this tag")
 	flags.BoolVar(&v.exitCode, "exit-code", false, "end with 6 if something changed")
 	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print every source and a summary")
-	flags.Var(&v.deliver, "deliver-wait", "for webhooks that take nothing; what is still owed then is sent by the next round")
+	flags.Var(&v.deliver, "deliver-wait", "for sinks that take nothing; what is still owed then is sent by the next round")
 	jsonFlag(cmd, &v.json)
 	optionFlags(flags, "budget", "source-gap", "host-delay", "allow-cidr")
 	return cmd
@@ -73,6 +77,7 @@ func onceVerb(p *program) *cobra.Command {
 
 // run makes the round: by the daemon that holds the data directory, or else here.
 func (v *onceRun) run(cmd *cobra.Command) error {
+	v.began = v.now()
 	s, err := v.sendingSettings(cmd)
 	if err != nil {
 		return err
@@ -147,7 +152,7 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 	return v.verdict()
 }
 
-// make makes the round, tells of it and waits for the webhooks.
+// make makes the round, tells of it and waits for the queries and the sinks.
 func (v *onceRun) make(ctx context.Context, c *connection) error {
 	status, err := atWorkWith(ctx, c)
 	if err != nil {
@@ -162,6 +167,12 @@ func (v *onceRun) make(ctx context.Context, c *connection) error {
 		if err := v.printChanges(ctx, c, status.LastChange); err != nil {
 			return err
 		}
+	}
+	if err := v.awaitQueries(ctx, c); err != nil {
+		return err
+	}
+	if err := v.printMatches(ctx, c); err != nil {
+		return err
 	}
 	if v.owed, err = v.awaitDeliveries(ctx, c); err != nil {
 		return err
@@ -226,10 +237,69 @@ func (v *onceRun) printChanges(ctx context.Context, c *connection, after freshet
 	}
 }
 
-// awaitDeliveries waits until webhooks are owed nothing, and returns how much they
+// awaitQueries waits until the queries have gone through what the round brought.
+func (v *onceRun) awaitQueries(ctx context.Context, c *connection) error {
+	for begun := time.Now(); ; {
+		s, err := c.Status(ctx)
+		if err != nil || !s.Behind {
+			return err
+		}
+		if time.Since(begun) > time.Duration(v.deliver) {
+			fmt.Fprintln(v.err, "freshet: the queries have not gone through all changes; the next round goes on")
+			return nil
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// printMatches prints what queries have matched since the verb began.
+func (v *onceRun) printMatches(ctx context.Context, c *connection) error {
+	queries, err := c.Queries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range queries {
+		matches, err := v.newMatches(ctx, c, q.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range matches {
+			if v.json {
+				err = v.printLine(map[string]any{"match": m})
+			} else {
+				_, err = fmt.Fprintf(v.out, "query %s:\n", harmless(string(q.ID)))
+				printMatch(v.program, m)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newMatches returns what a query has matched since the verb began, the oldest first.
+func (v *onceRun) newMatches(ctx context.Context, c *connection, id freshet.QueryID) (found []client.Match, err error) {
+	const most = 1000
+	page, err := c.Matches(ctx, id, client.MatchQuery{Newest: true, Limit: most})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range page.Items {
+		if !m.KnownAt.Before(v.began) {
+			found = append(found, m)
+		}
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+// awaitDeliveries waits until sinks are owed nothing, and returns how much they
 // are when nothing has moved for long.
 func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int, err error) {
-	const unread = 3 * time.Second // within which a webhook that is at work reads the log
+	const unread = 3 * time.Second // within which a sink that is at work reads the log
 	before, moved := "", time.Now()
 	for {
 		s, err := c.Status(ctx)
@@ -243,11 +313,7 @@ func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int,
 				continue // what waits there waits for somebody
 			}
 			owed += sink.Open
-			page, err := c.Changes(ctx, client.ChangeQuery{After: sink.Place, Limit: 1})
-			if err != nil {
-				return owed, err
-			}
-			behind = behind || len(page.Items) > 0
+			behind = behind || sink.Behind
 		}
 		if now := fmt.Sprint(s.Sinks); now != before {
 			before, moved = now, time.Now()
@@ -265,7 +331,7 @@ func (v *onceRun) awaitDeliveries(ctx context.Context, c *connection) (owed int,
 // sumUp ends what is told of the round.
 func (v *onceRun) sumUp() error {
 	if v.owed > 0 {
-		fmt.Fprintf(v.err, "freshet: webhooks are still owed %s; the next round tries again, and freshet status says which\n", deliveries(v.owed))
+		fmt.Fprintf(v.err, "freshet: sinks are still owed %s; the next round tries again, and freshet status says which\n", deliveries(v.owed))
 	}
 	switch {
 	case v.json:
