@@ -82,6 +82,16 @@ type Catalog interface {
 	// before all.
 	SourcesAfter(ctx context.Context, after SourceID) iter.Seq2[Watched, error]
 
+	// ListSources returns a part of a list of sources, as SourceQuery.List does of all of
+	// them, without reading all of them.
+	ListSources(ctx context.Context, q SourceQuery) (SourceList, error)
+
+	// SourceIDs returns the IDs of all sources that a filter lets through, in their order.
+	SourceIDs(ctx context.Context, f SourceFilter) ([]SourceID, error)
+
+	// CountSources counts the watched sources, as Count does.
+	CountSources(ctx context.Context) (SourceCounts, error)
+
 	// RemovedSource returns one source that has been removed and whose history
 	// is kept, or ErrNotFound.
 	RemovedSource(ctx context.Context, id SourceID) (Watched, error)

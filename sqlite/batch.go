@@ -171,12 +171,17 @@ func (s *Store) apply(b *batch) {
 	for id, e := range b.staged {
 		s.index.note(s.entries[id], e)
 		switch old := s.entries[id]; {
+		case e == nil && old == nil: // added and purged in one go
 		case e == nil:
+			s.roll.strike(old)
 			delete(s.entries, id)
 		case old == nil:
 			s.entries[id] = e
+			s.roll.enter(e)
 		default:
+			e.place = old.place // which a list may have changed meanwhile
 			*old = *e
+			s.roll.note(old)
 		}
 	}
 	s.applyShelves(b.sites)

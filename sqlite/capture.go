@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"strings"
 
 	"freshet"
 )
@@ -72,7 +73,7 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 	if err != nil {
 		return err
 	}
-	e.envelope, e.envelopeSum = envelope, f.envelope.sum()
+	e.envelope, e.envelopeSum, e.title = envelope, f.envelope.sum(), strings.ToLower(f.envelope.title)
 	if text != e.text && raw != e.raw {
 		b.forget = append(b.forget, e.text, e.raw)
 	}

@@ -200,6 +200,7 @@ func (b *batch) putSource(e *entry, src freshet.Source) error {
 			return err
 		}
 	}
+	e.face = faceOf(src, e.site, b.siteOf(e.site).Revision, definition)
 	b.keepShelf(e, src)
 	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, recipe, string(definition), src.Revision,
 		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label, countOrNull(e.site))

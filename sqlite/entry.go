@@ -63,6 +63,10 @@ type entry struct {
 	site    int64 // that it is a page of; 0 if none
 	removed bool
 
+	place int32  // in the roll
+	face  *face  // of a source that was written, until the roll has it
+	title string // of the head, in lower case
+
 	tally
 	dirty bool   // the tally is newer than the standings table
 	open  moment // the newest attempt without an outcome, or never

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"freshet"
 )
@@ -179,7 +180,11 @@ func (b *batch) promote(e *entry) error {
 	e.head, e.newest, e.hash, e.recipe, e.text, e.raw = number, 0, e.held.Hash, e.held.Recipe, text, raw
 	e.envelope, e.envelopeSum = envelope, 0 // the next version has its own
 	e.quiets.Suspect--
-	return nil
+	return b.query("SELECT title FROM envelopes WHERE id = ?", []driver.Value{envelope}, func(v []driver.Value) error {
+		title, _ := v[0].(string)
+		e.title = strings.ToLower(title)
+		return nil
+	})
 }
 
 // Confirm implements [freshet.Archive].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -36,13 +37,18 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err := readSeals(ctx, tx, &next); err != nil {
 		return err
 	}
-	entries, err := readEntries(ctx, tx)
+	entries, rows, err := readEntries(ctx, tx)
 	if err != nil {
 		return err
 	}
 	shelves, err := readShelves(ctx, tx)
 	if err != nil {
 		return err
+	}
+	if !s.cfg.ReadOnly {
+		if err := showFaces(entries, rows, shelves); err != nil {
+			return err
+		}
 	}
 	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
 	if err != nil {
@@ -64,6 +70,27 @@ func (s *Store) load(ctx context.Context) (err error) {
 	s.entries = make(map[freshet.SourceID]*entry, len(entries))
 	for _, e := range entries {
 		s.entries[e.id] = e
+	}
+	if !s.cfg.ReadOnly {
+		s.roll = newRoll()
+		for _, e := range entries {
+			s.roll.enter(e)
+		}
+	}
+	return nil
+}
+
+// showFaces gives all entries the faces of their sources.
+func showFaces(entries map[int64]*entry, rows map[int64]sourceRow, shelves map[int64]*shelf) error {
+	for key, e := range entries {
+		row, site := rows[key], freshet.Source{}
+		if sh := shelves[row.site]; sh != nil {
+			site = sh.site
+		}
+		var err error
+		if e.face, err = storedFace(&row, site); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -87,14 +114,14 @@ func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
 	return err
 }
 
-// readEntries returns the sources by key, as the tables have them.
-func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
-	entries := map[int64]*entry{}
+// readEntries returns the sources by key, as the tables have them, and their rows.
+func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, map[int64]sourceRow, error) {
+	entries, rows := map[int64]*entry{}, map[int64]sourceRow{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, ifnull(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, ifnull(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, ifnull(t.suspect, ''), ifnull(t.landed, ''), ifnull(t.belied, 0), ifnull(t.newest, 0), ifnull(t.held, ''), ifnull(t.quiet_suspect, 0), ifnull(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, ifnull(v.text, 0), ifnull(v.raw, 0), ifnull(v.envelope, 0),
 		ifnull(n.status, 0), ifnull(n.url, ''), ifnull(n.media_type, ''), ifnull(n.title, ''), n.header,
-		s.label, ifnull(g.version, 0), ifnull(g.change, 0), ifnull(g.revision, 0)
+		s.label, ifnull(g.version, 0), ifnull(g.change, 0), ifnull(g.revision, 0), `+sourceColumns+`
 		FROM sources s JOIN standings t ON t.source = s.key
 		LEFT JOIN tombstones g ON g.id = s.id
 		LEFT JOIN versions v ON v.source = s.key AND v.number = t.head
@@ -105,11 +132,12 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			var url, held string
 			var movedAt moment
 			var env envelope
-			err := scan(&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
+			var row sourceRow
+			err := scan(append([]any{&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
 				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &e.quiets.Suspect, &e.quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
-				&e.label, &e.before.version, &e.before.change, &e.before.revision)
+				&e.label, &e.before.version, &e.before.change, &e.before.revision}, row.places()...)...)
 			if err == nil {
 				e.held, e.confirmed, err = readHeld(held)
 			}
@@ -119,11 +147,12 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 			if e.envelope != 0 {
 				e.envelopeSum = env.sum()
 			}
-			entries[e.key] = e
+			e.title = strings.ToLower(env.title)
+			entries[e.key], rows[e.key] = e, row
 			return err
 		})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = eachRow(ctx, tx, "SELECT source, max(began) FROM attempts GROUP BY source", nil, func(scan func(...any) error) error {
 		var key int64
@@ -136,7 +165,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, error) {
 		}
 		return nil
 	})
-	return entries, err
+	return entries, rows, err
 }
 
 // foldOutcomes adds the outcomes after a mark to the tallies. It returns how many

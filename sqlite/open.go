@@ -100,6 +100,7 @@ type Store struct {
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry
 	shelves map[int64]*shelf // of sites, by their keys
+	roll    *roll            // of the sources; nil in a store that is only read
 	changed bell             // rung when there is a new change
 	matched bell             // rung when there is a new match
 	tail    tail             // of the log of outcomes

@@ -111,6 +111,9 @@ func (s *Store) applyShelves(sites map[int64]*shelf) {
 		if sh == nil {
 			delete(s.shelves, key)
 		} else {
+			if old := s.shelves[key]; old != nil && old.site.Revision != sh.site.Revision {
+				s.roll.stale[key] = true
+			}
 			s.shelves[key] = sh
 		}
 	}

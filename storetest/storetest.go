@@ -57,6 +57,7 @@ func Run(t *testing.T, open Open) {
 	}
 	t.Run("model", func(t *testing.T) { runModel(t, open) })
 	t.Run("sites", func(t *testing.T) { runSiteModel(t, open) })
+	t.Run("lists", func(t *testing.T) { runLists(t, open) })
 	t.Run("no number twice", func(t *testing.T) { runNumbers(t, open) })
 }
 

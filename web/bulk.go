@@ -163,15 +163,8 @@ func (a *api) chosen(ctx context.Context, e client.BulkEdit) (chosen []freshet.W
 	if e.Filter.State != "" {
 		in.State = []string{string(e.Filter.State)}
 	}
-	for w, err := range a.Store.Sources(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if in.matches(w) {
-			chosen = append(chosen, w)
-		}
-	}
-	return chosen, nil
+	list, err := a.Store.ListSources(ctx, freshet.SourceQuery{SourceFilter: in.filter()})
+	return append(chosen, list.Sources...), err
 }
 
 // carryOut does one action to one source, and returns its revision afterwards.

@@ -15,7 +15,7 @@ func (a *api) routeFacets(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "get-facets", Method: http.MethodGet, Path: "/api/v1/sources/facets", Tags: []string{"sources"},
 		Summary:     "Count the sources by state, tag and host",
-		Description: "Pages that were found for a site are not counted. It reads every source.",
+		Description: "Pages that were found for a site are not counted.",
 	}, a.getFacets)
 }
 
@@ -23,28 +23,16 @@ func (a *api) routeFacets(h huma.API) {
 const mostFacets = 100
 
 func (a *api) getFacets(ctx context.Context, _ *struct{}) (*bodyOf[client.Facets], error) {
-	f := client.Facets{States: map[client.State]int{}}
-	tags, hosts := map[string]int{}, map[string]int{}
-	for w, err := range a.Store.Sources(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if w.Of != "" {
-			continue
-		}
-		f.Total++
-		s := client.Source{Paused: w.Paused, Standing: standingOf(w)}
-		for _, state := range []client.State{client.Failing, client.Noisy, client.Paused, client.Unseen, client.Suspected, client.Well} {
-			if s.Is(state) {
-				f.States[state]++
-			}
-		}
-		for _, t := range w.Tags {
-			tags[t]++
-		}
-		hosts[w.Host()]++
+	n, err := a.Store.CountSources(ctx)
+	if err != nil {
+		return nil, err
 	}
-	f.Tags, f.Hosts = most(tags), most(hosts)
+	f := client.Facets{Total: n.Named.Total, States: map[client.State]int{}, Tags: most(n.Tags), Hosts: most(n.Hosts)}
+	for state, condition := range conditions {
+		if sources := n.Named.In[condition]; sources > 0 {
+			f.States[state] = sources
+		}
+	}
 	return &bodyOf[client.Facets]{f}, nil
 }
 

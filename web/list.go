@@ -1,11 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -34,223 +32,162 @@ type listSourcesInput struct {
 	Of      string   `query:"of" doc:"Only pages of this site"`
 }
 
-// listed yields the sources that a list is of, from after an ID on if they are
-// watched.
-func (a *api) listed(ctx context.Context, in *listSourcesInput, after freshet.SourceID) iter.Seq2[freshet.Watched, error] {
-	if in.Removed {
-		return a.Store.RemovedSources(ctx, "")
-	}
-	return a.Store.SourcesAfter(ctx, after)
+// conditions are the states by their names.
+var conditions = map[client.State]freshet.Conditions{
+	client.Failing: freshet.IsFailing, client.Noisy: freshet.IsNoisy, client.Paused: freshet.IsPaused,
+	client.Unseen: freshet.IsUnseen, client.Suspected: freshet.IsSuspect, client.Well: freshet.IsWell,
 }
 
-// matches reports whether a source is asked for.
-func (in *listSourcesInput) matches(w freshet.Watched) bool {
-	if in.Named && w.Of != "" || in.Of != "" && string(w.Of) != in.Of {
-		return false
+// filter returns which sources are asked for.
+func (in *listSourcesInput) filter() freshet.SourceFilter {
+	f := freshet.SourceFilter{Tag: in.Tag, Host: in.Host, Text: in.Q, Of: freshet.SourceID(in.Of), Named: in.Named, Removed: in.Removed}
+	for _, state := range in.State {
+		f.In |= conditions[client.State(state)]
 	}
-	if in.Tag != "" && !slices.Contains(w.Tags, in.Tag) || in.Host != "" && w.Host() != in.Host {
-		return false
-	}
-	if len(in.State) > 0 {
-		s := client.Source{Paused: w.Paused, Standing: standingOf(w)}
-		if !slices.ContainsFunc(in.State, func(state string) bool { return s.Is(client.State(state)) }) {
-			return false
-		}
-	}
-	if in.Q == "" {
-		return true
-	}
-	q := strings.ToLower(in.Q)
-	return slices.ContainsFunc([]string{string(w.ID), w.URL, w.Name, w.Standing.Head.Title}, func(field string) bool {
-		return strings.Contains(strings.ToLower(field), q)
-	})
+	return f
 }
 
 func (a *api) listSources(ctx context.Context, in *listSourcesInput) (*bodyOf[client.SourcePage], error) {
-	page := client.SourcePage{Items: []client.Source{}}
-	var err error
-	if in.Sort == "id" && !in.Reverse && in.Offset == 0 && !in.Total {
-		err = a.listByID(ctx, in, &page)
-	} else {
-		err = a.listByRank(ctx, in, &page)
+	list := a.listStored
+	if in.Sort == "next" {
+		list = a.listByNext
+	}
+	page, err := list(ctx, in)
+	if err != nil {
+		return nil, err
 	}
 	for i := range page.Items {
 		page.Items[i].Removed = in.Removed
 	}
-	if err == nil && in.Next {
+	if in.Next {
 		err = a.addNext(ctx, page.Items)
 	}
 	return &bodyOf[client.SourcePage]{page}, err
 }
 
-// listByID fills a page in the order of the store.
-func (a *api) listByID(ctx context.Context, in *listSourcesInput, page *client.SourcePage) error {
-	limit := min(in.Limit, maxPage)
-	for w, err := range a.listed(ctx, in, freshet.SourceID(in.After)) {
+// listStored returns a page in an order that the store has.
+func (a *api) listStored(ctx context.Context, in *listSourcesInput) (page client.SourcePage, err error) {
+	q := freshet.SourceQuery{SourceFilter: in.filter(), Reverse: in.Reverse, Offset: in.Offset, Limit: min(in.Limit, maxPage)}
+	plain := in.Sort == "id" && !in.Reverse && in.Offset == 0 && !in.Total // then the place to go on from is an ID
+	if in.Sort != "id" {
+		q.By = freshet.SourceOrder(in.Sort)
+	}
+	switch {
+	case in.After == "":
+	case plain:
+		q.After = &freshet.SourceRank{ID: freshet.SourceID(in.After)}
+	default:
+		rank, err := parseRank(in.After)
 		if err != nil {
-			return err
+			return page, err
 		}
-		if string(w.ID) <= in.After || !in.matches(w) {
-			continue
-		}
-		if len(page.Items) == limit {
-			next := string(page.Items[limit-1].ID)
-			page.Next = &next
-			break
-		}
+		q.After = &rank
+	}
+	list, err := a.Store.ListSources(ctx, q)
+	if err != nil {
+		return page, err
+	}
+	page.Items = []client.Source{}
+	for _, w := range list.Sources {
 		page.Items = append(page.Items, sourceOf(w))
 	}
-	return nil
-}
-
-// A rank is the place of a source in a list that is not sorted by ID alone.
-type rank struct {
-	key int64
-	id  freshet.SourceID
-}
-
-// compare orders ranks; those with the same key by ID.
-func (r rank) compare(o rank) int { return cmp.Or(cmp.Compare(r.key, o.key), cmp.Compare(r.id, o.id)) }
-
-// String returns the rank as a place to go on from. An ID has no '~'.
-func (r rank) String() string { return fmt.Sprintf("%d~%s", r.key, r.id) }
-
-// parseRank reads what String wrote; "" is before all others.
-func parseRank(s string) (rank, error) {
-	if s == "" {
-		return rank{key: math.MinInt64}, nil
+	if list.More && len(list.Sources) > 0 {
+		last := list.Sources[len(list.Sources)-1]
+		next := string(last.ID)
+		if !plain {
+			next = rankText(q.By.Rank(last))
+		}
+		page.Next = &next
 	}
+	if in.Total {
+		page.Total = &list.Total
+	}
+	return page, nil
+}
+
+// rankText returns a rank as a place to go on from. An ID has no '~'.
+func rankText(r freshet.SourceRank) string { return fmt.Sprintf("%d~%s", r.Key, r.ID) }
+
+// parseRank reads what rankText wrote.
+func parseRank(s string) (freshet.SourceRank, error) {
 	key, id, ok := strings.Cut(s, "~")
 	n, err := strconv.ParseInt(key, 10, 64)
 	if !ok || err != nil {
-		return rank{}, invalid("query.after", "is not the next of a page with the same sort", s)
+		return freshet.SourceRank{}, invalid("query.after", "is not the next of a page with the same sort", s)
 	}
-	return rank{n, freshet.SourceID(id)}, nil
+	return freshet.SourceRank{Key: n, ID: freshet.SourceID(id)}, nil
 }
 
-// rankOf returns the rank of a source, whose next poll is expected at a moment.
-func (in *listSourcesInput) rankOf(w freshet.Watched, next time.Time) rank {
-	r := rank{id: w.ID}
-	st := w.Standing
-	switch in.Sort {
-	case "changed":
-		r.key = -nanos(st.ChangedAt, 0)
-	case "seen":
-		r.key = nanos(st.Seen, 0)
-	case "next":
-		r.key = nanos(next, math.MaxInt64)
-	case "polls":
-		r.key = -st.Polls
-	case "changes":
-		r.key = -int64(st.Changes)
-	}
-	return r
-}
-
-// nanos returns a moment as a number, or what stands for none.
-func nanos(t time.Time, none int64) int64 {
-	if t.IsZero() {
-		return none
-	}
-	return t.UnixNano()
-}
-
-// listByRank fills a page in another order. It looks at every source for each
-// page, but holds only a few pages of them.
-func (a *api) listByRank(ctx context.Context, in *listSourcesInput, page *client.SourcePage) error {
-	after, err := parseRank(in.After)
-	if err != nil {
-		return err
-	}
-	limit := min(in.Limit, maxPage)
-	compare := rank.compare
-	if in.Reverse {
-		compare = func(r, o rank) int { return o.compare(r) }
-	}
-	reach := in.Offset + limit
-	var best []rank
-	keep := func() {
-		slices.SortFunc(best, compare)
-		best = best[:min(len(best), reach+1)]
-	}
-	total := 0
-	err = a.ranked(ctx, in, func(r rank) {
-		total++
-		if in.After != "" && compare(r, after) <= 0 {
-			return
+// listByNext returns a page in the order of the next polls, which only the loop knows.
+func (a *api) listByNext(ctx context.Context, in *listSourcesInput) (page client.SourcePage, err error) {
+	after := freshet.FirstRank
+	if in.After != "" {
+		if after, err = parseRank(in.After); err != nil {
+			return page, err
 		}
-		if best = append(best, r); len(best) >= 4*reach {
-			keep()
-		}
-	})
-	if err != nil {
-		return err
 	}
-	keep()
-	if len(best) > reach {
-		next := best[reach-1].String()
-		page.Next, best = &next, best[:reach]
+	ranks, err := a.nextRanks(ctx, in.filter())
+	if err != nil {
+		return page, err
+	}
+	total := len(ranks)
+	compare := freshet.SourceQuery{Reverse: in.Reverse}.Compare
+	if in.After != "" {
+		ranks = slices.DeleteFunc(ranks, func(r freshet.SourceRank) bool { return compare(r, after) <= 0 })
+	}
+	slices.SortFunc(ranks, compare)
+	ranks = ranks[min(in.Offset, len(ranks)):]
+	page.Items = []client.Source{}
+	if limit := min(in.Limit, maxPage); len(ranks) > limit {
+		ranks = ranks[:limit]
+		next := rankText(ranks[limit-1])
+		page.Next = &next
 	}
 	if in.Total {
 		page.Total = &total
 	}
-	for _, r := range best[min(in.Offset, len(best)):] {
+	for _, r := range ranks {
 		read := a.Store.Source
 		if in.Removed {
 			read = a.Store.RemovedSource
 		}
-		w, err := read(ctx, r.id)
+		w, err := read(ctx, r.ID)
 		switch {
 		case errors.Is(err, freshet.ErrNotFound): // removed meanwhile
 		case err != nil:
-			return err
+			return page, err
 		default:
 			page.Items = append(page.Items, sourceOf(w))
 		}
 	}
-	return nil
+	return page, nil
 }
 
-// ranked yields the ranks of all sources that are asked for.
-func (a *api) ranked(ctx context.Context, in *listSourcesInput, yield func(rank)) error {
-	const atOnce = 1000
-	var part []freshet.Watched
-	flush := func() error {
-		next, err := a.nextPolls(ctx, part, in.Sort == "next")
-		if err != nil {
-			return err
-		}
-		for i, w := range part {
-			yield(in.rankOf(w, next[i]))
-		}
-		part = part[:0]
-		return nil
+// nextRanks returns the places of sources in the order of their next polls; those of which
+// none is known come last.
+func (a *api) nextRanks(ctx context.Context, f freshet.SourceFilter) ([]freshet.SourceRank, error) {
+	ids, err := a.Store.SourceIDs(ctx, f)
+	if err != nil {
+		return nil, err
 	}
-	for w, err := range a.listed(ctx, in, "") {
-		if err != nil {
-			return err
-		}
-		if !in.matches(w) {
-			continue
-		}
-		if part = append(part, w); len(part) == atOnce {
-			if err := flush(); err != nil {
-				return err
-			}
+	next, err := a.nextPolls(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]freshet.SourceRank, len(ids))
+	for i, id := range ids {
+		ranks[i] = freshet.SourceRank{Key: math.MaxInt64, ID: id}
+		if !next[i].IsZero() {
+			ranks[i].Key = next[i].UnixNano()
 		}
 	}
-	return flush()
+	return ranks, nil
 }
 
-// nextPolls returns when polls of sources are expected, if that is wanted and
-// somebody knows; zero otherwise.
-func (a *api) nextPolls(ctx context.Context, of []freshet.Watched, wanted bool) ([]time.Time, error) {
-	if !wanted || !a.Daemon.Status().Running {
-		return make([]time.Time, len(of)), nil
-	}
-	ids := make([]freshet.SourceID, len(of))
-	for i, w := range of {
-		ids[i] = w.ID
+// nextPolls returns when polls of sources are expected, if somebody knows; zero otherwise.
+func (a *api) nextPolls(ctx context.Context, ids []freshet.SourceID) ([]time.Time, error) {
+	if !a.Daemon.Status().Running {
+		return make([]time.Time, len(ids)), nil
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, sortPatience, errLoopBusy)
 	defer cancel()

@@ -19,7 +19,7 @@ func (a *api) routeOverview(h huma.API) {
 	route(h, a, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/api/v1/overview", Tags: []string{"program"},
 		Summary:     "Show an overview for people",
-		Description: "The status, the number of sources in each state, what the budget achieves, what needs attention, and the latest changes. It reads every source.",
+		Description: "The status, the number of sources in each state, what the budget achieves, what needs attention, and the latest changes.",
 	}, a.getOverview)
 }
 
@@ -85,40 +85,40 @@ type survey struct {
 // named is how many sources of a kind are named; the others are counted.
 const named = 3
 
-// survey looks at all sources.
+// survey counts all sources, and looks at the first few that need attention.
 func (a *api) survey(ctx context.Context) (found survey, err error) {
-	for w, err := range a.Store.Sources(ctx) {
-		if err != nil {
-			return found, err
+	n, err := a.Store.CountSources(ctx)
+	if err != nil {
+		return found, err
+	}
+	in := n.All.In
+	found.StateCounts = client.StateCounts{
+		All: n.All.Total, Failing: in[freshet.IsFailing], Noisy: in[freshet.IsNoisy], Paused: in[freshet.IsPaused],
+		Unseen: in[freshet.IsUnseen], Suspect: in[freshet.IsSuspect],
+	}
+	look := func(state freshet.Conditions, note func(client.Source)) {
+		if err != nil || in[state] == 0 {
+			return
 		}
-		s := client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w)}
-		found.All++
-		if s.Is(client.Paused) {
-			found.Paused++
-		}
-		if s.Is(client.Unseen) {
-			found.Unseen++
-		}
-		if s.Is(client.Failing) {
-			if found.Failing++; found.Failing <= named {
-				found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
-			}
-		}
-		if s.Is(client.Suspected) {
-			if found.Suspect++; found.Suspect <= named {
-				found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
-			}
-		}
-		if s.Is(client.Noisy) {
-			if found.Noisy++; found.Noisy <= named {
-				found.noisy = append(found.noisy, string(s.ID))
-			}
-		}
-		if s.Standing.MovedTo != "" && !s.Paused && len(found.moved) < named {
-			found.moved = append(found.moved, s)
+		var list freshet.SourceList
+		list, err = a.Store.ListSources(ctx, freshet.SourceQuery{SourceFilter: freshet.SourceFilter{In: state}, Limit: named})
+		for _, w := range list.Sources {
+			note(client.Source{ID: w.ID, Paused: w.Paused, Standing: standingOf(w)})
 		}
 	}
-	return found, nil
+	look(freshet.IsFailing, func(s client.Source) {
+		if s.Standing.LastError != nil {
+			found.failing = append(found.failing, fmt.Sprintf("%s (%s)", s.ID, s.Standing.LastError.Class))
+		}
+	})
+	look(freshet.IsSuspect, func(s client.Source) {
+		if s.Standing.Suspect != nil {
+			found.suspect = append(found.suspect, fmt.Sprintf("%s (%s)", s.ID, s.Standing.Suspect.Class))
+		}
+	})
+	look(freshet.IsNoisy, func(s client.Source) { found.noisy = append(found.noisy, string(s.ID)) })
+	look(freshet.IsMoved, func(s client.Source) { found.moved = append(found.moved, s) })
+	return found, err
 }
 
 // attention returns what sources need somebody for.
