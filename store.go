@@ -289,5 +289,6 @@ type Store interface {
 	QueryStore
 	Searcher
 	UserStore
+	AnswerStore
 	Close() error
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,19 +43,20 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 // callIf is call, on the condition that a source has a revision still; zero is
 // none. It returns the revision that the answer names.
 func (c *Client) callIf(ctx context.Context, method, path string, query url.Values, revision int64, body, to any) (now int64, err error) {
-	var payload io.Reader
+	var payload []byte
 	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
+		if payload, err = json.Marshal(body); err != nil {
 			return 0, err
 		}
-		payload = bytes.NewReader(text)
 	}
 	header := http.Header{}
+	if method != http.MethodGet {
+		header.Set("Idempotency-Key", keyOf(ctx))
+	}
 	if revision != 0 {
 		header.Set("If-Match", strconv.Quote(strconv.FormatInt(revision, 10)))
 	}
-	resp, err := c.send(ctx, method, path, query, header, payload)
+	resp, err := c.sendAgain(ctx, method, path, query, header, payload)
 	if err != nil {
 		return 0, err
 	}

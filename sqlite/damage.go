@@ -139,6 +139,8 @@ func (v *verification) subject(t *table, row []driver.Value) Damage {
 	case &deedsTable:
 		d.Cursor = freshet.Cursor(whole("cursor"))
 		d.What = fmt.Sprintf("entry %d of the audit log", d.Cursor)
+	case &answersTable:
+		d.What = "an answer that was kept for a client that asks again"
 	case &cutsTable:
 		d.Cursor = freshet.Cursor(whole("first"))
 		d.What = fmt.Sprintf("the cut at %d of %s", d.Cursor, text("log"))

@@ -103,6 +103,12 @@ func rich(t *testing.T) string {
 	for range 2 {
 		do(s.Tell(ctx, freshet.Deed{At: noon, Who: "ada", Via: "token ci", From: "192.0.2.1", What: "edit-source", Method: "PATCH", Path: "/api/v1/sources/a", Subject: "source a", Status: 200, Before: "{}", After: "{}"}))
 	}
+	kept := freshet.KeptAnswer{Key: freshet.HashOf([]byte("k")), Request: freshet.HashOf([]byte("r")), At: noon}
+	if _, err := s.ClaimAnswer(ctx, kept, noon); !errors.Is(err, freshet.ErrNotFound) {
+		do(err)
+	}
+	kept.Status, kept.Header, kept.Body = 201, map[string]string{"ETag": `"1"`}, []byte("{}")
+	do(s.KeepAnswer(ctx, kept))
 	do(s.SaveBeliefs(ctx, []freshet.Belief{{Estimator: "e", Memory: []byte("all")}, {Estimator: "e", Source: "a", Upto: 7, Memory: []byte("one")}}))
 	_, err = s.Begin(ctx, freshet.Poll{Source: freshet.Source{ID: "a"}, At: noon.Add(time.Hour)})
 	do(err)

@@ -46,9 +46,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 		return err
 	}
 	if !s.cfg.ReadOnly {
-		if err := showFaces(entries, rows, shelves); err != nil {
-			return err
-		}
+		showFaces(entries, rows, shelves)
 	}
 	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
 	if err != nil {
@@ -81,18 +79,14 @@ func (s *Store) load(ctx context.Context) (err error) {
 }
 
 // showFaces gives all entries the faces of their sources.
-func showFaces(entries map[int64]*entry, rows map[int64]sourceRow, shelves map[int64]*shelf) error {
+func showFaces(entries map[int64]*entry, rows map[int64]sourceRow, shelves map[int64]*shelf) {
 	for key, e := range entries {
 		row, site := rows[key], freshet.Source{}
 		if sh := shelves[row.site]; sh != nil {
 			site = sh.site
 		}
-		var err error
-		if e.face, err = storedFace(&row, site); err != nil {
-			return err
-		}
+		e.face = storedFace(&row, site)
 	}
-	return nil
 }
 
 // readSeals reads the seals, and lets no cursor be given out again that a log

@@ -61,8 +61,9 @@ func (f *face) over(id freshet.SourceID, site freshet.Source) *face {
 	return &next
 }
 
-// storedFace returns the face of a source as its row has it. Most rows need not be read whole.
-func storedFace(row *sourceRow, site freshet.Source) (*face, error) {
+// storedFace returns the face of a source as its row has it. Most rows need not be read
+// whole. One that cannot be read, which whoever reads the source is told, shows its URL.
+func storedFace(row *sourceRow, site freshet.Source) *face {
 	if row.site == 0 {
 		var said struct {
 			Name   string
@@ -71,14 +72,14 @@ func storedFace(row *sourceRow, site freshet.Source) (*face, error) {
 			Of     freshet.SourceID
 		}
 		if err := json.Unmarshal(row.definition, &said); err == nil {
-			return faceOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.time()}, 0, 0, nil), nil
+			return faceOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.time()}, 0, 0, nil)
 		}
 	}
 	src, err := row.source(site)
 	if err != nil {
-		return nil, err
+		src = freshet.Source{ID: row.id, URL: row.url, Created: row.created.time()}
 	}
-	return faceOf(src, row.site, site.Revision, row.definition), nil
+	return faceOf(src, row.site, site.Revision, row.definition)
 }
 
 // A line is a source in the roll.

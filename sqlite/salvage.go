@@ -33,7 +33,7 @@ var salvaged = []rowsOf{
 	{name: "debts", key: "reader"}, {name: "retired", key: "reader"}, {name: "sinks", key: "name"}, {name: "tombstones", key: "id"}, {name: "counters", key: "name"},
 	{name: "shelves", key: "site", whole: true}, {name: "pages", key: "site"}, {name: "cuts", key: "log"}, {name: "queries", key: "key", whole: true},
 	{name: "matches", key: "cursor", whole: true}, {name: "parcels", key: "cursor", whole: true}, {name: "query_notes", key: "query", whole: true},
-	{name: "users", key: "name"}, {name: "passes", key: "id"}, {name: "deeds", key: "cursor", whole: true}, {name: "seals", key: "name"}, {name: "beliefs", key: "estimator", memory: true},
+	{name: "users", key: "name"}, {name: "passes", key: "id"}, {name: "deeds", key: "cursor", whole: true}, {name: "answers", key: "key", whole: true}, {name: "seals", key: "name"}, {name: "beliefs", key: "estimator", memory: true},
 	{name: "common_beliefs", key: "estimator", memory: true},
 }
 

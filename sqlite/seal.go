@@ -34,6 +34,7 @@ const (
 	sealUsers
 	sealPasses
 	sealDeeds
+	sealAnswers
 	sealsEnd
 )
 

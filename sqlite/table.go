@@ -124,6 +124,8 @@ var (
 		columns: []string{"id", "kind", "secret", "user", "name", "parent", "address", "bounds", "created", "expires", "used"}})
 	deedsTable = newTable(table{name: "deeds", sum: "checksum", keys: []string{"cursor"}, seal: sealDeeds,
 		columns: []string{"cursor", "at", "who", "via", "address", "what", "method", "path", "subject", "status", "earlier", "later"}})
+	answersTable = newTable(table{name: "answers", sum: "checksum", keys: []string{"key"}, seal: sealAnswers,
+		columns: []string{"key", "request", "at", "status", "header", "body"}})
 	cutsTable = newTable(table{name: "cuts", sum: "checksum", keys: []string{"log", "source", "first"},
 		columns: []string{"log", "source", "first", "last", "before", "after"}})
 	sealsTable = newTable(table{name: "seals", sum: "checksum", keys: []string{"name"},
@@ -138,12 +140,12 @@ var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
 	&placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable,
-	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &outcomesTable, &changesTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.
 var sealedTables = []*table{
 	&outcomesTable, &changesTable, &sourcesTable, &attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable, &sinksTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable,
-	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable,
 }

@@ -46,6 +46,7 @@ func Run(t *testing.T, open Open) {
 		{"shelf", shelfTests},
 		{"pages", pageTests},
 		{"announce", announceTests},
+		{"answers", answerTests},
 		{"together", togetherTests},
 	}
 	for _, g := range groups {

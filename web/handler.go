@@ -153,7 +153,7 @@ func New(cfg Config) http.Handler {
 	a.routeOverview(h)
 	a.routeFlow(h)
 	ui.New().Route(mux)
-	return a.guard(a.patient(routed(mux)))
+	return a.guard(a.patient(a.once(routed(mux))))
 }
 
 // describe returns what the API says of itself. Everything that huma would
@@ -172,6 +172,14 @@ func (a *api) describe() huma.Config {
 // a Problem, and those that are our fault are logged.
 func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody
+	if writes(op.Method) {
+		most := maxKey
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
+			Description: "A name for this request that its client makes up, such as a UUID. Sent again under the same name within 24 hours it is not done again: the answer is that of the first time. Another request under the name is refused with 422, and with 409 while the first is under way.",
+			Example:     "8e03978e-40d5-43dd-bc93-6894a57f9324",
+		})
+	}
 	responses := map[string]*huma.Response{"default": {
 		Description: "What went wrong",
 		Content: map[string]*huma.MediaType{"application/problem+json": {
