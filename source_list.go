@@ -82,8 +82,9 @@ func (f SourceFilter) Has(w Watched) bool {
 // A SourceOrder is what a list is sorted by; sources that are alike in it by their IDs.
 type SourceOrder string
 
+// The orders of a list.
 const (
-	ByID      SourceOrder = ""
+	ByID      SourceOrder = ""        // by the ID alone
 	ByChanged SourceOrder = "changed" // the latest change first
 	BySeen    SourceOrder = "seen"    // last seen longest ago first, those never seen before all
 	ByPolls   SourceOrder = "polls"   // most polls first
