@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"freshet"
 )
 
 // Numbers say how well sources are captured, as the API tells it.
@@ -87,4 +89,43 @@ func (c *Client) Numbers(ctx context.Context, q NumbersQuery) (n Numbers, err er
 	asked.number("limit", int64(q.Limit))
 	err = c.get(ctx, "/numbers", url.Values(asked), &n)
 	return n, err
+}
+
+// Days are what became of polls by the day, as the API tells it.
+type Days struct {
+	Zone  string     `json:"zone" doc:"Whose days they are"`
+	From  *time.Time `json:"from,omitempty" doc:"Nothing before this was counted, because there were too many polls; missing if all were"`
+	Items []Day      `json:"items" nullable:"false" doc:"The oldest first, also days without a poll; the last may not be over"`
+}
+
+// A Day is what became of the polls that began on it.
+type Day struct {
+	Date     string    `json:"date" doc:"Such as 2026-11-16"`
+	Begins   time.Time `json:"begins"`
+	Requests int       `json:"requests" doc:"That its polls sent"`
+	Polls    int       `json:"polls"`
+	Failed   int       `json:"failed" doc:"Of the polls"`
+	Changes  int       `json:"changes" doc:"Of the polls, that found a change"`
+	Captured float64   `json:"captured" doc:"Changes that those are thought to have seen: more than one where a source keeps several"`
+	Missed   Estimate  `json:"missed" doc:"Changes that are thought to have come and gone unseen before those polls"`
+}
+
+// A DaysQuery selects days, and the sources that count. Its zero value means the last
+// 30 days of all sources.
+type DaysQuery struct {
+	In   freshet.Between
+	Zone string // name of a time zone; "" means UTC
+	Tag  string // only sources with this tag
+	Host string // only sources of this host
+}
+
+// NumbersByDay returns what became of polls by the day.
+func (c *Client) NumbersByDay(ctx context.Context, q DaysQuery) (d Days, err error) {
+	asked := query{}
+	asked.between(q.In)
+	asked.text("zone", q.Zone)
+	asked.text("tag", q.Tag)
+	asked.text("host", q.Host)
+	err = c.get(ctx, "/numbers/days", url.Values(asked), &d)
+	return d, err
 }

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"time"
 
 	"freshet"
 )
@@ -186,14 +187,25 @@ func ageBefore(y float64) float64 {
 }
 
 // caught returns how many of n changes a poll captures.
-func (c *count) caught(n float64) float64 {
-	switch c.life.Kind {
+func (c *count) caught(n float64) float64 { return caught(c.life, n) }
+
+// caught returns how many of n changes a poll captures, by their life.
+func caught(life freshet.Life, n float64) float64 {
+	switch life.Kind {
 	case freshet.LifeAppend:
 		return n
 	case freshet.LifeLast:
-		return min(n, float64(c.life.N))
+		return min(n, float64(life.N))
 	}
 	return 1
+}
+
+// BetweenPolls returns how many changes are thought to have happened in the time between
+// two polls of which the second found one, and how many of them it captured, where a
+// source changes at random so often a second.
+func BetweenPolls(rate float64, gap, tick time.Duration, life freshet.Life) (happened, captured float64) {
+	happened = toldApart(max(rate*gap.Seconds(), 1e-6), gap.Seconds()/tick.Seconds())
+	return happened, caught(life, happened)
 }
 
 // toldApart returns how many changes are expected where y are, in so many ticks,

@@ -115,6 +115,7 @@ type Daemon struct {
 	purges   purges
 	followed milestone // in the log of outcomes, up to which the brain has been told
 	overall  overall
+	daysMu   sync.Mutex // held for a pass over the log by day
 
 	expected expected
 	space    space

@@ -2,9 +2,11 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +23,11 @@ func (a *api) routeNumbers(h huma.API) {
 		Summary:     "Show how well sources are captured",
 		Description: "Estimates from polls alone: a poll shows that a source has changed since it was last seen, but neither how often nor when. Ranges hold the truth nine times in ten.",
 	}, a.getNumbers)
+	route(h, a, huma.Operation{
+		OperationID: "get-numbers-by-day", Method: http.MethodGet, Path: "/api/v1/numbers/days", Tags: []string{"program"},
+		Summary:     "Show what became of polls, by the day",
+		Description: "Counted from the log of polls of the sources that there are now, as far as it is kept (keep.logs). How many changes came and went between two polls is estimated by how often the source is thought to change now.",
+	}, a.getDays)
 }
 
 type numbersInput struct {
@@ -48,6 +55,55 @@ func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.
 	}
 	out.LeftOff = len(n.Groups) - len(out.Groups)
 	return &bodyOf[client.Numbers]{out}, nil
+}
+
+type daysInput struct {
+	Between
+	Zone string `query:"zone" default:"UTC" doc:"Time zone of the days, such as Europe/Berlin"`
+	Tag  string `query:"tag" doc:"Only sources with this tag"`
+	Host string `query:"host" doc:"Only sources of this host"`
+}
+
+const (
+	daysAsked = 30   // where nobody says since when
+	daysMost  = 3660 // that one answer has
+)
+
+func (a *api) getDays(ctx context.Context, in *daysInput) (*bodyOf[client.Days], error) {
+	span, err := a.span(in.Between)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := time.LoadLocation(in.Zone)
+	if err != nil || in.Zone == "Local" {
+		return nil, invalid("query.zone", "is no time zone; use a name such as Europe/Berlin", in.Zone)
+	}
+	if span.Until.IsZero() {
+		span.Until = a.Now()
+	}
+	if span.Since.IsZero() {
+		span.Since = span.Until.AddDate(0, 0, 1-daysAsked)
+	}
+	if span.Until.Sub(span.Since) > daysMost*freshet.Day {
+		return nil, invalid("query.since", fmt.Sprintf("is more than %d days before until", daysMost), in.Since)
+	}
+	days, err := a.Daemon.Days(ctx, live.DaysQuery{In: span, Zone: zone, Tag: in.Tag, Host: in.Host})
+	if err != nil {
+		return nil, err
+	}
+	out := client.Days{Zone: zone.String(), Items: []client.Day{}}
+	if !days.From.IsZero() {
+		from := days.From.UTC()
+		out.From = &from
+	}
+	for _, d := range days.List {
+		out.Items = append(out.Items, client.Day{
+			Date: d.Begins.Format(time.DateOnly), Begins: d.Begins.UTC(),
+			Requests: d.Requests, Polls: d.Polls, Failed: d.Failed, Changes: d.Changes, Captured: d.Captured,
+			Missed: missedOf(freshet.Tally{Captured: d.Captured, Happened: d.Happened}, days.ShareOf(d)),
+		})
+	}
+	return &bodyOf[client.Days]{out}, nil
 }
 
 func capturedOf(g live.Group) client.Captured {

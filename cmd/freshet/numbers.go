@@ -18,6 +18,7 @@ type numbering struct {
 	by, tag, host string
 	limit         int
 	calibration   bool
+	seen          span
 	json          bool
 	verbose       bool
 }
@@ -29,7 +30,10 @@ those first that missed most.
 A poll shows that a page has changed since the last poll, but neither how often
 nor when. So all of this is estimated; nine times in ten the truth is within the
 range that is given. What is 30 days old counts half. --verbose shows the details,
---calibration how often the chances said of polls came true.`
+--calibration how often the chances said of polls came true.
+
+--by day shows for each day what polls found, and what is thought to have been
+missed: the last 30 days, or those of --since and --until.`
 
 func numbersVerb(p *program) *cobra.Command {
 	n := numbering{program: p}
@@ -40,15 +44,18 @@ func numbersVerb(p *program) *cobra.Command {
 		Example: "  freshet numbers\n" +
 			"  freshet numbers --by tag\n" +
 			"  freshet numbers --by source --host example.com --limit 20\n" +
+			"  freshet numbers --by day --since 14d\n" +
 			"  freshet numbers --calibration --json",
 		Args: takes(0, 0),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&n.by, "by", "", "also show each tag, host or source")
+	flags.StringVar(&n.by, "by", "", "also show each tag, host or source; or show each day")
 	flags.StringVar(&n.tag, "tag", "", "only sources with this tag")
 	flags.StringVar(&n.host, "host", "", "only sources of this host")
 	flags.IntVar(&n.limit, "limit", 100, "show at most this many tags, hosts or sources")
 	flags.BoolVar(&n.calibration, "calibration", false, "show how often the chances said of polls came true")
+	flags.StringVar(&n.seen.since, "since", "", "with --by day: from this `time` on: a date, a time, or how long ago, such as 14d")
+	flags.StringVar(&n.seen.until, "until", "", "with --by day: until this `time`; a date is its beginning")
 	jsonFlag(cmd, &n.json)
 	verboseFlag(cmd, &n.verbose)
 	return apiVerb(p, cmd, node.Learning, func(ctx context.Context, c *connection, _ []string) error { return n.run(ctx, c) })
@@ -56,6 +63,12 @@ func numbersVerb(p *program) *cobra.Command {
 
 // run asks, and shows the answer.
 func (n *numbering) run(ctx context.Context, c *connection) error {
+	if n.by == "day" {
+		return n.runDays(ctx, c)
+	}
+	if n.seen != (span{}) {
+		return usagef("numbers: --since and --until go with --by day")
+	}
 	answer, err := c.Numbers(ctx, client.NumbersQuery{By: n.by, Tag: n.tag, Host: n.host, Limit: n.limit})
 	if err != nil {
 		return err
