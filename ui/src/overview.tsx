@@ -1,15 +1,16 @@
 // The overview: how well it goes, in a sentence, and what is new.
 import { useEffect, useState } from 'preact/hooks';
-import { address, get, part, send } from './api';
+import { address, get, send } from './api';
+import { AttentionSection } from './attention';
 import { Changes } from './changes';
 import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
 import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
 import { begin } from './live';
 import { useAction, useLoad, useTicker } from './load';
-import { AsLines, Bars, Button, Mark, Outcome, Section, Show, sourcePath, useNumbers, type Mood } from './parts';
+import { AsLines, Bars, Button, Outcome, Section, Show, useNumbers } from './parts';
 import type { Settings } from './program';
 import { go } from './router';
-import type { Attention, Budget, Captured, Outcome as Poll, Overview as Data } from './types';
+import type { Budget, Captured, Outcome as Poll, Overview as Data } from './types';
 
 interface Flow { step: string; items: Bucket[] }
 
@@ -30,7 +31,7 @@ export function Overview() {
       <div class="cols">
         <div><Changes /></div>
         <div>
-          {first && <AttentionSection items={first.attention} sources={first.sources} />}
+          {first && <AttentionSection items={first.attention} sources={first.sources} reload={overview.reload} />}
           <WhatIfSection />
         </div>
       </div>
@@ -100,47 +101,6 @@ function FlowSection() {
 function known(items: Bucket[]): Bucket[] {
   const first = items.findIndex((b) => b.polls > 0);
   return items.slice(Math.max(0, Math.min(first < 0 ? items.length : first, items.length - 12)));
-}
-
-const moods: Record<string, Mood> = { failing: 'failing', trouble: 'failing', stopped: 'failing', disk: 'failing', webhook: 'failing', suspect: 'suspect', noisy: 'noisy', levels: 'level', moved: 'level' };
-
-const kinds: Record<string, string> = { trouble: 'Nothing is captured', stopped: 'Nothing is polled', disk: 'Disk', webhook: 'Delivery', failing: 'Failing', suspect: 'Suspect', moved: 'Moved', noisy: 'Noisy', levels: 'Levels' };
-
-function AttentionSection({ items, sources }: { items: Attention[]; sources: Data['sources'] }) {
-  const chips: [string, Mood, number][] = [['Failing', 'failing', sources.failing], ['Suspect', 'suspect', sources.suspect], ['Noisy', 'noisy', sources.noisy], ['Paused', 'paused', sources.paused]];
-  return (
-    <Section title="Needs attention" note={items.length || ''}>
-      <p class="row wrap">
-        {chips.filter(([, , n]) => n > 0).map(([word, is, n]) => (
-          <a key={word} class="chip" href={`/sources?state=${is}`}><Mark is={is} silent /> {word} {count(n)}</a>
-        ))}
-      </p>
-      {items.length === 0 ? <p class="empty">Nothing. All sources are well.</p> : (
-        <ul class="attention">{items.map((a, i) => <AttentionRow key={i} of={a} />)}</ul>
-      )}
-    </Section>
-  );
-}
-
-function AttentionRow({ of: a }: { of: Attention }) {
-  const [doing, run] = useAction();
-  const id = a.source;
-  return (
-    <li>
-      <Mark is={moods[a.kind] ?? 'level'} />
-      {id ? <a href={sourcePath(id)} class="one"><bdi>{tidy(id)}</bdi></a> : <b>{kinds[a.kind] ?? tidy(a.kind)}</b>}
-      <span>
-        {id && a.kind === 'failing' && <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
-          const { outcome } = await send<{ outcome?: Poll }>('POST', `/sources/${part(id)}/poll`, undefined, { wait: '20s', now: true });
-          return outcome ? (outcome.result === 'failed' ? 'It failed again: ' + outcome.error : 'It answers again.') : 'It will be polled as soon as it may.';
-        })}>Try now</Button>}
-        {id && a.kind === 'suspect' && <a href={sourcePath(id)}>Look</a>}
-        {id && a.kind === 'noisy' && <a href={sourcePath(id, '/settings')}>Show</a>}
-      </span>
-      <span class="what">{tidy(a.text)}{a.command && <> <code class="mono dim">{a.command}</code></>}</span>
-      {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
-    </li>
-  );
 }
 
 function WhatIfSection() {

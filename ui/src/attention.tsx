@@ -1,0 +1,147 @@
+// What needs attention, source by source, each with the one click that mends it.
+import { address, get, part, Problem, send } from './api';
+import { count, millis, percent, plural, rate, span, tidy } from './format';
+import { useAction, useLoad } from './load';
+import { AsLines, Button, Mark, nameOf, Outcome, Section, Show, sourcePath, type Mood } from './parts';
+import type { Attention, Overview as Data, Outcome as Poll, Source } from './types';
+
+interface Eater { id: string; polls_per_day: number; gap: string; changes_per_day: number; captured_per_day: number }
+interface Pledge { id: string; level: string; kept: boolean; hold?: string; share: number; gap: string; need_gap?: string; need_per_day: number }
+interface Market { now: { polls_per_day: number }; too_early?: string; eaters?: Eater[]; levels?: { items?: Pledge[] } }
+
+/** A Remedy is one click: a request, and what it says afterwards. */
+interface Remedy { word: string; method: string; path: string; body?: unknown; query?: Record<string, string | boolean | number>; cli: string; says: (answer: never) => string }
+
+interface Row { id: string; name: string; is: Mood; kind: string; text: string; remedies: Remedy[] }
+
+const most = 5; // of a kind are named
+
+/** patch is a remedy that changes a source. */
+const patch = (id: string, word: string, body: Record<string, unknown>, flags: string, says: string): Remedy =>
+  ({ word, method: 'PATCH', path: `/sources/${part(id)}`, body, cli: `freshet edit ${id} ${flags}`, says: () => says });
+
+function failing(s: Source): Row {
+  const e = s.standing.last_error;
+  return {
+    id: s.id, name: nameOf(s), is: 'failing', kind: 'Failing', text: `${plural(s.standing.failures, 'failure')} in a row: ${e?.message ?? 'unknown'}.`,
+    remedies: [
+      {
+        word: 'Try now', method: 'POST', path: `/sources/${part(s.id)}/poll`, query: { wait: '20s', now: true }, cli: `freshet poll ${s.id}`,
+        says: ({ outcome }: { outcome?: Poll }) => {
+          if (outcome?.result === 'failed') throw new Problem('It failed again: ' + (outcome.error ?? outcome.failure ?? ''), -1);
+          return outcome ? 'It answers again.' : 'It will be polled as soon as it may.';
+        },
+      },
+      { ...patch(s.id, 'Pause', { paused: true }, '', 'It is not polled until you say so.'), cli: `freshet pause ${s.id}` },
+    ],
+  };
+}
+
+function suspect(s: Source): Row {
+  const held = s.standing.held;
+  return {
+    id: s.id, name: nameOf(s), is: 'suspect', kind: 'Suspect', text: `${s.standing.suspect?.reason ?? 'The last capture is probably of the wrong page'}. Kept, but not told to anybody.`,
+    remedies: held ? [{ word: 'It is right', method: 'POST', path: `/sources/${part(s.id)}/confirm`, query: { version: held.version }, cli: `freshet confirm ${s.id}`, says: () => 'It is told as a change.' }]
+      : [patch(s.id, 'It is right', { suspect: 'off' }, '--suspect off', 'Captures of this source are not doubted any more.')],
+  };
+}
+
+function noisy(s: Source): Row {
+  const n = s.standing.noise;
+  return {
+    id: s.id, name: nameOf(s), is: 'noisy', kind: 'Noisy', text: n ? `It differs at ${n.changed} of ${n.polls} polls.` : 'It differs at nearly every poll.',
+    remedies: s.noise === 'auto' ? [] : [patch(s.id, 'Leave out what always differs', { noise: 'auto' }, '--noise auto', 'What differs at nearly every poll is no change any more.')],
+  };
+}
+
+/** moved reads what the overview says of a source that has moved for good. */
+function moved(a: Attention): Row[] {
+  const [, id, to] = /^(\S+) has moved to (\S+)$/.exec(a.text) ?? [];
+  if (!id) return [];
+  return [{ id, name: id, is: 'level', kind: 'Moved', text: `It has moved for good to ${to}.`, remedies: [patch(id, 'Watch it there', { url: to }, `--url '${to}'`, 'It is watched there from now on.')] }];
+}
+
+const holds: Record<string, string> = { budget: 'the budget holds it back', host: 'its host allows no more', min_gap: 'its own bound (min_gap) holds it back', source_gap: 'the pause of all sources holds it back', rate: 'it changes too often for any poller', unknown: 'too little is known of it', worth: 'polls of others are worth more' };
+
+function starved(p: Pledge): Row {
+  const can = p.need_gap && (p.hold === 'worth' || p.hold === 'budget');
+  return {
+    id: p.id, name: p.id, is: 'level', kind: 'Starved', text: `${p.level} is wanted, ${percent(p.share)} is expected: ${holds[p.hold ?? ''] ?? p.hold ?? ''}.${p.need_per_day ? ` It would take ${count(p.need_per_day)} polls a day.` : ''}`,
+    remedies: can ? [patch(p.id, `Poll every ${span(millis(p.need_gap))}`, { max_gap: p.need_gap }, `--max-gap ${p.need_gap}`, 'It is polled as often as the level takes.')] : p.hold === 'min_gap' ? [patch(p.id, 'Lift its bound', { min_gap: null }, '--min-gap 0s', 'It may be polled as often as it is worth.')] : [],
+  };
+}
+
+/** expensive are sources that take much of the budget and bring next to nothing. */
+function expensive(m: Market): Row[] {
+  if (m.too_early) return [];
+  return (m.eaters ?? []).filter((e) => e.polls_per_day > 24 && e.polls_per_day > m.now.polls_per_day * 0.05 && e.captured_per_day < e.polls_per_day / 100).slice(0, most).map((e) => ({
+    id: e.id, name: e.id, is: 'level' as Mood, kind: 'Expensive', text: `${count(e.polls_per_day)} polls a day, ${percent(e.polls_per_day / m.now.polls_per_day)} of the budget, for ${rate(e.captured_per_day)} changes.`,
+    remedies: [patch(e.id, 'At most every hour', { min_gap: '1h' }, '--min-gap 1h', 'It is polled once an hour at most.')],
+  }));
+}
+
+/** find gathers what needs attention, as far as it can be mended at a source. */
+async function find(signal: AbortSignal, items: Attention[], sources: Data['sources']): Promise<Row[]> {
+  const list = async (state: string, n: number) => (n > 0 ? (await get<{ items: Source[] }>('/sources', { state, limit: most }, signal)).items : []);
+  const [bad, doubted, loud, market] = await Promise.all([
+    list('failing', sources.failing), list('suspect', sources.suspect), list('noisy', sources.noisy),
+    get<Market>('/budget', { points: 1, eaters: 20, levels: true }, signal).catch(() => undefined),
+  ]);
+  return [
+    ...bad.map(failing), ...items.filter((a) => a.kind === 'moved').flatMap(moved),
+    ...(market?.levels?.items ?? []).filter((p) => !p.kept).slice(0, most).map(starved), ...doubted.map(suspect), ...loud.map(noisy), ...(market ? expensive(market) : []),
+  ];
+}
+
+const words: Record<string, string> = { trouble: 'Nothing is captured', stopped: 'Nothing is polled', disk: 'Disk', webhook: 'Delivery' };
+
+export function AttentionSection({ items, sources, reload }: { items: Attention[]; sources: Data['sources']; reload: () => void }) {
+  const rows = useLoad((s) => find(s, items, sources), [sources.failing, sources.suspect, sources.noisy, items.filter((a) => a.kind === 'moved').length], 60_000);
+  const chips: [string, Mood, number][] = [['Failing', 'failing', sources.failing], ['Suspect', 'suspect', sources.suspect], ['Noisy', 'noisy', sources.noisy], ['Paused', 'paused', sources.paused]];
+  const program = items.filter((a) => a.kind in words);
+  const n = program.length + (rows.data?.length ?? 0);
+  return (
+    <Section title="Needs attention" note={n || ''}>
+      <p class="row wrap">
+        {chips.filter(([, , k]) => k > 0).map(([word, is, k]) => <a key={word} class="chip" href={`/sources?state=${is}`}><Mark is={is} silent /> {word} {count(k)}</a>)}
+      </p>
+      {program.length > 0 && <ul class="attention">{program.map((a, i) => <Whole key={i} of={a} />)}</ul>}
+      <Show of={rows}>{(r) => (n === 0 ? <p class="empty">Nothing. All sources are well.</p> : <ul class="attention">{r.map((x) => <One key={x.kind + x.id} of={x} reload={() => { reload(); rows.reload(); }} />)}</ul>)}</Show>
+    </Section>
+  );
+}
+
+/** Whole is what the program itself, or a sink, needs somebody for. */
+function Whole({ of: a }: { of: Attention }) {
+  const sink = /^freshet sink (?:show|letters) (\S+)$/.exec(a.command ?? '')?.[1];
+  return (
+    <li>
+      <Mark is="failing" />
+      <b>{words[a.kind]}</b>
+      <span>{sink ? <a href={'/sinks/' + encodeURIComponent(sink)}>Look</a> : a.kind === 'disk' ? <a href="/settings">Keep less</a> : null}</span>
+      <span class="what">{tidy(a.text)}{a.command && <> <code class="mono dim">{a.command}</code></>}</span>
+    </li>
+  );
+}
+
+function One({ of: r, reload }: { of: Row; reload: () => void }) {
+  const [doing, run] = useAction();
+  const mend = (m: Remedy) => run(async () => {
+    const said = m.says((await send(m.method, m.path, m.body, m.query)) as never);
+    setTimeout(reload, 1500); // what was done stays to be read
+    return said;
+  });
+  const first = r.remedies[0];
+  return (
+    <li>
+      <Mark is={r.is} silent />
+      <span class="one"><a href={sourcePath(r.id)}><bdi>{tidy(r.name)}</bdi></a> <span class="small dim">{r.kind}</span></span>
+      <span class="row">
+        {r.remedies.map((m) => <Button key={m.word} kind="link" busy={doing.busy} label={`${m.word}: ${r.id}`} onClick={() => void mend(m)}>{m.word}</Button>)}
+        {r.remedies.length === 0 && <a href={sourcePath(r.id, '/settings')}>Settings</a>}
+      </span>
+      <span class="what">{tidy(r.text)} {first && <AsLines method={first.method} url={address(first.path, first.query)} body={first.body} cli={first.cli} />}</span>
+      {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
+    </li>
+  );
+}
