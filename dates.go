@@ -23,6 +23,9 @@ func (o Outcome) Shifted(by time.Duration) Outcome {
 	if o.Word != nil {
 		o.Word = o.Word.shifted(by)
 	}
+	if o.Foretold != nil {
+		o.Foretold = o.Foretold.shifted(by)
+	}
 	return o
 }
 

@@ -25,6 +25,9 @@ type Outlook struct {
 
 	Heard Hearsay // from the index that is believed most; zero if none speaks for the source
 
+	Foretold Foretold // by its own word, of the kind that is believed most; zero if it says nothing
+	Resting  Resting  // zero if it does not say when it does not change
+
 	Tally // of what it did until now
 }
 

@@ -119,6 +119,10 @@ type Outcome struct {
 	// anything else than when it was last seen.
 	Word *Word
 
+	// Foretold is what the source says of when it will change. If the poll captured
+	// nothing, nil means that it says what it said before.
+	Foretold *Foretelling
+
 	// Suspect says why what was seen is probably not the page that is wanted, and
 	// Landed which URL answered, if it names another page than the source's.
 	Suspect Suspect

@@ -11,6 +11,9 @@ type Rhythm struct {
 	Hours    []RhythmBin
 	Weekdays []RhythmBin
 	Minutes  []RhythmBin
+
+	Foretold Foretold // as in an Outlook
+	Resting  Resting
 }
 
 // A RhythmBin is one stretch of a day, a week or an hour.

@@ -59,6 +59,8 @@ type Source struct {
 
 	Aim Aim // what its polls are for; "" means what those of all sources are for
 
+	NextChange NextChange // how it says when it changes next, as far as it has to be told
+
 	Suspect Suspicion // what is done with suspect captures
 
 	Site  *Site    // it stands for a whole site; nil means for itself alone

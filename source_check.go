@@ -26,7 +26,7 @@ const (
 // Sources that are stored already are not judged: rules may have changed since.
 func (s Source) Check() (Source, error) {
 	for _, check := range []func(*Source) error{
-		(*Source).checkID, (*Source).checkURL, (*Source).checkName, (*Source).checkTags, (*Source).checkRequest, (*Source).checkExpect, (*Source).checkWorth, (*Source).checkGaps, (*Source).checkKeep, (*Source).checkRender, (*Source).checkSite,
+		(*Source).checkID, (*Source).checkURL, (*Source).checkName, (*Source).checkTags, (*Source).checkRequest, (*Source).checkExpect, (*Source).checkWorth, (*Source).checkGaps, (*Source).checkKeep, (*Source).checkNextChange, (*Source).checkRender, (*Source).checkSite,
 	} {
 		if err := check(&s); err != nil {
 			return s, err

@@ -27,6 +27,7 @@ type Outcome struct {
 	Modified  time.Time        `json:"modified,omitzero" doc:"When the source says it last changed"`
 	Dates     []time.Time      `json:"dates,omitempty" doc:"When the source says that it changed before, newest first: the dates of the latest items of a feed"`
 	Word      *Word            `json:"word,omitempty" doc:"What the source says of other pages, if it lists pages and says something new"`
+	Foretold  *Foretelling     `json:"foretold,omitempty" doc:"What the source says of when it will change; missing if it says nothing or, where the poll captured nothing, nothing else than before"`
 	FreshFor  Duration         `json:"fresh_for,omitzero" doc:"How long the server says that the source stays the same"`
 	LookAgain Duration         `json:"look_again,omitzero" doc:"How soon a held page is looked at again"`
 	NotBefore time.Time        `json:"not_before,omitzero" doc:"When the host allows the next poll, if it asked to wait"`
@@ -60,6 +61,48 @@ func WordOf(w *freshet.Word) *Word {
 	}
 	told.Pages -= told.Gone
 	return told
+}
+
+// A Foretelling is what a source says of when it will change.
+type Foretelling struct {
+	Next      []NextWord `json:"next,omitempty" doc:"When it says that it changes next, by each of its ways to say so"`
+	RestHours []int      `json:"rest_hours,omitempty" doc:"Hours of the day, in UTC, in which a feed says that it is not updated"`
+	RestDays  []string   `json:"rest_days,omitempty" doc:"Days on which a feed says that it is not updated"`
+}
+
+// A NextWord is when a source says that it changes next.
+type NextWord struct {
+	By    string    `json:"by" enum:"server,feed,text,field" doc:"What says so: the schedule of a feed, the text, or the value that next_change names"`
+	At    time.Time `json:"at"`
+	Every Duration  `json:"every,omitzero" doc:"After what time it changes again and again, if it says so"`
+}
+
+// ForetellingOf returns what a source says of when it will change, as the API tells it.
+func ForetellingOf(f *freshet.Foretelling) *Foretelling {
+	if f == nil || len(f.Next) == 0 && f.Rests == 0 {
+		return nil
+	}
+	told := &Foretelling{}
+	for _, n := range f.Next {
+		told.Next = append(told.Next, NextWord{By: n.By.String(), At: n.At.UTC(), Every: Duration(n.Every)})
+	}
+	told.RestHours, told.RestDays = restsOf(f.Rests)
+	return told
+}
+
+// restsOf returns the hours and days of rests.
+func restsOf(r freshet.Rests) (hours []int, days []string) {
+	for h := range freshet.RestDays {
+		if r&r.Hour(h) != 0 {
+			hours = append(hours, h)
+		}
+	}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		if r&r.Day(d) != 0 {
+			days = append(days, d.String())
+		}
+	}
+	return hours, days
 }
 
 // An OutcomePage is part of the log of outcomes.

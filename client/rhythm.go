@@ -24,6 +24,8 @@ type Rhythm struct {
 	Hours    []RhythmBin      `json:"hours" doc:"By the hour of the day"`
 	Weekdays []RhythmBin      `json:"weekdays" doc:"By the day of the week, from Monday"`
 	Minutes  []RhythmBin      `json:"minutes,omitempty" doc:"By five minutes of the hour; missing where time is learnt too coarsely"`
+	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source says that it changes next; missing if it does not say"`
+	Resting  *Resting         `json:"resting,omitempty" doc:"When a feed says that it is not updated; missing if it does not say"`
 	Sentence string           `json:"sentence" doc:"The rhythm in words"`
 }
 
@@ -92,7 +94,7 @@ func (r Rhythm) Words(zone *time.Location, now time.Time) string {
 	case work < weekend/2:
 		said += ", at weekends"
 	}
-	return said + "."
+	return join(said+".", r.sayForetold(zone, now))
 }
 
 // stretch returns the hours, around midnight too, that hold most of what is expected, if

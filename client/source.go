@@ -32,6 +32,7 @@ type Source struct {
 	Strategy  string           `json:"strategy,omitempty" doc:"The times at which it is polled, and at no others, such as hour {5, 35}; missing if the policy decides"`
 	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
 	Aim       freshet.Aim      `json:"aim,omitempty" enum:"captures,freshness,age" doc:"What polls of it are for; if it is missing, what the setting aim says"`
+	Next      string           `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times, or both, such as next_update Europe/Berlin"`
 	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
 	Robots    string           `json:"robots" enum:"obey,ignore,default" doc:"Whether it is polled only if the robots.txt files of its hosts allow it; default means as the settings of the daemon say"`
 	Site      any              `json:"site,omitempty" doc:"The source stands for a whole site, whose pages are found and watched, too: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
@@ -144,6 +145,7 @@ type NewSource struct {
 	Strategy string           `json:"strategy,omitempty" doc:"Poll it at these times and at no others: hour {5, 35}, day {06:30, 14:00} Europe/Berlin or week {mon 09:00, thu 17:30}; the zone is UTC if none is named"`
 	Level    string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
 	Aim      freshet.Aim      `json:"aim,omitempty" enum:"captures,freshness,age" doc:"What polls of it are for: to see as many changes as possible (captures), to have an up-to-date copy as much of the time as possible (freshness), or a copy that is never out of date for long (age); if it is missing, what the setting aim says"`
+	Next     string           `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times in its text, or both, such as next_update Europe/Berlin"`
 	Doubt    string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
 	Robots   string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
 	Site     any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
@@ -175,6 +177,7 @@ type SourceEdit struct {
 	Strategy *string         `json:"strategy,omitempty"`
 	Level    *string         `json:"level,omitempty"`
 	Aim      *freshet.Aim    `json:"aim,omitempty" enum:"captures,freshness,age"`
+	Next     *string         `json:"next_change,omitempty"`
 	Doubt    *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
 	Robots   *string         `json:"robots,omitempty" enum:"obey,ignore,default"`
 	Site     any             `json:"site,omitempty"`

@@ -17,6 +17,8 @@ type Why struct {
 	LastSeen time.Time        `json:"last_seen,omitzero" doc:"Missing if never"`
 	Outlook  *Outlook         `json:"outlook,omitempty" doc:"What the policy thinks of the source; missing if it does not say"`
 	Heard    *Heard           `json:"heard,omitempty" doc:"What a sitemap, feed or other list of pages says of the source; missing if none does"`
+	Foretold *Foretold        `json:"foretold,omitempty" doc:"When the source says that it changes next; missing if it does not say"`
+	Resting  *Resting         `json:"resting,omitempty" doc:"When a feed says that it is not updated; missing if it does not say"`
 	Pushed   *Pushed          `json:"pushed,omitempty" doc:"What a hook or a WebSub hub says of the source, if no poll has shown yet whether that is true"`
 	Hold     Hold             `json:"hold" doc:"What holds the poll back, apart from what it is worth"`
 	Asked    bool             `json:"asked,omitempty" doc:"Somebody asked for a poll"`

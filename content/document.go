@@ -152,6 +152,7 @@ type glance struct {
 	modified time.Time
 	dates    []time.Time // of items, the newest first
 	freshFor time.Duration
+	foretold freshet.Foretelling
 	items    []freshet.Item
 }
 

@@ -39,6 +39,10 @@ type Reading struct {
 	// not say.
 	FreshFor time.Duration
 
+	// Foretold is when a feed says that it is updated: its schedule, from the moment that
+	// it counts from, and its hours and days of rest.
+	Foretold freshet.Foretelling
+
 	Fields  freshet.Fields    // named values, if the recipe asks for any; nil where there is none
 	Missing map[string]string // why there is none
 	Items   []freshet.Item    // of a feed, a table, a list; at most 1,000
@@ -103,7 +107,7 @@ func (p program) finish(rd *Reading, end value) error {
 		if err != nil {
 			return err
 		}
-		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor = g.text, g.title, g.modified, g.dates, g.freshFor
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Foretold = g.text, g.title, g.modified, g.dates, g.freshFor, g.foretold
 		if end.title != "" {
 			rd.Title = end.title
 		}
@@ -115,7 +119,7 @@ func (p program) finish(rd *Reading, end value) error {
 		if end.form == textForm || end.form == itemsForm { // a step may have left it in any order
 			text = plainText(text)
 		}
-		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor = text, end.title, end.modified, end.dates, end.freshFor
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Foretold = text, end.title, end.modified, end.dates, end.freshFor, end.foretold
 	}
 	if len(rd.Text) > maxText {
 		return fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)

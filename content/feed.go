@@ -69,7 +69,7 @@ func readFeed(src []byte, answered time.Time) (g glance, err error) {
 			feed.Items = items
 		}
 	}
-	g.title, g.freshFor = plainTitle(feed.Title), feedTTL(src)
+	g.title, g.freshFor, g.foretold = plainTitle(feed.Title), feedTTL(src), feedForetold(src)
 	for _, item := range feed.Items[:min(len(feed.Items), maxItems)] {
 		block := appendItem(nil, item)
 		if len(g.text) > 0 && len(block) > 0 { // an entry may say nothing

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"freshet"
 	"freshet/content"
 )
@@ -77,6 +79,36 @@ func TestFeedTTL(t *testing.T) {
 		rd, err := content.Extract(freshet.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
 		if err != nil || rd.FreshFor != tt.want {
 			t.Errorf("%s: it stays as it is for %v (%v), want %v", tt.channel, rd.FreshFor, err, tt.want)
+		}
+	}
+}
+
+// A feed says when it is updated: its schedule, and its hours and days of rest.
+func TestFeedForetells(t *testing.T) {
+	base := time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
+	scheduled := func(every time.Duration) []freshet.NextWord {
+		return []freshet.NextWord{{By: freshet.NextByFeed, At: base, Every: every}}
+	}
+	for _, c := range []struct {
+		channel string
+		want    freshet.Foretelling
+	}{
+		{"", freshet.Foretelling{}},
+		{"<sy:updatePeriod>hourly</sy:updatePeriod>", freshet.Foretelling{}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{Next: scheduled(freshet.Day)}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateFrequency>4</sy:updateFrequency><sy:updateBase> 2000-01-01T13:00:00+01:00 </sy:updateBase>", freshet.Foretelling{Next: scheduled(6 * time.Hour)}},
+		{"<sy:updatePeriod>yearly</sy:updatePeriod><sy:updateBase>2000-01-01T12:00+00:00</sy:updateBase>", freshet.Foretelling{}},
+		{"<sy:updatePeriod>daily</sy:updatePeriod><sy:updateBase>noon</sy:updateBase>", freshet.Foretelling{}},
+		{"<skipHours><hour>0</hour><hour> 1 </hour><hour>24</hour><hour>77</hour></skipHours>", freshet.Foretelling{Rests: 3}},
+		{"<skipDays><day>Sunday</day><day>SATURDAY</day><day>Someday</day></skipDays>", freshet.Foretelling{Rests: 1<<freshet.RestDays | 1<<(freshet.RestDays+6)}},
+		{"<skipHours>" + strings.Repeat("<hour>3</hour>", 40) + "</skipHours><skipDays><day>Monday</day></skipDays>", freshet.Foretelling{Rests: 1<<3 | 1<<(freshet.RestDays+1)}},
+		{"<skipDays><day>Monday</day><day>Tuesday</day><day>Wednesday</day><day>Thursday</day><day>Friday</day><day>Saturday</day><day>Sunday</day></skipDays>", freshet.Foretelling{}},
+		{"<item><title>a</title><description>&lt;skipHours&gt;</description><skipHours><hour>4</hour></skipHours></item>", freshet.Foretelling{}},
+	} {
+		body := `<rss version="2.0" xmlns:sy="http://purl.org/rss/1.0/modules/syndication/"><channel><title>f</title>` + c.channel + `<item><title>i</title></item></channel></rss>`
+		rd, err := content.Extract(freshet.Recipe{}, freshet.Response{MediaType: "application/rss+xml", Body: []byte(body)})
+		if diff := cmp.Diff(c.want, rd.Foretold); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", c.channel, err, diff)
 		}
 	}
 }

@@ -42,13 +42,14 @@ type value struct {
 	modified time.Time
 	dates    []time.Time
 	freshFor time.Duration
+	foretold freshet.Foretelling
 	header   []string // of the columns of items that are rows
 	named    bool     // items whose fields the user named, as the groups of a pattern
 	selected bool     // nodes that were chosen by name, and show even if a page would hide them
 }
 
 func textValue(v value, text []byte) value {
-	return value{form: textForm, text: text, title: v.title, modified: v.modified, dates: v.dates, freshFor: v.freshFor}
+	return value{form: textForm, text: text, title: v.title, modified: v.modified, dates: v.dates, freshFor: v.freshFor, foretold: v.foretold}
 }
 
 func (v value) withNodes(nodes []*html.Node) value {

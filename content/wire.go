@@ -47,17 +47,18 @@ type answer struct {
 	Hint     string          `json:"hint,omitempty"`
 	Field    string          `json:"field,omitempty"` // of a recipe that is wrong
 
-	FreshFor time.Duration     `json:"fresh_for,omitempty"`
-	Fields   freshet.Fields    `json:"fields,omitempty"`
-	Missing  map[string]string `json:"missing,omitempty"`
-	Items    []freshet.Item    `json:"items,omitempty"`
-	Steps    []Trace           `json:"steps,omitempty"`
+	FreshFor time.Duration       `json:"fresh_for,omitempty"`
+	Foretold freshet.Foretelling `json:"foretold,omitzero"`
+	Fields   freshet.Fields      `json:"fields,omitempty"`
+	Missing  map[string]string   `json:"missing,omitempty"`
+	Items    []freshet.Item      `json:"items,omitempty"`
+	Steps    []Trace             `json:"steps,omitempty"`
 }
 
 func answerOf(rd Reading, err error) (answer, []byte) {
 	if err == nil {
 		return answer{
-			Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified, Dates: rd.Dates, FreshFor: rd.FreshFor,
+			Title: rd.Title, Kind: rd.Kind, Modified: rd.Modified, Dates: rd.Dates, FreshFor: rd.FreshFor, Foretold: rd.Foretold,
 			Fields: rd.Fields, Missing: rd.Missing, Items: rd.Items, Steps: rd.Steps,
 		}, rd.Text
 	}
@@ -79,7 +80,7 @@ func (a answer) reading(text []byte) (Reading, error) {
 		return Reading{Steps: a.Steps}, fail(a.Class, a.Hint, "%s", a.Err)
 	}
 	return Reading{
-		Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified, Dates: a.Dates, FreshFor: a.FreshFor,
+		Text: text, Title: a.Title, Kind: a.Kind, Modified: a.Modified, Dates: a.Dates, FreshFor: a.FreshFor, Foretold: a.Foretold,
 		Fields: withLists(a.Fields), Missing: a.Missing, Items: a.itemsWithLists(), Steps: a.Steps,
 	}, nil
 }

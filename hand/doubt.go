@@ -40,7 +40,7 @@ func (o *Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled
 	if f.LookAgain > 0 {
 		next.Again = at.Add(f.LookAgain)
 	}
-	f.Held, f.Moved, f.FreshFor = next, o.Head.Moved, 0
+	f.Held, f.Moved, f.FreshFor, f.Foretold = next, o.Head.Moved, 0, nil
 	return true
 }
 

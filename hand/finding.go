@@ -41,8 +41,9 @@ type Finding struct {
 	Held      freshet.Held  // what is held from now on, if Doubted
 	LookAgain time.Duration // how soon another look is wanted at it
 
-	Word   *freshet.Word // what the source says of other pages, if that is news
-	Listed int           // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
+	Word     *freshet.Word        // what the source says of other pages, if that is news
+	Foretold *freshet.Foretelling // what it says of when it will change, if that was read anew
+	Listed   int                  // of the pages that it may speak for, how many it was seen to list; below zero if that is not known
 
 	Failure freshet.Failure // the class of what went wrong, if Failed
 	Err     string          // the same in words
@@ -64,7 +65,7 @@ func (f Finding) failed(err error) Finding {
 	f.Suspect, f.Landed, f.FreshFor = "", "", 0
 	f.Judged, f.Noise, f.Items = noise.Judgement{}, nil, nil
 	f.Held, f.LookAgain = freshet.Held{}, 0
-	f.Dates, f.Word, f.Listed = nil, nil, -1
+	f.Dates, f.Word, f.Foretold, f.Listed = nil, nil, nil, -1
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
 	} else if e, ok := errors.AsType[*content.Error](err); ok {
@@ -78,7 +79,7 @@ func (f Finding) Record(p freshet.Poll, began time.Time) freshet.Record {
 	o := freshet.Outcome{
 		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Pushed: p.Pushed, Began: began, Ended: began.Add(f.Took),
 		Result: f.Result, Status: f.Status, Requests: f.Requests, Bytes: f.Bytes,
-		Modified: f.Modified, Dates: f.Dates, Word: f.Word, FreshFor: f.FreshFor, LookAgain: f.LookAgain, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
+		Modified: f.Modified, Dates: f.Dates, Word: f.Word, Foretold: f.Foretold, FreshFor: f.FreshFor, LookAgain: f.LookAgain, Suspect: f.Suspect, Landed: f.Landed, Failure: f.Failure, Err: f.Err,
 	}
 	if f.RetryAfter > 0 {
 		o.NotBefore = o.Ended.Add(f.RetryAfter)

@@ -118,6 +118,7 @@ func (h *Hand) compare(ctx context.Context, o *Order, resp freshet.Response, f *
 	if same && head.Sums.Known && sums.Text == head.Sums.Text {
 		return nil
 	}
+	f.Foretold = o.foretold(reading, f.Took)
 	hash := freshet.HashOf(reading.Text)
 	fields := o.fieldChanges(ctx, reading.Fields)
 	if same && hash == head.Hash && len(fields) == 0 {

@@ -18,6 +18,7 @@ type Evidence struct {
 
 	// Entries is how many dates a Feed shows, or how many pages an Index: those that
 	// changed last. Zero means all, of an Index.
+	// Of Told it is of how many in a hundred changes a page tells the truth.
 	Entries int
 
 	// Every is how often an Index is polled, whatever the policy says. Zero means that
@@ -57,9 +58,15 @@ const (
 	// Only a policy that learns as auto does is shown the indexes. To others they
 	// would be pages that waste their polls.
 	Index
+
+	// Told: a poll that finds a change also shows when the page says that it changes next,
+	// as text that says so does. Of some changes that is true, to the middle of the
+	// instant; of the others it is a moment at random, up to two mean gaps between its
+	// changes ahead.
+	Told
 )
 
-var evidences = [...]string{"bits", "dated", "feed", "index"}
+var evidences = [...]string{"bits", "dated", "feed", "index", "told"}
 
 // mostEntries bounds how many pages an index can be said to show.
 const mostEntries = 1_000_000
@@ -70,7 +77,7 @@ func (e Evidence) String() string {
 		return fmt.Sprintf("unknown(%d)", e.Kind)
 	}
 	s := evidences[e.Kind]
-	if e.Entries > 0 {
+	if e.Entries > 0 || e.Kind == Told {
 		s += ":" + strconv.Itoa(e.Entries)
 	}
 	if e.Every > 0 {
@@ -91,15 +98,21 @@ func ParseEvidence(s string) (e Evidence, err error) {
 		return Evidence{}, &freshet.InvalidError{Field: "evidence", Reason: fmt.Sprintf("unknown evidence %q; use one of %s", name, EvidenceForms)}
 	}
 	e.Kind = EvidenceKind(kind)
-	most := map[EvidenceKind]int{Feed: freshet.MostDates, Index: mostEntries}[e.Kind]
+	most := map[EvidenceKind]int{Feed: freshet.MostDates, Index: mostEntries, Told: 100}[e.Kind]
+	least := 1
 	switch {
 	case most == 0 && hasNumber:
 		return wrong("%s takes no number", name)
 	case e.Kind == Feed && !hasNumber:
 		return wrong("say how many dates a poll shows, as in feed:5")
+	case e.Kind == Told && !hasNumber:
+		return wrong("say how often pages tell the truth, in percent, as in told:90")
 	case hasNumber:
-		if e.Entries, err = strconv.Atoi(number); err != nil || e.Entries < 1 || e.Entries > most {
-			return wrong("%q is not a whole number from 1 to %d", number, most)
+		if e.Kind == Told {
+			least = 0
+		}
+		if e.Entries, err = strconv.Atoi(number); err != nil || e.Entries < least || e.Entries > most {
+			return wrong("%q is not a whole number from %d to %d", number, least, most)
 		}
 	}
 	if !hasOption {
@@ -116,7 +129,7 @@ func ParseEvidence(s string) (e Evidence, err error) {
 }
 
 // EvidenceForms says how evidence is written.
-const EvidenceForms = "bits, dated, feed:N, index, index:N or index,every=1h"
+const EvidenceForms = "bits, dated, feed:N, index, index:N, index,every=1h or told:PERCENT"
 
 // dateOf returns the date that a page shows when so many of its changes have
 // happened: the middle of the instant of the latest. Before the first it is that
@@ -163,6 +176,10 @@ func (w *world) show(page int, o *freshet.Outcome) {
 	case Feed:
 		if o.Dates = w.truth.dates(page, cmp.Or(w.options.Evidence.Entries, freshet.MostDates)); len(o.Dates) > 0 {
 			o.Modified = o.Dates[0]
+		}
+	case Told:
+		if o.Result.Captured() {
+			o.Foretold = w.truth.foretold(page, w.options.Evidence.Entries)
 		}
 	}
 }

@@ -1,6 +1,11 @@
 package lab
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+
+	"freshet"
+)
 
 // A truth says which version each page shows, to a world whose time only moves
 // forward. On a grid a page changes at most once an instant; in continuous time
@@ -57,6 +62,30 @@ func (t *truth) dates(page, n int) (dates []time.Time) {
 		dates = append(dates, time.Unix(0, times[happened-1]).UTC())
 	}
 	return dates
+}
+
+// foretold returns when a page says that it changes next, if that is true so many times in
+// a hundred. A page that does not change any more says nothing where it would tell the
+// truth.
+func (t *truth) foretold(page, percent int) *freshet.Foretelling {
+	n := int(t.happened[page])
+	draw := rand.New(rand.NewPCG(uint64(page), uint64(n)))
+	next := freshet.NextWord{By: freshet.NextByText}
+	if lies := draw.IntN(100) >= percent; lies {
+		gap := float64(t.grid.Instant) * float64(t.grid.Instants) / float64(len(t.grid.Of(page))+1)
+		next.At = t.date(page).Add(time.Duration(2 * gap * draw.Float64()))
+	} else if t.times == nil {
+		if n == len(t.grid.Of(page)) {
+			return nil
+		}
+		next.At = t.grid.dateOf(page, n+1)
+	} else {
+		if n == len(t.times.of(page)) {
+			return nil
+		}
+		next.At = time.Unix(0, t.times.of(page)[n]).UTC()
+	}
+	return &freshet.Foretelling{Next: []freshet.NextWord{next}}
 }
 
 // retell tells of every change of a page between the start of the grid and its end, in

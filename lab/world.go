@@ -101,7 +101,7 @@ func (w *world) look(p freshet.Poll, requests int) {
 		w.held[page], o.Version = version, int(version)
 		w.score(page)
 	} else {
-		o.Modified, o.Dates = time.Time{}, nil
+		o.Modified, o.Dates, o.Foretold = time.Time{}, nil, nil
 		w.scorer.miss()
 	}
 	w.sort()

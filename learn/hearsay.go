@@ -22,10 +22,11 @@ const (
 	mostMoves  = 1 << 20 // that are counted
 )
 
-// A Hint is what indexes say of a source, as far as they can be believed.
+// A Hint is what indexes say of a source, and what it says of itself, as far as they can be
+// believed.
 type Hint struct {
-	// Pending is the chance that a change is there which an index has told of and no
-	// poll has seen; Changes is how many were told, and Age is how long ago, in
+	// Pending is the chance that a change is there which an index has told of, or the
+	// source had foretold, and no poll has seen; Changes is how many were told, and Age is how long ago, in
 	// ticks, the last of them was.
 	Pending, Changes, Age float64
 
@@ -40,13 +41,14 @@ type Hint struct {
 	News, Rate float64
 }
 
-// Hear tells what indexes say of each source that any speaks for. Expected is what
+// Hear tells what indexes say of each source that any speaks for, and what sources say of
+// when they will change. Expected is what
 // Likely has set for the same moment.
 func (l *Learner) Hear(now time.Time, expected []float64, tell func(slot freshet.Slot, h *Hint)) {
 	x := l.moment(now)
 	var h Hint
-	for slot := range l.heard[:min(len(l.heard), len(expected))] {
-		if len(l.heard[slot]) == 0 || !(expected[slot] > 0) || math.IsInf(expected[slot], 1) {
+	for slot := range min(len(l.pages), len(expected)) {
+		if !l.isHeard(freshet.Slot(slot)) && l.says[slot] == nil || !(expected[slot] > 0) || math.IsInf(expected[slot], 1) {
 			continue
 		}
 		if l.hint(freshet.Slot(slot), x, expected[slot], &h) {
@@ -55,15 +57,27 @@ func (l *Learner) Hear(now time.Time, expected []float64, tell func(slot freshet
 	}
 }
 
+// isHeard reports whether any index speaks for a source.
+func (l *Learner) isHeard(slot freshet.Slot) bool {
+	return int(slot) < len(l.heard) && len(l.heard[slot]) > 0
+}
+
 // hint works out what indexes say of a source of which so many changes are expected at
-// x without them. It reports whether any speaks for it.
+// x without them, and what it says of itself. It reports whether that is anything.
 func (l *Learner) hint(slot freshet.Slot, x, whole float64, h *Hint) bool {
+	*h = Hint{Expected: whole, Ticks: x - l.pages[slot].last, Rate: l.know(slot)}
+	heard := l.hearIndexes(slot, x, whole, h)
+	return l.foresay(slot, x, h) || heard
+}
+
+// hearIndexes works out what indexes say of a source.
+func (l *Learner) hearIndexes(slot freshet.Slot, x, whole float64, h *Hint) bool {
 	v, pending := l.best(slot)
 	if v == nil {
 		return false
 	}
 	in := l.indexes[v.slot]
-	*h = Hint{Expected: whole, Ticks: x - l.pages[slot].last, Index: v.slot, Rate: l.know(slot)}
+	h.Index = v.slot
 	if pending != nil {
 		h.Pending, h.Changes, h.Age = l.indexes[pending.slot].trust.borneOut, float64(pending.moves), max(0, x-pending.dated)
 	}

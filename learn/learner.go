@@ -35,6 +35,7 @@ type Learner struct {
 	own    []*profile // by slot; nil while sources are seen too seldom to have one
 	counts []count    // by slot
 	beats  []*beat    // by slot; nil where nothing is known of minutes
+	says   []*sayer   // by slot; nil where a source says nothing of when it will change
 	seen   int        // how many pages there are that are polled
 
 	sites    []*site
@@ -164,11 +165,11 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	for int(slot) >= len(l.pages) {
 		l.pages, l.minds = append(l.pages, page{}), append(l.minds, mind{})
 		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
-		l.beats = append(l.beats, nil)
+		l.beats, l.says = append(l.beats, nil), append(l.says, nil)
 	}
 	p := &l.pages[slot]
 	if p.site == nil {
-		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot] = mind{}, nil, count{}, nil
+		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot], l.says[slot] = mind{}, nil, count{}, nil, nil
 		delete(l.pushes.of, slot)
 		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
@@ -310,7 +311,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	l.keyOf[slot] = 0
 	l.silence(slot)
 	l.all.pages += turned(p.kind&lists == 0, false)
-	l.own[slot], l.beats[slot] = nil, nil
+	l.own[slot], l.beats[slot], l.says[slot] = nil, nil, nil
 	delete(l.pushes.of, slot)
 }
 

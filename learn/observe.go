@@ -45,6 +45,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	}
 	l.polled(slot, x)
 	l.readIndex(slot, x, &o)
+	l.hearSaid(slot, x, &o)
 	p.kind &^= unseen
 	p.last = x
 	p.upto = p.site.clock(x, l.open)
@@ -76,9 +77,10 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	l.holdAgainst(slot, x, whole, see.changed)
 	l.date(slot, o, &see)
 	pushed, unpushed := l.hearPush(slot, whole, o, &see)
+	said, unsaid := l.holdSaid(slot, whole, o, &see)
 	told, open := l.heed(slot, whole, see.dated.n > 0, &see)
-	open *= unpushed
-	if told || pushed {
+	open *= unpushed * unsaid
+	if told || pushed || said {
 		l.attribute(slot, &see)
 		l.learnAlone(slot, &see)
 		return
@@ -93,16 +95,16 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	m.redraw(turns, l.priorOf(s))
 	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
-	said := -math.Expm1(-expected)
-	byBeat, beats := l.listen(slot, &see, said)
+	likely := -math.Expm1(-expected)
+	byBeat, beats := l.listen(slot, &see, likely)
 	if beats {
-		said = bounded(byBeat)
+		likely = bounded(byBeat)
 	} else {
 		l.credit.see(due, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 		l.fix.learn(&f, expected, see.changed)
 	}
-	l.reliability.add(said, see.changed)
-	l.counts[slot].rhythm.add(l.scale.at(x), bounded(said), see.changed)
+	l.reliability.add(likely, see.changed)
+	l.counts[slot].rhythm.add(l.scale.at(x), bounded(likely), see.changed)
 	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
 	l.attribute(slot, &see)
 	m.see(&l.grid, l.priorOf(s), &see, turns, &l.world)

@@ -30,6 +30,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	}
 	out.Since = l.clock.time(p.last)
 	out.Heard = l.heardOf(slot)
+	out.Foretold, out.Resting = l.foretoldOf(slot), l.restingOf(slot)
 	if x <= p.last {
 		return out
 	}
@@ -51,9 +52,10 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	return out
 }
 
-// Hint returns what indexes say of a source at now, and whether any speaks for it.
+// Hint returns what indexes say of a source at now, and it of itself, and whether that is
+// anything.
 func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
-	if int(slot) >= len(l.heard) || len(l.heard[slot]) == 0 || l.pages[slot].kind&unseen != 0 {
+	if !l.isHeard(slot) && l.saysOf(slot) == nil || l.pages[slot].kind&unseen != 0 {
 		return h, false
 	}
 	x, s := l.moment(now), l.pages[slot].site

@@ -14,7 +14,8 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 9
+	stateVersion   = 10
+	withoutWords   = 9 // had nothing that sources say of when they will change: it is learnt from then on
 	withoutFigures = 8 // did not count polls that found a change, nor how far copies lay behind: both are guessed
 	withoutLessons = 7 // had nothing that was taught: it is taught again
 	withoutPushes  = 6 // had no pushes: how far they are true is learnt from then on
@@ -211,6 +212,9 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 		c.int(&taught)
 		c.bad = c.bad || taught < 0 || taught > math.MaxInt32
 		p.taught = int32(taught)
+	}
+	if c.writing || l.restored > withoutWords {
+		l.encodeSays(c, slot)
 	}
 	c.flag(&withSite)
 	if withSite && !c.bad {

@@ -18,6 +18,7 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
 	}
 	o := l.Outlook(now, slot)
 	r.Rate, r.Happened, r.Watched = LongRun(o), o.Happened, o.Watched
+	r.Foretold, r.Resting = o.Foretold, o.Resting
 	if !(o.Watched > 0) {
 		r.Rate = o.Rate
 	}

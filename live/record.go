@@ -50,7 +50,7 @@ func (r *record) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome
 	rec.Outcome.Result, rec.Outcome.Failure = freshet.Failed, freshet.FailInternal
 	rec.Outcome.Err = fmt.Sprintf("commit: %v", err)
 	rec.Capture, rec.Noise, rec.Items, rec.Outcome.LookAgain = nil, nil, nil, 0
-	rec.Outcome.Dates, rec.Outcome.Word = nil, nil
+	rec.Outcome.Dates, rec.Outcome.Word, rec.Outcome.Foretold = nil, nil, nil
 	err = r.write(ctx, "commit a failed poll", commit)
 	return o, c, err
 }

@@ -74,7 +74,7 @@ func (d *Daemon) explain(now time.Time, s *sched.Scheduler, id freshet.SourceID)
 	if index, ok := s.Source(heard.Index); ok && (!heard.Dated.IsZero() || !heard.Until.IsZero()) {
 		w.Index = index.ID
 	}
-	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Planned, &w.Hold.Pushed} {
+	for _, t := range []*time.Time{&w.Outlook.At, &w.Outlook.Since, &w.Outlook.Due, &heard.Dated, &heard.Until, &w.Outlook.Foretold.At, &w.Hold.Until, &w.Hold.Deadline, &w.Hold.Again, &w.Hold.Planned, &w.Hold.Pushed} {
 		*t = d.dates.Date(*t)
 	}
 	w.foresee()
@@ -132,6 +132,7 @@ func (d *Daemon) Rhythm(ctx context.Context, id freshet.SourceID) (r freshet.Rhy
 		slot, ok := s.Slot(id)
 		if known = ok && d.cfg.Learner != nil; known {
 			r = d.cfg.Learner.Rhythm(now, slot)
+			r.Foretold.At = d.dates.Date(r.Foretold.At)
 		}
 	})
 	if err == nil && !known {

@@ -41,6 +41,7 @@ type Auto struct {
 	learner *learn.Learner
 	grid    turn.Instants // at which sources are ranked anew
 	reached int64         // the one for which they are
+	due     time.Time     // when they are ranked anew before the next, because a source says that it changes; zero if none does
 	every   time.Duration // how long an instant is by which lives and urgencies count
 
 	values []Value
@@ -197,8 +198,9 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		a.reached = -1
 	}
 	at := a.grid.At(now)
-	if a.lot.next(now.UnixNano(), at != a.reached, n, len(a.worth)) {
+	if early := !a.due.IsZero() && !now.Before(a.due); a.lot.next(now.UnixNano(), at != a.reached || early, n, len(a.worth)) {
 		a.reached = at
+		a.look(now)
 		a.value(now)
 		a.rank.Begin(a.lot.most(n))
 		a.rank.Scan(a.worth, 0, len(a.worth))
@@ -216,5 +218,28 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		}
 		return true
 	})
-	return a.grid.Time(a.reached + 1)
+	return a.next()
+}
+
+// soonest is the part of the time between two rankings after which there can be another one
+// because a source says that it changes.
+const soonest = 0.25
+
+// look works out when the next source says that it changes.
+func (a *Auto) look(now time.Time) {
+	if a.due = a.learner.NextDue(now); a.due.IsZero() {
+		return
+	}
+	if least := now.Add(time.Duration(soonest * float64(a.grid.Length))); a.due.Before(least) {
+		a.due = least
+	}
+}
+
+// next returns when sources are ranked anew.
+func (a *Auto) next() time.Time {
+	next := a.grid.Time(a.reached + 1)
+	if !a.due.IsZero() && a.due.Before(next) {
+		return a.due
+	}
+	return next
 }

@@ -22,6 +22,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	}
 	hint, heard := a.learner.Hint(now, slot)
 	told := heard && hint.Pending > 0 && a.failed[slot] == 0
+	foretold, comes := a.learner.DueOf(slot)
 	credit := a.learner.Credit(slot)
 	if a.aims[slot] != forCaptures {
 		credit = 1
@@ -37,6 +38,11 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 				expected -= out.Expected - hint.Expected
 				gap += hint.Ticks - float64(now.Sub(out.Since))/float64(a.learner.Tick())
 			}
+		}
+		hint, told := hint, told
+		if comes > 0 && !told && a.failed[slot] == 0 && !now.Add(d).Before(foretold) { // by then it is to be expected
+			hint.Pending, hint.Changes, hint.Age, told = comes, 1, 0, true
+			hint.Rate = out.Rate.Mean * a.learner.Tick().Seconds()
 		}
 		idle = a.idle(int(slot), expected, gap) && !told
 		expected *= credit
@@ -71,6 +77,11 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 			worth, _, starved := worthAt(d)
 			return worth >= out.Price || starved
 		})
+		if wait := foretold.Sub(now); comes > 0 && wait > 0 && (out.Due.IsZero() || out.Due.After(foretold)) {
+			if worth, _, _ := worthAt(wait); worth >= out.Price {
+				out.Due = foretold
+			}
+		}
 	}
 	return out
 }

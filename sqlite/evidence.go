@@ -25,6 +25,7 @@ const (
 	saidFrom               // the word has a beginning
 	saidNanos              // times are nanoseconds
 	saidPushed             // somebody had said that the source has changed
+	saidNext               // when the source says that it will change
 	saidBefore             // what this version can read is less than this
 )
 
@@ -49,6 +50,14 @@ func settle(o *freshet.Outcome) {
 			o.Dates[i] = momentOf(at).time()
 		}
 	}
+	if o.Foretold != nil {
+		f := *o.Foretold
+		f.Next = slices.Clone(f.Next)
+		for i, n := range f.Next {
+			f.Next[i].At = momentOf(n.At).time()
+		}
+		o.Foretold = &f
+	}
 	if o.Word == nil {
 		return
 	}
@@ -63,7 +72,7 @@ func settle(o *freshet.Outcome) {
 
 // encodeSaid returns what an outcome says, as it is stored; nil if it says nothing.
 func encodeSaid(o *freshet.Outcome) []byte {
-	if len(o.Dates) == 0 && o.Word == nil && o.Pushed.IsZero() {
+	if len(o.Dates) == 0 && o.Word == nil && o.Foretold == nil && o.Pushed.IsZero() {
 		return nil
 	}
 	w := saidWriter{room: make([]byte, 1, 16), unit: 1e9}
@@ -82,6 +91,10 @@ func encodeSaid(o *freshet.Outcome) []byte {
 		for _, at := range o.Dates {
 			w.signed(w.since(momentOf(at)))
 		}
+	}
+	if o.Foretold != nil {
+		has |= saidNext
+		w.foretold(o.Foretold)
 	}
 	if o.Word != nil {
 		has |= saidWord
@@ -114,6 +127,11 @@ func (w *saidWriter) look(o *freshet.Outcome) {
 	for _, at := range o.Dates {
 		whole(momentOf(at))
 	}
+	if o.Foretold != nil {
+		for _, n := range o.Foretold.Next {
+			whole(momentOf(n.At))
+		}
+	}
 	if o.Word == nil {
 		return
 	}
@@ -140,6 +158,31 @@ func unzigzag(n uint64) int64 { return int64(n>>1) ^ -int64(n&1) }
 
 func (w *saidWriter) count(n int)    { w.room = binary.AppendUvarint(w.room, uint64(n)) }
 func (w *saidWriter) signed(n int64) { w.room = binary.AppendVarint(w.room, n) }
+
+// A next word begins with its kind and these.
+const (
+	nextZoneless = 1 << (nextBits + iota)
+	nextDayless
+	nextBits = 2
+)
+
+// foretold writes what a source says of when it will change.
+func (w *saidWriter) foretold(f *freshet.Foretelling) {
+	w.room = binary.AppendUvarint(w.room, uint64(f.Rests))
+	w.count(len(f.Next))
+	for _, n := range f.Next {
+		has := byte(n.By)
+		if n.Zoneless {
+			has |= nextZoneless
+		}
+		if n.Dayless {
+			has |= nextDayless
+		}
+		w.room = append(w.room, has)
+		w.signed(w.since(momentOf(n.At)))
+		w.signed(int64(n.Every))
+	}
+}
 
 func (w *saidWriter) pages(pages []freshet.PageWord) {
 	w.count(len(pages))
@@ -184,6 +227,9 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 			o.Dates = append(o.Dates, r.after(r.signed()).time())
 		}
 	}
+	if has&saidNext != 0 {
+		o.Foretold = r.foretold()
+	}
 	if has&saidWord != 0 {
 		w := &freshet.Word{Kind: freshet.IndexKind(r.byte())}
 		if has&saidFrom != 0 {
@@ -193,7 +239,7 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 		o.Word = w
 	}
 	if r.short || len(r.rest) > 0 {
-		o.Pushed, o.Dates, o.Word = time.Time{}, nil, nil
+		o.Pushed, o.Dates, o.Word, o.Foretold = time.Time{}, nil, nil, nil
 		return errSaid
 	}
 	return nil
@@ -247,6 +293,21 @@ func (r *saidReader) after(step int64) moment {
 		return never
 	}
 	return moment(r.last * r.unit)
+}
+
+func (r *saidReader) foretold() *freshet.Foretelling {
+	f := &freshet.Foretelling{Rests: freshet.Rests(r.unsigned())}
+	for range r.count(3) {
+		has := r.byte()
+		n := freshet.NextWord{By: freshet.NextKind(has & (1<<nextBits - 1)), Zoneless: has&nextZoneless != 0, Dayless: has&nextDayless != 0}
+		n.At = r.after(r.signed()).time()
+		n.Every = time.Duration(r.signed())
+		f.Next = append(f.Next, n)
+	}
+	if !f.Rests.Sound() || len(f.Next) > freshet.NextKinds {
+		r.short = true
+	}
+	return f
 }
 
 func (r *saidReader) pages() []freshet.PageWord {

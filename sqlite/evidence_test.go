@@ -29,6 +29,15 @@ func TestSaidComesBack(t *testing.T) {
 		if rapid.Bool().Draw(t, "pushed") {
 			o.Pushed = moment.Draw(t, "at")
 		}
+		if rapid.Bool().Draw(t, "foretold") {
+			o.Foretold = &freshet.Foretelling{Rests: freshet.Rests(rapid.Uint32Max(1<<23).Draw(t, "rests"))}
+			for range rapid.IntRange(0, freshet.NextKinds).Draw(t, "times") {
+				o.Foretold.Next = append(o.Foretold.Next, freshet.NextWord{
+					By: freshet.NextKind(rapid.IntRange(0, freshet.NextKinds-1).Draw(t, "by")), At: moment.Draw(t, "next"),
+					Every: time.Duration(rapid.Int64().Draw(t, "every")), Zoneless: rapid.Bool().Draw(t, "zoneless"), Dayless: rapid.Bool().Draw(t, "dayless"),
+				})
+			}
+		}
 		if rapid.Bool().Draw(t, "spoke") {
 			o.Word = &freshet.Word{Kind: freshet.IndexKind(rapid.IntRange(0, 2).Draw(t, "kind"))}
 			if rapid.Bool().Draw(t, "begins") {
@@ -53,11 +62,12 @@ func TestSaidComesBack(t *testing.T) {
 // has bytes for.
 func FuzzUnsay(f *testing.F) {
 	f.Add(sqlite.Say(freshet.Outcome{Dates: []time.Time{noon}, Word: &freshet.Word{From: noon, Pages: []freshet.PageWord{{Page: 3, Date: noon}, {Page: 4}}}}))
+	f.Add(sqlite.Say(freshet.Outcome{Foretold: &freshet.Foretelling{Rests: 3, Next: []freshet.NextWord{{By: freshet.NextByText, At: noon, Every: time.Hour}}}}))
 	f.Add([]byte{2, 0, 255, 255, 255, 255, 15})
 	f.Add([]byte{1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, said []byte) {
 		o, err := sqlite.Unsay(said)
-		if err != nil && (o.Dates != nil || o.Word != nil) {
+		if err != nil && (o.Dates != nil || o.Word != nil || o.Foretold != nil) {
 			t.Errorf("%x is refused (%v), and says %+v", said, err, o)
 		}
 		if err == nil && o.Word != nil && 9*len(o.Word.Pages) > len(said) {

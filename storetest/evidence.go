@@ -27,6 +27,11 @@ var evidenceTests = []test{
 		cases := []freshet.Outcome{
 			{},
 			{Cause: freshet.ByPush, Pushed: odd},
+			{Foretold: &freshet.Foretelling{}},
+			{Foretold: &freshet.Foretelling{Rests: 1<<5 | 1<<freshet.RestDays}, Dates: []time.Time{minute(3)}},
+			{Foretold: &freshet.Foretelling{Next: []freshet.NextWord{
+				{By: freshet.NextByFeed, At: minute(100), Every: time.Hour}, {By: freshet.NextByText, At: odd, Zoneless: true, Dayless: true}, {By: freshet.NextByField, At: minute(-5)},
+			}}},
 			{Dates: []time.Time{minute(5), minute(3), minute(-50_000)}},
 			{Dates: []time.Time{odd, minute(3)}},
 			{Word: &freshet.Word{Kind: freshet.HubIndex, From: minute(1)}},
@@ -36,7 +41,7 @@ var evidenceTests = []test{
 		var all []freshet.Outcome
 		for i, said := range cases {
 			r := saw("a", minute(i), freshet.Unchanged, "")
-			r.Outcome.Cause, r.Outcome.Pushed, r.Outcome.Dates, r.Outcome.Word = said.Cause, said.Pushed, said.Dates, said.Word
+			r.Outcome.Cause, r.Outcome.Pushed, r.Outcome.Dates, r.Outcome.Word, r.Outcome.Foretold = said.Cause, said.Pushed, said.Dates, said.Word, said.Foretold
 			got, _ := b.commit(r)
 			said.Cursor, r.Outcome.Cursor = got.Cursor, got.Cursor
 			same(b, "the outcome as committed", got, r.Outcome)

@@ -22,7 +22,7 @@ func outcomeOf(o freshet.Outcome, epochs freshet.Epochs) client.Outcome {
 		Result: o.Result.String(), Version: o.Version, Quiet: o.Quiet, LookAgain: client.Duration(o.LookAgain), Status: o.Status,
 		Requests: o.Requests, Route: o.Route.Hosts(), Bytes: o.Bytes, Modified: utc(o.Modified), NotBefore: utc(o.NotBefore),
 		FreshFor: client.Duration(o.FreshFor), Suspect: client.SuspectOf(o.Suspect, o.Landed), LandedOn: freshet.MaskURL(o.Landed),
-		Failure: o.Failure, Error: freshet.MaskText(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word),
+		Failure: o.Failure, Error: freshet.MaskText(o.Err), Dates: o.Dates, Word: client.WordOf(o.Word), Foretold: client.ForetellingOf(o.Foretold),
 	}
 }
 

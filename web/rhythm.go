@@ -50,6 +50,7 @@ func rhythmOf(id freshet.SourceID, r freshet.Rhythm) client.Rhythm {
 		}
 		out.Week = append(out.Week, row)
 	}
+	out.Foretold, out.Resting = client.ForetoldOf(r.Foretold), client.RestingOf(r.Resting)
 	out.Sentence = out.Words(time.UTC, time.Time{})
 	return out
 }

@@ -49,6 +49,7 @@ func whyOf(w live.Why) client.Why {
 	if h := o.Heard; w.Index != "" {
 		why.Heard = &client.Heard{Index: w.Index, Kind: h.Kind.String(), Changed: utc(h.Dated), Until: utc(h.Until), Right: h.Right, Times: h.Times}
 	}
+	why.Foretold, why.Resting = client.ForetoldOf(o.Foretold), client.RestingOf(o.Resting)
 	if h := w.Hold; !h.Pushed.IsZero() {
 		why.Pushed = &client.Pushed{At: utc(h.Pushed), Right: h.Push.Right, Times: h.Push.Times}
 	}

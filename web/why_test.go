@@ -108,6 +108,18 @@ func TestWhyWords(t *testing.T) {
 		{"a hook was called that is not believed", []func(*client.Why){func(w *client.Why) {
 			w.Pushed = &client.Pushed{At: at.Add(-4 * time.Second), Times: 6}
 		}}},
+		{"it says when it changes next", []func(*client.Why){func(w *client.Why) {
+			w.Foretold = &client.Foretold{At: at.Add(40 * time.Minute), By: "text", Right: 17.6, Times: 19.8, Believed: true}
+		}}},
+		{"it lies about when it changes next", []func(*client.Why){func(w *client.Why) {
+			w.Foretold = &client.Foretold{At: at.Add(40 * time.Hour), By: "field", Every: client.Duration(15 * time.Minute), Right: 0.2, Times: 7.8}
+		}}},
+		{"it said that it changes a moment ago", []func(*client.Why){func(w *client.Why) {
+			w.Foretold = &client.Foretold{At: at.Add(-10 * time.Second), By: "server"}
+		}}},
+		{"it rests at night and on Sundays", []func(*client.Why){func(w *client.Why) {
+			w.Resting = &client.Resting{Hours: []int{0, 1, 2, 12, 22, 23}, Days: []string{"Sunday"}, Right: 8, Times: 8, Believed: true}
+		}}},
 		{"a busy source", []func(*client.Why){func(w *client.Why) {
 			w.Name, w.LastSeen, w.Outlook.RatePerDay, w.Outlook.Chance = "", at.Add(-400*time.Millisecond), client.Estimate{Mean: 90000, Low: 80000, High: 100000}, 0.34
 			w.Outlook.Expected = 0.42
