@@ -15,6 +15,7 @@ import (
 
 	"freshet"
 	"freshet/sqlite"
+	"freshet/tables"
 )
 
 // rich returns a directory with a closed store that has rows in every table:
@@ -140,17 +141,17 @@ func checked(t *testing.T, dir string) error {
 	if err != nil {
 		return err
 	}
-	return r.Err(dir)
+	return r.Err(dir, "")
 }
 
 // Whatever column of whatever row is altered by hand, Check finds it, and so it
 // does if the row is gone, or if another is put in its place.
 func TestEveryAlteredRowIsFound(t *testing.T) {
 	dir := rich(t)
-	tables := sqlite.Checked()
-	tables["bodies"] = []string{"id", "source", "sum", "size", "base", "frame"}
+	all := tables.Checked()
+	all["bodies"] = []string{"id", "source", "sum", "size", "base", "frame"}
 	var meddlings []string
-	for table, columns := range tables {
+	for table, columns := range all {
 		if n := count(t, dir, "SELECT count(*) FROM "+table); n == 0 {
 			t.Errorf("there is no row in %s to alter", table)
 		}
@@ -170,7 +171,7 @@ func TestEveryAlteredRowIsFound(t *testing.T) {
 		}
 	}
 	for _, log := range []string{"outcomes", "changes"} {
-		columns := strings.Join(append(slices.Clone(tables[log][1:]), "checksum"), ", ")
+		columns := strings.Join(append(slices.Clone(all[log][1:]), "checksum"), ", ")
 		two := fmt.Sprintf("SELECT cursor FROM %s ORDER BY cursor DESC LIMIT 2", log)
 		meddlings = append(meddlings,
 			fmt.Sprintf("DELETE FROM %[1]s WHERE cursor = (SELECT max(cursor) FROM %[1]s)", log),

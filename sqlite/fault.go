@@ -67,3 +67,24 @@ func mendHint(path string) string {
 	return fmt.Sprintf("restore a backup, or copy what is still readable: freshet check --data %s --repair NEW; if that fails: sqlite3 %s .recover | sqlite3 repaired.db",
 		filepath.Dir(path), path)
 }
+
+// leavesDoubt reports whether, after this error, what the disk holds is not
+// known.
+func leavesDoubt(err error) bool {
+	switch codeOf(err) {
+	case sqlite3.SQLITE_IOERR:
+		return !noRoom(err)
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return true
+	}
+	return false
+}
+
+// isConstraint reports whether SQLite refused a row as such.
+func isConstraint(err error) bool {
+	switch codeOf(err) {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+		return true
+	}
+	return false
+}

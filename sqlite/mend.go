@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"freshet"
+	"freshet/tables"
 )
 
 // A mending makes a store of the rows that were saved from a damaged one: it
 // drops what is not as it was written, and what rests on that.
 type mending struct {
-	*writer
+	*tables.Writer
 	lost []Damage
 }
 
@@ -18,28 +19,29 @@ type mending struct {
 // a source is told by its other rows, and how far a reader is has to be guessed.
 func (m *mending) drop(found []Damage) error {
 	for _, d := range found {
-		if d.row == nil {
+		row, key := d.Row()
+		if row == nil {
 			m.lost = append(m.lost, d)
 			continue
 		}
 		var err error
-		switch d.row {
-		case &sourcesTable:
-			d.What += m.keepSource(d.key[0])
-		case &headsTable:
-			_, err = m.exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, newest = NULL, held = NULL, quiet_suspect = NULL, quiet_noise = NULL, moved = '', moved_at = NULL WHERE source = ?", d.key[0])
+		switch row {
+		case tables.Sources:
+			d.What += m.keepSource(key[0])
+		case tables.Heads:
+			_, err = m.Exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, newest = NULL, held = NULL, quiet_suspect = NULL, quiet_noise = NULL, moved = '', moved_at = NULL WHERE source = ?", key[0])
 			d.What += ": it is rebuilt"
-		case &talliesTable:
-			_, err = m.exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", d.key[0])
+		case tables.Tallies:
+			_, err = m.Exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", key[0])
 			d.What += ": it is rebuilt"
-		case &shelvesTable:
-			_, err = m.exec("UPDATE shelves SET base = '' WHERE site = ?", d.key[0])
+		case tables.Shelves:
+			_, err = m.Exec("UPDATE shelves SET base = '' WHERE site = ?", key[0])
 			d.What += ": they are counted anew"
-		case &placesTable:
-			_, err = m.exec(`UPDATE places SET stream = CASE stream WHEN 1 THEN 1 END, place = ifnull((SELECT max(change % (1 << 62)) FROM debts WHERE debts.reader = places.reader AND (change > (1 << 62)) = (ifnull(stream, 0) = 1)), 0) WHERE reader = ?`, d.key[0])
+		case tables.Places:
+			_, err = m.Exec(`UPDATE places SET stream = CASE stream WHEN 1 THEN 1 END, place = ifnull((SELECT max(change % (1 << 62)) FROM debts WHERE debts.reader = places.reader AND (change > (1 << 62)) = (ifnull(stream, 0) = 1)), 0) WHERE reader = ?`, key[0])
 			d.What += ": it gets all again after the last that it is known to have read, with the same ids"
 		default:
-			_, err = m.exec("DELETE FROM "+d.row.name+" WHERE "+d.row.isKey(), d.key...)
+			_, err = m.Exec("DELETE FROM "+row.Name()+" WHERE "+row.IsKey(), key...)
 			d.What += ": it is lost"
 		}
 		if err != nil {
@@ -54,7 +56,7 @@ func (m *mending) drop(found []Damage) error {
 // can be read.
 func (m *mending) keepSource(key driver.Value) string {
 	src, ok := freshet.Source{}, false
-	err := m.query("SELECT id, url, definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) (err error) {
+	err := m.Query("SELECT id, url, definition FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) (err error) {
 		id, _ := v[0].(string)
 		url, _ := v[1].(string)
 		text, _ := v[2].(string)
@@ -65,7 +67,7 @@ func (m *mending) keepSource(key driver.Value) string {
 	if err == nil && ok {
 		return ": it is kept as it reads"
 	}
-	if _, err := m.exec("DELETE FROM sources WHERE key = ?", key); err != nil {
+	if _, err := m.Exec("DELETE FROM sources WHERE key = ?", key); err != nil {
 		return fmt.Sprintf(": %v", err)
 	}
 	return ": it is lost, with its history"
@@ -74,14 +76,14 @@ func (m *mending) keepSource(key driver.Value) string {
 // dropOrphans deletes rows that refer to what is not there any more.
 func (m *mending) dropOrphans() error {
 	for _, table := range []string{"standings", "outcomes", "envelopes", "bodies", "versions", "changes", "beliefs", "labels"} {
-		n, err := m.exec("DELETE FROM " + table + " WHERE source NOT IN (SELECT key FROM sources)")
+		n, err := m.Exec("DELETE FROM " + table + " WHERE source NOT IN (SELECT key FROM sources)")
 		if err != nil {
 			return err
 		}
 		m.tell(n, table, "%d rows of %s belong to lost sources")
 	}
 	for {
-		gone, err := m.exec("DELETE FROM bodies WHERE base <> 0 AND base NOT IN (SELECT id FROM bodies)")
+		gone, err := m.Exec("DELETE FROM bodies WHERE base <> 0 AND base NOT IN (SELECT id FROM bodies)")
 		if err != nil {
 			return err
 		}
@@ -90,48 +92,48 @@ func (m *mending) dropOrphans() error {
 		}
 		m.tell(gone, "bodies", "%d %s depend on a lost one")
 	}
-	n, err := m.exec("UPDATE versions SET picture = NULL WHERE picture NOT IN (SELECT id FROM bodies)")
+	n, err := m.Exec("UPDATE versions SET picture = NULL WHERE picture NOT IN (SELECT id FROM bodies)")
 	if err != nil {
 		return err
 	}
 	m.tell(n, "pictures", "%d %s are lost")
-	n, err = m.exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
+	n, err = m.Exec(`DELETE FROM versions WHERE text NOT IN (SELECT id FROM bodies) OR raw NOT IN (SELECT id FROM bodies)
 		OR envelope NOT IN (SELECT id FROM envelopes)`)
 	if err != nil {
 		return err
 	}
 	m.tell(n, "versions", "%d %s are lost, because their bodies are")
-	if n, err = m.exec("DELETE FROM debts WHERE change < (1 << 62) AND change NOT IN (SELECT cursor FROM changes)"); err != nil {
+	if n, err = m.Exec("DELETE FROM debts WHERE change < (1 << 62) AND change NOT IN (SELECT cursor FROM changes)"); err != nil {
 		return err
 	}
 	m.tell(n, "debts", "%d deliveries (%s) are lost, because their changes are")
-	if n, err = m.exec("DELETE FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)"); err != nil {
+	if n, err = m.Exec("DELETE FROM evidence WHERE outcome NOT IN (SELECT cursor FROM outcomes)"); err != nil {
 		return err
 	}
 	m.tell(n, "evidence", "what sources said at %d outcomes (%s) is lost, because these are")
 	// One that waits for a lost one would wait for ever.
-	if _, err = m.exec("UPDATE debts SET waits = NULL WHERE waits IS NOT NULL"); err != nil {
+	if _, err = m.Exec("UPDATE debts SET waits = NULL WHERE waits IS NOT NULL"); err != nil {
 		return err
 	}
 	for _, table := range []string{"matches", "parcels", "query_notes"} {
-		if n, err = m.exec("DELETE FROM " + table + " WHERE query <> 0 AND query NOT IN (SELECT key FROM queries)"); err != nil {
+		if n, err = m.Exec("DELETE FROM " + table + " WHERE query <> 0 AND query NOT IN (SELECT key FROM queries)"); err != nil {
 			return err
 		}
 		m.tell(n, table, "%d rows of %s belong to lost queries")
 	}
-	if n, err = m.exec("DELETE FROM passes WHERE user <> '' AND user NOT IN (SELECT name FROM users)"); err != nil {
+	if n, err = m.Exec("DELETE FROM passes WHERE user <> '' AND user NOT IN (SELECT name FROM users)"); err != nil {
 		return err
 	}
 	m.tell(n, "passes", "%d sessions and tokens (%s) belong to lost users")
-	if n, err = m.exec("DELETE FROM passes WHERE parent <> '' AND parent NOT IN (SELECT id FROM passes)"); err != nil {
+	if n, err = m.Exec("DELETE FROM passes WHERE parent <> '' AND parent NOT IN (SELECT id FROM passes)"); err != nil {
 		return err
 	}
 	m.tell(n, "passes", "%d sessions (%s) belong to lost links")
-	if n, err = m.exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
+	if n, err = m.Exec("DELETE FROM pages WHERE site NOT IN (SELECT key FROM sources)"); err != nil {
 		return err
 	}
 	m.tell(n, "pages", "%d %s belong to lost sites")
-	_, err = m.exec("INSERT OR IGNORE INTO standings (source) SELECT key FROM sources")
+	_, err = m.Exec("INSERT OR IGNORE INTO standings (source) SELECT key FROM sources")
 	return err
 }
 
@@ -152,7 +154,7 @@ func (m *mending) recount() error {
 			FROM pages WHERE pages.site = shelves.site)`,
 	}
 	for _, s := range statements {
-		if _, err := m.exec(s); err != nil {
+		if _, err := m.Exec(s); err != nil {
 			return err
 		}
 	}
@@ -162,14 +164,14 @@ func (m *mending) recount() error {
 // rebase gives each shelf the base of its URLs, as the site says it now.
 func (m *mending) rebase() error {
 	bases := map[int64]string{}
-	err := m.query("SELECT h.site, s.url FROM shelves h JOIN sources s ON s.key = h.site WHERE h.base = ''", nil, func(v []driver.Value) error {
+	err := m.Query("SELECT h.site, s.url FROM shelves h JOIN sources s ON s.key = h.site WHERE h.base = ''", nil, func(v []driver.Value) error {
 		url, _ := v[1].(string)
-		bases[v[0].(int64)] = originOf(url)
+		bases[v[0].(int64)] = tables.OriginOf(url)
 		return nil
 	})
 	for key, base := range bases {
 		if err == nil {
-			_, err = m.exec("UPDATE shelves SET base = ? WHERE site = ?", base, key)
+			_, err = m.Exec("UPDATE shelves SET base = ? WHERE site = ?", base, key)
 		}
 	}
 	return err
@@ -183,9 +185,9 @@ func (m *mending) tell(n int64, table, format string) {
 
 // relink has each entry of a log point to the one before it of its source that is
 // still there.
-func (m *mending) relink(t *table) error {
+func (m *mending) relink(log string) error {
 	last, wrong := map[int64]int64{}, map[int64]int64{}
-	err := m.query("SELECT cursor, source, prev FROM "+t.name+" ORDER BY cursor", nil, func(v []driver.Value) error {
+	err := m.Query("SELECT cursor, source, prev FROM "+log+" ORDER BY cursor", nil, func(v []driver.Value) error {
 		cursor, source, prev := v[0].(int64), v[1].(int64), v[2].(int64)
 		if before := last[source]; before != 0 && before != prev {
 			wrong[cursor] = before
@@ -195,7 +197,7 @@ func (m *mending) relink(t *table) error {
 	})
 	for cursor, prev := range wrong {
 		if err == nil {
-			_, err = m.exec("UPDATE "+t.name+" SET prev = ? WHERE cursor = ?", prev, cursor)
+			_, err = m.Exec("UPDATE "+log+" SET prev = ? WHERE cursor = ?", prev, cursor)
 		}
 	}
 	return err
@@ -234,7 +236,7 @@ func (m *mending) restand() error {
 		statements = append(statements, "DROP INDEX mending_"+s)
 	}
 	for _, s := range statements {
-		if _, err := m.exec(s); err != nil {
+		if _, err := m.Exec(s); err != nil {
 			return err
 		}
 	}
@@ -245,7 +247,7 @@ func (m *mending) restand() error {
 func (m *mending) noteVersions() error {
 	type gap struct{ source, first, last int64 }
 	var gaps []gap
-	err := m.query(`SELECT source, number + 1, following - 1 FROM (
+	err := m.Query(`SELECT source, number + 1, following - 1 FROM (
 			SELECT source, number, lead(number, 1, (SELECT max(head, ifnull(newest, 0)) + 1 FROM standings t WHERE t.source = v.source)) OVER (PARTITION BY source ORDER BY number) AS following
 			FROM versions v
 		) WHERE following > number + 1
@@ -256,7 +258,7 @@ func (m *mending) noteVersions() error {
 		})
 	for _, g := range gaps {
 		if err == nil {
-			_, err = m.exec("INSERT OR REPLACE INTO cuts (log, source, first, last, before, after) VALUES ('versions', ?, ?, ?, 0, 0)", g.source, g.first, g.last)
+			_, err = m.Exec("INSERT OR REPLACE INTO cuts (log, source, first, last, before, after) VALUES ('versions', ?, ?, ?, 0, 0)", g.source, g.first, g.last)
 		}
 	}
 	return err
@@ -264,26 +266,26 @@ func (m *mending) noteVersions() error {
 
 // keepEnds sees to it that no number of the logs is given out again.
 func (m *mending) keepEnds() error {
-	outcome, err := m.number(`SELECT max(
+	outcome, err := m.Number(`SELECT max(
 		ifnull((SELECT max(cursor) FROM outcomes), 0), ifnull((SELECT max(upto) FROM marks), 0),
 		ifnull((SELECT last FROM counters WHERE name = 'outcome'), 0), ifnull((SELECT max(last_outcome) FROM standings), 0),
 		ifnull((SELECT upto FROM seals WHERE name = 'outcomes'), 0), ifnull((SELECT max(outcome) FROM epochs), 0))`)
 	if err != nil {
 		return err
 	}
-	change, err := m.number(`SELECT max(
+	change, err := m.Number(`SELECT max(
 		ifnull((SELECT max(cursor) FROM changes), 0), ifnull((SELECT max(last_change) FROM standings), 0),
 		ifnull((SELECT max(place) FROM places), 0), ifnull((SELECT upto FROM seals WHERE name = 'changes'), 0),
 		ifnull((SELECT max(change) FROM epochs), 0))`)
 	if err != nil {
 		return err
 	}
-	if _, err := m.exec("INSERT OR REPLACE INTO counters (name, last) VALUES ('outcome', ?)", outcome); err != nil {
+	if _, err := m.Exec("INSERT OR REPLACE INTO counters (name, last) VALUES ('outcome', ?)", outcome); err != nil {
 		return err
 	}
-	if _, err := m.exec("DELETE FROM sqlite_sequence WHERE name = 'changes'"); err != nil {
+	if _, err := m.Exec("DELETE FROM sqlite_sequence WHERE name = 'changes'"); err != nil {
 		return err
 	}
-	_, err = m.exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", change)
+	_, err = m.Exec("INSERT INTO sqlite_sequence (name, seq) VALUES ('changes', ?)", change)
 	return err
 }

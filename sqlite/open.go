@@ -12,13 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"modernc.org/sqlite"
 
 	"freshet"
 	"freshet/lock"
+	"freshet/tables"
 )
 
 // The files in the data directory.
@@ -57,14 +57,10 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Batch = cmp.Or(c.Batch, 256)
 	c.Readers = cmp.Or(c.Readers, 4)
-	c.CacheBytes = cmp.Or(c.CacheBytes, 64<<20)
-	c.FlushEvery = cmp.Or(c.FlushEvery, 16384)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Epoch = cmp.Or(c.Epoch, randomEpoch())
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -76,36 +72,14 @@ func (c Config) withDefaults() Config {
 
 // A Store is a [freshet.Store] in one file. It is safe for concurrent use.
 type Store struct {
+	*tables.Store
 	cfg    Config
 	path   string // of the database file
 	log    *slog.Logger
 	lock   *os.File
-	reader *reader
-	cache  *bodyCache
-	codec  codec
-
-	itemless itemless
-	epochs   epochs // the present one last; only Open changes them
-	queue    queue
-	endings  sync.Pool // of *ending
-
-	// These belong to whoever leads the queue.
-	writer   *writer
-	slate    slate
-	broken   error // why nothing can be written until the store is opened again
-	next     counter
-	unmarked int  // outcomes since the last mark
-	begun    bool // the present epoch is on record
-
-	mu      sync.RWMutex // held to read entries, or to change them while leading
-	entries map[freshet.SourceID]*entry
-	shelves map[int64]*shelf // of sites, by their keys
-	roll    *roll            // of the sources; nil in a store that is only read
-	changed bell             // rung when there is a new change
-	matched bell             // rung when there is a new match
-	tail    tail             // of the log of outcomes
-
-	index searchIndex
+	reader *sql.DB
+	writer *tables.Writer
+	search *searchFile
 }
 
 // Open opens the store in cfg.Dir, making it if there is none. It must be
@@ -129,26 +103,28 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, fault(s.path, "opening the store", err)
 	}
+	s.lay()
 	if unclean {
 		if err := s.checkQuickly(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.load(ctx); err != nil {
-		return nil, fault(s.path, "reading the store", err)
-	}
-	if cfg.ReadOnly {
-		return s, nil
-	}
-	return s, s.resume(ctx)
+	return s, s.Load(ctx)
 }
 
 // newStore returns a store that is not connected to anything.
 func newStore(cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, cache: newBodyCache(cfg.CacheBytes)}
-	s.queue = queue{most: cfg.Batch, perform: s.perform}
-	return s
+	return &Store{cfg: cfg, path: filepath.Join(cfg.Dir, fileName), log: cfg.Log, search: &searchFile{cfg: cfg}}
+}
+
+// lay makes the store of tables out of the connections.
+func (s *Store) lay() {
+	s.Store = tables.New(tables.Config{
+		Name: s.path, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody,
+		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
+		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
+	})
 }
 
 // enter makes the directory and, to write, takes its lock.
@@ -213,7 +189,7 @@ func (s *Store) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.writer = &writer{conn: conn, stmts: map[string]*statement{}}
+		s.writer = tables.NewWriter(conn)
 		if err := sealRows(s.writer, s.sayProgress(ctx, "adding checksums to stored rows")); err != nil {
 			return err
 		}
@@ -222,11 +198,11 @@ func (s *Store) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.reader = &reader{DB: sql.OpenDB(reading), stmts: map[string]*sql.Stmt{}}
+	s.reader = sql.OpenDB(reading)
 	s.reader.SetMaxOpenConns(s.cfg.Readers)
 	s.reader.SetMaxIdleConns(s.cfg.Readers)
 	if s.cfg.ReadOnly {
-		return s.checkSchema(ctx, s.reader.DB)
+		return s.checkSchema(ctx, s.reader)
 	}
 	return nil
 }
@@ -283,24 +259,17 @@ func (s *Store) unwritable() bool {
 // Close writes what is still in memory and closes the store. Every other call
 // must have returned.
 func (s *Store) Close() error {
-	var err error
-	if s.writer != nil && s.unmarked > 0 && s.broken == nil {
-		err = s.write(context.Background(), "closing the store", (*batch).flush)
-	}
-	return errors.Join(err, s.release())
+	return errors.Join(s.Store.Close(), s.release())
 }
 
 // release gives back connections and the lock.
 func (s *Store) release() error {
-	var errs []error
-	s.index.file.Lock()
-	defer s.index.file.Unlock()
-	errs = append(errs, s.closeSearch())
+	errs := []error{s.search.close()}
 	if s.reader != nil {
 		errs = append(errs, s.reader.Close())
 	}
 	if s.writer != nil {
-		errs = append(errs, s.writer.close())
+		errs = append(errs, s.writer.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"freshet/sqlite"
+	"freshet/tables"
 )
 
 // Pages of a state are found by it, in their order, without going through the others.
@@ -20,7 +21,7 @@ func TestPagesAreFoundByState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, query := range sqlite.PageQueries() {
+	for name, query := range tables.PageQueries() {
 		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"))
 		if err != nil {
 			t.Fatal(err)

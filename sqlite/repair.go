@@ -14,6 +14,7 @@ import (
 
 	"freshet"
 	"freshet/lock"
+	"freshet/tables"
 )
 
 // A Repaired is what came of a Repair.
@@ -53,16 +54,17 @@ func Repair(ctx context.Context, dir, into string, say func(Progress)) (r Repair
 }
 
 // mendInto makes a new store of the rows that can be read.
-func (s *Store) mendInto(ctx context.Context, from *writer, say func(Progress), r *Repaired) error {
+func (s *Store) mendInto(ctx context.Context, from *tables.Writer, say func(Progress), r *Repaired) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
+	s.lay()
 	w := s.writer
 	for _, pragma := range []string{"PRAGMA foreign_keys = 0", "PRAGMA user_version = 0"} {
-		if _, err := w.exec(pragma); err != nil {
+		if _, err := w.Exec(pragma); err != nil {
 			return err
 		}
 	}
@@ -70,17 +72,17 @@ func (s *Store) mendInto(ctx context.Context, from *writer, say func(Progress), 
 	if err := copying.run(); err != nil {
 		return err
 	}
-	found, err := s.verify(ctx, say, true)
+	found, err := s.VerifyAll(ctx, say)
 	if err != nil {
 		return err
 	}
-	m := &mending{writer: w, lost: copying.lost}
-	err = w.within(func() error {
+	m := &mending{Writer: w, lost: copying.lost}
+	err = w.Within(func() error {
 		for _, step := range []func() error{
 			func() error { return m.drop(found.Damages) },
 			m.dropOrphans,
-			func() error { return m.relink(&outcomesTable) },
-			func() error { return m.relink(&changesTable) },
+			func() error { return m.relink("outcomes") },
+			func() error { return m.relink("changes") },
 			m.keepEnds, m.restand, m.recount,
 		} {
 			if err := step(); err != nil {
@@ -106,14 +108,8 @@ func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repair
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	for _, e := range s.entries {
-		err := s.write(ctx, "repairing source "+string(e.id), func(b *batch) error {
-			_, err := b.dropBodies(e.key)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := s.DropBodies(ctx); err != nil {
+		return err
 	}
 	err = s.reader.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM sources), (SELECT count(*) FROM versions),
 		(SELECT count(*) FROM changes), (SELECT count(*) FROM outcomes)`).Scan(&r.Sources, &r.Versions, &r.Changes, &r.Outcomes)
@@ -124,12 +120,12 @@ func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repair
 	if err != nil {
 		return err
 	}
-	return report.Err(s.path)
+	return report.Err(s.path, mendHint(s.path))
 }
 
 // openDamaged opens the damaged store for reading. If a log lies beside it that
 // is not folded in, both are copied first, because SQLite would fold it in.
-func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() error, err error) {
+func openDamaged(ctx context.Context, dir, into string) (_ *tables.Writer, done func() error, err error) {
 	path := filepath.Join(dir, fileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", dir, freshet.ErrNotFound), "use the directory that freshet serve uses")
@@ -169,8 +165,8 @@ func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() 
 	if err != nil {
 		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
 	}
-	w := &writer{conn: conn, stmts: map[string]*statement{}}
-	clean = append(clean, w.close)
+	w := tables.NewWriter(conn)
+	clean = append(clean, w.Close)
 	if err := sameSchema(w, path); err != nil {
 		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
 	}
@@ -178,8 +174,8 @@ func openDamaged(ctx context.Context, dir, into string) (_ *writer, done func() 
 }
 
 // sameSchema refuses a damaged store of another schema than this one.
-func sameSchema(w *writer, path string) error {
-	version, err := w.number("SELECT max(version_id) FROM " + versionTable)
+func sameSchema(w *tables.Writer, path string) error {
+	version, err := w.Number("SELECT max(version_id) FROM " + versionTable)
 	if err != nil {
 		return err
 	}

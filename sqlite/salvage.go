@@ -5,13 +5,15 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"strings"
+
+	"freshet/tables"
 )
 
 // A salvage copies the rows that can be read from a damaged file to a new one,
 // as they are. Whether they are as they were written is seen to afterwards.
 type salvage struct {
 	ctx      context.Context
-	from, to *writer
+	from, to *tables.Writer
 	say      func(Progress)
 	lost     []Damage
 }
@@ -40,12 +42,12 @@ var salvaged = []rowsOf{
 // run copies all tables.
 func (s *salvage) run() error {
 	for i, t := range salvaged {
-		s.say(Progress{"saving " + t.name, int64(i), int64(len(salvaged))})
+		s.say(Progress{Doing: "saving " + t.name, Done: int64(i), Of: int64(len(salvaged))})
 		columns, err := s.columns(t.name)
 		if err != nil {
 			return err
 		}
-		if err := s.to.within(func() error { return s.table(t, columns) }); err != nil {
+		if err := s.to.Within(func() error { return s.table(t, columns) }); err != nil {
 			return fmt.Errorf("saving %s: %w", t.name, err)
 		}
 	}
@@ -54,7 +56,7 @@ func (s *salvage) run() error {
 
 // columns returns the columns of a table of the new file.
 func (s *salvage) columns(table string) (names []string, err error) {
-	err = s.to.query("SELECT name FROM pragma_table_info(?)", []driver.Value{table}, func(v []driver.Value) error {
+	err = s.to.Query("SELECT name FROM pragma_table_info(?)", []driver.Value{table}, func(v []driver.Value) error {
 		names = append(names, v[0].(string))
 		return nil
 	})
@@ -72,17 +74,17 @@ const (
 
 // table copies the rows of a table.
 func (s *salvage) table(t rowsOf, columns []string) error {
-	if _, err := s.to.exec("DELETE FROM " + t.name); err != nil { // what a new store begins with
+	if _, err := s.to.Exec("DELETE FROM " + t.name); err != nil { // what a new store begins with
 		return err
 	}
 	list := strings.Join(columns, ", ")
 	put := fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, list, strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", "))
 	read := func(query string, args ...driver.Value) (unread, fatal error) {
-		err := s.from.query(query, args, func(v []driver.Value) error {
+		err := s.from.Query(query, args, func(v []driver.Value) error {
 			if s.ctx.Err() != nil {
 				return context.Cause(s.ctx)
 			}
-			_, fatal = s.to.exec(put, v...)
+			_, fatal = s.to.Exec(put, v...)
 			if isConstraint(fatal) { // Verify misses it
 				fatal = nil
 			}

@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -108,20 +107,5 @@ func TestTailIsPruned(t *testing.T) {
 	left, err := store.Outcomes(t.Context(), freshet.OutcomeQuery{After: 2})
 	if err != nil || len(left) != 4 || left[0].Cursor != 7 {
 		t.Errorf("after the prune the log has %v (%v), want the last four", left, err)
-	}
-}
-
-// What was read from memory stays as it was read, whatever is logged later.
-func TestReadOutcomesStay(t *testing.T) {
-	var tail sqlite.Tail
-	next := freshet.Cursor(1)
-	for range 20_000 {
-		page, ok := tail.After(max(0, next-51), 50)
-		kept := slices.Clone(page)
-		tail.Add(freshet.Outcome{Cursor: next})
-		next++
-		if next > 52 && !ok || !reflect.DeepEqual(page, kept) {
-			t.Fatalf("what was read before outcome %d was logged changed from %d to %d", next-1, kept[0].Cursor, page[0].Cursor)
-		}
 	}
 }

@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"modernc.org/sqlite"
+
+	"freshet/tables"
+)
+
+// What is verified and repaired, in the words of package tables.
+type (
+	Damage   = tables.Damage
+	Report   = tables.Report
+	Progress = tables.Progress
+	Known    = tables.Known
+)
+
+// A file is the file of a store as a database of tables.
+type file Store
+
+// insertNewBody inserts a body unless the source has one that looks the same: a body
+// without a source is no body, and is ignored. To ask first costs as much again, and an
+// INSERT from a SELECT of the same table makes a temporary one.
+const insertNewBody = `INSERT OR IGNORE INTO bodies (id, source, sum, size, base, depth, frame)
+	VALUES (?, CASE WHEN EXISTS (SELECT 1 FROM bodies WHERE source = ? AND sum = ? AND size = ?) THEN NULL ELSE ? END, ?, ?, ?, ?, ?)`
+
+// Begin implements [tables.Database].
+func (f *file) Begin(w *tables.Writer) error { return run(w, "BEGIN IMMEDIATE") }
+
+// Commit implements [tables.Database].
+func (f *file) Commit(w *tables.Writer) error { return run(w, "COMMIT") }
+
+// Rollback implements [tables.Database].
+func (f *file) Rollback(w *tables.Writer) error { return run(w, "ROLLBACK") }
+
+func run(w *tables.Writer, query string) error {
+	_, err := w.Exec(query)
+	return err
+}
+
+// Grow implements [tables.Database]: a file has room.
+func (f *file) Grow(*tables.Writer, int64) error { return nil }
+
+// Stale implements [tables.Database]: outcomes are one table.
+func (f *file) Stale(*tables.Writer, int64) (tables.Stretch, error) { return tables.Stretch{}, nil }
+
+// DropOutcomes implements [tables.Database]. There is nothing that it could be asked for.
+func (f *file) DropOutcomes(*tables.Writer, tables.Stretch) error { return nil }
+
+// Judge implements [tables.Database].
+func (f *file) Judge(err error) tables.Verdict {
+	switch {
+	case codeOf(err) == 0:
+		return tables.NotOfDatabase
+	case isConstraint(err):
+		return tables.Refused
+	case leavesDoubt(err):
+		return tables.InDoubt
+	}
+	return tables.Failed
+}
+
+// Fault implements [tables.Database].
+func (f *file) Fault(doing string, err error) error { return fault(f.path, doing, err) }
+
+// Hint implements [tables.Database].
+func (f *file) Hint() string { return mendHint(f.path) }
+
+// Snapshot implements [tables.Database].
+func (f *file) Snapshot(ctx context.Context) (*tables.Writer, error) {
+	connector, err := sqlite.NewConnector((*Store)(f).dsn(true))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := tables.NewWriter(conn)
+	for _, query := range []string{"PRAGMA cache_size = -32000", "BEGIN"} {
+		if err := run(w, query); err != nil {
+			return nil, closed(w, err)
+		}
+	}
+	return w, nil
+}
+
+// Inspect implements [tables.Database]: SQLite looks through the pages of the file and the
+// indexes.
+func (f *file) Inspect(ctx context.Context, w *tables.Writer, found func(what string)) error {
+	return w.Query("PRAGMA integrity_check", nil, func(row []driver.Value) error {
+		if what, _ := row[0].(string); what != "ok" {
+			found(what)
+		}
+		return ctx.Err()
+	})
+}
+
+// Held implements [tables.Database]. Pages that have become free do not count: they are used
+// again, or given back to the file system.
+func (f *file) Held(w *tables.Writer) (int64, error) {
+	var of [3]int64
+	for i, pragma := range []string{"PRAGMA page_count", "PRAGMA freelist_count", "PRAGMA page_size"} {
+		n, err := w.Number(pragma)
+		if err != nil {
+			return 0, err
+		}
+		of[i] = n
+	}
+	return (of[0] - of[1]) * of[2], nil
+}
+
+// vacuumAtOnce is how many pages are given back to the file system at once.
+const vacuumAtOnce = 2000
+
+// Shrink implements [tables.Database]. It gives pages that have become free back to the file
+// system, but for a tenth, which will be wanted again.
+func (f *file) Shrink(_ context.Context, write func(func(*tables.Writer) error) error) error {
+	for {
+		var free, pages int64
+		err := write(func(w *tables.Writer) (err error) {
+			if free, err = w.Number("PRAGMA freelist_count"); err != nil {
+				return err
+			}
+			if pages, err = w.Number("PRAGMA page_count"); err != nil || free <= pages/10 {
+				return err
+			}
+			return w.Query("PRAGMA incremental_vacuum(2000)", nil, func([]driver.Value) error { return nil })
+		})
+		if err != nil || free <= pages/10+vacuumAtOnce {
+			return err
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package tables
+
+import (
+	"context"
+	"math"
+
+	"freshet"
+)
+
+// A bell wakes those who wait for a log to grow. It is rung and heard under the
+// store's lock.
+type bell struct {
+	rung chan struct{} // closed by the next ring; nil while nobody waits
+}
+
+// ring wakes whoever waits.
+func (b *bell) ring() {
+	if b.rung != nil {
+		close(b.rung)
+		b.rung = nil
+	}
+}
+
+// hear returns what is closed by the next ring.
+func (b *bell) hear() <-chan struct{} {
+	if b.rung == nil {
+		b.rung = make(chan struct{})
+	}
+	return b.rung
+}
+
+// await returns when a log goes on after a place, or with the cause when ctx is
+// done. It hears of what this process writes.
+func (s *Store) await(ctx context.Context, b *bell, after freshet.Cursor, end func() freshet.Cursor) error {
+	for {
+		s.mu.Lock()
+		there, rung := end() > after, b.hear()
+		s.mu.Unlock()
+		if there {
+			return nil
+		}
+		select {
+		case <-rung:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// end returns where a log ends.
+func (s *Store) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cursor, error) {
+	if s.cfg.ReadOnly { // somebody else may have written since
+		if err := s.load(ctx); err != nil {
+			return 0, s.fault("reading the end of a log", err)
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return of(), nil
+}
+
+// applied returns the ends of the logs as this process knows them. A transaction
+// can be read a moment before it is applied: what it wrote lies past these ends,
+// and is not told yet.
+func (s *Store) applied() counter {
+	if s.cfg.ReadOnly { // whose ends are read when they are asked for
+		return counter{change: math.MaxInt64, outcome: math.MaxInt64, match: math.MaxInt64, parcel: math.MaxInt64}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.next
+}
