@@ -46,6 +46,7 @@ require (
 	github.com/chromedp/chromedp v0.21.0 // indirect
 	github.com/evanw/esbuild v0.28.2 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+	github.com/jackc/puddle/v2 v2.2.2 // indirect
 )
 
 require (

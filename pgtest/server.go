@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,25 +35,30 @@ type Server struct {
 	Roots   *x509.CertPool // what its certificate is signed by
 
 	bin, dir  string
+	settings  []string
 	databases atomic.Int32
 
 	stdin io.Closer // the server ends when this does, also if the test process is killed
 	ended chan error
 }
 
-// Start returns a server that runs until the test ends.
-func Start(t testing.TB) *Server {
+// Start returns a server that runs until the test ends. It does not sync its disk unless one
+// of the settings says otherwise, such as "fsync=on".
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	bin := find()
 	if bin == "" {
 		t.Skip("PostgreSQL is not installed: apt-get install postgresql, or make setup")
 	}
-	dir, err := os.MkdirTemp("", "freshet-postgresql-")
+	dir, err := os.MkdirTemp("/dev/shm", "freshet-postgresql-") // in memory, where syncs cost nothing
+	if err != nil {
+		dir, err = os.MkdirTemp("", "freshet-postgresql-")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Server{bin: bin, dir: dir}
+	s := &Server{bin: bin, dir: dir, settings: settings}
 	if err := s.create(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,10 +136,14 @@ func (s *Server) Resume(t testing.TB) {
 		t.Fatal(err)
 	}
 	// The shell ends the server when its standard input ends.
-	cmd := exec.Command("sh", "-c", `"$@" </dev/null & cat >/dev/null; kill -INT $! 2>/dev/null; wait $!`, "sh",
+	args := []string{"-c", `"$@" </dev/null & cat >/dev/null; kill -INT $! 2>/dev/null; wait $!`, "sh",
 		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off",
-		"-c", "ssl=on", "-c", "ssl_cert_file="+filepath.Join(s.dir, "server.crt"), "-c", "ssl_key_file="+filepath.Join(s.dir, "server.key"),
-		"-c", "max_connections=50", "-c", "shared_buffers=16MB")
+		"-c", "ssl=on", "-c", "ssl_cert_file=" + filepath.Join(s.dir, "server.crt"), "-c", "ssl_key_file=" + filepath.Join(s.dir, "server.key"),
+		"-c", "max_connections=50", "-c", "shared_buffers=16MB", "-c", "max_wal_size=128MB", "-c", "min_wal_size=32MB"}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	cmd := exec.Command("sh", args...)
 	cmd.Dir = s.dir
 	humble(cmd)
 	stdin, err := cmd.StdinPipe()
@@ -192,6 +202,12 @@ func (s *Server) Database(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// URL returns the URL of a database.
+func (s *Server) URL(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(User, Password), Host: s.Address, Path: "/" + database, RawQuery: "sslmode=disable"}
+	return u.String()
 }
 
 // Connect returns a connection to a database that is closed when the test ends.

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"freshet"
+	"freshet/tables"
 )
 
 // Backup writes a copy of the store as it is at one moment to a new file,
@@ -30,15 +31,8 @@ func removed(path string) error {
 	return nil
 }
 
-// A Size is how much room a store takes.
-type Size struct {
-	File   int64 // bytes of the files
-	Bodies int64 // bytes of stored bodies, as compressed
-	Full   int64 // bytes of the same bodies, as they were received
-}
-
 // Size measures the store. It reads a good part of the file.
-func (s *Store) Size(ctx context.Context) (size Size, err error) {
+func (s *Store) Size(ctx context.Context) (size tables.Size, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := fs.Stat(s.cfg.Files, fileName+suffix); err == nil {
 			size.File += info.Size()

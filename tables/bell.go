@@ -70,3 +70,29 @@ func (s *Store) applied() counter {
 	defer s.mu.RUnlock()
 	return s.next
 }
+
+// Refresh looks where the logs end that another process writes, and wakes those who wait for
+// them to grow.
+func (s *Store) Refresh(ctx context.Context) error {
+	var outcome, change, match, parcel freshet.Cursor
+	err := eachRow(ctx, s.reader, `SELECT (SELECT upto FROM seals WHERE name = 'outcomes'), (SELECT upto FROM seals WHERE name = 'changes'),
+		(SELECT coalesce(max(cursor), 0) FROM matches), (SELECT coalesce(max(cursor), 0) FROM parcels)`, nil,
+		func(scan func(...any) error) error { return scan(&outcome, &change, &match, &parcel) })
+	if err != nil {
+		return s.fault("reading the ends of the logs", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if outcome > s.next.outcome {
+		s.tail.bell.ring()
+	}
+	if change > s.next.change {
+		s.changed.ring()
+	}
+	if match > s.next.match || parcel > s.next.parcel {
+		s.matched.ring()
+	}
+	s.next.outcome, s.next.change = max(outcome, s.next.outcome), max(change, s.next.change)
+	s.next.match, s.next.parcel = max(match, s.next.match), max(parcel, s.next.parcel)
+	return nil
+}

@@ -58,6 +58,12 @@ func NewSender(conn driver.Conn, send func(query string, args []driver.Value) er
 	return w
 }
 
+// Renew puts another connection in the place of one that is lost.
+func (w *Writer) Renew(conn driver.Conn) {
+	w.conn = conn
+	clear(w.stmts)
+}
+
 // Exec runs a statement and returns how many rows it changed.
 func (w *Writer) Exec(query string, args ...driver.Value) (int64, error) {
 	st, err := w.prepare(query, args)

@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"freshet"
+	"freshet/tables"
+)
+
+// A database is the PostgreSQL database of a store as package tables sees it.
+type database struct {
+	*Store
+	holder string
+
+	// These belong to whoever leads the queue of the store.
+	conn    *conn
+	writer  *tables.Writer
+	epoch   int64     // of the lease
+	batch   int64     // the number of the last transaction
+	room    int64     // up to which outcomes have partitions
+	growing int64     // likewise, once the transaction is committed
+	told    time.Time // when others were last notified
+
+	begun atomic.Int64 // when a transaction last began
+}
+
+// insertNewBody inserts a body unless the source has one that looks the same.
+const insertNewBody = `INSERT INTO bodies (id, source, sum, size, base, depth, frame)
+	SELECT CAST(?1 AS BIGINT), CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), CAST(?10 AS BYTEA)
+	WHERE NOT EXISTS (SELECT 1 FROM bodies WHERE source = ?2 AND sum = ?3 AND size = ?4)`
+
+// Judge implements [tables.Database].
+func (d *database) Judge(err error) tables.Verdict {
+	code := codeOf(err)
+	if _, queued := errors.AsType[*queuedError](err); queued {
+		return tables.Failed
+	}
+	switch {
+	case err == nil:
+		return tables.NotOfDatabase
+	case errors.Is(err, errFenced), errors.Is(err, errDoubt):
+		return tables.InDoubt
+	case errors.Is(err, tables.ErrAgain):
+		return tables.Failed
+	case code == "":
+		return tables.NotOfDatabase
+	}
+	switch code[:2] {
+	case "22", "23": // of data, of integrity
+		return tables.Refused
+	case "XX": // internal, data corrupted
+		return tables.InDoubt
+	}
+	return tables.Failed
+}
+
+// Fault implements [tables.Database].
+func (d *database) Fault(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	say := func(as error, hint string) error {
+		return freshet.WithHint(fmt.Errorf("%s in %s: %w: %w", doing, d.name, as, err), hint)
+	}
+	switch code := codeOf(err); code {
+	case "":
+	case "53100":
+		return say(freshet.ErrStorage, "the disk of PostgreSQL is full: free some disk space, or keep less history")
+	case "53300":
+		return say(freshet.ErrStorage, "PostgreSQL has no connection left: raise max_connections, or end other clients")
+	case "25006":
+		return say(freshet.ErrStorage, "this server only reads: name the primary in the URL, or both with ?target_session_attrs=read-write")
+	case "28P01", "28000":
+		return say(freshet.ErrStorage, "check the user, the password in $PGPASSWORD or ~/.pgpass, and pg_hba.conf")
+	case "3D000":
+		return say(freshet.ErrStorage, "create the database first: createdb NAME")
+	case "42501":
+		return say(freshet.ErrStorage, "let this user create tables: GRANT CREATE ON SCHEMA public TO the user, or make it the owner of the database")
+	case "XX001", "XX002":
+		return say(freshet.ErrDamaged, d.Hint())
+	}
+	switch {
+	case errors.Is(err, errFenced):
+		return say(freshet.ErrStorage, "restart freshet: it waits for the other process to end")
+	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrNotFound):
+		return fmt.Errorf("%s: %w", doing, err)
+	case errors.Is(err, tables.ErrAgain), isConnectError(err):
+		return say(freshet.ErrStorage, "check that PostgreSQL runs and can be reached: psql URL")
+	}
+	return fmt.Errorf("%s in %s: %w", doing, d.name, err)
+}
+
+// Hint implements [tables.Database].
+func (d *database) Hint() string {
+	return "restore a backup of the database with pg_restore, or fail over to a standby"
+}
+
+// Snapshot implements [tables.Database].
+func (d *database) Snapshot(ctx context.Context) (*tables.Writer, error) {
+	c, err := d.connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := tables.NewWriter(c)
+	if _, err := w.Exec("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Inspect implements [tables.Database]. PostgreSQL finds damaged pages when they are read.
+func (d *database) Inspect(context.Context, *tables.Writer, func(string)) error { return nil }
+
+// Held implements [tables.Database]. Bodies are counted one by one: what their deletion
+// frees shows in the size of their table only when that has been vacuumed.
+func (d *database) Held(w *tables.Writer) (int64, error) {
+	return w.Number(`SELECT CAST((SELECT coalesce(sum(length(frame) + 100), 0) FROM bodies) + (
+		SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> 'bodies' AND relname NOT LIKE 'search_%') AS BIGINT)`)
+}
+
+// Shrink implements [tables.Database]. PostgreSQL vacuums by itself.
+func (d *database) Shrink(context.Context, func(func(*tables.Writer) error) error) error { return nil }
+
+// Size is how much room the store takes.
+func (s *Store) Size(ctx context.Context) (size tables.Size, err error) {
+	err = s.reader.QueryRowContext(ctx, `SELECT (SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class
+			WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname NOT LIKE 'search_%'),
+		CAST(coalesce(sum(length(frame)), 0) AS BIGINT), CAST(coalesce(sum(size), 0) AS BIGINT) FROM bodies`).Scan(&size.File, &size.Bodies, &size.Full)
+	return size, s.base.Fault("measuring the store", err)
+}
+
+// SearchSize returns how many bytes the index takes.
+func (s *Store) SearchSize() (size int64) {
+	err := s.reader.QueryRowContext(context.Background(), `SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname LIKE 'search_%'`).Scan(&size)
+	if err != nil {
+		return 0
+	}
+	return size
+}
+
+// number reads a whole number.
+func number(v driver.Value) int64 {
+	n, _ := v.(int64)
+	return n
+}

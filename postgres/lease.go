@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"freshet"
+	"freshet/tables"
+)
+
+// errFenced says that another process has taken the lease.
+var errFenced = errors.New("another freshet process has taken over the database")
+
+// lead connects to write, and takes the lease. If somebody else held it last, it waits until
+// that one has given no sign of life for as long as a lease lasts.
+func (d *database) lead(ctx context.Context) error {
+	if err := d.connect(ctx); err != nil {
+		return d.Fault("connecting", err)
+	}
+	seen := time.Time{}
+	for {
+		ours, renewed, holder, err := d.elect(ctx)
+		if err != nil {
+			return d.Fault("taking the lease", err)
+		}
+		if ours {
+			d.room, err = d.grown()
+			return d.Fault("reading the log of outcomes", err)
+		}
+		if !seen.IsZero() && renewed.After(seen) {
+			return freshet.WithHint(fmt.Errorf("%s: %w: %s", d.name, freshet.ErrBusy, holder), "stop the other freshet process, or use another database")
+		}
+		if seen.IsZero() {
+			d.cfg.Log.InfoContext(ctx, "waiting for the lease of another process to end", "holder", holder, "lease", d.cfg.Lease)
+		}
+		seen = renewed
+		select {
+		case <-time.After(d.cfg.Lease / 4):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// elect takes the lease if nobody holds it. Else it returns who does, and since when.
+func (d *database) elect(ctx context.Context) (ours bool, renewed time.Time, holder string, err error) {
+	on := d.conn.Conn.Conn()
+	err = on.QueryRow(ctx, `UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp()
+		WHERE name = 'brain' AND renewed < clock_timestamp() - make_interval(secs => $2) RETURNING epoch, batch`,
+		d.holder, d.cfg.Lease.Seconds()).Scan(&d.epoch, &d.batch)
+	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
+		return err == nil, renewed, "", err
+	}
+	err = on.QueryRow(ctx, "SELECT renewed, holder FROM leases WHERE name = 'brain'").Scan(&renewed, &holder)
+	return false, renewed, holder, err
+}
+
+// connect makes the connection that writes, or another in its place.
+func (d *database) connect(ctx context.Context) error {
+	made, err := d.connector.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	c := made.(*conn)
+	// A process that is stopped within a transaction must not hold the lease for ever, and
+	// what was committed must be on disk whatever the server was told.
+	_, err = c.Conn.Conn().Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', $1, false),
+		set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
+		fmt.Sprint(d.cfg.Lease.Milliseconds()))
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	if d.conn != nil {
+		_ = d.conn.Close() // it is lost
+	}
+	d.conn = c
+	if d.writer == nil {
+		d.writer = tables.NewSender(c, func(query string, args []driver.Value) error { return d.conn.send(query, args) })
+	} else {
+		d.writer.Renew(c)
+	}
+	return nil
+}
+
+// Begin implements [tables.Database]. Nothing is written without the lease.
+func (d *database) Begin(*tables.Writer) error {
+	ctx := context.Background()
+	if d.conn.lost {
+		if err := d.connect(ctx); err != nil {
+			return err
+		}
+	}
+	d.conn.forget()
+	d.growing = d.room
+	d.begun.Store(time.Now().UnixNano())
+	var both pgx.Batch
+	both.Queue("BEGIN")
+	both.Queue("UPDATE leases SET renewed = clock_timestamp(), batch = $1 WHERE name = 'brain' AND epoch = $2", d.batch+1, d.epoch)
+	answers := d.conn.Conn.Conn().SendBatch(ctx, &both)
+	_, err := answers.Exec()
+	if err != nil {
+		return errors.Join(d.conn.judged(err), answers.Close())
+	}
+	updated, err := answers.Exec()
+	if err := errors.Join(err, answers.Close()); err != nil {
+		return d.conn.judged(err)
+	}
+	if updated.RowsAffected() == 0 {
+		return errors.Join(errFenced, d.Rollback(nil))
+	}
+	return nil
+}
+
+// Commit implements [tables.Database].
+func (d *database) Commit(*tables.Writer) error {
+	ctx := context.Background()
+	if err := d.notify(); err != nil {
+		return err
+	}
+	if err := d.conn.flush(ctx); err != nil {
+		return err
+	}
+	_, err := d.conn.Conn.Conn().Exec(ctx, "COMMIT")
+	if err != nil {
+		if err = d.conn.judged(err); !errors.Is(err, tables.ErrAgain) {
+			return err
+		}
+		if err = d.resolve(err); err != nil {
+			return err
+		}
+	}
+	d.batch++
+	d.room = d.growing
+	return nil
+}
+
+// resolve finds out whether a transaction is in whose commit was not answered: nil if it is,
+// ErrAgain if it is not. The row of the lease is locked for that, so that a commit that is
+// still under way has ended.
+func (d *database) resolve(cause error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 6*d.cfg.Lease)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, d.cfg.Lease) {
+		err := d.connect(ctx)
+		if err == nil {
+			var epoch, batch int64
+			err = d.conn.Conn.Conn().QueryRow(ctx, "SELECT epoch, batch FROM leases WHERE name = 'brain' FOR UPDATE").Scan(&epoch, &batch)
+			switch {
+			case err != nil:
+			case epoch != d.epoch:
+				return fmt.Errorf("%w: %w", errFenced, cause)
+			case batch == d.batch+1:
+				d.cfg.Log.WarnContext(ctx, "the connection was lost during a commit, which is in", "store", d.name)
+				return nil
+			default:
+				d.cfg.Log.WarnContext(ctx, "the connection was lost during a commit, which is made anew", "store", d.name)
+				return cause
+			}
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", errDoubt, errors.Join(err, cause))
+		}
+	}
+}
+
+// errDoubt says that it could not be found out whether a transaction is in.
+var errDoubt = errors.New("the connection was lost during a commit, and what became of it could not be found out")
+
+// Rollback implements [tables.Database].
+func (d *database) Rollback(*tables.Writer) error {
+	d.conn.forget()
+	if d.conn.lost {
+		return nil
+	}
+	_, err := d.conn.Conn.Conn().Exec(context.Background(), "ROLLBACK")
+	return d.conn.judged(err)
+}
+
+// resign gives up the lease, so that the next process need not wait.
+func (d *database) resign() error {
+	if d.writer == nil || d.conn.lost {
+		return nil
+	}
+	_, err := d.conn.Conn.Conn().Exec(context.Background(), "UPDATE leases SET renewed = '-infinity' WHERE name = 'brain' AND epoch = $1", d.epoch)
+	return d.Fault("giving up the lease", err)
+}
+
+// renew gives a sign of life while nothing else is written.
+func (s *Store) renew(ctx context.Context) {
+	every := s.cfg.Lease / 3
+	for {
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return
+		}
+		if time.Since(time.Unix(0, s.base.begun.Load())) < every {
+			continue
+		}
+		if err := s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil }); err != nil && ctx.Err() == nil {
+			s.cfg.Log.ErrorContext(ctx, "the lease could not be renewed", "err", err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// channel is where those who only read hear that something was written. The schema is its
+// payload: several stores can be in one database.
+const channel = "freshet"
+
+const (
+	notifyEvery = 50 * time.Millisecond // at most so often
+	lookEvery   = time.Second           // at least so often, whatever was heard
+)
+
+// notify tells others within the transaction that something is written.
+func (d *database) notify() error {
+	now := time.Now()
+	if now.Sub(d.told) < notifyEvery {
+		return nil
+	}
+	d.told = now
+	return d.conn.send("SELECT pg_notify('"+channel+"', current_schema())", nil)
+}
+
+// listen hears of what others write, until ctx is done.
+func (s *Store) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.hear(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.WarnContext(ctx, "changes are not heard of for a moment", "err", err)
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// hear listens on a connection of its own, for as long as that lasts.
+func (s *Store) hear(ctx context.Context) error {
+	one, err := s.connector.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	c := one.(*conn)
+	defer c.Close()
+	if _, err := c.Conn.Conn().Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	for {
+		if err := s.Refresh(ctx); err != nil {
+			return err
+		}
+		if err := waitFor(ctx, c.Conn.Conn()); err != nil {
+			return err
+		}
+	}
+}
+
+// waitFor returns when something was heard, or it is time to look.
+func waitFor(ctx context.Context, on *pgx.Conn) error {
+	waiting, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	_, err := on.WaitForNotification(waiting)
+	if err != nil && ctx.Err() == nil && waiting.Err() != nil && !on.IsClosed() {
+		return nil
+	}
+	return err
+}
+
+// isConnectError reports whether the server could not be reached.
+func isConnectError(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok
+}

@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+
+	"freshet"
+	"freshet/tables"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// oldestServer is the first release of PostgreSQL that is supported by its makers.
+const oldestServer = 14
+
+// examine refuses a server that does not keep what is written, and notes what an operator
+// should know.
+func (s *Store) examine(ctx context.Context) error {
+	get := func(setting string) (value string, err error) {
+		err = s.reader.QueryRowContext(ctx, "SELECT current_setting('"+setting+"')").Scan(&value)
+		return value, err
+	}
+	var version int
+	if err := s.reader.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return s.base.Fault("connecting", err)
+	}
+	if version/10000 < oldestServer {
+		return freshet.WithHint(fmt.Errorf("%s runs PostgreSQL %d", s.name, version/10000), fmt.Sprintf("use PostgreSQL %d or newer", oldestServer))
+	}
+	for _, setting := range []string{"fsync", "full_page_writes"} {
+		value, err := get(setting)
+		if err != nil {
+			return s.base.Fault("connecting", err)
+		}
+		if value == "off" {
+			return freshet.WithHint(fmt.Errorf("%s: %w: %s is off, so a crash of its machine can lose or damage everything", s.name, freshet.ErrStorage, setting),
+				fmt.Sprintf("set %s = on in postgresql.conf, and reload", setting))
+		}
+	}
+	encoding, err := get("server_encoding")
+	if err != nil {
+		return s.base.Fault("connecting", err)
+	}
+	if encoding != "UTF8" {
+		return freshet.WithHint(fmt.Errorf("%s has the encoding %s", s.name, encoding), "create the database with: createdb --encoding UTF8 --template template0 NAME")
+	}
+	standby, err := get("synchronous_standby_names")
+	if err != nil {
+		return s.base.Fault("connecting", err)
+	}
+	if standby == "" {
+		s.warn(ctx, "PostgreSQL has no synchronous standby: what was written last is lost if its disk is; see synchronous_standby_names")
+	}
+	if sums, err := get("data_checksums"); err == nil && sums == "off" {
+		s.warn(ctx, "PostgreSQL has no data checksums: a damaged page is found only by freshet check; see pg_checksums")
+	}
+	return nil
+}
+
+func (s *Store) warn(ctx context.Context, what string) {
+	s.warnings = append(s.warnings, what)
+	if !s.cfg.ReadOnly {
+		s.cfg.Log.WarnContext(ctx, what, "store", s.name)
+	}
+}
+
+// migrate brings the schema up to date. Of several processes that do so at once, one does.
+func (s *Store) migrate(ctx context.Context) error {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	version, err := s.schema(ctx)
+	if err != nil {
+		return s.base.Fault("reading the schema", err)
+	}
+	known := len(files)
+	switch {
+	case version > known:
+		return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known),
+			"it was written by a newer version of freshet: use that version, or restore an older backup")
+	case version == known:
+		return nil
+	case s.cfg.ReadOnly && version == 0:
+		return freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", s.name, freshet.ErrNotFound), "use the database that freshet serve uses")
+	case s.cfg.ReadOnly:
+		return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet reads only format %d", s.name, version, known),
+			"start freshet serve once on it, to update the format")
+	}
+	if err := s.update(ctx, files); err != nil {
+		return s.base.Fault("updating the schema", err)
+	}
+	if version > 0 { // a new store has nothing to tell
+		s.cfg.Log.InfoContext(ctx, "data format updated", "from", version, "to", known)
+	}
+	return nil
+}
+
+// schema returns the version of the schema, zero if there is none.
+func (s *Store) schema(ctx context.Context) (version int, err error) {
+	var there bool
+	err = s.reader.QueryRowContext(ctx, "SELECT to_regclass(quote_ident(current_schema()) || '.schema_versions') IS NOT NULL").Scan(&there)
+	if err != nil || !there {
+		return 0, err
+	}
+	err = s.reader.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM schema_versions").Scan(&version)
+	return version, err
+}
+
+// update makes the migrations that have not been made yet.
+func (s *Store) update(ctx context.Context, files []string) (err error) {
+	one, err := s.reader.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, one.Close()) }()
+	return one.Raw(func(raw any) error {
+		c := raw.(*conn)
+		exec := func(query string) error {
+			_, err := c.Conn.Conn().PgConn().Exec(ctx, query).ReadAll()
+			return err
+		}
+		w := tables.NewWriter(c)
+		var schema string
+		if err := c.Conn.Conn().QueryRow(ctx, "SELECT coalesce(current_schema(), '')").Scan(&schema); err != nil {
+			return err
+		}
+		if schema == "" {
+			return freshet.WithHint(errors.New("the schema of the search_path does not exist"), "create it, or leave out search_path")
+		}
+		lock := fnv.New64a()
+		lock.Write([]byte("freshet " + schema)) // never fails
+		if err := exec(fmt.Sprintf("SELECT pg_advisory_lock(%d)", int64(lock.Sum64()))); err != nil {
+			return err
+		}
+		defer func() { _ = exec(fmt.Sprintf("SELECT pg_advisory_unlock(%d)", int64(lock.Sum64()))) }()
+		if err := exec("CREATE TABLE IF NOT EXISTS schema_versions (version BIGINT PRIMARY KEY, made TIMESTAMPTZ NOT NULL DEFAULT now())"); err != nil {
+			return err
+		}
+		version, err := w.Number("SELECT coalesce(max(version), 0) FROM schema_versions")
+		if err != nil {
+			return err
+		}
+		for n := int(version) + 1; n <= len(files); n++ {
+			text, err := migrations.ReadFile(files[n-1])
+			if err != nil {
+				return err
+			}
+			if err := exec(fmt.Sprintf("BEGIN; %s; INSERT INTO schema_versions (version) VALUES (%d); COMMIT", text, n)); err != nil {
+				_ = exec("ROLLBACK")
+				return fmt.Errorf("%s: %w", files[n-1], err)
+			}
+		}
+		if version == 0 {
+			return tables.Seal(w, func(string) (int64, error) { return 0, nil }, func(string, int64) {})
+		}
+		return nil
+	})
+}
+
+// querier answers queries.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// eachRow hands the rows of an answer to row, one by one.
+func eachRow(ctx context.Context, q querier, query string, args []any, row func(scan func(...any) error) error) (err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
