@@ -22,42 +22,30 @@ const oldestServer = 14
 // examine refuses a server that does not keep what is written, and notes what an operator
 // should know.
 func (s *Store) examine(ctx context.Context) error {
-	get := func(setting string) (value string, err error) {
-		err = s.reader.QueryRowContext(ctx, "SELECT current_setting('"+setting+"')").Scan(&value)
-		return value, err
-	}
 	var version int
-	if err := s.reader.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+	var fsync, pages, encoding, standby, sums string
+	err := s.reader.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('full_page_writes'),
+		current_setting('server_encoding'), current_setting('synchronous_standby_names'), current_setting('data_checksums')`).
+		Scan(&version, &fsync, &pages, &encoding, &standby, &sums)
+	if err != nil {
 		return s.base.Fault("connecting", err)
 	}
 	if version/10000 < oldestServer {
 		return freshet.WithHint(fmt.Errorf("%s runs PostgreSQL %d", s.name, version/10000), fmt.Sprintf("use PostgreSQL %d or newer", oldestServer))
 	}
-	for _, setting := range []string{"fsync", "full_page_writes"} {
-		value, err := get(setting)
-		if err != nil {
-			return s.base.Fault("connecting", err)
-		}
+	for setting, value := range map[string]string{"fsync": fsync, "full_page_writes": pages} {
 		if value == "off" {
 			return freshet.WithHint(fmt.Errorf("%s: %w: %s is off, so a crash of its machine can lose or damage everything", s.name, freshet.ErrStorage, setting),
 				fmt.Sprintf("set %s = on in postgresql.conf, and reload", setting))
 		}
 	}
-	encoding, err := get("server_encoding")
-	if err != nil {
-		return s.base.Fault("connecting", err)
-	}
 	if encoding != "UTF8" {
 		return freshet.WithHint(fmt.Errorf("%s has the encoding %s", s.name, encoding), "create the database with: createdb --encoding UTF8 --template template0 NAME")
-	}
-	standby, err := get("synchronous_standby_names")
-	if err != nil {
-		return s.base.Fault("connecting", err)
 	}
 	if standby == "" {
 		s.warn(ctx, "PostgreSQL has no synchronous standby: what was written last is lost if its disk is; see synchronous_standby_names")
 	}
-	if sums, err := get("data_checksums"); err == nil && sums == "off" {
+	if sums == "off" {
 		s.warn(ctx, "PostgreSQL has no data checksums: a damaged page is found only by freshet check; see pg_checksums")
 	}
 	return nil

@@ -35,6 +35,7 @@ type shed struct {
 	places map[string]string // schema of the store in a directory
 	left   map[string][32]byte
 	free   []string
+	empty  []byte // a dump of a store in which nothing was written
 }
 
 func newShed(t testing.TB, settings ...string) *shed {
@@ -62,12 +63,18 @@ func (s *shed) schema(t testing.TB, place string) string {
 	var name string
 	if n := len(s.free); n > 0 {
 		name, s.free = s.free[n-1], s.free[:n-1]
-		s.restore(t, name, nil)
+		s.restore(t, name, s.empty)
 	} else {
 		s.made++
 		name = fmt.Sprintf("store%d", s.made)
 		if _, err := s.conn.Exec(context.Background(), "CREATE SCHEMA "+name); err != nil {
 			t.Fatal(err)
+		}
+		if s.empty == nil {
+			if err := open(t, postgres.Config{URL: s.URL(s.database) + "&search_path=" + name}).Close(); err != nil {
+				t.Fatal(err)
+			}
+			s.empty = s.read(t, name)
 		}
 	}
 	s.places[place] = name
@@ -90,17 +97,23 @@ func (s *shed) url(t testing.TB, place string) string {
 func (s *shed) dump(t testing.TB, place string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	dump := s.read(t, s.places[place])
+	if err := os.WriteFile(filepath.Join(place, "dump"), dump, 0o600); err != nil {
+		t.Error(err)
+	}
+	s.left[place] = sha256.Sum256(dump)
+}
+
+// read returns all rows of a schema.
+func (s *shed) read(t testing.TB, schema string) []byte {
 	var b bytes.Buffer
 	for _, table := range all() {
 		fmt.Fprintf(&b, "-- %s\n", table)
-		if _, err := s.conn.PgConn().CopyTo(context.Background(), &b, fmt.Sprintf("COPY (SELECT * FROM %s.%s) TO STDOUT", s.places[place], table)); err != nil {
+		if _, err := s.conn.PgConn().CopyTo(context.Background(), &b, fmt.Sprintf("COPY (SELECT * FROM %s.%s) TO STDOUT", schema, table)); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(place, "dump"), b.Bytes(), 0o600); err != nil {
-		t.Error(err)
-	}
-	s.left[place] = sha256.Sum256(b.Bytes())
+	return b.Bytes()
 }
 
 // fetch puts what is in a directory into the store, if it is another than was left there.
@@ -114,26 +127,26 @@ func (s *shed) fetch(t testing.TB, place string) {
 	s.restore(t, s.places[place], dump)
 }
 
-// restore makes a schema what a dump is; that of an empty store if there is none.
+// restore makes a schema what a dump is.
 func (s *shed) restore(t testing.TB, schema string, dump []byte) {
 	ctx := context.Background()
-	exec := func(query string) {
-		if _, err := s.conn.PgConn().Exec(ctx, query).ReadAll(); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "SET search_path = %s;", schema)
 	for _, table := range all() {
 		fmt.Fprintf(&b, "DELETE FROM %s;", table)
 	}
-	if dump == nil {
-		b.WriteString("DELETE FROM schema_versions; DROP SCHEMA " + schema + " CASCADE; CREATE SCHEMA " + schema)
+	if bytes.Equal(dump, s.empty) {
+		b.WriteString(dropPartitions)
 	}
-	exec(b.String())
+	if _, err := s.conn.PgConn().Exec(ctx, b.String()).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
 	for part := range strings.SplitSeq(string(dump), "-- ") {
 		table, rows, ok := strings.Cut(part, "\n")
 		if !ok {
+			continue
+		}
+		if rows == "" {
 			continue
 		}
 		if _, err := s.conn.PgConn().CopyFrom(ctx, strings.NewReader(rows), fmt.Sprintf("COPY %s.%s FROM STDIN", schema, table)); err != nil {
@@ -141,6 +154,13 @@ func (s *shed) restore(t testing.TB, schema string, dump []byte) {
 		}
 	}
 }
+
+// dropPartitions drops the parts of the log of outcomes.
+const dropPartitions = `DO $$ DECLARE part regclass; BEGIN
+	FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'outcomes'::regclass LOOP
+		EXECUTE format('DROP TABLE %s', part);
+	END LOOP;
+END $$`
 
 // A kept store leaves all that it has in a directory when it is closed.
 type kept struct {
