@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -276,9 +277,13 @@ func (c *conn) rebind(query string) string {
 	return done
 }
 
+// userColumn finds the name of a column that is a word of PostgreSQL's own.
+var userColumn = regexp.MustCompile(`\buser\b`)
+
 // rebind returns a statement as PostgreSQL reads it: with numbered parameters, and without
 // what is there for SQLite's planner.
 func rebind(query string) string {
+	query = userColumn.ReplaceAllLiteralString(query, `"user"`)
 	text := strings.NewReplacer("(SELECT ?)", "?", " CROSS JOIN ", " JOIN ").Replace(query)
 	if before, after, ok := strings.Cut(text, " INDEXED BY "); ok {
 		_, rest, _ := strings.Cut(after, " ")
