@@ -35,6 +35,8 @@ type Option struct {
 var options = named(slices.Concat([]Option{
 	{Key: "data", Flag: "data", Arg: "DIR", Help: "directory for sources and history (default $XDG_DATA_HOME/freshet or ~/.local/share/freshet)",
 		set: text(func(s *Settings) *string { return &s.Data }), show: func(s Settings) any { return s.Data }},
+	{Key: "store", Flag: "store", Arg: "URL", Help: "PostgreSQL database for sources and history, instead of a file in the data directory",
+		set: setStore, show: func(s Settings) any { return withoutPassword(s.Store) }},
 	{Key: "listen", Flag: "listen", Arg: "ADDR", Help: "address of the API; port 0 picks a free one (default 127.0.0.1:8080)",
 		set: setListen, show: func(s Settings) any { return s.Listen }},
 	{Key: "api.url", Help: "public URL of the API, used in events",

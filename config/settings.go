@@ -21,6 +21,7 @@ import (
 type Settings struct {
 	File     string // that they were read from; "" if none was
 	Data     string // the data directory; "" if there is no place for one
+	Store    string // URL of the PostgreSQL database that has sources and history; "" means the data directory
 	Listen   string
 	Policy   string
 	Aim      freshet.Aim // of sources that have none, by themselves or by a tag

@@ -51,7 +51,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	}
 	handler := web.New(web.Config{
 		Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
-		Size:  func() (int64, error) { return StoreSize(cfg.Data) },
+		Size:  n.StoreSize,
 		Sinks: sinks,
 
 		NoSearch: cfg.NoSearch, Index: n.indexAll,

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +31,7 @@ import (
 // daemon does nothing until it is started.
 type Node struct {
 	Store  freshet.Store
+	stored store
 	Daemon *live.Daemon
 	Tick   time.Duration // by which it learns; zero if it does not
 
@@ -89,13 +88,11 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	cfg.Settings = fitFiles(cfg.Settings, openFiles())
 	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
-	opened := cfg.Store
-	opened.Dir, opened.Now, opened.Log = cfg.Data, cfg.Now, cfg.Log
-	store, err := sqlite.Open(ctx, opened)
+	store, err := openStore(ctx, cfg)
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	n := &Node{Store: store, settings: cfg.Settings, reader: reader}
+	n := &Node{Store: store, stored: store, settings: cfg.Settings, reader: reader}
 	if cfg.NoSearch {
 		if err := store.DropIndex(); err != nil {
 			return nil, errors.Join(err, n.Close())
@@ -146,7 +143,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if cfg.Now == nil && cfg.Uptime == nil {
 		cfg.Uptime = clock.Uptime
 	}
-	if cfg.Space == nil && cfg.Store.VFS == "" {
+	if cfg.Space == nil && cfg.Store.VFS == "" && cfg.Settings.Store == "" {
 		cfg.Space = func() (int64, int64, error) { return spaceOf(cfg.Data) }
 	}
 	var watched freshet.Store = n.Store
@@ -187,7 +184,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Keep:    cfg.Keep,
 		Logs:    cfg.Logs,
 		Space:   cfg.Space,
-		Size:    func() (int64, error) { return databaseSize(cfg.Data) },
+		Size:    n.databaseSize,
 		Reserve: cfg.Reserve,
 		Now:     cfg.Now,
 		Uptime:  cfg.Uptime,
@@ -289,28 +286,4 @@ func (n *Node) runQueries(ctx context.Context) {
 // Close ends the children that apply selectors and closes the store.
 func (n *Node) Close() error {
 	return errors.Join(n.reader.Close(), n.Store.Close())
-}
-
-// databaseSize returns how many bytes the database has, without the log beside it,
-// which comes and goes.
-func databaseSize(dir string) (int64, error) {
-	info, err := os.Stat(filepath.Join(dir, "freshet.db"))
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
-// StoreSize returns how many bytes the files in a data directory take.
-func StoreSize(dir string) (total int64, err error) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, fmt.Errorf("size of the store: %w", err)
-	}
-	for _, f := range files {
-		if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) != ".addr" {
-			total += info.Size()
-		}
-	}
-	return total, nil
 }

@@ -239,7 +239,6 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		names = append(slices.Clone(names), u.Hostname()) // hubs call it so
 	}
 	settings := s.settings // a reload must not be seen from a request
-	data := settings.Data
 	reload := s.askReload
 	if s.Once != nil {
 		reload = nil
@@ -263,7 +262,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		NoSearch: settings.NoSearch,
 
 		Ready:   s.loader.ready,
-		Size:    func() (int64, error) { return StoreSize(data) },
+		Size:    s.node.StoreSize,
 		Stop:    stopped,
 		Hosts:   names,
 		Base:    s.settings.PublicURL,

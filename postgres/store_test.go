@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,13 +108,29 @@ func (s *shed) dump(t testing.TB, place string) {
 // read returns all rows of a schema.
 func (s *shed) read(t testing.TB, schema string) []byte {
 	var b bytes.Buffer
-	for _, table := range all() {
+	for _, table := range s.filled(t, schema) {
 		fmt.Fprintf(&b, "-- %s\n", table)
 		if _, err := s.conn.PgConn().CopyTo(context.Background(), &b, fmt.Sprintf("COPY (SELECT * FROM %s.%s) TO STDOUT", schema, table)); err != nil {
 			t.Error(err)
 		}
 	}
 	return b.Bytes()
+}
+
+// filled returns the tables of a schema that have rows.
+func (s *shed) filled(t testing.TB, schema string) (names []string) {
+	var parts []string
+	for _, table := range all() {
+		parts = append(parts, fmt.Sprintf("SELECT '%s' WHERE EXISTS (SELECT 1 FROM %s.%s)", table, schema, table))
+	}
+	rows, err := s.conn.Query(context.Background(), strings.Join(parts, " UNION ALL "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // fetch puts what is in a directory into the store, if it is another than was left there.
@@ -178,6 +195,10 @@ func (k kept) Close() error {
 // written after every third outcome, a cache that holds next to nothing, transactions of no
 // more than three callers, and parts of the log with two outcomes.
 func TestStore(t *testing.T) {
+	// What takes random steps is the same code as in package sqlite, where it takes more.
+	if err := flag.Set("rapid.checks", "12"); err != nil {
+		t.Fatal(err)
+	}
 	s := newShed(t)
 	var opened atomic.Int64
 	storetest.Run(t, func(t *testing.T, place string) freshet.Store {

@@ -12,7 +12,8 @@ import (
 )
 
 func checkVerb(p *program) *cobra.Command {
-	var asJSON, stored bool
+	var asJSON bool
+	var stored storeFlag
 	var repair string
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
@@ -27,15 +28,20 @@ warning here.
 
 --store checks the stored data instead: the database pages, the checksum of every
 row and log, and the hash of every version. The daemon can keep running. Damage is
-listed line by line, and the exit code is 3.
+listed line by line, and the exit code is 3. If the data is in PostgreSQL, name the
+database, unless the configuration does.
 
 --repair copies everything readable from a damaged data directory into a new one.
 Ids, numbers and cursors stay the same, and what was lost is listed. The old
 directory is not changed. Stop the daemon first.`,
-		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json\n  freshet check --store --data /var/lib/freshet\n  freshet check --data /var/lib/freshet --repair /var/lib/freshet.new",
+		Example: "  freshet check freshet.yaml\n  FRESHET_BUDGET=10/s freshet check --json\n  freshet check --store --data /var/lib/freshet\n  freshet check --store postgres://freshet@db/freshet\n  freshet check --data /var/lib/freshet --repair /var/lib/freshet.new",
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			if len(args) > 0 && stored.on && config.IsStore(args[0]) {
+				if err := cmd.Flags().Set("store", args[0]); err != nil {
+					return err
+				}
+			} else if len(args) > 0 {
 				if err := cmd.Flags().Set("config", args[0]); err != nil {
 					return err
 				}
@@ -56,7 +62,13 @@ directory is not changed. Stop the daemon first.`,
 					p.remark("warning: %v; %s. Polls of sources with render fail until then", err, freshet.HintOf(err))
 				}
 			}
-			if stored || repair != "" {
+			if s.Store != "" && repair != "" {
+				return freshet.WithHint(usagef("check: --repair copies a data directory, and the data is in PostgreSQL"), "restore a backup with pg_restore, or fail over to a standby")
+			}
+			if stored.on && s.Store != "" {
+				return checkDatabase(cmd.Context(), p, s.Store, asJSON)
+			}
+			if stored.on || repair != "" {
 				if err := s.CheckData(); err != nil {
 					return err
 				}
@@ -64,7 +76,7 @@ directory is not changed. Stop the daemon first.`,
 			if repair != "" {
 				return repairStore(cmd.Context(), p, s.Data, repair, asJSON)
 			}
-			if stored {
+			if stored.on {
 				return checkStore(cmd.Context(), p, s.Data, asJSON)
 			}
 			if asJSON {
@@ -79,9 +91,10 @@ directory is not changed. Stop the daemon first.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().BoolVar(&stored, "store", false, "check the stored data instead")
+	cmd.Flags().Var(&stored, "store", "check the stored data instead, in the data directory or in this database")
+	cmd.Flags().Lookup("store").NoOptDefVal = storedHere
 	cmd.Flags().StringVar(&repair, "repair", "", "copy everything readable into this new `directory`")
-	optionFlags(cmd.Flags(), serveFlags...)
+	optionFlags(cmd.Flags(), slices.DeleteFunc(slices.Clone(serveFlags), func(name string) bool { return name == "store" })...)
 	return cmd
 }
 
@@ -105,4 +118,4 @@ func checkBrowser(s config.Settings) error {
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "log-level", "log-format"}
+var serveFlags = []string{"store", "listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "log-level", "log-format"}

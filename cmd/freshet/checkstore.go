@@ -8,7 +8,9 @@ import (
 	"os"
 
 	"freshet"
+	"freshet/postgres"
 	"freshet/sqlite"
+	"freshet/tables"
 )
 
 // checkStore reads all that is stored and says whether it is what was written.
@@ -21,11 +23,26 @@ func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error 
 	if err != nil {
 		return err
 	}
+	return p.printReport(dir, "restore a backup, or copy what is still readable: freshet check --data "+dir+" --repair NEW", report, asJSON)
+}
+
+// checkDatabase is checkStore for data in PostgreSQL.
+func checkDatabase(ctx context.Context, p *program, url string, asJSON bool) error {
+	report, err := postgres.Verify(ctx, postgres.Config{URL: url}, p.sayStep)
+	p.clearStep()
+	if err != nil {
+		return err
+	}
+	return p.printReport("the database", "restore a backup with pg_restore, or fail over to a standby", report, asJSON)
+}
+
+// printReport prints what was found in a store.
+func (p *program) printReport(dir, hint string, report tables.Report, asJSON bool) error {
 	if asJSON {
 		if report.Damages == nil {
-			report.Damages = []sqlite.Damage{}
+			report.Damages = []tables.Damage{}
 		}
-		return errors.Join(p.printJSON(report), damaged(dir, report))
+		return errors.Join(p.printJSON(report), damaged(dir, hint, report))
 	}
 	for _, d := range report.Damages {
 		fmt.Fprintln(p.out, d.What)
@@ -33,21 +50,20 @@ func checkStore(ctx context.Context, p *program, dir string, asJSON bool) error 
 	if report.More > 0 {
 		fmt.Fprintf(p.out, "and %d more problems\n", report.More)
 	}
-	if err := damaged(dir, report); err != nil {
+	if err := damaged(dir, hint, report); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "no damage found in %s: %d rows and %d bodies are as they were written\n", dir, report.Rows, report.Bodies)
+	_, err := fmt.Fprintf(p.out, "no damage found in %s: %d rows and %d bodies are as they were written\n", dir, report.Rows, report.Bodies)
 	return err
 }
 
 // damaged returns how much is damaged as an error.
-func damaged(dir string, r sqlite.Report) error {
+func damaged(dir, hint string, r tables.Report) error {
 	n := len(r.Damages) + r.More
 	if n == 0 {
 		return nil
 	}
-	return freshet.WithHint(fmt.Errorf("%s: %w: %d problems found", dir, freshet.ErrDamaged, n),
-		"restore a backup, or copy what is still readable: freshet check --data "+dir+" --repair NEW")
+	return freshet.WithHint(fmt.Errorf("%s: %w: %d problems found", dir, freshet.ErrDamaged, n), hint)
 }
 
 // repairStore saves what can be saved into a new data directory.
@@ -98,4 +114,28 @@ func (p *program) clearStep() {
 	if isTerminal(p.err) && p.env("TERM") != "dumb" {
 		fmt.Fprint(p.err, "\r\x1b[K")
 	}
+}
+
+// storedHere is what --store stands for without a value.
+const storedHere = "here"
+
+// A storeFlag says that stored data is to be checked, and in which database if it is named.
+type storeFlag struct {
+	on  bool
+	url string
+}
+
+// String returns the database.
+func (f *storeFlag) String() string { return f.url }
+
+// Type returns what the flag takes, for its help.
+func (f *storeFlag) Type() string { return "URL" }
+
+// Set notes what was written.
+func (f *storeFlag) Set(v string) error {
+	f.on = true
+	if v != storedHere {
+		f.url = v
+	}
+	return nil
 }

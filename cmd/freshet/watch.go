@@ -88,6 +88,7 @@ func (w *watching) run(ctx context.Context, urls []string) (err error) {
 		return fmt.Errorf("create a temporary directory: %w", err)
 	}
 	defer os.RemoveAll(w.Data)
+	w.Store = "" // nothing is kept
 	extract, err := extractor()
 	if err != nil {
 		return err
