@@ -91,7 +91,7 @@ directory is not changed. Stop the daemon first.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().Var(&stored, "store", "check the stored data instead, in the data directory or in this database")
+	cmd.Flags().Var(&stored, "store", "check the stored data instead: the data directory, or the database that follows")
 	cmd.Flags().Lookup("store").NoOptDefVal = storedHere
 	cmd.Flags().StringVar(&repair, "repair", "", "copy everything readable into this new `directory`")
 	optionFlags(cmd.Flags(), slices.DeleteFunc(slices.Clone(serveFlags), func(name string) bool { return name == "store" })...)

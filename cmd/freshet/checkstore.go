@@ -117,7 +117,7 @@ func (p *program) clearStep() {
 }
 
 // storedHere is what --store stands for without a value.
-const storedHere = "here"
+const storedHere = "true"
 
 // A storeFlag says that stored data is to be checked, and in which database if it is named.
 type storeFlag struct {
@@ -128,8 +128,8 @@ type storeFlag struct {
 // String returns the database.
 func (f *storeFlag) String() string { return f.url }
 
-// Type returns what the flag takes, for its help.
-func (f *storeFlag) Type() string { return "URL" }
+// Type returns what the flag takes, for its help: nothing that must be there.
+func (f *storeFlag) Type() string { return "bool" }
 
 // Set notes what was written.
 func (f *storeFlag) Set(v string) error {

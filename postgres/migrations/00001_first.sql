@@ -438,6 +438,18 @@ CREATE TABLE deeds (
 CREATE INDEX deeds_by_who ON deeds (who);
 CREATE INDEX deeds_by_subject ON deeds (subject);
 
+CREATE TABLE answers (
+	key      BYTEA NOT NULL,
+	request  BYTEA NOT NULL,
+	at       BIGINT,
+	status   BIGINT NOT NULL,
+	header   TEXT COLLATE "C" NOT NULL,
+	body     BYTEA,
+	checksum BIGINT,
+	PRIMARY KEY (key)
+);
+CREATE INDEX answers_by_time ON answers (at);
+
 -- Bodies are compressed already.
 ALTER TABLE bodies ALTER COLUMN frame SET STORAGE EXTERNAL;
 ALTER TABLE evidence ALTER COLUMN said SET STORAGE EXTERNAL;
