@@ -284,7 +284,8 @@ var userColumn = regexp.MustCompile(`\buser\b`)
 // what is there for SQLite's planner.
 func rebind(query string) string {
 	query = userColumn.ReplaceAllLiteralString(query, `"user"`)
-	text := strings.NewReplacer("(SELECT ?)", "?", " CROSS JOIN ", " JOIN ").Replace(query)
+	text := strings.NewReplacer("(SELECT ?)", "?", " CROSS JOIN ", " JOIN ",
+		"SELECT value FROM json_each(?)", "SELECT json_array_elements_text(CAST(? AS JSON))").Replace(query)
 	if before, after, ok := strings.Cut(text, " INDEXED BY "); ok {
 		_, rest, _ := strings.Cut(after, " ")
 		text = before + " " + rest

@@ -25,5 +25,5 @@
 // Statements are written for both databases, with question marks for parameters. Three
 // things in them are only there for the planner of SQLite, and mean nothing to another:
 // (SELECT ?) for a parameter that is not to be looked at, CROSS JOIN for the order of
-// tables, and INDEXED BY.
+// tables, and INDEXED BY. A list is given as JSON, to (SELECT value FROM json_each(?)).
 package tables
