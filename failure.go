@@ -37,6 +37,7 @@ const (
 	FailLocalMemory  Failure = "local.memory"  // of memory for polls under way
 	FailLocalFiles   Failure = "local.files"   // of open files, and so of connections
 	FailLocalBrowser Failure = "local.browser" // of browsers: all are busy with other pages
+	FailLocalHand    Failure = "local.hand"    // of hands: the one that looked was lost, or none is there that can
 
 	FailRender         Failure = "render"          // all of the following: the page could not be shown in a browser
 	FailRenderMissing  Failure = "render.missing"  // there is no browser on this machine

@@ -67,6 +67,7 @@ var floors = map[string]int{
 	"ui/build":    9,
 	"paper":       6,
 	"hand":        2,
+	"cluster":     3,
 	"series":      3,
 	"node":        7,
 	"bench":       8,

@@ -60,6 +60,7 @@ type Source struct {
 	Aim Aim // what its polls are for; "" means what those of all sources are for
 
 	NextChange NextChange // how it says when it changes next, as far as it has to be told
+	From       string     // the place of the hands that look at it; "" means any
 
 	Suspect Suspicion // what is done with suspect captures
 

@@ -151,6 +151,9 @@ func (s *Source) checkGaps() error {
 	if _, err := ParseAim(string(s.Aim)); err != nil {
 		return err
 	}
+	if err := CheckPlace("from", s.From); err != nil {
+		return err
+	}
 	_, err := ParseServiceLevel(s.Level.String())
 	return err
 }
@@ -172,6 +175,22 @@ func (s *Source) checkKeep() error {
 		return wrong("keep.versions", "must not be negative")
 	case s.Keep.Bytes < 0:
 		return wrong("keep.bytes", "must not be negative")
+	}
+	return nil
+}
+
+// mostPlace is how many bytes the name of a place has at most.
+const mostPlace = 64
+
+// CheckPlace returns an *InvalidError if a name is not one of a place where hands are.
+func CheckPlace(field, name string) error {
+	for _, r := range name {
+		if r != '-' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return wrong(field, "%q is not the name of a place; use letters, digits, '-', '_' and '.', such as eu-west", name)
+		}
+	}
+	if len(name) > mostPlace {
+		return wrong(field, "the name of a place is longer than %d characters", mostPlace)
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ func SourceFields() []SourceField {
 			func(s *Source) *Aim { return &s.Aim }, ParseAim, func(a Aim) string { return string(a) }),
 		textField(SourceField{Name: "next_change", Flag: "next-change", Help: "the value of extract that says when the page changes next, the time zone of such times, or both, such as 'next_update Europe/Berlin'"},
 			func(s *Source) *NextChange { return &s.NextChange }, ParseNextChange, NextChange.String),
+		wordField(SourceField{Name: "from", Flag: "from", Help: "look at it from hands at this place only, such as eu-west (freshet hand --place)"}, func(s *Source) *string { return &s.From }),
 		textField(SourceField{Name: "suspect", Flag: "suspect", Help: "what to do with a capture that is probably the wrong page: hold (report it when a second look agrees), mark (report it at once, marked as suspect) or off (do not check) (default hold)"},
 			func(s *Source) *Suspicion { return &s.Suspect }, ParseSuspicion, func(s Suspicion) string { return string(s) }).spelled(func(s *Source) string { return s.Suspect.String() }),
 		valueField(SourceField{Name: "site"}, func(s *Source) **Site { return &s.Site }),

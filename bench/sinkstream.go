@@ -30,6 +30,9 @@ func (b *Sinks) stream(ctx context.Context, share float64) (r SinksRound, err er
 		var group sync.WaitGroup
 		for i := range readers {
 			readers[i] = &reader{do: fetch.Trusted(daemonPatience).Do, url: d.base + "/api/v1/changes/stream", at: first, slow: i < r.Failing}
+			if readers[i].slow {
+				readers[i].do = fetch.TrustedSparing(daemonPatience).Do
+			}
 			group.Go(func() { readers[i].follow(while) })
 		}
 		group.Wait()
@@ -77,7 +80,7 @@ func (b *Sinks) compare(ctx context.Context, d *daemon, first string, readers []
 	var group sync.WaitGroup
 	for _, c := range readers {
 		if c.slow {
-			c.until = end
+			c.until, c.do = end, fetch.Trusted(daemonPatience).Do
 			group.Go(func() { c.follow(within) })
 		}
 	}
@@ -129,11 +132,15 @@ type reader struct {
 	url   string
 	at    string // id of the last event
 	until string // id of the event to stop at; "" means none
-	slow  bool   // it takes a few bytes now and then, until there is something to stop at
+	slow  bool   // it takes an event, and nothing for long, until there is something to stop at
 	came  []string
 	took  []float64 // seconds
 	cut   int
 }
+
+// idleReader is for how long a slow client reads nothing: until the buffers between are full,
+// and longer than the daemon waits then.
+const idleReader = 100 * time.Second
 
 // follow reads until ctx is done, or until what it is to stop at has come.
 func (c *reader) follow(ctx context.Context) {
@@ -163,7 +170,7 @@ func (c *reader) connect(ctx context.Context) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("the stream answers %s", resp.Status)
 	}
-	id := ""
+	id, first := "", true
 	for lines := bufio.NewReader(resp.Body); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -177,8 +184,11 @@ func (c *reader) connect(ctx context.Context) error {
 			if c.at == c.until {
 				return nil
 			}
-			if c.slow && c.until == "" && pause(ctx, 5*time.Second) != nil {
-				return nil
+			if c.slow && c.until == "" && first {
+				first = false
+				if pause(ctx, idleReader) != nil {
+					return nil
+				}
 			}
 		}
 	}

@@ -33,6 +33,7 @@ type Source struct {
 	Level     string           `json:"level,omitempty" doc:"How soon changes should be captured, such as 90% within 10m"`
 	Aim       freshet.Aim      `json:"aim,omitempty" enum:"captures,freshness,age" doc:"What polls of it are for; if it is missing, what the setting aim says"`
 	Next      string           `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times, or both, such as next_update Europe/Berlin"`
+	From      string           `json:"from,omitempty" doc:"The place of the hands that look at it; if it is missing, any"`
 	Doubt     string           `json:"suspect" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold), report it at once with a mark (mark), or do not check (off)"`
 	Robots    string           `json:"robots" enum:"obey,ignore,default" doc:"Whether it is polled only if the robots.txt files of its hosts allow it; default means as the settings of the daemon say"`
 	Site      any              `json:"site,omitempty" doc:"The source stands for a whole site, whose pages are found and watched, too: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
@@ -146,6 +147,7 @@ type NewSource struct {
 	Level    string           `json:"level,omitempty" doc:"How soon changes should be captured: a share of them within a time, such as 90% within 10m"`
 	Aim      freshet.Aim      `json:"aim,omitempty" enum:"captures,freshness,age" doc:"What polls of it are for: to see as many changes as possible (captures), to have an up-to-date copy as much of the time as possible (freshness), or a copy that is never out of date for long (age); if it is missing, what the setting aim says"`
 	Next     string           `json:"next_change,omitempty" doc:"The value of extract that says when the page changes next, the time zone of such times in its text, or both, such as next_update Europe/Berlin"`
+	From     string           `json:"from,omitempty" maxLength:"64" doc:"Look at it from hands at this place only, such as eu-west; if it is missing, from any"`
 	Doubt    string           `json:"suspect,omitempty" enum:"hold,mark,off" doc:"What to do with a capture that is probably the wrong page: report it when a second look agrees (hold, the default), report it at once with a mark (mark), or do not check (off)"`
 	Robots   string           `json:"robots,omitempty" enum:"obey,ignore,default" doc:"Whether to poll it only if the robots.txt files of its hosts allow it: obey, ignore, or as the settings of the daemon say (default)"`
 	Site     any              `json:"site,omitempty" doc:"Watch the whole site that begins at the URL: true, or an object with match, exclude, find, limit, depth, subdomains and share; see docs/sites.md"`
@@ -178,6 +180,7 @@ type SourceEdit struct {
 	Level    *string         `json:"level,omitempty"`
 	Aim      *freshet.Aim    `json:"aim,omitempty" enum:"captures,freshness,age"`
 	Next     *string         `json:"next_change,omitempty"`
+	From     *string         `json:"from,omitempty" maxLength:"64"`
 	Doubt    *string         `json:"suspect,omitempty" enum:"hold,mark,off"`
 	Robots   *string         `json:"robots,omitempty" enum:"obey,ignore,default"`
 	Site     any             `json:"site,omitempty"`

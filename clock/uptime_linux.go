@@ -16,9 +16,18 @@ func Uptime() (boot string, up time.Duration) {
 	if err != nil {
 		return "", 0
 	}
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+	if up = SinceBoot(); up == 0 {
 		return "", 0
 	}
-	return strings.TrimSpace(string(id)), time.Duration(ts.Nano())
+	return strings.TrimSpace(string(id)), up
+}
+
+// SinceBoot returns how long the machine has been up, the time that it slept included;
+// zero if that cannot be told.
+func SinceBoot() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
 }

@@ -67,6 +67,10 @@ var options = named(slices.Concat([]Option{
 		set: lengthIn(time.Second, 7*freshet.Day, func(s *Settings) *time.Duration { return &s.Limits.Hints }), show: func(s Settings) any { return freshet.FormatDuration(s.Limits.Hints) }},
 	{Key: "workers", Help: "most polls at the same time", live: true,
 		set: count(func(s *Settings) *int { return &s.Limits.Workers }, 1), show: func(s Settings) any { return s.Limits.Workers }},
+	{Key: "hands.token_file", Flag: "hand-token-file", Arg: "FILE", Help: "let hands on other machines join who have the token in this file (freshet hand --join)",
+		set: text(func(s *Settings) *string { return &s.HandToken }), show: func(s Settings) any { return s.HandToken }},
+	{Key: "hands.own_slots", Flag: "own-slots", Arg: "N", Help: "most polls that this machine makes itself at the same time when hands may join; 0 leaves all to them that they can do (default the setting workers)",
+		set: count(func(s *Settings) *int { return &s.OwnSlots }, 0), show: showOwnSlots},
 	{Key: "memory", Flag: "memory", Arg: "SIZE", Help: "most memory that running polls may use together, such as 512MB (default a quarter of the memory, at most 1GB)",
 		set: size(func(s *Settings) *int64 { return &s.Memory }), show: func(s Settings) any { return freshet.FormatSize(s.Memory) }},
 	{Key: "allow_cidr", Flag: "allow-cidr", Arg: "CIDR", Help: "private addresses that may be polled, such as 127.0.0.0/8", Many: true,
@@ -265,4 +269,11 @@ func setAllow(s *Settings, v string) (err error) {
 		s.Fetch.Allow = prefixes
 	}
 	return err
+}
+
+func showOwnSlots(s Settings) any {
+	if s.OwnSlots < 0 {
+		return ""
+	}
+	return strconv.Itoa(s.OwnSlots) // none is not the default
 }

@@ -39,6 +39,9 @@ type Settings struct {
 	WebSubURL string   // under which hubs of feeds reach the API; "" means that no feed is subscribed to
 	Names     []string // that the API is called by, besides addresses
 
+	HandToken string // file with the token that hands on other machines show; "" means that there are none
+	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers
+
 	Media    access.Media    // beside the Web that may be watched
 	NoSearch bool            // what versions say is not indexed
 	Requests access.Profiles // that sources build on, by name
@@ -71,6 +74,7 @@ func Defaults(env func(string) string) Settings {
 		Policy:   policy.Default,
 		Limits:   sched.DefaultLimits(),
 		Logs:     30 * 24 * time.Hour,
+		OwnSlots: -1,
 		LogLevel: "info",
 		LogForm:  "text",
 	}

@@ -68,6 +68,10 @@ type Config struct {
 	// system's way.
 	Lookup func(ctx context.Context, name, kind string) ([]string, error)
 
+	// May is asked before anything is written to a connection; if it returns an error,
+	// nothing is. Nil means that anything may be.
+	May func() error
+
 	// Connect opens a connection to an address that has been judged; nil means
 	// the machine's network. Tests have one of their own.
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)

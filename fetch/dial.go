@@ -25,6 +25,7 @@ type dialer struct {
 	guard
 	resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error) // nil: by net
+	may     func() error                                                   // nil: always
 	net     net.Dialer
 	tls     *tls.Config
 
@@ -36,6 +37,7 @@ func newDialer(c Config) *dialer {
 		guard:       c.guard(),
 		resolve:     c.Resolver,
 		connect:     c.Connect,
+		may:         c.May,
 		dnsTimeout:  c.DNSTimeout,
 		dialTimeout: c.DialTimeout,
 		tlsTimeout:  c.TLSTimeout,
@@ -82,6 +84,9 @@ func (d *dialer) dial(ctx context.Context, _, address string) (net.Conn, error) 
 		// A dead address must leave time for the ones after it.
 		until := time.Until(deadline) / time.Duration(len(addrs)-i)
 		conn, err := d.dialOne(ctx, netip.AddrPortFrom(a, uint16(port)), until)
+		if err == nil && d.may != nil {
+			return &heldConn{conn, d.may}, nil
+		}
 		if err == nil {
 			return conn, nil
 		}
@@ -224,6 +229,9 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 
 // tlsFailure tells why there is no trust, and what can be done about it.
 func tlsFailure(address string, err error) error {
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return e // of ours
+	}
 	e := fail(freshet.FailTLS, "TLS handshake with %s: %w", address, bare(err))
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return hinted(e, "the server does not speak TLS on that port; is it an http:// address?")

@@ -57,6 +57,11 @@ type Finding struct {
 	kind    freshet.Kind // how the response was read
 }
 
+// Fail returns what an order found that nobody could carry out.
+func (o *Order) Fail(err error) Finding {
+	return Finding{Listed: -1, Moved: o.whereabouts(freshet.Response{}, err)}.failed(err)
+}
+
 // failed returns the finding of a look that did not see its source. What the
 // response brought beside that is not to be gone by.
 func (f Finding) failed(err error) Finding {

@@ -22,6 +22,12 @@ type Hand struct {
 	show    *render.Renderer
 }
 
+// A Looker makes looks: a [Hand], or hands on other machines.
+type Looker interface {
+	Look(ctx context.Context, order Order) Finding
+	Robots(ctx context.Context, o Order, origin string) (Manners, error)
+}
+
 // New returns a Hand. A nil Reader means content.Extract.
 func New(f freshet.Fetcher, read Reader) *Hand {
 	if read == nil {

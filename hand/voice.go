@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,9 +15,10 @@ import (
 
 // A Voice says which pages a source may speak for.
 type Voice struct {
-	// Key returns what a page is known by, given its URL as the source has it, and
-	// whether the source is to speak for it.
-	Key func(url string) (key freshet.PageKey, ok bool)
+	// Keys returns what pages are known by, given their URLs as the source has them, in
+	// their order; zero for one that the source is not to speak for. It is asked for all
+	// pages of a source at once: who knows may be far away.
+	Keys func(ctx context.Context, urls []string) ([]freshet.PageKey, error)
 
 	// Index says that the source is known to be a list of pages, whatever it looks like.
 	Index bool
@@ -46,18 +48,22 @@ func (f *Finding) speak(ctx context.Context, o *Order, body []byte, url string) 
 	if old != nil && kind == freshet.SitemapIndex {
 		old, body, reduced = reduce(old, body)
 	}
-	now, ok := o.Voice.read(kind, body, url, own)
-	if !ok && !reduced {
+	now, ok, err := o.Voice.read(ctx, kind, body, url, own)
+	if err != nil || !ok && !reduced {
 		return
-	}
-	if f.Listed = len(now.pages); reduced && f.Listed == 0 {
-		f.Listed = -1
 	}
 	var before *pageList
 	if old != nil {
-		if list, ok := o.Voice.read(kind, old, url, own); ok || reduced {
+		list, ok, err := o.Voice.read(ctx, kind, old, url, own)
+		if err != nil {
+			return
+		}
+		if ok || reduced {
 			before = &list
 		}
+	}
+	if f.Listed = len(now.pages); reduced && f.Listed == 0 {
+		f.Listed = -1
 	}
 	f.Word = now.since(before, o.At.Add(f.Took))
 }
@@ -105,18 +111,19 @@ func (l *pageList) add(p listedPage) {
 	l.pages = append(l.pages, p)
 }
 
-// read reads an index, and reports whether it is one. The page itself does not count.
-func (v Voice) read(kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (pageList, bool) {
-	l := pageList{kind: kind, place: map[freshet.PageKey]int{}}
+// read reads an index, and reports whether it is one. The page itself does not count. An
+// error means that it is not known which pages it may speak for.
+func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (l pageList, ok bool, err error) {
+	l = pageList{kind: kind, place: map[freshet.PageKey]int{}}
+	var urls []string
+	var dates []sitemap.Date
 	if kind == freshet.HubIndex {
 		found := site.Links(body, url, site.Asked{})
 		for _, link := range found.Links {
-			if key, ok := v.Key(link.URL); ok && key != own {
-				l.add(listedPage{key: key})
-			}
+			urls = append(urls, link.URL)
 		}
-		l.complete = !found.Cut
-		return l, true
+		dates, l.complete = make([]sitemap.Date, len(urls)), !found.Cut
+		return l, true, l.addAll(ctx, v, urls, dates, own)
 	}
 	summary, err := sitemap.Read(bytes.NewReader(body), sitemap.Options{Base: url}, func(e sitemap.Entry) error {
 		date := e.LastMod
@@ -128,13 +135,11 @@ func (v Voice) read(kind freshet.IndexKind, body []byte, url string, own freshet
 				l.first = date.Time
 			}
 		}
-		if key, ok := v.Key(e.URL); ok && key != own {
-			l.add(listedPage{key, date})
-		}
+		urls, dates = append(urls, e.URL), append(dates, date)
 		return nil
 	})
 	if err != nil && summary.Pages+summary.Sitemaps == 0 {
-		return l, false
+		return l, false, nil
 	}
 	switch l.complete = summary.Complete; summary.Kind {
 	case sitemap.RSS, sitemap.Atom, sitemap.JSONFeed:
@@ -142,7 +147,24 @@ func (v Voice) read(kind freshet.IndexKind, body []byte, url string, own freshet
 	default:
 		l.kind = freshet.SitemapIndex
 	}
-	return l, true
+	return l, true, l.addAll(ctx, v, urls, dates, own)
+}
+
+// addAll adds the pages that the source may speak for, but for itself.
+func (l *pageList) addAll(ctx context.Context, v Voice, urls []string, dates []sitemap.Date, own freshet.PageKey) error {
+	keys, err := v.Keys(ctx, urls)
+	if err != nil {
+		return err
+	}
+	if len(keys) != len(urls) {
+		return fmt.Errorf("%d pages have %d keys", len(urls), len(keys))
+	}
+	for i, key := range keys {
+		if key != 0 && key != own {
+			l.add(listedPage{key, dates[i]})
+		}
+	}
+	return nil
 }
 
 // since returns what a list says at a moment that it did not say before; nil if that is

@@ -17,8 +17,14 @@ import (
 
 // speaksFor returns a voice for the pages of a.example.
 func speaksFor(index bool) *hand.Voice {
-	return &hand.Voice{Index: index, Key: func(url string) (freshet.PageKey, bool) {
-		return freshet.PageKeyOf(url), strings.HasPrefix(url, "https://a.example/")
+	return &hand.Voice{Index: index, Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+		keys := make([]freshet.PageKey, len(urls))
+		for i, url := range urls {
+			if strings.HasPrefix(url, "https://a.example/") {
+				keys[i] = freshet.PageKeyOf(url)
+			}
+		}
+		return keys, nil
 	}}
 }
 
@@ -170,7 +176,10 @@ func TestWhoSpeaks(t *testing.T) {
 		{"it fails", refuses(500), nil, -1},
 		{"it is a list by its name", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), nil, -1},
 		{"it is a list as is known", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), func(o *hand.Order) { o.Voice.Index = true }, 2},
-		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *hand.Order) { o.Voice.Key = ownKey(o.Source.URL) }, -1},
+		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *hand.Order) { o.Voice.Keys = ownKeys(o.Source.URL) }, -1},
+		{"nobody knows its pages", says(after, "Content-Type", "text/xml"), func(o *hand.Order) {
+			o.Voice.Keys = func(context.Context, []string) ([]freshet.PageKey, error) { return nil, freshet.ErrDamaged }
+		}, -1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,8 +203,10 @@ func TestWhoSpeaks(t *testing.T) {
 	}
 }
 
-func ownKey(url string) func(string) (freshet.PageKey, bool) {
-	return func(string) (freshet.PageKey, bool) { return freshet.PageKeyOf(url), true }
+func ownKeys(url string) func(context.Context, []string) ([]freshet.PageKey, error) {
+	return func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+		return slices.Repeat([]freshet.PageKey{freshet.PageKeyOf(url)}, len(urls)), nil
+	}
 }
 
 // A word that is too long is cut, and says nothing of when what is left out changed.

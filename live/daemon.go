@@ -33,6 +33,8 @@ type Config struct {
 
 	Agent string // the name that a robots.txt may know us by; "" means freshet
 
+	Hands hand.Looker // make the looks; nil means a hand of its own, of Fetcher, Read and Renderer
+
 	Read hand.Reader // turns a response into text; nil means content.Extract
 
 	Renderer *render.Renderer // shows pages in browsers; nil means that none can be
@@ -86,7 +88,7 @@ type Config struct {
 type Daemon struct {
 	cfg    Config
 	brain  brain
-	hand   *hand.Hand
+	hand   hand.Looker
 	record record
 	dates  *dates
 	wishes wishes
@@ -132,6 +134,9 @@ func New(cfg Config) *Daemon {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Hands == nil {
+		cfg.Hands = hand.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer)
+	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, 5*time.Minute)
 	dates := newDates(cfg.Now)
@@ -142,7 +147,7 @@ func New(cfg Config) *Daemon {
 			store:   cfg.Store, policy: cfg.Policy, learner: cfg.Learner, log: cfg.Log, dates: dates, uptime: cfg.Uptime,
 			retell: cfg.Retell, relearn: cmp.Or(cfg.Relearn, 2_000_000),
 		},
-		hand:     hand.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer),
+		hand:     cfg.Hands,
 		record:   record{store: cfg.Store, log: cfg.Log},
 		dates:    dates,
 		inbox:    newInbox(),

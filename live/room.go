@@ -24,11 +24,20 @@ func Need(size int64) int64 {
 // is always room.
 type room struct{ share *memory.Share }
 
-func (d *Daemon) openRoom() room {
-	if d.cfg.Memory == nil {
+func (d *Daemon) openRoom() room { return openRoom(d.cfg.Memory) }
+
+func openRoom(b *memory.Budget) room {
+	if b == nil {
 		return room{}
 	}
-	return room{d.cfg.Memory.Share()}
+	return room{b.Share()}
+}
+
+// OpenRoom returns how a look makes room in a budget, as in [hand.Order], and how it gives
+// it back.
+func OpenRoom(b *memory.Budget) (hold func(context.Context, int64) error, free func()) {
+	r := openRoom(b)
+	return r.hold, r.close
 }
 
 // hold makes room for a body of a size.

@@ -114,7 +114,7 @@ func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.Sou
 			}
 		}
 		if scope := v.scope(of); scope != nil {
-			return &hand.Voice{Key: v.siteKey(scope), Index: s.Index}
+			return &hand.Voice{Keys: eachKey(v.siteKey(scope)), Index: s.Index}
 		}
 		return nil
 	}
@@ -124,7 +124,20 @@ func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.Sou
 	if looked && !speaks && head.Number&(head.Number+1) != 0 {
 		return nil
 	}
-	return &hand.Voice{Key: v.key, Anew: looked && !speaks}
+	return &hand.Voice{Keys: eachKey(v.key), Anew: looked && !speaks}
+}
+
+// eachKey returns what pages are known by, one by one.
+func eachKey(key func(url string) (freshet.PageKey, bool)) func(context.Context, []string) ([]freshet.PageKey, error) {
+	return func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+		keys := make([]freshet.PageKey, len(urls))
+		for i, url := range urls {
+			if k, ok := key(url); ok {
+				keys[i] = k
+			}
+		}
+		return keys, nil
+	}
 }
 
 // hear takes note of whether a source that was looked at lists watched pages.

@@ -47,6 +47,11 @@ type cappedListener struct {
 	places chan struct{}
 }
 
+// writeBuffer is how many bytes the kernel takes for a client that does not read. Left to
+// itself it takes megabytes, and a stream of changes finds out only after hours that nobody
+// reads it.
+const writeBuffer = 128 << 10
+
 func capped(l net.Listener, most int) net.Listener {
 	return &cappedListener{l, make(chan struct{}, most)}
 }
@@ -60,6 +65,9 @@ func (l *cappedListener) Accept() (net.Conn, error) {
 		}
 		select {
 		case l.places <- struct{}{}:
+			if tcp, ok := c.(*net.TCPConn); ok {
+				_ = tcp.SetWriteBuffer(writeBuffer) // without it the kernel decides
+			}
 			return &cappedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
 		default:
 			c.Close()

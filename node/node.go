@@ -13,6 +13,7 @@ import (
 	"freshet"
 	"freshet/access"
 	"freshet/clock"
+	"freshet/cluster"
 	"freshet/config"
 	"freshet/content"
 	"freshet/explore"
@@ -43,6 +44,8 @@ type Node struct {
 	renderer *render.Renderer
 	explorer *explore.Explorer // nil if polls are only made by hand
 	queries  *standing.Runner  // nil if none are run
+	hands    *cluster.Hands    // nil if none may join
+	limits   handLimits
 	log      *slog.Logger
 }
 
@@ -162,13 +165,19 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secret.Open(cfg.Data), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
+	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	hands, err := n.openHands(cfg)
+	if err != nil {
+		return err
+	}
 	n.Daemon = live.New(live.Config{
 		Store:   watched,
+		Hands:   hands,
 		Fetcher: n.access,
 		Policy:  chosen,
 		Plans:   plans,
 		Learner: learner,
-		Limits:  cfg.Limits,
+		Limits:  n.limits.inForce(),
 		Levels:  cfg.Wanted(),
 
 		Strategies: cfg.Strategies,
@@ -192,7 +201,6 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Observe: cfg.Observe,
 		Grace:   cfg.Grace,
 	})
-	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if !cfg.Idle {
 		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
@@ -247,7 +255,10 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		if n.queries != nil {
 			beside.Go(func() { n.runQueries(exploring) })
 		}
-		err := n.Daemon.Run(ctx)
+		err := n.outliveHands(ctx)
+		if err == nil {
+			err = n.Daemon.Run(ctx)
+		}
 		stop()
 		beside.Wait()
 		ended <- err

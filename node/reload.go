@@ -54,7 +54,7 @@ func (s *service) askReload(ctx context.Context) error { return s.inTurn(ctx, s.
 
 // takeOn takes on the settings that can change while polls go on.
 func (s *service) takeOn(to config.Settings) {
-	s.node.Daemon.SetLimits(fitFiles(to, openFiles()).Limits)
+	s.node.limits.set(s.node.Daemon, fitFiles(to, openFiles()).Limits)
 	s.node.Daemon.SetLevels(to.Wanted())
 	s.node.Daemon.SetStrategies(to.Strategies)
 	s.node.Daemon.SetKeep(to.Keep, to.Logs)

@@ -58,6 +58,7 @@ type ServeConfig struct {
 type service struct {
 	ServeConfig
 	node     *Node
+	where    string          // address of the API
 	settings config.Settings // in force; only run and what it calls change it
 	sinks    *deliver.Sinks
 	metrics  *web.Metrics
@@ -137,9 +138,10 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	}
 	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
 	where := newAddress(l.Addr())
+	s.where = where.URL
 	where.Once = s.Once != nil
 	stopped := make(chan struct{})
-	server := s.server(where.sign(s.handler(stopped)))
+	server := s.server(where.sign(s.node.withHands(s.handler(stopped))))
 	api.Go(func() {
 		if err := server.Serve(s.capped(l)); !errors.Is(err, http.ErrServerClosed) {
 			failed("serve the API", err)
@@ -172,6 +174,9 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	daemon.Wait()
 	s.sinks.Stop()
 	close(stopped)
+	if s.node.hands != nil {
+		s.node.hands.Close()
+	}
 	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
 	defer cancel()
 	if server.Shutdown(shut) != nil {
@@ -251,6 +256,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Hooks:   s.node.hooks,
 		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
+		Cluster: s.node.cluster(s.where),
 		Read:    s.node.reader.Read,
 		Trace:   s.node.reader.Trace,
 		Queries: s.node.queries,

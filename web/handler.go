@@ -40,6 +40,9 @@ type Config struct {
 	// that nobody knows.
 	Browser func() client.Browser
 
+	// Cluster is the machines that work together; nil means this one alone.
+	Cluster *Cluster
+
 	// Hooks are how others say that a source has changed; nil means that they cannot.
 	Hooks *access.Hooks
 
@@ -150,6 +153,7 @@ func New(cfg Config) http.Handler {
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
 	a.routeSettings(h)
+	a.routeCluster(h)
 	a.routeOverview(h)
 	a.routeFlow(h)
 	ui.New().Route(mux)

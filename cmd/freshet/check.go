@@ -118,4 +118,4 @@ func checkBrowser(s config.Settings) error {
 
 // serveFlags are the flags of the options that serve takes, but for those that
 // every verb has.
-var serveFlags = []string{"store", "listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "log-level", "log-format"}
+var serveFlags = []string{"store", "listen", "budget", "source-gap", "source-share", "host-delay", "host-share", "crawl-delay", "hints", "allow-cidr", "memory", "reserve", "policy", "aim", "hand-token-file", "own-slots", "log-level", "log-format"}

@@ -29,6 +29,8 @@ func verbs(p *program) []*cobra.Command {
 		in(atWork, onceVerb(p)),
 		in(atWork, watchVerb(p)),
 		in(atWork, statusVerb(p)),
+		in(atWork, handVerb(p)),
+		in(atWork, clusterVerb(p)),
 		in(atWork, demoVerb(p)),
 		in(sources, addVerb(p)),
 		in(sources, listVerb(p)),

@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// A Cluster is the machines that work together: one brain, and any number of hands.
+type Cluster struct {
+	Brain ClusterBrain `json:"brain" doc:"The daemon that decides what is polled"`
+	Nodes []string     `json:"nodes" doc:"Addresses of all daemons on the same data"`
+	Hands []Hand       `json:"hands" doc:"Hands on other machines that make polls, by name"`
+}
+
+// A ClusterBrain is the daemon that decides.
+type ClusterBrain struct {
+	Address string `json:"address" doc:"Address of its API"`
+	Epoch   int64  `json:"epoch" doc:"How many brains there have been before, and this one"`
+	Slots   int    `json:"slots" doc:"Most polls at the same time, of all hands together"`
+}
+
+// A Hand makes polls for a brain on another machine.
+type Hand struct {
+	Name     string    `json:"name"`
+	Address  string    `json:"address" doc:"Where it came from"`
+	Place    string    `json:"place,omitempty" doc:"Where it says it is"`
+	Slots    int       `json:"slots" doc:"Most polls at the same time"`
+	Busy     int       `json:"busy" doc:"Polls that it is making"`
+	Renders  bool      `json:"renders,omitempty" doc:"It can show pages in a browser"`
+	Draining bool      `json:"draining,omitempty" doc:"It is given no more polls"`
+	Since    time.Time `json:"since" doc:"When it joined"`
+}
+
+// Cluster returns the machines that work together.
+func (c *Client) Cluster(ctx context.Context) (all Cluster, err error) {
+	err = c.get(ctx, "/cluster", nil, &all)
+	return all, err
+}
+
+// DrainHand has a hand finish what it has begun, and gives it nothing more.
+func (c *Client) DrainHand(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodPost, "/cluster/hands/"+url.PathEscape(name)+"/drain", nil, nil, nil)
+}

@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// An errand is an order on its way to a hand.
+type errand struct {
+	order  *hand.Order
+	first  string // URL of the first request
+	robots string // the origin whose robots.txt is read; "" means a look
+
+	asked bool // leave for the first request has been given
+	slow  bool // its server is slow, guarded by the hands
+	found doneSay
+
+	mu     sync.Mutex
+	grants int // requests that had leave
+}
+
+// ask gets leave for the first request before the order leaves. So a hand need not ask for
+// it, which would cost every poll the way there and back.
+func (e *errand) ask(ctx context.Context) error {
+	if e.asked {
+		return nil
+	}
+	e.asked = true
+	return e.leave(ctx, freshet.Hop{URL: e.first})
+}
+
+// leave returns when a request may leave, and counts it.
+func (e *errand) leave(ctx context.Context, hop freshet.Hop) error {
+	if e.order.Leave != nil {
+		if err := e.order.Leave(ctx, hop); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.grants++
+	return nil
+}
+
+// granted returns how many requests had leave: of a hand that is lost nobody knows which of
+// them it made.
+func (e *errand) granted() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.grants
+}
+
+// grantAgain lets the hand of this process make the first request, which has leave already
+// because another hand was to make it.
+func (e *errand) grantAgain() {
+	leave := e.order.Leave
+	if leave == nil {
+		return
+	}
+	var once sync.Once
+	e.order.Leave = func(ctx context.Context, hop freshet.Hop) error {
+		had := false
+		if hop.URL == e.first && !hop.Part && !hop.Aside {
+			once.Do(func() { had = true })
+		}
+		if had {
+			return nil
+		}
+		return leave(ctx, hop)
+	}
+}
+
+// of returns the order that a question is about: that of the errand, or one that is read
+// along.
+func (e *errand) of(along int) *hand.Order {
+	if along >= 1 && along <= len(e.order.Along) {
+		return &e.order.Along[along-1]
+	}
+	return e.order
+}
+
+// reply answers a question of the hand.
+func (e *errand) reply(ctx context.Context, q askSay) (say answerSay, blob []byte) {
+	var err error
+	o := e.of(q.Along)
+	bytes := func(f func(context.Context) ([]byte, error)) {
+		if f != nil {
+			blob, err = f(ctx)
+		}
+	}
+	switch q.What {
+	case askLeave:
+		if q.Hop != nil {
+			err = e.leave(ctx, *q.Hop)
+		}
+	case askBase:
+		bytes(o.Base)
+	case askNoise:
+		bytes(o.Noise)
+	case askBaseBody:
+		bytes(o.BaseBody)
+	case askHeldText:
+		bytes(o.HeldText)
+	case askItems:
+		bytes(o.Items)
+	case askRecall:
+		if o.Recall != nil {
+			blob, err = memoryBytes(o.Recall(ctx))
+		}
+	case askFields:
+		if o.Fields != nil {
+			say.Fields, err = o.Fields(ctx)
+		}
+	case askRecent:
+		if o.Recent != nil {
+			say.Recent, err = o.Recent(ctx, q.Text)
+		}
+	case askKeys:
+		if o.Voice != nil {
+			say.Keys, err = o.Voice.Keys(ctx, q.URLs)
+		}
+	}
+	say.Err = sayError(err)
+	return say, blob
+}

@@ -1,0 +1,344 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/hand"
+	"freshet/robots"
+)
+
+// A Config says how a brain works with hands.
+type Config struct {
+	Own   hand.Looker // the hand of this process; nil if it has none
+	Slots int         // looks that it makes at once, but for those that no other hand can make
+	Token string      // that hands show; it must not be empty
+
+	// Right returns for how long from now this process is sure to be the brain; nil means
+	// for a Lease, as for one that has its store to itself.
+	Right func() time.Duration
+	Lease time.Duration // after so long without a word a hand is lost; 0 means 5 s
+	Epoch int64         // of this brain
+
+	Total time.Duration // the longest that a hand fetches, as in fetch.Config; 0 means 60 s
+	Body  int64         // the most bytes that come with one finding; 0 means 256 MiB
+	Agent string        // the User-Agent of hands
+
+	Changed func(slots int) // is told how many looks all hands make at once, when that changes; may be nil
+	Log     *slog.Logger    // nil means silence
+}
+
+// Hands are the hands of a brain: its own, and those that have come over the network. It
+// implements [hand.Looker].
+type Hands struct {
+	cfg Config
+
+	mu    sync.Mutex
+	links []*link
+	own   int           // looks of the own hand under way
+	news  chan struct{} // closed when a slot is free or a hand comes or goes
+
+	closed bool // nobody is let in any more
+}
+
+// New returns Hands.
+func New(cfg Config) *Hands {
+	cfg.Lease = cmp.Or(cfg.Lease, 5*time.Second)
+	cfg.Total = cmp.Or(cfg.Total, time.Minute)
+	cfg.Body = cmp.Or(cfg.Body, 256<<20)
+	if cfg.Right == nil {
+		cfg.Right = func() time.Duration { return cfg.Lease }
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Hands{cfg: cfg, news: make(chan struct{})}
+}
+
+// Look has a hand look at a source.
+func (h *Hands) Look(ctx context.Context, o hand.Order) hand.Finding {
+	e := &errand{order: &o, first: o.URL()}
+	own, err := h.send(ctx, e)
+	switch {
+	case own:
+		defer h.free(nil, e)
+		return h.cfg.Own.Look(ctx, o)
+	case err != nil:
+		found := o.Fail(err)
+		found.Requests = e.granted()
+		return found
+	}
+	return *e.found.Finding
+}
+
+// Robots has a hand read the robots.txt of an origin.
+func (h *Hands) Robots(ctx context.Context, o hand.Order, origin string) (hand.Manners, error) {
+	e := &errand{order: &o, first: robots.URL(origin), robots: origin}
+	own, err := h.send(ctx, e)
+	switch {
+	case own:
+		defer h.free(nil, e)
+		return h.cfg.Own.Robots(ctx, o, origin)
+	case err != nil:
+		return hand.Manners{Requests: e.granted()}, err
+	}
+	m := e.found.Manners
+	return hand.Manners{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
+}
+
+// send gives an errand to a hand, and to another if that refuses. It reports whether the
+// hand of this process is to do it, which then has a slot for it.
+func (h *Hands) send(ctx context.Context, e *errand) (own bool, err error) {
+	for {
+		l, err := h.choose(ctx, e.order)
+		if err != nil {
+			return false, err
+		}
+		if l == nil {
+			if e.asked {
+				e.grantAgain()
+			}
+			return true, nil
+		}
+		if err := e.ask(ctx); err != nil {
+			h.free(l, e)
+			return false, err
+		}
+		err = l.do(ctx, e)
+		h.free(l, e)
+		if !errors.Is(err, errRefused) {
+			return false, err
+		}
+	}
+}
+
+// plain reports whether any hand can make a look. What needs a secret, a file or a command
+// of the brain's machine stays there.
+func plain(s *freshet.Source) bool {
+	return s.Request == nil && s.Expect == nil && freshet.MediumOf(s.URL) == freshet.OnWeb
+}
+
+// choose takes a slot of the hand that is to make a look: of those that can, the one that
+// knows the host best, so that connections stay warm. Nil means the hand of this process.
+func (h *Hands) choose(ctx context.Context, o *hand.Order) (*link, error) {
+	for {
+		h.mu.Lock()
+		best, found, can := (*link)(nil), false, false
+		var most uint64
+		host := freshet.HostOf(o.URL())
+		if h.cfg.Own != nil && (o.Source.From == "" || !plain(&o.Source)) {
+			can = true
+			if h.own < h.cfg.Slots || !plain(&o.Source) {
+				found, most = true, score(host, "")
+			}
+		}
+		for _, l := range h.links {
+			if !l.can(&o.Source) {
+				continue
+			}
+			can = true
+			if l.ready() {
+				if s := score(host, l.hello.Name); !found || s > most {
+					best, found, most = l, true, s
+				}
+			}
+		}
+		if found {
+			if best == nil {
+				h.own++
+			} else {
+				best.busy++
+			}
+			h.mu.Unlock()
+			return best, nil
+		}
+		news := h.news
+		h.mu.Unlock()
+		if !can {
+			return nil, noHand(&o.Source)
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// noHand says why a source cannot be looked at.
+func noHand(s *freshet.Source) error {
+	e := &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("no hand is connected that can look at the source"), Hint: "start one with freshet hand --join URL"}
+	if s.From != "" {
+		e.Err = fmt.Errorf("no hand at %q is connected that can look at the source", s.From)
+		e.Hint = fmt.Sprintf("start one with freshet hand --join URL --place %s, or let the source be looked at from anywhere", s.From)
+	}
+	return e
+}
+
+// score is by how much a hand is the one for a host: of any number of hands the one with
+// the highest score stays the same when others come and go.
+func score(host, name string) uint64 {
+	f := fnv.New64a()
+	f.Write([]byte(host))
+	f.Write([]byte{0})
+	f.Write([]byte(name))
+	x := f.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	return x ^ x>>29
+}
+
+// free gives a slot back; nil is the own hand.
+func (h *Hands) free(l *link, e *errand) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case l == nil:
+		h.own--
+	case e.slow:
+		l.slow, e.slow = l.slow-1, false
+	default:
+		l.busy--
+	}
+	h.tellLocked()
+}
+
+// slowTimes is how many times as many looks at slow servers as others a hand may have under
+// way, as in package sched.
+const slowTimes = 8
+
+// slacken gives the slot of a look back whose server is slow, or takes it again.
+func (h *Hands) slacken(l *link, e *errand, slow bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e.slow == slow {
+		return
+	}
+	if e.slow = slow; slow {
+		l.busy, l.slow = l.busy-1, l.slow+1
+		h.tellLocked()
+	} else {
+		l.busy, l.slow = l.busy+1, l.slow-1
+	}
+}
+
+// tellLocked wakes those who wait for a hand.
+func (h *Hands) tellLocked() {
+	close(h.news)
+	h.news = make(chan struct{})
+}
+
+// enter adds a hand. One that comes back under its name takes the place of what is left of
+// the old one.
+func (h *Hands) enter(l *link) {
+	h.mu.Lock()
+	var old *link
+	h.links = slices.DeleteFunc(h.links, func(o *link) bool {
+		if o.hello.Name == l.hello.Name {
+			old = o
+			return true
+		}
+		return false
+	})
+	h.links = append(h.links, l)
+	h.tellLocked()
+	closed := h.closed
+	h.mu.Unlock()
+	if closed {
+		l.stream.close()
+	}
+	if old != nil {
+		old.stream.close()
+	}
+	h.changed()
+}
+
+// leave takes a hand out.
+func (h *Hands) leave(l *link) {
+	h.mu.Lock()
+	h.links = slices.DeleteFunc(h.links, func(o *link) bool { return o == l })
+	h.tellLocked()
+	h.mu.Unlock()
+	h.changed()
+}
+
+// changed tells how many slots there are.
+func (h *Hands) changed() {
+	if h.cfg.Changed == nil {
+		return
+	}
+	h.mu.Lock()
+	slots := 0
+	if h.cfg.Own != nil {
+		slots = h.cfg.Slots
+	}
+	for _, l := range h.links {
+		if !l.draining {
+			slots += l.hello.Slots
+		}
+	}
+	h.mu.Unlock()
+	h.cfg.Changed(slots)
+}
+
+// Close ends the streams of all hands. They come back when there is a brain again.
+func (h *Hands) Close() {
+	h.mu.Lock()
+	links := slices.Clone(h.links)
+	h.closed = true
+	h.mu.Unlock()
+	for _, l := range links {
+		l.stream.close()
+	}
+}
+
+// A Status says how things stand with a hand.
+type Status struct {
+	Name     string
+	Address  string // that it came from
+	Place    string
+	Slots    int
+	Busy     int // looks under way
+	Renders  bool
+	Draining bool
+	Since    time.Time // when it came
+}
+
+// Status returns how things stand with the hands that have come, by their names.
+func (h *Hands) Status() []Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var all []Status
+	for _, l := range h.links {
+		all = append(all, Status{
+			Name: l.hello.Name, Address: l.address, Place: l.hello.Place, Slots: l.hello.Slots, Busy: l.busy + l.slow,
+			Renders: l.hello.Renders, Draining: l.draining, Since: l.since,
+		})
+	}
+	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Drain has a hand take no more orders, or returns freshet.ErrNotFound. It leaves when
+// what it has begun is over.
+func (h *Hands) Drain(name string) error {
+	h.mu.Lock()
+	i := slices.IndexFunc(h.links, func(l *link) bool { return l.hello.Name == name })
+	if i < 0 {
+		h.mu.Unlock()
+		return freshet.ErrNotFound
+	}
+	l := h.links[i]
+	l.draining = true
+	h.mu.Unlock()
+	h.changed()
+	return l.say(drain, 0, nil)
+}

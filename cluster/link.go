@@ -1,0 +1,377 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet"
+)
+
+// Path is where a brain takes in hands.
+const Path = "/cluster/hand"
+
+// protocol is what a hand asks a connection to become.
+const protocol = "freshet-hand"
+
+// A link is a hand, as the brain sees it.
+type link struct {
+	hands   *Hands
+	stream  *stream
+	hello   helloSay
+	address string
+	since   time.Time
+
+	busy     int  // looks but for slow ones, guarded by the hands
+	slow     int  // looks at servers that are slow, likewise: they hardly do anything
+	draining bool // likewise
+
+	heard  atomic.Int64 // when it last said something, as nanoseconds since the link was made
+	until  atomic.Int64 // until when it may begin requests, likewise
+	filled atomic.Bool  // its next frame waits for memory
+	gone   chan struct{}
+
+	mu      sync.Mutex
+	next    uint64
+	errands map[uint64]*underway
+}
+
+// An underway is an errand that a hand has been given.
+type underway struct {
+	*errand
+	ctx  context.Context
+	over chan error // holds one
+}
+
+var (
+	errRefused = errors.New("the hand did not begin the order")
+)
+
+// ServeHTTP takes in a hand. It returns when the hand is gone.
+func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case !ok || h.cfg.Token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) != 1:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
+		return
+	case !strings.EqualFold(r.Header.Get("Upgrade"), protocol):
+		w.Header().Set("Upgrade", protocol)
+		http.Error(w, "here hands of freshet join: freshet hand --join URL", http.StatusUpgradeRequired)
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "this connection cannot become a stream; join over HTTP/1.1", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(sendPatience))
+	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol); err != nil {
+		return
+	}
+	if err := h.host(conn, buffered.Reader, r.RemoteAddr); err != nil {
+		h.cfg.Log.Warn("a hand was turned away", "address", r.RemoteAddr, "err", err)
+	}
+}
+
+// host works with a hand until it is gone. The error is why it was not let in.
+func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
+	l := &link{
+		hands: h, stream: newStream(conn, in, h.cfg.Body), address: address, since: time.Now(),
+		gone: make(chan struct{}), errands: map[uint64]*underway{},
+	}
+	f, err := l.stream.receive(nil)
+	if err == nil && f.Kind != hello {
+		err = fmt.Errorf("it said %q before hello", f.Kind)
+	}
+	if err == nil {
+		err = f.hear(&l.hello)
+	}
+	if err == nil {
+		err = l.hello.check()
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent}); err != nil {
+		return err
+	}
+	if l.hello.Version != version {
+		return fmt.Errorf("it speaks version %d of the protocol, and this is %d: run the same version of freshet on both", l.hello.Version, version)
+	}
+	_ = conn.SetDeadline(time.Time{})
+	l.hear()
+	h.enter(l)
+	h.cfg.Log.Info("a hand has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
+	go l.watch()
+	err = l.listen()
+	close(l.gone)
+	h.leave(l)
+	h.cfg.Log.Info("a hand has gone", "hand", l.hello.Name, "address", address, "why", err)
+	return nil
+}
+
+// check returns why a hand cannot be let in.
+func (s *helloSay) check() error {
+	switch {
+	case s.Name == "" || len(s.Name) > 100:
+		return errors.New("it has no name, or too long a one")
+	case s.Slots < 1 || s.Slots > 100_000:
+		return fmt.Errorf("it has %d slots", s.Slots)
+	case len(s.Place) > 100:
+		return errors.New("the name of its place is too long")
+	}
+	return nil
+}
+
+// clock returns how long the link has been there.
+func (l *link) clock() int64 { return int64(time.Since(l.since)) }
+
+func (l *link) hear() { l.heard.Store(l.clock()) }
+
+// can reports whether the hand can look at a source.
+func (l *link) can(s *freshet.Source) bool {
+	return !l.draining && plain(s) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
+}
+
+// ready reports whether the hand takes orders now. One that was silent for a while may have
+// no right any more, and would only refuse.
+func (l *link) ready() bool {
+	return l.clock() < l.until.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
+}
+
+// say sends something.
+func (l *link) say(k kind, id uint64, v any, blobs ...[]byte) error {
+	f, err := newFrame(k, id, v, blobs...)
+	if err != nil {
+		return err
+	}
+	return l.stream.send(f)
+}
+
+// watch ends a link that is silent for a lease.
+func (l *link) watch() {
+	tick := time.NewTicker(l.hands.cfg.Lease / 10)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.gone:
+			return
+		case <-tick.C:
+		}
+		if !l.filled.Load() && time.Duration(l.clock()-l.heard.Load()) > l.hands.cfg.Lease {
+			l.stream.close()
+			return
+		}
+	}
+}
+
+// listen hears what the hand says until it is gone.
+func (l *link) listen() error {
+	for {
+		f, err := l.stream.receive(l.room)
+		if err != nil && !errors.Is(err, errNoRoom) {
+			return err
+		}
+		l.hear()
+		switch f.Kind {
+		case ping:
+			err = l.answerPing(f)
+		case ask:
+			err = l.answerAsk(f)
+		case slow:
+			l.tellSlow(f)
+		case done:
+			l.end(f, err)
+			err = nil
+		case refused:
+			l.finish(f.ID, errRefused)
+		case drain:
+			l.hands.mu.Lock()
+			l.draining = true
+			l.hands.mu.Unlock()
+			l.hands.changed()
+		default: // of a later version
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// answerPing gives the hand its right. It is counted from before the answer, and by the hand
+// from before the question: so it ends there before it ends here.
+func (l *link) answerPing(f frame) error {
+	var p pingSay
+	if err := f.hear(&p); err != nil {
+		return err
+	}
+	right := min(l.hands.cfg.Right(), l.hands.cfg.Lease)
+	if right <= 0 {
+		return l.say(pong, 0, pongSay{At: p.At})
+	}
+	until := l.clock() + int64(right)
+	fresh := l.clock() >= l.until.Load()
+	l.until.Store(max(until, l.until.Load()))
+	if fresh {
+		l.hands.mu.Lock()
+		l.hands.tellLocked()
+		l.hands.mu.Unlock()
+	}
+	return l.say(pong, 0, pongSay{At: p.At, Right: right})
+}
+
+// underway returns an errand that the hand has.
+func (l *link) underway(id uint64) *underway {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.errands[id]
+}
+
+// answerAsk answers a question beside what else is said.
+func (l *link) answerAsk(f frame) error {
+	var q askSay
+	if err := f.hear(&q); err != nil {
+		return err
+	}
+	u := l.underway(f.ID)
+	if u == nil {
+		return nil // nobody wants it any more
+	}
+	go func() {
+		say, blob := u.reply(u.ctx, q)
+		reply, err := newFrame(answer, f.ID, say, blob)
+		if err != nil {
+			reply, _ = newFrame(answer, f.ID, answerSay{Err: sayError(err)})
+		}
+		reply.Ask = f.Ask
+		if l.stream.send(reply) != nil {
+			l.stream.close()
+		}
+	}()
+	return nil
+}
+
+func (l *link) tellSlow(f frame) {
+	u := l.underway(f.ID)
+	var seen bool
+	if u == nil || u.order.Slow == nil || f.hear(&seen) != nil {
+		return
+	}
+	l.hands.slacken(l, u.errand, seen)
+	u.order.Slow(seen)
+}
+
+// errNoRoom says that there was no memory for what came with a frame.
+var errNoRoom = errors.New("no room")
+
+// room makes room for what an errand found. What nobody waits for any more takes none.
+func (l *link) room(f frame, size int64) error {
+	u := l.underway(f.ID)
+	if f.Kind != done || u == nil || u.order.Room == nil {
+		return nil
+	}
+	l.filled.Store(true)
+	defer l.filled.Store(false)
+	if err := u.order.Room(u.ctx, size); err != nil {
+		return fmt.Errorf("%w: %w", errNoRoom, err)
+	}
+	return nil
+}
+
+// end takes in what an errand found.
+func (l *link) end(f frame, noRoom error) {
+	u := l.underway(f.ID)
+	if u == nil {
+		return
+	}
+	if noRoom != nil {
+		l.finish(f.ID, noRoom)
+		return
+	}
+	err := f.hear(&u.found)
+	switch {
+	case err != nil:
+	case u.robots != "" && u.found.Manners == nil, u.robots == "" && u.found.Finding == nil:
+		err = errBlobs
+	case u.found.Manners != nil && len(f.blobs) == 1:
+		u.found.Manners.Answer.Body = f.blobs[0]
+	case u.found.Finding != nil:
+		if _, err = hearFinding(u.found.Finding, f.blobs); err == nil && len(u.found.Finding.Along) > len(u.order.Along) {
+			err = errBlobs
+		}
+	}
+	if err != nil {
+		err = &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hand %s: %w", l.hello.Name, err)}
+	}
+	l.finish(f.ID, err)
+}
+
+// finish ends an errand, once.
+func (l *link) finish(id uint64, err error) {
+	l.mu.Lock()
+	u := l.errands[id]
+	delete(l.errands, id)
+	l.mu.Unlock()
+	if u != nil {
+		u.over <- err
+	}
+}
+
+// do has the hand do an errand.
+func (l *link) do(ctx context.Context, e *errand) error {
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	u := &underway{errand: e, ctx: asking, over: make(chan error, 1)}
+	l.mu.Lock()
+	l.next++
+	id := l.next
+	l.errands[id] = u
+	l.mu.Unlock()
+	defer l.finish(id, nil)
+	say := sayOrder(e.order)
+	say.Granted, say.Robots = e.first, e.robots
+	f, err := newFrame(order, id, say)
+	if err != nil {
+		return err
+	}
+	if l.stream.send(f) != nil {
+		l.stream.close() // it may have arrived all the same
+	}
+	select {
+	case err := <-u.over:
+		return err
+	case <-ctx.Done():
+		_ = l.say(cancel, id, nil)
+		return context.Cause(ctx)
+	case <-l.gone:
+		return l.mourn(ctx, u)
+	}
+}
+
+// mourn waits until a hand that is gone can make no request any more: its right is over, and
+// so is any fetch that it had begun.
+func (l *link) mourn(ctx context.Context, u *underway) error {
+	select {
+	case err := <-u.over: // it came with the last frames
+		return err
+	default:
+	}
+	late := time.NewTimer(time.Duration(max(0, l.until.Load()-l.clock())) + l.hands.cfg.Total)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		return &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hand %s was lost during the poll", l.hello.Name)}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,196 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/hand"
+	"freshet/noise"
+)
+
+// after returns an order for what a look found before.
+func after(o hand.Order, found hand.Finding) hand.Order {
+	o.Head = freshet.Head{
+		Number: 1, Hash: found.Capture.Hash, Recipe: found.Capture.Recipe, Polls: 40,
+		Validators: found.Validators, Sums: found.Sums, Asked: o.At.Add(-time.Hour),
+	}
+	o.Base = func(context.Context) ([]byte, error) { return found.Capture.Text, nil }
+	o.BaseBody = func(context.Context) ([]byte, error) { return found.Capture.Raw.Body, nil }
+	o.Fields = func(context.Context) (freshet.Fields, error) { return found.Capture.Fields, nil }
+	o.Items = func(context.Context) ([]byte, error) { return found.Items, nil }
+	o.Noise = func(context.Context) ([]byte, error) { return found.Noise, nil }
+	o.Recall = func(context.Context) (*noise.Memory, error) { return noise.Recall(nil, nil), nil }
+	o.Recent = func(context.Context, freshet.Hash) ([]freshet.Version, error) { return nil, nil }
+	return o
+}
+
+// TestRemoteLooksAreLooks holds what a hand elsewhere finds against what one beside finds.
+func TestRemoteLooksAreLooks(t *testing.T) {
+	g := newRig(t)
+	g.join("far")
+	own := ownHand()
+	state := "one"
+	var mu sync.Mutex
+	serve := func(path, kind string, text map[string]string) {
+		g.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			w.Header().Set("Content-Type", kind)
+			w.Header().Set("Etag", `"`+state+`"`)
+			w.Write([]byte(text[state]))
+		})
+	}
+	serve("/page", "text/html", map[string]string{"one": "<title>A</title><p>old words", "two": "<title>A</title><p>new words"})
+	serve("/feed", "application/rss+xml", map[string]string{
+		"one": `<rss version="2.0"><channel><title>F</title><item><guid>1</guid><title>a</title><link>` + g.web.URL + `/a</link><pubDate>Sun, 01 Mar 2026 10:00:00 GMT</pubDate></item></channel></rss>`,
+		"two": `<rss version="2.0"><channel><title>F</title><item><guid>2</guid><title>b</title><link>` + g.web.URL + `/b</link><pubDate>Sun, 01 Mar 2026 11:00:00 GMT</pubDate></item><item><guid>1</guid><title>a</title><link>` + g.web.URL + `/a</link><pubDate>Sun, 01 Mar 2026 10:00:00 GMT</pubDate></item></channel></rss>`,
+	})
+	serve("/shop", "text/html", map[string]string{"one": `<h1>Pump</h1><b data-price="10 €">`, "two": `<h1>Pump</h1><b data-price="9 €">`})
+	serve("/empty", "text/html", map[string]string{"one": "", "two": ""})
+	g.mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) })
+	g.mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "77")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	g.mux.Handle("/moved", http.RedirectHandler("/page", http.StatusMovedPermanently))
+
+	price := freshet.Recipe{Read: []freshet.Step{{Name: "css", Arg: `"h1"`}}, Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}}}
+	voice := &hand.Voice{Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+		keys := make([]freshet.PageKey, len(urls))
+		for i, url := range urls {
+			keys[i] = freshet.PageKeyOf(url)
+		}
+		return keys, nil
+	}}
+	tests := []struct {
+		name, path string
+		amend      func(*hand.Order)
+	}{
+		{"a page", "/page", nil},
+		{"a feed that speaks for pages", "/feed", func(o *hand.Order) { o.Voice = voice }},
+		{"a number", "/shop", func(o *hand.Order) { o.Source.Recipe = price }},
+		{"an empty page", "/empty", nil},
+		{"a page that is gone", "/gone", nil},
+		{"a server that is busy", "/busy", nil},
+		{"a page that has moved", "/moved", nil},
+		{"a page that is not there", "/none", nil},
+		{"several parts of a page", "/page", func(o *hand.Order) {
+			part := *o
+			part.Source.ID, part.Source.Recipe.CSS = "part", "p"
+			o.Along = []hand.Order{part}
+		}},
+		{"noise is looked for", "/page", func(o *hand.Order) { o.Source.Noise = freshet.NoiseAuto }},
+	}
+	for _, tt := range tests {
+		for _, first := range []bool{true, false} {
+			mu.Lock()
+			state = "one"
+			mu.Unlock()
+			o := g.order(tt.path)
+			if tt.amend != nil {
+				tt.amend(&o)
+			}
+			if !first {
+				before := own.Look(t.Context(), o)
+				if before.Capture == nil {
+					continue
+				}
+				along := o.Along
+				o = after(o, before)
+				for i := range along {
+					o.Along[i] = after(along[i], before.Along[i])
+				}
+				mu.Lock()
+				state = "two"
+				mu.Unlock()
+			}
+			want, got := own.Look(t.Context(), o), g.hands.Look(t.Context(), o)
+			ignore := cmp.Options{
+				cmpopts.IgnoreFields(hand.Finding{}, "Took"), cmpopts.IgnoreUnexported(hand.Finding{}), cmpopts.EquateEmpty(),
+				cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Raw.Header") }, cmp.Ignore()),
+			}
+			if d := cmp.Diff(want, got, ignore); d != "" {
+				t.Errorf("%s, first %t: a hand elsewhere finds something else (-beside +elsewhere):\n%s", tt.name, first, d)
+			}
+			if got.Capture != nil && !slices.Equal(got.Capture.Raw.Header["Etag"], want.Capture.Raw.Header["Etag"]) {
+				t.Errorf("%s: the header is %v, not %v", tt.name, got.Capture.Raw.Header, want.Capture.Raw.Header)
+			}
+		}
+	}
+}
+
+// TestEveryRequestHasLeave has a hand follow redirects: the brain is asked before each.
+func TestEveryRequestHasLeave(t *testing.T) {
+	g := newRig(t)
+	g.join("far")
+	g.mux.Handle("/a", http.RedirectHandler("/b", http.StatusFound))
+	g.mux.Handle("/b", http.RedirectHandler("/c", http.StatusFound))
+	g.page("/c", "here")
+	o := g.order("/a")
+	var asked []string
+	o.Leave = func(_ context.Context, hop freshet.Hop) error {
+		asked = append(asked, strings.TrimPrefix(hop.URL, g.web.URL))
+		if len(asked) == 3 {
+			return &freshet.FetchError{Class: freshet.FailDeferredBudget, Err: errors.New("no room"), Hint: "wait"}
+		}
+		return nil
+	}
+	found := g.hands.Look(t.Context(), o)
+	if !slices.Equal(asked, []string{"/a", "/b", "/c"}) {
+		t.Errorf("leave was asked for %v", asked)
+	}
+	if !found.Failure.Is(freshet.FailDeferredBudget) || found.Requests != 2 || g.asked("/c") != 0 {
+		t.Errorf("the look ends with %s after %d requests, and /c was asked for %d times", found.Failure, found.Requests, g.asked("/c"))
+	}
+}
+
+// TestRobotsOfAnOrigin has a hand read a robots.txt.
+func TestRobotsOfAnOrigin(t *testing.T) {
+	g := newRig(t)
+	g.join("far")
+	g.mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("User-agent: *\nDisallow: /no\n"))
+	})
+	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
+	if err != nil || m.Requests != 1 || m.Answer.Status != 200 || string(m.Answer.Body) != "User-agent: *\nDisallow: /no\n" {
+		t.Errorf("it says %+v, %v", m, err)
+	}
+}
+
+// TestStrangers holds that nobody joins without the token, and that a hand which is not let
+// in for good says so.
+func TestStrangers(t *testing.T) {
+	g := newRig(t)
+	for name, head := range map[string]http.Header{
+		"nobody":       {"Upgrade": {"freshet-hand"}, "Connection": {"Upgrade"}},
+		"wrong token":  {"Upgrade": {"freshet-hand"}, "Connection": {"Upgrade"}, "Authorization": {"Bearer no"}},
+		"empty token":  {"Upgrade": {"freshet-hand"}, "Connection": {"Upgrade"}, "Authorization": {"Bearer "}},
+		"half a token": {"Upgrade": {"freshet-hand"}, "Connection": {"Upgrade"}, "Authorization": {"Bearer " + token[:4]}},
+	} {
+		req, _ := http.NewRequest(http.MethodGet, g.brain.URL+cluster.Path, nil)
+		req.Header = head
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s gets %s", name, resp.Status)
+		}
+	}
+	err := cluster.NewWorker(cluster.WorkerConfig{Join: []string{g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: http.DefaultClient.Do}).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("a hand with a wrong token ends with %v", err)
+	}
+}

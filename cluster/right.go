@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"freshet"
+	"freshet/clock"
+)
+
+// A right says until when a hand may begin requests, by its own clock. It is never set back:
+// an answer that comes late cannot take from a hand what a later one gave.
+type right struct {
+	began time.Time     // of the count, with a monotonic reading
+	up    time.Duration // of the machine then; zero if that cannot be told
+	until atomic.Int64  // of the count
+}
+
+func newRight() *right {
+	return &right{began: time.Now(), up: clock.SinceBoot()}
+}
+
+// now returns how late it is by the count. A machine that slept has slept over its orders,
+// which only its uptime tells.
+func (r *right) now() time.Duration {
+	count := time.Since(r.began)
+	if r.up > 0 {
+		count = max(count, clock.SinceBoot()-r.up)
+	}
+	return count
+}
+
+// give takes in a pong.
+func (r *right) give(p pongSay) {
+	until := int64(p.At + p.Right)
+	for {
+		had := r.until.Load()
+		if until <= had || r.until.CompareAndSwap(had, until) {
+			return
+		}
+	}
+}
+
+// errNoRight is what a request gets that may not begin.
+var errNoRight = &freshet.FetchError{
+	Class: freshet.FailLocalHand, Err: errors.New("the request was not sent: this hand has not heard from the brain in time"),
+}
+
+// check returns an error if no request may begin now.
+func (r *right) check() error {
+	if int64(r.now()) < r.until.Load() {
+		return nil
+	}
+	return errNoRight
+}

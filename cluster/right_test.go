@@ -1,0 +1,226 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/fetch"
+	"freshet/hand"
+)
+
+// TestNoRightNoRequest has the brain lose its office between the leave for a request and the
+// moment that it would be written. The name of the server takes that long to be looked up.
+func TestNoRightNoRequest(t *testing.T) {
+	g := newRig(t, func(c *cluster.Config) { c.Lease = 300 * time.Millisecond })
+	g.right.Store(int64(200 * time.Millisecond))
+	looking, look := make(chan struct{}), make(chan struct{})
+	g.join("far", func(c *cluster.WorkerConfig) {
+		c.Open = func(agent string, may func() error) (hand.Looker, error) {
+			f := fetching()
+			f.May = may
+			f.Ports = []uint16{netip.MustParseAddrPort(g.web.Listener.Addr().String()).Port()}
+			f.Resolver = func(context.Context, string) ([]netip.Addr, error) {
+				close(looking)
+				<-look
+				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+			}
+			return hand.New(fetch.New(f), nil), nil
+		}
+	})
+	g.page("/", "here")
+	o := g.order("/")
+	_, port, _ := net.SplitHostPort(g.web.Listener.Addr().String())
+	o.Source.URL = "http://name.example:" + port + "/"
+	found := make(chan hand.Finding, 1)
+	go func() { found <- g.hands.Look(t.Context(), o) }()
+	<-looking
+	g.right.Store(-1) // somebody else may be elected now
+	g.until("the right is over", func() bool { return !g.canWork(o) })
+	close(look)
+	f := <-found
+	if n := g.asked("/"); n != 0 {
+		t.Errorf("%d requests were written without the right to", n)
+	}
+	if f.Result != freshet.Failed || !f.Failure.Is(freshet.FailLocalHand) {
+		t.Errorf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
+	}
+}
+
+// canWork reports whether a hand would be given an order.
+func (g *rig) canWork(o hand.Order) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	given := false
+	o.Leave = func(context.Context, freshet.Hop) error { given = true; return freshet.ErrNotFound }
+	g.hands.Look(ctx, o)
+	return given
+}
+
+// TestLostHand cuts a hand off while its server takes its time: the brain counts the request
+// as under way until it can be sure that no more come, and as made then.
+func TestLostHand(t *testing.T) {
+	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 400*time.Millisecond, 500*time.Millisecond })
+	there := make(chan struct{}, 10)
+	g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+		there <- struct{}{}
+		<-r.Context().Done()
+	})
+	var conns []net.Conn
+	cut := make(chan struct{})
+	g.join("far", func(c *cluster.WorkerConfig) {
+		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			select {
+			case <-cut:
+				return nil, net.ErrClosed
+			default:
+			}
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			conns = append(conns, conn)
+			return conn, err
+		}}}
+		c.Do = client.Do
+	})
+	g.right.Store(int64(300 * time.Millisecond))
+	found := make(chan hand.Finding, 1)
+	go func() { found <- g.hands.Look(t.Context(), g.order("/")) }()
+	<-there
+	close(cut)
+	at := time.Now()
+	for _, c := range conns {
+		c.Close()
+	}
+	f := <-found
+	if took := time.Since(at); took < 500*time.Millisecond {
+		t.Errorf("the order of a hand that is lost was given up after %v", took)
+	}
+	if !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {
+		t.Errorf("it counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
+	}
+}
+
+// TestDrain ends a hand while it looks: what it has begun is found, and what comes then is
+// looked at by another.
+func TestDrain(t *testing.T) {
+	g := newRig(t)
+	there, on := make(chan struct{}, 1), make(chan struct{})
+	g.mux.HandleFunc("/slow", func(w http.ResponseWriter, _ *http.Request) {
+		there <- struct{}{}
+		<-on
+		w.Header().Set("Content-Type", "text/html")
+		w.Write([]byte("here"))
+	})
+	g.page("/next", "next")
+	leave := g.join("one")
+	found := make(chan hand.Finding, 1)
+	go func() { found <- g.hands.Look(t.Context(), g.order("/slow")) }()
+	<-there
+	left := make(chan struct{})
+	go func() { leave(); close(left) }()
+	g.until("the hand drains", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Draining })
+	g.join("two")
+	if f := g.hands.Look(t.Context(), g.order("/next")); f.Result != freshet.First {
+		t.Errorf("beside a hand that drains, a look ends with %s %s", f.Result, f.Err)
+	}
+	close(on)
+	if f := <-found; f.Result != freshet.First {
+		t.Errorf("what was begun ends with %s %s", f.Result, f.Err)
+	}
+	<-left
+	g.until("the hand has left", func() bool { return !g.has("one") })
+}
+
+// TestDrainedByTheBrain has the brain send a hand away: its process ends, and it does not
+// come back.
+func TestDrainedByTheBrain(t *testing.T) {
+	g := newRig(t)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- cluster.NewWorker(cluster.WorkerConfig{
+			Join: []string{g.brain.URL}, Token: token, Name: "one", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do,
+			Open: func(string, func() error) (hand.Looker, error) { return ownHand(), nil },
+		}).Run(t.Context())
+	}()
+	g.until("the hand has come", func() bool { return g.has("one") })
+	if err := g.hands.Drain("nobody"); !errors.Is(err, freshet.ErrNotFound) {
+		t.Errorf("draining nobody says %v", err)
+	}
+	if err := g.hands.Drain("one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	g.until("it has left", func() bool { return !g.has("one") })
+}
+
+// TestPlaces holds that a source is looked at from where it asks to be, and that it is said
+// if nobody is there.
+func TestPlaces(t *testing.T) {
+	g := newRig(t, func(c *cluster.Config) { c.Own, c.Slots = ownHand(), 10 })
+	agent := make(chan string, 10)
+	g.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { agent <- r.UserAgent() })
+	at := func(place string) func(*cluster.WorkerConfig) {
+		return func(c *cluster.WorkerConfig) {
+			c.Place = place
+			c.Open = func(_ string, may func() error) (hand.Looker, error) {
+				f := fetching()
+				f.Agent, f.May = "from "+place, may
+				return hand.New(fetch.New(f), nil), nil
+			}
+		}
+	}
+	g.join("a", at("eu"))
+	g.join("b", at("us"))
+	for _, place := range []string{"eu", "us", "eu"} {
+		o := g.order("/")
+		o.Source.From = place
+		g.hands.Look(t.Context(), o)
+		if got := <-agent; got != "from "+place {
+			t.Errorf("a source that is to be looked at from %s was, %s", place, got)
+		}
+	}
+	o := g.order("/")
+	o.Source.From = "mars"
+	if f := g.hands.Look(t.Context(), o); !f.Failure.Is(freshet.FailLocalHand) {
+		t.Errorf("where nobody is, a look ends with %s %s", f.Failure, f.Err)
+	}
+	secret := g.order("/")
+	secret.Source.Request = &freshet.Profile{Headers: map[string]freshet.Value{"X-Key": "k"}}
+	g.hands.Look(t.Context(), secret)
+	if got := <-agent; got == "from eu" || got == "from us" {
+		t.Errorf("what may need a secret was looked at %s", got)
+	}
+	if n := g.slots.Load(); n != 18 {
+		t.Errorf("there are %d slots, want 10 here and 4 of each hand", n)
+	}
+}
+
+// TestHostsStayWithTheirHands has hands come and go: of the hosts of those that stay, none
+// is given to another.
+func TestHostsStayWithTheirHands(t *testing.T) {
+	t.Parallel()
+	one := cluster.Chosen([]string{"a", "b", "c"})
+	two := cluster.Chosen([]string{"a", "c"})
+	moved, of := 0, map[string]int{}
+	for host, was := range one {
+		of[was]++
+		if was != "b" && two[host] != was {
+			moved++
+		}
+	}
+	if moved > 0 {
+		t.Errorf("%d hosts were given to another hand although theirs stayed", moved)
+	}
+	for name, n := range of {
+		if n < 200 || n > 500 {
+			t.Errorf("hand %s has %d of 1000 hosts", name, n)
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// A WorkerConfig says what a hand is, and where its brain is.
+type WorkerConfig struct {
+	Join  []string // addresses of brains, of which any may be the one
+	Token string
+	Name  string // no other hand has it
+	Slots int    // looks at once
+	Place string // where it is, for sources that are looked at from there
+
+	// Open returns what looks. It must call may before it writes anything to a connection
+	// for a request, and send nothing if that returns an error.
+	Open    func(agent string, may func() error) (hand.Looker, error)
+	Renders bool // it can show pages in a browser
+
+	// Room returns what makes room for a look, as in [hand.Order], and what gives it back.
+	Room func() (hold func(context.Context, int64) error, free func())
+
+	Do    func(*http.Request) (*http.Response, error) // sends requests to the brain, without redirects
+	Body  int64                                       // the most bytes that come with one answer; 0 means 256 MiB
+	Grace time.Duration                               // for looks under way when it ends; 0 means 30 s
+	Log   *slog.Logger                                // nil means silence
+}
+
+// A Worker is a hand that works for a brain elsewhere.
+type Worker struct {
+	cfg  WorkerConfig
+	last string // address of the brain that let it in last
+}
+
+// NewWorker returns a Worker.
+func NewWorker(cfg WorkerConfig) *Worker {
+	if cfg.Body == 0 {
+		cfg.Body = 256 << 20
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 30 * time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Worker{cfg: cfg}
+}
+
+// errDrained is how a session ends that the brain wanted to end.
+var errDrained = errors.New("the brain has no more orders for this hand")
+
+// A refusal is why a brain does not let a hand in, if trying again is of no use.
+type refusal struct{ error }
+
+// Run works until ctx is done, or the brain wants no more of it. It then ends what it has begun, and takes nothing more. It
+// comes back to a brain that goes away, and returns an error only if that is of no use.
+func (w *Worker) Run(ctx context.Context) error {
+	const soonest, latest = 200 * time.Millisecond, 5 * time.Second
+	wait := soonest
+	for ctx.Err() == nil {
+		for _, at := range w.addresses() {
+			began := time.Now()
+			err := w.serve(ctx, at)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if r, ok := errors.AsType[refusal](err); ok {
+				return r.error
+			}
+			if errors.Is(err, errDrained) {
+				return nil
+			}
+			w.cfg.Log.Warn("not connected to the brain", "address", at, "err", err)
+			if time.Since(began) > latest {
+				wait = soonest
+			}
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		wait = min(2*wait, latest)
+	}
+	return nil
+}
+
+// addresses returns where to look for the brain, first where it was last.
+func (w *Worker) addresses() []string {
+	if w.last == "" {
+		return w.cfg.Join
+	}
+	list := []string{w.last}
+	for _, at := range w.cfg.Join {
+		if at != w.last {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// connect opens a stream to a brain.
+func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, error) {
+	target, err := url.JoinPath(at, Path)
+	if err != nil {
+		return nil, refusal{fmt.Errorf("%q is not an address: %w", at, err)}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, refusal{fmt.Errorf("%q is not an address: %w", at, err)}
+	}
+	req.Header.Set("Authorization", "Bearer "+w.cfg.Token)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", protocol)
+	resp, err := w.cfg.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	conn, duplex := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode == http.StatusSwitchingProtocols && duplex {
+		return conn, nil
+	}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+	resp.Body.Close()
+	err = fmt.Errorf("%s answers %s: %s", at, resp.Status, strings.TrimSpace(string(said)))
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, refusal{freshet.WithHint(err, "give the hand the token of its brain with --token-file")}
+	case http.StatusNotFound:
+		return nil, refusal{freshet.WithHint(err, "start the brain with freshet serve --hand-token-file FILE, and join its address without a path")}
+	}
+	return nil, err
+}
+
+// serve works for the brain at an address until one of them goes.
+func (w *Worker) serve(ctx context.Context, at string) error {
+	conn, err := w.connect(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	s := &session{
+		worker: w, stream: newStream(conn, bufio.NewReaderSize(conn, 64<<10), w.cfg.Body), right: newRight(),
+		unwanted: make(chan struct{}, 1), looks: map[uint64]context.CancelFunc{}, asks: map[uint64]chan frame{},
+	}
+	if err := s.greet(); err != nil {
+		return err
+	}
+	w.last = at
+	return s.work(ctx)
+}
+
+// A session is the time that a worker works for a brain without a break.
+type session struct {
+	worker *Worker
+	stream *stream
+	right  *right
+	lease  time.Duration
+	hand   hand.Looker
+
+	unwanted chan struct{} // holds one: the brain has no more orders
+
+	mu       sync.Mutex
+	draining bool
+	looks    map[uint64]context.CancelFunc // under way
+	asks     map[uint64]chan frame         // unanswered
+	next     uint64                        // question
+	flying   sync.WaitGroup
+}
+
+// greet says who comes, and hears how things are done here.
+func (s *session) greet() error {
+	cfg := s.worker.cfg
+	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders}); err != nil {
+		return err
+	}
+	f, err := s.stream.receive(nil)
+	if err != nil {
+		return err
+	}
+	var said welcomeSay
+	if f.Kind != welcome {
+		return fmt.Errorf("the brain said %q before welcome", f.Kind)
+	}
+	if err := f.hear(&said); err != nil {
+		return err
+	}
+	if said.Version != version {
+		return refusal{fmt.Errorf("the brain speaks version %d of the protocol, and this hand %d: run the same version of freshet on both", said.Version, version)}
+	}
+	if said.Lease <= 0 {
+		return errors.New("the brain gives no lease")
+	}
+	s.lease = said.Lease
+	s.hand, err = cfg.Open(said.Agent, s.right.check)
+	if err != nil {
+		return refusal{err}
+	}
+	cfg.Log.Info("working for the brain", "epoch", said.Epoch, "slots", cfg.Slots, "place", cfg.Place)
+	return nil
+}
+
+// say sends something.
+func (s *session) say(k kind, id uint64, v any, blobs ...[]byte) error {
+	f, err := newFrame(k, id, v, blobs...)
+	if err != nil {
+		return err
+	}
+	return s.stream.send(f)
+}
+
+// work carries out orders until the brain is gone, or ctx is done and what was begun is over.
+func (s *session) work(ctx context.Context) error {
+	// Looks end by themselves when ctx is done, within the grace.
+	working, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(errors.New("the hand has ended"))
+	heard := make(chan error, 1)
+	last := make(chan struct{}, 1)
+	go func() { heard <- s.listen(working, last) }()
+	tick := time.NewTicker(s.lease / 10)
+	defer tick.Stop()
+	silent := time.NewTimer(s.lease)
+	defer silent.Stop()
+	idle := make(chan struct{})
+	var late <-chan time.Time
+	stop, end := ctx.Done(), error(nil)
+	leave := func() {
+		stop = nil
+		s.drain()
+		late = time.After(s.worker.cfg.Grace)
+		go func() { s.flying.Wait(); close(idle) }()
+	}
+	if err := s.ping(); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-tick.C:
+			if err := s.ping(); err != nil {
+				return err
+			}
+		case <-last:
+			silent.Reset(s.lease)
+		case <-silent.C:
+			return fmt.Errorf("the brain was silent for %s", freshet.FormatDuration(s.lease))
+		case err := <-heard:
+			return err
+		case <-stop:
+			leave()
+		case <-s.unwanted:
+			if end = errDrained; stop != nil {
+				leave()
+			}
+		case <-idle:
+			return end
+		case <-late:
+			return errors.New("some looks did not end in time and were cut off")
+		}
+	}
+}
+
+// drain takes no more orders.
+func (s *session) drain() {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	_ = s.say(drain, 0, nil)
+}
+
+// ping asks for the right to begin requests.
+func (s *session) ping() error {
+	s.mu.Lock()
+	busy := len(s.looks)
+	s.mu.Unlock()
+	return s.say(ping, 0, pingSay{At: s.right.now(), Busy: busy})
+}
+
+// listen hears what the brain says until it is gone.
+func (s *session) listen(ctx context.Context, last chan<- struct{}) error {
+	for {
+		f, err := s.stream.receive(nil)
+		if err != nil {
+			return err
+		}
+		select {
+		case last <- struct{}{}:
+		default:
+		}
+		switch f.Kind {
+		case pong:
+			var p pongSay
+			if err := f.hear(&p); err != nil {
+				return err
+			}
+			s.right.give(p)
+		case order:
+			s.begin(ctx, f)
+		case answer:
+			s.mu.Lock()
+			reply := s.asks[f.Ask]
+			delete(s.asks, f.Ask)
+			s.mu.Unlock()
+			if reply != nil {
+				reply <- f
+			}
+		case cancel:
+			s.mu.Lock()
+			stop := s.looks[f.ID]
+			s.mu.Unlock()
+			if stop != nil {
+				stop()
+			}
+		case drain:
+			select {
+			case s.unwanted <- struct{}{}:
+			default:
+			}
+		default: // of a later version
+		}
+	}
+}

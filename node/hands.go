@@ -1,0 +1,214 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/client"
+	"freshet/cluster"
+	"freshet/config"
+	"freshet/content"
+	"freshet/fetch"
+	"freshet/hand"
+	"freshet/live"
+	"freshet/sched"
+	"freshet/web"
+)
+
+// leastToken is how many characters a token of hands has at least.
+const leastToken = 16
+
+// ReadToken returns the token in a file.
+func ReadToken(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", freshet.WithHint(fmt.Errorf("read the token of hands: %w", err), "make one with: head -c 32 /dev/urandom | base64 > FILE && chmod 600 FILE")
+	}
+	token := strings.TrimSpace(string(data))
+	if len(token) < leastToken || strings.ContainsAny(token, " \t\r\n") {
+		return "", freshet.WithHint(fmt.Errorf("the token in %s is not one word of %d characters or more", file, leastToken), "make one with: head -c 32 /dev/urandom | base64 > FILE")
+	}
+	return token, nil
+}
+
+// handLease is how long a hand may begin requests after it has heard from its brain.
+const handLease = 5 * time.Second
+
+// openHands lets hands on other machines join, if the settings say so.
+func (n *Node) openHands(cfg Config) (hand.Looker, error) {
+	own := hand.New(n.access, n.reader.Read).Showing(n.renderer)
+	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
+		return own, nil
+	}
+	token, err := ReadToken(cfg.HandToken)
+	if err != nil {
+		return nil, err
+	}
+	slots := cfg.OwnSlots
+	if slots < 0 {
+		slots = cfg.Limits.Workers + max(cfg.Limits.Slow, 8*cfg.Limits.Workers) // the scheduler bounds them
+	}
+	n.limits.own = cfg.OwnSlots
+	n.hands = cluster.New(cluster.Config{
+		Own: own, Slots: slots, Token: token, Epoch: 1, Lease: handLease, Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
+		Changed: func(all int) { n.limits.join(n.Daemon, all-slots) },
+	})
+	return n.hands, nil
+}
+
+// outliveHands waits, after a crash, until the hands of the run before can begin no request
+// any more: what they begin until then counts as made by now.
+func (n *Node) outliveHands(ctx context.Context) error {
+	if n.hands == nil {
+		return nil
+	}
+	attempts, err := n.Store.Attempts(ctx, time.Now().Add(-freshet.Day))
+	if err != nil {
+		return err
+	}
+	for _, a := range attempts {
+		if a.Ended.IsZero() {
+			n.log.Info("waiting until hands of the last run can send nothing any more", "for", freshet.FormatDuration(handLease))
+			select {
+			case <-time.After(handLease):
+			case <-ctx.Done():
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// handLimits are the limits of a daemon whose hands come and go.
+type handLimits struct {
+	mu     sync.Mutex
+	base   sched.Limits // by the settings
+	own    int          // looks that this machine makes at once; less than 0 means as many as there are workers
+	remote int          // looks that hands elsewhere make at once
+}
+
+// set changes what the settings say.
+func (h *handLimits) set(d *live.Daemon, base sched.Limits) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.base = base
+	h.tell(d)
+}
+
+// join takes note of how many looks hands elsewhere make.
+func (h *handLimits) join(d *live.Daemon, remote int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.remote = remote
+	h.tell(d)
+}
+
+func (h *handLimits) tell(d *live.Daemon) {
+	d.SetLimits(h.inForce())
+}
+
+// inForce returns the limits for the hands that are there.
+func (h *handLimits) inForce() sched.Limits {
+	l := h.base
+	if h.own >= 0 {
+		l.Workers = h.own
+	}
+	if l.Workers += h.remote; l.Workers == 0 {
+		l.Workers = -1 // not one, until a hand comes
+	}
+	if h.remote > 0 && l.Slow > 0 {
+		l.Slow += 8 * h.remote
+	}
+	return l
+}
+
+// A HandConfig says what a hand is, and where its brain is.
+type HandConfig struct {
+	Join    []string // addresses of brains
+	Token   string
+	Name    string // no other hand has it
+	Place   string
+	Slots   int
+	Extract []string // as in Config
+}
+
+// WorkAsHand makes looks for a brain elsewhere until ctx is done.
+func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, log *slog.Logger) error {
+	settings.Limits.Workers = cfg.Slots
+	settings = fitFiles(settings, openFiles())
+	if settings.Limits.Workers < cfg.Slots {
+		log.Warn("this machine allows fewer open files than so many slots need", "slots", settings.Limits.Workers, "hint", "raise the limit on open files (ulimit -n, LimitNOFILE)")
+		cfg.Slots = settings.Limits.Workers
+	}
+	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
+	defer reader.Close()
+	renderer, err := NewRenderer(settings, log)
+	if err != nil {
+		return err
+	}
+	_, _, missing := renderer.Check()
+	budget := pollMemory(settings)
+	open := func(agent string, may func() error) (hand.Looker, error) {
+		s := settings
+		if s.Fetch.Agent == "" {
+			s.Fetch.Agent, s.Fetch.Contact = agent, ""
+		}
+		s.Fetch.May = may
+		show, err := NewRenderer(s, log)
+		if err != nil {
+			return nil, err
+		}
+		return hand.New(fetch.New(s.Fetch), reader.Read).Showing(show), nil
+	}
+	return cluster.NewWorker(cluster.WorkerConfig{
+		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,
+		Open: open, Body: 4*settings.Fetch.MaxBody() + 64*mib,
+		Room: func() (func(context.Context, int64) error, func()) { return live.OpenRoom(budget) },
+		Do:   fetch.Trusted(10 * time.Second).Do, Log: log,
+	}).Run(ctx)
+}
+
+// withHands returns a handler that takes in hands, too, if there may be any.
+func (n *Node) withHands(h http.Handler) http.Handler {
+	if n.hands == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == cluster.Path {
+			n.hands.ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// cluster returns what the API tells of the machines that work together.
+func (n *Node) cluster(address string) *web.Cluster {
+	show := func() client.Cluster {
+		all := client.Cluster{
+			Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: max(0, n.Daemon.Limits().Workers)},
+			Nodes: []string{address}, Hands: []client.Hand{},
+		}
+		if n.hands != nil {
+			for _, h := range n.hands.Status() {
+				all.Hands = append(all.Hands, client.Hand(h))
+			}
+		}
+		return all
+	}
+	drain := func(name string) error {
+		if n.hands == nil {
+			return freshet.ErrNotFound
+		}
+		return n.hands.Drain(name)
+	}
+	return &web.Cluster{Show: show, Drain: drain}
+}
