@@ -328,3 +328,36 @@ func TestLabAgreesWithDaemon(t *testing.T) {
 		})
 	}
 }
+
+// The same holds whatever polls are for: for all sources, and for some of them.
+func TestLabAgreesWithDaemonForAims(t *testing.T) {
+	own := small
+	own.sources = func(w *synth.Web) []freshet.Source {
+		list := sources(w)
+		for i := range list {
+			switch list[i].ID {
+			case "busy", "dead":
+				list[i].Aim = freshet.AimAge
+			case "chance":
+				list[i].Aim = freshet.AimFreshness
+			}
+		}
+		return list
+	}
+	captures := small.agree(t, "auto", 100)
+	for _, tt := range []struct {
+		what, name string
+		scene      scene
+	}{
+		{"freshness", "auto:aim=freshness", small},
+		{"age", "auto:aim=age", small},
+		{"some of their own", "auto", own},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			polls := tt.scene.agree(t, tt.name, 100)
+			if slices.EqualFunc(polls, captures, func(a, b freshet.Outcome) bool { return lookOf(a) == lookOf(b) }) {
+				t.Error("the polls are those for captures")
+			}
+		})
+	}
+}

@@ -10,11 +10,12 @@ import (
 
 	"freshet"
 	"freshet/live"
+	"freshet/sched"
 	"freshet/sqlite"
 )
 
 // What a source was taught is learnt at once and once, and is there after a restart to the
-// bit.
+// bit: from what was saved, and from the log and the lessons alone.
 func TestTeachThroughARestart(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +31,7 @@ func TestTeachThroughARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		run := func(do func(d *live.Daemon)) []byte {
+		run := func(store freshet.Store, limits sched.Limits, do func(d *live.Daemon)) []byte {
 			p, learner := small.wired(t, "auto")
 			d := live.New(live.Config{Store: store, Fetcher: w, Policy: p, Learner: learner, Limits: limits})
 			ctx, stop := context.WithCancel(t.Context())
@@ -51,7 +52,7 @@ func TestTeachThroughARestart(t *testing.T) {
 			at := start.Add(-time.Duration(100-k) * time.Hour)
 			told = append(told, freshet.UpdateTime{After: at, Until: at})
 		}
-		learnt := run(func(d *live.Daemon) {
+		learnt := run(store, limits, func(d *live.Daemon) {
 			time.Sleep(2 * time.Minute)
 			for _, want := range []int{100, 0} { // once
 				if added, all, err := d.Teach(t.Context(), "calm", told); err != nil || added != want || len(all.All()) != 100 {
@@ -60,8 +61,26 @@ func TestTeachThroughARestart(t *testing.T) {
 			}
 			time.Sleep(3 * time.Minute)
 		})
-		if again := run(func(*live.Daemon) {}); !bytes.Equal(again, learnt) {
+		spent := sched.Limits{Budget: sched.Budget{Polls: 1, Per: freshet.Day}} // no poll adds to the log
+		if again := run(store, spent, func(*live.Daemon) {}); !bytes.Equal(again, learnt) {
 			t.Error("after a restart something else is known than before")
+		}
+		lessons := 0
+		lost := &forgetful{Store: store, amend: func(b *freshet.Belief) bool {
+			if b.Estimator == freshet.TaughtBelief {
+				lessons++
+			}
+			return b.Estimator == freshet.TaughtBelief
+		}}
+		if again := run(lost, spent, func(*live.Daemon) {}); !bytes.Equal(again, learnt) {
+			t.Error("from the log and the lessons something else is known than before")
+		}
+		if lost.read < 30 || lessons == 0 {
+			t.Errorf("%d outcomes and %d lessons were read", lost.read, lessons)
+		}
+		untaught := &forgetful{Store: store, amend: none}
+		if again := run(untaught, spent, func(*live.Daemon) {}); bytes.Equal(again, learnt) {
+			t.Error("nothing was learnt from the lessons")
 		}
 	})
 }

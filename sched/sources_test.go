@@ -328,6 +328,49 @@ func TestPolicyIsTold(t *testing.T) {
 	}
 }
 
+// What polls are for goes by the tags of a source, and follows edits of the source and of
+// what is wanted of tags. The policy is told only where that changes something.
+func TestAimsByTag(t *testing.T) {
+	hears := &aims{never{}, map[freshet.Slot]freshet.Aim{}, 0}
+	w := &world{s: sched.New(hears, generous()), now: start}
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Tags: []string{"news"}})
+	w.put(freshet.Source{ID: "b", URL: "https://b.example/", Tags: []string{"shop"}, Aim: freshet.AimCaptures})
+	w.put(freshet.Source{ID: "c", URL: "https://c.example/"})
+	says := func(what string, times int, a, b, c freshet.Aim) {
+		t.Helper()
+		for id, want := range map[freshet.SourceID]freshet.Aim{"a": a, "b": b, "c": c} {
+			slot, _ := w.s.Slot(id)
+			if got := hears.of[slot]; got != want {
+				t.Errorf("%s: polls of %s are for %q, want %q", what, id, got, want)
+			}
+		}
+		if hears.told != times {
+			t.Errorf("%s: the policy was told %d times, want %d", what, hears.told, times)
+		}
+		hears.told = 0
+	}
+	says("nothing wanted", 3, "", freshet.AimCaptures, "")
+	w.s.SetLevels(w.now, []freshet.TagLevel{{Tag: "news", Aim: freshet.AimFreshness}, {Tag: "shop", Aim: freshet.AimAge}})
+	says("by tag", 1, freshet.AimFreshness, freshet.AimCaptures, "")
+	w.s.SetLevels(w.now, []freshet.TagLevel{{Tag: "news", Aim: freshet.AimFreshness}, {Aim: freshet.AimAge}})
+	says("for all others", 1, freshet.AimFreshness, freshet.AimCaptures, freshet.AimAge)
+	w.put(freshet.Source{ID: "a", URL: "https://a.example/", Tags: []string{"shop"}})
+	says("another tag", 1, freshet.AimAge, freshet.AimCaptures, freshet.AimAge)
+	w.s.SetLevels(w.now, nil)
+	says("nothing wanted again", 2, "", freshet.AimCaptures, "")
+}
+
+// aims is a policy that notes what polls are for.
+type aims struct {
+	never
+	of   map[freshet.Slot]freshet.Aim
+	told int
+}
+
+func (p *aims) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
+	p.of[slot], p.told = s.Aim, p.told+1
+}
+
 // A told policy notes what it is told.
 type told struct {
 	freshet.Policy
