@@ -38,6 +38,11 @@ peers: build ## hold webhooks, CloudEvents, the stream and feeds against the off
 	rm -rf bin/peers && cp -R contrib/peers bin/peers
 	cd bin/peers && npm ci --no-audit --no-fund && node check.mjs $(CURDIR)/$(BIN)
 
+.PHONY: lint-api
+lint-api: build ## hold the served OpenAPI description against the rules of Spectral and Redocly (needs Node.js 20)
+	rm -rf bin/lint-api && cp -R contrib/lint-api bin/lint-api
+	cd bin/lint-api && npm ci --no-audit --no-fund --ignore-scripts && node lint.mjs $(CURDIR)/$(BIN)
+
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (default 30s) each
 	@for pkg in $$($(GO) list ./...); do \

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -156,26 +157,16 @@ func New(cfg Config) http.Handler {
 	a.routeCluster(h)
 	a.routeOverview(h)
 	a.routeFlow(h)
+	finishDescription(h.OpenAPI())
 	ui.New().Route(mux)
 	return a.guard(a.patient(a.once(routed(mux))))
-}
-
-// describe returns what the API says of itself. Everything that huma would
-// load from elsewhere is left out: an operator's browser is sent nowhere.
-func (a *api) describe() huma.Config {
-	c := huma.DefaultConfig("Freshet", a.Version)
-	c.Info.Description = "Watches web pages, feeds and JSON APIs within a budget of requests, and reports what changed."
-	c.DocsPath, c.SchemasPath = "", ""
-	c.Transformers = []huma.Transformer{tidyErrors}
-	c.CreateHooks = nil // no $schema in every answer
-	c.RejectUnknownQueryParameters = true
-	return c
 }
 
 // route registers an operation. Whatever error its handler returns is told as
 // a Problem, and those that are our fault are logged.
 func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody
+	op.Description = cmp.Or(op.Description, descriptions[op.OperationID])
 	if writes(op.Method) {
 		most := maxKey
 		op.Parameters = append(op.Parameters, &huma.Param{
@@ -184,12 +175,13 @@ func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context
 			Example:     "8e03978e-40d5-43dd-bc93-6894a57f9324",
 		})
 	}
-	responses := map[string]*huma.Response{"default": {
-		Description: "What went wrong",
-		Content: map[string]*huma.MediaType{"application/problem+json": {
-			Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, ""),
-		}},
+	problems := map[string]*huma.MediaType{"application/problem+json": {
+		Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, ""),
 	}}
+	responses := map[string]*huma.Response{
+		"4XX":     {Description: "What is wrong with the request", Content: problems},
+		"default": {Description: "What went wrong", Content: problems},
+	}
 	maps.Copy(responses, op.Responses)
 	op.Responses = responses
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {

@@ -206,6 +206,8 @@ func (a *api) editQuery(ctx context.Context, in *editQueryInput) (*taggedQuery, 
 // editQueryOnce applies the patch to the query as it is. If somebody else edits it
 // meanwhile, it changes nothing.
 func (a *api) editQueryOnce(ctx context.Context, in *editQueryInput) (*taggedQuery, error) {
+	a.edits.RLock()
+	defer a.edits.RUnlock()
 	before, err := a.Store.Query(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -243,9 +245,19 @@ func queryInFile(id freshet.QueryID) error {
 	return p
 }
 
-func (a *api) removeQuery(ctx context.Context, in *queryPath) (*struct{}, error) {
+type removeQueryInput struct {
+	ID      freshet.QueryID `path:"id" maxLength:"64" doc:"ID of the query"`
+	IfMatch ifMatch         `header:"If-Match" doc:"Remove only if the query still has this ETag; * means any"`
+}
+
+func (a *api) removeQuery(ctx context.Context, in *removeQueryInput) (*struct{}, error) {
+	a.edits.Lock() // no edit comes between the look and the removal
+	defer a.edits.Unlock()
 	q, err := a.Store.Query(ctx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.IfMatch.check("query", string(in.ID), q.Revision); err != nil {
 		return nil, err
 	}
 	if q.Origin == freshet.FromFile {

@@ -77,3 +77,13 @@ func TestEditsSideBySide(t *testing.T) {
 		t.Errorf("after five edits the ETag is %s", got)
 	}
 }
+
+// What was edited meanwhile is not removed on a condition.
+func TestRemoveOfAnOldRevision(t *testing.T) {
+	r := newRig(t)
+	added := r.do("POST", "/api/v1/queries", map[string]any{"id": "q", "name": "q", "when": "true"}).is(201)
+	r.do("PATCH", "/api/v1/queries/q", map[string]any{"name": "other"}).is(200)
+	r.do("DELETE", "/api/v1/queries/q", nil, "If-Match", added.Header.Get("ETag")).is(412)
+	tag := r.do("GET", "/api/v1/queries/q", nil).is(200).Header.Get("ETag")
+	r.do("DELETE", "/api/v1/queries/q", nil, "If-Match", tag).is(204)
+}

@@ -20,7 +20,7 @@ func (a *api) routeRhythm(h huma.API) {
 }
 
 func (a *api) getRhythm(ctx context.Context, in *struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"ID of the source"`
 }) (*bodyOf[client.Rhythm], error) {
 	r, err := a.Daemon.Rhythm(ctx, freshet.SourceID(in.ID))
 	if err != nil {

@@ -63,12 +63,15 @@ func settable(r huma.Registry, s *huma.Schema) *huma.Schema {
 			s.Properties[name] = field
 		}
 		for _, inner := range field.Properties {
-			inner.Nullable = true
+			letBeNull(inner)
 		}
 		if values, ok := field.AdditionalProperties.(*huma.Schema); ok {
-			values.Nullable = true
+			letBeNull(values)
 		}
-		field.Nullable = true
+		letBeNull(field)
 	}
 	return s
 }
+
+// letBeNull lets what a schema describes be null. One without a type takes anything.
+func letBeNull(s *huma.Schema) { s.Nullable = s.Type != "" }

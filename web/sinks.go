@@ -177,6 +177,8 @@ func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error
 	if a.Sinks == nil {
 		return nil, errNoSinks()
 	}
+	a.edits.RLock()
+	defer a.edits.RUnlock()
 	to, revision := sinkFrom(in.Name, in.Body), int64(0)
 	if st, err := a.Sinks.Get(ctx, in.Name); err == nil && !in.New {
 		if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
@@ -203,6 +205,8 @@ func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, err
 	if a.Sinks == nil {
 		return nil, errNoSinks()
 	}
+	a.edits.RLock()
+	defer a.edits.RUnlock()
 	st, err := a.Sinks.Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
@@ -221,9 +225,25 @@ func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, err
 	return a.getSink(ctx, &sinkPath{in.Name})
 }
 
-func (a *api) removeSink(ctx context.Context, in *sinkPath) (*struct{}, error) {
+type removeSinkInput struct {
+	Name    string  `path:"name" maxLength:"64" doc:"Name of the sink"`
+	IfMatch ifMatch `header:"If-Match" doc:"Remove only if the sink still has this ETag; * means any"`
+}
+
+func (a *api) removeSink(ctx context.Context, in *removeSinkInput) (*struct{}, error) {
 	if a.Sinks == nil {
 		return nil, errNoSinks()
+	}
+	a.edits.Lock() // no edit comes between the look and the removal
+	defer a.edits.Unlock()
+	if in.IfMatch != "" {
+		st, err := a.Sinks.Get(ctx, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
+			return nil, err
+		}
 	}
 	return nil, a.Sinks.Remove(ctx, in.Name)
 }

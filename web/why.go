@@ -22,7 +22,7 @@ func (a *api) routeWhy(h huma.API) {
 }
 
 func (a *api) getWhy(ctx context.Context, in *struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"ID of the source"`
 }) (*bodyOf[client.Why], error) {
 	w, err := a.Daemon.Why(ctx, freshet.SourceID(in.ID))
 	if err != nil {
