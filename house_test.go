@@ -52,6 +52,7 @@ var floors = map[string]int{
 	"memory":      1,
 	"clock":       1,
 	"whatif":      3,
+	"intake":      2,
 	"policy":      3,
 	"rival":       4,
 	"sink":        3,

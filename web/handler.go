@@ -134,6 +134,7 @@ func New(cfg Config) http.Handler {
 	a.routeSources(h)
 	a.routeFacets(h)
 	a.routeBulk(h)
+	a.routeImport(h)
 	a.routeTrial(h)
 	a.routeSites(h)
 	a.routePolls(h)

@@ -33,6 +33,7 @@ func verbs(p *program) []*cobra.Command {
 		in(atWork, clusterVerb(p)),
 		in(atWork, demoVerb(p)),
 		in(sources, addVerb(p)),
+		in(sources, importVerb(p)),
 		in(sources, listVerb(p)),
 		in(sources, showVerb(p)),
 		in(sources, whyVerb(p)),

@@ -1,6 +1,7 @@
 // The first start: paste an address, see what it reads, choose what to compare.
 import { useState } from 'preact/hooks';
 import { address, get, part, Problem, send } from './api';
+import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
 import { useAction, useLoad } from './load';
 import { AsLines, Button, Field, Outcome, Section } from './parts';
@@ -24,7 +25,7 @@ export function Start() {
       </p>
       <div class="cols">
         <div><AddOne /></div>
-        <div id="import"><PasteList /></div>
+        <div id="import"><Bring /></div>
       </div>
       <div class="form">
         <Section title="At once"><p>A first look at every source. It is version 1 and no change.</p></Section>
@@ -136,35 +137,5 @@ function Way({ title, note, preview, size, checked, pick }: { title: string; not
       <span class="grow one">Watch <b>{title}</b> <span class="small dim">{tidy(note ?? '')}</span><br /><bdi class="mono">{tidy(preview.replace(/\s+/g, ' ').slice(0, 140))}</bdi></span>
       <span class="dim">{size}</span>
     </label>
-  );
-}
-
-function PasteList() {
-  const [text, type] = useState('');
-  const [doing, run] = useAction();
-  const lines = text.split('\n').map((l) => l.trim()).filter((l) => l && !l.startsWith('#')).map((l) => l.split(/\s+/));
-  const take = () => run(async () => {
-    let added = 0, known = 0;
-    const wrong: string[] = [];
-    for (const [url, ...tags] of lines) {
-      try {
-        await send('POST', '/sources', { url: complete(url), ...(tags.length && { tags }) });
-        added++;
-      } catch (err) {
-        if ((err as Problem).status === 409) known++;
-        else wrong.push(url + ': ' + (err as Problem).title);
-      }
-    }
-    type(wrong.map((w) => '# ' + w).join('\n'));
-    return `${plural(added, 'source')} added${known ? `, ${known} were watched already` : ''}${wrong.length ? `, ${wrong.length} could not be added; they are left in the box` : ''}.`;
-  });
-  return (
-    <Section title="Paste a list">
-      <Field label="Addresses" help="One address on each line; what follows it are tags.">
-        <textarea class="input code" rows={6} placeholder={'https://rail.example/status.json transport\nhttps://parliament.example/bills.atom gov'} value={text} onInput={(e) => type(e.currentTarget.value)} />
-      </Field>
-      <p><Button busy={doing.busy} disabled={lines.length === 0} onClick={take}>{lines.length ? `Watch ${plural(lines.length, 'address', 'addresses')}` : 'Watch them'}</Button></p>
-      <Outcome of={doing} />
-    </Section>
   );
 }

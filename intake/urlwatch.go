@@ -1,0 +1,175 @@
+package intake
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/goccy/go-yaml"
+)
+
+// readUrlwatch reads jobs: one to a YAML document, or a list of them in one.
+func readUrlwatch(text string) (entries []Entry, err error) {
+	tree, err := parser.ParseBytes([]byte(text), 0)
+	if err != nil {
+		return nil, fmt.Errorf("this is no YAML: %s", firstLine(err.Error()))
+	}
+	for _, doc := range tree.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.NullType {
+			continue
+		}
+		nodes := []ast.Node{doc.Body}
+		if list, ok := doc.Body.(*ast.SequenceNode); ok {
+			nodes = list.Values
+		}
+		for _, n := range nodes {
+			entries = append(entries, jobOf(n))
+		}
+	}
+	return entries, nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// jobOf returns what becomes of a job.
+func jobOf(n ast.Node) (e Entry) {
+	if tk := n.GetToken(); tk != nil && tk.Position != nil {
+		e.Line = tk.Position.Line
+	}
+	job := map[string]any{}
+	if err := yaml.NewDecoder(bytes.NewReader([]byte(n.String()))).Decode(&job); err != nil {
+		e.Err = fmt.Errorf("a job has keys and values, such as url: https://…")
+		return e
+	}
+	url := textOf(job["url"])
+	if url == "" {
+		url = textOf(job["navigate"])
+		if url != "" {
+			e.Source.Render = true
+		}
+	}
+	switch {
+	case url == "" && job["command"] != nil:
+		e.Err = fmt.Errorf("commands are not brought over: list it in the configuration file as exec:")
+		return e
+	case url == "":
+		e.Err = fmt.Errorf("there is no url")
+		return e
+	}
+	e.Source.URL, e.Source.Name = url, textOf(job["name"])
+	if e.Source.Name == "" {
+		e.Source.Name = textOf(job["note"])
+	}
+	switch tags := job["tags"].(type) {
+	case []any:
+		for _, t := range tags {
+			e.Source.Tags = append(e.Source.Tags, tagsOf([]string{textOf(t)})...)
+		}
+	case string:
+		e.Source.Tags = tagsOf(strings.Split(tags, ","))
+	}
+	e.filters(job["filter"])
+	for _, key := range slices.Sorted(maps.Keys(job)) {
+		switch key {
+		case "url", "navigate", "name", "note", "tags", "filter", "kind":
+		default:
+			e.Notes = append(e.Notes, key+" is not carried over")
+		}
+	}
+	return e
+}
+
+// filters turns the filters of a job into steps.
+func (e *Entry) filters(said any) {
+	var list []any
+	switch f := said.(type) {
+	case nil:
+		return
+	case string: // css:main,html2text,strip
+		for part := range strings.SplitSeq(f, ",") {
+			name, arg, ok := strings.Cut(strings.TrimSpace(part), ":")
+			if ok {
+				list = append(list, map[string]any{name: arg})
+			} else if name != "" {
+				list = append(list, name)
+			}
+		}
+	case []any:
+		list = f
+	default:
+		list = []any{f}
+	}
+	for _, f := range list {
+		name, arg := "", any(nil)
+		switch f := f.(type) {
+		case string:
+			name = f
+		case map[string]any:
+			for k, v := range f {
+				name, arg = k, v
+			}
+		}
+		e.filter(name, arg)
+	}
+}
+
+func (e *Entry) filter(name string, arg any) {
+	text := textOf(arg)
+	if m, ok := arg.(map[string]any); ok { // {selector: main, exclude: nav}
+		for _, key := range []string{"selector", "path", "re", "pattern", "query"} {
+			if text == "" {
+				text = textOf(m[key])
+			}
+		}
+		if textOf(m["exclude"]) != "" && (name == "css" || name == "xpath") {
+			e.Notes = append(e.Notes, "exclude of the filter "+name+" is not carried over; add a step drop")
+		}
+	}
+	switch name {
+	case "css", "xpath", "jsonpath":
+		e.step(name, text)
+	case "jq":
+		e.step("jq", text)
+	case "element-by-id":
+		e.step("css", "#"+text)
+	case "element-by-class":
+		e.step("css", "."+text)
+	case "element-by-tag":
+		e.step("css", text)
+	case "html2text":
+		e.Source.Read = append(e.Source.Read, "text")
+	case "strip", "striplines", "remove-duplicate-lines", "pretty-xml", "format-json", "pretty-json": // such is what is compared here anyhow
+	default:
+		e.Notes = append(e.Notes, "filter "+name+" is not carried over")
+	}
+}
+
+func (e *Entry) step(kind, arg string) {
+	if arg == "" {
+		e.Notes = append(e.Notes, "filter "+kind+" has no argument")
+		return
+	}
+	e.Source.Read = append(e.Source.Read, map[string]any{kind: arg})
+}
+
+func textOf(v any) string {
+	if v == nil {
+		return ""
+	}
+	if s, ok := v.(string); ok {
+		return strings.TrimSpace(s)
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return ""
+	}
+	return fmt.Sprint(v)
+}

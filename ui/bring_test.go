@@ -1,0 +1,33 @@
+package ui_test
+
+import (
+	"fmt"
+	"testing"
+
+	"freshet/client"
+)
+
+// A list of another program is shown entry by entry before anything is watched.
+func TestBringAList(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.put("/known", board(1, 1))
+	r.watch(client.NewSource{ID: "known", URL: r.web.URL + "/known"})
+	b := r.tab(1440, 1000, "light")
+	b.visit("/start", "document.querySelector('.drop textarea')")
+	b.fill("Paste it, or drop a file here", fmt.Sprintf("name: New one\nurl: %[1]s/new\nfilter: [{css: main}, {grep: x}]\n---\nurl: %[1]s/known\n---\nurl: http://10.0.0.1/\n", r.web.URL))
+	b.fill("Tags for all of it", "brought")
+	b.await("document.querySelectorAll('.numbers tbody tr').length == 3 && document.querySelector('.say[role=status]').textContent.includes('jobs of urlwatch: 1 would be watched, 1 are already, 1 cannot be')")
+	b.await("document.querySelector('.numbers').textContent.includes('filter grep is not carried over') && document.querySelector('.numbers').textContent.includes('not a public address')")
+	b.clean("a plan")
+	b.accessible("a plan")
+	b.shot("import")
+	if all, err := r.api.Sources(t.Context(), client.SourceQuery{}); err != nil || len(all) != 1 {
+		t.Fatalf("%d sources are watched before anybody said so, %v", len(all), err)
+	}
+	b.click("Watch 1 page")
+	b.await("document.body.textContent.includes('1 source added, 1 watched already, 1 could not be added')")
+	all, err := r.api.Sources(t.Context(), client.SourceQuery{Tag: "brought"})
+	if err != nil || len(all) != 1 || all[0].Name != "New one" || len(all[0].Read) != 1 {
+		t.Errorf("brought were %+v, %v", all, err)
+	}
+}

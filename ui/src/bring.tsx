@@ -1,0 +1,111 @@
+// Import: a list that was pasted, dropped or chosen, and what would become of each entry.
+import { useEffect, useState } from 'preact/hooks';
+import { address, Problem, send } from './api';
+import { count, plural, short, tidy } from './format';
+import { useAction } from './load';
+import { AsLines, Button, Field, Mark, Outcome, Section, sourcePath } from './parts';
+
+interface Item { line?: number; result: 'added' | 'known' | 'wrong'; id?: string; url?: string; name?: string; tags?: string[]; read?: unknown[]; notes?: string[]; error?: string }
+interface Imported { format: string; dry_run?: boolean; added: number; known: number; wrong: number; items: Item[] }
+
+const formats: Record<string, string> = { list: 'a list of addresses', opml: 'OPML of a feed reader', urlwatch: 'jobs of urlwatch', changedetection: 'what changedetection.io exports' };
+const most = 200; // entries are shown
+const longest = 700_000; // characters; the server takes a megabyte
+
+export function Bring() {
+  const [text, type] = useState('');
+  const [file, name] = useState('');
+  const [tags, tag] = useState('');
+  const [plan, show] = useState<Imported>();
+  const [wrong, say] = useState<Problem>();
+  const [over, drag] = useState(false);
+  const [doing, run] = useAction();
+  const words = tags.split(',').map((t) => t.trim()).filter(Boolean);
+  const body = { text, ...(words.length && { tags: words }) };
+  const key = JSON.stringify([text, words]);
+  // What would become of it is said as one types, and nothing is watched before.
+  useEffect(() => {
+    say(undefined);
+    if (!text.trim()) {
+      show((p) => (p?.dry_run ? undefined : p));
+      return;
+    }
+    let gone = false;
+    const timer = setTimeout(async () => {
+      try {
+        const p = await send<Imported>('POST', '/import', { ...body, dry_run: true });
+        if (!gone) show(p);
+      } catch (err) {
+        if (gone) return;
+        show(undefined);
+        say(err as Problem);
+      }
+    }, 300);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [key]);
+  const open = async (f: File | undefined) => {
+    if (!f) return;
+    if (f.size > longest) return say(new Problem(`${f.name} is too long; bring it in parts.`, -1));
+    name(f.name);
+    type(await f.text());
+  };
+  const take = () => run(async () => {
+    const done = await send<Imported>('POST', '/import', body);
+    show(done);
+    type('');
+    name('');
+    return `${plural(done.added, 'source')} added${done.known ? `, ${count(done.known)} watched already` : ''}${done.wrong ? `, ${count(done.wrong)} could not be added` : ''}.`;
+  });
+  return (
+    <Section title="Bring a list" note="addresses, OPML, urlwatch, changedetection.io">
+      <div
+        class={`drop ${over ? 'over' : ''}`} onDragOver={(e) => { e.preventDefault(); drag(true); }} onDragLeave={() => drag(false)}
+        onDrop={(e) => { e.preventDefault(); drag(false); void open(e.dataTransfer?.files[0]); }}
+      >
+        <Field label="Paste it, or drop a file here" help="One address on each line, what follows it are tags; or a whole file of another program. What would come of it is shown before anything is watched." wrong={wrong ? tidy(wrong.at('body.text') ?? wrong.title) : undefined}>
+          <textarea class="input code" rows={6} spellcheck={false} placeholder={'https://rail.example/status.json transport\nhttps://parliament.example/bills.atom gov'} value={text} onInput={(e) => { name(''); type(e.currentTarget.value); }} />
+        </Field>
+        <p><label>Choose a file <input type="file" accept=".txt,.opml,.xml,.yaml,.yml,.json" onChange={(e) => void open(e.currentTarget.files?.[0])} /></label></p>
+      </div>
+      <Field label="Tags for all of it" help="with commas"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
+      {plan && <Plan of={plan} file={file} />}
+      <div class="row wrap">
+        <Button kind={plan?.dry_run ? 'main' : undefined} busy={doing.busy} disabled={!plan?.dry_run || plan.added === 0} onClick={take}>{plan?.dry_run && plan.added ? `Watch ${plural(plan.added, 'page')}` : 'Watch them'}</Button>
+        {text.trim() && <AsLines method="POST" url={address('/import')} body={{ ...body, text: text.length > 400 ? text.slice(0, 400) + '…' : text }} cli={`freshet import ${file || 'FILE'}${words.map((w) => ' --tag ' + w).join('')}`} />}
+      </div>
+      <Outcome of={doing} />
+    </Section>
+  );
+}
+
+function Plan({ of: p, file }: { of: Imported; file: string }) {
+  const bad = p.items.filter((i) => i.result === 'wrong' || i.notes?.length), good = p.items.filter((i) => i.result !== 'wrong' && !i.notes?.length);
+  const shown = [...bad, ...good].slice(0, most);
+  return (
+    <>
+      <p class="say" role="status">{p.dry_run ? <>{file && <b>{tidy(file)}</b>}{file && ' is '}{formats[p.format]}: <b>{count(p.added)}</b> would be watched, {count(p.known)} are already, {count(p.wrong)} cannot be.</> : 'This is what became of it.'}</p>
+      <div class="numbers" tabIndex={0} role="region" aria-label="Entries of the list">
+        <table>
+          <thead><tr><th scope="col">Line</th><th scope="col">Address</th><th scope="col">What becomes of it</th></tr></thead>
+          <tbody>{shown.map((i, n) => (
+            <tr key={n}>
+              <td class="num">{i.line ?? ''}</td>
+              <td class="anywhere"><bdi>{i.id ? <a href={sourcePath(i.id)}>{tidy(short(i.url ?? ''))}</a> : tidy(short(i.url ?? i.name ?? ''))}</bdi></td>
+              <td>
+                <Mark is={i.result === 'wrong' ? 'failing' : i.notes?.length ? 'level' : 'well'} silent />{' '}
+                {i.result === 'wrong' ? <span class="wrong">{tidy(i.error ?? '')}</span> : i.result === 'known' ? 'watched already' : p.dry_run ? 'new' : 'added'}
+                {i.name && i.result === 'added' && <> as <bdi>{tidy(i.name)}</bdi></>}{i.tags?.length ? <span class="dim"> {i.tags.map((t) => tidy(t)).join(', ')}</span> : null}
+                {i.read?.length ? <div class="mono small">{tidy(i.read.map((r) => (typeof r === 'string' ? r : JSON.stringify(r))).join(' → '))}</div> : null}
+                {i.notes?.map((t) => <div key={t} class="small">{tidy(t)}</div>)}
+              </td>
+            </tr>
+          ))}</tbody>
+        </table>
+      </div>
+      {p.items.length > most && <p class="small dim">{count(p.items.length - most)} more are not shown.</p>}
+    </>
+  );
+}
