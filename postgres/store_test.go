@@ -152,8 +152,9 @@ func (s *shed) restore(t testing.TB, schema string, dump []byte) {
 	for _, table := range all() {
 		fmt.Fprintf(&b, "DELETE FROM %s;", table)
 	}
-	if bytes.Equal(dump, s.empty) {
-		b.WriteString(dropPartitions)
+	b.WriteString(dropPartitions)
+	if bytes.Contains(dump, []byte("-- outcomes\n")) { // which may be of partitions that are gone
+		b.WriteString("; CREATE TABLE outcomes_1_1000000 PARTITION OF outcomes FOR VALUES FROM (1) TO (1000001)")
 	}
 	if _, err := s.conn.PgConn().Exec(ctx, b.String()).ReadAll(); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"net/http"
 	"time"
@@ -27,11 +28,17 @@ func (s *Store) Begin(ctx context.Context, p freshet.Poll) (head freshet.Head, e
 				return err
 			}
 		}
+		e.strays = e.strays || e.open != never
 		e.open, e.begun, e.dirty = at, at, true
 		b.next.latest = max(b.next.latest, at)
 		head = e.compare()
-		e.opens, err = b.insertNew(&attemptsTable, e.key, int64(at), int64(0), int64(at), textOrNull(host), nil, int64(1))
-		return err
+		row := []driver.Value{e.key, int64(at), int64(0), int64(at), textOrNull(host), nil, int64(1)}
+		if e.strays { // one of them can be of the same moment
+			e.opens, err = b.insertNew(&attemptsTable, row...)
+			return err
+		}
+		e.opens = seal{1, b.sum(&attemptsTable, 0, row)}
+		return b.insert(&attemptsTable, row...)
 	})
 	return head, err
 }

@@ -72,6 +72,8 @@ type entry struct {
 	open  moment // the newest attempt without an outcome, or never
 	opens seal   // the rows of that attempt; none if they are not known
 
+	strays bool // there may be attempts before that one, without outcomes
+
 	before tombstone // the last numbers of sources with this ID that were purged
 
 	first     int64  // number of the oldest version that is kept; 0 if there is none

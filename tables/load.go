@@ -155,7 +155,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, map[int64]s
 			return err
 		}
 		if e := entries[key]; e != nil {
-			e.open = began
+			e.open, e.strays = began, true
 		}
 		return nil
 	})
