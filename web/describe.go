@@ -38,6 +38,8 @@ var tagsOfAPI = []*huma.Tag{
 // descriptions are those of operations that do not have one where they are routed.
 var descriptions = map[string]string{
 	"get-browser":          "Rendering is set for each source. Without a browser, sources that need one fail.",
+	"get-cluster":          "Without a cluster both are empty.",
+	"drain-hand":           "It is found by its name in the list of the cluster; one that is not there is 404.",
 	"get-feed-atom":        "For feed readers. It answers If-None-Match with 304 if there is nothing new, and links to the page of older entries.",
 	"get-feed-json":        "For feed readers. It answers If-None-Match with 304 if there is nothing new, and links to the page of older entries.",
 	"list-outcomes":        "With wait, the response is delayed until there is an outcome or the wait is over. A cursor that this log does not have is refused with 410.",
