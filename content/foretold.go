@@ -23,7 +23,7 @@ const (
 // "Next update: 14:00 CET", "updated daily at 06:30", "refreshes every 15 minutes",
 // "auction ends in 3 h", in English, German, French and Spanish. Of several it is the
 // soonest. A time that names no zone is one of the zone that is given; if that is nil it is
-// taken for one of UTC, and says so.
+// taken for one of UTC, and says so: then it may have passed there, and lie ahead elsewhere.
 //
 // It is what the text says. Nobody knows whether that is true.
 func Foretold(text []byte, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
@@ -48,7 +48,7 @@ func ForetoldBy(value string, now time.Time, zone *time.Location) (next freshet.
 		}
 	}
 	f := foreteller{text: []byte(value), low: lowered([]byte(value)), now: now, zone: zone}
-	if !f.when(0, len(f.low), true) || !f.next.At.After(now) {
+	if !f.when(0, len(f.low), true) || !f.liesAhead() {
 		return next, false
 	}
 	f.next.By = freshet.NextByField
@@ -90,7 +90,7 @@ func (f *foreteller) scan(w way) (found bool) {
 			from = at + len(stem)
 			f.hints++
 			begin, end := f.around(at, from)
-			if w.read(f, at, begin, end) && f.next.At.After(f.now) && (!found || f.next.At.Before(best.At)) {
+			if w.read(f, at, begin, end) && f.liesAhead() && (!found || f.next.At.Before(best.At)) {
 				best, found = f.next, true
 			}
 		}
@@ -98,6 +98,15 @@ func (f *foreteller) scan(w way) (found bool) {
 	f.hints = 0
 	f.next = best
 	return found
+}
+
+// liesAhead reports whether what was read lies ahead, in some zone if none is named.
+func (f *foreteller) liesAhead() bool {
+	const westernmost = 12 * time.Hour
+	if f.next.Zoneless {
+		return f.next.At.After(f.now.Add(-westernmost))
+	}
+	return f.next.At.After(f.now)
 }
 
 // around returns the part of the text around a place: of its own line what stands before,

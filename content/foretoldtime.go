@@ -63,7 +63,11 @@ func (f *foreteller) when(from, to int, bare bool) bool {
 		f.next.At = on(0)
 	default:
 		f.next.Dayless = true
-		if f.next.At = on(0); f.next.At.Before(f.now.Add(-overdue)) {
+		passed := f.now.Add(-overdue)
+		if f.next.Zoneless { // nobody knows how late it is there
+			passed = f.now
+		}
+		if f.next.At = on(0); !f.next.At.After(passed) {
 			f.next.At = on(1)
 		}
 	}

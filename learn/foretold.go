@@ -30,6 +30,8 @@ type telling struct {
 	comes, leaks float32
 	late         float32 // how many ticks after the moment it changes
 	right, times float32 // of moments that polls were held against; what is long past counts for less
+
+	zone *zoneGuess // nil if it names a zone
 }
 
 // A sayer is what a source says of when it will change. Few say anything.
@@ -213,9 +215,11 @@ func (l *Learner) holdSaid(slot freshet.Slot, whole float64, o *freshet.Outcome,
 	}
 	dates := told && see.changed && see.dated.n == 0 && t.leaks <= mostLeaks && moment > l.pages[slot].last
 	for i := range s.tellings {
-		if s.tellings[i].open {
-			l.holdTelling(slot, &s.tellings[i], whole, o, see)
+		t := &s.tellings[i]
+		if t.open {
+			l.holdTelling(slot, t, whole, o, see)
 		}
+		t.seeZone(l, l.pages[slot].last, see.at, whole, see.changed)
 	}
 	switch {
 	case dates:
@@ -367,17 +371,19 @@ func (l *Learner) tell(s *sayer, x float64, n freshet.NextWord) {
 	}
 	if n.At.IsZero() {
 		if t != nil {
+			t.inZone(l, n, 0, x)
 			t.open = false
 		}
 		return
 	}
 	at, every := l.clock.at(n.At), float64(n.Every)/float64(l.clock.length)
-	if every > 0 && at <= x {
-		at += every * (math.Floor((x-at)/every) + 1)
-	}
 	if t == nil {
 		s.tellings = append(s.tellings, newTelling(n.By))
 		t = &s.tellings[len(s.tellings)-1]
+	}
+	at = t.inZone(l, n, at, x)
+	if every > 0 && at <= x {
+		at += every * (math.Floor((x-at)/every) + 1)
 	}
 	if t.open && t.at == at { // as before
 		return

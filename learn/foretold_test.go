@@ -13,15 +13,17 @@ import (
 // at each change when the next one comes.
 type speaker struct {
 	*learn.Learner
-	draw   *rand.Rand
-	by     freshet.NextKind
-	truth  float64       // share of what it says that is true
-	late   time.Duration // by which it is late
-	dates  bool
-	said   time.Time // when it changes next, by its word
-	change time.Time // when it really does
-	seen   time.Time
-	cursor freshet.Cursor
+	draw    *rand.Rand
+	by      freshet.NextKind
+	truth   float64       // share of what it says that is true
+	late    time.Duration // by which it is late
+	dates   bool
+	zone    int // in which it names its times, in hours ahead of UTC
+	dayless bool
+	said    time.Time // when it changes next, by its word
+	change  time.Time // when it really does
+	seen    time.Time
+	cursor  freshet.Cursor
 }
 
 func newSpeaker(seed uint64, by freshet.NextKind, truth float64) *speaker {
@@ -60,6 +62,12 @@ func (s *speaker) poll(now time.Time) bool {
 	}
 	o.Result = freshet.Changed
 	word := freshet.NextWord{By: s.by, At: s.said}
+	if s.zone != 0 || s.dayless {
+		word.At, word.Zoneless, word.Dayless = s.said.Add(time.Duration(s.zone)*time.Hour), true, s.dayless
+	}
+	for s.dayless && word.At.Sub(now) > 24*time.Hour {
+		word.At = word.At.Add(-24 * time.Hour)
+	}
 	if s.by == freshet.NextByServer {
 		o.FreshFor = max(1, s.said.Sub(now))
 	} else {
@@ -174,9 +182,29 @@ func TestRests(t *testing.T) {
 	}
 }
 
+// A page that names a time of day and no zone is understood when it has been seen in which
+// zone it tells the truth.
+func TestForetoldInAZone(t *testing.T) {
+	for _, hours := range []int{0, 1, -8, 11} {
+		for _, dayless := range []bool{true, false} {
+			s := newSpeaker(9, freshet.NextByText, 1)
+			s.zone, s.dayless = hours, dayless
+			s.watch(12)
+			for s.said.Sub(s.seen) < time.Hour {
+				s.poll(s.change.Add(time.Second))
+			}
+			f := s.Outlook(s.seen.Add(time.Minute), 0).Foretold
+			if f.At.Sub(s.said).Abs() > time.Second || !f.Believed {
+				t.Errorf("%d hours ahead, dayless %t: it says %v, and is understood as %+v", hours, dayless, s.said, f)
+			}
+		}
+	}
+}
+
 // What was heard survives a restart, to the bit.
 func TestForetoldSurvives(t *testing.T) {
 	s := newSpeaker(7, freshet.NextByText, 0.9)
+	s.zone = 3
 	s.watch(9)
 	again := newSpeaker(7, freshet.NextByText, 0.9)
 	err := s.Save(func(slot freshet.Slot, memory []byte) error { return again.Restore(slot, memory) })

@@ -44,6 +44,7 @@ func (c *codec) telling(t *telling) {
 	c.conviction(&t.keeps)
 	c.float32(&t.late)
 	c.tally(&t.right, &t.times)
+	c.zone(&t.zone)
 	c.bad = c.bad || !(t.every >= 0) || !(t.late >= 0)
 	t.renew()
 }
