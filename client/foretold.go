@@ -86,6 +86,7 @@ func (r *Resting) words() string {
 
 // trueSoFar ends a sentence with how often what it tells of was true.
 func trueSoFar(right, times float64, believed bool) string {
+	const few = 3
 	times = math.Round(times)
 	right = min(math.Round(right), times)
 	said := fmt.Sprintf("; that was true %.0f of %.0f times", right, times)
@@ -96,6 +97,8 @@ func trueSoFar(right, times float64, believed bool) string {
 		return "; whether that is true is not known yet, and polls do not go by it."
 	case believed:
 		return said + "."
+	case times < few:
+		return said + ", too few to go by."
 	}
 	return said + ", and polls do not go by it."
 }

@@ -114,6 +114,9 @@ func TestWhyWords(t *testing.T) {
 		{"it lies about when it changes next", []func(*client.Why){func(w *client.Why) {
 			w.Foretold = &client.Foretold{At: at.Add(40 * time.Hour), By: "field", Every: client.Duration(15 * time.Minute), Right: 0.2, Times: 7.8}
 		}}},
+		{"it has told the truth twice", []func(*client.Why){func(w *client.Why) {
+			w.Foretold = &client.Foretold{At: at.Add(40 * time.Minute), By: "feed", Right: 2, Times: 2}
+		}}},
 		{"it said that it changes a moment ago", []func(*client.Why){func(w *client.Why) {
 			w.Foretold = &client.Foretold{At: at.Add(-10 * time.Second), By: "server"}
 		}}},
