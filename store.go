@@ -275,7 +275,7 @@ type BeliefStore interface {
 	Belief(ctx context.Context, estimator string, id SourceID) (Belief, error)
 }
 
-// A Store is one database seen from all its sides. Package sqlite implements
+// A Store is one database seen from all its sides. Packages sqlite and postgres implement
 // it; storetest holds every implementation to the same behaviour.
 type Store interface {
 	Catalog

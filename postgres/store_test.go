@@ -197,7 +197,7 @@ func (k kept) Close() error {
 // more than three callers, and parts of the log with two outcomes.
 func TestStore(t *testing.T) {
 	// What takes random steps is the same code as in package sqlite, where it takes more.
-	if err := flag.Set("rapid.checks", "12"); err != nil {
+	if err := flag.Set("rapid.checks", "8"); err != nil {
 		t.Fatal(err)
 	}
 	s := newShed(t)
