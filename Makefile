@@ -86,6 +86,10 @@ sinks: build ## see whether failing webhooks and slow readers make deliveries to
 lists: build ## 100,000 sources and a million versions: how fast are the lists of the API while polls go on?
 	$(BIN) bench lists --for $(or $(FOR),1m) $(ARGS)
 
+.PHONY: page-speed
+page-speed: ## open the list of SOURCES (default 100,000) in Chromium and scroll through it: paint, requests, long tasks
+	FRESHET_SOURCES=$(or $(SOURCES),100000) $(GO) test ./ui -run TestScrollThroughManySources -count=1 -v -timeout 60m
+
 .PHONY: soak
 soak: build ## FOR (default 1h) at 500 polls a second with edits, prunes, a webhook and a stream: is all flat?
 	$(BIN) bench soak --sources 10000 --rate 500/s --for $(or $(FOR),1h) --csv bin/soak.csv $(ARGS)
