@@ -90,7 +90,7 @@ function FacetBar({ of, filter }: { of?: Facets; filter: Filter }) {
 
 const windowSize = 200;
 
-interface Rows { total?: number; at: (i: number) => Source | undefined; want: (from: number, to: number) => void; problem?: Error; reload: () => void; seen: Source[] }
+interface Rows { total?: number; at: (i: number) => Source | undefined; want: (from: number, to: number) => void; problem?: Error; reload: () => void; seen: () => Source[] }
 
 /** useList loads the rows of a filter in windows, as they come into view. */
 function useList(filter: Filter): Rows {
@@ -126,7 +126,7 @@ function useList(filter: Filter): Rows {
     },
     problem: c.problem,
     reload: () => again((t) => t + 1),
-    seen: [...c.windows.values()].flat(),
+    seen: () => [...c.windows.values()].flat(),
   };
 }
 
@@ -185,12 +185,12 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
   const sort = (name: string) => choose(filter.sort === name ? { reverse: filter.reverse ? null : 'true' } : { sort: name, reverse: null });
   const rows = [];
   for (let i = view.from; i <= view.to && i < total; i++) rows.push(i);
-  const shownAll = list.seen.length > 0 && list.seen.every((s) => chosen.has(s.id));
+  const shownAll = chosen.size > 0 && list.seen().every((s) => chosen.has(s.id)); // while one scrolls none is looked at
   return (
     <>
       <div role="grid" aria-label="Sources" aria-rowcount={total + 1} aria-multiselectable="true">
         <div class="list-head" role="row" aria-rowindex={1}>
-          <span role="columnheader"><input type="checkbox" aria-label="Select all that are shown" checked={all || shownAll} onChange={(e) => pick(e.currentTarget.checked ? new Set(list.seen.map((s) => s.id)) : new Set())} /></span>
+          <span role="columnheader"><input type="checkbox" aria-label="Select all that are shown" checked={all || shownAll} onChange={(e) => pick(e.currentTarget.checked ? new Set(list.seen().map((s) => s.id)) : new Set())} /></span>
           <span role="columnheader"><span class="hidden-text">State</span></span>
           <span role="columnheader" aria-sort={filter.sort ? 'none' : 'ascending'}><button type="button" aria-pressed={!filter.sort} onClick={() => choose({ sort: null, reverse: null })}>Source</button></span>
           <span role="columnheader" class="c-tags">Tags</span>
