@@ -419,15 +419,16 @@ func (l *Learner) foretoldOf(slot freshet.Slot) (f freshet.Foretold) {
 	}
 }
 
-// DueOf returns when a source is to be looked at because it says that it changes, and how
-// likely it then has; zero if it does not say so, or is not believed.
-func (l *Learner) DueOf(slot freshet.Slot) (at time.Time, chance float64) {
+// DueOf returns when a source is to be looked at because it says that it changes, how
+// likely it then has, and which share of its changes comes before; zero if it does not say
+// so, or is not believed.
+func (l *Learner) DueOf(slot freshet.Slot) (at time.Time, chance, leaks float64) {
 	if s := l.saysOf(slot); s != nil {
 		if t := s.best(); t != nil {
-			return l.clock.time(t.due(l)), float64(t.comes)
+			return l.clock.time(t.due(l)), float64(t.comes), float64(t.leaks)
 		}
 	}
-	return at, 0
+	return at, 0, 1
 }
 
 // NextDue returns the first moment after now at which a source is to be looked at because

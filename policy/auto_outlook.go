@@ -22,7 +22,7 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	}
 	hint, heard := a.learner.Hint(now, slot)
 	told := heard && hint.Pending > 0 && a.failed[slot] == 0
-	foretold, comes := a.learner.DueOf(slot)
+	foretold, comes, leaks := a.learner.DueOf(slot)
 	credit := a.learner.Credit(slot)
 	if a.aims[slot] != forCaptures {
 		credit = 1
@@ -32,8 +32,12 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	worthAt := func(d time.Duration) (worth float64, idle, starved bool) { // d from now, at the rate of now
 		expected, gap := math.Inf(1), 0.0
 		if !out.Since.IsZero() {
-			expected = out.Expected + out.Rate.Mean*d.Seconds()
-			gap = float64(now.Add(d).Sub(out.Since)) / float64(a.learner.Tick())
+			passes := d // as far as anything is expected in it
+			if wait := foretold.Sub(now); comes > 0 && wait > 0 {
+				passes -= time.Duration((1 - leaks) * float64(min(d, wait)))
+			}
+			expected = out.Expected + out.Rate.Mean*passes.Seconds()
+			gap = float64(now.Add(passes).Sub(out.Since)) / float64(a.learner.Tick())
 			if heard {
 				expected -= out.Expected - hint.Expected
 				gap += hint.Ticks - float64(now.Sub(out.Since))/float64(a.learner.Tick())
