@@ -14,7 +14,7 @@ import (
 type Sink struct {
 	Name    string        `json:"name"`
 	Kind    string        `json:"kind,omitempty" doc:"Kind of sink, such as webhook, slack or email"`
-	State   SinkState     `json:"state" enum:"ok,failing,held,gone,paused,broken" doc:"ok; failing: it has accepted nothing for a while; held: for days, so that it is tried once an hour; gone: it answered 410; paused; broken: its settings cannot be used"`
+	State   SinkState     `json:"state" enum:"ok,failing,held,gone,paused,broken" doc:"ok; failing: it has accepted nothing for a while, or a secret is missing; held: for days, so that it is tried once an hour; gone: it answered 410; paused; broken: its settings cannot be used"`
 	Place   freshet.Place `json:"place" doc:"Position in the change log or, if it follows queries, in the log of matches"`
 	Behind  bool          `json:"behind,omitempty" doc:"It has not read everything that is stored"`
 	Open    int           `json:"open" doc:"Deliveries waiting"`

@@ -37,7 +37,8 @@ func (r *round) settle(ctx context.Context, a attempt) error {
 	})
 	r.report(a, false)
 	delete(r.wrong, a.debt.Entry())
-	if r.gate.succeeded() || !r.condition.Held.IsZero() {
+	if r.gate.succeeded() || r.failed || !r.condition.Held.IsZero() {
+		r.failed = false
 		r.cfg.Log.Info("the sink accepts deliveries again")
 		r.released, r.refused = true, map[freshet.Entry]bool{}
 	}

@@ -45,6 +45,7 @@ func (r *round) catchUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("debts of sink %s: %w", r.cfg.Name, err)
 	}
+	r.failed = !next.IsZero()
 	if late := next.Sub(now.Add(longestWait)); !next.IsZero() && late > 0 {
 		return r.shift(ctx, -late)
 	}

@@ -709,3 +709,27 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 		}
 	})
 }
+
+// What a receiver refused before a restart does not wait for its time when it accepts
+// something after it.
+func TestFollowerReleasesAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.answers(func(client.Event) error { return errors.New("down") })
+		stop := r.follow(nil)
+		r.captureNew()
+		time.Sleep(time.Minute) // the next attempt is in minutes
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.owes(1, 0)
+		r.answers(func(client.Event) error { return nil })
+		defer r.follow(nil)()
+		time.Sleep(time.Second)
+		r.owes(1, 0) // nothing says that it is up
+		r.captureNew()
+		time.Sleep(time.Second)
+		r.owes(0, 0)
+	})
+}

@@ -24,6 +24,7 @@ type State struct {
 	Condition freshet.SinkCondition
 	Gone      bool  // its receiver wants no more deliveries
 	Problem   error // why it cannot be used
+	Missing   error // the secret that is not there, for which all waits
 }
 
 // List returns all sinks by name.
@@ -79,8 +80,11 @@ func (s *Sinks) state(k *station, ends [2]freshet.Cursor, c freshet.SinkConditio
 			a.Told = cmp.Or(told, a.Told)
 		}
 	}
+	if k.missing != nil { // it may be there by now
+		k.missing = k.outlet.Missing()
+	}
 	return State{
-		Sink: k.sink, Place: a.Told, Behind: a.Begun && a.At.Cursor < ends[a.At.Stream], Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem,
+		Sink: k.sink, Place: a.Told, Behind: a.Begun && a.At.Cursor < ends[a.At.Stream], Open: a.Open, Dead: a.Dead, Condition: c, Problem: k.problem, Missing: k.missing,
 		Gone: k.outlet != nil && slices.Contains(a.Retired, freshet.EndpointAt(k.outlet.Endpoint())),
 	}
 }
@@ -157,6 +161,7 @@ func (s *Sinks) Put(ctx context.Context, to freshet.Sink, revision int64, fresh 
 		return errors.Join(err, o.Close())
 	}
 	k := station{sink: o.Sink(), outlet: o}
+	s.lookForSecrets(&k)
 	text, err := json.Marshal(k.sink)
 	if err != nil {
 		return err

@@ -39,6 +39,7 @@ type round struct {
 	ear *ear // wakes the round for what the sink wants; nil if everything does
 
 	condition freshet.SinkCondition // of the receiver, as it is on record
+	failed    bool                  // a delivery failed before the round, and none was accepted since
 
 	// Debts are looked at when there may be others than before: something is owed or was
 	// concluded, or the alarm rang that was set then.
@@ -154,7 +155,7 @@ func (r *round) read(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	r.look = r.look || len(owed) > 0
-	r.probe = r.probe || len(owed) > 0 && r.gate.failures >= patience
+	r.probe = r.probe || len(owed) > 0 && (r.gate.failures >= patience || r.failed)
 	return p.full, nil
 }
 
@@ -287,6 +288,7 @@ func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 
 // unfit tells of what cannot be rendered.
 func (r *round) unfit(d freshet.Debt, err error) {
+	err = freshet.WithHint(err, "correct the template; freshet sink replay "+r.cfg.Name+" then sends what was given up")
 	r.report(attempt{debt: d, err: err}, true)
 }
 

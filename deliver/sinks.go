@@ -52,6 +52,7 @@ type station struct {
 	sink    freshet.Sink
 	outlet  *sink.Outlet // nil if it cannot be opened
 	problem error        // why
+	missing error        // the secret that was not there when it was put up; nil if all were
 	stop    func()       // nil if it does not run
 }
 
@@ -122,12 +123,20 @@ func (s *Sinks) put(ctx context.Context, k station) error {
 		s.cfg.Log.Error("a sink cannot be used; nothing is delivered to it", "sink", k.sink.Name, "err", k.problem, "hint", freshet.HintOf(k.problem))
 	} else {
 		k.sink = k.outlet.Sink()
+		s.lookForSecrets(&k)
 	}
 	if err := s.end(ctx, k.sink.Name); err != nil {
 		return err
 	}
 	s.all[k.sink.Name] = &k
 	return s.start(ctx, &k)
+}
+
+// lookForSecrets tells of a secret that is not there. What the sink is owed waits for it.
+func (s *Sinks) lookForSecrets(k *station) {
+	if k.missing = k.outlet.Missing(); k.missing != nil {
+		s.cfg.Log.Warn("a sink refers to a secret that cannot be used; its deliveries wait until it can", "sink", k.sink.Name, "err", k.missing, "hint", freshet.HintOf(k.missing))
+	}
 }
 
 // end ends the deliveries of a sink that is edited or goes from the file. An edit holds for

@@ -221,6 +221,8 @@ func TestShorthands(t *testing.T) {
 		{"gotify://push.example/sub/Atoken", "gotify", "https://push.example/sub", values{"token": "Atoken"}},
 		{"matrix://:syt_token@matrix.example/?rooms=!r:matrix.example", "matrix", "https://matrix.example/", values{"token": "syt_token", "room": "!r:matrix.example"}},
 		{"mattermost://bot@chat.example/key/town", "mattermost", "https://chat.example/hooks/key", values{"channel": "town", "username": "bot"}},
+		{"teams://prod-1.westus.logic.azure.com/workflows/W/triggers/manual/paths/invoke?sig=S", "teams", "https://prod-1.westus.logic.azure.com/workflows/W/triggers/manual/paths/invoke?sig=S", nil},
+		{"teams://group@tenant/alt/owner?host=org.webhook.office.com", "teams", "https://org.webhook.office.com/webhookb2/group@tenant/IncomingWebhook/alt/owner", nil},
 		{"googlechat://chat.googleapis.com/v1/spaces/S/messages?key=K&token=T", "googlechat", "https://chat.googleapis.com/v1/spaces/S/messages?key=K&token=T", nil},
 		{"pagerduty://events.eu.pagerduty.com/KEY?severity=error", "pagerduty", "https://events.eu.pagerduty.com/", values{"routing_key": "KEY", "severity": "error"}},
 		{"generic://any.example/a?b=c", "json", "https://any.example/a?b=c", nil},

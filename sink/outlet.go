@@ -80,6 +80,13 @@ func Open(cfg Config, s freshet.Sink) (*Outlet, error) {
 // Sink returns the sink in its normal form.
 func (o *Outlet) Sink() freshet.Sink { return o.sink }
 
+// Missing returns why the secrets that the sink refers to cannot be filled in; nil if they
+// can.
+func (o *Outlet) Missing() error {
+	_, err := fill(o.sink, o.kind, o.cfg.Secrets)
+	return err
+}
+
 // Endpoint says where messages go, without saying it: another text is another receiver.
 func (o *Outlet) Endpoint() string { return string(o.sink.URL) }
 

@@ -106,6 +106,22 @@ var shorthands = map[string]func(*freshet.Sink, shorthand) error{
 		}
 		return nil
 	},
+	"teams": func(s *freshet.Sink, u shorthand) error {
+		parts, host := u.parts(), u.Query().Get("host")
+		switch {
+		case u.User != nil && u.Host != "" && host != "" && (len(parts) == 2 || len(parts) == 3): // an incoming webhook
+			s.URL = u.text("https://" + host + "/webhookb2/" + u.User.Username() + "@" + u.Host + "/IncomingWebhook/" + strings.Join(parts, "/"))
+		case u.User == nil && u.Host != "" && len(parts) > 0: // a workflow, whose URL has teams for https
+			s.URL = u.text("https://" + u.Host + u.EscapedPath())
+			if u.RawQuery != "" {
+				s.URL += u.text("?" + u.RawQuery)
+			}
+		default:
+			return u.wrong("HOST/PATH of a workflow, or GROUP@TENANT/ID/OWNER?host=ORGANIZATION.webhook.office.com of an incoming webhook")
+		}
+		s.Kind = "teams"
+		return nil
+	},
 	"googlechat": func(s *freshet.Sink, u shorthand) error {
 		if u.Host == "" || u.Query().Get("token") == "" {
 			return u.wrong("chat.googleapis.com/v1/spaces/SPACE/messages?key=KEY&token=TOKEN")

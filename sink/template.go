@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/spell"
 )
 
 // Bounds on what a template may do. It is written by whoever may add sinks, and must not
@@ -72,6 +73,12 @@ func countLoops(n parse.Node, counting parse.Node) {
 // position is how package text/template says where an error is.
 var position = regexp.MustCompile(`^template: template:(\d+)(?::(\d+))?: `)
 
+// noField is how package text/template says that there is no such name.
+var noField = regexp.MustCompile(`at <.*>: can't evaluate field (\w+) in type \*sink\.Event`)
+
+// templateHint says what to do about a mistake in a template.
+const templateHint = "docs/delivery.md has all names and functions; freshet sink kinds KIND shows a template that works, and --preview what one makes"
+
 // templateError says where in a template an error is.
 func templateError(err error) error {
 	for _, own := range []error{errTooSlow, errTooLong} {
@@ -87,7 +94,25 @@ func templateError(err error) error {
 		}
 		text = where + ": " + strings.TrimPrefix(text, m[0])
 	}
-	return &freshet.InvalidError{Field: "template", Reason: strings.ReplaceAll(text, `executing "template" `, "")}
+	text = strings.ReplaceAll(text, `executing "template" `, "")
+	if m := noField.FindStringSubmatch(text); m != nil {
+		text = strings.Replace(text, m[0], fmt.Sprintf("there is no .%s%s", m[1], spell.DidYouMean(m[1], eventNames())), 1)
+	}
+	return freshet.WithHint(&freshet.InvalidError{Field: "template", Reason: text}, templateHint)
+}
+
+// eventNames are all that a template can ask of an event.
+func eventNames() (names []string) {
+	t := reflect.TypeFor[*Event]()
+	for f := range t.Elem().Fields() {
+		if f.IsExported() {
+			names = append(names, f.Name)
+		}
+	}
+	for m := range t.Methods() {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 // render returns what the template makes of an event.

@@ -83,6 +83,8 @@ func standingOfSink(st deliver.State) client.Sink {
 		told.State = client.SinkPaused
 	case st.Gone:
 		told.State = client.SinkGone
+	case st.Missing != nil:
+		told.State, told.Error, told.Hint = client.SinkFailing, st.Missing.Error(), freshet.HintOf(st.Missing)
 	case !st.Condition.Held.IsZero():
 		told.State = client.SinkHeld
 	case !st.Condition.Failing.IsZero():

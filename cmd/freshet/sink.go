@@ -170,9 +170,17 @@ replace join lines contains default date printf fence quiet mrkdwn.`,
 			return p.printJSON(s)
 		}
 		fmt.Fprintf(p.out, "added sink %s (%s)\n", s.Name, s.Kind)
+		noteSink(p, s)
 		p.remark("freshet sink test %s sends a sample", s.Name)
 		return nil
 	})
+}
+
+// noteSink tells what is in the way of a sink that was added or changed.
+func noteSink(p *program, s client.SinkInfo) {
+	if st := s.Standing; st.Error != "" && st.Hint != "" {
+		p.warn([]string{st.Error + "; " + st.Hint})
+	}
 }
 
 // newSink returns what a patch says of a new sink.
@@ -338,6 +346,7 @@ instead of changes from now on, or changes again, begins with what comes next.`,
 			return p.printJSON(s)
 		}
 		fmt.Fprintf(p.out, "changed sink %s\n", s.Name)
+		noteSink(p, s)
 		return nil
 	}))
 }
