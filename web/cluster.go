@@ -21,11 +21,13 @@ func (a *api) routeCluster(h huma.API) {
 	tags := []string{"program"}
 	route(h, a, huma.Operation{
 		OperationID: "get-cluster", Method: http.MethodGet, Path: "/api/v1/cluster", Tags: tags,
-		Summary: "Show the daemon that decides, and the hands on other machines that poll for it",
+		Summary:     "Show the daemon that decides, and the hands on other machines that poll for it",
+		Description: "Each hand with what it is doing, and how many polls it has made.",
 	}, a.getCluster)
 	route(h, a, huma.Operation{
 		OperationID: "drain-hand", Method: http.MethodPost, Path: "/api/v1/cluster/hands/{name}/drain", Tags: tags,
-		Summary: "Give a hand no more polls, and have it leave when it has finished those it has begun", DefaultStatus: http.StatusAccepted,
+		Summary:     "Give a hand no more polls, and have it leave when it has finished those it has begun",
+		Description: "It ends by itself; what it has not begun is given to others.", DefaultStatus: http.StatusAccepted,
 	}, a.drainHand)
 }
 

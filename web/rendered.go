@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"freshet"
 	"freshet/content"
 )
 
@@ -38,8 +39,14 @@ type renderedOutput struct {
 // its own. Only our own page may frame it.
 const renderedPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox"
 
-func (a *api) getRendered(ctx context.Context, in *versionPath) (*renderedOutput, error) {
-	v, err := a.version(ctx, in)
+type renderedInput struct {
+	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	Number string           `path:"number" doc:"Number of the version, or latest"`
+	Mark   int              `query:"mark" minimum:"0" doc:"Draw a line around the element with this number, as the outline gives it"`
+}
+
+func (a *api) getRendered(ctx context.Context, in *renderedInput) (*renderedOutput, error) {
+	v, err := a.version(ctx, &versionPath{in.ID, in.Number})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +68,7 @@ func (a *api) getRendered(ctx context.Context, in *versionPath) (*renderedOutput
 	}
 	page, err := content.HTML(v.MediaType, raw.Body)
 	if err == nil {
-		out.Body, err = harmless(page)
+		out.Body, err = harmless(page, in.Mark)
 	}
 	return out, err
 }
@@ -75,18 +82,33 @@ var dropped = []atom.Atom{
 // keptAttributes are those that neither run nor load anything.
 var keptAttributes = []string{"class", "id", "style", "title", "alt", "lang", "dir", "colspan", "rowspan", "width", "height", "align", "valign", "start", "type", "datetime", "scope"}
 
-// harmless takes everything out of a page that could run, load or lead anywhere.
-func harmless(page []byte) ([]byte, error) {
+// harmless takes everything out of a page that could run, load or lead anywhere. It draws a
+// line around the element with a number, if that stays.
+func harmless(page []byte, mark int) ([]byte, error) {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
+	var marked *html.Node
+	if all := elements(doc); mark > 0 && mark <= len(all) {
+		marked = all[mark-1]
+	}
 	clean(doc)
+	if marked != nil {
+		draw(marked)
+	}
 	var out bytes.Buffer
 	if err := html.Render(&out, doc); err != nil {
 		return nil, fmt.Errorf("write the page: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// draw draws a line around an element.
+func draw(n *html.Node) {
+	n.Attr = slices.DeleteFunc(n.Attr, func(at html.Attribute) bool { return at.Key == "id" || at.Key == "style" })
+	n.Attr = append(n.Attr, html.Attribute{Key: "id", Val: "freshet-mark"},
+		html.Attribute{Key: "style", Val: "outline: 3px solid #0b6670 !important; outline-offset: 2px; background: #dcedee !important; color: #0f1e1f !important; scroll-margin: 80px"})
 }
 
 func clean(n *html.Node) {

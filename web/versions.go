@@ -58,6 +58,7 @@ func (a *api) routeVersions(h huma.API) {
 		}},
 	}, a.getScreenshot)
 	a.routeRendered(h, tags)
+	a.routeOutline(h, tags)
 	a.routeDiff(h, tags)
 	a.routeFields(h, tags)
 }

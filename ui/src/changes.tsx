@@ -4,9 +4,12 @@ import { address, get, type Query } from './api';
 import { count, dayOf, plural, span, tidy } from './format';
 import { begin, gap, number, onChanges } from './live';
 import { useLoad } from './load';
-import { AsLines, Button, Field, linesOf, Section, Show, sourcePath, Time, WhatChanged } from './parts';
+import { AsLines, Button, Field, linesOf, Section, Show, sourcePath, Time, typing, WhatChanged } from './parts';
 import { choose, go, here } from './router';
 import type { Change, Cursor, Status } from './types';
+
+/** idle reports whether no control has the focus. */
+const idle = (e: KeyboardEvent) => e.target === document.body || (e.target as Element).id === 'main';
 
 /** Row is one change. */
 function Row({ of: c, fresh, at }: { of: Change; fresh?: boolean; at?: boolean }) {
@@ -68,8 +71,8 @@ function Stream({ first, tag }: { first: Change[]; tag: string }) {
   }, [rows[0]?.cursor]);
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
-      if (e.target !== document.body) return;
-      if (e.key === ' ') {
+      if (typing(e)) return;
+      if (e.key === ' ' && idle(e)) {
         e.preventDefault();
         pause((p) => !p);
       }
@@ -255,8 +258,7 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
   };
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem('freshet.keys') === 'off' || document.querySelector('dialog[open]')) return;
-      if ((e.target as Element).matches?.('input, textarea, select')) return;
+      if (typing(e)) return;
       const step = { j: 1, k: -1 }[e.key];
       if (step) {
         const i = Math.max(0, Math.min(rows.length - 1, state.current.at + step));
@@ -264,9 +266,9 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
         const el = box.current?.querySelector<HTMLElement>(`[data-cursor="${CSS.escape(rows[i]?.cursor ?? '')}"]`);
         el?.focus({ preventScroll: true });
         el?.scrollIntoView({ block: 'nearest' });
-      } else if (e.key === 'Enter' && e.target === document.body && rows[at]) go(sourcePath(rows[at].source, `?to=${rows[at].number}`));
+      } else if (e.key === 'Enter' && idle(e) && rows[at]) go(sourcePath(rows[at].source, `?to=${rows[at].number}`));
       else if (e.key === 'n') release();
-      else if (e.key === ' ' && e.target === document.body) {
+      else if (e.key === ' ' && idle(e)) {
         e.preventDefault();
         pause((p) => !p);
       }

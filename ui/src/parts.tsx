@@ -239,6 +239,12 @@ export function useNumbers(head: string[], rows: () => (string | number)[][]): [
   return [toggle, open ? <Numbers head={head} rows={rows()} /> : null];
 }
 
+/** typing reports whether a key is meant for a field, a dialog or the browser, or single keys do nothing. */
+export function typing(e: KeyboardEvent): boolean {
+  return e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem('freshet.keys') === 'off' || !!document.querySelector('dialog[open]')
+    || !!(e.target as Element).matches?.('input:not([type=checkbox]):not([type=radio]), textarea, select');
+}
+
 /** AsLines shows an action as lines for a shell. */
 export function AsLines({ method, url, body, cli }: { method: string; url: string; body?: unknown; cli?: string }) {
   const [open, set] = useState(false);

@@ -5,6 +5,7 @@ import { Frame } from './charts';
 import { count, plural, tidy } from './format';
 import { useAction } from './load';
 import { AsLines, Bars, Button, Field, Outcome, Section, Trouble } from './parts';
+import { Picker } from './picker';
 import { go, leave } from './router';
 import type { Source } from './types';
 
@@ -76,6 +77,7 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
   const [draft, set] = useState(() => draftOf(s));
   const [base, keep] = useState({ s, etag });
   const [doing, run] = useAction();
+  const [picking, choose] = useState(false);
   const patch = useMemo(() => patchOf(base.s, draft), [base, draft]);
   const dirty = Object.keys(patch).length > 0;
   useEffect(() => {
@@ -117,11 +119,24 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
     go('/sources');
   });
   const listed = s.origin === 'file';
+  const css = draft.steps.findIndex((x) => x.kind === 'css');
+  /** pick compares one element: in place of what was selected before, or first of all. */
+  const pick = (selector: string) => {
+    const step = { kind: 'css', arg: selector };
+    set({ ...draft, steps: css < 0 ? [step, ...draft.steps] : draft.steps.map((x, i) => (i === css ? step : x)) });
+  };
   return (
+    <>
+    {picking && <Picker id={s.id} now={draft.steps[css]?.arg ?? ''} pick={pick} close={() => choose(false)} />}
     <div class="cols">
       <div>
         {listed && <p class="say">The configuration file lists this source; edit it there. What you try here is not saved.</p>}
-        <Section title="What to compare" side={<Button local kind="ghost" icon="plus" onClick={() => set({ ...draft, steps: [...draft.steps, { kind: 'css', arg: '' }] })}>Add a step</Button>}>
+        <Section title="What to compare" side={(
+          <span class="row">
+            <Button local kind="ghost" pressed={picking} onClick={() => choose(!picking)}>Choose an element</Button>
+            <Button local kind="ghost" icon="plus" onClick={() => set({ ...draft, steps: [...draft.steps, { kind: 'css', arg: '' }] })}>Add a step</Button>
+          </span>
+        )}>
           {draft.steps.length === 0 && <p class="empty">All of the text.</p>}
           <ul class="steps">
             {draft.steps.map((step, i) => {
@@ -177,6 +192,7 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
         <Preview id={s.id} steps={draft.steps} />
       </div>
     </div>
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import { address, ask, get, part, send } from './api';
 import { Frame, Hatch, Hours, Series } from './charts';
 import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, value } from './format';
 import { useAction, useLoad } from './load';
-import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged } from './parts';
+import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged, typing } from './parts';
 import { go } from './router';
 import { Settings } from './settings';
 import type { Change, Outcome as Poll, Source as Data, Why } from './types';
@@ -47,7 +47,7 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
   });
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
-      if (e.target !== document.body || e.ctrlKey || e.metaKey) return;
+      if (typing(e)) return;
       if (e.key === 'p') void poll();
       if (e.key === 'e') go(sourcePath(s.id, '/settings'));
     };

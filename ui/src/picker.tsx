@@ -1,0 +1,73 @@
+// Choosing an element of the last capture. Nothing of the captured page runs for that: the
+// server lists what the page says, and draws a line around what is chosen.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { address, get, part } from './api';
+import { count, tidy } from './format';
+import { useLoad } from './load';
+import { Button, Field, Section, Show } from './parts';
+
+interface Item { number: number; depth: number; tag: string; selector: string; text: string; chars: number }
+interface Outline { version: number; items: Item[]; cut?: boolean }
+
+const most = 300; // rows at once
+
+export function Picker({ id, now, pick, close }: { id: string; now: string; pick: (selector: string) => void; close: () => void }) {
+  const outline = useLoad<Outline>((s) => get(`/sources/${part(id)}/versions/latest/outline`, {}, s), [id]);
+  return (
+    <Section title="Choose an element" note="of the last capture; nothing of it runs" side={<Button local kind="ghost" icon="close" onClick={close}>Close</Button>}>
+      <Show of={outline} bars={6}>{(o) => <Elements id={id} of={o} now={now} pick={pick} />}</Show>
+    </Section>
+  );
+}
+
+function Elements({ id, of, now, pick }: { id: string; of: Outline; now: string; pick: (selector: string) => void }) {
+  const [words, type] = useState('');
+  const asked = words.toLowerCase();
+  const shown = of.items.filter((i) => !asked || i.text.toLowerCase().includes(asked) || i.selector.toLowerCase().includes(asked)).slice(0, most);
+  const first = shown.findIndex((i) => i.selector === now);
+  const [at, move] = useState(first);
+  const box = useRef<HTMLUListElement>(null);
+  const chosen = shown[at];
+  useEffect(() => move(Math.max(first, -1)), [words]);
+  const to = (i: number) => {
+    const next = Math.max(0, Math.min(shown.length - 1, i));
+    move(next);
+    box.current?.querySelectorAll('[role=option]')[next]?.scrollIntoView({ block: 'nearest' });
+  };
+  const key = (e: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -shown.length, End: shown.length }[e.key];
+    if (step !== undefined) {
+      e.preventDefault();
+      to(at + step);
+    } else if (e.key === 'Enter' && chosen) {
+      e.preventDefault();
+      pick(chosen.selector);
+    } else if (e.key === 'ArrowLeft' && chosen) { // the element around it
+      e.preventDefault();
+      for (let i = at - 1; i >= 0; i--) if (shown[i].depth < chosen.depth) return to(i);
+    }
+  };
+  return (
+    <div class="picker">
+      <div>
+        <Field label="Find in the page"><input class="input" type="search" value={words} placeholder="a word that the element has" onInput={(e) => type(e.currentTarget.value)} /></Field>
+        <ul class="elements" role="listbox" tabIndex={0} aria-label="Elements of the page" aria-activedescendant={chosen ? 'element-' + chosen.number : undefined} ref={box} onKeyDown={key}>
+          {shown.map((i, n) => (
+            <li key={i.number} id={'element-' + i.number} role="option" aria-selected={n === at} class={`d${Math.min(i.depth, 12)}`} onClick={() => to(n)} onDblClick={() => pick(i.selector)}>
+              <span class="mono dim">{i.tag}</span> <bdi>{tidy(i.text)}</bdi>
+            </li>
+          ))}
+        </ul>
+        {shown.length === 0 && <p class="empty">No element says that.</p>}
+        {(of.cut || shown.length === most) && <p class="small dim">There are more; find by a word.</p>}
+        <p class="row wrap">
+          <Button local kind="main" disabled={!chosen} onClick={() => pick(chosen.selector)}>Compare this</Button>
+          {chosen && <span class="mono one grow">{tidy(chosen.selector)}</span>}
+          {chosen && <span class="dim small">{count(chosen.chars)} characters</span>}
+        </p>
+        <p class="small dim">Arrows move, Left goes to the element around it, Enter takes it.</p>
+      </div>
+      <iframe class="frame" sandbox="" title="The last capture, with the chosen element marked" src={address(`/sources/${part(id)}/versions/${of.version}/rendered`, { mark: chosen?.number }) + (chosen ? '#freshet-mark' : '')} />
+    </div>
+  );
+}
