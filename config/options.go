@@ -43,6 +43,10 @@ var options = named(slices.Concat([]Option{
 		set: text(func(s *Settings) *string { return &s.PublicURL }), show: func(s Settings) any { return s.PublicURL }},
 	{Key: "api.names", Help: "host names that the API accepts, besides IP addresses and localhost", Many: true,
 		set: func(s *Settings, v string) error { s.Names = SplitList(v); return nil }, show: func(s Settings) any { return s.Names }},
+	{Key: "api.login", Help: "who has to log in: auto (everybody, except people on this machine while there are no users), on (everybody) or off (nobody; for a proxy in front that asks for a password) (default auto)",
+		set: oneOf(func(s *Settings) *string { return &s.Login }, "auto", "on", "off"), show: func(s Settings) any { return s.Login }},
+	{Key: "api.proxies", Help: "addresses of proxies in front of the API, such as 127.0.0.1/32, whose X-Forwarded-For and X-Forwarded-Proto are believed", Many: true,
+		set: setAPIProxies, show: func(s Settings) any { return s.Proxies }},
 	{Key: "budget", Flag: "budget", Arg: "N/TIME", Help: "most requests to make, such as 500/s or 10/30s (default 60/m)", live: true,
 		set: (*Settings).SetBudget, show: func(s Settings) any { return s.Limits.Budget.String() }},
 	{Key: "policy", Flag: "policy", Arg: "NAME", Help: "how to choose what to poll (default " + policy.Default + ", which learns when each source changes); docs/configuration.md describes the others",
@@ -97,6 +101,8 @@ var options = named(slices.Concat([]Option{
 		set: size(func(s *Settings) *int64 { return &s.Keep.Total }), show: func(s Settings) any { return freshet.FormatSize(s.Keep.Total) }},
 	{Key: "keep.logs", Help: "how long to keep the results of polls", live: true,
 		set: lengthIn(time.Minute, ever, func(s *Settings) *time.Duration { return &s.Logs }), show: func(s Settings) any { return freshet.FormatDuration(s.Logs) }},
+	{Key: "keep.audit", Help: "how long to keep the log of who changed what (default 365d)",
+		set: lengthIn(freshet.Day, ever, func(s *Settings) *time.Duration { return &s.Audit }), show: func(s Settings) any { return freshet.FormatDuration(s.Audit) }},
 	{Key: "search", Help: "index what versions say, for freshet search: on or off (default on)",
 		set: setSearch, show: showSearch},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
@@ -276,4 +282,12 @@ func showOwnSlots(s Settings) any {
 		return ""
 	}
 	return strconv.Itoa(s.OwnSlots) // none is not the default
+}
+
+func setAPIProxies(s *Settings, v string) error {
+	prefixes, err := parsePrefixes(v)
+	if err == nil {
+		s.Proxies = prefixes
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,10 @@ type Settings struct {
 	HandToken string // file with the token that hands on other machines show; "" means that there are none
 	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers
 
+	Login   string         // who has to log in: auto, on or off
+	Proxies []netip.Prefix // in front of the API, whose word on where a request comes from is taken
+	Audit   time.Duration  // how long the audit log is kept
+
 	Media    access.Media    // beside the Web that may be watched
 	NoSearch bool            // what versions say is not indexed
 	Requests access.Profiles // that sources build on, by name
@@ -75,6 +80,9 @@ func Defaults(env func(string) string) Settings {
 		Limits:   sched.DefaultLimits(),
 		Logs:     30 * 24 * time.Hour,
 		OwnSlots: -1,
+
+		Login:    "auto",
+		Audit:    365 * 24 * time.Hour,
 		LogLevel: "info",
 		LogForm:  "text",
 	}

@@ -18,6 +18,7 @@ import (
 
 	"freshet"
 	"freshet/fetch"
+	"freshet/who"
 )
 
 // addressName is the file in the data directory that says where the daemon
@@ -32,7 +33,8 @@ const instanceHeader = "Freshet-Instance"
 // An Address is where a daemon listens, and the name of its run.
 type Address struct {
 	URL, Instance string
-	Once          bool // it ends by itself after one round of polls
+	Token         string // for whoever may read it; "" if none is needed
+	Once          bool   // it ends by itself after one round of polls
 }
 
 // newAddress returns where a listener is reached from this machine.
@@ -41,12 +43,18 @@ func newAddress(at net.Addr) Address {
 	if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		where = net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
-	return Address{URL: "http://" + where, Instance: rand.Text()}
+	return Address{URL: "http://" + where, Instance: rand.Text(), Token: who.NewSecret(who.LocalPrefix)}
 }
+
+// tokenLine begins the line that has the token.
+const tokenLine = "token "
 
 // write leaves the address in a data directory.
 func (a Address) write(dir string) error {
 	path, text := filepath.Join(dir, addressName), a.URL+"\n"+a.Instance+"\n"
+	if a.Token != "" {
+		text += tokenLine + a.Token + "\n"
+	}
 	if a.Once {
 		text += "once\n"
 	}
@@ -62,10 +70,18 @@ func ReadAddress(dir string) (a Address, err error) {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return a, nil
 	}
-	var rest string
-	a.URL, rest, _ = strings.Cut(strings.TrimSpace(string(text)), "\n")
-	a.Instance, rest, _ = strings.Cut(rest, "\n")
-	a.Once = rest == "once"
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	a.URL = lines[0]
+	for i, line := range lines[1:] {
+		switch token, ok := strings.CutPrefix(line, tokenLine); {
+		case i == 0:
+			a.Instance = line
+		case ok:
+			a.Token = token
+		case line == "once":
+			a.Once = true
+		}
+	}
 	return a, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"freshet/deliver"
 	"freshet/secret"
 	"freshet/web"
+	"freshet/who"
 )
 
 // A LocalAPI answers the API over a data directory in this process.
@@ -49,8 +50,12 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
 	}
+	gate, err := who.New(ctx, who.Config{Store: n.Store, Inside: true, Now: cfg.Now, Log: cfg.Log})
+	if err != nil {
+		return nil, errors.Join(err, closeAll())
+	}
 	handler := web.New(web.Config{
-		Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
+		Gate: gate, Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
 		Size:  n.StoreSize,
 		Sinks: sinks,
 

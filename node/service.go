@@ -22,6 +22,7 @@ import (
 	"freshet/secret"
 	"freshet/sqlite"
 	"freshet/web"
+	"freshet/who"
 )
 
 // A ServeConfig says how a node serves others, apart from the settings. Load is
@@ -38,6 +39,10 @@ type ServeConfig struct {
 	// signal, or somebody asks for it over the API.
 	Load    func() (config.Settings, error)
 	Hangups <-chan os.Signal
+
+	// Password is that of the first user, admin, who is added with it if there is none
+	// yet; "" means that nobody is.
+	Password string
 
 	// Once is closed when all that was to be done is done: the serving then prunes
 	// and ends. With it no poll is made but those that somebody asks for, and nothing
@@ -58,10 +63,11 @@ type ServeConfig struct {
 type service struct {
 	ServeConfig
 	node     *Node
-	where    string          // address of the API
 	settings config.Settings // in force; only run and what it calls change it
 	sinks    *deliver.Sinks
 	metrics  *web.Metrics
+	gate     *who.Gate
+	where    Address // of the API
 	loader   loader
 	asks     chan ask
 	inForce  atomic.Pointer[config.Settings] // settings, for whoever only looks
@@ -104,12 +110,16 @@ func (s *service) run(ctx context.Context) (err error) {
 		}
 	}
 	defer l.Close()
-	s.warn(l.Addr())
+	s.where = newAddress(l.Addr())
+	s.where.Once = s.Once != nil
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
 	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store, Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()
+	if err := s.openGate(ctx, l.Addr()); err != nil {
+		return err
+	}
 	return s.work(ctx, l)
 }
 
@@ -137,9 +147,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
-	where := newAddress(l.Addr())
-	s.where = where.URL
-	where.Once = s.Once != nil
+	where := s.where
 	stopped := make(chan struct{})
 	server := s.server(where.sign(s.node.withHands(s.handler(stopped))))
 	api.Go(func() {
@@ -153,6 +161,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 		s.Log.Info("polling starts while sources of the configuration file are still loading")
 	}
 	started := make(chan struct{})
+	daemon.Go(func() { s.gate.Run(ctx) })
 	daemon.Go(func() {
 		ended, err := s.node.Start(ctx)
 		if err != nil {
@@ -226,14 +235,6 @@ func (s *service) server(h http.Handler) *http.Server {
 	}
 }
 
-// warn tells the operator that others can reach the API, if they can.
-func (s *service) warn(at net.Addr) {
-	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		s.Log.Warn("other machines can reach the API, and it has no authentication", "address", at.String(),
-			"hint", "listen on 127.0.0.1, or put a proxy that asks for a password in front of it")
-	}
-}
-
 // handler returns the API. Closing stopped ends its streams.
 func (s *service) handler(stopped <-chan struct{}) http.Handler {
 	names := s.settings.Names
@@ -253,10 +254,11 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Daemon:  s.node.Daemon,
 		Check:   settings.CheckURL,
 		Trust:   s.node.trust,
+		Gate:    s.gate,
 		Hooks:   s.node.hooks,
 		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
-		Cluster: s.node.cluster(s.where),
+		Cluster: s.node.cluster(s.where.URL),
 		Read:    s.node.reader.Read,
 		Trace:   s.node.reader.Trace,
 		Queries: s.node.queries,

@@ -63,10 +63,12 @@ func zipped(text []byte) []byte {
 
 // Screens are the patterns of the addresses at which the shell is served; which screen
 // it shows is the business of the script.
-var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/sinks", "/sinks/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/login"}
+var Screens = []string{"/{$}", "/changes", "/sources", "/sources/{rest...}", "/queries", "/queries/{rest...}", "/sinks", "/sinks/{rest...}", "/lab", "/lab/{rest...}", "/start", "/settings", "/login", "/share/{secret}"}
 
 // Route serves the page on a mux.
-func (p *Page) Route(mux *http.ServeMux) {
+func (p *Page) Route(mux interface {
+	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
+}) {
 	for _, screen := range Screens {
 		mux.HandleFunc("GET "+screen, p.serveShell)
 	}

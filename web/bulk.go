@@ -71,6 +71,9 @@ func (b *bulks) take(name string) (edit bulk, ok bool) {
 }
 
 func (a *api) editSources(ctx context.Context, in *bodyOf[client.BulkEdit]) (*bodyOf[client.BulkEdited], error) {
+	if in.Body.DryRun {
+		onlyTried(ctx)
+	}
 	change, err := changeOf(in.Body)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ func (a *api) describe() huma.Config {
 	c.Info.License = &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"}
 	c.Servers = []*huma.Server{{URL: "/", Description: "This daemon"}}
 	c.Tags = tagsOfAPI
+	c.Components.SecuritySchemes = securitySchemes()
 	if c.Security == nil {
 		c.Security = []map[string][]string{} // none
 	}
@@ -32,6 +33,8 @@ var tagsOfAPI = []*huma.Tag{
 	{Name: "changes", Description: "The log of changes, as pages, streams and feeds."},
 	{Name: "queries", Description: "Conditions over changes that are kept running, and what matched."},
 	{Name: "sinks", Description: "Who is told of changes and matches, and what became of it."},
+	{Name: "session", Description: "Who you are, logging in and out."},
+	{Name: "users", Description: "Who may use the API: users, tokens, share links; and who changed what."},
 	{Name: "program", Description: "The daemon itself: status, budget, settings."},
 }
 
@@ -75,6 +78,17 @@ var descriptions = map[string]string{
 	"get-taught":           "Those that were told of over the API, from elsewhere than polls.",
 	"get-version":          "What was captured when, with its size, title and fields; not its text.",
 	"get-text":             "What versions are compared by. The number can be latest.",
+	"get-session":          "A stranger is told how to log in.",
+	"logout":               "With everywhere, all sessions of the user end.",
+	"set-password":         "The password of now has to be said.",
+	"list-users":           "Passwords are never shown.",
+	"get-user":             "The ETag of the answer is for If-Match of an edit.",
+	"edit-user":            "What is left out stays as it is. A new password ends the sessions of the user.",
+	"remove-user":          "The last admin cannot be removed while there are other users.",
+	"list-tokens":          "Secrets are never shown.",
+	"remove-token":         "Whoever uses it from now on gets 401.",
+	"list-shares":          "Secrets are never shown.",
+	"remove-share":         "Whoever uses it from now on gets 401, and whoever is looking is sent away.",
 	"get-status":           "Whether it polls, what of, within which limits, and what is in its way.",
 }
 

@@ -9,9 +9,9 @@
 // (/api/v1/changes/stream); a reader keeps its own place and can take it up
 // again without a gap.
 //
-// There is no authentication: whoever reaches the listener may do everything.
-// What is guarded against is the operator's own browser being turned on it by
-// another site: requests that change something must not come from another
-// origin, the Host must be one that a rebound name cannot have, and nothing
-// captured is ever served as active content.
+// Package who says who sends a request; the rules of this package say which routes they
+// may use. Whatever changes something is noted in the audit log. An operator's own browser
+// must not be turned on the API by another site, either: requests that change something
+// must not come from another origin, the Host must be one that a rebound name cannot have,
+// and nothing captured is ever served as active content.
 package web

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"freshet/memory"
 	"freshet/standing"
 	"freshet/ui"
+	"freshet/who"
 )
 
 // Config says what a handler serves. Store, Daemon and Check are needed.
@@ -36,6 +38,10 @@ type Config struct {
 	// Trust judges how a source that comes over the API is asked for: it must not
 	// have secrets sent that are not meant for its host. Nil means that all may.
 	Trust func(freshet.Source) error
+
+	// Gate says who asks and what they may do. Nil means that whoever reaches the handler
+	// may do everything, as if they had the data directory.
+	Gate *who.Gate
 
 	// Browser says with what pages are rendered, or why they cannot be. Nil means
 	// that nobody knows.
@@ -103,6 +109,9 @@ func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Gate == nil {
+		c.Gate = who.Inside(c.Store, c.Now)
+	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
 	}
@@ -119,6 +128,8 @@ type api struct {
 	bulks   bulks
 	answers *memory.Budget // for bodies and diffs on their way to clients
 	edits   sync.RWMutex   // held by edits, and alone by a removal on a condition
+
+	operations map[string]string // by pattern
 }
 
 // maxBody is the largest request body.
@@ -126,9 +137,9 @@ const maxBody = 1 << 20
 
 // New returns the handler of everything that Freshet serves over HTTP.
 func New(cfg Config) http.Handler {
-	a := &api{Config: cfg.withDefaults(), answers: newAnswers()}
+	a := &api{Config: cfg.withDefaults(), answers: newAnswers(), operations: map[string]string{}}
 	a.started = a.Now().UTC()
-	mux := http.NewServeMux()
+	mux := gatedMux{http.NewServeMux(), a}
 	h := humago.New(mux, a.describe())
 	describeTypes(h.OpenAPI().Components.Schemas)
 	a.routeSources(h)
@@ -158,9 +169,14 @@ func New(cfg Config) http.Handler {
 	a.routeCluster(h)
 	a.routeOverview(h)
 	a.routeFlow(h)
+	a.routeSession(h)
+	a.routeProvider(mux)
+	a.routeUsers(h)
+	a.routePasses(h)
+	a.routeAudit(h)
 	finishDescription(h.OpenAPI())
 	ui.New().Route(mux)
-	return a.guard(a.patient(a.once(routed(mux))))
+	return a.guard(a.patient(routed(mux.ServeMux)))
 }
 
 // route registers an operation. Whatever error its handler returns is told as
@@ -168,7 +184,9 @@ func New(cfg Config) http.Handler {
 func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
 	op.MaxBodyBytes = maxBody
 	op.Description = cmp.Or(op.Description, descriptions[op.OperationID])
-	if writes(op.Method) {
+	op.Security = securityOf(op.Method + " " + op.Path)
+	a.operations[op.Method+" "+op.Path] = op.OperationID
+	if writes(op.Method) && !ruleOf(op.Method+" "+op.Path).secret {
 		most := maxKey
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: keyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
@@ -193,6 +211,9 @@ func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context
 		p := problemOf(err)
 		if p.Status >= http.StatusInternalServerError && ctx.Err() == nil {
 			a.Log.Error("request failed", "operation", op.OperationID, "err", err, "hint", p.Hint)
+		}
+		if with, ok := errors.AsType[huma.HeadersError](err); ok {
+			return nil, huma.ErrorWithHeaders(p, with.GetHeaders())
 		}
 		return nil, p
 	})

@@ -37,6 +37,9 @@ func (a *api) editSettings(ctx context.Context, in *bodyOf[client.SettingsEdit])
 	if a.SetSettings == nil {
 		return nil, errNoSettings()
 	}
+	if in.Body.DryRun {
+		onlyTried(ctx)
+	}
 	told, err := a.SetSettings(ctx, in.Body)
 	if err != nil {
 		return nil, err

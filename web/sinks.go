@@ -424,6 +424,7 @@ func (a *api) replaySink(ctx context.Context, in *replaySinkInput) (*bodyOf[clie
 		}
 	}
 	if in.Body != nil && in.Body.DryRun {
+		onlyTried(ctx)
 		n, more, err := a.Sinks.CountReplay(ctx, in.Name, what)
 		if err != nil {
 			return nil, err

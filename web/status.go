@@ -15,9 +15,10 @@ import (
 	"freshet/client"
 	"freshet/live"
 	"freshet/sched"
+	"freshet/who"
 )
 
-func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
+func (a *api) routeStatus(h huma.API, mux gatedMux) {
 	route(h, a, huma.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/api/v1/status", Tags: []string{"program"},
 		Summary: "Show the status of the daemon",
@@ -31,9 +32,13 @@ func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 		Summary: "Show the browser that pages are rendered with, or why they cannot be",
 	}, a.getBrowser)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(); err != nil {
-			plain(w, http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
+			said := "not ready\n"
+			if who.Of(r.Context()).May(freshet.RightRead) {
+				said = "not ready: " + err.Error() + "\n"
+			}
+			plain(w, http.StatusServiceUnavailable, said)
 			return
 		}
 		said := "ready\n"
@@ -42,7 +47,7 @@ func (a *api) routeStatus(h huma.API, mux *http.ServeMux) {
 		}
 		plain(w, http.StatusOK, said)
 	})
-	mux.Handle("GET /metrics", a.Metrics.handler(a))
+	mux.HandleFunc("GET /metrics", a.Metrics.handler(a).ServeHTTP)
 }
 
 // plain answers with a line of text. The client may be gone, and there is

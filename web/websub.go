@@ -13,7 +13,7 @@ const maxNotice = 4 << 20
 
 // routeWebSub serves the callbacks of hubs. They speak no JSON, so that they are not
 // part of the described API.
-func (a *api) routeWebSub(mux *http.ServeMux) {
+func (a *api) routeWebSub(mux gatedMux) {
 	mux.HandleFunc("GET /api/v1/websub/{token}", func(w http.ResponseWriter, r *http.Request) {
 		if a.WebSub == nil {
 			problem(http.StatusNotFound, "there are no subscriptions here").write(w)

@@ -16,6 +16,8 @@ type Caller struct {
 	Pass  freshet.Pass
 	Limit freshet.Limit // what they are limited to; Scopes are all that they may do
 	Known bool          // false is a stranger, who may do nothing
+
+	Secure bool // they came over https
 }
 
 // May reports whether a caller has a right.

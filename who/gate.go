@@ -76,7 +76,7 @@ type Gate struct {
 	Config
 	users  atomic.Int64 // how many there are
 	hasher chan struct{}
-	decoy  func() string // the hash of no password
+	decoy  string // the hash of no password
 	tries  tries
 
 	mu    sync.Mutex
@@ -85,6 +85,11 @@ type Gate struct {
 
 // New returns a gate.
 func New(ctx context.Context, cfg Config) (*Gate, error) {
+	g := newGate(cfg)
+	return g, g.count(ctx)
+}
+
+func newGate(cfg Config) *Gate {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -102,8 +107,8 @@ func New(ctx context.Context, cfg Config) (*Gate, error) {
 	}
 	g := &Gate{Config: cfg, hasher: make(chan struct{}, 1), calls: map[*call]struct{}{}}
 	g.tries.now = cfg.Now
-	g.decoy = sync.OnceValue(func() string { return g.Cost.hash(rand.Text()) })
-	return g, g.count(ctx)
+	g.decoy = g.Cost.decoy()
+	return g
 }
 
 // count notes how many users there are.
@@ -157,7 +162,9 @@ func (g *Gate) Issue(ctx context.Context, p freshet.Pass) (freshet.Pass, string,
 	secret := NewSecret(prefixes[p.Kind])
 	p.ID, p.Secret, p.Created = strings.ToLower(rand.Text()[:12]), hashOf(secret), g.Now().UTC()
 	if p.Kind == freshet.PassSession {
-		p.Used, p.Expires = p.Created, p.Created.Add(SessionLife)
+		if p.Used = p.Created; p.Expires.IsZero() || p.Expires.Sub(p.Created) > SessionLife {
+			p.Expires = p.Created.Add(SessionLife)
+		}
 	}
 	if err := p.Check(); err != nil {
 		return p, "", err
@@ -184,7 +191,7 @@ func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	case freshet.PassShare:
 		c.User, c.Via, c.Limit.Scopes = "", "link "+p.ID, []freshet.Right{freshet.RightRead}
 	}
-	if c.User == "" && p.Kind == freshet.PassSession { // of a share link
+	if c.User == "" && len(p.Limit.Scopes) == 0 { // a session of a share link
 		c.Limit.Scopes = []freshet.Right{freshet.RightRead}
 	}
 	if c.User != "" {
@@ -263,4 +270,10 @@ func (g *Gate) First(ctx context.Context, name, password string) (bool, error) {
 		return false, fmt.Errorf("add user %s: %w", name, err)
 	}
 	return true, nil
+}
+
+// Inside returns a gate for requests of this process, on behalf of whoever may read the
+// data directory.
+func Inside(store freshet.UserStore, now func() time.Time) *Gate {
+	return newGate(Config{Store: store, Inside: true, Now: now})
 }

@@ -32,7 +32,7 @@ func (g *Gate) Verify(ctx context.Context, name, password, from string) (freshet
 	}
 	hash := u.Password
 	if err != nil || hash == "" {
-		hash = g.decoy()
+		hash = g.decoy
 	}
 	right := false
 	if len(password) <= mostPassword {
@@ -60,6 +60,6 @@ func (g *Gate) Enter(ctx context.Context, secret, from string) (freshet.Pass, st
 		return freshet.Pass{}, "", err
 	}
 	g.tries.back("", from)
-	p := freshet.Pass{Kind: freshet.PassSession, User: c.User, Name: c.Pass.Name, Parent: c.Pass.ID, From: from, Limit: c.Pass.Limit}
+	p := freshet.Pass{Kind: freshet.PassSession, User: c.User, Name: c.Pass.Name, Parent: c.Pass.ID, From: from, Limit: c.Pass.Limit, Expires: c.Pass.Expires}
 	return g.Issue(ctx, p)
 }

@@ -49,7 +49,17 @@ func CheckPassword(password string) error {
 func (c Cost) hash(password string) string {
 	salt := make([]byte, saltBytes)
 	rand.Read(salt) // never fails
-	sum := argon2.IDKey([]byte(password), salt, c.Passes, c.Memory, 1, sumBytes)
+	return c.form(salt, argon2.IDKey([]byte(password), salt, c.Passes, c.Memory, 1, sumBytes))
+}
+
+// decoy returns a hash that no password has, and that takes as long to find out.
+func (c Cost) decoy() string {
+	random := make([]byte, saltBytes+sumBytes)
+	rand.Read(random) // never fails
+	return c.form(random[:saltBytes], random[saltBytes:])
+}
+
+func (c Cost) form(salt, sum []byte) string {
 	plain := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, c.Memory, c.Passes, plain(salt), plain(sum))
 }

@@ -23,14 +23,14 @@ const (
 
 // ShareParam is the query parameter that a share link's secret can be in, for feed
 // readers.
-const ShareParam = "share"
+const ShareParam = "link"
 
 // Ask returns who sent a request: a stranger if it shows nothing. It returns ErrUnknown if
 // it shows a token or link that is not good, which is no session that has merely ended.
 func (g *Gate) Ask(r *http.Request) (Caller, error) {
 	c, err := g.shown(r)
 	if err != nil {
-		return Caller{}, err
+		return Caller{From: g.Address(r), Secure: g.Secure(r)}, err
 	}
 	if !c.Known && g.comesIn(r) {
 		c = everybody("open")
@@ -38,7 +38,7 @@ func (g *Gate) Ask(r *http.Request) (Caller, error) {
 			c.Via = "data directory"
 		}
 	}
-	c.From = g.Address(r)
+	c.From, c.Secure = g.Address(r), g.Secure(r)
 	return c, nil
 }
 
@@ -159,15 +159,15 @@ func (g *Gate) Secure(r *http.Request) bool {
 }
 
 // Cookie returns the cookie of a session; one with no secret ends it in the browser.
-func (g *Gate) Cookie(r *http.Request, secret string, expires time.Time) *http.Cookie {
-	c := &http.Cookie{Name: PlainCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Expires: expires}
-	if g.Secure(r) {
-		c.Name, c.Secure = SecureCookie, true
+func (c Caller) Cookie(secret string, expires time.Time) http.Cookie {
+	cookie := http.Cookie{Name: PlainCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Expires: expires}
+	if c.Secure {
+		cookie.Name, cookie.Secure = SecureCookie, true
 	}
 	if secret == "" {
-		c.MaxAge, c.Expires = -1, time.Time{}
+		cookie.MaxAge, cookie.Expires = -1, time.Time{}
 	}
-	return c
+	return cookie
 }
 
 // Note writes to the audit log. What was done is done, so that the request may have ended

@@ -71,8 +71,7 @@ func (t *tries) take(user, from string) error {
 	now := t.now()
 	rules := rulesFor(user, from)
 	for _, r := range rules {
-		due := t.due[r.key]
-		if wait := due.Sub(now) - time.Duration(r.most-1)*r.every; wait > 0 {
+		if wait := later(t.due[r.key], now).Sub(now) - time.Duration(r.most-1)*r.every; wait > 0 {
 			return &TooManyError{wait}
 		}
 	}

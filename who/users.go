@@ -2,6 +2,7 @@ package who
 
 import (
 	"context"
+	"errors"
 
 	"freshet"
 )
@@ -78,4 +79,20 @@ func (g *Gate) Revoke(ctx context.Context, which freshet.Passing) error {
 		g.end(func(c Caller) bool { return c.Pass.ID == id }, "")
 	}
 	return err
+}
+
+// MayRemove says why a user cannot be removed: on an address that others reach somebody
+// has to be left who can let people in.
+func (g *Gate) MayRemove(ctx context.Context, name string) error {
+	if g.Inside || g.Loopback && g.Mode == Auto || g.Mode == Off {
+		return nil // whoever is on this machine can go on; the store sees to the rest
+	}
+	users, err := g.Store.Users(ctx)
+	if err != nil {
+		return err
+	}
+	if len(users) == 1 && users[0].Name == name {
+		return errors.New("this is the only user, and nobody could log in any more")
+	}
+	return nil
 }

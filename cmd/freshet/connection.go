@@ -19,10 +19,13 @@ type connection struct {
 	close func() error
 }
 
-// remote returns a connection to the daemon at a URL.
-func remote(base string) *connection {
+// remote returns a connection to the daemon at a URL, with a token if there is one.
+func remote(base, token string) *connection {
 	trusted := fetch.Trusted(patience)
 	reach := func(req *http.Request) (*http.Response, error) {
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
 		resp, err := trusted.Do(req)
 		return resp, advised(err)
 	}

@@ -57,7 +57,7 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, usagef("--server: %q is not a URL such as http://127.0.0.1:8080", server)
 		}
-		return remote(strings.TrimSuffix(server, "/")), nil
+		return remote(strings.TrimSuffix(server, "/"), strings.TrimSpace(p.env("FRESHET_TOKEN"))), nil
 	}
 	s, err := p.settings(cmd)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 		return nil, fmt.Errorf("look for a daemon: %w", err)
 	}
 	if a.URL != "" && a.Answers(cmd.Context()) {
-		return remote(a.URL), nil
+		return remote(a.URL, a.Token), nil
 	}
 	return here(cmd.Context(), s, work)
 }

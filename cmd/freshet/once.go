@@ -103,7 +103,7 @@ func (v *onceRun) run(cmd *cobra.Command) error {
 		if v.verbose {
 			fmt.Fprintf(v.err, "note: the daemon at %s makes the round\n", a.URL)
 		}
-		if err := v.make(cmd.Context(), remote(a.URL)); err != nil {
+		if err := v.make(cmd.Context(), remote(a.URL, a.Token)); err != nil {
 			return err
 		}
 		return v.verdict()
@@ -127,10 +127,14 @@ func (v *onceRun) serve(ctx context.Context, s config.Settings) error {
 		Log:  v.newLogger(v.err, s.LogForm, level),
 		Once: over,
 		Announce: func(url string) error {
+			at, err := node.ReadAddress(s.Data)
+			if err != nil {
+				return err
+			}
 			close(begun)
 			go func() {
 				defer close(over)
-				made <- v.make(ctx, remote(url))
+				made <- v.make(ctx, remote(url, at.Token))
 			}()
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,10 @@ webhooks, budget, polling limits and log level change at once; other settings ne
 restart. A file with a mistake changes nothing. SIGINT and SIGTERM let running polls
 finish; a second signal stops at once.
 
-The API has no authentication. Keep --listen on a loopback address, or put a proxy
-that asks for a password in front of it.`
+On a loopback address everybody on this machine can use the API and the page until
+you add a user: freshet user add NAME --role admin. On any other address the daemon
+starts only if there is an admin. FRESHET_ADMIN_PASSWORD or --admin-password-file adds
+the user admin at the first start. docs/security.md says more.`
 
 func serveVerb(p *program) *cobra.Command {
 	cmd := &cobra.Command{
@@ -44,6 +47,7 @@ func serveVerb(p *program) *cobra.Command {
 		},
 	}
 	optionFlags(cmd.Flags(), serveFlags...)
+	cmd.Flags().String("admin-password-file", "", "file with a password for the user admin, who is added if there are no users [FRESHET_ADMIN_PASSWORD_FILE; the password itself: FRESHET_ADMIN_PASSWORD]")
 	return cmd
 }
 
@@ -79,13 +83,18 @@ func runServe(p *program, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	password, err := p.adminPassword(cmd)
+	if err != nil {
+		return err
+	}
 	limitMemory(p.env)
 	return node.Serve(cmd.Context(), s, node.ServeConfig{
-		Extract: extract,
-		Version: thisBuild().Version,
-		Log:     log,
-		Load:    func() (config.Settings, error) { return p.sendingSettings(cmd) },
-		Hangups: hangups,
+		Extract:  extract,
+		Password: password,
+		Version:  thisBuild().Version,
+		Log:      log,
+		Load:     func() (config.Settings, error) { return p.sendingSettings(cmd) },
+		Hangups:  hangups,
 		Reloaded: func(from, to config.Settings) {
 			level.Set(levelOf(to.LogLevel))
 			if later := from.NeedRestart(to); len(later) > 0 {
@@ -97,4 +106,17 @@ func runServe(p *program, cmd *cobra.Command) error {
 			return err
 		},
 	})
+}
+
+// adminPassword returns the password of the first user, if there is one.
+func (p *program) adminPassword(cmd *cobra.Command) (string, error) {
+	path := cmp.Or(cmd.Flag("admin-password-file").Value.String(), p.env("FRESHET_ADMIN_PASSWORD_FILE"))
+	if path == "" {
+		return p.env("FRESHET_ADMIN_PASSWORD"), nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the password of the admin: %w", err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
 }

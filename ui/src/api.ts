@@ -46,6 +46,13 @@ export function onReach(f: (up: boolean) => void): () => void {
   return () => listeners.delete(f);
 }
 
+let denied = () => {};
+
+/** onDenied calls f when the daemon does not know who asks. */
+export function onDenied(f: () => void): void {
+  denied = f;
+}
+
 export interface Answer<T> { data: T; etag: string; status: number }
 
 /** ask sends a request and returns its answer, or throws a Problem. */
@@ -63,6 +70,7 @@ export async function ask<T>(method: string, url: string, body?: unknown, init: 
   listeners.forEach((f) => f(true));
   const text = await response.text();
   const json = (response.headers.get('Content-Type') ?? '').includes('json');
+  if (response.status === 401 && !url.startsWith('/api/v1/session')) denied();
   if (!response.ok) throw problemOf(response, json ? text : '');
   return {
     data: (json && text ? JSON.parse(text) : text) as T,

@@ -1,7 +1,7 @@
 // Changes as they come. A browser allows six connections to a host, so its tabs share
 // one stream: a lock chooses the tab that listens, and a channel tells the others.
 import { signal } from '@preact/signals';
-import { get, onReach } from './api';
+import { get, onReach, Problem } from './api';
 import type { Change, Cursor, Status } from './types';
 
 /** up is whether the daemon answers; since is when it was last heard of. */
@@ -71,6 +71,7 @@ onReach(reach);
 function listen() {
   let waiting: Change[] = [];
   let timer = 0;
+  let stranger = false;
   const flush = () => {
     timer = 0;
     const changes = waiting;
@@ -93,11 +94,17 @@ function listen() {
     try {
       last = (await get<Status>('/status')).last_change;
       tell({ kind: 'gap' });
-    } catch {
-      // The next try finds out.
+    } catch (err) {
+      stranger = err instanceof Problem && err.status === 401;
+      if (stranger) return; // until somebody has logged in
     }
     open();
   };
+  back.subscribe(() => {
+    if (!stranger) return;
+    stranger = false;
+    void anew();
+  });
   const hear = (e: MessageEvent) => {
     waiting.push((JSON.parse(e.data) as { data: Change }).data);
     if (!timer) timer = window.setTimeout(flush, 250); // few paints for many changes

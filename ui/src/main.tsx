@@ -6,6 +6,7 @@ import { Log } from './changes';
 import { ago, tidy } from './format';
 import { heard, up } from './live';
 import { useLoad, useTicker } from './load';
+import { Login, me, Me, Notice, Relogin, Shared, whoAmI } from './login';
 import { Overview } from './overview';
 import { Icon, Logo, nameOf, sourcePath } from './parts';
 import { Program } from './program';
@@ -40,12 +41,14 @@ function App() {
             <ul>{all.map(([p, word]) => <li key={p}><a href={p} aria-current={p === at ? 'page' : undefined}>{word}</a></li>)}</ul>
           </nav>
           <button type="button" class="finder" onClick={() => find(true)}><Icon name="find" /> <span class="grow">Find a source or do something</span> <kbd>/</kbd></button>
-          <Pulse />
+          {me.value?.known && <Pulse />}
+          <Me />
           <button type="button" class="icon-button" aria-label="Light or dark" title="Light or dark (t)" onClick={turn}><Icon name="sun" /></button>
           <button type="button" class="icon-button" aria-label="Keys" title="Keys (?)" onClick={() => help(true)}>?</button>
         </div>
       </header>
       <Offline />
+      <Notice />
       <main id="main" tabIndex={-1}><Screen path={path} /></main>
       <nav class="tabs-bottom" aria-label="Screens, below">
         {screens.map(([p, word, icon]) => <a key={p} href={p} aria-current={p === at ? 'page' : undefined}><Icon name={icon} size={20} /> {word}</a>)}
@@ -53,6 +56,7 @@ function App() {
       </nav>
       {finding && <Palette close={() => find(false)} />}
       {keys && <Keys close={() => help(false)} />}
+      <Relogin />
     </>
   );
 }
@@ -60,9 +64,12 @@ function App() {
 function Screen({ path }: { path: string }) {
   const [, screen, ...rest] = path.split('/');
   useEffect(() => {
-    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', settings: 'Settings', start: 'Add a source' }[screen] ?? 'Not found';
+    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', start: 'Add a source', settings: 'Settings', login: 'Log in', share: 'Shared with you' }[screen] ?? 'Not found';
     document.title = name + ' · Freshet';
   }, [path]);
+  if (me.value === undefined) return null; // a stranger asks for nothing
+  if (screen === 'share' && rest[0]) return <Shared secret={rest[0]} />;
+  if (screen === 'login' || me.value?.known === false) return <Login />;
   if (screen === '') return <Overview />;
   if (screen === 'changes') return <Log />;
   if (screen === 'sources' && rest[0]) return <Source key={rest[0]} id={decodeURIComponent(rest[0])} tab={rest[1] ?? ''} />;
@@ -204,4 +211,5 @@ function Keys({ close }: { close: () => void }) {
 
 const theme = localStorage.getItem('freshet.theme');
 if (theme) document.documentElement.dataset.theme = theme;
+void whoAmI();
 render(<App />, document.getElementById('app')!);

@@ -4,6 +4,7 @@ import { address, get, Problem, send } from './api';
 import { bytes, count, millis, percent, span, tidy } from './format';
 import { useAction, useLoad } from './load';
 import { AsLines, Button, Field, Outcome, Section, Show } from './parts';
+import { People } from './people';
 import { leave } from './router';
 import type { Budget, Status } from './types';
 
@@ -35,6 +36,7 @@ export function Program() {
       <p class="say lead">What you change here holds at once and after a restart. What the configuration file, the environment or a flag says wins, and is changed there.</p>
       <Show of={loaded} bars={8}>{(s) => <Form of={s} set={loaded.set} />}</Show>
       <Backups />
+      <People />
     </>
   );
 }

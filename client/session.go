@@ -1,0 +1,103 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"freshet"
+)
+
+// A Session says who somebody is to the API, and what they may do.
+type Session struct {
+	Known   bool             `json:"known" doc:"false: log in first"`
+	User    string           `json:"user,omitempty" doc:"Name of the user; absent if nobody had to log in, and for share links"`
+	Role    freshet.Role     `json:"role,omitempty" enum:"viewer,editor,admin"`
+	Via     string           `json:"via,omitempty" doc:"How they were let in: session, token NAME, link ID, open or data directory"`
+	Scopes  []freshet.Right  `json:"scopes" nullable:"false" enum:"read,write,admin,hand" doc:"What they may do"`
+	Tag     string           `json:"tag,omitempty" doc:"Only with sources that have this tag"`
+	Source  freshet.SourceID `json:"source,omitempty" doc:"Only with this source: it is a share link"`
+	Query   freshet.QueryID  `json:"query,omitempty" doc:"Only with this query: it is a share link"`
+	Expires time.Time        `json:"expires,omitzero" doc:"When the session or token ends at the latest"`
+
+	Open     bool   `json:"open" doc:"Nobody on this machine has to log in"`
+	Notice   string `json:"notice,omitempty" doc:"What the operator should know about that"`
+	Provider string `json:"provider,omitempty" doc:"Name of the OpenID provider that one can log in with, at /api/v1/session/provider"`
+	Secure   bool   `json:"secure" doc:"The request came over https, as far as the daemon knows"`
+}
+
+// A Login is who somebody says they are: a user with a password, or the holder of a token
+// or a share link.
+type Login struct {
+	User     string `json:"user,omitempty" maxLength:"128"`
+	Password string `json:"password,omitempty" maxLength:"1024"`
+	Token    string `json:"token,omitempty" maxLength:"200" doc:"A token, or the secret of a share link, instead of user and password"`
+}
+
+// A NewPassword is a password that somebody wants to have instead of theirs.
+type NewPassword struct {
+	Old string `json:"old" maxLength:"1024"`
+	New string `json:"new" minLength:"8" maxLength:"1024"`
+}
+
+// Session returns who the client is to the API.
+func (c *Client) Session(ctx context.Context) (s Session, err error) {
+	return s, c.get(ctx, "/session", nil, &s)
+}
+
+// SetPassword changes the password of the user that the client is.
+func (c *Client) SetPassword(ctx context.Context, p NewPassword) error {
+	return c.call(ctx, http.MethodPut, "/session/password", nil, p, nil)
+}
+
+// A User is somebody who may use the API.
+type User struct {
+	Name     string       `json:"name"`
+	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
+	Subject  string       `json:"subject,omitempty" doc:"Who the user is at the OpenID provider"`
+	Password bool         `json:"password" doc:"Whether the user can log in with a password"`
+	Created  time.Time    `json:"created_at"`
+	Set      time.Time    `json:"password_set_at,omitzero"`
+}
+
+// A NewUser is a user to add.
+type NewUser struct {
+	Name     string       `json:"name" minLength:"1" maxLength:"128"`
+	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
+	Password string       `json:"password,omitempty" maxLength:"1024" doc:"At least 8 characters; absent if the user logs in at the OpenID provider only"`
+	Subject  string       `json:"subject,omitempty" maxLength:"500" doc:"Who the user is at the OpenID provider: its URL, #, and the sub claim"`
+}
+
+// A UserEdit is what to change of a user.
+type UserEdit struct {
+	Role     freshet.Role `json:"role,omitempty" enum:"viewer,editor,admin"`
+	Password string       `json:"password,omitempty" maxLength:"1024" doc:"Ends the sessions of the user"`
+}
+
+// A UserList is all users.
+type UserList struct {
+	Items []User `json:"items" nullable:"false"`
+}
+
+func userPath(name string) string { return "/users/" + url.PathEscape(name) }
+
+// Users returns all users.
+func (c *Client) Users(ctx context.Context) (l UserList, err error) {
+	return l, c.get(ctx, "/users", nil, &l)
+}
+
+// AddUser adds a user.
+func (c *Client) AddUser(ctx context.Context, u NewUser) (added User, err error) {
+	return added, c.call(ctx, http.MethodPost, "/users", nil, u, &added)
+}
+
+// EditUser changes a user.
+func (c *Client) EditUser(ctx context.Context, name string, e UserEdit) (edited User, err error) {
+	return edited, c.call(ctx, http.MethodPatch, userPath(name), nil, e, &edited)
+}
+
+// RemoveUser removes a user with all sessions, tokens and share links.
+func (c *Client) RemoveUser(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodDelete, userPath(name), nil, nil, nil)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet/client"
+)
+
+func auditVerb(p *program) *cobra.Command {
+	var q client.AuditQuery
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show who changed what",
+		Long: `Show the audit log, the newest entries first: each request that changed something, and
+each login. Secrets are never in it. Entries are kept for a year (keep.audit).`,
+		Example: "  freshet audit\n  freshet audit --user bob --limit 20\n  freshet audit --subject 'source news' --json",
+		Args:    takes(0, 0),
+	}
+	cmd.Flags().StringVar(&q.User, "user", "", "only what this user did")
+	cmd.Flags().StringVar(&q.Subject, "subject", "", "only what was done to this, such as 'source news'")
+	cmd.Flags().IntVarP(&q.Limit, "limit", "n", 100, "most entries to show")
+	cmd.Flags().Int64Var(&q.Before, "before", 0, "only entries before this number: the next page")
+	jsonFlag(cmd, &asJSON)
+	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
+		page, err := c.Audit(ctx, q)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return p.printJSON(page)
+		}
+		t := table{head: []string{"NUMBER", "WHEN", "WHO", "FROM", "WHAT", "CHANGED"}, drop: []string{"NUMBER", "FROM"}, short: map[string]int{"WHO": 12}}
+		for _, e := range page.Items {
+			what := strings.TrimSpace(e.What + " " + e.Subject)
+			if e.Status >= 400 {
+				what += " (refused)"
+			}
+			t.add(plain(fmt.Sprint(e.Cursor)), plain(e.At.Local().Format(time.DateTime)), plain(harmless(cmp.Or(e.User, e.Via, "a stranger"))),
+				plain(harmless(e.From)), plain(harmless(what)), plain(harmless(changed(e.Before, e.After))))
+		}
+		if len(page.Items) == 0 {
+			p.remark("nothing has been changed yet")
+			return nil
+		}
+		if err := t.write(p.out, p.screen()); err != nil {
+			return err
+		}
+		if page.Next != 0 {
+			p.remark("there is more: freshet audit --before %d", page.Next)
+		}
+		return nil
+	})
+}
+
+// changed says which fields were changed, from what to what.
+func changed(before, after json.RawMessage) string {
+	was, is := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	_ = json.Unmarshal(before, &was) // what cannot be read has no fields
+	_ = json.Unmarshal(after, &is)
+	names := slices.Compact(slices.Sorted(func(yield func(string) bool) {
+		for _, of := range []map[string]json.RawMessage{was, is} {
+			for name := range maps.Keys(of) {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+	}))
+	var said []string
+	for _, name := range names {
+		switch {
+		case len(was) == 0:
+			said = append(said, fmt.Sprintf("%s %s", name, is[name]))
+		case len(is) == 0:
+			said = append(said, fmt.Sprintf("%s was %s", name, was[name]))
+		default:
+			said = append(said, fmt.Sprintf("%s %s → %s", name, cmp.Or(string(was[name]), "-"), cmp.Or(string(is[name]), "-")))
+		}
+	}
+	return strings.Join(said, ", ")
+}

@@ -1,0 +1,109 @@
+package ui_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"freshet"
+	"freshet/client"
+	"freshet/node"
+)
+
+// asOwner has the client of the rig let in as whoever may read the data directory.
+func (r *rig) asOwner() {
+	r.Helper()
+	at, err := node.ReadAddress(r.settings.Data)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.api = client.New(r.url, func(q *http.Request) (*http.Response, error) {
+		q.Header.Set("Authorization", "Bearer "+at.Token)
+		return http.DefaultClient.Do(q)
+	})
+}
+
+// refused forgets what a browser tells on the console of an answer that says no.
+func (b *tab) refused() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.said = slices.DeleteFunc(b.said, func(s string) bool { return strings.Contains(s, "401 (Unauthorized)") })
+}
+
+// From an open page to one with users: the notice, the first admin, the login, a session
+// that ends while a draft is open, tokens, a share link, the audit log and the way out.
+func TestLogin(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	r.asOwner()
+	b := r.tab(1440, 1000, "light")
+	b.visit("/", "document.querySelector('.banner')?.textContent.includes('Nobody has to log in')")
+	b.clean("the notice")
+	b.accessible("the notice")
+	b.shot("login-notice")
+	b.click("Got it")
+	b.await("!document.querySelector('.banner')")
+	b.visit("/settings", "document.body.textContent.includes('There are no users')")
+	b.fill("Name", "ada")
+	b.fill("Password", "correct horse")
+	b.click("Add the first admin")
+	b.await("document.querySelector('h1')?.textContent == 'Log in'")
+	b.refused()
+	b.visit("/login", "document.querySelector('form.login')")
+	b.clean("the login")
+	b.accessible("the login")
+	b.shot("login")
+
+	b.visit("/sources?q=board", "document.querySelector('h1')?.textContent == 'Log in'")
+	b.fill("User", "ada")
+	b.fill("Password", "wrong")
+	b.click("Log in")
+	b.await("document.querySelector('.wrong')?.textContent.includes('the user name or the password is wrong')")
+	b.refused()
+	b.fill("Password", "correct horse")
+	b.click("Log in")
+	b.await("location.pathname == '/sources' && document.body.textContent.includes('board0')")
+	b.await("document.querySelector('.me')?.textContent.includes('ada')")
+	b.clean("after the login")
+
+	b.visit("/sources/board0/settings", "document.querySelector('input.input')")
+	b.fill("Name", "a draft")
+	if _, err := r.api.EditUser(t.Context(), "ada", client.UserEdit{Password: "another horse"}); err != nil {
+		t.Fatal(err)
+	}
+	b.click("Save")
+	b.await("document.querySelector('dialog[open]')?.textContent.includes('Your session has ended')")
+	b.accessible("a session that has ended")
+	b.shot("login-again")
+	b.fill("Password", "another horse")
+	b.click("Log in")
+	b.await("!document.querySelector('dialog[open]') && [...document.querySelectorAll('input.input')].some(e => e.value == 'a draft')")
+	b.refused()
+	b.click("Save")
+	b.await("document.querySelector('h1')?.textContent.includes('a draft') && !document.querySelector('.wrong')")
+
+	b.visit("/settings", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Audit log') && document.body.textContent.includes('edit-source')")
+	b.fill("What it is for", "grafana")
+	b.click("Make a token")
+	b.await("document.querySelector('.once')?.textContent.startsWith('ft_')")
+	b.fill("With the id", "board0")
+	b.click("Make a link")
+	b.await("[...document.querySelectorAll('.once')].some(e => e.textContent.includes('/share/fl_'))")
+	b.clean("people")
+	b.accessible("people")
+	b.shot("login-people")
+	link := eval[string](b, "[...document.querySelectorAll('.once')].at(-1).textContent")
+
+	guest := r.tab(390, 800, "dark")
+	guest.visit(strings.TrimPrefix(link, r.url), "location.pathname == '/sources/board0' && document.querySelector('h1')?.textContent.includes('a draft')")
+	guest.shot("login-guest")
+	guest.visit("/sources/board1", "document.body.textContent.includes('this link does not show that')")
+
+	b.click("Log out")
+	b.await("location.pathname == '/login' && document.querySelector('h1')?.textContent == 'Log in'")
+	users, err := r.api.Users(t.Context())
+	if err != nil || len(users.Items) != 1 || users.Items[0].Role != freshet.Admin {
+		t.Errorf("the users are %+v, %v", users, err)
+	}
+}
