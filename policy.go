@@ -47,9 +47,7 @@ type Policy interface {
 // Like a Policy it is plain state: no clock, no I/O, the same answers to the
 // same calls.
 type Estimator interface {
-	Put(slot Slot, s Source)
-	Remove(slot Slot)
-	Observe(slot Slot, o Outcome)
+	Learner
 
 	// Expect returns how many changes of a source are expected in (from, to].
 	Expect(slot Slot, from, to time.Time) float64

@@ -32,6 +32,8 @@ type Why struct {
 
 	Taught *Taught `json:"taught,omitempty" doc:"Update times that were told from elsewhere, and are learnt from"`
 
+	GivenChances *GivenChances `json:"chances,omitempty" doc:"When it is likely to change, by the chances that somebody gave, if they are not over"`
+
 	SharedWith []freshet.SourceID `json:"shared_with,omitempty" nullable:"false" doc:"Other sources that watch the same document: a poll of one is a poll of all"`
 }
 

@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayShared())
+	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayGiven(zone), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is

@@ -18,7 +18,7 @@ type Constant struct {
 }
 
 // Put implements [freshet.Estimator].
-func (c *Constant) Put(slot freshet.Slot, _ freshet.Source) {
+func (c *Constant) Put(_ time.Time, slot freshet.Slot, _ freshet.Source, _ time.Time) {
 	for int(slot) >= len(c.there) {
 		c.there = append(c.there, false)
 		c.holes++
@@ -38,7 +38,7 @@ func (c *Constant) Remove(slot freshet.Slot) {
 }
 
 // Observe implements [freshet.Estimator]. Constant learns nothing.
-func (c *Constant) Observe(freshet.Slot, freshet.Outcome) {}
+func (c *Constant) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 // Expect implements [freshet.Estimator]: an instant brings at most one change.
 func (c *Constant) Expect(_ freshet.Slot, from, to time.Time) float64 {

@@ -75,7 +75,7 @@ func table(e freshet.Estimator, slots, instants int) [][]float64 {
 func TestExact(t *testing.T) {
 	e := estimate.NewExact(history{"a": {1, 4}, "b": {4, 5, 9}, "c": nil}.truth(5))
 	for i, id := range []freshet.SourceID{"b", "a", "c", "b"} {
-		e.Put(freshet.Slot(i), freshet.Source{ID: id})
+		e.Put(time.Time{}, freshet.Slot(i), freshet.Source{ID: id}, time.Time{})
 	}
 	e.Remove(3)
 	want := [][]float64{{0, 0, 0, 1, 1, 0}, {1, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}}
@@ -90,7 +90,7 @@ func TestExact(t *testing.T) {
 	if diff := cmp.Diff([]float64{1, 1, 0}, dst); diff != "" {
 		t.Error("chances over three instants differ (-want +got):\n" + diff)
 	}
-	e.Put(2, freshet.Source{ID: "a"})
+	e.Put(time.Time{}, 2, freshet.Source{ID: "a"}, time.Time{})
 	e.Chances(dst, minute(0), minute(1))
 	if diff := cmp.Diff([]float64{0, 1, 1}, dst); diff != "" {
 		t.Error("chances after an edit differ (-want +got):\n" + diff)
@@ -106,7 +106,7 @@ func TestNoisePeakOracle(t *testing.T) {
 	tol := oracle(t, "B07", &in, &want)
 	for i, sigma := range in.Sigma {
 		e := estimate.NewNoisy(history{"a": {50}}.truth(100), estimate.Noise{Sigma: sigma})
-		e.Put(0, freshet.Source{ID: "a"})
+		e.Put(time.Time{}, 0, freshet.Source{ID: "a"}, time.Time{})
 		row := table(e, 1, 100)[0]
 		if got := row[49]; math.Abs(got-want.OnGrid[i]) > tol || math.Abs(got-want.Peak[i]) > 1e-8 {
 			t.Errorf("a spread of %v peaks at %v, want %v", sigma, got, want.OnGrid[i])
@@ -140,7 +140,7 @@ func TestNoisy(t *testing.T) {
 		}
 		put := func(e freshet.Estimator) freshet.Estimator {
 			for i, id := range ids {
-				e.Put(freshet.Slot(i), freshet.Source{ID: id})
+				e.Put(time.Time{}, freshet.Slot(i), freshet.Source{ID: id}, time.Time{})
 			}
 			return e
 		}
@@ -189,7 +189,7 @@ func TestNoiseIsAsLarge(t *testing.T) {
 	centres := func(noise estimate.Noise) (near int, mean, deviation float64) {
 		noise.Seed = 7
 		e := estimate.NewNoisy(history{"a": at}.truth(n), noise)
-		e.Put(0, freshet.Source{ID: "a"})
+		e.Put(time.Time{}, 0, freshet.Source{ID: "a"}, time.Time{})
 		found := 0
 		for j, p := range table(e, 1, n)[0] {
 			if p < 0.39 { // the peak of a spread of 1, or surely
@@ -222,17 +222,17 @@ func TestNoiseIsAsLarge(t *testing.T) {
 
 func TestConstant(t *testing.T) {
 	var c estimate.Constant
-	c.Put(0, freshet.Source{})
-	c.Put(2, freshet.Source{})
+	c.Put(time.Time{}, 0, freshet.Source{}, time.Time{})
+	c.Put(time.Time{}, 2, freshet.Source{}, time.Time{})
 	dst := []float64{9, 9, 9, 9}
 	c.Chances(dst, noon, minute(2))
 	if want := 1 - 0.99*0.99; math.Abs(dst[0]-want) > 1e-15 || dst[1] != 0 || dst[2] != dst[0] || dst[3] != 0 {
 		t.Errorf("chances %v, want %v where there is a source", dst, want)
 	}
-	c.Put(1, freshet.Source{})
+	c.Put(time.Time{}, 1, freshet.Source{}, time.Time{})
 	c.Remove(0)
 	c.Remove(0)
-	c.Put(0, freshet.Source{})
+	c.Put(time.Time{}, 0, freshet.Source{}, time.Time{})
 	c.Chances(dst, noon, minute(1))
 	if want := 1 - math.Pow(0.99, 1); dst[1] != want || dst[0] != want || dst[3] != 0 {
 		t.Errorf("chances %v, want %v", dst, want)

@@ -22,7 +22,7 @@ func NewExact(t Truth) *Exact {
 }
 
 // Put implements [freshet.Estimator].
-func (e *Exact) Put(slot freshet.Slot, s freshet.Source) {
+func (e *Exact) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
 	e.events.put(slot, e.truth.Changes(s.ID))
 }
 
@@ -30,7 +30,7 @@ func (e *Exact) Put(slot freshet.Slot, s freshet.Source) {
 func (e *Exact) Remove(slot freshet.Slot) { e.events.put(slot, nil) }
 
 // Observe implements [freshet.Estimator]. There is nothing left to learn.
-func (e *Exact) Observe(freshet.Slot, freshet.Outcome) {}
+func (e *Exact) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 // Expect implements [freshet.Estimator].
 func (e *Exact) Expect(slot freshet.Slot, from, to time.Time) float64 {

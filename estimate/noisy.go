@@ -64,7 +64,7 @@ func normal(sigma float64) []float64 {
 
 // Put implements [freshet.Estimator]. What is drawn depends on the seed and on
 // the source's ID, not on the order in which sources come.
-func (n *Noisy) Put(slot freshet.Slot, s freshet.Source) {
+func (n *Noisy) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
 	changes := n.truth.Changes(s.ID)
 	if n.noise.FPN == 0 && !n.noise.Calibrated {
 		n.events.put(slot, changes)
@@ -98,7 +98,7 @@ func hash(id freshet.SourceID) uint64 {
 func (n *Noisy) Remove(slot freshet.Slot) { n.events.put(slot, nil) }
 
 // Observe implements [freshet.Estimator]. The noise is not to be learnt away.
-func (n *Noisy) Observe(freshet.Slot, freshet.Outcome) {}
+func (n *Noisy) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 // Expect implements [freshet.Estimator].
 func (n *Noisy) Expect(slot freshet.Slot, from, to time.Time) (sum float64) {

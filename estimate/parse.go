@@ -11,17 +11,21 @@ import (
 )
 
 // Names lists the estimators as Parse reads them.
-var Names = []string{"exact", "noisy:FPN,SIGMA", "constant:P", "poisson"}
+var Names = []string{Forecast, "exact", "noisy:FPN,SIGMA", "constant:P", "poisson"}
+
+// Forecast names the estimator that is a learner, package learn's: Parse reads it, and
+// whoever has learners makes it.
+const Forecast = "forecast"
 
 // A Spec names an estimator and how it is set.
 type Spec struct {
-	Name   string  // exact, noisy, constant or poisson
+	Name   string  // forecast, exact, noisy, constant or poisson
 	FPN    float64 // of noisy: the share of changes expected at a wrong instant
 	Sigma  float64 // of noisy: the spread of each change, in instants
 	Chance float64 // of constant: of a change in an instant
 }
 
-// Parse reads the name of an estimator: "exact", "noisy:FPN,SIGMA",
+// Parse reads the name of an estimator: "forecast", "exact", "noisy:FPN,SIGMA",
 // "constant:P" or "poisson".
 func Parse(s string) (Spec, error) {
 	name, arg, has := strings.Cut(s, ":")
@@ -39,7 +43,7 @@ func Parse(s string) (Spec, error) {
 		}
 	}
 	switch name {
-	case "exact", "poisson":
+	case Forecast, "exact", "poisson":
 		if has {
 			return bad("takes no numbers")
 		}
@@ -75,7 +79,8 @@ func (s Spec) String() string {
 func (s Spec) ReadsTruth() bool { return s.Name == "exact" || s.Name == "noisy" }
 
 // New returns the estimator. Seed is for what is drawn by chance. Of the truth,
-// estimators that do not read it use only the length of an instant.
+// estimators that do not read it use only the length of an instant. A forecast is not
+// among those that it can make.
 func (s Spec) New(truth Truth, seed uint64) (freshet.Estimator, error) {
 	if s.ReadsTruth() && truth.Changes == nil {
 		return nil, freshet.WithHint(

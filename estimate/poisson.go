@@ -51,7 +51,7 @@ const confidence = 1
 
 // Put implements [freshet.Estimator]. What is known of the source is kept
 // through an edit.
-func (p *Poisson) Put(slot freshet.Slot, _ freshet.Source) {
+func (p *Poisson) Put(_ time.Time, slot freshet.Slot, _ freshet.Source, _ time.Time) {
 	for int(slot) >= len(p.notes) {
 		p.notes, p.there, p.chances = append(p.notes, rateNotes{}), append(p.there, false), append(p.chances, 0)
 	}
@@ -70,7 +70,7 @@ func (p *Poisson) Remove(slot freshet.Slot) {
 }
 
 // Observe implements [freshet.Estimator].
-func (p *Poisson) Observe(slot freshet.Slot, o freshet.Outcome) {
+func (p *Poisson) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	d := o.Began.Sub(o.Since).Seconds()
 	if o.Since.IsZero() || d <= 0 || !p.there[slot] {
 		return

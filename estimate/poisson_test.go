@@ -30,7 +30,7 @@ func TestPoissonLearns(t *testing.T) {
 		p := &estimate.Poisson{}
 		rates := []float64{0.1 / 3600, 0.5 / 3600, 2.0 / 3600}
 		for slot, rate := range rates {
-			p.Put(freshet.Slot(slot), freshet.Source{})
+			p.Put(time.Time{}, freshet.Slot(slot), freshet.Source{}, time.Time{})
 			at := noon
 			for range 4000 {
 				d := gap()
@@ -39,13 +39,13 @@ func TestPoissonLearns(t *testing.T) {
 					o.Result = freshet.Changed
 				}
 				at = o.Began
-				p.Observe(freshet.Slot(slot), o)
+				p.Observe(time.Time{}, freshet.Slot(slot), o)
 			}
 			if got := rateOf(p, freshet.Slot(slot)); math.Abs(got/rate-1) > 0.15 {
 				t.Errorf("%s: rate %v an hour, want %v", name, got*3600, rate*3600)
 			}
 		}
-		p.Put(3, freshet.Source{})
+		p.Put(time.Time{}, 3, freshet.Source{}, time.Time{})
 		if got := rateOf(p, 3) * 3600; got < 0.3 || got > 2 {
 			t.Errorf("%s: a new source is expected to change %v times an hour, want about 0.87 as the others", name, got)
 		}
@@ -54,7 +54,7 @@ func TestPoissonLearns(t *testing.T) {
 
 func TestPoisson(t *testing.T) {
 	p := &estimate.Poisson{Prior: 1.0 / 3600}
-	p.Put(1, freshet.Source{})
+	p.Put(time.Time{}, 1, freshet.Source{}, time.Time{})
 	dst := make([]float64, 3)
 	chance := func(span time.Duration) float64 {
 		p.Chances(dst, noon, noon.Add(span))
@@ -67,7 +67,7 @@ func TestPoisson(t *testing.T) {
 		t.Errorf("chance %v within an hour, want %v", got, want)
 	}
 	look := func(r freshet.Result, since time.Time) {
-		p.Observe(1, freshet.Outcome{Since: since, Began: noon, Result: r})
+		p.Observe(time.Time{}, 1, freshet.Outcome{Since: since, Began: noon, Result: r})
 	}
 	before := rateOf(p, 1)
 	look(freshet.Failed, noon.Add(-time.Hour))
@@ -100,12 +100,12 @@ func TestPoisson(t *testing.T) {
 func TestPoissonStaysFinite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &estimate.Poisson{}
-		p.Put(0, freshet.Source{})
+		p.Put(time.Time{}, 0, freshet.Source{}, time.Time{})
 		at := noon
 		for range rapid.IntRange(1, 60).Draw(t, "polls") {
 			since := at
 			at = at.Add(rapid.SampledFrom([]time.Duration{time.Nanosecond, time.Second, time.Hour, 1000 * time.Hour}).Draw(t, "gap"))
-			p.Observe(0, freshet.Outcome{Since: since, Began: at, Result: freshet.Result(rapid.IntRange(0, 1).Draw(t, "result"))})
+			p.Observe(time.Time{}, 0, freshet.Outcome{Since: since, Began: at, Result: freshet.Result(rapid.IntRange(0, 1).Draw(t, "result"))})
 			if r := rateOf(p, 0); !(r > 0) || math.IsInf(r, 0) {
 				t.Fatalf("a rate of %v", r)
 			}

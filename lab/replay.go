@@ -7,6 +7,7 @@ import (
 
 	"freshet"
 	"freshet/learn"
+	"freshet/policy"
 	"freshet/sched"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 
 	Unseen bool   // no page counts as seen at the start
 	Edits  []Edit // in order
+
+	// Chances are given of pages at the start; see [freshet.Chances].
+	Chances map[freshet.SourceID]freshet.Chances
 
 	// Answer, if set, has the last word on how a poll ended.
 	Answer func(p freshet.Poll, o *freshet.Outcome)
@@ -56,7 +60,7 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 		return Score{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", o.Budget)}
 	}
 	w := newWorld(g, &o)
-	if _, hears := p.(interface{ Learner() *learn.Learner }); hears && o.Evidence.Kind == Index {
+	if hears(p) && o.Evidence.Kind == Index {
 		w.addIndexes()
 	}
 	if o.Budget == 0 || g.Instants == 0 {
@@ -79,6 +83,9 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	for _, x := range w.indexes.all() {
 		s.Put(g.Start, freshet.Watched{Source: x.source, Standing: standing})
 	}
+	for id, c := range o.Chances {
+		s.Give(sched.Chances{Source: id, Given: &c})
+	}
 	if !o.Unseen {
 		w.showDates(s)
 	}
@@ -92,6 +99,14 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 		return Score{}, fmt.Errorf("replaying: %w", err)
 	}
 	return w.scorer.Score(), nil
+}
+
+// hears reports whether a policy hears what indexes say. WIC learns as well, but takes
+// from its learner only what is forecast.
+func hears(p freshet.Policy) bool {
+	_, learns := p.(interface{ Learner() *learn.Learner })
+	_, wic := p.(*policy.WIC)
+	return learns && !wic
 }
 
 // showDates shows the dates of all pages at the start, in the look that they

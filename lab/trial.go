@@ -9,6 +9,7 @@ import (
 
 	"freshet"
 	"freshet/estimate"
+	"freshet/learn"
 	"freshet/policy"
 	"freshet/rival"
 )
@@ -95,6 +96,9 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 	if err != nil {
 		return r, err
 	}
+	if err := t.takesChances(p, policy, o.Chances); err != nil {
+		return r, err
+	}
 	o.Budget, o.Stakes, o.Measures, o.Evidence, o.Conditions = budget, c.Stakes, c.Measures, t.Evidence, t.Conditions
 	replay := Replay
 	if c.Recorded != nil {
@@ -102,6 +106,23 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 	}
 	r.Score, err = replay(ctx, c.Grid, p, o)
 	return r, err
+}
+
+// takesChances says what is wrong with giving chances to a policy.
+func (t Terms) takesChances(p freshet.Policy, name string, given map[freshet.SourceID]freshet.Chances) error {
+	if len(given) == 0 {
+		return nil
+	}
+	_, takes := p.(interface {
+		Give(freshet.Slot, *freshet.Chances)
+	})
+	if !takes {
+		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the policy %s does not go by chances; auto, wic, price and cam do", name)}
+	}
+	if _, auto := p.(*policy.Auto); !auto && t.Estimate.Name != "" && t.Estimate.Name != estimate.Forecast {
+		return &freshet.InvalidError{Field: "chances", Reason: fmt.Sprintf("the estimate %s goes by no others; use forecast", t.Estimate)}
+	}
+	return nil
 }
 
 // met notes what polls meet.
@@ -118,13 +139,21 @@ func (t Terms) Setting(name string, g *Grid, budget float64) (policy.Setting, er
 	at := t.Conditions.setting(name, g, budget)
 	at.Seed = t.Seed
 	if t.Continuous {
-		if t.Estimate.Name != "" && t.Estimate.Name != "poisson" {
-			return at, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q goes by instants, and in continuous time there are none; take poisson", t.Estimate)}
+		switch t.Estimate.Name {
+		case "", estimate.Forecast:
+		case "poisson":
+			at.Estimator = &estimate.Poisson{}
+		default:
+			return at, &freshet.InvalidError{Field: "estimate", Reason: fmt.Sprintf("%q goes by instants, and in continuous time there are none; use forecast or poisson", t.Estimate)}
 		}
 		return at, nil
 	}
-	var err error
 	at.Scale = t.Scale
+	if t.Estimate.Name == estimate.Forecast {
+		at.Estimator = learn.New(at.Learning())
+		return at, nil
+	}
+	var err error
 	at.Estimator, err = t.Estimate.New(g.Truth(), t.Seed)
 	return at, err
 }

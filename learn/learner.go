@@ -70,6 +70,9 @@ type Learner struct {
 	spoke   uint32                           // how many indexes there have been
 	pushes  pushes
 
+	given     map[freshet.Slot]*given // by slot: the chances that somebody gave; none where nobody did
+	foresight foresight               // scratch
+
 	reliability Reliability
 	restored    int64         // the version of the state that was taken over last
 	phases      [window]phase // of the last ticks
@@ -171,6 +174,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	if p.site == nil {
 		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot], l.says[slot] = mind{}, nil, count{}, nil, nil
 		delete(l.pushes.of, slot)
+		delete(l.given, slot)
 		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
 		if !since.IsZero() {
 			p.kind = 0
@@ -183,6 +187,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 	l.pause(p, s.Paused)
 	l.move(p, s, s.Index)
 	l.keyed(slot, s.URL)
+	l.foresee(slot)
 	if !l.began { // until the first poll the prior follows the number of sources
 		l.all.prior = newPrior(&l.grid, 2*float64(l.all.pages)/l.pace)
 	}
@@ -313,6 +318,8 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	l.all.pages += turned(p.kind&lists == 0, false)
 	l.own[slot], l.beats[slot], l.says[slot] = nil, nil, nil
 	delete(l.pushes.of, slot)
+	delete(l.given, slot)
+	l.foresee(slot)
 }
 
 // fair returns the share of a poll that each source gets in a tick if all get

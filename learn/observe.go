@@ -50,6 +50,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	p.last = x
 	p.upto = p.site.clock(x, l.open)
 	p.mass = 0
+	l.foresee(slot)
 }
 
 // learn takes in what a poll at x saw.

@@ -49,6 +49,11 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	if b := l.beats[slot]; b != nil && b.good && h.Pending == 0 && l.ownShape[byMinute] > 0 {
 		out.Chance = b.chance(l.clock.minute(x)-l.clock.minute(p.last), out.Chance)
 	}
+	if g := l.given[slot]; g != nil {
+		chance, _ := g.overlay(p.last, x, -math.Log1p(-bounded(out.Chance)))
+		_, out.Expected = g.overlay(p.last, x, out.Expected)
+		out.Chance = -math.Expm1(-chance)
+	}
 	return out
 }
 
@@ -157,6 +162,14 @@ func (l *Learner) Changed(now time.Time, slot freshet.Slot, expected float64) fl
 	}
 	// Where little is known of a rate, the mean is that of a few high ones.
 	return l.minds[slot].foresee(&l.grid, l.priorOf(p.site), expected/rate, &l.world)
+}
+
+// Seen returns when a source was last seen; zero if never.
+func (l *Learner) Seen(slot freshet.Slot) time.Time {
+	if int(slot) >= len(l.pages) || l.pages[slot].site == nil || l.pages[slot].kind&unseen != 0 {
+		return time.Time{}
+	}
+	return l.clock.time(l.pages[slot].last)
 }
 
 // Upto returns the last outcome that was learnt from.

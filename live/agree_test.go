@@ -125,9 +125,22 @@ func edits(start time.Time, list []freshet.Source) []lab.Edit {
 	return []lab.Edit{
 		{At: start.Add(61003 * time.Millisecond), Event: sched.Event{Ask: "dead"}},
 		{At: start.Add(100007 * time.Millisecond), Event: sched.Event{Remove: late.ID}},
+		{At: start.Add(203017 * time.Millisecond), Event: sched.Event{Chances: &sched.Chances{Source: "away", Given: sure(start)}}},
+		{At: start.Add(307009 * time.Millisecond), Event: sched.Event{Chances: &sched.Chances{Source: "down", Given: sure(start)}}},
 		{At: start.Add(400019 * time.Millisecond), Event: sched.Event{Put: &freshet.Watched{Source: late}}},
+		{At: start.Add(503003 * time.Millisecond), Event: sched.Event{Chances: &sched.Chances{Source: "down"}}},
 		{At: start.Add(700021 * time.Millisecond), Event: sched.Event{Limits: &tight}},
 	}
+}
+
+// sure returns chances that somebody gives.
+func sure(start time.Time) *freshet.Chances {
+	c := freshet.Chances{From: start.Add(2 * time.Minute), Until: start.Add(12 * time.Minute), Rate: new(40.0)}
+	for k := range 8 {
+		at := start.Add(time.Duration(3+k) * 67 * time.Second)
+		c.Times = append(c.Times, freshet.Chance{At: at, Until: at.Add(time.Duration(k%3) * 11 * time.Second), Chance: new(0.3 + 0.1*float64(k%5))})
+	}
+	return &c
 }
 
 // wired returns a policy as the daemon has it, and the learner that follows it.
@@ -186,7 +199,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []
 		Stakes:     lab.Stakes{Adjust: func(page int, s *freshet.Source) { *s = list[page] }},
 		Observe:    func(o freshet.Outcome) { polls = append(polls, o) },
 	}
-	if _, itself := p.(*policy.Auto); !itself {
+	if own, ok := p.(interface{ Learner() *learn.Learner }); !ok || own.Learner() != learner {
 		o.Learner = learner
 	}
 	o.Answer = func(p freshet.Poll, o *freshet.Outcome) {
@@ -273,6 +286,10 @@ func edit(t *testing.T, d *live.Daemon, edits []lab.Edit) {
 			_, err = d.AddSource(t.Context(), e.Put.Source)
 		case e.Limits != nil:
 			d.SetLimits(*e.Limits)
+		case e.Chances != nil && e.Chances.Given == nil:
+			err = d.ClearChances(t.Context(), e.Chances.Source)
+		case e.Chances != nil:
+			_, err = d.SetChances(t.Context(), e.Chances.Source, *e.Chances.Given)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -130,6 +130,9 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	if err := b.takeUp(ctx, c, put); err != nil {
 		return 0, err
 	}
+	if err := b.recallChances(ctx); err != nil {
+		return 0, err
+	}
 	place, err := b.catchUp(ctx, from, end, now)
 	if err != nil {
 		return 0, err

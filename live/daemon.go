@@ -288,6 +288,7 @@ func (d *Daemon) watchClock(ctx context.Context) {
 				how = "back"
 			}
 			d.inbox.post(sched.Event{Clock: d.dates.Ahead})
+			d.retellChances(ctx)
 			d.brain.noteClock("set "+how, "by", freshet.FormatDuration((ahead - before).Abs().Round(time.Second)))
 			before = ahead
 		}

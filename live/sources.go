@@ -19,7 +19,10 @@ func (d *Daemon) AddSource(ctx context.Context, s freshet.Source) (freshet.Sourc
 		return s, err
 	}
 	d.boundSet(s.Keep)
-	return s, d.tellSource(ctx, s.ID)
+	if err := d.tellSource(ctx, s.ID); err != nil {
+		return s, err
+	}
+	return s, d.tellChances(ctx, s.ID, false) // that were given before it was removed
 }
 
 // UpdateSource changes a watched source.

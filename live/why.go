@@ -20,6 +20,8 @@ type Why struct {
 
 	Taught freshet.Taught // when it changed, by what somebody told from elsewhere
 
+	Chances *GivenChances // when it is likely to change, by what somebody gave; nil if nobody did
+
 	Mates []freshet.SourceID // other sources whose polls it is read from, and which are read from its own
 
 	Next  time.Time     // when the poll is expected; zero if that cannot be told
@@ -46,6 +48,9 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	}
 	w.Source, w.Trouble = source.Source, d.Status().Trouble
 	if w.Taught, err = d.Taught(ctx, id); err != nil {
+		return Why{}, err
+	}
+	if w.Chances, err = d.givenTo(ctx, id, w.Outlook.At); err != nil {
 		return Why{}, err
 	}
 	if w.Outlook.Since.IsZero() {

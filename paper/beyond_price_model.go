@@ -32,13 +32,13 @@ type knownChances struct {
 }
 
 // Put implements [freshet.Estimator]. There is nothing to learn.
-func (knownChances) Put(freshet.Slot, freshet.Source) {}
+func (knownChances) Put(time.Time, freshet.Slot, freshet.Source, time.Time) {}
 
 // Remove implements [freshet.Estimator].
 func (knownChances) Remove(freshet.Slot) {}
 
 // Observe implements [freshet.Estimator].
-func (knownChances) Observe(freshet.Slot, freshet.Outcome) {}
+func (knownChances) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 // span returns the instants in (from, to], of those that there are.
 func (k knownChances) span(from, to time.Time) (first, last int) {

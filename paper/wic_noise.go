@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"freshet"
 	"freshet/estimate"
@@ -250,7 +251,7 @@ func wicPeaks() Claim {
 		const instants, at = 201, 101
 		g := lab.NewGrid(wicBegin, wicMinute, instants, [][]int{{at}})
 		e := estimate.NewNoisy(g.Truth(), estimate.Noise{Sigma: sigma})
-		e.Put(0, freshet.Source{ID: g.Pages()[0]})
+		e.Put(time.Time{}, 0, freshet.Source{ID: g.Pages()[0]}, time.Time{})
 		most, chance := 0.0, make([]float64, 1)
 		for j := 1; j <= instants; j++ {
 			e.Chances(chance, g.Time(j-1), g.Time(j))

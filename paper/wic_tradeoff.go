@@ -103,7 +103,7 @@ type wicChances struct {
 }
 
 // Put implements [freshet.Estimator].
-func (e *wicChances) Put(slot freshet.Slot, s freshet.Source) {
+func (e *wicChances) Put(_ time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
 	for int(slot) >= len(e.bySlot) {
 		e.bySlot = append(e.bySlot, 0)
 	}
@@ -117,7 +117,7 @@ func (e *wicChances) Put(slot freshet.Slot, s freshet.Source) {
 func (e *wicChances) Remove(slot freshet.Slot) { e.bySlot[slot] = 0 }
 
 // Observe implements [freshet.Estimator]. All is known.
-func (e *wicChances) Observe(freshet.Slot, freshet.Outcome) {}
+func (e *wicChances) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 // Expect implements [freshet.Estimator].
 func (e *wicChances) Expect(slot freshet.Slot, from, to time.Time) float64 {

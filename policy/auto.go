@@ -71,6 +71,7 @@ type Auto struct {
 	listed  []bool    // by slot: it is there to list pages, and not for itself
 	beats   []beat    // scratch: the sources that keep to certain minutes, in the order of the slots
 	told    []tell    // scratch: what indexes say, in the order of the slots
+	given   []promise // scratch: what chances that were given say, in the order of the slots
 	news    []float64 // scratch, by slot: what a reading of an index is worth
 	changes []float64 // scratch, by slot: changes that it is expected to tell of
 
@@ -133,6 +134,10 @@ func NewAuto(c AutoConfig) *Auto {
 
 // Learner returns what Auto learns with.
 func (a *Auto) Learner() *learn.Learner { return a.learner }
+
+// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// takes that back.
+func (a *Auto) Give(slot freshet.Slot, c *freshet.Chances) { a.learner.Give(slot, c) }
 
 // Put implements [freshet.Policy].
 func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {

@@ -48,8 +48,16 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 			hint.Pending, hint.Changes, hint.Age, told = comes, 1, 0, true
 			hint.Rate = out.Rate.Mean * a.learner.Tick().Seconds()
 		}
-		idle = a.idle(int(slot), expected, gap) && !told
-		expected *= credit
+		given, promised := a.learner.Promised(now.Add(d), slot)
+		if promised {
+			expected = given.Expected
+		}
+		if idle = a.idle(int(slot), expected, gap); promised && given.Holds {
+			idle = a.quiet(expected, gap)
+		}
+		if idle = idle && !told; !promised {
+			expected *= credit
+		}
 		if a.failed[slot] != 0 {
 			expected, gap = a.retry(now.Add(d), int(slot), expected, gap)
 		}
@@ -64,6 +72,9 @@ func (a *Auto) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		}
 		instants := float64(a.learner.Tick()) / float64(a.every)
 		plain := a.of(int(slot), expected, gap*instants)
+		if promised && a.failed[slot] == 0 {
+			plain = a.promised(int(slot), &given, expected, gap, instants)
+		}
 		if told {
 			plain = a.pending(int(slot), &hint, plain, instants)
 		}

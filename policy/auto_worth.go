@@ -27,6 +27,8 @@ func (a *Auto) value(now time.Time) {
 	changes, ticks := 0.0, 0.0
 	a.hear(now)
 	next := 0 // of what was told
+	a.takeGiven(now)
+	given := 0 // of the sources of which chances were given
 	a.listen(now)
 	beat := 0 // of the sources that keep to a minute
 	a.weighPledges()
@@ -38,6 +40,15 @@ func (a *Auto) value(now time.Time) {
 	for slot, gap := range a.gaps {
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
+		var promised *promise
+		if given < len(a.given) && int(a.given[given].slot) == slot {
+			promised = &a.given[given]
+			given++
+			a.credit[slot] = 1
+			if promised.Holds {
+				idle = a.quiet(a.wait[slot], gap)
+			}
+		}
 		if a.aims[slot] != forCaptures { // what is really thought counts, and not what pays to find out
 			a.credit[slot] = 1
 		}
@@ -51,10 +62,13 @@ func (a *Auto) value(now time.Time) {
 		}
 		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
 		if beat < len(a.beats) && int(a.beats[beat].slot) == slot {
-			if a.failed[slot] == 0 { // or a source that is down would have every turn
+			if a.failed[slot] == 0 && promised == nil { // or a source that is down would have every turn
 				a.worth[slot] = a.keeps(&a.beats[beat], instants)
 			}
 			beat++
+		}
+		if promised != nil && a.failed[slot] == 0 {
+			a.worth[slot] = a.promised(slot, &promised.Promise, a.wait[slot], a.gaps[slot], instants)
 		}
 		a.known[slot] = false
 		waited := a.gaps[slot]

@@ -51,7 +51,8 @@ type Setting struct {
 	Tick time.Duration
 
 	// Estimator says how likely sources are to change, to wic, and to price and
-	// cam of package rival. Nil means that all are taken for alike.
+	// cam of package rival. Nil means that all are taken for alike. A [learn.Learner]
+	// forecasts, and takes chances that somebody gives.
 	Estimator freshet.Estimator
 
 	// Scale fits the intervals of fixed, and those of miniflux, nutch and

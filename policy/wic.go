@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/turn"
 )
 
@@ -46,6 +47,27 @@ func NewWIC(c WICConfig) *WIC {
 	return &WIC{est: c.Estimator, grid: turn.NewInstants(c.Start, c.Instant)}
 }
 
+// Learner returns what WIC has its chances from, if that is a learner; nil otherwise.
+func (w *WIC) Learner() *learn.Learner {
+	l, _ := w.est.(*learn.Learner)
+	return l
+}
+
+// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// takes that back. It counts where WIC has its chances from a learner, from when the
+// source was last seen on.
+func (w *WIC) Give(slot freshet.Slot, c *freshet.Chances) {
+	l := w.Learner()
+	if l == nil {
+		return
+	}
+	l.Give(slot, c)
+	if seen := l.Seen(slot); !seen.IsZero() && !w.grid.Start.IsZero() {
+		w.gains.Reset(slot)
+		w.credit(slot, seen, w.grid.Time(w.reached))
+	}
+}
+
 // Put implements [freshet.Policy]. A source that has been seen before brings
 // along what it is expected to have done since; one that has not counts as seen
 // now.
@@ -53,7 +75,7 @@ func (w *WIC) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time
 	w.grid.Begin(now)
 	w.accrue(w.grid.At(now))
 	if w.est != nil {
-		w.est.Put(slot, s)
+		w.est.Put(now, slot, s, since)
 	}
 	anew := w.gains.Put(slot, s.Life.In(w.grid.Length), s.Urgency.In(w.grid.Length))
 	if w.rank.Put(slot, s) {
@@ -91,7 +113,7 @@ func (w *WIC) Choose(now time.Time, n int, take func(freshet.Slot, float64) bool
 // and is not offered again at this instant.
 func (w *WIC) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if w.est != nil {
-		w.est.Observe(slot, o)
+		w.est.Observe(now, slot, o)
 	}
 	w.rank.Land(slot)
 	if !o.Result.Seen() {

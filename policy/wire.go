@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/estimate"
 	"freshet/learn"
 	"freshet/sched"
 )
@@ -16,11 +15,12 @@ import (
 // daemon would do makes its policy with this setting.
 func InDaemon(name string, b sched.Budget, sources int) Setting {
 	instant := InstantOf(name)
-	return Setting{
+	at := Setting{
 		Instant: instant, Polls: b.PerSecond() * instant.Seconds(), Sources: sources,
-		Tick:      learn.TickFor(sources, b.PerSecond(), time.Second),
-		Estimator: &estimate.Poisson{},
+		Tick: learn.TickFor(sources, b.PerSecond(), time.Second),
 	}
+	at.Estimator = learn.New(at.Learning())
+	return at
 }
 
 // InstantOf returns how finely a policy divides time in the daemon. One that
@@ -40,8 +40,8 @@ func Wire(name string, at Setting) (freshet.Policy, *learn.Learner, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if auto, ok := p.(*Auto); ok {
-		return p, auto.Learner(), nil
+	if own, ok := p.(interface{ Learner() *learn.Learner }); ok && own.Learner() != nil {
+		return p, own.Learner(), nil
 	}
 	return p, learn.New(at.Learning()), nil
 }

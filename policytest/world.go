@@ -21,13 +21,13 @@ var Noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type Table [][]float64
 
 // Put implements [freshet.Estimator].
-func (p Table) Put(freshet.Slot, freshet.Source) {}
+func (p Table) Put(time.Time, freshet.Slot, freshet.Source, time.Time) {}
 
 // Remove implements [freshet.Estimator].
 func (p Table) Remove(freshet.Slot) {}
 
 // Observe implements [freshet.Estimator].
-func (p Table) Observe(freshet.Slot, freshet.Outcome) {}
+func (p Table) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 
 func (p Table) instant(t time.Time) int { return int(t.Sub(Noon) / time.Minute) }
 

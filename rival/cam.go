@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/turn"
 )
 
@@ -59,12 +60,21 @@ func NewCAM(c CAMConfig) *CAM {
 	return &CAM{conf: c, grid: turn.NewInstants(c.Start, c.Instant)}
 }
 
+// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// takes that back. It counts where the chances come from a learner, from the next epoch
+// on.
+func (c *CAM) Give(slot freshet.Slot, given *freshet.Chances) {
+	if l, ok := c.conf.Estimator.(*learn.Learner); ok {
+		l.Give(slot, given)
+	}
+}
+
 // Put implements [freshet.Policy]. A new source is taken into account from the
 // next epoch on.
-func (c *CAM) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
+func (c *CAM) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	c.grid.Begin(now)
 	if c.conf.Estimator != nil {
-		c.conf.Estimator.Put(slot, s)
+		c.conf.Estimator.Put(now, slot, s, since)
 	}
 	c.ids, c.factor, c.met = turn.Grown(c.ids, slot), turn.Grown(c.factor, slot), turn.Grown(c.met, slot)
 	if c.ids[slot] != s.ID {
@@ -93,9 +103,9 @@ func (c *CAM) drop(slot freshet.Slot) {
 }
 
 // Observe implements [freshet.Policy]. CAM learns through its estimator only.
-func (c *CAM) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
+func (c *CAM) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if c.conf.Estimator != nil {
-		c.conf.Estimator.Observe(slot, o)
+		c.conf.Estimator.Observe(now, slot, o)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/learn"
 	"freshet/policy"
 	"freshet/turn"
 )
@@ -92,12 +93,21 @@ func NewPriced(c PricedConfig) *Priced {
 // worth making. It is zero before the first choice.
 func (p *Priced) Price() float64 { return p.market.price }
 
+// Give says how likely a source is to change at coming times, by what somebody gave; nil
+// takes that back. It counts where the chances come from a learner.
+func (p *Priced) Give(slot freshet.Slot, given *freshet.Chances) {
+	if l, ok := p.conf.Estimator.(*learn.Learner); ok {
+		l.Give(slot, given)
+		p.reconsider(slot)
+	}
+}
+
 // Put implements [freshet.Policy]. A source that was never seen counts as seen
 // now.
 func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	p.grid.Begin(now)
 	if p.conf.Estimator != nil {
-		p.conf.Estimator.Put(slot, s)
+		p.conf.Estimator.Put(now, slot, s, since)
 	}
 	p.pages = turn.Grown(p.pages, slot)
 	page := &p.pages[slot]
@@ -111,7 +121,13 @@ func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since t
 	p.spare.Name(slot, s.ID)
 	page.value = p.valueOf(s.Life.In(p.grid.Length), s.Urgency.In(p.grid.Length))
 	page.factor, page.paused = s.Importance()/s.Price(), s.Apart()
-	page.wake, page.rank = 0, 0 // to be looked at again
+	p.reconsider(slot)
+}
+
+// reconsider has a source looked at again.
+func (p *Priced) reconsider(slot freshet.Slot) {
+	page := &p.pages[slot]
+	page.wake, page.rank = 0, 0
 	p.withdraw(slot)
 	if page.wanted() {
 		p.wait(slot)
@@ -167,7 +183,7 @@ func (p *Priced) Remove(slot freshet.Slot) {
 // to be had; whatever its result, the source has had its turn at this instant.
 func (p *Priced) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	if p.conf.Estimator != nil {
-		p.conf.Estimator.Observe(slot, o)
+		p.conf.Estimator.Observe(now, slot, o)
 	}
 	page := &p.pages[slot]
 	page.flying = false

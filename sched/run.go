@@ -37,6 +37,7 @@ type Event struct {
 	Remove  freshet.SourceID // a source was removed
 	Ask     freshet.SourceID // somebody wants this source polled soon
 	Push    *Push            // somebody says that a source has changed
+	Chances *Chances         // somebody says when a source is likely to change
 	Hop     *Hop             // a poll under way wants to make one more request
 	Slow    *Slow            // a poll under way waits for its server
 	Limits  *Limits          // the operator changed the limits
@@ -99,6 +100,8 @@ func (s *Scheduler) hear(now time.Time, ev Event) {
 		s.Ask(ev.Ask)
 	case ev.Push != nil:
 		s.Push(now, *ev.Push)
+	case ev.Chances != nil:
+		s.Give(*ev.Chances)
 	case ev.Hop != nil:
 		s.Hop(now, *ev.Hop)
 	case ev.Slow != nil:

@@ -119,6 +119,31 @@ var beliefTests = []test{
 			b.Fatalf("the items of a source that was purged: %v", err)
 		}
 	}},
+	{"what was given of a source is kept with it and can be taken back", func(b *bench) {
+		b.add("a")
+		given, err := freshet.Chances{Rate: new(2.0), Until: noon.Add(time.Hour), Times: []freshet.Chance{{At: noon, Chance: new(0.25)}}}.Given(noon)
+		b.ok("chances", err)
+		belief := freshet.Belief{Source: "a", Estimator: freshet.ChancesBelief, Memory: given.Memory()}
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{belief}))
+		b.ok("remove", b.RemoveSource(b.Context(), "a", false))
+		same(b, "the chances of watched sources", b.beliefs(freshet.ChancesBelief), nil)
+		b.add("a")
+		b.reopen()
+		same(b, "the chances of a source that came back", b.beliefs(freshet.ChancesBelief), []freshet.Belief{belief})
+		read, there, err := freshet.ParseChances(b.beliefs(freshet.ChancesBelief)[0].Memory)
+		b.ok("chances", err)
+		same(b, "the chances", read, given)
+		if belief.Memory = nil; !there {
+			b.Error("there are no chances")
+		}
+		b.ok("save", b.SaveBeliefs(b.Context(), []freshet.Belief{belief}))
+		b.reopen()
+		belief, err = b.Belief(b.Context(), freshet.ChancesBelief, "a")
+		b.ok("belief", err)
+		if read, there, err = freshet.ParseChances(belief.Memory); there || err != nil {
+			b.Errorf("%+v are there when they were taken back, or %v", read, err)
+		}
+	}},
 	{"beliefs come back, each estimator's own", func(b *bench) {
 		b.add("a")
 		b.add("b")

@@ -76,6 +76,8 @@ var descriptions = map[string]string{
 	"make-hook":            "Whoever knows the path can have the source polled, and nothing else. With rotate it gets another path, and the old one is invalid.",
 	"list-source-outcomes": "Next is the before of the following page.",
 	"get-taught":           "Those that were told of over the API, from elsewhere than polls.",
+	"get-chances":          "In the order of time, with when they hold. They are shown when they are over, too; 404 if none were given.",
+	"clear-chances":        "From now on the policy goes by what was learnt.",
 	"get-version":          "What was captured when, with its size, title and fields; not its text.",
 	"get-text":             "What versions are compared by. The number can be latest.",
 	"get-session":          "A stranger is told how to log in.",

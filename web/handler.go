@@ -163,6 +163,7 @@ func New(cfg Config) http.Handler {
 	a.routeWhy(h)
 	a.routeRhythm(h)
 	a.routeTaught(h)
+	a.routeChances(h)
 	a.routeNumbers(h)
 	a.routeStatus(h, mux)
 	a.routeSettings(h)

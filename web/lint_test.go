@@ -67,7 +67,7 @@ func TestDescriptionKeepsTheRules(t *testing.T) {
 }
 
 // unconditional are what is changed or removed whatever it was before.
-var unconditional = []string{"remove-hook", "edit-settings"}
+var unconditional = []string{"remove-hook", "edit-settings", "set-chances", "clear-chances"}
 
 func checkDescribed(t *testing.T, where string, op described, tags []string) {
 	t.Helper()

@@ -60,6 +60,9 @@ func whyOf(w live.Why) client.Why {
 		}
 	}
 	why.Taught = client.TaughtOf(w.Taught)
+	if c := w.Chances; c != nil {
+		why.GivenChances = client.GivenChancesOf(c.Chances, c.Used, o.At)
+	}
 	why.Sentence = why.Words(time.UTC)
 	return why
 }

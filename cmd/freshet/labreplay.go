@@ -17,6 +17,7 @@ type labReplay struct {
 	*program
 	labSetting
 	store   storeFlags
+	chances string // file
 	picture pictureFlags
 	honest  bool   // hold what is said of polls against the truth
 	plot    string // file for a picture of that
@@ -73,6 +74,7 @@ budget is carried over, up to the budget of one instant and at least one poll.
 	flags.Var(&budget, "budget", "polls per instant; fractions are allowed")
 	r.store.register(flags)
 	r.labSetting.register(flags)
+	flags.StringVar(&r.chances, "chances", "", "CSV file with the header page,time,chance: chances that are given to auto, wic, price or cam in the place of what they learn")
 	flags.BoolVar(&r.limit, "limit", false, "compare the score with the best that was possible")
 	flags.BoolVar(&r.honest, "calibration", false, "compare Freshet's own predictions with the truth")
 	flags.StringVar(&r.plot, "plot", "", "draw the calibration to this SVG file")
@@ -90,6 +92,11 @@ func (r *labReplay) run(ctx context.Context, c *lab.Case, policy string, budget 
 	bar := r.progress("replaying", c.Grid.Instants)
 	begins, ends := bar.instants(c.Grid.Instants)
 	o := lab.Options{Progress: begins}
+	if r.chances != "" {
+		if o.Chances, err = lab.ReadChances(r.chances, c.Grid); err != nil {
+			return err
+		}
+	}
 	var curve *lab.CaptureCurve
 	if r.picture.wanted() {
 		curve = lab.NewCaptureCurve(c)

@@ -153,7 +153,7 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 	l.labStakes.register(set)
 	l.labMeasures.register(set)
 	l.labConditions.register(set)
-	l.estimate.Spec = estimate.Spec{Name: "poisson"}
+	l.estimate.Spec = estimate.Spec{Name: estimate.Forecast}
 	set.Var(&l.estimate, "estimate", "how wic, price and cam estimate changes: "+strings.Join(estimate.Names, ", "))
 	set.Var(&l.evidence, "evidence", "what a poll shows: bits (whether the page changed), dated (also when), feed:N (when, the last N times), or index[:N][,every=1h] (one poll shows a whole site)")
 	set.Uint64Var(&l.seed, "seed", 1, "random seed; the same seed gives the same result")
@@ -162,10 +162,11 @@ func (l *labSetting) register(set *pflag.FlagSet) {
 
 // estimateHelp is for the verbs that replay.
 const estimateHelp = `The policies wic, price and cam use an estimator of how likely changes are. The
-default, "poisson", learns only from the results of polls, as a daemon must. The
-others are for experiments: "exact" reads the trace itself, "noisy:FPN,SIGMA" reads
-it with the share FPN of the changes misplaced and each spread over SIGMA instants,
-and "constant:P" treats all pages the same.
+default, "forecast", is what a daemon has: it learns from the results of polls how
+often each page changes and at which hours and minutes. "poisson" learns a rate for
+each page and no more. The others are for experiments: "exact" reads the trace itself,
+"noisy:FPN,SIGMA" reads it with the share FPN of the changes misplaced and each spread
+over SIGMA instants, and "constant:P" treats all pages the same.
 `
 
 // evidenceHelp is for the same.

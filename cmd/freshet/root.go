@@ -48,6 +48,7 @@ func verbs(p *program) []*cobra.Command {
 		in(sources, confirmVerb(p)),
 		in(sources, hookVerb(p)),
 		in(sources, teachVerb(p)),
+		in(sources, chancesVerb(p)),
 		in(sources, removeVerb(p)),
 		in(history, changesVerb(p)),
 		in(history, searchVerb(p)),

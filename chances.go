@@ -1,0 +1,223 @@
+package freshet
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// ChancesBelief is the estimator under which a store keeps the chances that were given
+// of a source.
+const ChancesBelief = "chances"
+
+const (
+	// MostChances is how many times can be given of a source.
+	MostChances = 10_000
+
+	// ChanceWidth is how long after its time a change may come, where no end is given.
+	ChanceWidth = time.Minute
+
+	mostExpected = 1e6 // changes, in a stretch of time or a day
+	longestHold  = 10 * 366 * Day
+	lastYear     = 2200
+)
+
+// Chances are how likely a source is to change at coming times, by what somebody knows
+// or a program reckons. While they hold they take the place of what was learnt of the
+// source. The chances of all times count, and so does the rate; between them no change
+// is expected.
+type Chances struct {
+	From  time.Time `json:"from,omitzero" doc:"From when on they hold; by default from the first of the times, or from now on"`
+	Until time.Time `json:"until,omitzero" doc:"Until when they hold; by default until the last of the times is over"`
+
+	// Rate is how many changes a day are expected beside those at the times; nil means
+	// that nobody says, which is as much as none.
+	Rate *float64 `json:"rate_per_day,omitempty" minimum:"0" doc:"Changes a day that are expected at any time; 0 means that none is expected but at the times"`
+
+	// Add says that all this comes on top of what was learnt, and not in its place.
+	Add bool `json:"add,omitempty" doc:"On top of what was learnt, and not in its place"`
+
+	Times []Chance `json:"times,omitempty" nullable:"false" maxItems:"10000" doc:"When changes are expected"`
+}
+
+// A Chance is how likely a change is at some time. Without a chance and a number it is
+// certain.
+type Chance struct {
+	At       time.Time `json:"at" doc:"When, or from when on"`
+	Until    time.Time `json:"until,omitzero" doc:"The latest that it comes, if it comes; by default a minute later. The same as at means at that very moment"`
+	Chance   *float64  `json:"chance,omitempty" minimum:"0" maximum:"1" doc:"That there is a change; 1 if neither this nor expected is given"`
+	Expected *float64  `json:"expected,omitempty" minimum:"0" doc:"How many changes there are, if there can be several"`
+}
+
+// End returns the latest that the change comes.
+func (c Chance) End() time.Time {
+	if c.Until.IsZero() {
+		return c.At.Add(ChanceWidth)
+	}
+	return c.Until
+}
+
+// Changes returns how many changes are expected, and the number of changes at random
+// that would be as likely to leave the source as it is.
+func (c Chance) Changes() (n, mass float64) {
+	if c.Expected != nil {
+		return *c.Expected, *c.Expected
+	}
+	n = 1
+	if c.Chance != nil {
+		n = *c.Chance
+	}
+	return n, -math.Log1p(-min(surest, n))
+}
+
+// Likely returns the chance that there is a change at all.
+func (c Chance) Likely() float64 {
+	if c.Expected != nil {
+		return -math.Expm1(-*c.Expected)
+	}
+	n, _ := c.Changes()
+	return n
+}
+
+// surest is how sure a change is at most.
+const surest = 0.999
+
+// Given returns the chances as they hold if they are given now: in the order of time,
+// with a beginning and an end. It says what is wrong with them.
+func (c Chances) Given(now time.Time) (Chances, error) {
+	if c.Rate == nil && len(c.Times) == 0 {
+		return c, wrong("times", "there are none, and no rate_per_day either")
+	}
+	if len(c.Times) > MostChances {
+		return c, wrong("times", "there are %d; the most is %d", len(c.Times), MostChances)
+	}
+	if c.Rate != nil && !(*c.Rate >= 0 && *c.Rate <= mostExpected) {
+		return c, wrong("rate_per_day", "%v is not a number of changes from 0 to %.0f", *c.Rate, mostExpected)
+	}
+	for i, at := range c.Times {
+		if err := at.check(fmt.Sprintf("times[%d]", i)); err != nil {
+			return c, err
+		}
+	}
+	given := c
+	given.Times = slices.Clone(c.Times)
+	for i := range given.Times {
+		at := &given.Times[i]
+		at.At, at.Until = at.At.UTC(), at.Until.UTC()
+	}
+	slices.SortStableFunc(given.Times, func(a, b Chance) int { return a.At.Compare(b.At) })
+	if given.From.IsZero() {
+		given.From = now
+		if len(given.Times) > 0 && given.Times[0].At.Before(now) {
+			given.From = given.Times[0].At
+		}
+	}
+	if given.Until.IsZero() {
+		for _, at := range given.Times {
+			given.Until = latest(given.Until, at.End())
+		}
+	}
+	given.From, given.Until = given.From.UTC(), given.Until.UTC()
+	return given, c.hold(now, given.From, given.Until)
+}
+
+// hold checks from when to when the chances hold.
+func (c Chances) hold(now, from, until time.Time) error {
+	say := func(t time.Time) string { return t.Format(time.RFC3339) }
+	switch {
+	case until.IsZero():
+		return wrong("until", "is missing; a rate has to end some time")
+	case from.Year() < 1970 || from.Year() > lastYear:
+		return wrong("from", "%s is not a time from 1970 to %d", say(from), lastYear)
+	case !until.After(from):
+		return wrong("until", "%s is not after %s, when the chances begin to hold", say(until), say(from))
+	case !until.After(now):
+		return wrong("until", "%s has passed: nothing is left of the chances", say(until))
+	case until.Sub(from) > longestHold:
+		return wrong("until", "%s is too late; chances hold for at most %s", say(until), FormatDuration(longestHold))
+	}
+	for i, at := range c.Times {
+		if at.At.Before(from) {
+			return wrong(fmt.Sprintf("times[%d].at", i), "%s is before %s, when the chances begin to hold", say(at.At), say(from))
+		}
+		if at.At.After(until) {
+			return wrong(fmt.Sprintf("times[%d].at", i), "%s is after %s, when the chances cease to hold", say(at.At), say(until))
+		}
+	}
+	return nil
+}
+
+// check says what is wrong with a chance.
+func (c Chance) check(field string) error {
+	switch {
+	case c.At.IsZero():
+		return wrong(field+".at", "is missing")
+	case c.At.Year() < 1970 || c.At.Year() > lastYear:
+		return wrong(field+".at", "%s is not a time from 1970 to %d", c.At.Format(time.RFC3339), lastYear)
+	case !c.Until.IsZero() && c.Until.Before(c.At):
+		return wrong(field+".until", "%s is before %s, when it begins", c.Until.Format(time.RFC3339), c.At.Format(time.RFC3339))
+	case c.Until.Sub(c.At) > longestHold:
+		return wrong(field+".until", "%s is too late", c.Until.Format(time.RFC3339))
+	case c.Chance != nil && c.Expected != nil:
+		return wrong(field+".expected", "is given together with chance; give one of them")
+	case c.Chance != nil && !(*c.Chance >= 0 && *c.Chance <= 1):
+		return wrong(field+".chance", "%v is not a chance from 0 to 1", *c.Chance)
+	case c.Expected != nil && !(*c.Expected >= 0 && *c.Expected <= mostExpected):
+		return wrong(field+".expected", "%v is not a number of changes from 0 to %.0f", *c.Expected, mostExpected)
+	}
+	return nil
+}
+
+// Shifted returns the chances with all times moved.
+func (c Chances) Shifted(by time.Duration) Chances {
+	if by == 0 {
+		return c
+	}
+	c.From, c.Until, c.Times = c.From.Add(by), c.Until.Add(by), slices.Clone(c.Times)
+	for i := range c.Times {
+		at := &c.Times[i]
+		at.At, at.Until = at.At.Add(by), at.End().Add(by)
+	}
+	return c
+}
+
+// Next returns the first of the times that is not over at a moment, and whether there
+// is one.
+func (c Chances) Next(now time.Time) (Chance, bool) {
+	for _, at := range c.Times {
+		if at.End().After(now) {
+			return at, true
+		}
+	}
+	return Chance{}, false
+}
+
+// ParseChances reads what Memory returns. Nothing is read as nothing, and then there are
+// none.
+func ParseChances(memory []byte) (c Chances, given bool, err error) {
+	if len(memory) == 0 {
+		return c, false, nil
+	}
+	if err := json.Unmarshal(memory, &c); err != nil {
+		return c, false, fmt.Errorf("read given chances: %w", err)
+	}
+	return c, true, nil
+}
+
+// Memory returns all of it as a belief keeps it.
+func (c Chances) Memory() []byte {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // of numbers that were checked, and times
+	}
+	return text
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"freshet"
+)
+
+// GivenChances are when a source is likely to change, by the chances that somebody gave.
+type GivenChances struct {
+	From       time.Time `json:"from" doc:"From when on the chances hold"`
+	Until      time.Time `json:"until" doc:"Until when they hold"`
+	Times      int       `json:"times" doc:"How many times were given"`
+	Next       time.Time `json:"next,omitzero" doc:"The first of the times that is not over; missing if all are"`
+	Chance     float64   `json:"chance,omitempty" doc:"That there is a change then"`
+	RatePerDay *float64  `json:"rate_per_day,omitempty" doc:"Changes a day that are expected at any time, if that was given"`
+	Add        bool      `json:"add,omitempty" doc:"On top of what was learnt, and not in its place"`
+	Used       bool      `json:"used" doc:"The policy goes by them; auto and wic do"`
+}
+
+// GivenChancesOf returns the chances that somebody gave as they stand at a moment.
+func GivenChancesOf(c freshet.Chances, used bool, now time.Time) *GivenChances {
+	f := &GivenChances{From: c.From.UTC(), Until: c.Until.UTC(), Times: len(c.Times), RatePerDay: c.Rate, Add: c.Add, Used: used}
+	if next, ok := c.Next(now); ok {
+		f.Next, f.Chance = next.At.UTC(), next.Likely()
+	}
+	return f
+}
+
+// sayGiven says when the source is likely to change, by what somebody gave.
+func (w Why) sayGiven(zone *time.Location) string {
+	f := w.GivenChances
+	if f == nil {
+		return ""
+	}
+	verb := "Chances that were given for it hold"
+	if f.From.After(w.At) {
+		verb = fmt.Sprintf("Chances that were given for it hold from %s", w.clock(f.From, zone))
+	}
+	text := fmt.Sprintf("%s until %s", verb, w.clock(f.Until, zone))
+	switch {
+	case !f.Next.IsZero():
+		text += fmt.Sprintf("; the next change is expected at %s (%s)", w.clock(f.Next, zone), fmt.Sprintf("%.0f%%", 100*f.Chance))
+	case f.RatePerDay != nil && *f.RatePerDay > 0:
+		text += fmt.Sprintf("; by them it changes %s", oftenWords(*f.RatePerDay))
+	default:
+		text += "; no change is expected before that"
+	}
+	if !f.Used {
+		text += ", but the policy does not go by them"
+	}
+	return text + "."
+}
+
+// SetChances says when a source is likely to change, in the place of what was said of it
+// before. It returns the chances in the order of time, with when they hold.
+func (c *Client) SetChances(ctx context.Context, id freshet.SourceID, chances freshet.Chances) (given freshet.Chances, err error) {
+	err = c.call(ctx, http.MethodPut, sourcePath(id, "chances"), nil, chances, &given)
+	return given, err
+}
+
+// Chances returns what was last said of when a source is likely to change.
+func (c *Client) Chances(ctx context.Context, id freshet.SourceID) (given freshet.Chances, err error) {
+	err = c.get(ctx, sourcePath(id, "chances"), nil, &given)
+	return given, err
+}
+
+// ClearChances takes back what was said of when a source is likely to change.
+func (c *Client) ClearChances(ctx context.Context, id freshet.SourceID) error {
+	return c.call(ctx, http.MethodDelete, sourcePath(id, "chances"), nil, nil, nil)
+}

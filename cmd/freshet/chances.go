@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/client"
+)
+
+// A chances is one run of the verb "chances".
+type chances struct {
+	*program
+	rate  string
+	hold  time.Duration
+	until string
+	add   bool
+	clear bool
+	json  bool
+}
+
+func chancesVerb(p *program) *cobra.Command {
+	v := chances{program: p}
+	cmd := &cobra.Command{
+		Use:   "chances SOURCE [FILE]",
+		Short: "Say when a source is likely to change, or show what was said",
+		Long: `Say when a source is likely to change: from a calendar, or a program that reckons it.
+While that holds, the policies auto and wic poll the source by it, and not by what they
+have learnt. When it is over they go by what they learn again.
+
+The file is CSV with the columns "time" and perhaps "chance" (from 0 to 1, or 90%; 1 if
+it is not said), "until" (the latest that the change comes; a minute later if it is not
+said) and "expected" (a number of changes in place of a chance). Times are in the form
+of RFC 3339, or Unix seconds. JSON is read as the API takes it. "-" reads the standard
+input. --rate says how often it changes at any other time; without it, no change is
+expected at other times. With --add all this comes on top of what is learnt.
+
+It holds until the last of the times is over, or as long as --for or --until say. What
+was said before is replaced. Without a file and a rate, what was said is shown.`,
+		Example: "  freshet chances weather calendar.csv\n" +
+			"  freshet chances weather --rate 4/h --for 2d\n" +
+			"  ./model | freshet chances auction - --until 2026-11-17T20:00:00Z\n" +
+			"  freshet chances weather --json\n  freshet chances weather --clear",
+		Args: takes(1, 2),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.rate, "rate", "", "changes that are expected at any time, such as 4/h or 0.5/day")
+	flags.Var((*lengthFlag)(&v.hold), "for", "how long it holds, from now on")
+	flags.StringVar(&v.until, "until", "", "until when it holds, such as 2026-11-17T20:00:00Z")
+	flags.BoolVar(&v.add, "add", false, "expect it on top of what is learnt, and not in its place")
+	flags.BoolVar(&v.clear, "clear", false, "take back what was said")
+	jsonFlag(cmd, &v.json)
+	return completed(p, clientVerb(p, cmd, false, v.run), 1)
+}
+
+func (v *chances) run(ctx context.Context, c *connection, args []string) error {
+	gives := len(args) == 2 || v.rate != ""
+	if v.clear && (gives || v.hold != 0 || v.until != "" || v.add) {
+		return usagef("chances: --clear goes with nothing else")
+	}
+	if !gives && (v.hold != 0 || v.until != "" || v.add) {
+		return usagef("chances: there is neither a FILE nor a --rate to hold")
+	}
+	var given freshet.Chances
+	if gives {
+		var err error
+		if given, err = v.read(args[1:]); err != nil {
+			return err
+		}
+	}
+	s, err := c.watched(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.clear:
+		if err := c.ClearChances(ctx, s.ID); err != nil {
+			return err
+		}
+		return v.sayDone("took back the chances of", s)
+	case gives:
+		if given, err = c.SetChances(ctx, s.ID, given); err != nil {
+			return fmt.Errorf("chances of %s: %w", s.ID, err)
+		}
+	default:
+		if given, err = c.Chances(ctx, s.ID); err != nil {
+			return err
+		}
+	}
+	if v.json {
+		return v.printJSON(given)
+	}
+	return v.show(s, given, gives)
+}
+
+// read returns the chances that are to be given.
+func (v *chances) read(file []string) (c freshet.Chances, err error) {
+	if len(file) == 1 {
+		in, name := v.in, "standard input"
+		if file[0] != "-" {
+			opened, err := os.Open(file[0])
+			if err != nil {
+				return c, err
+			}
+			defer opened.Close()
+			in, name = opened, file[0]
+		}
+		if c, err = freshet.ReadChances(in); err != nil {
+			return c, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	c.Add = c.Add || v.add
+	if v.rate != "" {
+		rate, err := perDay(v.rate)
+		if err != nil {
+			return c, wrongFlag("rate", err)
+		}
+		c.Rate = &rate
+	}
+	switch {
+	case v.hold != 0 && v.until != "":
+		return c, usagef("chances: --for and --until say the same; give one of them")
+	case v.hold != 0:
+		c.Until = v.now().Add(v.hold)
+	case v.until != "":
+		if c.Until, err = freshet.ParseTime(v.until, v.now(), time.Local); err != nil {
+			return c, wrongFlag("until", err)
+		}
+	}
+	return c, nil
+}
+
+// perDay reads a rate such as 4/h, as changes a day.
+func perDay(s string) (float64, error) {
+	number, unit, _ := strings.Cut(s, "/")
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	per, wrong := freshet.ParsePer(strings.TrimSpace(cmp.Or(unit, "day")))
+	if err != nil || wrong != nil {
+		return 0, fmt.Errorf("%q is not a rate such as 4/h or 0.5/day", s)
+	}
+	return n * float64(freshet.Day) / float64(per), nil
+}
+
+// show prints chances for people; those that were just given only in short.
+func (v *chances) show(s client.Source, c freshet.Chances, short bool) error {
+	at := func(t time.Time) string { return t.Local().Format(time.DateTime) }
+	text := fmt.Sprintf("%s: %s, from %s to %s", label(s), counted(len(c.Times), "time"), at(c.From), at(c.Until))
+	if c.Rate != nil {
+		text += fmt.Sprintf("; %s changes a day at any time", strconv.FormatFloat(*c.Rate, 'g', 4, 64))
+	}
+	if c.Add {
+		text += "; on top of what is learnt"
+	}
+	if !c.Until.After(v.now()) {
+		text += "; it is over"
+	}
+	if _, err := fmt.Fprintln(v.out, text); err != nil || short {
+		return err
+	}
+	for _, x := range c.Times {
+		line := at(x.At)
+		if !x.Until.IsZero() {
+			line += " to " + at(x.Until)
+		}
+		if x.Expected != nil {
+			line += fmt.Sprintf("  %s changes", strconv.FormatFloat(*x.Expected, 'g', 4, 64))
+		} else {
+			line += fmt.Sprintf("  %.3g%%", 100*x.Likely())
+		}
+		if _, err := fmt.Fprintln(v.out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
