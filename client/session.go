@@ -21,10 +21,9 @@ type Session struct {
 	Query   freshet.QueryID  `json:"query,omitempty" doc:"Only with this query: it is a share link"`
 	Expires time.Time        `json:"expires,omitzero" doc:"When the session or token ends at the latest"`
 
-	Open     bool   `json:"open" doc:"Nobody on this machine has to log in"`
-	Notice   string `json:"notice,omitempty" doc:"What the operator should know about that"`
-	Provider string `json:"provider,omitempty" doc:"Name of the OpenID provider that one can log in with, at /api/v1/session/provider"`
-	Secure   bool   `json:"secure" doc:"The request came over https, as far as the daemon knows"`
+	Open   bool   `json:"open" doc:"Nobody on this machine has to log in"`
+	Notice string `json:"notice,omitempty" doc:"What the operator should know about that"`
+	Secure bool   `json:"secure" doc:"The request came over https, as far as the daemon knows"`
 }
 
 // A Login is who somebody says they are: a user with a password, or the holder of a token
@@ -55,7 +54,6 @@ func (c *Client) SetPassword(ctx context.Context, p NewPassword) error {
 type User struct {
 	Name     string       `json:"name"`
 	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
-	Subject  string       `json:"subject,omitempty" doc:"Who the user is at the OpenID provider"`
 	Password bool         `json:"password" doc:"Whether the user can log in with a password"`
 	Created  time.Time    `json:"created_at"`
 	Set      time.Time    `json:"password_set_at,omitzero"`
@@ -65,8 +63,7 @@ type User struct {
 type NewUser struct {
 	Name     string       `json:"name" minLength:"1" maxLength:"128"`
 	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
-	Password string       `json:"password,omitempty" maxLength:"1024" doc:"At least 8 characters; absent if the user logs in at the OpenID provider only"`
-	Subject  string       `json:"subject,omitempty" maxLength:"500" doc:"Who the user is at the OpenID provider: its URL, #, and the sub claim"`
+	Password string       `json:"password,omitempty" maxLength:"1024" doc:"At least 8 characters"`
 }
 
 // A UserEdit is what to change of a user.

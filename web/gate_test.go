@@ -107,7 +107,6 @@ var mayUse = map[string]string{
 	"GET /assets/x": "slkrvea", "POST /api/v1/hooks/{token}": "slkrvea", "GET /api/v1/websub/x": "slkrvea", "POST /api/v1/websub/x": "slkrvea",
 
 	"GET /api/v1/session": "slkrvea", "POST /api/v1/session": "slkrvea", "DELETE /api/v1/session": "slkrvea", "PUT /api/v1/session/password": "rvea",
-	"GET /api/v1/session/provider": "slkrvea", "GET /api/v1/session/callback": "slkrvea",
 
 	"GET /api/v1/users": "a", "POST /api/v1/users": "a", "GET /api/v1/users/{name}": "a", "PATCH /api/v1/users/{name}": "a", "DELETE /api/v1/users/{name}": "a",
 	"GET /api/v1/tokens": "rvea", "POST /api/v1/tokens": "rvea", "DELETE /api/v1/tokens/{id}": "vea",
@@ -118,10 +117,11 @@ var mayUse = map[string]string{
 	"GET /api/v1/sources/{id}": "lrvea", "PATCH /api/v1/sources/{id}": "ea", "DELETE /api/v1/sources/{id}": "ea",
 	"POST /api/v1/sources/{id}/poll": "ea", "POST /api/v1/sources/{id}/confirm": "ea", "POST /api/v1/sources/{id}/hook": "ea", "DELETE /api/v1/sources/{id}/hook": "ea",
 	"POST /api/v1/sources/{id}/taught": "ea", "GET /api/v1/sources/{id}/taught": "lrvea", "POST /api/v1/sources/{id}/test": "ea",
+	"GET /api/v1/sources/{id}/chances": "lrvea", "PUT /api/v1/sources/{id}/chances": "ea", "DELETE /api/v1/sources/{id}/chances": "ea",
 	"GET /api/v1/sources/{id}/suggestions": "lrvea", "GET /api/v1/sources/{id}/diff": "lrvea", "GET /api/v1/sources/{id}/fields/{name}": "lrvea",
 	"GET /api/v1/sources/{id}/outcomes": "lrvea", "GET /api/v1/sources/{id}/rhythm": "lrvea", "GET /api/v1/sources/{id}/why": "lrvea",
 	"GET /api/v1/sources/{id}/feed.atom": "lrvea", "GET /api/v1/sources/{id}/feed.json": "lrvea",
-	"GET /api/v1/sources/{id}/versions": "lrvea", "GET /api/v1/sources/{id}/versions/{number}": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/text": "lrvea",
+	"GET /api/v1/sources/{id}/versions": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/outline": "lrvea", "GET /api/v1/sources/{id}/versions/{number}": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/text": "lrvea",
 	"GET /api/v1/sources/{id}/versions/{number}/raw": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/rendered": "lrvea", "GET /api/v1/sources/{id}/versions/{number}/screenshot": "lrvea",
 	"GET /api/v1/sites": "rvea", "GET /api/v1/sites/{id}": "lrvea", "GET /api/v1/sites/{id}/pages": "lrvea",
 
@@ -150,7 +150,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 	if err := json.Unmarshal(got.Body, &description); err != nil {
 		t.Fatal(err)
 	}
-	routes := []string{"GET /healthz", "GET /readyz", "GET /openapi.json", "GET /openapi.yaml", "GET /metrics", "GET /assets/x", "GET /api/v1/websub/x", "POST /api/v1/websub/x", "GET /api/v1/session/provider", "GET /api/v1/session/callback"}
+	routes := []string{"GET /healthz", "GET /readyz", "GET /openapi.json", "GET /openapi.yaml", "GET /metrics", "GET /assets/x", "GET /api/v1/websub/x", "POST /api/v1/websub/x"}
 	for path, methods := range description.Paths {
 		for method := range methods {
 			routes = append(routes, strings.ToUpper(method)+" "+path)

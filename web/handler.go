@@ -171,7 +171,6 @@ func New(cfg Config) http.Handler {
 	a.routeOverview(h)
 	a.routeFlow(h)
 	a.routeSession(h)
-	a.routeProvider(mux)
 	a.routeUsers(h)
 	a.routePasses(h)
 	a.routeAudit(h)

@@ -67,8 +67,6 @@ var rules = map[string]rule{
 	"POST /api/v1/session":         {quiet: true, secret: true}, // the handler notes who it was
 	"DELETE /api/v1/session":       {quiet: true, secret: true},
 	"PUT /api/v1/session/password": {self: true, quiet: true, secret: true},
-	"GET /api/v1/session/provider": anybody,
-	"GET /api/v1/session/callback": anybody,
 
 	"GET /api/v1/users":           admin,
 	"POST /api/v1/users":          {need: freshet.RightAdmin, secret: true},
@@ -99,6 +97,9 @@ var rules = map[string]rule{
 	"POST /api/v1/sources/{id}/taught":                      editSource,
 	"GET /api/v1/sources/{id}/taught":                       ofSourceID,
 	"POST /api/v1/sources/{id}/test":                        trial,
+	"GET /api/v1/sources/{id}/chances":                      ofSourceID,
+	"PUT /api/v1/sources/{id}/chances":                      editSource,
+	"DELETE /api/v1/sources/{id}/chances":                   editSource,
 	"GET /api/v1/sources/{id}/suggestions":                  ofSourceID,
 	"GET /api/v1/sources/{id}/diff":                         ofSourceID,
 	"GET /api/v1/sources/{id}/fields/{name}":                ofSourceID,
@@ -107,6 +108,7 @@ var rules = map[string]rule{
 	"GET /api/v1/sources/{id}/why":                          ofSourceID,
 	"GET /api/v1/sources/{id}/feed.atom":                    ofSourceID,
 	"GET /api/v1/sources/{id}/feed.json":                    ofSourceID,
+	"GET /api/v1/sources/{id}/versions/{number}/outline":    ofSourceID,
 	"GET /api/v1/sources/{id}/versions":                     ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}":            ofSourceID,
 	"GET /api/v1/sources/{id}/versions/{number}/text":       ofSourceID,

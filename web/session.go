@@ -39,7 +39,7 @@ func (a *api) routeSession(h huma.API) {
 func (a *api) sessionOf(c who.Caller) client.Session {
 	s := client.Session{
 		Known: c.Known, User: c.User, Role: c.Role, Via: c.Via, Scopes: c.Limit.Scopes, Tag: c.Limit.Tag, Source: c.Limit.Source, Query: c.Limit.Query,
-		Expires: utc(c.Pass.Expires), Open: a.Gate.Open(), Secure: c.Secure, Provider: a.Gate.ProviderName(),
+		Expires: utc(c.Pass.Expires), Open: a.Gate.Open(), Secure: c.Secure,
 	}
 	if s.Scopes == nil {
 		s.Scopes = []freshet.Right{}

@@ -31,7 +31,7 @@ func (a *api) routeUsers(h huma.API) {
 
 // userOf returns a user as the API tells it, without the password.
 func userOf(u freshet.User) client.User {
-	return client.User{Name: u.Name, Role: u.Role, Subject: u.Subject, Password: u.Password != "", Created: utc(u.Created), Set: utc(u.Set)}
+	return client.User{Name: u.Name, Role: u.Role, Password: u.Password != "", Created: utc(u.Created), Set: utc(u.Set)}
 }
 
 func (a *api) listUsers(ctx context.Context, _ *struct{}) (*bodyOf[client.UserList], error) {
@@ -67,7 +67,7 @@ func (a *api) getUser(ctx context.Context, in *userPath) (*taggedUser, error) {
 
 func (a *api) addUser(ctx context.Context, in *bodyOf[client.NewUser]) (*taggedUser, error) {
 	n := in.Body
-	u, err := a.Gate.AddUser(ctx, freshet.User{Name: n.Name, Role: n.Role, Subject: n.Subject}, n.Password)
+	u, err := a.Gate.AddUser(ctx, freshet.User{Name: n.Name, Role: n.Role}, n.Password)
 	if err != nil {
 		return nil, err
 	}

@@ -51,8 +51,6 @@ type Config struct {
 	// Public is the URL under which people reach the API; "" if nobody said.
 	Public string
 
-	Provider *Provider // where people can log in otherwise; nil means nowhere
-
 	Cost Cost             // zero means DefaultCost
 	Keep time.Duration    // for the audit log; zero means a year
 	Now  func() time.Time // nil means time.Now

@@ -32,7 +32,7 @@ Elsewhere, set FRESHET_SERVER and FRESHET_TOKEN.`,
 }
 
 func userAddVerb(p *program) *cobra.Command {
-	var role, subject string
+	var role string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add NAME",
@@ -44,18 +44,15 @@ input. It must have at least 8 characters.`,
 		Args: takes(1, 1),
 	}
 	cmd.Flags().StringVar(&role, "role", string(freshet.Viewer), "what the user may do: viewer, editor or admin")
-	cmd.Flags().StringVar(&subject, "subject", "", "who the user is at the OpenID provider: its URL, #, and the sub claim; such a user has no password")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
-		u := client.NewUser{Name: args[0], Role: freshet.Role(role), Subject: subject}
+		u := client.NewUser{Name: args[0], Role: freshet.Role(role)}
 		if err := (freshet.User{Name: u.Name, Role: u.Role}).Check(); err != nil {
 			return usagef("%v", err)
 		}
-		if subject == "" {
-			var err error
-			if u.Password, err = p.newPassword(u.Name); err != nil {
-				return err
-			}
+		var err error
+		if u.Password, err = p.newPassword(u.Name); err != nil {
+			return err
 		}
 		added, err := c.AddUser(ctx, u)
 		if err != nil {
@@ -121,13 +118,9 @@ func userListVerb(p *program) *cobra.Command {
 			p.remark("there are no users, so everybody on this machine can do everything; freshet user add NAME --role admin adds the first")
 			return nil
 		}
-		t := table{head: []string{"NAME", "ROLE", "ADDED", "LOGIN"}, short: map[string]int{"NAME": 12}, drop: []string{"ADDED"}}
+		t := table{head: []string{"NAME", "ROLE", "ADDED", "PASSWORD SET"}, short: map[string]int{"NAME": 12}, drop: []string{"ADDED"}}
 		for _, u := range list.Items {
-			login := "password"
-			if u.Subject != "" {
-				login = u.Subject
-			}
-			t.add(plain(u.Name), plain(string(u.Role)), plain(dateOf(u.Created)), plain(harmless(login)))
+			t.add(plain(u.Name), plain(string(u.Role)), plain(dateOf(u.Created)), plain(dateOf(u.Set)))
 		}
 		return t.write(p.out, p.screen())
 	})

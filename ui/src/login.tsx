@@ -10,7 +10,7 @@ import { go, here } from './router';
 
 export interface Session {
   known: boolean; user?: string; role?: 'viewer' | 'editor' | 'admin'; via?: string; scopes: string[]; tag?: string; source?: string; query?: string;
-  expires?: string; open: boolean; notice?: string; provider?: string; secure: boolean;
+  expires?: string; open: boolean; notice?: string; secure: boolean;
 }
 
 /** me is who the reader is to the daemon; undefined until that is known. */
@@ -51,7 +51,6 @@ function Form({ done, why }: { done?: () => void; why: string }) {
   const [user, name] = useState(me.value?.user ?? '');
   const [secret, type] = useState('');
   const [doing, run] = useAction();
-  const provider = me.value?.provider;
   const submit = async (e: Event) => {
     e.preventDefault();
     const ok = await run(() => enter(way === 'password' ? { user: user.trim(), password: secret } : { token: secret.trim() }));
@@ -70,7 +69,6 @@ function Form({ done, why }: { done?: () => void; why: string }) {
         <Button kind="main" type="submit" busy={doing.busy}>Log in</Button>
         <button type="button" class="button link" onClick={() => choose(way === 'password' ? 'token' : 'password')}>{way === 'password' ? 'Use a token' : 'Use a password'}</button>
       </div>
-      {provider && <p><a class="button" href={address('/session/provider', { next: here.value.query.get('next') ?? location.pathname + location.search })}>Log in with {tidy(provider)}</a></p>}
       {me.value && !me.value.secure && !['localhost', '127.0.0.1', '[::1]'].includes(location.hostname) && <p class="small dim">This connection is not encrypted: others on the network can read the password.</p>}
     </form>
   );

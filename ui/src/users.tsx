@@ -6,7 +6,7 @@ import { useAction, useLoad } from './load';
 import { may, me, whoAmI } from './login';
 import { AsLines, Button, Field, Outcome, Section, Show, Time } from './parts';
 
-interface User { name: string; role: string; subject?: string; password: boolean; created_at: string; password_set_at?: string }
+interface User { name: string; role: string; password: boolean; created_at: string; password_set_at?: string }
 interface Token { id: string; name: string; user?: string; scopes: string[]; tag?: string; created_at: string; expires_at?: string; used_at?: string }
 interface Share { id: string; name?: string; user?: string; source?: string; query?: string; created_at: string; expires_at?: string; used_at?: string }
 
@@ -30,7 +30,7 @@ export function Users() {
       <Show of={list}>{({ items }) => (items.length === 0
         ? <p>There are no users, so everybody on this machine can do everything. From the first user on, everybody has to log in.</p>
         : <div class="scrolls"><table>
-          <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Logs in with</th><th scope="col">Added</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
+          <thead><tr><th scope="col">Name</th><th scope="col">Role</th><th scope="col">Password set</th><th scope="col">Added</th><th scope="col"><span class="hidden-text">Actions</span></th></tr></thead>
           <tbody>{items.map((u) => <UserRow key={u.name} of={u} change={change} />)}</tbody>
         </table></div>
       )}</Show>
@@ -56,7 +56,7 @@ function UserRow({ of: u, change }: { of: User; change: (what: () => Promise<unk
     <tr>
       <td><bdi>{tidy(u.name)}</bdi></td>
       <td><select class="input" aria-label={`Role of ${u.name}`} value={u.role} onChange={(e) => change(() => send('PATCH', path, { role: e.currentTarget.value }), `${u.name} is ${e.currentTarget.value} now.`)}>{roles.map((r) => <option key={r}>{r}</option>)}</select></td>
-      <td>{u.subject ? <bdi>{tidy(u.subject)}</bdi> : u.password ? 'password' : '–'}</td>
+      <td><Time at={u.password_set_at} /></td>
       <td><Time at={u.created_at} /></td>
       <td class="row">
         {password === undefined
