@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"freshet"
 	"freshet/spell"
@@ -164,8 +165,8 @@ func ReadKept(data string) (map[string]string, error) {
 	}
 	path := filepath.Join(data, keptName)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return kept, nil // of a directory that is another's, nothing is known
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR) {
+		return kept, nil // of a directory that is another's, or is none, nothing is known
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &kept)
