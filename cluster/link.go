@@ -57,9 +57,8 @@ var (
 
 // ServeHTTP takes in a hand. It returns when the hand is gone.
 func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
-	case !ok || h.cfg.Token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) != 1:
+	case !h.admits(r):
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
 		return
@@ -81,6 +80,15 @@ func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := h.host(conn, buffered.Reader, r.RemoteAddr); err != nil {
 		h.cfg.Log.Warn("a hand was turned away", "address", r.RemoteAddr, "err", err)
 	}
+}
+
+// admits reports whether whoever sent a request may join.
+func (h *Hands) admits(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" || h.cfg.Token == "" {
+		return false
+	}
+	return subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) == 1 || h.cfg.Admit != nil && h.cfg.Admit(r.Context(), token)
 }
 
 // host works with a hand until it is gone. The error is why it was not let in.

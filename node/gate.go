@@ -25,6 +25,7 @@ func (s *service) openGate(ctx context.Context, at net.Addr) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the users: %w", err)
 	}
+	s.node.gate.Store(s.gate)
 	if s.Password != "" {
 		added, err := s.gate.First(ctx, firstUser, s.Password)
 		if err != nil {

@@ -57,11 +57,21 @@ func (n *Node) openHands(cfg Config) (hand.Looker, error) {
 	}
 	n.limits.own = cfg.OwnSlots
 	n.hands = cluster.New(cluster.Config{
-		Own: own, Slots: slots, Token: token, Epoch: 1, Lease: handLease, Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Own: own, Slots: slots, Token: token, Admit: n.admits, Epoch: 1, Lease: handLease, Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
 		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
 		Changed: func(all int) { n.limits.join(n.Daemon, all-slots) },
 	})
 	return n.hands, nil
+}
+
+// admits reports whether a token is one that was given out for hands.
+func (n *Node) admits(ctx context.Context, token string) bool {
+	gate := n.gate.Load()
+	if gate == nil {
+		return false
+	}
+	c, err := gate.Known(ctx, token)
+	return err == nil && c.Pass.Kind == freshet.PassToken && c.May(freshet.RightHand)
 }
 
 // outliveHands waits, after a crash, until the hands of the run before can begin no request

@@ -34,12 +34,17 @@ func handToken(t *testing.T) string {
 // ended, and returns once it has joined.
 func startHand(t *testing.T, c *client.Client, at, name string, agent string) (end func()) {
 	t.Helper()
+	return startHandWith(t, c, at, name, agent, "0123456789abcdef")
+}
+
+func startHandWith(t *testing.T, c *client.Client, at, name, agent, token string) (end func()) {
+	t.Helper()
 	s := settings(t)
 	s.Fetch.Agent = agent
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- node.WorkAsHand(ctx, s, node.HandConfig{Join: []string{at}, Token: "0123456789abcdef", Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
+		ended <- node.WorkAsHand(ctx, s, node.HandConfig{Join: []string{at}, Token: token, Name: name, Slots: 8}, slog.New(slog.DiscardHandler))
 	}()
 	end = sync.OnceFunc(func() {
 		cancel()
@@ -120,6 +125,30 @@ func TestHandsPollForADaemon(t *testing.T) {
 	}
 	end()
 	joined(t, c, "far", false)
+}
+
+// TestTokensOfHands holds that a token which was given out for hands lets a hand in, and no
+// other token does.
+func TestTokensOfHands(t *testing.T) {
+	t.Parallel()
+	s := settings(t)
+	s.HandToken = handToken(t)
+	c, at, _ := serve(t, s, node.ServeConfig{})
+	made := func(scope freshet.Right) client.MadeToken {
+		t.Helper()
+		m, err := c.AddToken(t.Context(), client.NewToken{Name: string(scope), Scopes: []freshet.Right{scope}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	startHandWith(t, c, at, "let in", "a", made(freshet.RightHand).Secret)
+	for _, token := range []string{made(freshet.RightRead).Secret, made(freshet.RightAdmin).Secret, "0123456789abcdeX"} {
+		err := node.WorkAsHand(t.Context(), settings(t), node.HandConfig{Join: []string{at}, Token: token, Name: "stranger", Slots: 1}, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), "401") {
+			t.Errorf("a hand with another token ends with %v", err)
+		}
+	}
 }
 
 // TestHandsKeepTheBudget ends hands again and again while they poll: in no stretch of the

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"freshet"
@@ -26,6 +27,7 @@ import (
 	"freshet/secret"
 	"freshet/sqlite"
 	"freshet/standing"
+	"freshet/who"
 )
 
 // A Node is a store and a daemon over it, with all that the daemon needs. The
@@ -46,6 +48,7 @@ type Node struct {
 	queries  *standing.Runner  // nil if none are run
 	hands    *cluster.Hands    // nil if none may join
 	limits   handLimits
+	gate     atomic.Pointer[who.Gate] // nil until the API is served
 	log      *slog.Logger
 }
 
