@@ -164,7 +164,7 @@ func TestLive(t *testing.T) {
 	r.serve()
 	change(51)
 	change(52)
-	b.await(fmt.Sprintf("!document.querySelector('.banner') && document.querySelectorAll('.change').length == %d", before+3))
+	b.await(fmt.Sprintf("!document.querySelector('.banner.bad') && document.querySelectorAll('.change').length == %d", before+3))
 	if got := eval[[]string](b, "[...document.querySelectorAll('.change .what')].slice(0, 3).map(e => e.textContent)"); !strings.Contains(got[0], "52") || !strings.Contains(got[1], "51") || !strings.Contains(got[2], "50") {
 		t.Errorf("the newest changes are %q, want 52, 51, 50", got)
 	}

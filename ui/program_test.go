@@ -10,7 +10,7 @@ func TestProgramSettings(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
 	b := r.tab(1440, 1000, "light")
-	b.visit("/settings", "document.querySelectorAll('.field').length > 8")
+	b.visit("/settings", "[...document.querySelectorAll('.field')].some((e) => e.textContent.includes('Requests'))")
 	b.fill("Requests", "much")
 	b.await("document.querySelector('.field .wrong') && [...document.querySelectorAll('button')].find(e => e.textContent == 'Save').disabled")
 	b.forget() // a browser notes every answer of 422
