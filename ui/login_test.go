@@ -80,6 +80,7 @@ func TestLogin(t *testing.T) {
 	b.click("Log in")
 	b.await("!document.querySelector('dialog[open]') && [...document.querySelectorAll('input.input')].some(e => e.value == 'a draft')")
 	b.refused()
+	b.await("[...document.querySelectorAll('button')].some(e => e.textContent == 'Save' && !e.disabled)")
 	b.click("Save")
 	b.await("document.querySelector('h1')?.textContent.includes('a draft') && !document.querySelector('.wrong')")
 
