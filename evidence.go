@@ -1,6 +1,9 @@
 package freshet
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // MostDates is how many dates of its own a source is heard with at one poll. More say
 // hardly anything more of when it changes.
@@ -25,7 +28,35 @@ type Word struct {
 	From time.Time
 
 	Pages []PageWord // each at most once
+
+	// Claims are how often pages change by a sitemap, where it says otherwise than when it
+	// was last seen; each page at most once.
+	Claims []PageClaim
 }
+
+// A PageClaim is how often a page changes by a sitemap. It is evidence: a Learner finds out
+// what pages have in common of which the same is said.
+type PageClaim struct {
+	Page PageKey
+	Freq ChangeFreq // the zero ChangeFreq if the sitemap does not say any more
+}
+
+// A ChangeFreq is how often a page changes, in the words of sitemaps. The zero ChangeFreq
+// says nothing.
+type ChangeFreq uint8
+
+// ChangeFreqs is how many there are, with the one that says nothing.
+const ChangeFreqs = 8
+
+var changeFreqs = [...]string{"", "always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
+
+// ParseChangeFreq reads a changefreq. What is none says nothing.
+func ParseChangeFreq(text string) ChangeFreq {
+	return ChangeFreq(max(0, slices.Index(changeFreqs[:], text)))
+}
+
+// String returns the word of a sitemap; "" for the zero ChangeFreq.
+func (f ChangeFreq) String() string { return nameOf(changeFreqs[:], int(f)) }
 
 // SilentFrom is the From of an index that says nothing of the pages that it does not name:
 // a page with links, or a list that was not read to its end. It lies after all polls.

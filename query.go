@@ -26,6 +26,10 @@ type Query struct {
 	// Value is what a match carries besides its changes, in CEL. "" means nothing.
 	Value string `json:"value,omitempty"`
 
+	// Importance is as how many changes one that matches counts, for what polls of its
+	// source are worth. 0 means 1, as for a change that matches nothing.
+	Importance float64 `json:"importance,omitempty"`
+
 	Window Window     `json:"window,omitzero"` // what it says over time and over sources
 	Digest Digest     `json:"digest,omitzero"` // matches are told together
 	Quiet  QuietHours `json:"quiet,omitzero"`  // when none are told
@@ -71,7 +75,7 @@ const (
 // conditions can be used is for package query to say.
 func (q Query) Check() (Query, error) {
 	for _, check := range []func(*Query) error{
-		(*Query).checkNames, (*Query).checkScope, (*Query).checkConditions,
+		(*Query).checkNames, (*Query).checkScope, (*Query).checkConditions, (*Query).checkImportance,
 		func(q *Query) error { return q.Window.check() },
 		func(q *Query) error { return q.Digest.check() },
 		func(q *Query) error { return q.Quiet.check() },
@@ -157,6 +161,19 @@ func (q *Query) checkConditions() error {
 	}
 	if q.When == "" && q.Window.For > 0 {
 		return wrong("window.for", "needs when: the condition that must hold for so long")
+	}
+	return nil
+}
+
+// mostImportance is the highest importance of a query.
+const mostImportance = 1000
+
+func (q *Query) checkImportance() error {
+	if !(q.Importance >= 0 && q.Importance <= mostImportance) { // no number is not, either
+		return wrong("importance", "must be above 0 and at most %d", mostImportance)
+	}
+	if q.Importance == 1 {
+		q.Importance = 0 // the same, said aloud
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ type Rhythm struct {
 	Rate     Range   // changes a second, over all hours
 	Happened float64 // changes that there were, as far as can be told
 	Watched  float64 // seconds that it was watched; what is long past counts for less in both
+	Taught   int     // changes that somebody told of from elsewhere
 	Own      bool    // the rhythm is the source's own, and not only that of its site
 	Hours    []RhythmBin
 	Weekdays []RhythmBin

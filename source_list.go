@@ -147,6 +147,10 @@ type SourceList struct {
 	Sources []Watched
 	More    bool // there are more after them
 	Total   int  // sources that the filter lets through, wherever in the order
+
+	// End is the place of the last of them when the list was made: the next part comes
+	// after it, wherever that source is by now.
+	End SourceRank
 }
 
 // Compare orders ranks as the query asks for them.
@@ -177,6 +181,9 @@ func (q SourceQuery) List(all iter.Seq2[Watched, error]) (list SourceList, err e
 	list.Sources = list.Sources[min(q.Offset, len(list.Sources)):]
 	if q.Limit > 0 && len(list.Sources) > q.Limit {
 		list.Sources, list.More = list.Sources[:q.Limit], true
+	}
+	if n := len(list.Sources); n > 0 {
+		list.End = q.By.Rank(list.Sources[n-1])
 	}
 	return list, nil
 }

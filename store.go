@@ -86,6 +86,10 @@ type Catalog interface {
 	// them, without reading all of them.
 	ListSources(ctx context.Context, q SourceQuery) (SourceList, error)
 
+	// NamedSources returns sources by their IDs, in that order, without those that are not
+	// watched; or, if it is asked for removed ones, without those that were not removed.
+	NamedSources(ctx context.Context, ids []SourceID, removed bool) ([]Watched, error)
+
 	// SourceIDs returns the IDs of all sources that a filter lets through, in their order.
 	SourceIDs(ctx context.Context, f SourceFilter) ([]SourceID, error)
 
@@ -199,6 +203,11 @@ type Archive interface {
 	// source, and overall for all of them together. Outcomes and attempts
 	// older than logs (zero means for ever) go too.
 	Prune(ctx context.Context, now time.Time, overall Keep, logs time.Duration) (Pruned, error)
+
+	// WouldPrune returns what Prune would drop now, and drops nothing. Versions under
+	// bounds on bytes, and the bytes themselves, are close to it and no more: what a body
+	// takes depends on those that stay.
+	WouldPrune(ctx context.Context, now time.Time, overall Keep, logs time.Duration) (Pruned, error)
 }
 
 // An OutcomeLog is how all polls ended, in the order of the record. A reader
@@ -218,6 +227,19 @@ type OutcomeLog interface {
 
 	// OutcomeEpochs returns the epochs of the log.
 	OutcomeEpochs(ctx context.Context) (Epochs, error)
+
+	// CountOutcomes counts the outcomes after a place of polls that began at a time or later,
+	// by the stretches of a length in which they began. It says up to which place of the log
+	// it counted. No outcome is read whole.
+	CountOutcomes(ctx context.Context, after Cursor, since time.Time, length time.Duration) ([]OutcomeCount, Cursor, error)
+}
+
+// An OutcomeCount is how many polls began in a stretch of time.
+type OutcomeCount struct {
+	At      time.Time // when it begins: a multiple of its length since 1970
+	Polls   int
+	Changed int
+	Failed  int
 }
 
 // An OutcomeQuery selects outcomes.
@@ -254,7 +276,8 @@ type ChangeLog interface {
 
 // A ChangeQuery selects changes.
 type ChangeQuery struct {
-	After  Cursor
+	After  Cursor   // only those after this place, oldest first; if Newest, only those before it (zero: from the end)
+	Newest bool     // the newest first
 	Source SourceID // "" means all
 	Limit  int
 
