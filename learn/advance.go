@@ -12,18 +12,22 @@ func (l *Learner) advance(x float64) {
 	tick := int64(math.Floor(x))
 	switch {
 	case !l.began:
-		l.begin(tick)
+		l.beginFirst(tick)
 	case tick-l.open > longestGap || tick < l.open-window:
+		l.doChores(theLot)
 		l.jump(tick)
 	}
 	for l.open < tick {
 		l.close()
-		l.enter(l.open + 1)
+		l.begin(l.open + 1)
+		l.todo.site, l.todo.page = 0, 0
+		l.oweSweep()
 	}
+	l.doChores(l.slice)
 }
 
-// begin enters the first tick. Forecasts made before it leave no trace.
-func (l *Learner) begin(tick int64) {
+// beginFirst enters the first tick. Forecasts made before it leave no trace.
+func (l *Learner) beginFirst(tick int64) {
 	l.began, l.open, l.scale.from = true, tick, float64(tick)
 	for _, s := range l.sites {
 		s.upto = 0
@@ -59,51 +63,28 @@ func (l *Learner) jump(tick int64) {
 	for t := tick - window + 1; t < tick; t++ {
 		l.phases[int(uint64(t)%window)] = l.clock.phase(t)
 	}
-	l.enter(tick)
+	l.begin(tick)
+	l.arriveAll()
 	l.fade()
 }
 
 // close ends the tick under way.
 func (l *Learner) close() {
-	ph := l.phaseOf(l.open)
-	begin := float64(l.open)
-	for slot, own := range l.own {
-		if own == nil {
-			continue
-		}
-		p := &l.pages[slot]
-		p.mass += (1 - max(0, p.last-begin)) * p.site.pace * own.at(&l.ownShape, ph)
-	}
-	for _, s := range l.sites {
-		s.upto += s.pace
-	}
+	l.doChores(theLot)
 	l.pace += (l.polls - l.pace) / paceMemory
 	l.polls = 0
 	l.fade()
-	l.renewPriors()
 }
 
 // paceMemory is over how many ticks the polls made are averaged.
 const paceMemory = 256
 
-// enter begins a tick.
-func (l *Learner) enter(tick int64) {
+// begin begins a tick.
+func (l *Learner) begin(tick int64) {
 	l.open = tick
-	ph := l.clock.phase(tick)
-	l.phases[int(uint64(tick)%window)] = ph
+	l.phases[int(uint64(tick)%window)] = l.clock.phase(tick)
 	l.active.open(tick)
 	l.common.settle(&l.clock.shape, nil, profileGrip)
-	for _, s := range l.sites {
-		if s.dirty {
-			s.profile.settle(&l.clock.shape, l.common, profileGrip)
-			s.dirty = false
-		}
-		s.pace = s.profile.at(&l.clock.shape, ph)
-		if s.pulse != nil {
-			s.open(tick)
-			s.pulse.pace[place(tick)] = float32(s.pace)
-		}
-	}
 }
 
 // How many changes count as much as what is thought of a profile otherwise.
@@ -114,60 +95,6 @@ const (
 
 // phaseOf returns the phase of one of the last ticks.
 func (l *Learner) phaseOf(tick int64) phase { return l.phases[int(uint64(tick)%window)] }
-
-// renewPriors lets what is thought of each source go into the priors, some at
-// every tick, so that no tick has to look at all.
-func (l *Learner) renewPriors() {
-	n := max(int(math.Ceil(sweeps*l.pace)), len(l.pages)/64+1)
-	n = min(n, (len(l.pages)+2)/3)
-	for ; n > 0; n-- {
-		if l.sweep == len(l.pages) {
-			l.endSweep()
-		}
-		slot := l.sweep
-		l.sweep++
-		p := &l.pages[slot]
-		if p.site == nil || p.kind&unseen != 0 {
-			continue
-		}
-		m := &l.minds[slot]
-		prior := l.priorOf(p.site)
-		m.recall(&l.grid, prior)
-		p.rate = float32(m.mean(&l.world))
-		if p.kind&lists != 0 {
-			continue
-		}
-		q := m.of[long].weigh(prior)
-		for i, w := range q {
-			p.site.sum[i] += w
-			l.all.sum[i] += w
-			if f := p.site.family; f != nil {
-				f.sum[i] += w
-			}
-		}
-	}
-}
-
-// endSweep makes new priors of what the sweep has gathered.
-func (l *Learner) endSweep() {
-	l.sweep = 0
-	l.reshape()
-	l.all.learnAlone()
-	for _, f := range l.families {
-		f.learn(&l.all.prior)
-	}
-	for _, s := range l.sites {
-		parent := &l.all.prior
-		if s.family != nil {
-			parent = &s.family.prior
-		}
-		if s.pages > 1 {
-			s.learn(parent)
-		} else {
-			s.sum = spread{}
-		}
-	}
-}
 
 // Profiles of its own help a source only if it is seen more often than the cycle
 // turns.
@@ -189,10 +116,14 @@ func (l *Learner) reshape() {
 		}
 		return l.clock.shape[c]
 	}
-	l.ownShape[byHour] = within(byHour, hoursWithin)
-	l.ownShape[byMinute] = within(byMinute, minutesWithin)
-	if l.ownShape[byHour] == 0 {
+	next := shape{byHour: within(byHour, hoursWithin), byMinute: within(byMinute, minutesWithin)}
+	if next[byHour] == 0 {
+		next = shape{}
+	}
+	if next != was { // until now they were what they were
+		l.catchUp(theLot)
+	}
+	if l.ownShape = next; next[byHour] == 0 {
 		clear(l.own)
-		l.ownShape = shape{}
 	}
 }

@@ -227,20 +227,22 @@ const (
 )
 
 // Rhythms tells of the sources that keep to certain minutes of the hour, in the order of
-// their slots. Expected is what Likely has set for the same moment.
-func (l *Learner) Rhythms(now time.Time, expected []float64, tell func(slot freshet.Slot, r *Rhythm)) {
+// their slots. Expected is what Likely has set for the same moment and
+// slots.
+func (l *Learner) Rhythms(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, r *Rhythm)) {
 	if l.ownShape[byMinute] == 0 {
 		return
 	}
 	x := l.moment(now)
 	var r Rhythm
-	for slot, b := range l.beats[:min(len(l.beats), len(expected))] {
-		p := &l.pages[slot]
+	for i, whole := range expected[:l.count(from, len(expected))] {
+		slot := from + freshet.Slot(i)
+		p, b := &l.pages[slot], l.beats[slot]
 		if b == nil || !b.good || x <= p.last || p.kind&(unseen|paused|lists) != 0 {
 			continue
 		}
-		b.ahead(l.clock.minute(p.last), l.clock.minute(x), l.minutesAhead(), -math.Expm1(-expected[slot]), &r)
-		tell(freshet.Slot(slot), &r)
+		b.ahead(l.clock.minute(p.last), l.clock.minute(x), l.minutesAhead(), -math.Expm1(-whole), &r)
+		tell(slot, &r)
 	}
 }
 

@@ -58,8 +58,8 @@ func (h *hearing) watch(r *rand.Rand, end time.Time, dates int) {
 // minute.
 func (h *hearing) rhythm(now time.Time) (r learn.Rhythm, ok bool) {
 	expected, gaps := []float64{0}, []float64{0}
-	h.Likely(now, expected, gaps, nil)
-	h.Rhythms(now, expected, func(_ freshet.Slot, told *learn.Rhythm) { r, ok = *told, true })
+	h.Likely(now, 0, expected, gaps, nil)
+	h.Rhythms(now, 0, expected, func(_ freshet.Slot, told *learn.Rhythm) { r, ok = *told, true })
 	return r, ok
 }
 

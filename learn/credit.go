@@ -68,6 +68,6 @@ func (l *Learner) Credit(slot freshet.Slot) float64 {
 	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
 		return 1
 	}
-	pool := l.priorOf(l.pages[slot].site).mean(&l.grid)
+	pool := l.priorOf(&l.pages[slot]).mean(&l.grid)
 	return math.Exp(l.credit.log(l.know(slot), pool, l.all.prior.mean(&l.grid)))
 }

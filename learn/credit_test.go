@@ -43,7 +43,7 @@ func TestCreditIsEarned(t *testing.T) {
 	}
 	expected, gaps, credits := make([]float64, pages), make([]float64, pages), make([]float64, pages)
 	chosen := func(l *learn.Learner) { // sets what is expected when polls are given out
-		l.Likely(hours(pages*turns+1), expected, gaps, credits)
+		l.Likely(hours(pages*turns+1), 0, expected, gaps, credits)
 		for slot := range expected {
 			expected[slot] *= credits[slot]
 		}

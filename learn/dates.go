@@ -142,7 +142,7 @@ const redrawn = 0.01
 // changed before that, it is known that it did then and not in between.
 func (l *Learner) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	p, m := &l.pages[slot], &l.minds[slot]
-	prior := l.priorOf(p.site)
+	prior := l.priorOf(p)
 	dates, n := l.datesOf(o, x)
 	if n == 1 && x-dates[0] <= 1 {
 		n = 0 // it may be no more than the moment of the look

@@ -153,3 +153,16 @@ func (r *Reliability) Add(chance float64, found bool) { r.add(chance, found) }
 func (l *Learner) Said(slot freshet.Slot) (voices, unmet int) {
 	return len(l.heard[slot]), len(l.unmet)
 }
+
+// DoSlices has a Learner do so many chores with an outcome; 0 means all.
+func (l *Learner) DoSlices(catchUp, sweep, priors int) {
+	if l.slice = theLot; catchUp > 0 {
+		l.slice.sites, l.slice.pages = catchUp, catchUp
+	}
+	if sweep > 0 {
+		l.slice.sweep = sweep
+	}
+	if priors > 0 {
+		l.slice.priors = priors
+	}
+}

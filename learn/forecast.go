@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"freshet"
@@ -18,16 +19,35 @@ type moment struct {
 // oldest returns the oldest tick whose activity is remembered.
 func (l *Learner) oldest() int64 { return l.open - span + 1 }
 
-// look works out how things stand at x, which is not before the tick under way,
-// for all sites. Ticks that no outcome has reached are gone through with what
-// the profiles say of them. It changes nothing that is learnt.
-func (l *Learner) look(x float64) {
+// A look is a moment at which things are looked at: x, which is not before the tick
+// under way. Ticks that no outcome has reached are gone through with what the profiles
+// say of them. It changes nothing that is learnt.
+type look struct {
+	x     float64
+	ahead []phase
+	count uint64 // of looks
+}
+
+// begin looks at another moment.
+func (k *look) begin(l *Learner, x float64) {
 	l.runCourse()
-	ahead := l.ahead(x)
-	for _, s := range l.sites {
-		l.observeSite(s)
-		s.at(l, x, ahead)
-		s.now.prior = l.priorOf(s).mean(&l.grid)
+	*k = look{x: x, ahead: l.ahead(x), count: k.count + 1}
+}
+
+// at works out how things stand with a site, once a look.
+func (k *look) at(l *Learner, s *site) {
+	if s.looked == k.count {
+		return
+	}
+	s.looked = k.count
+	l.enterSite(s)
+	l.observeSite(s)
+	s.at(l, k.x, k.ahead)
+	s.now.prior = l.priorAt(s).mean(&l.grid)
+	if s.claimed != nil {
+		for i := range s.claimed {
+			s.claimed[i].mean = s.claimed[i].prior.mean(&l.grid)
+		}
 	}
 }
 
@@ -86,7 +106,7 @@ func (s *site) at(l *Learner, x float64, ahead []phase) {
 }
 
 // describe returns the features of the stretch from the last poll of a source
-// until x, for which look or observeSite has been called, and the mass of it.
+// until x, for which observeSite has been called, and the mass of it.
 func (l *Learner) describe(slot freshet.Slot, x float64, f *vector) (mass float64) {
 	p := &l.pages[slot]
 	s := p.site
@@ -153,7 +173,7 @@ func (l *Learner) ownMass(p *page, own *profile, x float64) float64 {
 // is known, and that is all the exploration there has to be. No source falls
 // below a small share of what it would get if all got the same.
 func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
-	l.Likely(now, dst, gaps, nil)
+	l.Likely(now, 0, dst, gaps, nil)
 	for slot, gap := range gaps[:len(dst)] {
 		dst[slot] = max(dst[slot], l.Least()*gap)
 	}
@@ -164,19 +184,21 @@ func (l *Learner) Expected(now time.Time, dst, gaps []float64) {
 func (l *Learner) Least() float64 { return floor * l.fair() }
 
 // Likely is as Expected, but says what is really thought: of a source that has not
-// changed for long it can be next to nothing. Credits, unless it is nil, is set to
-// how many times as much is to be expected of each source when polls are given out.
-func (l *Learner) Likely(now time.Time, dst, gaps, credits []float64) {
+// changed for long it can be next to nothing. It begins with the slot from, which the
+// first of each slice is for. Credits, unless it is nil, is set to how many times as
+// much is to be expected of each source when polls are given out.
+func (l *Learner) Likely(now time.Time, from freshet.Slot, dst, gaps, credits []float64) {
 	x := l.moment(now)
-	l.look(x)
+	l.looking.begin(l, x)
 	var f vector
 	all := l.all.prior.mean(&l.grid)
-	for slot := range dst {
-		dst[slot], gaps[slot] = 0, 0
+	for i := range dst {
+		dst[i], gaps[i] = 0, 0
 		if credits != nil {
-			credits[slot] = 1
+			credits[i] = 1
 		}
-		if slot >= len(l.pages) {
+		slot := from + freshet.Slot(i)
+		if int(slot) >= len(l.pages) {
 			continue
 		}
 		p := &l.pages[slot]
@@ -184,29 +206,51 @@ func (l *Learner) Likely(now time.Time, dst, gaps, credits []float64) {
 		case p.site == nil || p.kind&paused != 0:
 			continue
 		case p.kind&unseen != 0:
-			dst[slot] = math.Inf(1)
+			dst[i] = math.Inf(1)
 			continue
 		}
 		gap := x - p.last
 		if gap <= 0 {
 			continue
 		}
-		mass := l.describe(freshet.Slot(slot), x, &f)
-		rate := float64(p.rate)
+		l.looking.at(l, p.site)
+		l.enter(slot)
+		mass := l.describe(slot, x, &f)
+		rate, prior := float64(p.rate), p.site.now.prior
+		if c := p.claims(); c != nil {
+			prior = c.mean
+		}
 		if rate == 0 {
-			rate = p.site.now.prior
+			rate = prior
 		}
-		dst[slot] = rate * mass * math.Exp(l.fix.log(&f))
-		gaps[slot] = gap
+		dst[i] = rate * mass * math.Exp(l.fix.log(&f))
+		gaps[i] = gap
 		if credits != nil {
-			credits[slot] = math.Exp(l.credit.log(rate, p.site.now.prior, all))
+			credits[i] = math.Exp(l.credit.log(rate, prior, all))
 		}
 	}
-	for slot := range l.pushes.of {
-		if int(slot) < len(dst) {
-			dst[slot] *= l.pushes.untold(slot)
+	for _, slot := range within(l.pushes.of, from, len(dst)) {
+		dst[slot-from] *= l.pushes.untold(slot)
+	}
+}
+
+// within returns the n slots from one on that are in a map, in their order.
+func within[T any](m map[freshet.Slot]T, from freshet.Slot, n int) (slots []freshet.Slot) {
+	if len(m) > n { // it is quicker to ask for each
+		for slot := from; slot < from+freshet.Slot(n); slot++ {
+			if _, ok := m[slot]; ok {
+				slots = append(slots, slot)
+			}
+		}
+		return slots
+	}
+	for slot := range m {
+		if slot >= from && slot < from+freshet.Slot(n) {
+			slots = append(slots, slot)
 		}
 	}
+	slices.Sort(slots)
+	return slots
 }
 
 // Turn returns in how many ticks every source can be polled once, by the polls of
@@ -229,6 +273,7 @@ func (l *Learner) moment(now time.Time) float64 {
 			s.upto += float64(tick - l.open)
 		}
 		l.open = tick
+		l.here()
 	}
 	return x
 }

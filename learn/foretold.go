@@ -147,7 +147,7 @@ func (s *sayer) best() (best *telling) {
 // whether that is anything.
 func (l *Learner) foresay(slot freshet.Slot, x float64, h *Hint) (says bool) {
 	s := l.saysOf(slot)
-	if s == nil {
+	if s == nil || l.overruled(slot, x) {
 		return false
 	}
 	last := l.pages[slot].last
@@ -421,26 +421,27 @@ func (l *Learner) foretoldOf(slot freshet.Slot) (f freshet.Foretold) {
 
 // DueOf returns when a source is to be looked at because it says that it changes, how
 // likely it then has, and which share of its changes comes before; zero if it does not say
-// so, or is not believed.
+// so, is not believed, or chances that somebody gave hold then.
 func (l *Learner) DueOf(slot freshet.Slot) (at time.Time, chance, leaks float64) {
 	if s := l.saysOf(slot); s != nil {
-		if t := s.best(); t != nil {
+		if t := s.best(); t != nil && !l.overruled(slot, t.due(l)) {
 			return l.clock.time(t.due(l)), float64(t.comes), float64(t.leaks)
 		}
 	}
 	return at, 0, 1
 }
 
-// NextDue returns the first moment after now at which a source is to be looked at because
-// it says that it changes, and is believed; zero if there is none.
-func (l *Learner) NextDue(now time.Time) time.Time {
+// NextDue returns the first moment after now at which a source of some slots is to be
+// looked at because it says that it changes, and is believed; zero if there is none.
+func (l *Learner) NextDue(now time.Time, from, to freshet.Slot) time.Time {
 	x, first := l.moment(now), math.Inf(1)
-	for slot, s := range l.says {
+	for slot := from; slot < min(to, freshet.Slot(len(l.says))); slot++ {
+		s := l.says[slot]
 		if s == nil || l.pages[slot].kind&(paused|lists) != 0 {
 			continue
 		}
 		if t := s.best(); t != nil {
-			if due := t.due(l); due > x && due < first {
+			if due := t.due(l); due > x && due < first && !l.overruled(slot, due) {
 				first = due
 			}
 		}

@@ -216,3 +216,35 @@ func TestForetoldSurvives(t *testing.T) {
 		t.Errorf("after a restart it is\n%+v, before\n%+v", got, want)
 	}
 }
+
+// Chances that somebody gives come before what a source says of itself for as long as they
+// hold, and what it says counts again after that.
+func TestGivenChancesComeBeforeWords(t *testing.T) {
+	s := newSpeaker(3, freshet.NextByText, 1)
+	s.watch(14) // it tells the truth, and is believed
+	for s.said.Sub(s.seen) < 40*time.Minute {
+		s.poll(s.change.Add(time.Second))
+	}
+	now := s.seen
+	told, chance, _ := s.DueOf(0)
+	if told.IsZero() || chance < 0.5 || s.NextDue(now, 0, 1).IsZero() {
+		t.Fatalf("what it says is believed with %.2f, and due at %v", chance, told)
+	}
+	none := 0.0
+	hold := freshet.Chances{From: now, Until: told.Add(time.Hour), Rate: &none}
+	s.Give(0, &hold)
+	if at, _, _ := s.DueOf(0); !at.IsZero() || !s.NextDue(now, 0, 1).IsZero() {
+		t.Errorf("while chances hold it is due at %v, by its own word", at)
+	}
+	if h, ok := s.Hint(told.Add(30*time.Minute), 0); ok {
+		t.Errorf("while chances hold it gives the hint %+v", h)
+	}
+	if h, ok := s.Hint(hold.Until.Add(10*time.Minute), 0); !ok || h.Pending < 0.5 {
+		t.Errorf("when they hold no longer it gives the hint %+v", h)
+	}
+	hold.Add = true
+	s.Give(0, &hold)
+	if at, _, _ := s.DueOf(0); !at.Equal(told) {
+		t.Errorf("beside chances that come on top it is due at %v, want %v", at, told)
+	}
+}

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -118,6 +117,13 @@ func (g *given) overlay(a, b, expected float64) (mass, count float64) {
 	return left + mass, left + count
 }
 
+// overruled reports whether chances that somebody gave of a source hold at x in the place of
+// what the source itself says of when it will change.
+func (l *Learner) overruled(slot freshet.Slot, x float64) bool {
+	g := l.given[slot]
+	return g != nil && !g.add && x > g.from && x <= g.until
+}
+
 // A Promise is what the chances that were given of a source say at a moment.
 type Promise struct {
 	Expected float64 // changes at random since it was last seen that would be as likely to leave it as it is
@@ -128,15 +134,16 @@ type Promise struct {
 }
 
 // Promises tells of the sources of which chances were given that count at now, in the
-// order of their slots. Expected is what Likely has set for the same moment.
-func (l *Learner) Promises(now time.Time, expected []float64, tell func(slot freshet.Slot, p *Promise)) {
+// order of their slots. Expected is what Likely has set for the same moment
+// and slots.
+func (l *Learner) Promises(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, p *Promise)) {
 	if len(l.given) == 0 {
 		return
 	}
 	x := l.moment(now)
 	var promise Promise
-	for _, slot := range slices.Sorted(maps.Keys(l.given)) {
-		if int(slot) < len(expected) && l.promise(slot, x, expected[slot], &promise) {
+	for _, slot := range within(l.given, from, len(expected)) {
+		if l.promise(slot, x, expected[slot-from], &promise) {
 			tell(slot, &promise)
 		}
 	}

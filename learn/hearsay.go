@@ -42,20 +42,24 @@ type Hint struct {
 }
 
 // Hear tells what indexes say of each source that any speaks for, and what sources say of
-// when they will change. Expected is what
-// Likely has set for the same moment.
-func (l *Learner) Hear(now time.Time, expected []float64, tell func(slot freshet.Slot, h *Hint)) {
+// when they will change, in the order of their slots. Expected is what Likely has set for
+// the same moment and slots.
+func (l *Learner) Hear(now time.Time, from freshet.Slot, expected []float64, tell func(slot freshet.Slot, h *Hint)) {
 	x := l.moment(now)
 	var h Hint
-	for slot := range min(len(l.pages), len(expected)) {
-		if !l.isHeard(freshet.Slot(slot)) && l.says[slot] == nil || !(expected[slot] > 0) || math.IsInf(expected[slot], 1) {
+	for i, whole := range expected[:l.count(from, len(expected))] {
+		slot := from + freshet.Slot(i)
+		if !l.isHeard(slot) && l.says[slot] == nil || !(whole > 0) || math.IsInf(whole, 1) {
 			continue
 		}
-		if l.hint(freshet.Slot(slot), x, expected[slot], &h) {
-			tell(freshet.Slot(slot), &h)
+		if l.hint(slot, x, whole, &h) {
+			tell(slot, &h)
 		}
 	}
 }
+
+// count returns how many of the n slots from one on the Learner knows.
+func (l *Learner) count(from freshet.Slot, n int) int { return max(0, min(n, len(l.pages)-int(from))) }
 
 // isHeard reports whether any index speaks for a source.
 func (l *Learner) isHeard(slot freshet.Slot) bool {
@@ -140,7 +144,7 @@ func (l *Learner) quietPart(slot freshet.Slot, v *voice, x, whole float64) (tick
 }
 
 // since returns how many changes are expected of a source from a moment after it was
-// last seen until x, for which look or observeSite has been called, when so many are
+// last seen until x, for which observeSite has been called, when so many are
 // since it was last seen.
 func (l *Learner) since(slot freshet.Slot, from, x, whole float64) float64 {
 	p := &l.pages[slot]

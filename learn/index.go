@@ -84,6 +84,7 @@ func (l *Learner) readIndex(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		}
 		in.kind = kindOf(w)
 		l.hearWord(slot, in, x, w, begins)
+		l.hearClaims(slot, w)
 	}
 	in.read = x
 	l.settleUntold(slot, in)
@@ -314,6 +315,9 @@ func (l *Learner) meetAll() {
 		return
 	}
 	l.keys, l.unmet = make(map[freshet.PageKey]freshet.Slot, len(l.pages)), map[freshet.PageKey]unmet{}
+	if l.unclaimed == nil {
+		l.unclaimed = map[freshet.PageKey]freshet.ChangeFreq{}
+	}
 	for slot := range l.pages {
 		if l.pages[slot].site != nil {
 			l.meet(freshet.Slot(slot))
@@ -335,6 +339,10 @@ func (l *Learner) meet(slot freshet.Slot) {
 		l.alike[slot] = at
 	}
 	l.keys[key] = slot
+	if freq, said := l.unclaimed[key]; said {
+		l.pages[slot].claim = freq
+		delete(l.unclaimed, key)
+	}
 	notes, said := l.unmet[key]
 	if !said {
 		return
@@ -370,10 +378,14 @@ func (l *Learner) part(slot freshet.Slot) {
 		}
 	}
 	l.alike[slot] = -1
+	_, others := l.keys[key]
+	if claim := l.pages[slot].claim; claim != 0 && !others && len(l.unclaimed) < mostUnmet {
+		l.unclaimed[key] = claim
+	}
+	l.pages[slot].claim = 0
 	if int(slot) >= len(l.heard) {
 		return
 	}
-	_, others := l.keys[key]
 	for _, v := range l.heard[slot] {
 		if !l.believable(&v) {
 			continue

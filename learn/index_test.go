@@ -148,7 +148,7 @@ func (w *world) trusts(h *herald, at time.Time) (pending, quiet float64) {
 // unheard returns how many changes are expected of a page if nobody hears what is said.
 func (w *world) unheard(at time.Time, page freshet.Slot) float64 {
 	expected, gaps := make([]float64, len(w.sources)), make([]float64, len(w.sources))
-	w.Likely(at, expected, gaps, nil)
+	w.Likely(at, 0, expected, gaps, nil)
 	return expected[page]
 }
 

@@ -56,7 +56,9 @@ type Learner struct {
 	credit   credit
 	upto     freshet.Cursor // the last outcome learnt from
 	sweep    int            // the next slot whose posterior goes into the priors
-	ownShape shape          // of the profiles that sources have for themselves; zero while they have none
+	todo     chores
+	slice    slice // of them that is done with an outcome
+	ownShape shape // of the profiles that sources have for themselves; zero while they have none
 	scale    tallyScale
 
 	// What indexes say; all empty while there is none.
@@ -67,11 +69,15 @@ type Learner struct {
 	keys    map[freshet.PageKey]freshet.Slot // the page of a key, the last that was put
 	alike   []freshet.Slot                   // by slot: another page of the same key; -1 if there is none
 	unmet   map[freshet.PageKey]unmet        // what is said of pages that are no sources
-	spoke   uint32                           // how many indexes there have been
-	pushes  pushes
+
+	unclaimed map[freshet.PageKey]freshet.ChangeFreq // how often they change by a sitemap
+
+	spoke  uint32 // how many indexes there have been
+	pushes pushes
 
 	given     map[freshet.Slot]*given // by slot: the chances that somebody gave; none where nobody did
 	foresight foresight               // scratch
+	looking   look                    // scratch
 
 	reliability Reliability
 	restored    int64         // the version of the state that was taken over last
@@ -91,8 +97,10 @@ type page struct {
 	rate  float32 // a tick; 0 while nothing has been seen of it
 	trust float32 // in the dates that it gives
 	kind  pageKind
+	claim freshet.ChangeFreq // how often it changes by a sitemap
 
-	taught int32 // update times that it was told of from elsewhere
+	tick   uint16 // the low bits of the one up to which mass counts, where it has a profile of its own
+	taught int32  // update times that it was told of from elsewhere
 }
 
 // A pageKind says how far a source counts.
@@ -111,17 +119,21 @@ type site struct {
 	place   int // among the sites
 	lists   int // sources that are not counted as pages
 	family  *pool
+	claimed *[freshet.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
 	profile *profile
 	dirty   bool // the profile has to be settled
 	kept    bool // scratch: saved already
 	known   int  // scratch: pages of which something is known
 
-	pace float64 // of the site's clock in the tick under way
-	upto float64 // where the clock stood when that tick began
+	tick   int64   // that the site has entered: the one under way or the one before, see chores
+	pace   float64 // of the site's clock in that tick
+	upto   float64 // where the clock stood when it began
+	before float64 // pace in the tick before
 
 	// Activity is told apart only where there are several pages.
 	*pulse
-	now moment // scratch: what a forecast at some moment needs
+	now    moment // scratch: what a forecast at some moment needs
+	looked uint64 // scratch: the look for which that was worked out
 }
 
 // A pulse is the activity of a site.
@@ -149,7 +161,7 @@ func New(c Config) *Learner {
 	l := &Learner{
 		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
 		named: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
-		pace: c.Polls, fix: newCorrection(), credit: newCredit(), restored: stateVersion,
+		pace: c.Polls, fix: newCorrection(), credit: newCredit(), restored: stateVersion, slice: aSlice,
 	}
 	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
 	l.kinds[freshet.HubIndex] = newHubs()
@@ -170,6 +182,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
 		l.beats, l.says = append(l.beats, nil), append(l.says, nil)
 	}
+	l.enter(slot)
 	p := &l.pages[slot]
 	if p.site == nil {
 		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot], l.says[slot] = mind{}, nil, count{}, nil, nil
@@ -221,6 +234,7 @@ func (l *Learner) move(p *page, s freshet.Source, listing bool) {
 	if p.site == to && listing == (p.kind&lists != 0) {
 		return
 	}
+	l.enterSite(to)
 	l.leave(p, to)
 	counts, paged := p.kind&(paused|lists) == 0, p.kind&lists == 0
 	if p.kind &^= lists; listing {
@@ -242,7 +256,7 @@ func (l *Learner) siteOf(s freshet.Source) *site {
 	name := siteName(s)
 	at := l.named[name]
 	if at == nil {
-		at = &site{name: name, place: len(l.sites), profile: newProfile(), pace: 1, upto: float64(l.open)}
+		at = &site{name: name, place: len(l.sites), profile: newProfile(), tick: l.open, pace: 1, upto: float64(l.open)}
 		l.named[name] = at
 		l.sites = append(l.sites, at)
 	}
@@ -300,6 +314,7 @@ func (l *Learner) leave(p *page, to *site) {
 	}
 	delete(l.named, from.name)
 	last := l.sites[len(l.sites)-1]
+	l.enterSite(last) // it would be passed over
 	l.sites[from.place], last.place = last, from.place
 	l.sites = l.sites[:len(l.sites)-1]
 }
@@ -326,8 +341,16 @@ func (l *Learner) Remove(slot freshet.Slot) {
 // the same.
 func (l *Learner) fair() float64 { return l.pace / float64(max(1, l.seen)) }
 
-// priorOf returns what is thought of the rate of an unknown source of a site.
-func (l *Learner) priorOf(s *site) *spread {
+// priorOf returns what is thought of the rate of a source of which nothing is known.
+func (l *Learner) priorOf(p *page) *spread {
+	if c := p.claims(); c != nil {
+		return &c.prior
+	}
+	return l.priorAt(p.site)
+}
+
+// priorAt returns what is thought of the rate of an unknown source of a site.
+func (l *Learner) priorAt(s *site) *spread {
 	switch {
 	case s.pages > 1 && s.prior[0] > 0:
 		return &s.prior
@@ -343,7 +366,7 @@ func (l *Learner) know(slot freshet.Slot) float64 {
 	if rate := l.pages[slot].rate; rate > 0 {
 		return float64(rate)
 	}
-	return l.priorOf(l.pages[slot].site).mean(&l.grid)
+	return l.priorOf(&l.pages[slot]).mean(&l.grid)
 }
 
 // revisit returns how long it takes, in seconds, to poll every source once.

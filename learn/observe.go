@@ -23,6 +23,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	}
 	ended := l.clock.at(o.Ended)
 	l.advance(ended)
+	l.enter(slot)
 	if o.Result != freshet.First && l.pages[slot].kind&lists == 0 { // the budget is not spent on first looks for long
 		l.polls++
 	}
@@ -62,7 +63,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 	}
 	if l.own[slot] == nil && l.ownShape[byHour] > 0 {
 		l.own[slot] = newProfile()
-		p.mass = max(0, float64(l.open)-p.last)
+		p.mass, p.tick = max(0, float64(l.open)-p.last), uint16(l.open)
 	}
 	if p.kind&lists != 0 {
 		l.learnAlone(slot, &sighting{at: x, mass: x - p.last, exposure: x - p.last, changed: o.Result == freshet.Changed})
@@ -93,23 +94,23 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		due *= open
 	}
 	turns := (x - p.last) * l.fair()
-	m.redraw(turns, l.priorOf(s))
-	chance := m.foresee(&l.grid, l.priorOf(s), see.mass, &l.world)
+	m.redraw(turns, l.priorOf(p))
+	chance := m.foresee(&l.grid, l.priorOf(p), see.mass, &l.world)
 	expected := l.fix.expect(&f, chance)
 	likely := -math.Expm1(-expected)
 	byBeat, beats := l.listen(slot, &see, likely)
 	if beats {
 		likely = bounded(byBeat)
 	} else {
-		l.credit.see(due, float64(p.rate), l.priorOf(s).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
+		l.credit.see(due, float64(p.rate), l.priorOf(p).mean(&l.grid), l.all.prior.mean(&l.grid), see.changed)
 		l.fix.learn(&f, expected, see.changed)
 	}
 	l.reliability.add(likely, see.changed)
 	l.counts[slot].rhythm.add(l.scale.at(x), bounded(likely), see.changed)
 	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
 	l.attribute(slot, &see)
-	m.see(&l.grid, l.priorOf(s), &see, turns, &l.world)
-	m.recall(&l.grid, l.priorOf(s))
+	m.see(&l.grid, l.priorOf(p), &see, turns, &l.world)
+	m.recall(&l.grid, l.priorOf(p))
 	p.rate = float32(m.mean(&l.world))
 }
 
@@ -117,7 +118,7 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 // changes are foreseen: it was made because an index told of one, or is of an index.
 func (l *Learner) learnAlone(slot freshet.Slot, see *sighting) {
 	p, m := &l.pages[slot], &l.minds[slot]
-	prior := l.priorOf(p.site)
+	prior := l.priorOf(p)
 	turns := (see.at - p.last) * l.fair()
 	m.redraw(turns, prior)
 	l.counts[slot].add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), see)

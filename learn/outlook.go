@@ -15,6 +15,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		return out
 	}
 	x := l.moment(now)
+	l.enter(slot)
 	p := &l.pages[slot]
 	s := p.site
 	l.runCourse()
@@ -43,8 +44,8 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		out.Expected = h.Expected + h.Pending*h.Changes
 	}
 	m := l.minds[slot] // a copy: to look is not to learn
-	m.redraw((x-p.last)*l.fair(), l.priorOf(s))
-	chance := m.foresee(&l.grid, l.priorOf(s), mass, &l.world)
+	m.redraw((x-p.last)*l.fair(), l.priorOf(p))
+	chance := m.foresee(&l.grid, l.priorOf(p), mass, &l.world)
 	out.Chance = 1 - (1-h.Pending)*math.Exp(-l.fix.expect(&f, chance))
 	if b := l.beats[slot]; b != nil && b.good && h.Pending == 0 && l.ownShape[byMinute] > 0 {
 		out.Chance = b.chance(l.clock.minute(x)-l.clock.minute(p.last), out.Chance)
@@ -67,6 +68,7 @@ func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
 	if x <= l.pages[slot].last {
 		return h, false
 	}
+	l.enter(slot)
 	l.runCourse()
 	l.observeSite(s)
 	s.at(l, x, l.ahead(x))
@@ -79,6 +81,7 @@ func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
 // at x, by the time of day and the like.
 func (l *Learner) bend(slot freshet.Slot, x float64) float64 {
 	p := &l.pages[slot]
+	l.enterSite(p.site)
 	ph := l.clock.phase(int64(math.Floor(x)))
 	site := p.site.profile.at(&l.clock.shape, ph)
 	log := l.fix.weight[always] + (1+l.fix.weight[profileOfSite])*math.Log(site)
@@ -102,7 +105,7 @@ func (l *Learner) rates(slot freshet.Slot, factor float64) freshet.Range {
 // thought returns what is thought of the rate of a source by all memories
 // together.
 func (l *Learner) thought(slot freshet.Slot) (mixed spread) {
-	m, prior := &l.minds[slot], l.priorOf(l.pages[slot].site)
+	m, prior := &l.minds[slot], l.priorOf(&l.pages[slot])
 	for k, w := range m.weights(&l.world) {
 		q := m.of[k].weigh(prior)
 		for i := range mixed {
@@ -161,7 +164,7 @@ func (l *Learner) Changed(now time.Time, slot freshet.Slot, expected float64) fl
 		return expected
 	}
 	// Where little is known of a rate, the mean is that of a few high ones.
-	return l.minds[slot].foresee(&l.grid, l.priorOf(p.site), expected/rate, &l.world)
+	return l.minds[slot].foresee(&l.grid, l.priorOf(p), expected/rate, &l.world)
 }
 
 // Seen returns when a source was last seen; zero if never.

@@ -64,7 +64,7 @@ func (s *subscription) watch(changes int, told, lies float64) {
 // expects returns how many changes are expected three hours after the last poll.
 func (s *subscription) expects() float64 {
 	expected, gaps := []float64{0}, []float64{0}
-	s.Likely(s.now.Add(3*time.Hour), expected, gaps, nil)
+	s.Likely(s.now.Add(3*time.Hour), 0, expected, gaps, nil)
 	if out := s.Outlook(s.now.Add(3*time.Hour), 0); (out.Expected-expected[0])*(out.Expected-expected[0]) > 1e-12 {
 		panic("the outlook expects something else")
 	}

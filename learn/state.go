@@ -14,15 +14,17 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 10
-	withoutWords   = 9 // had nothing that sources say of when they will change: it is learnt from then on
-	withoutFigures = 8 // did not count polls that found a change, nor how far copies lay behind: both are guessed
-	withoutLessons = 7 // had nothing that was taught: it is taught again
-	withoutPushes  = 6 // had no pushes: how far they are true is learnt from then on
-	withoutBeats   = 5 // had no minutes of the hour: they are learnt from then on
-	withoutIndexes = 4 // had no indexes: what those had said is told again when it changes
-	withoutMissed  = 3 // had no changes that are known to have been missed
-	oldestVersion  = 2 // had no credit either; it is learnt from then on
+	stateVersion   = 12
+	withoutChores  = 11 // had no part of a sweep that was left for later
+	withoutClaims  = 10 // had nothing that sitemaps say of how often pages change: it is heard when they are read anew
+	withoutWords   = 9  // had nothing that sources say of when they will change: it is learnt from then on
+	withoutFigures = 8  // did not count polls that found a change, nor how far copies lay behind: both are guessed
+	withoutLessons = 7  // had nothing that was taught: it is taught again
+	withoutPushes  = 6  // had no pushes: how far they are true is learnt from then on
+	withoutBeats   = 5  // had no minutes of the hour: they are learnt from then on
+	withoutIndexes = 4  // had no indexes: what those had said is told again when it changes
+	withoutMissed  = 3  // had no changes that are known to have been missed
+	oldestVersion  = 2  // had no credit either; it is learnt from then on
 )
 
 // ErrForeignState means that a saved state is damaged, or of a Learner that is
@@ -36,6 +38,7 @@ var ErrForeignState = errors.New("not a state of this learner")
 // shown.
 func (l *Learner) Save(show func(slot freshet.Slot, memory []byte) error) error {
 	w := &codec{writing: true}
+	l.catchUp(theLot)
 	l.encode(w)
 	if err := show(-1, w.data); err != nil {
 		return err
@@ -73,6 +76,12 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 	}
 	if r.bad || len(r.data) > 0 {
 		return ErrForeignState
+	}
+	if slot < 0 {
+		l.here()
+	} else {
+		p := &l.pages[slot]
+		p.tick, p.site.tick = uint16(l.open), l.open
 	}
 	return nil
 }
@@ -124,12 +133,28 @@ func (l *Learner) encode(c *codec) {
 		c.conviction(&l.pushes.all.bears)
 		c.conviction(&l.pushes.all.keeps[byPush])
 	}
+	if c.writing || version > withoutClaims {
+		l.encodeUnclaimed(c)
+	}
+	if c.writing || version > withoutChores {
+		l.todo.encode(c)
+	}
 	if !c.writing && !c.bad {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
 		}
 		l.sweep = min(l.sweep, len(l.pages))
 	}
+}
+
+// encode writes or reads what is left of a sweep. Else all is done before it is saved.
+func (do *chores) encode(c *codec) {
+	owed, prior := int64(do.owed), int64(do.prior)
+	c.int(&owed)
+	c.flag(&do.ending)
+	c.int(&prior)
+	c.bad = c.bad || owed < 0 || owed > math.MaxInt32 || prior < 0 || prior > math.MaxInt32
+	do.owed, do.prior = int(owed), int(prior)
 }
 
 // encodeFamilies writes or reads what is known of sources with the same tags.
@@ -216,9 +241,17 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 	if c.writing || l.restored > withoutWords {
 		l.encodeSays(c, slot)
 	}
+	if c.writing || l.restored > withoutClaims {
+		claim := c.half(uint32(p.claim))
+		c.bad = c.bad || claim >= freshet.ChangeFreqs
+		p.claim = freshet.ChangeFreq(claim % freshet.ChangeFreqs)
+	}
 	c.flag(&withSite)
 	if withSite && !c.bad {
 		p.site.encode(c)
+		if c.writing || l.restored > withoutClaims {
+			p.site.encodeClaims(c)
+		}
 	}
 }
 

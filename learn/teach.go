@@ -18,6 +18,7 @@ func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
 	if int(slot) >= len(l.pages) || l.pages[slot].site == nil || len(told) <= int(l.pages[slot].taught) {
 		return
 	}
+	l.enter(slot)
 	p, m := &l.pages[slot], &l.minds[slot]
 	ticks := make([]int64, 0, len(told))
 	for _, u := range told[p.taught:] {
@@ -26,13 +27,14 @@ func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
 	p.taught = int32(len(told))
 	slices.Sort(ticks)
 	ticks = slices.Compact(ticks) // those of one tick count as one
-	prior := l.priorOf(p.site)
+	prior := l.priorOf(p)
 	for i, next := range ticks[1:] { // of what came after the last of them nothing is known
 		m.past(&l.grid, prior, float64(next-ticks[i]-1), 1) // it is news, however long ago: nobody has polled since
 	}
 	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
 	l.teachHours(slot, ticks)
+	l.foresee(slot)
 }
 
 // teachHours takes in at which hours a source changed.
@@ -40,7 +42,7 @@ func (l *Learner) teachHours(slot freshet.Slot, ticks []int64) {
 	p := &l.pages[slot]
 	if l.own[slot] == nil && l.ownShape[byHour] > 0 {
 		l.own[slot] = newProfile()
-		p.mass = max(0, float64(l.open)-p.last)
+		p.mass, p.tick = max(0, float64(l.open)-p.last), uint16(l.open)
 	}
 	own, site := l.own[slot], p.site.profile
 	first, last := ticks[0], ticks[len(ticks)-1]

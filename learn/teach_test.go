@@ -2,6 +2,7 @@ package learn_test
 
 import (
 	"bytes"
+	"math"
 	"testing"
 	"time"
 
@@ -41,6 +42,17 @@ func TestTeach(t *testing.T) {
 	parts.Teach(0, told)
 	if !bytes.Equal(memoryOf(t, again), memoryOf(t, parts)) || bytes.Equal(memoryOf(t, again), memoryOf(t, plain)) {
 		t.Error("what is taught twice is learnt twice, or not at all")
+	}
+	chances := make([]float64, 1)
+	again = fresh()
+	again.Chances(chances, now, now.Add(time.Hour)) // which are kept for the next time
+	again.Teach(0, told)
+	again.Chances(chances, now, now.Add(time.Hour))
+	if want := 1 - math.Exp(-again.Expect(0, now, now.Add(time.Hour))); math.Abs(chances[0]-want) > 1e-9 {
+		t.Errorf("after a lesson the chance of the next hour is %.4f, want %.4f", chances[0], want)
+	}
+	if r := taught.Rhythm(now, 0); r.Taught != len(told) || r.Rate.Mean*86400 < 2 || r.Rate.Mean*86400 > 12 {
+		t.Errorf("taught of four changes a day, its rhythm is %.2f a day by %d", r.Rate.Mean*86400, r.Taught)
 	}
 	if tally := taught.Tally(0); tally.Polls != 0 || tally.Captured != 0 {
 		t.Errorf("what is taught counts as %v polls and %v captures", tally.Polls, tally.Captured)

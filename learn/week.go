@@ -22,7 +22,10 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
 	if !(o.Watched > 0) {
 		r.Rate = o.Rate
 	}
-	own := l.own[slot]
+	if r.Taught = int(l.pages[slot].taught); r.Taught > 0 && o.Watched < longEnough.Seconds() { // which says more than the rate of this hour
+		r.Rate = l.rates(slot, 1/l.clock.seconds())
+	}
+	own := l.own[slot] // which Outlook has brought up to date
 	r.Own = own != nil
 	cycle := func(c int) (bins []freshet.RhythmBin) {
 		sum := 0.0

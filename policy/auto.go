@@ -40,8 +40,9 @@ import (
 type Auto struct {
 	learner *learn.Learner
 	grid    turn.Instants // at which sources are ranked anew
-	reached int64         // the one for which they are
-	due     time.Time     // when they are ranked anew before the next, because a source says that it changes; zero if none does
+	reached int64         // the one for which they are, or are being ranked; -1 if they never were
+	parts   []part
+	lap     lap
 	every   time.Duration // how long an instant is by which lives and urgencies count
 
 	values []Value
@@ -55,7 +56,7 @@ type Auto struct {
 	failed []int64   // by slot: when its last poll failed, in nanoseconds since 1970; 0 if it did not
 	common float64   // changes a tick of a source, by what was last expected of all
 	usual  usual
-	rank   turn.Ranking
+	rank   turn.Parts
 	margin margin
 	least  float64 // changes that a poll is worth making for
 	jitter float64
@@ -68,12 +69,12 @@ type Auto struct {
 	scale  [aims]float64 // of what polls are worth, by aim
 	old    oldest
 
-	listed  []bool    // by slot: it is there to list pages, and not for itself
-	beats   []beat    // scratch: the sources that keep to certain minutes, in the order of the slots
-	told    []tell    // scratch: what indexes say, in the order of the slots
-	given   []promise // scratch: what chances that were given say, in the order of the slots
-	news    []float64 // scratch, by slot: what a reading of an index is worth
-	changes []float64 // scratch, by slot: changes that it is expected to tell of
+	listed []bool    // by slot: it is there to list pages, and not for itself
+	beats  []beat    // scratch: the sources that keep to certain minutes, in the order of the slots
+	told   []tell    // scratch: what indexes say, in the order of the slots
+	given  []promise // scratch: what chances that were given say, in the order of the slots
+	news   tidings   // that readings of indexes are expected to bring
+	gather tidings   // the same, as far as the lap has come
 
 	lot     lot
 	strange []float64 // scratch: how little is known of the site of each
@@ -105,6 +106,10 @@ type AutoConfig struct {
 	// what they would be on average by turns. 0 means that there is no bound.
 	Oldest float64
 
+	// Part is how many sources are ranked at a time; zero means as many as take some
+	// milliseconds.
+	Part int
+
 	// Jitter blurs what polls are worth by this share, by chance: runs that
 	// differ in the seed alone then show what is luck in a result.
 	Jitter float64
@@ -127,6 +132,7 @@ func NewAuto(c AutoConfig) *Auto {
 		draw:    rand.New(rand.NewPCG(c.Seed, 1)),
 		scale:   [aims]float64{1, 1, 1},
 		old:     oldest{times: c.Oldest},
+		rank:    turn.NewParts(cmp.Or(c.Part, partSize)),
 	}
 	a.aim = a.aimOf(c.Aim)
 	return a
@@ -165,7 +171,7 @@ func (a *Auto) Put(now time.Time, slot freshet.Slot, s freshet.Source, since tim
 	}
 	a.kind[slot] = kind
 	a.rank.Put(slot, s)
-	a.reached = -1
+	a.stale(slot)
 }
 
 // Remove implements [freshet.Policy].
@@ -187,12 +193,13 @@ func (a *Auto) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	a.lot.land(now.UnixNano())
 	if int(slot) < len(a.worth) {
 		a.worth[slot] = 0 // it has had its turn at this instant
-		a.had[slot] = a.reached
+		a.had[slot] = a.parts[a.rank.Of(slot)].reached
 		a.failed[slot] = 0
 		if !o.Result.Seen() {
 			a.failed[slot] = o.Ended.UnixNano()
 		}
 	}
+	a.renewNext(now)
 }
 
 // Choose implements [freshet.Policy].
@@ -202,15 +209,7 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		a.grid.Start = a.grid.Start.Add(-behind.Truncate(a.grid.Length) - a.grid.Length)
 		a.reached = -1
 	}
-	at := a.grid.At(now)
-	if early := !a.due.IsZero() && !now.Before(a.due); a.lot.next(now.UnixNano(), at != a.reached || early, n, len(a.worth)) {
-		a.reached = at
-		a.look(now)
-		a.value(now)
-		a.rank.Begin(a.lot.most(n))
-		a.rank.Scan(a.worth, 0, len(a.worth))
-		a.rank.End()
-	}
+	a.renew(now, n)
 	a.rank.Offer(a.worth, a.lot.most(n), func(slot freshet.Slot, worth float64) bool {
 		if !take(slot, worth) {
 			return false
@@ -223,28 +222,5 @@ func (a *Auto) Choose(now time.Time, n int, take func(freshet.Slot, float64) boo
 		}
 		return true
 	})
-	return a.next()
-}
-
-// soonest is the part of the time between two rankings after which there can be another one
-// because a source says that it changes.
-const soonest = 0.25
-
-// look works out when the next source says that it changes.
-func (a *Auto) look(now time.Time) {
-	if a.due = a.learner.NextDue(now); a.due.IsZero() {
-		return
-	}
-	if least := now.Add(time.Duration(soonest * float64(a.grid.Length))); a.due.Before(least) {
-		a.due = least
-	}
-}
-
-// next returns when sources are ranked anew.
-func (a *Auto) next() time.Time {
-	next := a.grid.Time(a.reached + 1)
-	if !a.due.IsZero() && a.due.Before(next) {
-		return a.due
-	}
-	return next
+	return a.next(now)
 }

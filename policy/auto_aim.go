@@ -44,17 +44,16 @@ func (a *Auto) aimed(slot int, expected, gap float64) (worth float64) {
 	return worth
 }
 
-// weighAims says how aims compare. Where sources are polled for different ends, what their polls are worth has to be in
-// one unit: as much as a poll brings of a source that is polled in turn, on average over
-// those with the same aim.
-func (a *Auto) weighAims() {
-	a.scale = [aims]float64{1, 1, 1}
+// weighAims works out what polls of the sources of a part bring by aim, if they are polled
+// in turn.
+func (a *Auto) weighAims(of *part, from, to int) {
 	if !a.mixed() {
 		return
 	}
 	var worth, count [aims]float64
 	turn := max(1, a.learner.Turn()*float64(a.learner.Tick())/float64(a.every))
-	for slot, gap := range a.gaps {
+	for slot := from; slot < to; slot++ {
+		gap := a.gaps[slot]
 		if gap <= 0 || math.IsInf(a.wait[slot], 1) || a.rank.Factor(freshet.Slot(slot)) == 0 {
 			continue
 		}
@@ -68,6 +67,24 @@ func (a *Auto) weighAims() {
 			worth[aim] += ageIndex(rate, turn)
 		default:
 			worth[aim] += a.values[a.kind[slot]].Index(rate*turn, turn)
+		}
+	}
+	of.aimWorth, of.aimedAt = worth, count
+}
+
+// scaleAims says how aims compare. Where sources are polled for different ends, what
+// their polls are worth has to be in one unit: as much as a poll brings of a source that
+// is polled in turn, on average over those with the same aim.
+func (a *Auto) scaleAims() {
+	a.scale = [aims]float64{1, 1, 1}
+	if !a.mixed() {
+		return
+	}
+	var worth, count [aims]float64
+	for i := range a.parts {
+		for aim := range a.scale {
+			worth[aim] += a.parts[i].aimWorth[aim]
+			count[aim] += a.parts[i].aimedAt[aim]
 		}
 	}
 	for aim := range a.scale {

@@ -14,10 +14,9 @@ type beat struct {
 	learn.Rhythm
 }
 
-// listen asks which sources keep to certain minutes.
-func (a *Auto) listen(now time.Time) {
-	a.beats = a.beats[:0]
-	a.learner.Rhythms(now, a.wait, func(slot freshet.Slot, r *learn.Rhythm) {
+// listen asks which of the sources in [from, to) keep to certain minutes.
+func (a *Auto) listen(now time.Time, from, to int) {
+	a.learner.Rhythms(now, freshet.Slot(from), a.wait[from:to], func(slot freshet.Slot, r *learn.Rhythm) {
 		a.beats = append(a.beats, beat{slot, *r})
 	})
 }

@@ -14,11 +14,10 @@ type promise struct {
 	learn.Promise
 }
 
-// takeGiven asks of which sources somebody gave chances, and takes what these say for
-// what is expected.
-func (a *Auto) takeGiven(now time.Time) {
-	a.given = a.given[:0]
-	a.learner.Promises(now, a.wait, func(slot freshet.Slot, p *learn.Promise) {
+// takeGiven asks of which of the sources in [from, to) somebody gave chances, and takes
+// what these say for what is expected.
+func (a *Auto) takeGiven(now time.Time, from, to int) {
+	a.learner.Promises(now, freshet.Slot(from), a.wait[from:to], func(slot freshet.Slot, p *learn.Promise) {
 		a.given = append(a.given, promise{slot, *p})
 		a.wait[slot] = p.Expected
 	})

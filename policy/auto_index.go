@@ -15,22 +15,33 @@ type tell struct {
 	learn.Hint
 }
 
-// hear asks what indexes say.
-func (a *Auto) hear(now time.Time) {
-	a.told = a.told[:0]
-	a.learner.Hear(now, a.wait, func(slot freshet.Slot, h *learn.Hint) {
+// hear asks what indexes say of the sources in [from, to).
+func (a *Auto) hear(now time.Time, from, to int) {
+	a.learner.Hear(now, freshet.Slot(from), a.wait[from:to], func(slot freshet.Slot, h *learn.Hint) {
 		a.told = append(a.told, tell{slot, a.gaps[slot], *h})
 		a.wait[slot], a.gaps[slot] = h.Expected, h.Ticks
 	})
-	if len(a.told) == 0 {
-		a.news, a.changes = a.news[:0], a.changes[:0]
-		return
+}
+
+// Tidings are what readings of indexes are expected to bring, by the slots of the
+// indexes; empty if that is nothing.
+type tidings struct {
+	worth   []float64
+	changes []float64 // that it is expected to tell of
+}
+
+// add counts what a reading of an index in a slot, of so many, brings.
+func (t *tidings) add(slot freshet.Slot, slots int, worth, changes float64) {
+	if missing := slots - len(t.worth); missing > 0 {
+		t.worth, t.changes = append(t.worth, make([]float64, missing)...), append(t.changes, make([]float64, missing)...)
 	}
-	for len(a.news) < len(a.worth) {
-		a.news, a.changes = append(a.news, 0), append(a.changes, 0)
-	}
-	clear(a.news)
-	clear(a.changes)
+	t.worth[slot] += worth
+	t.changes[slot] += changes
+}
+
+// gathered begins to gather tidings anew, and goes by those that were gathered.
+func (a *Auto) gathered() {
+	a.news, a.gather = a.gather, tidings{worth: a.news.worth[:0], changes: a.news.changes[:0]}
 }
 
 // What a poll is worth of a source that is known to have changed: as much as if so many
@@ -83,8 +94,9 @@ func (a *Auto) believe(t *tell, instants float64) {
 	}
 	index := chance - x*(1-chance) // what would be lost if it were told later
 	anyway := max(0, factor*value.Gain(a.wait[slot], ticks)-a.margin.brings)
-	a.news[t.Index] += max(0, (index+soon*(chance-index))*more-anyway)
-	a.changes[t.Index] += x
+	if a.lap.gathers {
+		a.gather.add(t.Index, len(a.worth), max(0, (index+soon*(chance-index))*more-anyway), x)
+	}
 }
 
 // pending returns what a poll is worth of a source that an index says has changed, if it
@@ -110,11 +122,11 @@ func (a *Auto) gain(slot freshet.Slot) float64 {
 	return a.rank.Factor(slot) * a.values[a.kind[slot]].Gain(a.wait[slot], max(1, gap))
 }
 
-// valueIndexes says what readings of indexes are worth.
-func (a *Auto) valueIndexes() {
-	for slot := range a.news {
+// valueIndexes says what readings of the indexes in [from, to) are worth.
+func (a *Auto) valueIndexes(from, to int) {
+	for slot := from; slot < min(to, len(a.news.worth)); slot++ {
 		worth := a.read(freshet.Slot(slot))
-		if worth == 0 || a.had[slot] == a.reached || a.idle(slot, a.changes[slot], a.gaps[slot]) {
+		if worth == 0 || a.had[slot] == a.reached || a.idle(slot, a.news.changes[slot], a.gaps[slot]) {
 			continue
 		}
 		if a.jitter > 0 {
@@ -128,10 +140,10 @@ func (a *Auto) valueIndexes() {
 // read returns what a reading of an index is worth, by what was last heard.
 func (a *Auto) read(slot freshet.Slot) float64 {
 	factor := a.rank.Factor(slot)
-	if int(slot) >= len(a.news) || factor == 0 || !(a.margin.brings > 0) {
+	if int(slot) >= len(a.news.worth) || factor == 0 || !(a.margin.brings > 0) {
 		return 0
 	}
-	worth := a.news[slot] * a.margin.price / a.margin.brings / factor // in the unit of the other polls
+	worth := a.news.worth[slot] * a.margin.price / a.margin.brings / factor // in the unit of the other polls
 	if a.failed[slot] != 0 {
 		worth *= min(1, a.gaps[slot]/a.learner.Turn()) // a poll that failed was its turn
 	}

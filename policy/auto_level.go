@@ -31,8 +31,13 @@ type pledge struct {
 	rate  float64       // changes a second that it is thought to have
 }
 
-// Heed tells of the limits under which Auto chooses.
-func (a *Auto) Heed(l sched.Limits) { a.limits, a.reached = l, -1 }
+// Heed tells of the limits under which Auto chooses. Where sources are ranked in parts,
+// each part hears of it in its turn.
+func (a *Auto) Heed(l sched.Limits) {
+	if a.limits = l; len(a.parts) == 1 {
+		a.parts[0].reached = -1
+	}
+}
 
 // pledge takes note of the service level of a source, if it has one.
 func (a *Auto) pledge(slot freshet.Slot, s freshet.Source) {
@@ -65,18 +70,34 @@ func (a *Auto) needed(p *pledge, rate float64) float64 {
 	return gap
 }
 
-// weighPledges looks at how often the sources with a level change, before anything
-// else bends what is expected of them.
-func (a *Auto) weighPledges() {
-	needs := 0.0
-	for i := range a.pledges {
-		p := &a.pledges[i]
+// pledgesOf returns the pledges of the sources in [from, to).
+func (a *Auto) pledgesOf(from, to int) []pledge {
+	first, _ := a.pledged(freshet.Slot(from))
+	last, _ := a.pledged(freshet.Slot(to))
+	return a.pledges[first:last]
+}
+
+// weighPledges looks at how often the sources of a part with a level change, before
+// anything else bends what is expected of them.
+func (a *Auto) weighPledges(of *part, from, to int) {
+	of.needs = 0
+	pledges := a.pledgesOf(from, to)
+	for i := range pledges {
+		p := &pledges[i]
 		if gap := a.gaps[p.slot] * a.learner.Tick().Seconds(); gap > 0 {
 			p.rate = a.wait[p.slot] / gap
 		}
 		if gap := a.needed(p, p.rate); gap > 0 {
-			needs += 1 / gap
+			of.needs += 1 / gap
 		}
+	}
+}
+
+// stretchPledges says how far levels can be kept.
+func (a *Auto) stretchPledges() {
+	needs := 0.0
+	for i := range a.parts {
+		needs += a.parts[i].needs
 	}
 	a.stretch = 1
 	if all := a.limits.Budget.PerSecond(); all > 0 {
@@ -84,10 +105,12 @@ func (a *Auto) weighPledges() {
 	}
 }
 
-// keepPledges raises what polls are worth that service levels need.
-func (a *Auto) keepPledges() {
-	for i := range a.pledges {
-		p := &a.pledges[i]
+// keepPledges raises what polls are worth that the service levels of the sources in
+// [from, to) need.
+func (a *Auto) keepPledges(from, to int) {
+	pledges := a.pledgesOf(from, to)
+	for i := range pledges {
+		p := &pledges[i]
 		factor := a.rank.Factor(p.slot)
 		gap := a.gaps[p.slot] * a.learner.Tick().Seconds()
 		if factor == 0 || gap <= 0 {

@@ -58,18 +58,17 @@ func (o *oldest) took(slot freshet.Slot) {
 	o.made, o.polls = 0, 0
 }
 
-// weighOld works out how old the copies of sources are to be expected, next to what they
-// may be, before anything else bends what is expected of them.
-func (a *Auto) weighOld() {
+// weighOld works out how old the copies of the sources of a part are to be expected,
+// before anything else bends what is expected of them.
+func (a *Auto) weighOld(of *part, from, to int) {
 	o := &a.old
-	clear(o.lifts)
-	if o.may = 0; o.times == 0 || a.aiming[forCaptures] == 0 {
+	clear(o.lifts[from:to])
+	if of.ages, of.aged = 0, 0; o.times == 0 || a.aiming[forCaptures] == 0 {
 		return
 	}
-	o.stretch = max(o.stretch, 1)
 	turn := a.learner.Turn()
-	sum, count := 0.0, 0.0
-	for slot, gap := range a.gaps {
+	for slot := from; slot < to; slot++ {
+		gap := a.gaps[slot]
 		o.ages[slot] = 0
 		factor := a.rank.Factor(freshet.Slot(slot))
 		if gap <= 0 || factor == 0 || a.aims[slot] != forCaptures || math.IsInf(a.wait[slot], 1) {
@@ -77,8 +76,21 @@ func (a *Auto) weighOld() {
 		}
 		rate := a.wait[slot] / gap
 		o.ages[slot] = factor * expectedAge(rate, gap)
-		sum += factor * meanAge(rate, turn)
-		count++
+		of.ages += factor * meanAge(rate, turn)
+		of.aged++
+	}
+}
+
+// boundAges says how old copies may be.
+func (a *Auto) boundAges() {
+	o := &a.old
+	if o.may = 0; o.times == 0 || a.aiming[forCaptures] == 0 {
+		return
+	}
+	o.stretch = max(o.stretch, 1)
+	sum, count := 0.0, 0.0
+	for i := range a.parts {
+		sum, count = sum+a.parts[i].ages, count+a.parts[i].aged
 	}
 	if count == 0 || sum == 0 {
 		return
@@ -96,12 +108,14 @@ func (a *Auto) young(age float64) float64 {
 	return a.margin.price * over * over
 }
 
-// keepYoung raises what polls are worth of sources whose copies are too old.
-func (a *Auto) keepYoung() {
+// keepYoung raises what polls are worth of the sources in [from, to) whose copies are too
+// old.
+func (a *Auto) keepYoung(from, to int) {
 	if a.old.may == 0 {
 		return
 	}
-	for slot, age := range a.old.ages {
+	for slot := from; slot < to; slot++ {
+		age := a.old.ages[slot]
 		if a.worth[slot] == 0 || a.failed[slot] != 0 { // it is not to be polled now, or would have every turn
 			continue
 		}

@@ -17,33 +17,87 @@ const outOfTurn = 1e9
 // waits at most, however little it is worth next to others.
 const longestWait = 100
 
-// value works out what a poll of each source is worth at now.
-func (a *Auto) value(now time.Time) {
-	a.margin.close()
-	a.learner.Likely(now, a.wait, a.gaps, a.credit)
-	least := a.learner.Least()
-	instants := float64(a.learner.Tick()) / float64(a.every)
-	starves := longestWait * a.learner.Turn()
-	changes, ticks := 0.0, 0.0
-	a.hear(now)
-	next := 0 // of what was told
-	a.takeGiven(now)
-	given := 0 // of the sources of which chances were given
-	a.listen(now)
-	beat := 0 // of the sources that keep to a minute
-	a.weighPledges()
-	a.weighOld()
-	a.weighAims()
+// value works out what a poll of each source of some parts is worth at now.
+func (a *Auto) value(now time.Time, from, to int) {
+	a.told, a.given, a.beats = a.told[:0], a.given[:0], a.beats[:0]
+	for i := from; i < to; i++ {
+		a.expect(now, i)
+	}
+	a.stretchPledges()
+	a.boundAges()
+	a.scaleAims()
 	if a.lot.size > 0 {
 		a.learner.Strange(a.strange)
 	}
-	for slot, gap := range a.gaps {
+	r := reading{
+		now: now, least: a.learner.Least(), starves: longestWait * a.learner.Turn(),
+		instants: float64(a.learner.Tick()) / float64(a.every),
+		told:     a.told, given: a.given, beats: a.beats,
+	}
+	for i := from; i < to; i++ {
+		a.price(&r, i)
+	}
+	a.level()
+	if a.lap.gathers && to == len(a.parts) {
+		a.gathered()
+	}
+	for i := from; i < to; i++ {
+		first, last := a.rank.Bounds(i, len(a.worth))
+		a.valueIndexes(first, last)
+		a.keepYoung(first, last)
+		a.keepPledges(first, last)
+	}
+}
+
+// expect asks the learner what is expected of the sources of a part, and how they compare
+// to all.
+func (a *Auto) expect(now time.Time, i int) {
+	p := &a.parts[i]
+	from, to := a.rank.Bounds(i, len(a.worth))
+	a.learner.Likely(now, freshet.Slot(from), a.wait[from:to], a.gaps[from:to], a.credit[from:to])
+	a.hear(now, from, to)
+	a.takeGiven(now, from, to)
+	a.listen(now, from, to)
+	a.weighPledges(p, from, to)
+	a.weighOld(p, from, to)
+	a.weighAims(p, from, to)
+}
+
+// level works out how often a source changes by what was last expected of all.
+func (a *Auto) level() {
+	changes, ticks := 0.0, 0.0
+	for i := range a.parts {
+		changes, ticks = changes+a.parts[i].changes, ticks+a.parts[i].ticks
+	}
+	if ticks > 0 {
+		a.common = changes / ticks
+	}
+}
+
+// A reading is how sources are gone through in the order of their slots, with what is
+// said of some of them.
+type reading struct {
+	now      time.Time
+	least    float64 // changes a tick that every source is taken to have
+	starves  float64 // ticks after which a source would starve
+	instants float64 // in a tick
+	told     []tell
+	given    []promise
+	beats    []beat
+}
+
+// price works out what polls of the sources of a part are worth.
+func (a *Auto) price(r *reading, i int) {
+	p := &a.parts[i]
+	p.changes, p.ticks = 0, 0
+	from, to := a.rank.Bounds(i, len(a.worth))
+	for slot := from; slot < to; slot++ {
+		gap := a.gaps[slot]
 		a.lifted[slot] = false
 		idle := a.idle(slot, a.wait[slot], gap)
 		var promised *promise
-		if given < len(a.given) && int(a.given[given].slot) == slot {
-			promised = &a.given[given]
-			given++
+		if len(r.given) > 0 && int(r.given[0].slot) == slot {
+			promised, r.given = &r.given[0], r.given[1:]
 			a.credit[slot] = 1
 			if promised.Holds {
 				idle = a.quiet(a.wait[slot], gap)
@@ -52,58 +106,58 @@ func (a *Auto) value(now time.Time) {
 		if a.aims[slot] != forCaptures { // what is really thought counts, and not what pays to find out
 			a.credit[slot] = 1
 		}
-		a.wait[slot] = max(a.wait[slot]*a.credit[slot], least*gap)
+		a.wait[slot] = max(a.wait[slot]*a.credit[slot], r.least*gap)
 		if gap > 0 {
-			changes, ticks = changes+a.wait[slot], ticks+gap
+			p.changes, p.ticks = p.changes+a.wait[slot], p.ticks+gap
 		}
 		if a.failed[slot] != 0 {
-			a.failed[slot] = min(a.failed[slot], now.UnixNano()) // the clock may have been set back
-			a.wait[slot], a.gaps[slot] = a.retry(now, slot, a.wait[slot], gap)
+			a.failed[slot] = min(a.failed[slot], r.now.UnixNano()) // the clock may have been set back
+			a.wait[slot], a.gaps[slot] = a.retry(r.now, slot, a.wait[slot], gap)
 		}
-		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*instants)
-		if beat < len(a.beats) && int(a.beats[beat].slot) == slot {
+		a.worth[slot] = a.of(slot, a.wait[slot], a.gaps[slot]*r.instants)
+		waited := a.gaps[slot]
+		if len(r.beats) > 0 && int(r.beats[0].slot) == slot {
 			if a.failed[slot] == 0 && promised == nil { // or a source that is down would have every turn
-				a.worth[slot] = a.keeps(&a.beats[beat], instants)
+				a.worth[slot] = a.keeps(&r.beats[0], r.instants)
 			}
-			beat++
+			r.beats = r.beats[1:]
 		}
 		if promised != nil && a.failed[slot] == 0 {
-			a.worth[slot] = a.promised(slot, &promised.Promise, a.wait[slot], a.gaps[slot], instants)
+			a.worth[slot] = a.promised(slot, &promised.Promise, a.wait[slot], a.gaps[slot], r.instants)
 		}
 		a.known[slot] = false
-		waited := a.gaps[slot]
-		if next < len(a.told) && int(a.told[next].slot) == slot {
-			a.believe(&a.told[next], instants)
+		if len(r.told) > 0 && int(r.told[0].slot) == slot {
+			a.believe(&r.told[0], r.instants)
 			idle = idle && !a.known[slot]
-			waited = a.told[next].gap
-			next++
+			waited = r.told[0].gap
+			r.told = r.told[1:]
 		}
-		if a.lot.size > 0 {
-			a.worth[slot] *= 1 + stranger*a.strange[slot]*shuffled(slot)
-		}
-		if a.listed[slot] { // for the pages that it finds, and for what it says of others
-			finds := a.learner.Finds(freshet.Slot(slot))
-			a.worth[slot] *= finds
-			waited *= max(finds, seldomRead)
-		}
-		if idle || a.had[slot] == a.reached {
-			a.worth[slot] = 0
-			continue
-		}
-		if waited > starves && a.rank.Factor(freshet.Slot(slot)) != 0 {
-			a.worth[slot] += outOfTurn / a.rank.Factor(freshet.Slot(slot))
-			a.wait[slot] = math.Inf(1)
-		}
-		if a.jitter > 0 {
-			a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
-		}
+		a.bend(r, slot, idle, waited)
 	}
-	if ticks > 0 {
-		a.common = changes / ticks
+}
+
+// bend says what a poll of a source is worth that is worth so much by itself, and that
+// has waited for so many ticks.
+func (a *Auto) bend(r *reading, slot int, idle bool, waited float64) {
+	if a.lot.size > 0 {
+		a.worth[slot] *= 1 + stranger*a.strange[slot]*shuffled(slot)
 	}
-	a.valueIndexes()
-	a.keepYoung()
-	a.keepPledges()
+	if a.listed[slot] { // for the pages that it finds, and for what it says of others
+		finds := a.learner.Finds(freshet.Slot(slot))
+		a.worth[slot] *= finds
+		waited *= max(finds, seldomRead)
+	}
+	if idle || a.had[slot] == a.reached {
+		a.worth[slot] = 0
+		return
+	}
+	if factor := a.rank.Factor(freshet.Slot(slot)); waited > r.starves && factor != 0 {
+		a.worth[slot] += outOfTurn / factor
+		a.wait[slot] = math.Inf(1)
+	}
+	if a.jitter > 0 {
+		a.worth[slot] *= math.Exp(a.jitter * a.draw.NormFloat64())
+	}
 }
 
 // What makes a poll of a source worth a request that has hardly changed by what is

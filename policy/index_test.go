@@ -72,6 +72,33 @@ func TestValueIsItsDefinition(t *testing.T) {
 	}
 }
 
+// Where instants are so short that time has none, gain and index are those of a page that
+// changes at random: 1 - e^-x and 1 - (1 + x)e^-x for x changes expected. What a poll is worth
+// to freshness has the same shape.
+func TestIndexWithoutInstants(t *testing.T) {
+	const tau = 1e7
+	life, urgency := parsePair(t, "overwrite", "uniform")
+	v := policy.NewValue(policy.ValueConfig{Life: life, Urgency: urgency})
+	for _, c := range []struct{ x, gain, index float64 }{
+		{0.25, 0.22119921692859512, 0.026499021160743874},
+		{0.5, 0.3934693402873666, 0.09020401043104986},
+		{1, 0.6321205588285577, 0.26424111765711533},
+		{2, 0.8646647167633873, 0.5939941502901619},
+		{3, 0.950212931632136, 0.8008517265285442},
+	} {
+		rate := c.x / tau
+		for what, got := range map[string][2]float64{
+			"gain":         {v.Gain(c.x, tau), c.gain},
+			"index":        {v.Index(c.x, tau), c.index},
+			"of freshness": {rate * policy.FreshIndex(rate, tau), c.index},
+		} {
+			if math.Abs(got[0]-got[1]) > 1e-6 {
+				t.Errorf("with %v changes expected the %s is %v, want %v", c.x, what, got[0], got[1])
+			}
+		}
+	}
+}
+
 // Waiting for what is never lost costs a little all the same, so that more is
 // worth more.
 func TestPatience(t *testing.T) {

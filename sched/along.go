@@ -61,10 +61,16 @@ func sumOf(url string) uint64 {
 func (s *Scheduler) mates(slot freshet.Slot, yield func(freshet.Slot, *entry)) {
 	first := &s.entries[slot]
 	for at := first.mate; at != slot; at = s.entries[at].mate {
-		if e := &s.entries[at]; !e.gone && e.source.SameDocument(&first.source) {
+		if e := &s.entries[at]; !e.gone && first.sameDocument(e) {
 			yield(at, e)
 		}
 	}
+}
+
+// sameDocument reports whether two sources bring the same response.
+func (e *entry) sameDocument(o *entry) bool {
+	a, b := e.source.whole(), o.source.whole()
+	return b.SameDocument(&a)
 }
 
 // along takes all sources along that can be read from the poll of one which begins
@@ -82,24 +88,24 @@ func (s *Scheduler) along(now time.Time, slot freshet.Slot) (all []freshet.Compa
 			return
 		}
 		e.busy, e.aboard = true, true
-		e.flight = flight{asked: e.asked, hurry: e.hurry}
+		e.flight = &flight{asked: e.asked, hurry: e.hurry}
 		if e.asked {
 			e.asked, e.hurry = false, false
 		}
-		all = append(all, freshet.Companion{Source: e.source, Since: e.seen})
+		all = append(all, freshet.Companion{Source: e.source.whole(), Since: e.seen})
 	})
 	slices.SortFunc(all, func(a, b freshet.Companion) int { return cmp.Compare(a.Source.ID, b.Source.ID) })
 	return all
 }
 
 // disembark ends a poll that a source was read along with.
-func (s *Scheduler) disembark(e *entry) { e.busy, e.aboard, e.flight = false, false, flight{} }
+func (s *Scheduler) disembark(e *entry) { e.busy, e.aboard, e.flight = false, false, nil }
 
 // sendBack ends it for a source that was not read. Who asked for a poll of it still
 // wants one.
 func (s *Scheduler) sendBack(slot freshet.Slot) {
 	e := &s.entries[slot]
-	was := e.flight
+	was := *e.flight
 	s.disembark(e)
 	if was.asked && !e.gone {
 		s.Ask(e.source.ID)

@@ -3,7 +3,6 @@ package sched
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,78 +123,4 @@ func (p *purse) whole() int { return int(math.Floor(p.left + 1e-9)) }
 func (p *purse) next() time.Time {
 	need := max(1, math.Ceil((1-p.left)/p.each-1e-9))
 	return p.epoch.Add(time.Duration(p.reached+int64(need)) * p.instant)
-}
-
-// A ceiling counts the requests that a server may have seen within the last
-// stretch of time, and so keeps the budget hard: a request counts from before
-// it leaves until a whole stretch after its answer is in. Whenever in between
-// the server saw it, no stretch holds more than most.
-type ceiling struct {
-	most    int
-	per     time.Duration
-	flying  int     // requests reserved by polls under way
-	landed  []spent // in the order of their ends
-	past    int     // how many of landed are forgotten
-	counted int     // sum over the others
-}
-
-type spent struct {
-	ended    time.Time
-	requests int
-}
-
-func newCeiling(b Budget) ceiling {
-	return ceiling{most: int(math.Ceil(b.Polls)), per: b.Per}
-}
-
-// forget drops what ended a whole stretch before now.
-func (c *ceiling) forget(now time.Time) {
-	for c.past < len(c.landed) && !c.landed[c.past].ended.Add(c.per).After(now) {
-		c.counted -= c.landed[c.past].requests
-		c.past++
-	}
-	if c.past > len(c.landed)/2 {
-		c.landed = c.landed[:copy(c.landed, c.landed[c.past:])]
-		c.past = 0
-	}
-}
-
-// room reports whether so many more requests fit below the ceiling.
-func (c *ceiling) room(requests int) bool { return c.used()+requests <= c.most }
-
-// atMost returns how many of so many requests a poll can reserve: if it needs
-// more than the whole budget, it waits for the rest on the way.
-func (c *ceiling) atMost(requests int) int { return min(requests, c.most) }
-
-// used returns how many requests are counted.
-func (c *ceiling) used() int { return c.flying + c.counted }
-
-func (c *ceiling) begin(requests int) { c.flying += requests }
-
-func (c *ceiling) end(now time.Time, reserved, made int) {
-	c.flying -= reserved
-	if made <= 0 {
-		return
-	}
-	c.counted += made
-	// In a replay all polls of an instant end at once: one entry for them keeps
-	// the list as short as there are instants.
-	if last := len(c.landed) - 1; last >= c.past && c.landed[last].ended.Equal(now) {
-		c.landed[last].requests += made
-		return
-	}
-	c.landed = append(c.landed, spent{now, made})
-}
-
-// sort restores the order of ends after they were told in another order.
-func (c *ceiling) sort() {
-	slices.SortStableFunc(c.landed[c.past:], func(a, b spent) int { return a.ended.Compare(b.ended) })
-}
-
-// opens returns when the oldest counted request is forgotten; zero if none is.
-func (c *ceiling) opens() time.Time {
-	if c.past == len(c.landed) {
-		return time.Time{}
-	}
-	return c.landed[c.past].ended.Add(c.per)
 }

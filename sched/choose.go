@@ -135,6 +135,9 @@ func (s *Scheduler) stands(d deadline) bool {
 
 // take begins a poll of a source if everything that could forbid it is open.
 func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause freshet.Cause) bool {
+	if s.barred(now, slot) {
+		return false
+	}
 	e := &s.entries[slot]
 	reserved := s.ceiling.atMost(e.requests)
 	switch {
@@ -149,19 +152,19 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 		return false
 	}
 	strange := s.strange(now, e.first())
-	e.busy, e.begun = true, now
+	e.busy, e.begun = true, stampOf(now)
 	s.flying++
 	s.purse.left -= float64(reserved)
 	s.ceiling.begin(reserved)
 	e.meter.count(now, reserved, s.sourceSpacing())
-	e.flight = flight{reserved: reserved}
+	e.flight = &flight{reserved: reserved}
 	for _, h := range e.beyond() {
 		h.heading++
 		e.flight.ahead = append(e.flight.ahead, h)
 	}
-	s.enter(now, &e.flight, e.first())
+	s.enter(now, e.flight, e.first())
 	s.charge(now, e, 1)
-	p := freshet.Poll{Source: e.source, At: now, Since: e.seen, Worth: worth, Cause: cause, Pushed: s.pushedAt(slot)}
+	p := freshet.Poll{Source: e.source.whole(), At: now, Since: e.seen, Worth: worth, Cause: cause, Pushed: s.pushedAt(slot)}
 	if e.first() != e.host {
 		p.Host = e.first().name
 	}
@@ -173,31 +176,47 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	return true
 }
 
+// barred reports whether a source cannot be polled at now because its host is shut, where
+// that is quick to see: at high rates most of what a policy offers is refused for that,
+// again and again. Where redirects or groups have a say, it leaves the answer to the
+// others.
+func (s *Scheduler) barred(now time.Time, slot freshet.Slot) bool {
+	if s.bars[slot] > stampOf(now) {
+		return true
+	}
+	e := &s.entries[slot]
+	if !e.used || e.requests > 1 || len(e.route) > 0 || len(e.groups) > 0 || e.host.open(now, s.limits.Hosts) {
+		return false
+	}
+	s.bars[slot] = stampOf(e.host.shutUntil(now, s.limits.Hosts))
+	return true
+}
+
 // open reports whether the source itself may be polled at now. A poll asked
 // for by hand need not wait for a back-off, and may look at a paused source.
 func (e *entry) open(now time.Time, cause freshet.Cause) bool {
 	if !e.used || e.gone || e.busy {
 		return false
 	}
-	if !cause.Wished() && (e.source.Paused || e.notBefore.After(now)) {
+	if !cause.Wished() && (e.source.Paused || e.notBefore > stampOf(now)) {
 		return false
 	}
 	if cause.Wished() && e.hurry {
 		return true
 	}
-	return e.source.MinGap == 0 || e.begun.IsZero() || !e.begun.Add(e.source.MinGap).After(now)
+	return e.source.MinGap == 0 || e.begun == 0 || !e.begun.time().Add(e.source.MinGap).After(now)
 }
 
 // due returns when the source has to be polled: when its MaxGap runs out, or a suspect
 // capture wants a second look.
-func (e *entry) due() time.Time { return sooner(e.runsOut(), e.again) }
+func (e *entry) due() time.Time { return sooner(e.runsOut(), e.again.time()) }
 
 // runsOut returns when the source's MaxGap runs out.
 func (e *entry) runsOut() time.Time {
-	if e.source.MaxGap == 0 || e.begun.IsZero() || e.timing != nil {
+	if e.source.MaxGap == 0 || e.begun == 0 || e.timing != nil {
 		return time.Time{}
 	}
-	return e.begun.Add(e.source.MaxGap)
+	return e.begun.time().Add(e.source.MaxGap)
 }
 
 // dueBy returns why a source that is due at now is.

@@ -55,26 +55,26 @@ func (s *Scheduler) hostSpacing(h *host) time.Duration {
 // A meter keeps the requests of a share apart. In any stretch of time it lets
 // through at most shareBurst requests more than the stretch has spacings.
 type meter struct {
-	full time.Time // when all that was let through is paid for
+	full stamp // when all that was let through is paid for
 }
 
 // count lets so many requests through at now.
 func (m *meter) count(now time.Time, requests int, spacing time.Duration) {
 	if spacing <= 0 {
-		m.full = time.Time{}
+		m.full = 0
 		return
 	}
-	m.full = later(m.full, now).Add(time.Duration(requests) * spacing)
+	m.full = stampOf(later(m.full.time(), now).Add(time.Duration(requests) * spacing))
 }
 
 // opens returns when the next request is let through; zero means at any time. That
 // is never later than so many spacings after the last time as requests were made
 // then: neither a spacing that was longer before nor polls by hand run up a debt.
 func (m *meter) opens(last time.Time, requests int, spacing time.Duration) time.Time {
-	if spacing <= 0 || m.full.IsZero() {
+	if spacing <= 0 || m.full == 0 {
 		return time.Time{}
 	}
-	return earlier(m.full.Add(-(shareBurst-1)*spacing), last.Add(time.Duration(requests)*spacing))
+	return earlier(m.full.time().Add(-(shareBurst-1)*spacing), last.Add(time.Duration(requests)*spacing))
 }
 
 // enlist counts a source among those that share the budget, or no longer.
@@ -102,7 +102,7 @@ func (e *entry) gap(l *Limits) time.Duration {
 
 // sourceOpens returns when the share of a source lets a poll of it through.
 func (s *Scheduler) sourceOpens(e *entry) time.Time {
-	return e.meter.opens(e.begun, e.requests, s.sourceSpacing())
+	return e.meter.opens(e.begun.time(), e.requests, s.sourceSpacing())
 }
 
 // hostOpens returns when the share of a host lets a request to it through.
@@ -113,7 +113,7 @@ func (s *Scheduler) hostOpens(h *host) time.Time {
 // courteous reports whether a source may be polled at now because the policy wants it
 // or, which goes by no hint, because a suspect capture wants a second look.
 func (s *Scheduler) courteous(now time.Time, e *entry, cause freshet.Cause) bool {
-	if gap := e.gap(&s.limits); gap > 0 && !e.begun.IsZero() && e.begun.Add(gap).After(now) {
+	if gap := e.gap(&s.limits); gap > 0 && e.begun != 0 && e.begun.time().Add(gap).After(now) {
 		return false
 	}
 	if cause == freshet.ByPolicy && s.hintUntil(e).After(now) || s.sourceOpens(e).After(now) || s.hostOpens(e.first()).After(now) {
@@ -142,8 +142,8 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 	if e.asked || e.timing != nil {
 		return nil
 	}
-	if e.source.MinGap == 0 && s.limits.SourceGap > 0 && !e.begun.IsZero() {
-		add(HoldSourceGap, e.begun.Add(s.limits.SourceGap))
+	if e.source.MinGap == 0 && s.limits.SourceGap > 0 && e.begun != 0 {
+		add(HoldSourceGap, e.begun.time().Add(s.limits.SourceGap))
 	}
 	add(HoldHint, s.hintUntil(e))
 	add(HoldSourceShare, s.sourceOpens(e))
@@ -160,9 +160,9 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 // passed.
 func (s *Scheduler) remind(now time.Time, e *entry) {
 	at := later(s.sourceOpens(e), s.hintUntil(e))
-	if gap := e.gap(&s.limits); gap > 0 && !e.begun.IsZero() {
-		at = later(at, e.begun.Add(gap))
-		if opens := later(s.sourceOpens(e), e.begun.Add(gap)); !e.again.IsZero() && opens.After(now) {
+	if gap := e.gap(&s.limits); gap > 0 && e.begun != 0 {
+		at = later(at, e.begun.time().Add(gap))
+		if opens := later(s.sourceOpens(e), e.begun.time().Add(gap)); e.again != 0 && opens.After(now) {
 			s.alarms.set(opens)
 		}
 	}

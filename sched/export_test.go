@@ -21,3 +21,79 @@ func InOrder(times []time.Time, between int) (sorted []time.Time) {
 	}
 	return sorted
 }
+
+// Packed packs sources, and returns what comes out again, and how many different things
+// are said of them.
+func Packed(sources ...freshet.Source) (again []freshet.Source, said int) {
+	c := commons{}
+	var kept []packed
+	for _, s := range sources {
+		kept = append(kept, c.pack(s))
+	}
+	for i := range kept {
+		again = append(again, kept[i].whole())
+	}
+	for _, x := range c {
+		for ; x != nil; x = x.next {
+			said++
+		}
+	}
+	for _, p := range kept {
+		c.drop(p)
+	}
+	if len(c) > 0 {
+		panic("what is said of no source is kept")
+	}
+	return again, said
+}
+
+// Stamped returns a time as it is after it was kept in short.
+func Stamped(t time.Time) time.Time { return stampOf(t).time() }
+
+// StampsInOrder reports whether the first of two times comes before the other in short.
+func StampsInOrder(a, b time.Time) bool { return stampOf(a) < stampOf(b) }
+
+// A Ceiling is how requests are counted against a budget.
+type Ceiling struct{ ceiling }
+
+// NewCeiling returns a ceiling of a budget: one that keeps each request, or as it is used.
+func NewCeiling(b Budget, exact bool) *Ceiling {
+	c := &Ceiling{newCeiling(b)}
+	if exact {
+		c.bucket = 0
+	}
+	return c
+}
+
+// Begin begins a request if there is room for it at now.
+func (c *Ceiling) Begin(now time.Time) bool {
+	c.forget(now)
+	if !c.room(1) {
+		return false
+	}
+	c.begin(1)
+	return true
+}
+
+// Used returns how many requests are counted at now.
+func (c *Ceiling) Used(now time.Time) int {
+	c.forget(now)
+	return c.used()
+}
+
+// End ends a request.
+func (c *Ceiling) End(now time.Time) { c.end(now, 1, 1) }
+
+// Remember tells of requests that ended before, in any order.
+func (c *Ceiling) Remember(ends []time.Time) {
+	for _, at := range ends {
+		c.end(at, 0, 1)
+	}
+	c.sort()
+}
+
+// Opens returns when the next request is forgotten.
+func (c *Ceiling) Opens() time.Time { return c.opens() }
+
+// Kept returns for how many entries there is room.
+func (c *Ceiling) Kept() int { return cap(c.landed) }

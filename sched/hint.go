@@ -15,14 +15,14 @@ import (
 // hintUntil returns until when a hint keeps the policy from polling a source; zero if
 // none does.
 func (s *Scheduler) hintUntil(e *entry) time.Time {
-	if s.limits.Hints <= 0 || e.belied || e.source.MinGap > 0 || e.fresh.IsZero() || e.seen.IsZero() {
+	if s.limits.Hints <= 0 || e.belied || e.source.MinGap > 0 || e.fresh == 0 || e.seen.IsZero() {
 		return time.Time{}
 	}
-	return earlier(e.fresh, e.seen.Add(s.limits.Hints))
+	return earlier(e.fresh.time(), e.seen.Add(s.limits.Hints))
 }
 
 // heed takes over what a poll that saw a source says about how long it stays so.
 func (s *Scheduler) heed(e *entry, o freshet.Outcome) {
-	e.belied = e.belied || o.Belies(e.fresh)
-	e.fresh = o.FreshUntil()
+	e.belied = e.belied || o.Belies(e.fresh.time())
+	e.fresh = stampOf(o.FreshUntil())
 }

@@ -117,7 +117,7 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	}
 	e := &s.entries[slot]
 	h := s.holdOf(now, e)
-	h.Asked, h.Deadline, h.Again = e.asked, e.runsOut(), e.again
+	h.Asked, h.Deadline, h.Again = e.asked, e.runsOut(), e.again.time()
 	if p := s.pushes[slot]; p != nil {
 		h.Pushed, h.Push = p.at, p.Push
 	}
@@ -175,11 +175,11 @@ func longest(now time.Time, holds []Hold) (h Hold) {
 
 // holds returns what holds back the source itself, past or not.
 func (e *entry) holds() (holds []Hold) {
-	if !e.asked && !e.notBefore.IsZero() {
-		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore, Failures: e.failures})
+	if !e.asked && e.notBefore != 0 {
+		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore.time(), Failures: e.failures})
 	}
-	if e.source.MinGap > 0 && !e.begun.IsZero() && !(e.asked && e.hurry) {
-		holds = append(holds, Hold{Kind: HoldMinGap, Until: e.begun.Add(e.source.MinGap)})
+	if e.source.MinGap > 0 && e.begun != 0 && !(e.asked && e.hurry) {
+		holds = append(holds, Hold{Kind: HoldMinGap, Until: e.begun.time().Add(e.source.MinGap)})
 	}
 	return holds
 }

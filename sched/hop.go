@@ -145,7 +145,7 @@ func (s *Scheduler) Hop(now time.Time, h Hop) {
 		return
 	}
 	e := &s.entries[slot]
-	f := &e.flight
+	f := e.flight
 	if h.Part {
 		s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: s.hostNamed(h.Host), asked: now})
 		s.tryHops(now)
@@ -190,7 +190,7 @@ func (s *Scheduler) tryHops(now time.Time) {
 
 // tryHop grants a hop if the host is open and the budget has room.
 func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
-	f := &s.entries[h.slot].flight
+	f := s.entries[h.slot].flight
 	h.tight = false
 	if h.Part {
 		return s.tryPart(now, h, f)
@@ -271,7 +271,7 @@ func (s *Scheduler) detour(now time.Time, h *hop) {
 		e.route = append([]*host{e.first()}, h.host)
 	}
 	if until := later(h.notBefore, h.host.notBefore); until.After(now) {
-		e.notBefore = later(e.notBefore, until)
+		e.notBefore = max(e.notBefore, stampOf(until))
 	}
 }
 

@@ -37,6 +37,20 @@ func (h *host) open(now time.Time, p Politeness) bool {
 		(h.touched.IsZero() || !h.touched.Add(delay).After(now))
 }
 
+// shutUntil returns a time before which a host that is not open at now does not open,
+// whatever happens but that its delay is made shorter.
+func (h *host) shutUntil(now time.Time, p Politeness) time.Time {
+	delay := p.delayOf(h)
+	until := later(now, h.notBefore)
+	if h.flying > 0 && delay > 0 { // the delay counts from the end of what is under way
+		return later(until, now.Add(delay))
+	}
+	if !h.touched.IsZero() {
+		until = later(until, h.touched.Add(delay))
+	}
+	return until
+}
+
 // stayAway leaves the host alone until a moment, as it asked.
 func (h *host) stayAway(until time.Time) {
 	h.notBefore, h.away = later(h.notBefore, until), later(h.away, until)

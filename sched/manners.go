@@ -42,6 +42,7 @@ func (s *Scheduler) strange(now time.Time, h *host) bool {
 // Manners keeps what the robots.txt of a host asks for.
 func (s *Scheduler) Manners(now time.Time, m Manners) {
 	h := s.hostNamed(m.Host)
+	was := s.limits.Hosts.delayOf(h)
 	switch {
 	case m.Unread:
 		h.read = now.Add(mannersRetry - mannersLast)
@@ -49,6 +50,9 @@ func (s *Scheduler) Manners(now time.Time, m Manners) {
 		h.read, h.manners = now, m.Delay
 	default:
 		h.read, h.manners = m.Read, m.Delay
+	}
+	if s.limits.Hosts.delayOf(h) < was {
+		clear(s.bars)
 	}
 	if !h.touched.IsZero() {
 		s.alarms.set(h.touched.Add(s.limits.Hosts.delayOf(h)))

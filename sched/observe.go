@@ -17,6 +17,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 		return
 	}
 	e := &s.entries[slot]
+	s.bars[slot] = 0
 	at := e.host
 	switch {
 	case e.aboard:
@@ -63,6 +64,7 @@ func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
 		return
 	}
 	e := &s.entries[slot]
+	s.bars[slot] = 0
 	if e.aboard {
 		s.sendBack(slot)
 	} else {
@@ -97,7 +99,7 @@ func (s *Scheduler) land(now time.Time, e *entry, made int) {
 		e.slow = false
 		s.slow--
 	}
-	f := &e.flight
+	f := e.flight
 	left := max(made-f.answered, 0)
 	s.ceiling.end(now, f.reserved, left)
 	s.purse.left += float64(f.reserved - left)
@@ -108,13 +110,13 @@ func (s *Scheduler) land(now time.Time, e *entry, made int) {
 	if f.robots != nil {
 		f.robots.reading = false
 	}
-	e.busy, e.flight = false, flight{}
+	e.busy, e.flight = false, nil
 }
 
 // learn notes what an outcome says about when to come back. At is the host that
 // answered, unless the outcome names it.
 func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) {
-	e.begun = later(e.begun, o.Began) // the disk can take its time between the decision and the request
+	e.polledAt(o.Began) // the disk can take its time between the decision and the request
 	deferred := o.Failure.Is(freshet.FailDeferred)
 	if o.Cause == freshet.BySharing { // the poll that it was read from tells of the host
 		at = &host{}
@@ -134,23 +136,23 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 	}
 	switch {
 	case o.Result == freshet.Doubted: // the host answered, but the page was not seen
-		e.failures, e.notBefore, e.again = 0, time.Time{}, o.LookAgainAt()
+		e.failures, e.notBefore, e.again = 0, 0, stampOf(o.LookAgainAt())
 		at.failures = 0
 		return
 	case o.Result.Seen():
-		e.again = time.Time{}
-		e.seen, e.failures, e.notBefore = o.Began, 0, time.Time{}
+		e.again = 0
+		e.seen, e.failures, e.notBefore = o.Began, 0, 0
 		s.heed(e, o)
 		at.failures = 0
 		return
 	case o.Failure.Ours():
-		e.notBefore = later(e.notBefore, now.Add(ownPause))
-		s.alarms.set(e.notBefore)
+		e.notBefore = max(e.notBefore, stampOf(now.Add(ownPause)))
+		s.alarms.set(e.notBefore.time())
 		return
 	}
 	e.failures++
-	e.notBefore = now.Add(s.limits.Backoff.source(o.Source, e.failures, o.Failure))
-	s.alarms.set(e.notBefore)
+	e.notBefore = stampOf(now.Add(s.limits.Backoff.source(o.Source, e.failures, o.Failure)))
+	s.alarms.set(e.notBefore.time())
 	if deferred {
 		at.failures = 0
 		return

@@ -39,7 +39,7 @@ func (s *Scheduler) tryPart(now time.Time, h *hop, f *flight) bool {
 
 // refusalOfPart returns why a part is not to be waited for, nil if it is.
 func (s *Scheduler) refusalOfPart(now time.Time, h *hop) error {
-	f := &s.entries[h.slot].flight
+	f := s.entries[h.slot].flight
 	switch {
 	case h.host.notBefore.After(now):
 		return deferred(freshet.FailDeferredHost, "a part of the page is at %s, which must not be polled until %s", h.Host, h.host.notBefore.UTC().Format(time.RFC3339))

@@ -38,6 +38,7 @@ type Event struct {
 	Ask     freshet.SourceID // somebody wants this source polled soon
 	Push    *Push            // somebody says that a source has changed
 	Chances *Chances         // somebody says when a source is likely to change
+	Weight  *Weight          // the changes of a source matter more or less than before
 	Hop     *Hop             // a poll under way wants to make one more request
 	Slow    *Slow            // a poll under way waits for its server
 	Limits  *Limits          // the operator changed the limits
@@ -102,6 +103,8 @@ func (s *Scheduler) hear(now time.Time, ev Event) {
 		s.Push(now, *ev.Push)
 	case ev.Chances != nil:
 		s.Give(*ev.Chances)
+	case ev.Weight != nil:
+		s.Weigh(now, *ev.Weight)
 	case ev.Hop != nil:
 		s.Hop(now, *ev.Hop)
 	case ev.Slow != nil:

@@ -16,6 +16,8 @@ type Scheduler struct {
 	limits   Limits
 	levels   []freshet.TagLevel // that are wanted of all sources with a tag
 
+	weights map[freshet.SourceID]float64 // what the changes of sources matter; none means 1
+
 	strategies []freshet.TagStrategy         // of all sources with a tag that have none of their own
 	tables     map[string]*freshet.Timetable // of all strategies that there were
 	ahead      time.Duration                 // of the clock that they go by
@@ -27,8 +29,10 @@ type Scheduler struct {
 	started bool
 
 	entries []entry // by slot
+	bars    []stamp // by slot: before that the source is not polled, since its host is shut; 0 if that is not known
 	free    []freshet.Slot
 	slots   map[freshet.SourceID]freshet.Slot
+	commons commons // what is said of sources
 	hosts   map[string]*host
 	groups  map[string]*group
 	minima  []*group // those that are granted a part of the budget
@@ -56,25 +60,25 @@ type Scheduler struct {
 
 // An entry is one source as the scheduler knows it.
 type entry struct {
-	source    freshet.Source
+	source    packed
 	host      *host
 	upto      freshet.Cursor // the last outcome that what follows rests on
 	seen      time.Time      // Began of the last poll that saw it
-	begun     time.Time      // when it was last polled
-	notBefore time.Time      // backing off until then
+	begun     stamp          // when it was last polled
+	notBefore stamp          // backing off until then
+	fresh     stamp          // until when its server says that it stays as it is
+	again     stamp          // when a suspect capture wants a second look
 	failures  int
-	fresh     time.Time    // until when its server says that it stays as it is
-	belied    bool         // which was wrong once
-	again     time.Time    // when a suspect capture wants a second look
 	timing    *timing      // by its strategy; nil if it has none
 	requests  int          // that its last poll took: what the next one reserves
 	price     float64      // of a poll, as those who learn were last told
 	route     []*host      // that those went to, if not all to its own
-	flight    flight       // of the poll under way
+	flight    *flight      // of the poll under way; nil if there is none
 	meter     meter        // of its share of the budget
 	groups    []*group     // that it belongs to
 	shares    *host        // among whose sources it counts; nil if it is not polled
 	mate      freshet.Slot // the next of the sources with its URL, in a ring; itself if it is alone
+	belied    bool         // what its server said of how long it stays fresh was wrong once
 	busy      bool
 	aboard    bool // it is busy because another source of its document is polled
 	slow      bool // the poll under way is
@@ -83,6 +87,9 @@ type entry struct {
 	hurry     bool // the next poll that is asked for need not wait for MinGap
 	used      bool
 }
+
+// polledAt notes that the source was polled at a time.
+func (e *entry) polledAt(at time.Time) { e.begun = max(e.begun, stampOf(at)) }
 
 // New returns a Scheduler for a policy within limits. What the policy is told of
 // sources and outcomes, those that learn beside it are told first.
@@ -95,6 +102,8 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 		hosts:    map[string]*host{},
 		groups:   map[string]*group{},
 		docs:     map[uint64]freshet.Slot{},
+		commons:  commons{},
+		weights:  map[freshet.SourceID]float64{},
 		beat:     -1,
 	}
 	s.shareOut()
@@ -127,9 +136,9 @@ func (s *Scheduler) Resume(now time.Time, attempts []freshet.Attempt) {
 		}
 		if slot, ok := s.slots[a.Source]; ok {
 			e := &s.entries[slot]
-			e.begun = later(e.begun, a.Began)
+			e.polledAt(a.Began)
 			if a.Ended.IsZero() { // its request left some time after that
-				e.begun = later(e.begun, earlier(now, a.Began.Add(slowWrite)))
+				e.polledAt(earlier(now, a.Began.Add(slowWrite)))
 			}
 			if a.Route == "" {
 				s.shut(e.host, ended)
@@ -158,12 +167,12 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 	s.limits = l.withDefaults()
 	s.shareOut()
 	s.tellLimits()
+	clear(s.bars)
 	if !s.started {
 		return
 	}
 	s.purse, s.beat, s.skipped = newPurse(s.limits.Budget, now), -1, false
-	fresh := newCeiling(s.limits.Budget)
-	s.ceiling.most, s.ceiling.per = fresh.most, fresh.per
+	s.ceiling.allow(s.limits.Budget)
 	for _, h := range s.hosts {
 		if !h.touched.IsZero() {
 			s.alarms.set(h.touched.Add(s.limits.Hosts.delayOf(h)))
@@ -202,19 +211,22 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 		}
 	}
 	if e.source.URL != "" && (e.source.URL != w.URL || e.source.Robots != w.Robots) {
-		e.failures, e.notBefore = 0, time.Time{}
+		e.failures, e.notBefore = 0, 0
 	}
 	if e.source.URL != "" && e.source.URL != w.URL {
-		e.fresh, e.belied, e.again = time.Time{}, false, time.Time{}
+		e.fresh, e.belied, e.again = 0, false, 0
 		e.requests, e.route = 1, nil
 	}
-	e.source, e.gone = w.Source, false
+	was := e.source
+	s.bars[slot] = 0
+	e.source, e.gone = s.commons.pack(w.Source), false
+	s.commons.drop(was)
 	if s.timed(now, e) && !known { // what it missed before is made good
 		e.timing.since = time.Time{}
 	}
 	s.join(e)
 	s.enlist(e, !w.Paused)
-	s.alarms.set(e.notBefore)
+	s.alarms.set(e.notBefore.time())
 	s.tellSource(now, slot)
 	s.expect(now, slot)
 	s.beat = -1 // edits are rare, and need not wait for the next beat
@@ -224,7 +236,8 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 // service level that holds for it.
 func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
 	e := &s.entries[slot]
-	source := e.source
+	source := e.source.whole()
+	source.Weight = s.weighed(source)
 	source.Level, source.Aim = freshet.LevelOf(source, s.levels), freshet.AimOf(source, s.levels)
 	if e.timing != nil {
 		source.Strategy = e.timing.Strategy()
@@ -244,8 +257,11 @@ func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 	s.levels = byTag
 	for slot := range s.entries {
 		e := &s.entries[slot]
-		if e.used && !e.gone && (freshet.LevelOf(e.source, before) != freshet.LevelOf(e.source, byTag) ||
-			freshet.AimOf(e.source, before) != freshet.AimOf(e.source, byTag)) {
+		if !e.used || e.gone {
+			continue
+		}
+		source := e.source.whole()
+		if freshet.LevelOf(source, before) != freshet.LevelOf(source, byTag) || freshet.AimOf(source, before) != freshet.AimOf(source, byTag) {
 			s.tellSource(now, freshet.Slot(slot))
 		}
 	}
@@ -254,9 +270,9 @@ func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 
 // stand takes over how things stand with a source that is new here.
 func (s *Scheduler) stand(now time.Time, e *entry, w freshet.Watched) {
-	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, w.Standing.Begun
-	e.failures, e.notBefore = w.Standing.Failures, s.resumeBackoff(now, w)
-	e.fresh, e.belied, e.again = w.Standing.Fresh, w.Standing.Belied, w.Standing.Held.Again
+	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, stampOf(w.Standing.Begun)
+	e.failures, e.notBefore = w.Standing.Failures, stampOf(s.resumeBackoff(now, w))
+	e.fresh, e.belied, e.again = stampOf(w.Standing.Fresh), w.Standing.Belied, stampOf(w.Standing.Held.Again)
 	e.requests, e.route = max(1, w.Standing.Requests), s.routeOf(w.Standing.Route)
 }
 
@@ -275,7 +291,7 @@ func (s *Scheduler) grow() freshet.Slot {
 		s.free = s.free[:n-1]
 		return slot
 	}
-	s.entries = append(s.entries, entry{})
+	s.entries, s.bars = append(s.entries, entry{}), append(s.bars, 0)
 	return freshet.Slot(len(s.entries) - 1)
 }
 
@@ -313,7 +329,8 @@ func (s *Scheduler) release(slot freshet.Slot) {
 	s.unpair(slot)
 	delete(s.slots, e.source.ID)
 	delete(s.pushes, slot)
-	*e = entry{}
+	s.commons.drop(e.source)
+	*e, s.bars[slot] = entry{}, 0
 	s.free = append(s.free, slot)
 }
 
@@ -337,7 +354,7 @@ func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
 	if slot < 0 || int(slot) >= len(s.entries) || !s.entries[slot].used || s.entries[slot].gone {
 		return freshet.Source{}, false
 	}
-	return s.entries[slot].source, true
+	return s.entries[slot].source.whole(), true
 }
 
 // HostName returns the host of the source in a slot.
@@ -351,44 +368,9 @@ func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
 	return func(yield func(freshet.Slot, freshet.Source) bool) {
 		for slot := range s.entries {
 			e := &s.entries[slot]
-			if e.used && !e.gone && !yield(freshet.Slot(slot), e.source) {
+			if e.used && !e.gone && !yield(freshet.Slot(slot), e.source.whole()) {
 				return
 			}
 		}
 	}
-}
-
-// Hurry has the next poll of a source that somebody asks for not wait for the
-// source's MinGap. Budget, hosts and what they asked for are kept.
-func (s *Scheduler) Hurry(id freshet.SourceID) {
-	if slot, ok := s.Slot(id); ok {
-		s.entries[slot].hurry = true
-	}
-}
-
-// Ask wants a source polled as soon as the budget and its host allow, ahead of
-// the policy's choices.
-func (s *Scheduler) Ask(id freshet.SourceID) {
-	slot, ok := s.slots[id]
-	if !ok || s.entries[slot].asked || s.entries[slot].gone {
-		return
-	}
-	s.entries[slot].asked = true
-	s.asked = append(s.asked, slot)
-}
-
-// Wanted returns the sources that somebody asked for and that have not been polled
-// yet, first come first served, and then all that are being polled.
-func (s *Scheduler) Wanted() (ids []freshet.SourceID) {
-	for _, slot := range s.asked {
-		if e := &s.entries[slot]; e.used && e.asked && !e.gone {
-			ids = append(ids, e.source.ID)
-		}
-	}
-	for slot := range s.entries {
-		if e := &s.entries[slot]; e.used && e.busy && !e.gone {
-			ids = append(ids, e.source.ID)
-		}
-	}
-	return ids
 }

@@ -29,14 +29,14 @@ func (s *Scheduler) Slow(now time.Time, w Slow) {
 		return
 	}
 	e := &s.entries[slot]
-	if !e.busy || e.aboard || !e.begun.Equal(w.Begun) {
+	if !e.busy || e.aboard || e.begun != stampOf(w.Begun) {
 		return
 	}
 	if !e.slow && s.slow < s.limits.Slow {
 		e.slow = true
 		s.slow++
 	}
-	if f := &e.flight; w.Seen && !f.seen && f.at != nil && f.reserved > 0 {
+	if f := e.flight; w.Seen && !f.seen && f.at != nil && f.reserved > 0 {
 		s.ceiling.forget(now)
 		s.ceiling.end(now, 1, 1)
 		f.reserved--

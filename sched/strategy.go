@@ -62,7 +62,7 @@ type timing struct {
 // timed takes over the strategy that holds for a source, and reports whether that is
 // another than before.
 func (s *Scheduler) timed(now time.Time, e *entry) bool {
-	table := s.tableOf(freshet.StrategyOf(e.source, s.strategies))
+	table := s.tableOf(freshet.StrategyOf(e.source.whole(), s.strategies))
 	switch {
 	case table == nil && e.timing == nil, e.timing != nil && e.timing.Timetable == table:
 		return false
@@ -106,14 +106,14 @@ func (s *Scheduler) plan(now time.Time, slot freshet.Slot) {
 // turn returns when it is the turn of a source with a strategy. It can be past.
 func (e *entry) turn(now time.Time, ahead time.Duration) time.Time {
 	kept := later(e.seen, e.timing.since) // up to when all times have been kept
-	if !e.again.IsZero() || e.failures > retries {
-		kept = later(kept, e.begun)
+	if e.again != 0 || e.failures > retries {
+		kept = later(kept, e.begun.time())
 	}
 	switch {
-	case e.begun.IsZero(): // a first look
+	case e.begun == 0: // a first look
 		return now
-	case e.seen.IsZero() && e.again.IsZero() && e.failures <= retries:
-		return e.begun
+	case e.seen.IsZero() && e.again == 0 && e.failures <= retries:
+		return e.begun.time()
 	}
 	return e.timing.Next(kept.Add(ahead)).Add(-ahead)
 }
@@ -156,7 +156,7 @@ func (s *Scheduler) spokenFor(now time.Time) (requests int) {
 			return
 		}
 		d := s.planned.heap[at]
-		if e := &s.entries[d.slot]; d.at.After(now) && s.isPlanned(d) && !e.notBefore.After(d.at) && !e.first().notBefore.After(d.at) {
+		if e := &s.entries[d.slot]; d.at.After(now) && s.isPlanned(d) && e.notBefore <= stampOf(d.at) && !e.first().notBefore.After(d.at) {
 			requests += s.ceiling.atMost(e.requests)
 		}
 		count(2*at + 1)

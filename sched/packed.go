@@ -1,0 +1,185 @@
+package sched
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"freshet"
+)
+
+// A packed is a source as the scheduler keeps it. Most of what is said of a source is
+// said of thousands in the same words, and kept once for all of them.
+type packed struct {
+	ID       freshet.SourceID
+	URL      string
+	Name     string
+	Created  time.Time
+	Revision int64
+	*common
+}
+
+// A common is what sources have in common: all but what a packed has for itself, which
+// is zero here.
+type common struct {
+	freshet.Source
+	sources int     // that have it
+	sum     uint64  // where it is found
+	next    *common // of the same sum
+}
+
+// whole returns the source as it was given.
+func (p *packed) whole() freshet.Source {
+	if p.common == nil {
+		return freshet.Source{}
+	}
+	s := p.common.Source
+	s.ID, s.URL, s.Name, s.Created, s.Revision = p.ID, p.URL, p.Name, p.Created, p.Revision
+	return s
+}
+
+// commons finds what is said of sources by a sum of it.
+type commons map[uint64]*common
+
+// pack returns a source as it is kept. It has to be dropped when it is not needed any
+// more.
+func (c commons) pack(s freshet.Source) packed {
+	p := packed{ID: s.ID, URL: s.URL, Name: s.Name, Created: s.Created, Revision: s.Revision}
+	s.ID, s.URL, s.Name, s.Created, s.Revision = "", "", "", time.Time{}, 0
+	sum := sumOfCommon(&s)
+	p.common = c[sum]
+	for p.common != nil && !sameSaid(&p.common.Source, &s) {
+		p.common = p.common.next
+	}
+	if p.common == nil {
+		p.common = &common{Source: s, sum: sum, next: c[sum]}
+		c[sum] = p.common
+	}
+	p.common.sources++
+	return p
+}
+
+// drop says that a source is not kept any more.
+func (c commons) drop(p packed) {
+	if p.common == nil {
+		return
+	}
+	if p.common.sources--; p.common.sources > 0 {
+		return
+	}
+	at := c[p.common.sum]
+	if at == p.common {
+		if at.next == nil {
+			delete(c, at.sum)
+		} else {
+			c[at.sum] = at.next
+		}
+		return
+	}
+	for at.next != p.common {
+		at = at.next
+	}
+	at.next = p.common.next
+}
+
+// sumOfCommon returns a sum that is the same for sources of which the same is said. It
+// takes in what most often differs.
+func sumOfCommon(s *freshet.Source) uint64 {
+	sum := uint64(14695981039346656037)
+	add := func(x uint64) { sum = (sum ^ x) * 1099511628211 }
+	for _, tag := range s.Tags {
+		add(sumOf(tag))
+	}
+	for _, text := range [...]string{string(s.Of), s.Recipe.CSS, s.From, s.Strategy.Zone} {
+		add(sumOf(text))
+	}
+	for _, x := range [...]float64{s.Weight, s.Cost, s.Level.Share} {
+		add(math.Float64bits(x))
+	}
+	for _, d := range [...]time.Duration{s.MinGap, s.MaxGap, s.Keep.Age, s.Life.For} {
+		add(uint64(d))
+	}
+	if s.Paused {
+		add(1)
+	}
+	return sum
+}
+
+// sameSaid reports whether the same is said of two sources.
+func sameSaid(a, b *freshet.Source) bool {
+	return plainTraits(a) == plainTraits(b) &&
+		(a.Tags == nil) == (b.Tags == nil) && slices.Equal(a.Tags, b.Tags) &&
+		same(a.Request, b.Request) && same(a.Expect, b.Expect) && same(a.Site, b.Site) &&
+		sameValue(&a.Recipe, &b.Recipe) && sameValue(&a.Urgency, &b.Urgency) && sameValue(&a.Strategy, &b.Strategy)
+}
+
+// same reports whether two pointers lead to the same.
+func same[T any](a, b *T) bool { return a == b || a != nil && b != nil && reflect.DeepEqual(a, b) }
+
+// sameValue is as same, and quick where both are zero.
+func sameValue[T any](a, b *T) bool {
+	return reflect.ValueOf(a).Elem().IsZero() && reflect.ValueOf(b).Elem().IsZero() || reflect.DeepEqual(a, b)
+}
+
+// traits are what can be compared at once.
+type traits struct {
+	noise      freshet.NoiseSetting
+	robots     freshet.RobotsSetting
+	life       freshet.Life
+	weight     float64
+	cost       float64
+	minGap     time.Duration
+	maxGap     time.Duration
+	level      freshet.ServiceLevel
+	aim        freshet.Aim
+	nextChange freshet.NextChange
+	from       string
+	suspect    freshet.Suspicion
+	of         freshet.SourceID
+	keep       freshet.Keep
+	origin     freshet.Origin
+	paused     bool
+	index      bool
+}
+
+// plainTraits returns the traits of a source.
+func plainTraits(s *freshet.Source) traits {
+	return traits{
+		noise: s.Noise, robots: s.Robots, life: s.Life, weight: s.Weight, cost: s.Cost, minGap: s.MinGap, maxGap: s.MaxGap,
+		level: s.Level, aim: s.Aim, nextChange: s.NextChange, from: s.From, suspect: s.Suspect, of: s.Of, keep: s.Keep,
+		origin: s.Origin, paused: s.Paused, index: s.Index,
+	}
+}
+
+// A stamp is a time in nanoseconds, and a third of the size of a time.Time. The zero
+// stamp is the zero time. Times before 1678 and after 2261 are taken for the first and
+// the last that fit.
+type stamp uint64
+
+// The first and the last time that a stamp can be.
+var (
+	firstStamp = time.Unix(0, math.MinInt64+1)
+	lastStamp  = time.Unix(0, math.MaxInt64)
+)
+
+// stampOf returns the stamp of a time.
+func stampOf(t time.Time) stamp {
+	switch {
+	case t.IsZero():
+		return 0
+	case t.Before(firstStamp):
+		t = firstStamp
+	case t.After(lastStamp):
+		t = lastStamp
+	}
+	return stamp(uint64(t.UnixNano()) + 1<<63)
+}
+
+// time returns the time of a stamp.
+func (s stamp) time() time.Time {
+	if s == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(uint64(s)-1<<63)).UTC()
+}
