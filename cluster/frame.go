@@ -2,11 +2,14 @@ package cluster
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -35,12 +38,54 @@ const (
 // that are not put into JSON because they are many.
 type frame struct {
 	Kind  kind            `json:"k"`
-	ID    uint64          `json:"id,omitempty"`  // of the order
-	Ask   uint64          `json:"ask,omitempty"` // of the question
-	Say   json.RawMessage `json:"say,omitempty"`
+	ID    uint64          `json:"id,omitempty"`    // of the order
+	Ask   uint64          `json:"ask,omitempty"`   // of the question
 	Blobs []int           `json:"blobs,omitempty"` // sizes; -1 is nil
+	Say   json.RawMessage `json:"say,omitempty"`
 
 	blobs [][]byte
+}
+
+// saying is where what a frame says begins in its header. It comes last, so that it can be
+// told from the rest without being read: it is read once, by who hears it.
+const saying = `,"say":`
+
+// appendHead appends the header of a frame, as JSON. To marshal one that has JSON within
+// would read that twice more.
+func (f frame) appendHead(b []byte) []byte {
+	b = append(append(append(b, `{"k":"`...), f.Kind...), '"')
+	if f.ID != 0 {
+		b = strconv.AppendUint(append(b, `,"id":`...), f.ID, 10)
+	}
+	if f.Ask != 0 {
+		b = strconv.AppendUint(append(b, `,"ask":`...), f.Ask, 10)
+	}
+	for i, size := range f.Blobs {
+		if i == 0 {
+			b = append(b, `,"blobs":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(size), 10)
+	}
+	if len(f.Blobs) > 0 {
+		b = append(b, ']')
+	}
+	if len(f.Say) > 0 {
+		b = append(append(b, saying...), f.Say...)
+	}
+	return append(b, '}')
+}
+
+// readHead reads the header of a frame. A header in which what is said does not come last is
+// read whole.
+func (f *frame) readHead(head []byte) error {
+	at := bytes.Index(head, []byte(saying))
+	if at < 0 || !bytes.HasSuffix(head, []byte("}")) || bytes.Contains(head[at:], []byte(`,"blobs":[`)) {
+		return json.Unmarshal(head, f)
+	}
+	f.Say = head[at+len(saying) : len(head)-1]
+	return json.Unmarshal(append(slices.Clip(head[:at]), '}'), f)
 }
 
 // Limits on what the other end may send.
@@ -101,10 +146,8 @@ func (s *stream) send(f frame) error {
 		}
 		f.Blobs = append(f.Blobs, size)
 	}
-	head, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
+	head := f.appendHead(make([]byte, 4, 64+len(f.Say)+8*len(f.Blobs)))
+	binary.BigEndian.PutUint32(head, uint32(len(head)-4))
 	s.mu.Lock()
 	s.waiting++
 	s.mu.Unlock()
@@ -113,9 +156,6 @@ func (s *stream) send(f frame) error {
 	s.waiting--
 	if c, ok := s.conn.(interface{ SetWriteDeadline(time.Time) error }); ok {
 		_ = c.SetWriteDeadline(time.Now().Add(sendPatience))
-	}
-	if _, err := s.out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(head)))); err != nil {
-		return err
 	}
 	if _, err := s.out.Write(head); err != nil {
 		return err
@@ -146,7 +186,7 @@ func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
 	if _, err := io.ReadFull(s.in, head); err != nil {
 		return f, err
 	}
-	if err := json.Unmarshal(head, &f); err != nil {
+	if err := f.readHead(head); err != nil {
 		return f, fmt.Errorf("not a frame: %w", err)
 	}
 	var total int64

@@ -22,8 +22,9 @@ type Config struct {
 	Slots int         // looks that it makes at once, but for those that no other hand can make
 	Token string      // that hands show; it must not be empty
 
-	// Admit reports whether a hand may join that shows another token; nil means that none may.
-	Admit func(ctx context.Context, token string) bool
+	// Admit reports whether a hand may join that shows another token, or that this cannot be
+	// told now; nil means that none may.
+	Admit func(ctx context.Context, token string) (bool, error)
 
 	// Right returns for how long from now this process is sure to be the brain; nil means
 	// for a Lease, as for one that has its store to itself.

@@ -55,14 +55,28 @@ var (
 	errRefused = errors.New("the hand did not begin the order")
 )
 
+// BrainHeader is where a node that is not the brain says where the brain is.
+const BrainHeader = "Freshet-Brain"
+
+// Redirect tells a hand where the brain is, on a node that is not the brain; "" means that there
+// is none at the moment. The token and admit are as in Config.
+func Redirect(w http.ResponseWriter, r *http.Request, brain, token string, admit func(context.Context, string) (bool, error)) {
+	if !admitted(w, r, token, admit) {
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	if brain != "" {
+		w.Header().Set(BrainHeader, brain)
+	}
+	http.Error(w, "this node is not the brain", http.StatusServiceUnavailable)
+}
+
 // ServeHTTP takes in a hand. It returns when the hand is gone.
 func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case !h.admits(r):
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
+	if !admitted(w, r, h.cfg.Token, h.cfg.Admit) {
 		return
-	case !strings.EqualFold(r.Header.Get("Upgrade"), protocol):
+	}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
 		w.Header().Set("Upgrade", protocol)
 		http.Error(w, "here hands of freshet join: freshet hand --join URL", http.StatusUpgradeRequired)
 		return
@@ -82,13 +96,26 @@ func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admits reports whether whoever sent a request may join.
-func (h *Hands) admits(r *http.Request) bool {
+// admitted reports whether whoever sent a request may join, and answers if not.
+func admitted(w http.ResponseWriter, r *http.Request, want string, admit func(context.Context, string) (bool, error)) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || token == "" || h.cfg.Token == "" {
-		return false
+	ok = ok && token != "" && want != ""
+	if ok && subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
+		var err error
+		if ok = admit != nil; ok {
+			ok, err = admit(r.Context(), token)
+		}
+		if err != nil { // a hand that may join tries again
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "it cannot be told now who this is", http.StatusServiceUnavailable)
+			return false
+		}
 	}
-	return subtle.ConstantTimeCompare([]byte(token), []byte(h.cfg.Token)) == 1 || h.cfg.Admit != nil && h.cfg.Admit(r.Context(), token)
+	if !ok {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
+	}
+	return ok
 }
 
 // host works with a hand until it is gone. The error is why it was not let in.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"freshet"
 	"freshet/hand"
@@ -58,6 +59,9 @@ func (s *session) carryOut(ctx context.Context, f frame) error {
 		if l.unbegun {
 			return s.say(refused, f.ID, nil)
 		}
+		if err != nil && ctx.Err() != nil {
+			err = cutOff(ctx)
+		}
 		body := m.Answer.Body
 		m.Answer.Body = nil
 		return s.say(done, f.ID, doneSay{Manners: &mannersSay{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes, Err: sayError(err)}}, body)
@@ -66,8 +70,18 @@ func (s *session) carryOut(ctx context.Context, f frame) error {
 	if l.unbegun {
 		return s.say(refused, f.ID, nil)
 	}
+	if found.Result == freshet.Failed && ctx.Err() != nil { // which says nothing about the source
+		requests := found.Requests
+		found = o.Fail(cutOff(ctx))
+		found.Requests = requests
+	}
 	said, blobs := sayFinding(found)
 	return s.say(done, f.ID, doneSay{Finding: &said}, blobs...)
+}
+
+// cutOff says why a look was given up that the brain may still wait for.
+func cutOff(ctx context.Context) error {
+	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("the look was given up: %w", context.Cause(ctx))}
 }
 
 // A remoteLook is a look whose order came from the brain.

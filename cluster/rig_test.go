@@ -132,7 +132,7 @@ func (g *rig) has(name string) bool {
 // until waits for something that other goroutines bring about.
 func (g *rig) until(what string, is func() bool) {
 	g.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); {
+	for end := time.Now().Add(time.Minute); !is(); {
 		if time.Now().After(end) {
 			g.Fatalf("waited in vain: %s", what)
 		}

@@ -12,24 +12,14 @@ import (
 // A right says until when a hand may begin requests, by its own clock. It is never set back:
 // an answer that comes late cannot take from a hand what a later one gave.
 type right struct {
-	began time.Time     // of the count, with a monotonic reading
-	up    time.Duration // of the machine then; zero if that cannot be told
-	until atomic.Int64  // of the count
+	count clock.Count  // a machine that slept has slept over its orders
+	until atomic.Int64 // of the count
 }
 
-func newRight() *right {
-	return &right{began: time.Now(), up: clock.SinceBoot()}
-}
+func newRight() *right { return &right{count: clock.Begin()} }
 
-// now returns how late it is by the count. A machine that slept has slept over its orders,
-// which only its uptime tells.
-func (r *right) now() time.Duration {
-	count := time.Since(r.began)
-	if r.up > 0 {
-		count = max(count, clock.SinceBoot()-r.up)
-	}
-	return count
-}
+// now returns how late it is by the count.
+func (r *right) now() time.Duration { return r.count.Now() }
 
 // give takes in a pong.
 func (r *right) give(p pongSay) {

@@ -62,18 +62,27 @@ func NewWorker(cfg WorkerConfig) *Worker {
 // errDrained is how a session ends that the brain wanted to end.
 var errDrained = errors.New("the brain has no more orders for this hand")
 
+// A moved says that the brain is elsewhere.
+type moved struct{ to string }
+
+func (m moved) Error() string { return "the brain is at " + m.to }
+
 // A refusal is why a brain does not let a hand in, if trying again is of no use.
 type refusal struct{ error }
 
 // Run works until ctx is done, or the brain wants no more of it. It then ends what it has begun, and takes nothing more. It
 // comes back to a brain that goes away, and returns an error only if that is of no use.
 func (w *Worker) Run(ctx context.Context) error {
-	const soonest, latest = 200 * time.Millisecond, 5 * time.Second
+	const soonest, latest = 200 * time.Millisecond, 2 * time.Second // an election is over in a few seconds
 	wait := soonest
 	for ctx.Err() == nil {
 		for _, at := range w.addresses() {
 			began := time.Now()
 			err := w.serve(ctx, at)
+			if m, ok := errors.AsType[moved](err); ok && ctx.Err() == nil {
+				at = m.to
+				err = w.serve(ctx, at)
+			}
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -97,16 +106,16 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// addresses returns where to look for the brain, first where it was last.
-func (w *Worker) addresses() []string {
-	if w.last == "" {
-		return w.cfg.Join
-	}
-	list := []string{w.last}
+// addresses returns where to look for the brain: last where it was last, because that one has
+// just gone, or is stopped and takes long to not answer. The others know where it is.
+func (w *Worker) addresses() (list []string) {
 	for _, at := range w.cfg.Join {
 		if at != w.last {
 			list = append(list, at)
 		}
+	}
+	if w.last != "" {
+		list = append(list, w.last)
 	}
 	return list
 }
@@ -134,6 +143,10 @@ func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, er
 	}
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
 	resp.Body.Close()
+	// A token that came over https does not go on without.
+	if to := resp.Header.Get(BrainHeader); to != "" && to != at && (strings.HasPrefix(to, "https://") || strings.HasPrefix(at, "http://") && strings.HasPrefix(to, "http://")) {
+		return nil, moved{to}
+	}
 	err = fmt.Errorf("%s answers %s: %s", at, resp.Status, strings.TrimSpace(string(said)))
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:

@@ -97,6 +97,7 @@ type pageList struct {
 type listedPage struct {
 	key  freshet.PageKey
 	date sitemap.Date
+	freq freshet.ChangeFreq
 }
 
 // add adds a page. Of what is said of one twice, the later date counts.
@@ -116,14 +117,14 @@ func (l *pageList) add(p listedPage) {
 func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, url string, own freshet.PageKey) (l pageList, ok bool, err error) {
 	l = pageList{kind: kind, place: map[freshet.PageKey]int{}}
 	var urls []string
-	var dates []sitemap.Date
+	var said []listedPage
 	if kind == freshet.HubIndex {
 		found := site.Links(body, url, site.Asked{})
 		for _, link := range found.Links {
 			urls = append(urls, link.URL)
 		}
-		dates, l.complete = make([]sitemap.Date, len(urls)), !found.Cut
-		return l, true, l.addAll(ctx, v, urls, dates, own)
+		said, l.complete = make([]listedPage, len(urls)), !found.Cut
+		return l, true, l.addAll(ctx, v, urls, said, own)
 	}
 	summary, err := sitemap.Read(bytes.NewReader(body), sitemap.Options{Base: url}, func(e sitemap.Entry) error {
 		date := e.LastMod
@@ -135,7 +136,7 @@ func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, ur
 				l.first = date.Time
 			}
 		}
-		urls, dates = append(urls, e.URL), append(dates, date)
+		urls, said = append(urls, e.URL), append(said, listedPage{date: date, freq: freshet.ParseChangeFreq(e.ChangeFreq)})
 		return nil
 	})
 	if err != nil && summary.Pages+summary.Sitemaps == 0 {
@@ -147,11 +148,11 @@ func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, ur
 	default:
 		l.kind = freshet.SitemapIndex
 	}
-	return l, true, l.addAll(ctx, v, urls, dates, own)
+	return l, true, l.addAll(ctx, v, urls, said, own)
 }
 
 // addAll adds the pages that the source may speak for, but for itself.
-func (l *pageList) addAll(ctx context.Context, v Voice, urls []string, dates []sitemap.Date, own freshet.PageKey) error {
+func (l *pageList) addAll(ctx context.Context, v Voice, urls []string, said []listedPage, own freshet.PageKey) error {
 	keys, err := v.Keys(ctx, urls)
 	if err != nil {
 		return err
@@ -161,7 +162,9 @@ func (l *pageList) addAll(ctx context.Context, v Voice, urls []string, dates []s
 	}
 	for i, key := range keys {
 		if key != 0 && key != own {
-			l.add(listedPage{key, dates[i]})
+			p := said[i]
+			p.key = key
+			l.add(p)
 		}
 	}
 	return nil
@@ -174,6 +177,7 @@ func (l *pageList) since(before *pageList, at time.Time) *freshet.Word {
 	w := &freshet.Word{Kind: l.kind, From: l.from()}
 	for _, p := range l.pages {
 		word := freshet.PageWord{Page: p.key, Date: dateBy(p.date, at)}
+		w.Claims = l.claim(w.Claims, before, p)
 		if before == nil {
 			if !p.date.IsZero() {
 				w.Pages = append(w.Pages, word)
@@ -197,11 +201,29 @@ func (l *pageList) since(before *pageList, at time.Time) *freshet.Word {
 			}
 		}
 	}
-	if len(w.Pages) == 0 && (l.kind == freshet.HubIndex || l.complete && whole) {
+	if len(w.Pages)+len(w.Claims) == 0 && (l.kind == freshet.HubIndex || l.complete && whole) {
 		return nil
 	}
 	cut(w)
 	return w
+}
+
+// mostClaims is how many claims a word has at most: with all its pages it has to fit into
+// what a store keeps of an outcome.
+const mostClaims = 15_000
+
+// claim adds how often a page changes by the list, if the list did not say so before.
+func (l *pageList) claim(claims []freshet.PageClaim, before *pageList, p listedPage) []freshet.PageClaim {
+	was := freshet.ChangeFreq(0)
+	if before != nil {
+		if i, listed := before.place[p.key]; listed {
+			was = before.pages[i].freq
+		}
+	}
+	if p.freq == was || len(claims) == mostClaims {
+		return claims
+	}
+	return append(claims, freshet.PageClaim{Page: p.key, Freq: p.freq})
 }
 
 // from returns since when a list names all pages that change. A sitemap does so for all

@@ -69,6 +69,23 @@ func named(page string, date time.Time) freshet.PageWord {
 	return freshet.PageWord{Page: freshet.PageKeyOf("https://a.example/" + page), Date: date}
 }
 
+// often has a sitemap say how often pages change.
+func often(sitemap string, said ...string) string {
+	for i := 0; i < len(said); i += 2 {
+		loc := "<loc>https://a.example/" + said[i] + "</loc>"
+		sitemap = strings.Replace(sitemap, loc, loc+"<changefreq>"+said[i+1]+"</changefreq>", 1)
+	}
+	return sitemap
+}
+
+// claiming adds to a word how often pages change.
+func claiming(w *freshet.Word, said ...string) *freshet.Word {
+	for i := 0; i < len(said); i += 2 {
+		w.Claims = append(w.Claims, freshet.PageClaim{Page: named(said[i], time.Time{}).Page, Freq: freshet.ParseChangeFreq(said[i+1])})
+	}
+	return w
+}
+
 func gone(page string) freshet.PageWord {
 	return freshet.PageWord{Page: freshet.PageKeyOf("https://a.example/" + page), Gone: true}
 }
@@ -106,6 +123,11 @@ func TestWord(t *testing.T) {
 			word(freshet.SitemapIndex, silent, named("a", endOf(2))), 1},
 		{"one that broke off and is whole again", xml, strings.TrimSuffix(sitemapOf("a", "2026-02-01"), "</urlset>"), sitemapOf("a", "2026-02-01", "u", "", "c", "2026-02-01"),
 			word(freshet.SitemapIndex, time.Time{}, named("c", endOf(1))), 2},
+		{"a first sitemap that says how often pages change", xml, "", often(sitemapOf("a", "2026-02-01", "b", "", "c", ""), "a", "daily", "b", "never", "c", "sometimes"),
+			claiming(word(freshet.SitemapIndex, time.Time{}, named("a", endOf(1))), "a", "daily", "b", "never"), 3},
+		{"one that says it of others", xml, often(sitemapOf("a", "", "b", "", "c", "", "d", ""), "a", "daily", "b", "weekly", "c", "always"),
+			often(sitemapOf("a", "", "b", "", "c", "", "d", ""), "a", "daily", "b", "yearly", "d", "hourly"),
+			claiming(word(freshet.SitemapIndex, time.Time{}), "b", "yearly", "c", "", "d", "hourly"), 3},
 		{"a list of sitemaps", xml, "",
 			`<sitemapindex><sitemap><loc>https://a.example/1.xml</loc><lastmod>2026-02-01</lastmod></sitemap></sitemapindex>`,
 			word(freshet.SitemapIndex, time.Time{}, named("1.xml", endOf(1))), 1},

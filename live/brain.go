@@ -31,6 +31,7 @@ type brain struct {
 	levels     *levelWatch
 	strategies *tagStrategies
 	rules      *ruleBook
+	stakes     *stakes
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
@@ -68,17 +69,17 @@ func (b *brain) beside() []freshet.Learner {
 	return []freshet.Learner{b.learner}
 }
 
-// start makes a scheduler that knows all sources and what was polled of late,
-// with a policy and a learner that know again what they had learnt. It returns
-// the place in the log up to which they have been told. Each source is shown.
-func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Source)) (place freshet.Cursor, err error) {
+// start makes a scheduler that knows all sources, with a policy and a learner that
+// know again what they had learnt. It returns the place in the log up to which they
+// have been told, and how dates were read. Each source is shown.
+func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Source)) (place freshet.Cursor, r *recall, err error) {
 	end, err := b.store.LastOutcome(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	copies, err := b.copies(ctx, end)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for _, c := range append(copies, noteCopy{upto: max(0, end-freshet.Cursor(b.relearn))}) {
 		if b.learner != nil {
@@ -89,22 +90,22 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 		if !b.unbound {
 			b.sched.SetStrategies(time.Time{}, b.strategies.tags())
 		}
-		place, err = b.startFrom(ctx, c, end, l, show)
+		place, r, err = b.startFrom(ctx, c, end, l, show)
 		if !errors.Is(err, learn.ErrForeignState) {
-			return place, err
+			return place, r, err
 		}
 		b.log.Info("saved learning state is from another version or setting; learning again from past polls", "copy", c.name, "why", err)
 		b.notes.upto = 0
 	}
-	return 0, errors.New("cannot learn from past polls")
+	return 0, nil, errors.New("cannot learn from past polls")
 }
 
 // startFrom fills the scheduler, takes up a copy of what was learnt, and goes
 // through the log from there.
-func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, error) {
+func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l sched.Limits, show func(freshet.Source)) (freshet.Cursor, *recall, error) {
 	recall, err := b.recaller(ctx, l)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	now := recall.now
 	from := max(0, end-freshet.Cursor(b.retell))
@@ -121,33 +122,39 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	}
 	for w, err := range b.store.Sources(ctx) {
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		show(w.Source)
 		recall.notice(w.Standing)
 		put(w)
 	}
 	if err := b.takeUp(ctx, c, put); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := b.recallChances(ctx); err != nil {
-		return 0, err
+		return 0, nil, err
+	}
+	if err := b.recallStakes(ctx, now); err != nil {
+		return 0, nil, err
 	}
 	place, err := b.catchUp(ctx, from, end, now)
+	return place, recall, err
+}
+
+// resume tells the scheduler, before its first poll, what was sent of late and what is
+// known of hosts.
+func (b *brain) resume(ctx context.Context, r *recall, l sched.Limits) error {
+	attempts, err := b.store.Attempts(ctx, r.date(r.now.Add(-l.Budget.Per-longestPoll(l.Budget))))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	attempts, err := b.store.Attempts(ctx, recall.date(now.Add(-l.Budget.Per-longestPoll(l.Budget))))
-	if err != nil {
-		return 0, err
+	r.attempts(attempts)
+	b.sched.Resume(r.now, attempts)
+	if err := b.recallManners(ctx, r); err != nil {
+		return err
 	}
-	recall.attempts(attempts)
-	b.sched.Resume(now, attempts)
-	if err := b.recallManners(ctx, recall); err != nil {
-		return 0, err
-	}
-	recall.report(b)
-	return place, b.markClock(ctx, l, 0)
+	r.report(b)
+	return b.markClock(ctx, l, 0)
 }
 
 // bounded returns a source as the scheduler is to know it.

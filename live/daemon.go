@@ -53,6 +53,10 @@ type Config struct {
 	// 2,000,000.
 	Relearn int
 
+	// Warm has followed what another daemon did on the same store, and was brought up to date
+	// by its Take: the daemon goes on from there. Policy and Learner are those that it was told of.
+	Warm *Warm
+
 	SaveEvery time.Duration // between two times that what was learnt is saved; 0 means 5 minutes
 
 	Keep freshet.Keep  // bounds on all history together
@@ -101,6 +105,8 @@ type Daemon struct {
 	syncing  sync.Mutex // for a Sync
 	teaching gate       // for a Teach
 	loading  loading
+	queried  chan struct{} // queries were edited
+	stakes   stakes
 	bounds   chan struct{} // a bound on history was set, and is to be applied
 	flying   sync.WaitGroup
 
@@ -120,6 +126,8 @@ type Daemon struct {
 	daysMu   sync.Mutex // held for a pass over the log by day
 
 	expected expected
+	foreseen chan struct{} // somebody sorts by next polls
+	renew    chan struct{} // somebody looked at numbers that are not new
 	space    space
 
 	mu     sync.Mutex
@@ -152,16 +160,20 @@ func New(cfg Config) *Daemon {
 		dates:    dates,
 		inbox:    newInbox(),
 		fatal:    make(chan error, 1),
+		foreseen: make(chan struct{}, 1),
+		renew:    make(chan struct{}, 1),
 		started:  make(chan struct{}),
 		editing:  newGate(),
 		teaching: newGate(),
 		census:   census{counting: newGate()},
 		purges:   purges{ending: newGate()},
 		bounds:   make(chan struct{}, 1),
+		queried:  make(chan struct{}, 1),
+		stakes:   stakes{store: cfg.Store},
 		limits:   cfg.Limits,
 	}
 	d.rules = newRuleBook()
-	d.brain.levels, d.brain.rules, d.brain.strategies = &d.levels, d.rules, &d.strategies
+	d.brain.levels, d.brain.rules, d.brain.strategies, d.brain.stakes = &d.levels, d.rules, &d.strategies, &d.stakes
 	d.SetLevels(cfg.Levels)
 	d.SetStrategies(cfg.Strategies)
 	return d
@@ -196,8 +208,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	work.Go(func() { d.keepHouse(beside) })
 	work.Go(func() { d.watchSpace(beside) })
 	work.Go(func() { d.watchLevels(beside) })
+	work.Go(func() { d.watchStakes(beside) })
 	work.Go(func() { d.keepNotes(beside) })
 	work.Go(func() { d.watchClock(beside) })
+	work.Go(func() { d.keepForeseen(beside) })
+	work.Go(func() { d.keepOverall(beside) })
 	w := newWorld(d, ctx.Done())
 	err = sched.Run(hard, d.brain.sched, w)
 	close(w.over)
@@ -218,7 +233,17 @@ func (d *Daemon) Run(ctx context.Context) error {
 // the brain has been told.
 func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 	d.census.begin()
-	place, err := d.brain.start(ctx, d.inForce(), d.notice)
+	var place freshet.Cursor
+	var r *recall
+	var err error
+	if d.cfg.Warm != nil {
+		place, r, err = d.goOn(ctx, d.cfg.Warm)
+	} else {
+		place, r, err = d.brain.start(ctx, d.inForce(), d.notice)
+	}
+	if err == nil {
+		err = d.brain.resume(ctx, r, d.inForce())
+	}
 	if err != nil {
 		return place, err
 	}
@@ -377,11 +402,7 @@ func (d *Daemon) keepLogs() time.Duration {
 	d.mu.Lock()
 	logs := d.cfg.Logs
 	d.mu.Unlock()
-	if logs <= 0 {
-		return logs
-	}
-	b := d.Limits().Budget
-	return max(logs, b.Per+longestPoll(b))
+	return keptLogs(logs, d.Limits().Budget)
 }
 
 // SetKeep changes the bounds on history, and for how long outcomes are kept. They are

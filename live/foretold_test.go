@@ -216,3 +216,70 @@ func TestFeedRestsAtNight(t *testing.T) {
 		}
 	})
 }
+
+// A page that says when its auction ends is looked at right after it, from the first one on
+// if its user has said where that stands, although bids change the page before. One that says
+// so in its text alone is found out to be right.
+func TestEndOfAnAuction(t *testing.T) {
+	const days, perHour = 3, 4
+	inBubble(t, func(t *testing.T, dir string) {
+		p := &press{editions: map[string][]time.Time{}, say: map[string]func(*rand.Rand, int, time.Time) string{}}
+		draw := rand.New(rand.NewPCG(4, 7))
+		ends := map[string][]time.Time{}
+		for _, host := range []string{"field.example", "text.example", "other1.example", "other2.example", "other3.example"} {
+			for end := start; end.Before(start.Add((days + 1) * freshet.Day)); {
+				began := end
+				end = end.Add(3*time.Hour + time.Duration(draw.ExpFloat64()*float64(2*time.Hour))).Truncate(time.Minute)
+				if draw.IntN(3) == 0 { // a bid
+					p.editions[host] = append(p.editions[host], began.Add(time.Duration(draw.Float64()*float64(end.Sub(began)))))
+				}
+				p.editions[host] = append(p.editions[host], end)
+				ends[host] = append(ends[host], end)
+			}
+			p.say[host] = func(_ *rand.Rand, edition int, _ time.Time) string {
+				n, _ := slices.BinarySearchFunc(ends[host], time.Now().Add(1), time.Time.Compare)
+				end := ends[host][n]
+				switch host {
+				case "field.example":
+					return fmt.Sprintf("<p>Price %d<p class=until>%s", edition, end.Format(time.RFC3339))
+				case "text.example":
+					return fmt.Sprintf("<p>Price %d<p>Auction ends %s", edition, end.Format("2 Jan 2006 15:04 MST"))
+				}
+				return fmt.Sprintf("<p>Price %d", edition)
+			}
+		}
+		b := p.begin(t, dir, perHour, func(s *freshet.Source) {
+			if s.ID == "field" {
+				s.Recipe.Extract = freshet.Extracts{"until": {CSS: ".until"}}
+				s.NextChange.Field = "until"
+			}
+		})
+		time.Sleep(days * freshet.Day)
+		synctest.Wait()
+		half := map[freshet.SourceID]time.Duration{}
+		for _, id := range []freshet.SourceID{"field", "text", "other1"} {
+			log, err := b.store.Outcomes(t.Context(), freshet.OutcomeQuery{Source: id, Limit: 100_000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var delays []time.Duration
+			for _, end := range ends[string(id)+".example"] {
+				if i := slices.IndexFunc(log, func(o freshet.Outcome) bool { return !o.Began.Before(end) }); i >= 0 && (id == "field" || end.After(start.Add(freshet.Day))) {
+					delays = append(delays, log[i].Began.Sub(end))
+				}
+			}
+			slices.Sort(delays)
+			half[id] = delays[len(delays)/2]
+			why, err := b.Why(t.Context(), id)
+			if f := why.Outlook.Foretold; err != nil || f.Believed != (id != "other1") {
+				t.Errorf("what %s says of the end is thought of as %+v (%v)", id, f, err)
+			}
+		}
+		b.stop()
+		t.Logf("half of the ends are seen within %v", half)
+		const soon = 10 * time.Minute // for the budget alone half of that has to be waited, and more
+		if half["field"] > soon || half["text"] > soon || half["other1"] < 2*soon {
+			t.Errorf("half of the ends are seen within %v", half)
+		}
+	})
+}

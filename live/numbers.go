@@ -104,22 +104,53 @@ type overall struct {
 	since time.Time // when it was said
 }
 
-// overallFor is how long that is good enough for those who ask often.
-const overallFor = 10 * time.Second
+// overallFor is how long that is good enough for those who ask often. Up to overallKept it is
+// told while it is renewed, so that nobody waits for the loop who looks now and then.
+const (
+	overallFor  = 10 * time.Second
+	overallKept = time.Minute
+)
 
-// Overall returns the numbers of all sources together, not older than a few
-// seconds. It is meant for those who ask again and again.
+// Overall returns the numbers of all sources together, not older than a minute, and not older
+// than some seconds if somebody asks again and again. It is meant for those who do.
 func (d *Daemon) Overall(ctx context.Context) (Numbers, error) {
+	if !d.running.Load() {
+		return Numbers{}, notRunning()
+	}
 	d.overall.mu.Lock()
 	defer d.overall.mu.Unlock()
-	if !d.running.Load() || time.Since(d.overall.since) > overallFor {
+	switch age := time.Since(d.overall.since); {
+	case age > overallKept:
 		n, err := d.Numbers(ctx, NumbersQuery{})
 		if err != nil {
 			return n, err
 		}
 		d.overall.last, d.overall.since = n, time.Now()
+	case age > overallFor:
+		select {
+		case d.renew <- struct{}{}:
+		default: // it is asked for already
+		}
 	}
 	return d.overall.last, nil
+}
+
+// keepOverall renews what is said of all sources when somebody looked at it.
+func (d *Daemon) keepOverall(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.renew:
+		}
+		n, err := d.Numbers(ctx, NumbersQuery{})
+		if err != nil {
+			continue // whoever waits for it is told
+		}
+		d.overall.mu.Lock()
+		d.overall.last, d.overall.since = n, time.Now()
+		d.overall.mu.Unlock()
+	}
 }
 
 // Numbers returns how well sources are captured.

@@ -235,7 +235,7 @@ func (d *Daemon) tell(found []freshet.Outcome) {
 	d.inbox.post(events...)
 	for _, o := range found {
 		d.asks.answer(o)
-		d.expected.forget(o.Source)
+		d.expected.polled(o.Source)
 	}
 }
 

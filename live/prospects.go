@@ -17,7 +17,12 @@ import (
 // learned. If the policy does not learn, or the daemon does not run, it is what
 // the store says of the sources' polls.
 func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
-	levels, strategies, gap := d.levels.tags(), d.strategies.tags(), d.Limits().SourceGap
+	return d.ProspectsUnder(ctx, d.Limits())
+}
+
+// ProspectsUnder is Prospects as it would be under other limits.
+func (d *Daemon) ProspectsUnder(ctx context.Context, l sched.Limits) ([]whatif.Prospect, error) {
+	levels, strategies, gap := d.levels.tags(), d.strategies.tags(), l.SourceGap
 	timed := map[freshet.SourceID]bool{} // that are polled by a strategy
 	var all []whatif.Prospect
 	var standings learn.Standings
@@ -29,6 +34,9 @@ func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
 			continue
 		}
 		p := whatif.ProspectOf(w.Source, freshet.Range{})
+		if stake, matters := d.stakes.get(w.ID); matters {
+			p.Weight *= stake.Factor
+		}
 		p.Level = freshet.LevelOf(w.Source, levels)
 		p.Requests = float64(max(1, w.Standing.Requests))
 		p.Cost = w.PriceAt(w.Standing.Requests)
@@ -135,8 +143,10 @@ func (d *Daemon) plans() freshet.Policy {
 }
 
 // Terms returns the terms that the present limits set.
-func (d *Daemon) Terms() whatif.Terms {
-	l := d.Limits()
+func (d *Daemon) Terms() whatif.Terms { return d.TermsUnder(d.Limits()) }
+
+// TermsUnder returns the terms that limits would set.
+func (d *Daemon) TermsUnder(l sched.Limits) whatif.Terms {
 	t := whatif.Terms{HostGap: l.Hosts.Delay, SourceShare: l.SourceShare, HostShare: l.Hosts.Share}
 	if _, ok := d.plans().(*policy.Auto); ok {
 		t.Curiosity, t.LevelShare = policy.Curiosity, policy.LevelShare

@@ -42,6 +42,7 @@ func (d *Daemon) Teach(ctx context.Context, id freshet.SourceID, told []freshet.
 			return 0, all, fmt.Errorf("teach source %s: %w", id, err)
 		}
 	}
+	d.expected.forget(id)
 	all.Lessons = append(all.Lessons, lesson)
 	belief := freshet.Belief{Source: id, Estimator: freshet.TaughtBelief, Upto: lesson.Upto, Memory: all.Memory()}
 	if err := d.cfg.Store.SaveBeliefs(ctx, []freshet.Belief{belief}); err != nil {

@@ -22,6 +22,8 @@ type Why struct {
 
 	Chances *GivenChances // when it is likely to change, by what somebody gave; nil if nobody did
 
+	Stake *Stake // what its changes matter by the queries that they match; nil if none did
+
 	Mates []freshet.SourceID // other sources whose polls it is read from, and which are read from its own
 
 	Next  time.Time     // when the poll is expected; zero if that cannot be told
@@ -52,6 +54,9 @@ func (d *Daemon) Why(ctx context.Context, id freshet.SourceID) (Why, error) {
 	}
 	if w.Chances, err = d.givenTo(ctx, id, w.Outlook.At); err != nil {
 		return Why{}, err
+	}
+	if stake, matters := d.stakes.get(id); matters {
+		w.Stake = &stake
 	}
 	if w.Outlook.Since.IsZero() {
 		w.Outlook.Since = source.Standing.Seen

@@ -39,16 +39,10 @@ func confirmed(now time.Time, seen []time.Time) (date time.Time) {
 // witness returns the confirmed date, and keeps that the daemon is at work now.
 func (b *brain) witness(ctx context.Context) (time.Time, error) {
 	now := b.dates.Date(b.dates.Now())
-	var seen []time.Time
-	for belief, err := range b.store.Beliefs(ctx, witnessBelief) {
-		if err != nil {
-			return time.Time{}, err
-		}
-		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &seen) != nil {
-			seen = nil // damaged: it is confirmed anew
-		}
+	date, seen, err := b.confirmedDate(ctx, now)
+	if err != nil {
+		return time.Time{}, err
 	}
-	date := confirmed(now, seen)
 	seen = slices.DeleteFunc(seen, func(t time.Time) bool {
 		return t.After(now) || t.Before(now.Add(-confirmWithin)) && !t.Equal(date)
 	})
@@ -57,4 +51,17 @@ func (b *brain) witness(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return date, b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: witnessBelief, Memory: sealed(memory)}})
+}
+
+// confirmedDate returns the date that is confirmed now, and when the daemon was at work.
+func (b *brain) confirmedDate(ctx context.Context, now time.Time) (date time.Time, seen []time.Time, err error) {
+	for belief, err := range b.store.Beliefs(ctx, witnessBelief) {
+		if err != nil {
+			return time.Time{}, nil, err
+		}
+		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &seen) != nil {
+			seen = nil // damaged: it is confirmed anew
+		}
+	}
+	return confirmed(now, seen), seen, nil
 }

@@ -119,7 +119,7 @@ func (w *world) more(ev sched.Event) bool {
 // wished reports whether an event is what somebody wants of sources, of which many
 // may come at once.
 func wished(ev sched.Event) bool {
-	return ev.Put != nil || ev.Remove != "" || ev.Ask != "" || ev.Push != nil
+	return ev.Put != nil || ev.Remove != "" || ev.Ask != "" || ev.Push != nil || ev.Weight != nil
 }
 
 // ringAt sets the one timer.

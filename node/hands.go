@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -11,7 +13,6 @@ import (
 	"time"
 
 	"freshet"
-	"freshet/client"
 	"freshet/cluster"
 	"freshet/config"
 	"freshet/content"
@@ -19,7 +20,7 @@ import (
 	"freshet/hand"
 	"freshet/live"
 	"freshet/sched"
-	"freshet/web"
+	"freshet/who"
 )
 
 // leastToken is how many characters a token of hands has at least.
@@ -38,9 +39,6 @@ func ReadToken(file string) (string, error) {
 	return token, nil
 }
 
-// handLease is how long a hand may begin requests after it has heard from its brain.
-const handLease = 5 * time.Second
-
 // openHands lets hands on other machines join, if the settings say so.
 func (n *Node) openHands(cfg Config) (hand.Looker, error) {
 	own := hand.New(n.access, n.reader.Read).Showing(n.renderer)
@@ -56,28 +54,42 @@ func (n *Node) openHands(cfg Config) (hand.Looker, error) {
 		slots = cfg.Limits.Workers + max(cfg.Limits.Slow, 8*cfg.Limits.Workers) // the scheduler bounds them
 	}
 	n.limits.own = cfg.OwnSlots
+	term, right := int64(1), (func() time.Duration)(nil)
+	if n.leads != nil {
+		term, right = n.leads.Term(), n.leads.Right
+	}
 	n.hands = cluster.New(cluster.Config{
-		Own: own, Slots: slots, Token: token, Admit: n.admits, Epoch: 1, Lease: handLease, Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Own: own, Slots: slots, Token: token, Admit: n.admits, Epoch: term, Right: right, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
 		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
 		Changed: func(all int) { n.limits.join(n.Daemon, all-slots) },
 	})
 	return n.hands, nil
 }
 
+// leaseOf returns how long nodes and hands take each other's word after they have heard it.
+func leaseOf(s config.Settings) time.Duration { return cmp.Or(s.Lease, config.DefaultLease) }
+
 // admits reports whether a token is one that was given out for hands.
-func (n *Node) admits(ctx context.Context, token string) bool {
+func (n *Node) admits(ctx context.Context, token string) (bool, error) {
 	gate := n.gate.Load()
 	if gate == nil {
-		return false
+		return false, freshet.ErrBusy
 	}
 	c, err := gate.Known(ctx, token)
-	return err == nil && c.Pass.Kind == freshet.PassToken && c.May(freshet.RightHand)
+	if errors.Is(err, who.ErrUnknown) {
+		return false, nil
+	}
+	return err == nil && c.Pass.Kind == freshet.PassToken && c.May(freshet.RightHand), err
 }
 
+// sure reports whether no other node can have taken over.
+func (n *Node) sure() bool { return n.leads == nil || n.leads.Right() > 0 }
+
 // outliveHands waits, after a crash, until the hands of the run before can begin no request
-// any more: what they begin until then counts as made by now.
+// any more: what they begin until then counts as made by now. If the lease of the run before has
+// run out, they cannot: their right ended before it did.
 func (n *Node) outliveHands(ctx context.Context) error {
-	if n.hands == nil {
+	if n.hands == nil || n.leads != nil && !n.leads.Resigned() {
 		return nil
 	}
 	attempts, err := n.Store.Attempts(ctx, time.Now().Add(-freshet.Day))
@@ -86,9 +98,10 @@ func (n *Node) outliveHands(ctx context.Context) error {
 	}
 	for _, a := range attempts {
 		if a.Ended.IsZero() {
-			n.log.Info("waiting until hands of the last run can send nothing any more", "for", freshet.FormatDuration(handLease))
+			lease := leaseOf(n.settings)
+			n.log.Info("waiting until hands of the last run can send nothing any more", "for", freshet.FormatDuration(lease))
 			select {
-			case <-time.After(handLease):
+			case <-time.After(lease):
 			case <-ctx.Done():
 			}
 			return nil
@@ -150,6 +163,10 @@ type HandConfig struct {
 	Extract []string // as in Config
 }
 
+// joinPatience is how long a daemon may take to let a hand in: one that has been stopped takes
+// connections and never answers.
+const joinPatience = 3 * time.Second
+
 // WorkAsHand makes looks for a brain elsewhere until ctx is done.
 func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, log *slog.Logger) error {
 	settings.Limits.Workers = cfg.Slots
@@ -182,7 +199,7 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,
 		Open: open, Body: 4*settings.Fetch.MaxBody() + 64*mib,
 		Room: func() (func(context.Context, int64) error, func()) { return live.OpenRoom(budget) },
-		Do:   fetch.Trusted(10 * time.Second).Do, Log: log,
+		Do:   fetch.Trusted(joinPatience).Do, Log: log,
 	}).Run(ctx)
 }
 
@@ -198,27 +215,4 @@ func (n *Node) withHands(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// cluster returns what the API tells of the machines that work together.
-func (n *Node) cluster(address string) *web.Cluster {
-	show := func() client.Cluster {
-		all := client.Cluster{
-			Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: max(0, n.Daemon.Limits().Workers)},
-			Nodes: []string{address}, Hands: []client.Hand{},
-		}
-		if n.hands != nil {
-			for _, h := range n.hands.Status() {
-				all.Hands = append(all.Hands, client.Hand(h))
-			}
-		}
-		return all
-	}
-	drain := func(name string) error {
-		if n.hands == nil {
-			return freshet.ErrNotFound
-		}
-		return n.hands.Drain(name)
-	}
-	return &web.Cluster{Show: show, Drain: drain}
 }

@@ -45,7 +45,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
 	sinks, err := deliver.NewSinks(ctx, deliver.SinksConfig{
-		Store: n.Store, Vault: secret.Open(cfg.Data), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
+		Store: n.Store, Vault: secret.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
 	}, cfg.AllSinks())
 	if err != nil {
 		return nil, errors.Join(err, closeAll())
@@ -57,6 +57,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 	handler := web.New(web.Config{
 		Gate: gate, Store: n.Store, Daemon: n.Daemon, Check: cfg.CheckURL, Trust: n.trust, Hooks: n.hooks, Browser: n.browser, Read: n.reader.Read, Version: version, Now: cfg.Now,
 		Size:  n.StoreSize,
+		Stop:  ctx.Done(),
 		Sinks: sinks,
 
 		NoSearch: cfg.NoSearch, Index: n.indexAll,

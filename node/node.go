@@ -22,6 +22,7 @@ import (
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
+	"freshet/postgres"
 	"freshet/render"
 	"freshet/sched"
 	"freshet/secret"
@@ -35,9 +36,12 @@ import (
 type Node struct {
 	Store  freshet.Store
 	stored store
+	leads  *postgres.Store // the store, if it is led by a lease
+	reads  *postgres.Store // the store, if another node leads
 	Daemon *live.Daemon
 	Tick   time.Duration // by which it learns; zero if it does not
 
+	warm     bool // it goes on with what it followed while it stood by
 	settings config.Settings
 	reader   *content.Reader
 	access   *access.Client
@@ -73,6 +77,13 @@ type Config struct {
 	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
 	Log     *slog.Logger          // nil means silence
 
+	// Standby has the store only read: another node decides. Address is where this one is
+	// reached when it does; with one it does not wait for another to end.
+	Standby bool
+	Address string
+
+	after *standby // what this node did before, if that was to stand by
+
 	// Store says how the store is opened, apart from its directory, clock and
 	// log. Tests put it on disks that fail.
 	Store sqlite.Config
@@ -98,8 +109,18 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	n := &Node{Store: store, stored: store, settings: cfg.Settings, reader: reader}
-	if cfg.NoSearch {
+	n := &Node{Store: store, stored: store, reader: reader}
+	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if opened, ok := store.(*postgres.Store); ok && cfg.Standby {
+		n.reads = opened
+	} else if ok {
+		n.leads = opened
+		cfg.Settings.Fetch.May = n.mayFetch
+	}
+	if n.settings = cfg.Settings; cfg.Standby {
+		cfg.HandToken = ""
+	}
+	if cfg.NoSearch && !cfg.Standby {
 		if err := store.DropIndex(); err != nil {
 			return nil, errors.Join(err, n.Close())
 		}
@@ -130,19 +151,16 @@ func NewRenderer(cfg config.Settings, log *slog.Logger) (*render.Renderer, error
 func (n *Node) watch(ctx context.Context, cfg Config) error {
 	var chosen, plans freshet.Policy = idle{}, nil
 	var learner *learn.Learner
+	var warm *live.Warm
 	if !cfg.Idle || cfg.Learn {
-		sources, err := countSources(ctx, n.Store)
-		if err != nil {
+		var wired wiring
+		var err error
+		if wired, warm, err = n.wireUp(ctx, cfg); err != nil {
 			return err
 		}
-		at := policy.InDaemon(cfg.Policy, cmp.Or(cfg.Budget, cfg.Limits.Budget), max(sources, len(cfg.Sources), cfg.Expect))
-		n.Tick = at.Tick
-		wired, learnt, err := policy.Wire(cfg.Policy, at)
-		if err != nil {
-			return err
-		}
-		if learner, plans = learnt, wired; !cfg.Idle {
-			chosen = wired
+		n.Tick, n.warm = wired.tick, warm != nil
+		if learner, plans = wired.learner, wired.policy; !cfg.Idle {
+			chosen = wired.policy
 		}
 	}
 	cfg.Fetch.Now = cfg.Now
@@ -160,15 +178,14 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if now == nil {
 		now = time.Now
 	}
-	n.hooks = &access.Hooks{Vault: secret.Open(cfg.Data), Store: n.Store, Now: now}
+	n.hooks = &access.Hooks{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Now: now}
 	if cfg.WebSubURL != "" && !cfg.Idle {
-		n.webSub = &access.WebSub{Vault: secret.Open(cfg.Data), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
+		n.webSub = &access.WebSub{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	}
 	n.access = access.New(access.Config{
-		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secret.Open(cfg.Data), Store: watched,
+		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secret.Open(cfg.SecretDir()), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
-	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	hands, err := n.openHands(cfg)
 	if err != nil {
 		return err
@@ -180,6 +197,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Policy:  chosen,
 		Plans:   plans,
 		Learner: learner,
+		Warm:    warm,
 		Limits:  n.limits.inForce(),
 		Levels:  cfg.Wanted(),
 
@@ -219,17 +237,6 @@ func (n *Node) trust(s freshet.Source) error {
 	settings := n.settings
 	settings.Requests = n.access.Profiles()
 	return settings.CheckForeign(s)
-}
-
-// countSources returns how many sources a store has.
-func countSources(ctx context.Context, store freshet.Store) (n int, err error) {
-	for _, err := range store.Sources(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
 }
 
 // retell returns how much of the log a policy is told of again at the start:

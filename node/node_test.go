@@ -24,7 +24,7 @@ import (
 )
 
 // settings are those of a node that may reach servers on this machine.
-func settings(t *testing.T) config.Settings {
+func settings(t testing.TB) config.Settings {
 	s := config.Defaults(func(string) string { return "" })
 	s.Data, s.Listen = t.TempDir(), "127.0.0.1:0"
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}

@@ -91,6 +91,7 @@ func (s *service) syncQueries(ctx context.Context, to config.Settings) error {
 	for _, doubt := range to.Doubts {
 		s.Log.Warn("the configuration file probably says what is not meant", "file", to.File, "doubt", doubt)
 	}
+	s.node.Daemon.QueriesEdited()
 	if done != (standing.Synced{}) {
 		s.Log.Info("queries of the configuration file loaded", "file", to.File, "added", done.Added, "changed", done.Changed, "removed", done.Removed, "kept", done.Kept)
 	}
@@ -101,6 +102,9 @@ func (s *service) syncQueries(ctx context.Context, to config.Settings) error {
 // as it was.
 func (s *service) reload(ctx context.Context) error {
 	to, err := s.Load()
+	if err == nil {
+		to, err = s.withKept(ctx, to)
+	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"freshet"
 	"freshet/config"
 	"freshet/deliver"
+	"freshet/postgres"
 	"freshet/secret"
 	"freshet/sqlite"
 	"freshet/web"
@@ -62,15 +63,25 @@ type ServeConfig struct {
 // are told of changes.
 type service struct {
 	ServeConfig
-	node     *Node
-	settings config.Settings // in force; only run and what it calls change it
-	sinks    *deliver.Sinks
-	metrics  *web.Metrics
-	gate     *who.Gate
-	where    Address // of the API
-	loader   loader
-	asks     chan ask
-	inForce  atomic.Pointer[config.Settings] // settings, for whoever only looks
+	node      *Node
+	settings  config.Settings // in force; only run and what it calls change it
+	sinks     *deliver.Sinks
+	metrics   *web.Metrics
+	gate      *who.Gate
+	where     Address  // of the API
+	at        net.Addr // likewise
+	door      door
+	listen    func()          // has the door answer whoever knocks
+	announced bool            // that the API is there
+	peers     *postgres.Peers // other nodes on the same database; nil if there can be none
+	standby   *standby        // while another node decides
+	part      part
+	playing   sync.RWMutex  // held to use or to change the part
+	lease     time.Duration // after which another node takes over
+	vault     *secret.Vault
+	loader    loader
+	asks      chan ask
+	inForce   atomic.Pointer[config.Settings] // settings, for whoever only looks
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is
@@ -112,23 +123,65 @@ func (s *service) run(ctx context.Context) (err error) {
 	defer l.Close()
 	s.where = newAddress(l.Addr())
 	s.where.Once = s.Once != nil
+	s.at = l.Addr()
 	s.settings.Fetch.Self = []netip.AddrPort{ownAddress(l)} // nothing is fetched from there
-	if s.node, err = Open(ctx, Config{Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store, Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil}); err != nil {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	server := s.server(s.where.sign(&s.door))
+	var api sync.WaitGroup
+	s.listen = sync.OnceFunc(func() {
+		api.Go(func() {
+			if err := server.Serve(s.capped(l)); !errors.Is(err, http.ErrServerClosed) {
+				fail(breakdown{fmt.Errorf("serve the API: %w", err)})
+			}
+		})
+	})
+	if s.settings.Store != "" && s.Once == nil {
+		err = s.amongOthers(ctx)
+	} else {
+		err = s.alone(ctx)
+	}
+	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
+	defer cancel()
+	if server.Shutdown(shut) != nil {
+		server.Close()
+	}
+	api.Wait()
+	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok && err == nil {
+		err = broke.error
+	}
+	if s.announced { // or the address is that of another, who has the data
+		err = errors.Join(err, removeAddress(s.settings.Data))
+	}
+	return err
+}
+
+// alone serves with a store that nobody else has.
+func (s *service) alone(ctx context.Context) (err error) {
+	if s.node, err = Open(ctx, s.config()); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.node.Close()) }()
-	if err := s.openGate(ctx, l.Addr()); err != nil {
+	if s.gate, err = s.openGate(ctx, s.node, false); err != nil {
 		return err
 	}
-	return s.work(ctx, l)
+	return s.work(ctx)
+}
+
+// config returns what the node is made of.
+func (s *service) config() Config {
+	return Config{
+		Settings: s.settings, Extract: s.Extract, Now: s.Now, Uptime: s.Uptime, Log: s.Log, Grace: s.Grace * 2 / 3, Observe: s.metrics.Outcome, Store: s.Store,
+		Idle: s.Once != nil, Queries: true, Unbound: s.Once != nil,
+	}
 }
 
 // work runs the daemon, the webhooks and the API side by side. The first to
 // fail ends the others.
-func (s *service) work(ctx context.Context, l net.Listener) error {
+func (s *service) work(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var daemon, api sync.WaitGroup
+	var daemon sync.WaitGroup
 	failed := func(what string, err error) {
 		if err != nil {
 			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
@@ -136,7 +189,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	}
 	var err error
 	s.sinks, err = deliver.NewSinks(ctx, deliver.SinksConfig{
-		Store: s.node.Store, Vault: secret.Open(s.settings.Data), Open: outlets(s.settings, s.Now),
+		Store: s.node.Store, Vault: secret.Open(s.settings.SecretDir()), Open: outlets(s.settings, s.Now),
 		Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}, s.settings.AllSinks())
 	if err != nil {
@@ -147,14 +200,10 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	loaded := s.load(ctx, func(err error) { fail(breakdown{err}) })
-	where := s.where
 	stopped := make(chan struct{})
-	server := s.server(where.sign(s.node.withHands(s.handler(stopped))))
-	api.Go(func() {
-		if err := server.Serve(s.capped(l)); !errors.Is(err, http.ErrServerClosed) {
-			failed("serve the API", err)
-		}
-	})
+	served := s.door.open(s.node.withHands(s.handler(stopped)))
+	s.listen()
+	s.endStandby()
 	// A short file is taken on before the first poll. What is learnt is then what
 	// the log teaches anybody who knows the sources from the beginning.
 	if !s.settle(ctx, loaded) {
@@ -173,7 +222,7 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	})
 	s.settle(ctx, started)
 	if ctx.Err() == nil {
-		err = s.announce(where)
+		err = s.announce()
 	}
 	if err == nil {
 		s.wait(ctx)
@@ -186,32 +235,36 @@ func (s *service) work(ctx context.Context, l net.Listener) error {
 	if s.node.hands != nil {
 		s.node.hands.Close()
 	}
-	shut, cancel := context.WithTimeout(context.Background(), s.Grace/5)
-	defer cancel()
-	if server.Shutdown(shut) != nil {
-		server.Close()
-	}
-	api.Wait()
+	served.close(s.Grace / 5)
 	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
 		err = broke.error
 	}
-	return errors.Join(err, removeAddress(s.settings.Data))
+	return err
 }
 
 // A breakdown ends the serving, other than by being asked to stop.
 type breakdown struct{ error }
 
 // announce says where the API is.
-func (s *service) announce(where Address) error {
-	if err := where.write(s.settings.Data); err != nil {
+func (s *service) announce() error {
+	s.Log.Info("running", "address", s.where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
+		"policy", s.settings.Policy, "tick", freshet.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
+	return s.tell()
+}
+
+// tell tells others where the API is, once.
+func (s *service) tell() error {
+	if s.announced {
+		return nil
+	}
+	s.announced = true
+	if err := s.where.write(s.settings.Data); err != nil {
 		s.Log.Warn("other commands will need --server to find this daemon", "err", err)
 	}
-	s.Log.Info("running", "address", where.URL, "data", s.settings.Data, "budget", s.settings.Limits.Budget.String(),
-		"policy", s.settings.Policy, "tick", freshet.FormatDuration(s.node.Tick), "sources", s.node.Daemon.Status().Sources)
 	if s.Announce == nil {
 		return nil
 	}
-	return s.Announce(where.URL)
+	return s.Announce(s.where.URL)
 }
 
 // capped bounds how many clients are connected at once.
@@ -235,22 +288,33 @@ func (s *service) server(h http.Handler) *http.Server {
 	}
 }
 
+// names returns the names that the API is called by.
+func (s *service) names() []string {
+	names := slices.Clone(s.settings.Names)
+	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
+		names = append(names, host)
+	}
+	for _, known := range []string{s.settings.WebSubURL, s.settings.Advertise} { // hubs and nodes call it so
+		if u, err := url.Parse(known); err == nil && u.Host != "" {
+			names = append(names, u.Hostname())
+		}
+	}
+	if u, err := url.Parse(s.settings.PublicURL); err == nil && u.Host != "" && s.settings.OIDC.Issuer != "" {
+		names = append(names, u.Hostname()) // the provider sends people there
+	}
+	return names
+}
+
 // handler returns the API. Closing stopped ends its streams.
 func (s *service) handler(stopped <-chan struct{}) http.Handler {
-	names := s.settings.Names
-	if host, _, err := net.SplitHostPort(s.settings.Listen); err == nil {
-		names = append(slices.Clone(names), host)
-	}
-	if u, err := url.Parse(s.settings.WebSubURL); err == nil && u.Host != "" {
-		names = append(slices.Clone(names), u.Hostname()) // hubs call it so
-	}
 	settings := s.settings // a reload must not be seen from a request
 	reload := s.askReload
 	if s.Once != nil {
 		reload = nil
 	}
-	return web.New(web.Config{
+	h := web.New(web.Config{
 		Store:   s.node.Store,
+		Sure:    s.node.sure,
 		Daemon:  s.node.Daemon,
 		Check:   settings.CheckURL,
 		Trust:   s.node.trust,
@@ -258,7 +322,10 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Hooks:   s.node.hooks,
 		WebSub:  s.node.webSub,
 		Browser: s.node.browser,
-		Cluster: s.node.cluster(s.where.URL),
+		Cluster: s.cluster(s.node, true),
+
+		Provider: s.provider(),
+
 		Read:    s.node.reader.Read,
 		Trace:   s.node.reader.Trace,
 		Queries: s.node.queries,
@@ -272,7 +339,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Ready:   s.loader.ready,
 		Size:    s.node.StoreSize,
 		Stop:    stopped,
-		Hosts:   names,
+		Hosts:   s.names(),
 		Base:    s.settings.PublicURL,
 		Sinks:   s.sinks,
 		Version: s.Version,
@@ -280,4 +347,8 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Metrics: s.metrics,
 		Log:     s.Log,
 	})
+	if s.peers != nil {
+		h = fromNodes(s.peers, h)
+	}
+	return h
 }

@@ -5,6 +5,7 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/web"
 )
 
 // told returns the settings that can be changed while the daemon runs, as the API tells them.
@@ -31,19 +32,21 @@ func toldOf(s config.Settings) client.Settings {
 	return told
 }
 
-// setSettings changes settings and keeps them in the data directory; on a dry run it only
+// setSettings changes settings and keeps them in the data directory or the database; on a dry run it only
 // judges them. It returns them as they are then.
-func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (told client.Settings, err error) {
-	err = s.inTurn(ctx, func(context.Context) error {
-		to, err := s.settings.With(edit.Set, edit.Unset)
+func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (told client.Settings, bounds web.Bounds, err error) {
+	err = s.inTurn(ctx, func(ctx context.Context) error {
+		was := s.settings
+		to, err := was.With(edit.Set, edit.Unset)
 		if err != nil {
 			return err
 		}
 		told = toldOf(to)
+		bounds = web.Bounds{Now: was.Limits, Then: to.Limits, Keep: to.Keep, Logs: to.Logs, KeepChanges: was.Keep != to.Keep || was.Logs != to.Logs}
 		if edit.DryRun {
 			return nil
 		}
-		kept, err := config.ReadKept(s.settings.Data)
+		kept, err := s.readKept(ctx)
 		if err != nil {
 			return err
 		}
@@ -55,12 +58,12 @@ func (s *service) setSettings(ctx context.Context, edit client.SettingsEdit) (to
 				kept[o.Key] = o.Text(to)
 			}
 		}
-		if err := config.WriteKept(s.settings.Data, kept); err != nil {
+		if err := s.writeKept(ctx, kept); err != nil {
 			return err
 		}
 		s.takeOn(to)
 		s.Log.Info("settings changed over the API", "set", edit.Set, "unset", edit.Unset)
 		return nil
 	})
-	return told, err
+	return told, bounds, err
 }

@@ -13,7 +13,7 @@ import (
 
 // outlets returns what opens sinks by some settings.
 func outlets(s config.Settings, now func() time.Time) func(freshet.Sink) (*sink.Outlet, error) {
-	with := s.Outlets(os.Getenv, secret.Open(s.Data), now)
+	with := s.Outlets(os.Getenv, secret.Open(s.SecretDir()), now)
 	return func(to freshet.Sink) (*sink.Outlet, error) { return sink.Open(with, to) }
 }
 

@@ -2,11 +2,14 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"freshet"
+	"freshet/config"
 	"freshet/postgres"
 	"freshet/sqlite"
 	"freshet/tables"
@@ -33,7 +36,25 @@ func openStore(ctx context.Context, cfg Config) (store, error) {
 	if _, err := os.Stat(filepath.Join(cfg.Data, "freshet.db")); err == nil && cfg.Log != nil {
 		cfg.Log.WarnContext(ctx, "the data directory has a database that is not used, because store is set", "file", filepath.Join(cfg.Data, "freshet.db"), "store", "PostgreSQL")
 	}
-	return postgres.Open(ctx, postgres.Config{URL: cfg.Settings.Store, Now: cfg.Now, Log: cfg.Log})
+	at := databaseOf(cfg.Settings, cfg.Log)
+	at.Now, at.ReadOnly, at.Try, at.Address = cfg.Now, cfg.Standby, cfg.Address != "", cfg.Address
+	if b := cfg.after; b != nil && b.node != nil {
+		at.From = func() *postgres.Store { b.cool(); return b.node.reads }
+	}
+	return postgres.Open(ctx, at)
+}
+
+// databaseOf returns where the database of the settings is.
+func databaseOf(s config.Settings, log *slog.Logger) postgres.Config {
+	return postgres.Config{URL: s.Store, Lease: leaseOf(s), Log: log}
+}
+
+// mayFetch says that nothing may be sent any more: another node may decide by now.
+func (n *Node) mayFetch() error {
+	if n.leads.Right() > 0 {
+		return nil
+	}
+	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("the request was not sent: this node is not sure any more that it decides")}
 }
 
 // databaseSize returns how many bytes the database has, without the log beside it,
