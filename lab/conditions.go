@@ -39,13 +39,13 @@ func InDaemon() Conditions {
 	return Conditions{Continuous: true, Limits: &limits, Latency: usualLatency}
 }
 
-// setting returns the setting of a policy that is replayed under these
-// conditions: that of the daemon, or one by the instants of the grid.
-func (c Conditions) setting(name string, g *Grid, budget float64) policy.Setting {
+// setting returns the setting of a policy that is replayed with so many pages of a grid
+// under these conditions: that of the daemon, or one by the instants of the grid.
+func (c Conditions) setting(name string, g *Grid, pages int, budget float64) policy.Setting {
 	if c.Continuous {
-		return policy.InDaemon(name, sched.Budget{Polls: budget, Per: g.Instant}, len(g.pages))
+		return policy.InDaemon(name, sched.Budget{Polls: budget, Per: g.Instant}, pages)
 	}
-	return policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: len(g.pages)}
+	return policy.Setting{Start: g.Start, Instant: g.Instant, Polls: budget, Sources: pages}
 }
 
 // limits returns what binds in a replay with a budget of so many polls an

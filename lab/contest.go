@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 
@@ -21,6 +22,13 @@ type Competition struct {
 	Budgets  []float64 // polls an instant
 	Limit    bool      // work out what was possible, too
 
+	// Jobs is how many trials are made at once; zero means one a processor.
+	Jobs int
+
+	// Rest, if set, is called again and again in the course of the work, so that it can
+	// be slowed down. It is called from as many goroutines as there are jobs.
+	Rest func()
+
 	// Progress, if set, is told of instants that were worked through. There are
 	// Instants of them in all. It is called from several goroutines.
 	Progress func(instants int)
@@ -38,11 +46,11 @@ func (c *Competition) Instants(cases []*Case) (instants int) {
 	return instants
 }
 
-// Run makes all trials, as many at once as there are processors.
+// Run makes all trials.
 func (c *Competition) Run(ctx context.Context, cases []*Case) ([]*Contest, error) {
 	var contests []*Contest
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(cmp.Or(c.Jobs, runtime.GOMAXPROCS(0)))
 	for _, k := range cases {
 		contest := &Contest{Case: k}
 		contests = append(contests, contest)
@@ -81,7 +89,7 @@ func (c *Competition) limit(ctx context.Context, k *Case, budget float64) (Limit
 	if ctx.Err() != nil {
 		return Limit{}, nil // another one has failed
 	}
-	return k.Grid.Limit(budget, k.Stakes)
+	return k.Grid.limit(budget, k.Stakes, c.Rest)
 }
 
 // try makes a trial. Its progress is told in steps, so that telling costs
@@ -90,6 +98,9 @@ func (c *Competition) try(ctx context.Context, k *Case, policy string, budget fl
 	told, step := 0, max(1, k.Grid.Instants/200)
 	defer func() { c.tell(k.Grid.Instants - told) }()
 	return c.Try(ctx, k, policy, budget, Options{Progress: func(instant int) {
+		if c.Rest != nil {
+			c.Rest()
+		}
 		if instant-told >= step {
 			c.tell(instant - told)
 			told = instant

@@ -68,14 +68,17 @@ func (w *world) addIndexes() {
 		dates: make([]int64, n), latest: make([]int32, n), older: make([]int32, n), newer: make([]int32, n),
 	}
 	sites := map[string]*index{}
-	of, order := make([]*index, n), make([]int32, n)
+	of, order := make([]*index, n), make([]int32, 0, n)
 	for page := range n {
+		if w.alien(page) {
+			continue
+		}
 		s := w.options.source(w.grid, page)
 		host := s.Host()
 		if sites[host] == nil {
 			sites[host] = x.add(w.indexOf(host))
 		}
-		of[page], order[page] = sites[host], int32(page)
+		of[page], order = sites[host], append(order, int32(page))
 		x.keys[page], x.latest[page] = freshet.PageKeyOf(s.URL), -1
 		x.dates[page] = w.truth.retell(page, w.end, func(at int64) {
 			of[page].changes = append(of[page].changes, news{at, int32(page)})

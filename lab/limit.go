@@ -41,11 +41,17 @@ const (
 
 // Limit returns the highest utility that any schedule of so many polls an
 // instant can have: exact where it can be worked out, a proven bound otherwise.
-func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) {
+func (g *Grid) Limit(budget float64, k Stakes) (Limit, error) { return g.limit(budget, k, nil) }
+
+// limit is Limit, and calls rest, if there is one, again and again.
+func (g *Grid) limit(budget float64, k Stakes, rest func()) (Limit, error) {
 	if !(budget >= 0) || budget > 1e9 {
 		return Limit{}, &freshet.InvalidError{Field: "budget", Reason: fmt.Sprintf("%v is not a number of polls an instant", budget)}
 	}
 	b := newBoard(g, k)
+	if rest != nil {
+		b.rest = rest
+	}
 	whole := budget == math.Trunc(budget)
 	switch {
 	case whole && b.immediate():
@@ -88,6 +94,7 @@ type board struct {
 	grid   *Grid
 	stakes ledger
 	curves []curve // by page, or one for all
+	rest   func()  // called now and then
 }
 
 // A curve is an urgency as a table of worths after 0, 1, 2 ... instants, as far
@@ -95,7 +102,7 @@ type board struct {
 type curve []float64
 
 func newBoard(g *Grid, k Stakes) *board {
-	b := &board{grid: g, stakes: k.ledger(g)}
+	b := &board{grid: g, stakes: k.ledger(g), rest: func() {}}
 	known := map[string]curve{}
 	for i := range b.stakes {
 		s := &b.stakes[i]

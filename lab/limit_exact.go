@@ -63,7 +63,7 @@ func (b *board) matching(budget int) Limit {
 	if !slices.ContainsFunc(jobs, func(j chance) bool { return j.weight != weight }) {
 		return exactly(weight*float64(deadlines(jobs, budget, b.grid.Instants)), MethodDeadline)
 	}
-	return exactly(heaviest(jobs, budget, b.grid.Instants), MethodMatroid)
+	return exactly(heaviest(jobs, budget, b.grid.Instants, b.rest), MethodMatroid)
 }
 
 // An endings is a heap of the instants at which chances end.
@@ -102,10 +102,11 @@ func deadlines(jobs []chance, budget, instants int) (done int) {
 
 // heaviest returns the greatest weight of jobs that can all be done. It takes
 // them by weight, and keeps each that the ones taken before leave room for.
-func heaviest(jobs []chance, budget, instants int) (sum float64) {
+func heaviest(jobs []chance, budget, instants int, rest func()) (sum float64) {
 	slices.SortStableFunc(jobs, func(x, y chance) int { return cmp.Compare(y.weight, x.weight) })
 	p := plan{budget: budget, slots: make([][]int32, instants+1)}
 	for _, j := range jobs {
+		rest()
 		if p.admit(j) {
 			sum += j.weight
 		}

@@ -26,6 +26,7 @@ func (b *board) greedy(budget float64) (sum float64, asks []float64) {
 	bids := auction{}
 	purse, work := 0.0, 0
 	for at := 1; at <= g.Instants && work < effort; at++ {
+		b.rest()
 		for _, page := range born.at(at) {
 			upto[page]++
 			if !isOpen[page] {

@@ -16,6 +16,7 @@ func (b *board) priced(budget, reached float64, asks []float64) float64 {
 			cheapest(when, prices)
 		}
 		for page := range b.grid.pages {
+			b.rest()
 			changes := b.grid.Of(page)
 			s, c := b.page(page)
 			switch {

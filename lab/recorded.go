@@ -275,10 +275,13 @@ var instants = []time.Duration{
 // would be polled in each, and there would be nothing to choose; shorter ones
 // show nothing more, because the log does not know when within its window a
 // change happened.
-func (r *Recorded) Instant() time.Duration {
+func (r *Recorded) Instant() time.Duration { return r.instantFor(mostInstants / 2) }
+
+// instantFor returns the same, or longer instants so that there are fewer than that.
+func (r *Recorded) instantFor(most int64) time.Duration {
 	best := instants[0]
 	for _, d := range instants[1:] {
-		if d <= r.Gap/10 || r.To.Sub(r.From)/best >= mostInstants/2 {
+		if d <= r.Gap/10 || int64(r.To.Sub(r.From)/best) >= most {
 			best = d
 		}
 	}

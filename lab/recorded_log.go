@@ -16,16 +16,33 @@ const logPage = 4096
 // A Log is a part of the log of outcomes in a store, which may grow meanwhile.
 type Log struct {
 	archive     freshet.OutcomeLog
-	first, last freshet.Cursor // outcomes after first, up to last
-	from        time.Time      // outcomes that ended earlier are left out
+	first, last freshet.Cursor  // outcomes after first, up to last
+	ended       freshet.Between // the others are left out
+	cut         bool            // and so are older ones, of which there are too many
 }
 
-// OpenLog finds where the log of a store ends now and, if only its last part is
-// wanted, where that begins. Zero means all of it.
-func OpenLog(ctx context.Context, archive freshet.OutcomeLog, last time.Duration) (*Log, error) {
-	l := &Log{archive: archive}
-	return l, l.bound(ctx, last)
+// A LogPart says which part of a log is wanted. The zero LogPart is all of it.
+type LogPart struct {
+	Ended freshet.Between // only polls that ended in it
+	Last  time.Duration   // or so long before the end of the log; zero means no bound
+	Most  int             // only about so many, the newest; zero means all
 }
+
+// OpenLog finds where the log of a store ends now and where the part begins that is
+// wanted.
+func OpenLog(ctx context.Context, archive freshet.OutcomeLog, part LogPart) (*Log, error) {
+	l := &Log{archive: archive, ended: part.Ended}
+	if err := l.bound(ctx, part.Last); err != nil {
+		return nil, err
+	}
+	if part.Most > 0 && l.Len() > part.Most {
+		l.first, l.cut = l.last-freshet.Cursor(part.Most), true
+	}
+	return l, nil
+}
+
+// Cut reports whether older outcomes were left out because there were too many.
+func (l *Log) Cut() bool { return l.cut }
 
 // Len returns about how many outcomes there are.
 func (l *Log) Len() int { return int(l.last - l.first) }
@@ -37,29 +54,38 @@ func (l *Log) bound(ctx context.Context, last time.Duration) error {
 	}
 	l.last = newest[0].Cursor
 	if last > 0 {
-		l.from = newest[0].Ended.Add(-last)
+		l.ended.Since = newest[0].Ended.Add(-last)
 	}
 	oldest, err := l.archive.Outcomes(ctx, freshet.OutcomeQuery{Limit: 1})
 	if err != nil || len(oldest) == 0 {
 		return err
 	}
 	l.first = oldest[0].Cursor - 1
-	if l.from.IsZero() {
-		return nil
-	}
 	// Outcomes stand in the log in the order in which they ended, nearly: a
-	// little earlier is early enough.
-	lead := l.from.Add(-time.Hour)
+	// little earlier is early enough, and a little later late enough.
+	const slack = time.Hour
+	if since := l.ended.Since; !since.IsZero() {
+		if l.first, err = l.place(ctx, since.Add(-slack)); err != nil {
+			return err
+		}
+	}
+	if until := l.ended.Until; !until.IsZero() {
+		l.last, err = l.place(ctx, until.Add(slack))
+	}
+	return err
+}
+
+// place returns the last place before the outcomes that ended at a moment or later.
+func (l *Log) place(ctx context.Context, at time.Time) (_ freshet.Cursor, err error) {
 	skip := sort.Search(int(l.last-l.first), func(n int) bool {
 		found, e := l.archive.Outcomes(ctx, freshet.OutcomeQuery{After: l.first + freshet.Cursor(n), Limit: 1})
 		if e != nil {
 			err = e
 			return true
 		}
-		return len(found) == 0 || !found[0].Ended.Before(lead)
+		return len(found) == 0 || !found[0].Ended.Before(at)
 	})
-	l.first += freshet.Cursor(skip)
-	return err
+	return l.first + freshet.Cursor(skip), err
 }
 
 // Outcomes yields the outcomes, the oldest first. Progress is told of outcomes
@@ -76,7 +102,7 @@ func (l *Log) Outcomes(ctx context.Context, progress func(int)) iter.Seq2[freshe
 				if o.Cursor > l.last {
 					return
 				}
-				if !o.Ended.Before(l.from) && !yield(o, nil) {
+				if l.ended.Has(o.Ended) && !yield(o, nil) {
 					return
 				}
 			}

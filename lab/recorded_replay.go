@@ -78,6 +78,11 @@ func (r *Recorded) Own(g *Grid, k Stakes, m Measures) Score {
 // seen and go when they were no longer watched. If the evidence is Dated or a Feed,
 // those sources show dates that do so in the log, and the others none.
 func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, error) {
+	return Replay(ctx, g, p, r.options(g, o))
+}
+
+// options returns options by which sources come, go and show dates as they did.
+func (r *Recorded) options(g *Grid, o Options) Options {
 	o.dates = func(page int) bool { return r.spans[page].dates }
 	o.absent = func(page int) bool { return r.came(g, page) > 0 || r.left(g, page) < 1 }
 	for page, id := range g.pages {
@@ -94,5 +99,5 @@ func (r *Recorded) Replay(ctx context.Context, g *Grid, p freshet.Policy, o Opti
 		}
 	}
 	slices.SortStableFunc(o.Edits, func(a, b Edit) int { return a.At.Compare(b.At) })
-	return Replay(ctx, g, p, o)
+	return o
 }

@@ -50,6 +50,7 @@ type Options struct {
 
 	dates  func(page int) bool // which pages show dates, if the evidence is Dated or a Feed; nil means all
 	absent func(page int) bool // which pages are not there at the start; nil means none
+	alien  func(page int) bool // which pages are another brain's; nil means none
 }
 
 // Replay lets a policy poll its way through a grid, and scores what it
@@ -66,17 +67,31 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	if o.Budget == 0 || g.Instants == 0 {
 		return w.scorer.Score(), nil
 	}
+	s := w.scheduler(p, o.limits(g, o.Budget))
+	if o.Progress != nil {
+		o.Progress(max(1, w.instant))
+	}
+	if err := sched.Run(ctx, s, w); err != nil {
+		return Score{}, fmt.Errorf("replaying: %w", err)
+	}
+	return w.scorer.Score(), nil
+}
+
+// scheduler returns a scheduler for a policy that knows what is known of the world at its
+// beginning.
+func (w *world) scheduler(p freshet.Policy, l sched.Limits) *sched.Scheduler {
+	g, o := w.grid, w.options
 	var beside []freshet.Learner
 	if o.Learner != nil {
 		beside = append(beside, o.Learner)
 	}
-	s := sched.New(p, o.limits(g, o.Budget), beside...)
+	s := sched.New(p, l, beside...)
 	standing := freshet.Standing{Seen: g.Start}
 	if o.Unseen {
 		standing = freshet.Standing{}
 	}
 	for page := range g.pages {
-		if o.absent == nil || !o.absent(page) {
+		if !w.alien(page) && (o.absent == nil || !o.absent(page)) {
 			s.Put(g.Start, freshet.Watched{Source: o.source(g, page), Standing: standing})
 		}
 	}
@@ -92,14 +107,11 @@ func Replay(ctx context.Context, g *Grid, p freshet.Policy, o Options) (Score, e
 	for w.asks.due(w.now) { // the first instant ends before anybody waits for it
 		s.Ask(w.ask().Ask)
 	}
-	if o.Progress != nil {
-		o.Progress(max(1, w.instant))
-	}
-	if err := sched.Run(ctx, s, w); err != nil {
-		return Score{}, fmt.Errorf("replaying: %w", err)
-	}
-	return w.scorer.Score(), nil
+	return s
 }
+
+// alien reports whether a page is another brain's.
+func (w *world) alien(page int) bool { return w.options.alien != nil && w.options.alien(page) }
 
 // hears reports whether a policy hears what indexes say. WIC learns as well, but takes
 // from its learner only what is forecast.
@@ -116,6 +128,9 @@ func (w *world) showDates(s *sched.Scheduler) {
 	if w.options.dates == nil {
 		for page, id := range w.grid.pages {
 			o := first
+			if w.alien(page) {
+				continue
+			}
 			if w.show(page, &o); !o.Modified.IsZero() {
 				o.Source = id
 				s.Observe(w.grid.Start, o)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"freshet"
-	"freshet/estimate"
+	"freshet/learn"
 	"freshet/policy"
 	"freshet/rival"
 )
@@ -72,10 +72,15 @@ func reseeded(name string) string {
 }
 
 // start returns a new policy for a replay, as all contenders have it: with
-// learnt chances, and intervals that fit the instant.
+// the chances that the learner forecasts, and intervals that fit the instant.
 func (c Conditions) start(name string, g *Grid, budget float64, seed uint64) (freshet.Policy, error) {
-	at := c.setting(name, g, budget)
-	at.Estimator, at.Scale, at.Seed = &estimate.Poisson{}, true, seed
+	return c.startOf(name, g, len(g.pages), budget, seed)
+}
+
+// startOf is start for some of the pages.
+func (c Conditions) startOf(name string, g *Grid, pages int, budget float64, seed uint64) (freshet.Policy, error) {
+	at := c.setting(name, g, pages, budget)
+	at.Estimator, at.Scale, at.Seed = learn.New(at.Learning()), true, seed
 	return rival.New(name, at)
 }
 

@@ -65,7 +65,7 @@ func (p *page) preface(command, picture string) {
 	p.say("What policies capture of recorded histories, beside what somebody could have captured who knew every change beforehand. Every number on this page was made by\n\n    %s", command)
 	p.say("A policy starts from nothing and learns as it goes, and sees only what a poller sees: whether a page differs from the last time. " +
 		"Time is cut into instants, and the budget is polls an instant. All pages count as seen when the period begins. " +
-		"`wic` asks the `poisson` estimator; `miniflux`, `nutch` and `stormcrawler` have their intervals fitted to the instant. " +
+		"`wic` goes by what the learner forecasts, as in the daemon; `miniflux`, `nutch` and `stormcrawler` have their intervals fitted to the instant. " +
 		"**Bold** is the best of a row.")
 	if len(p.Informed) > 0 {
 		p.say("A column marked *dated* is the same policy where every poll also shows when the page last changed, as Last-Modified would. " +

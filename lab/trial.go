@@ -46,6 +46,8 @@ type Trial struct {
 	Calibration *CalibrationFigures `json:"calibration,omitempty"` // nil if it was not asked for
 
 	Recorded *RecordedFigures `json:"recorded,omitempty"` // of a history that a daemon recorded
+
+	Shards *ShardFigures `json:"shards,omitempty"` // nil if there was one brain
 }
 
 // A TrialLimit holds a score against what was possible.
@@ -62,6 +64,7 @@ type Terms struct {
 	Evidence Evidence
 	Seed     uint64
 	Scale    bool // fit the intervals of policies that have some to the instant
+	Shards   int  // brains that share pages and budget; 0 and 1 mean one that has all
 	Conditions
 }
 
@@ -100,12 +103,30 @@ func (t Terms) Try(ctx context.Context, c *Case, policy string, budget float64, 
 		return r, err
 	}
 	o.Budget, o.Stakes, o.Measures, o.Evidence, o.Conditions = budget, c.Stakes, c.Measures, t.Evidence, t.Conditions
-	replay := Replay
 	if c.Recorded != nil {
-		replay = c.Recorded.Replay
+		o = c.Recorded.options(c.Grid, o)
 	}
-	r.Score, err = replay(ctx, c.Grid, p, o)
+	if t.Shards != 0 && t.Shards != 1 {
+		var f ShardFigures
+		r.Score, f, err = ReplayShards(ctx, c.Grid, t.shards(c.Grid, policy), o)
+		r.Shards = &f
+		return r, err
+	}
+	r.Score, err = Replay(ctx, c.Grid, p, o)
 	return r, err
+}
+
+// shards returns the brains of a trial.
+func (t Terms) shards(g *Grid, name string) Shards {
+	return Shards{Count: t.Shards, Start: func(shard, pages int, budget float64) (freshet.Policy, error) {
+		own := t
+		own.Seed += uint64(shard)
+		at, err := own.setting(name, g, pages, budget)
+		if err != nil {
+			return nil, err
+		}
+		return rival.New(name, at)
+	}}
 }
 
 // takesChances says what is wrong with giving chances to a policy.
@@ -136,7 +157,12 @@ func (t *Trial) met(c Conditions) {
 
 // Setting returns the setting of a policy in a trial.
 func (t Terms) Setting(name string, g *Grid, budget float64) (policy.Setting, error) {
-	at := t.Conditions.setting(name, g, budget)
+	return t.setting(name, g, len(g.pages), budget)
+}
+
+// setting is Setting for some of the pages.
+func (t Terms) setting(name string, g *Grid, pages int, budget float64) (policy.Setting, error) {
+	at := t.Conditions.setting(name, g, pages, budget)
 	at.Seed = t.Seed
 	if t.Continuous {
 		switch t.Estimate.Name {

@@ -38,6 +38,9 @@ type world struct {
 
 	indexes *indexes // nil if there are none
 	asks    asks     // for polls of them
+
+	meets time.Time          // when this brain next hears from the others; zero if there are none
+	meet  func() sched.Event // what it hears then
 }
 
 // newWorld returns a world at the beginning of its time, in which every page
@@ -200,8 +203,23 @@ func (w *world) tell() sched.Event {
 	return sched.Event{Outcome: o}
 }
 
-// nextEdit returns when the next edit comes, or somebody asks for an index.
+// nextEdit returns when the next edit comes, somebody asks for an index, or brains meet.
 func (w *world) nextEdit() (at time.Time, ok bool) {
+	at, ok = w.wish()
+	if w.isMeeting(at, ok) {
+		return w.meets, true
+	}
+	return at, ok
+}
+
+// isMeeting reports whether brains meet before anything that is wished for at a time. What
+// they agree on comes before all else of that moment.
+func (w *world) isMeeting(at time.Time, ok bool) bool {
+	return !w.meets.IsZero() && (!ok || !w.meets.After(at))
+}
+
+// wish returns when the next edit comes, or somebody asks for an index.
+func (w *world) wish() (at time.Time, ok bool) {
 	switch asked := w.asks.at; {
 	case len(w.edits) > 0 && (asked.IsZero() || !w.edits[0].At.After(asked)):
 		return w.edits[0].At, true
@@ -212,6 +230,10 @@ func (w *world) nextEdit() (at time.Time, ok bool) {
 
 // edit makes the next edit.
 func (w *world) edit() sched.Event {
+	if w.isMeeting(w.wish()) {
+		w.meets = w.meets.Add(w.grid.Instant)
+		return w.meet()
+	}
 	if len(w.edits) == 0 || !w.asks.at.IsZero() && w.asks.at.Before(w.edits[0].At) {
 		return w.ask()
 	}

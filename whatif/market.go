@@ -35,6 +35,14 @@ func New(prospects []Prospect, t Terms) *Market {
 	return m
 }
 
+// Under returns a Market of the same sources under other terms. It is tied to what polls
+// have seen under the terms of m, because none were made under those yet.
+func (m *Market) Under(prospects []Prospect, t Terms) *Market {
+	other := newMarket(prospects, t, m.limit)
+	other.anchor = m.anchor
+	return other
+}
+
 func newMarket(prospects []Prospect, t Terms, limit int) *Market {
 	m := &Market{terms: t.withDefaults(prospects), prospects: prospects, limit: limit}
 	m.manners = m.mannersOf()
