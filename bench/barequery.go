@@ -33,7 +33,7 @@ const (
 )
 
 // listsOf returns what the page asks for where there are so many sources.
-func listsOf(sources int) []listAsked {
+func listsOf(sources, port int) []listAsked {
 	rows := func(name, query, where, order string) listAsked {
 		url, offset := "/api/v1/sources?named=true&next=true&total=true&limit=200"+query, ""
 		if strings.Contains(query, "OFFSET") {
@@ -50,7 +50,7 @@ func listsOf(sources int) []listAsked {
 		rows("by last seen, reversed", "&sort=seen&reverse=true", "", "t.seen DESC, s.id DESC"),
 		{name: "by next poll", url: "/api/v1/sources?named=true&next=true&total=true&limit=200&sort=next"},
 		rows("of a tag", "&tag=section-13", tagged, "s.id"),
-		rows("of a host", "&host=127.0.0.1", "AND s.url LIKE 'http://127.0.0.1%'", "s.id"),
+		rows("of a host", fmt.Sprintf("&host=127.0.1.1:%d", port), fmt.Sprintf("AND s.url LIKE 'http://127.0.1.1:%d/%%'", port), "s.id"),
 		rows("failing", "&state=failing", "AND t.failures > 0", "s.id"),
 		rows("with a word", "&q=page+777", "AND (s.id LIKE '%page 777%' OR s.url LIKE '%page 777%' OR s.definition LIKE '%page 777%')", "s.id"),
 		{name: "facets", url: "/api/v1/sources/facets", sql: `SELECT count(*), sum(t.failures > 0), sum(t.seen IS NULL) FROM sources s JOIN standings t ON t.source = s.key WHERE s.removed = 0;

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type Lists struct {
 	Versions int      // of all sources together
 	Budget   sched.Budget
 	Length   time.Duration
+	Keep     string // directory for the store, which is used again if it is there; "" means none
 
 	Say func(format string, args ...any) // is told how far it is
 }
@@ -57,20 +59,18 @@ type ListsResult struct {
 
 // Run builds a store, starts a daemon over it and asks.
 func (b *Lists) Run(ctx context.Context) (r ListsResult, err error) {
-	origin, err := b.Plan.start(ctx)
+	dir := b.Keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp(b.Plan.Dir, "freshet-bench-"); err != nil {
+			return r, fmt.Errorf("create a temporary directory: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	origin, err := b.prepare(ctx, dir)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, origin.stop()) }()
-	dir, err := os.MkdirTemp(b.Plan.Dir, "freshet-bench-")
-	if err != nil {
-		return r, fmt.Errorf("create a temporary directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b.Say("storing %d sources and %d versions", b.Plan.Sources, b.Versions)
-	if err := b.build(ctx, filepath.Join(dir, "data"), origin.URLs); err != nil {
-		return r, err
-	}
 	b.Say("starting a daemon that polls at %s", b.Budget)
 	began := time.Now()
 	d, err := launch(ctx, b.Daemon, dir, b.Plan.settings(b.Budget), nil)
@@ -86,15 +86,18 @@ func (b *Lists) Run(ctx context.Context) (r ListsResult, err error) {
 	return r, err
 }
 
+// buildAtOnce is how many things are stored in one transaction.
+const buildAtOnce = 4096
+
 // build makes a store with a history: sources with names, tags and many hosts, of which
 // some are paused and some fail, and versions spread evenly over them.
 func (b *Lists) build(ctx context.Context, dir string, urls []string) (err error) {
-	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, CacheBytes: 1 << 20})
+	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, Batch: buildAtOnce, FlushEvery: 1 << 18})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	group, adding := limited(ctx, 256)
+	group, adding := limited(ctx, buildAtOnce)
 	for i, url := range urls {
 		group.Go(func() error {
 			_, err := store.AddSource(adding, freshet.Source{
@@ -109,11 +112,17 @@ func (b *Lists) build(ctx context.Context, dir string, urls []string) (err error
 	}
 	each := max(1, b.Versions/max(1, len(urls)))
 	first := time.Now().Add(-time.Duration(each+2) * 12 * time.Hour)
+	within := func(i int) time.Duration { return time.Duration(i*7919%43200) * time.Second }
+	inTime := make([]int, len(urls)) // as a log is
+	for i := range inTime {
+		inTime[i] = i
+	}
+	slices.SortFunc(inTime, func(i, j int) int { return cmp.Compare(within(i), within(j)) })
 	for n := 1; n <= each; n++ {
-		group, committing := limited(ctx, 256)
-		for i := range urls {
+		group, committing := limited(ctx, buildAtOnce)
+		for _, i := range inTime {
 			group.Go(func() error {
-				at := first.Add(time.Duration(n)*12*time.Hour + time.Duration(i*7919%43200)*time.Second)
+				at := first.Add(time.Duration(n)*12*time.Hour + within(i))
 				return commitVersion(committing, store, i, n, at, n == each && i%33 == 32)
 			})
 		}
@@ -165,7 +174,7 @@ func (b *Lists) measure(ctx context.Context, d *daemon, r *ListsResult) (err err
 		return err
 	}
 	r.First = first
-	lists := listsOf(b.Plan.Sources)
+	lists := listsOf(b.Plan.Sources, b.Plan.Port)
 	took, bare := make([][]float64, len(lists)), make([][]float64, len(lists))
 	r.Lists = make([]ListAsked, len(lists))
 	before, err := d.sample(ctx)

@@ -28,13 +28,14 @@ type rig struct {
 // A Plan says what is measured.
 type Plan struct {
 	Sources, Hosts, Workers int
+	Port                    int     // of the server, if it is free; 0 means any
 	Harm                    Harm    // servers beside those of the sources, a source each
 	Changed                 float64 // share of requests that find a new version
 	Policy                  string
 	Dir                     string // where the data goes; "" means the system's place for such things
 
 	// Server is the command that starts a server in another process: it has to
-	// call [Serve] with the flags --pages, --hosts, --changed, --hostile and --kind that
+	// call [Serve] with the flags --pages, --hosts, --port, --changed, --hostile and --kind that
 	// are added to it.
 	Server []string
 }

@@ -5,10 +5,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -52,10 +54,14 @@ func run(ctx context.Context, args []string) int {
 	flags.Uint64Var(&c.Seed, "seed", 1, "of the first episode; the next has the next")
 	flags.StringVar(&c.Dir, "dir", "", "where to keep the data meanwhile")
 	freshet := flags.String("freshet", "bin/freshet", "the program to break")
+	cluster := flags.Bool("cluster", false, "break a cluster on PostgreSQL instead of a daemon; its faults are "+strings.Join(torture.ClusterFaults(), ", "))
 	asJSON := flags.Bool("json", false, "report as JSON")
 	only := flags.String("faults-only", "", "kinds of faults, with commas: "+names(torture.Kinds))
 	if err := flags.Parse(args); err != nil {
 		return 2
+	}
+	if *cluster {
+		return breakCluster(ctx, c, *freshet, *only, *asJSON)
 	}
 	for _, name := range strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(torture.Kinds, torture.Kind(name)) {
@@ -69,15 +75,36 @@ func run(ctx context.Context, args []string) int {
 	c.Freshet = []string{*freshet}
 	c.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
 	report, err := torture.Run(ctx, c)
-	if *asJSON {
+	return tell(report, len(report.Violations), *asJSON, err)
+}
+
+// breakCluster is run for a cluster.
+func breakCluster(ctx context.Context, c torture.Config, freshet, only string, asJSON bool) int {
+	cfg := torture.ClusterConfig{
+		Seed: c.Seed, For: cmp.Or(c.For, 10*time.Minute), Faults: c.Faults, Freshet: freshet, Dir: c.Dir,
+		Only:     strings.FieldsFunc(only, func(r rune) bool { return r == ',' }),
+		Progress: func(line string) { fmt.Fprintln(os.Stderr, line) },
+	}
+	for _, name := range cfg.Only {
+		if !slices.Contains(torture.ClusterFaults(), name) {
+			return complain(fmt.Errorf("there is no fault %q; there are %s", name, strings.Join(torture.ClusterFaults(), ", ")))
+		}
+	}
+	report, err := torture.RunCluster(ctx, cfg)
+	return tell(report, len(report.Violations), asJSON, err)
+}
+
+// tell prints a report, and returns the status to exit with.
+func tell(report interface{ Print(io.Writer) }, violations int, asJSON bool, err error) int {
+	if asJSON {
 		json.NewEncoder(os.Stdout).Encode(report)
 	} else {
 		report.Print(os.Stdout)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return complain(err)
-	}
-	if len(report.Violations) > 0 {
+	case violations > 0:
 		return 1
 	}
 	return 0

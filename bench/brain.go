@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"freshet"
+	"freshet/policy"
+	"freshet/sched"
+)
+
+// A Brain measures what deciding costs: the scheduler, the policy and the learner that
+// a daemon runs, in virtual time, with sources that are made up. There is no network
+// and no store.
+type Brain struct {
+	Sources int
+	PerHost int           // sources of one host
+	Length  time.Duration // of virtual time, after each source has been polled once
+	Rates   []sched.Budget
+	Profile string // file that a profile is written to; "" means none
+	Say     func(format string, args ...any)
+}
+
+// A BrainResult is what deciding cost at one rate.
+type BrainResult struct {
+	Sources   int     `json:"sources"`
+	Rate      float64 `json:"rate"`             // polls a second that the budget allows
+	Polls     int     `json:"polls"`            // made
+	PerSecond float64 `json:"polls_per_second"` // of virtual time
+	CPU       float64 `json:"cpu_us_per_poll"`
+	Most      float64 `json:"polls_per_second_of_cpu"` // that one core could decide on
+	Longest   float64 `json:"longest_turn_seconds"`    // CPU time of the loop from one thing that happens until it waits for the next
+	Bytes     float64 `json:"bytes_per_source"`
+	Setup     float64 `json:"setup_cpu_seconds"` // to put all sources and learn from a poll of each
+}
+
+// Run measures each rate in turn.
+func (b *Brain) Run(ctx context.Context) (results []BrainResult, err error) {
+	err = profiled(b.Profile, func() error {
+		for _, rate := range b.Rates {
+			r, err := b.measure(ctx, rate)
+			if err != nil {
+				return err
+			}
+			results = append(results, r)
+		}
+		return nil
+	})
+	return results, err
+}
+
+// measure makes a brain, lets it poll, and says what that took.
+func (b *Brain) measure(ctx context.Context, rate sched.Budget) (r BrainResult, err error) {
+	r.Sources, r.Rate = b.Sources, rate.PerSecond()
+	runtime.LockOSThread() // whose CPU time tells how long a turn of the loop takes
+	defer runtime.UnlockOSThread()
+	before, began := heapInUse(), cpuTime()
+	b.Say("%d sources at %.0f polls a second: getting ready", b.Sources, r.Rate)
+	s, w, err := b.wake(ctx, rate)
+	if err != nil {
+		return r, err
+	}
+	runtime.GC()
+	r.Setup = (cpuTime() - began).Seconds()
+	b.Say("polling for %s of virtual time", freshet.FormatDuration(b.Length))
+	cpu := cpuTime()
+	if err := sched.Run(ctx, s, w); err != nil {
+		return r, err
+	}
+	r.Polls, r.Longest = w.polls, w.longest.Seconds()
+	r.PerSecond = float64(r.Polls) / b.Length.Seconds()
+	if spent := (cpuTime() - cpu).Seconds(); r.Polls > 0 && spent > 0 {
+		r.CPU, r.Most = 1e6*spent/float64(r.Polls), float64(r.Polls)/spent
+	}
+	r.Bytes = float64(heapInUse()-before) / float64(b.Sources)
+	runtime.KeepAlive(s)
+	return r, nil
+}
+
+// wake returns a scheduler that has learnt from one poll of each source, as after a
+// start that went through the log, and the world that it is to poll in.
+func (b *Brain) wake(ctx context.Context, rate sched.Budget) (*sched.Scheduler, *madeUp, error) {
+	p, err := policy.New(policy.Default, policy.InDaemon(policy.Default, rate, b.Sources))
+	if err != nil {
+		return nil, nil, err
+	}
+	limits := sched.DefaultLimits()
+	limits.Budget, limits.Workers = rate, max(limits.Workers, int(rate.PerSecond()))
+	s := sched.New(p, limits)
+	w := newMadeUp(b.Length)
+	turn := time.Duration(float64(b.Sources) / rate.PerSecond() * float64(time.Second))
+	for i := range b.Sources {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		at := w.now.Add(-turn + time.Duration(float64(turn)*float64(i)/float64(b.Sources)))
+		s.Put(w.now, freshet.Watched{Source: madeUpSource(i, b.PerHost), Standing: freshet.Standing{Begun: at.Add(-turn), Seen: at.Add(-turn)}})
+	}
+	for i := range b.Sources {
+		at := w.now.Add(-turn + time.Duration(float64(turn)*float64(i)/float64(b.Sources)))
+		s.Observe(w.now, w.outcome(i, at.Add(-turn), at, at))
+	}
+	return s, w, nil
+}
+
+// heapInUse returns how many bytes are in use once all garbage is gone.
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
