@@ -30,6 +30,14 @@ func GivenChancesOf(c freshet.Chances, used bool, now time.Time) *GivenChances {
 	return f
 }
 
+// ChancesWords says in words when the source is likely to change by the chances that
+// somebody gave; "" if nobody did.
+func (w Why) ChancesWords(zone *time.Location) string { return w.sayGiven(zone) }
+
+// ForetoldWords says in words when the source changes by its own word; "" if it does not say.
+// Chances that hold come before it.
+func (w Why) ForetoldWords(zone *time.Location) string { return w.sayForetold(zone) }
+
 // sayGiven says when the source is likely to change, by what somebody gave.
 func (w Why) sayGiven(zone *time.Location) string {
 	f := w.GivenChances
@@ -48,6 +56,9 @@ func (w Why) sayGiven(zone *time.Location) string {
 		text += fmt.Sprintf("; by them it changes %s", oftenWords(*f.RatePerDay))
 	default:
 		text += "; no change is expected before that"
+	}
+	if f.Used && !f.Add && w.Foretold != nil {
+		text += ". They come before what the source says itself"
 	}
 	if !f.Used {
 		text += ", but the policy does not go by them"

@@ -9,16 +9,28 @@ import (
 
 // A Cluster is the machines that work together: one brain, and any number of hands.
 type Cluster struct {
-	Brain ClusterBrain `json:"brain" doc:"The daemon that decides what is polled"`
-	Nodes []string     `json:"nodes" doc:"Addresses of all daemons on the same data"`
-	Hands []Hand       `json:"hands" doc:"Hands on other machines that make polls, by name"`
+	Brain ClusterBrain  `json:"brain" doc:"The daemon that decides what is polled"`
+	Nodes []ClusterNode `json:"nodes" doc:"All daemons on the same data, by address"`
+	Hands []Hand        `json:"hands" doc:"Hands on other machines that make polls, by name"`
 }
 
 // A ClusterBrain is the daemon that decides.
 type ClusterBrain struct {
-	Address string `json:"address" doc:"Address of its API"`
+	Address string `json:"address" doc:"Address of its API; empty while nobody decides"`
 	Epoch   int64  `json:"epoch" doc:"How many brains there have been before, and this one"`
 	Slots   int    `json:"slots" doc:"Most polls at the same time, of all hands together"`
+}
+
+// A ClusterNode is a daemon: it decides, or it stands by to take over.
+type ClusterNode struct {
+	Address string    `json:"address" doc:"Address of its API"`
+	Role    string    `json:"role" enum:"brain,standby,lost" doc:"Whether it decides. A node is lost if it has given no sign of life for some leases; it is forgotten after ten minutes"`
+	Standby string    `json:"standby,omitempty" enum:"warm,warming,cold" doc:"Of a standby: warm if it could take over at once, warming if it is reading what it needs for that, cold if it would read everything first"`
+	Why     string    `json:"why,omitempty" doc:"What is wrong, if it is not warm because of that"`
+	Version string    `json:"version,omitempty"`
+	Lag     int64     `json:"lag" doc:"How many results of polls it has not taken in yet"`
+	Seen    Duration  `json:"seen" doc:"How long ago it gave a sign of life"`
+	Started time.Time `json:"started"`
 }
 
 // A Hand makes polls for a brain on another machine.

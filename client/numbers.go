@@ -18,6 +18,7 @@ type Numbers struct {
 	FairnessOverHosts Estimate    `json:"fairness_over_hosts" doc:"Fairness as the mean of the hosts of these sources, however many sources each has; hosts of which nothing has changed are left out"`
 	Groups            []Captured  `json:"groups,omitempty" doc:"By what was asked for; those that missed most come first"`
 	LeftOff           int         `json:"left_off,omitempty" doc:"Groups that there are beyond the limit"`
+	Next              *int        `json:"next,omitempty" doc:"Pass this as offset to get more groups; absent if there are none"`
 	Calibration       Calibration `json:"calibration" doc:"How far the chances said of polls came true, over all sources"`
 }
 

@@ -39,6 +39,7 @@ type MadeToken struct {
 // A TokenList is tokens.
 type TokenList struct {
 	Items []Token `json:"items" nullable:"false"`
+	Next  string  `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // A Share is a link that shows one source or one query to whoever has it.
@@ -73,6 +74,7 @@ type MadeShare struct {
 // A ShareList is share links.
 type ShareList struct {
 	Items []Share `json:"items" nullable:"false"`
+	Next  string  `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // An AuditEntry says who did what.
@@ -107,7 +109,8 @@ type AuditQuery struct {
 
 // Tokens returns the tokens that the client may see.
 func (c *Client) Tokens(ctx context.Context) (l TokenList, err error) {
-	return l, c.get(ctx, "/tokens", nil, &l)
+	l.Items, err = wholeList[Token](ctx, c, "/tokens")
+	return l, err
 }
 
 // AddToken makes a token.
@@ -122,7 +125,8 @@ func (c *Client) RemoveToken(ctx context.Context, id string) error {
 
 // Shares returns the share links.
 func (c *Client) Shares(ctx context.Context) (l ShareList, err error) {
-	return l, c.get(ctx, "/shares", nil, &l)
+	l.Items, err = wholeList[Share](ctx, c, "/shares")
+	return l, err
 }
 
 // AddShare makes a share link.

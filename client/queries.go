@@ -13,16 +13,19 @@ import (
 
 // A NewQuery is what somebody says of a query.
 type NewQuery struct {
-	ID     freshet.QueryID `json:"id,omitempty" doc:"Made of the name if it is left out"`
-	Name   string          `json:"name,omitempty" doc:"For people"`
-	Scope  *Scope          `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
-	When   string          `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
-	Value  string          `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
-	Window any             `json:"window,omitempty" doc:"How more than one change is looked at: an object with by, over, for and silent, or a length of time for over"`
-	Digest any             `json:"digest,omitempty" doc:"Tell matches together: an object with every, at, on, zone and count, or such as daily 08:00 Europe/Berlin"`
-	Quiet  any             `json:"quiet,omitempty" doc:"When nothing is told: an object with from, to, zone and days, or such as 22:00-07:00 Europe/Berlin"`
-	Rate   string          `json:"rate,omitempty" doc:"How many matches are told at most, such as 10/h; the others are told together later"`
-	Paused bool            `json:"paused,omitempty"`
+	ID    freshet.QueryID `json:"id,omitempty" doc:"Made of the name if it is left out"`
+	Name  string          `json:"name,omitempty" doc:"For people"`
+	Scope *Scope          `json:"scope,omitempty" doc:"Which sources the query is about; all if it is left out"`
+	When  string          `json:"when,omitempty" doc:"Condition in CEL, such as added.contains(\"security\"); every change in scope matches if it is left out. See docs/queries.md"`
+	Value string          `json:"value,omitempty" doc:"What a match carries besides its changes, in CEL, such as now.price"`
+
+	Importance float64 `json:"importance,omitempty" exclusiveMinimum:"0" maximum:"1000" doc:"As how many changes one that matches counts, for what polls of its source are worth; 1 if it is left out"`
+
+	Window any    `json:"window,omitempty" doc:"How more than one change is looked at: an object with by, over, for and silent, or a length of time for over"`
+	Digest any    `json:"digest,omitempty" doc:"Tell matches together: an object with every, at, on, zone and count, or such as daily 08:00 Europe/Berlin"`
+	Quiet  any    `json:"quiet,omitempty" doc:"When nothing is told: an object with from, to, zone and days, or such as 22:00-07:00 Europe/Berlin"`
+	Rate   string `json:"rate,omitempty" doc:"How many matches are told at most, such as 10/h; the others are told together later"`
+	Paused bool   `json:"paused,omitempty"`
 }
 
 // A Scope says which sources a query is about.
@@ -157,11 +160,7 @@ type QueryToAdd struct {
 
 // Queries returns all queries.
 func (c *Client) Queries(ctx context.Context) ([]Query, error) {
-	var page struct {
-		Items []Query `json:"items"`
-	}
-	err := c.get(ctx, "/queries", nil, &page)
-	return page.Items, err
+	return wholeList[Query](ctx, c, "/queries")
 }
 
 // Query returns one query.

@@ -19,6 +19,7 @@ type Rhythm struct {
 	High     float64          `json:"changes_per_day_high" doc:"Nine times in ten it changes at most so often"`
 	Changes  float64          `json:"changes" doc:"Changes that there were, as far as polls can tell; what is long past counts for less"`
 	Watched  Duration         `json:"watched" doc:"For how long it was watched; what is long past counts for less"`
+	Taught   int              `json:"taught,omitempty" doc:"Changes that somebody told of from elsewhere, and that it was learnt from, too"`
 	Own      bool             `json:"own" doc:"The rhythm is the source's own, and not only that of its site"`
 	Week     [][]float64      `json:"week" doc:"Changes expected in each hour of the week: seven days from Monday, each with its hours"`
 	Hours    []RhythmBin      `json:"hours" doc:"By the hour of the day"`
@@ -61,7 +62,7 @@ func (r Rhythm) In(zone *time.Location, now time.Time) (week [7][24]float64) {
 
 // Words says the rhythm in a sentence, in a time zone.
 func (r Rhythm) Words(zone *time.Location, now time.Time) string {
-	if r.Watched == 0 {
+	if r.Watched == 0 && r.Taught == 0 {
 		return "Nothing is known of it yet: it has not been polled twice."
 	}
 	said := "Changes about " + oftenInWords(r.PerDay)

@@ -23,7 +23,8 @@ type Round struct {
 
 // A Wanted are the polls that somebody asked for and that have not been made yet.
 type Wanted struct {
-	Items []Held `json:"items" nullable:"false" doc:"First come first served; then those that are being made, whoever wanted them"`
+	Items []Held `json:"items" nullable:"false" doc:"Those that are being made are among them, whoever wanted them"`
+	Next  string `json:"next,omitempty" doc:"The after of the next page; not there on the last"`
 }
 
 // A RoundQuery says which sources are polled in a round, and how.
@@ -45,6 +46,6 @@ func (c *Client) Round(ctx context.Context, q RoundQuery) (r Round, err error) {
 
 // Wanted returns the polls that somebody asked for and that have not been made yet.
 func (c *Client) Wanted(ctx context.Context) (w Wanted, err error) {
-	err = c.get(ctx, "/polls", nil, &w)
+	w.Items, err = wholeList[Held](ctx, c, "/polls")
 	return w, err
 }

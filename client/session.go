@@ -24,6 +24,9 @@ type Session struct {
 	Open   bool   `json:"open" doc:"Nobody on this machine has to log in"`
 	Notice string `json:"notice,omitempty" doc:"What the operator should know about that"`
 	Secure bool   `json:"secure" doc:"The request came over https, as far as the daemon knows"`
+
+	Guest    bool   `json:"guest,omitempty" doc:"The user logs in at the OpenID provider, which says the role"`
+	Provider string `json:"provider,omitempty" doc:"Name of the OpenID provider at which people can log in, at /login/oidc; absent if there is none"`
 }
 
 // A Login is who somebody says they are: a user with a password, or the holder of a token
@@ -55,6 +58,7 @@ type User struct {
 	Name     string       `json:"name"`
 	Role     freshet.Role `json:"role" enum:"viewer,editor,admin"`
 	Password bool         `json:"password" doc:"Whether the user can log in with a password"`
+	Provider bool         `json:"provider,omitempty" doc:"The user logs in at the OpenID provider, which says the role"`
 	Created  time.Time    `json:"created_at"`
 	Set      time.Time    `json:"password_set_at,omitzero"`
 }
@@ -75,13 +79,15 @@ type UserEdit struct {
 // A UserList is all users.
 type UserList struct {
 	Items []User `json:"items" nullable:"false"`
+	Next  string `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 func userPath(name string) string { return "/users/" + url.PathEscape(name) }
 
 // Users returns all users.
 func (c *Client) Users(ctx context.Context) (l UserList, err error) {
-	return l, c.get(ctx, "/users", nil, &l)
+	l.Items, err = wholeList[User](ctx, c, "/users")
+	return l, err
 }
 
 // AddUser adds a user.

@@ -64,6 +64,7 @@ type SinkInfo struct {
 // A SinkList is all sinks.
 type SinkList struct {
 	Items []SinkInfo `json:"items" nullable:"false"`
+	Next  string     `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // A SinkTrial is a message that was made, and perhaps sent, for a look.
@@ -144,6 +145,7 @@ type Owed struct {
 // An OwedList is what a sink waits for.
 type OwedList struct {
 	Items []Owed `json:"items" nullable:"false"`
+	Next  *int   `json:"next" doc:"Pass this as offset to get more; null if there are none"`
 }
 
 // An Attempt is one attempt at telling a sink of something.
@@ -165,7 +167,7 @@ type AttemptList struct {
 
 // Sinks returns all sinks.
 func (c *Client) Sinks(ctx context.Context) (list SinkList, err error) {
-	err = c.get(ctx, "/sinks", nil, &list)
+	list.Items, err = wholeList[SinkInfo](ctx, c, "/sinks")
 	return list, err
 }
 

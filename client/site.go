@@ -108,11 +108,7 @@ func (c *Client) Site(ctx context.Context, id freshet.SourceID) (s Site, err err
 
 // Sites returns what is known of all sites.
 func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
-	var page struct {
-		Items []Site `json:"items"`
-	}
-	err = c.get(ctx, "/sites", nil, &page)
-	return page.Items, err
+	return wholeList[Site](ctx, c, "/sites")
 }
 
 // A SitePageQuery selects pages of a site. Its zero value selects all.

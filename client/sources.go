@@ -168,6 +168,13 @@ func (c *Client) EditIf(ctx context.Context, id freshet.SourceID, revision int64
 	return s, err
 }
 
+// PatchSource is EditIf with a JSON merge patch (RFC 7396), which can also set a field back
+// to its default and take away a part of one: with null.
+func (c *Client) PatchSource(ctx context.Context, id freshet.SourceID, revision int64, patch map[string]any) (s Source, err error) {
+	s.Revision, err = c.callIf(ctx, http.MethodPatch, sourcePath(id), nil, revision, patch, &s)
+	return s, err
+}
+
 // Remove stops watching a source. With purge all of its history is deleted,
 // too.
 func (c *Client) Remove(ctx context.Context, id freshet.SourceID, purge bool) error {

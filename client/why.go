@@ -34,7 +34,16 @@ type Why struct {
 
 	GivenChances *GivenChances `json:"chances,omitempty" doc:"When it is likely to change, by the chances that somebody gave, if they are not over"`
 
+	Stake *Stake `json:"stake,omitempty" doc:"What its changes matter by the queries that they match; missing if none matched one with an importance"`
+
 	SharedWith []freshet.SourceID `json:"shared_with,omitempty" nullable:"false" doc:"Other sources that watch the same document: a poll of one is a poll of all"`
+}
+
+// A Stake is what the changes of a source matter by the queries that they match.
+type Stake struct {
+	Factor  float64 `json:"factor" doc:"As how many changes one of the source counts, on the mean"`
+	Changes int     `json:"changes" doc:"The last changes of the source, of which that is the mean"`
+	Matched int     `json:"matched" doc:"Of those, that matched a query with an importance"`
 }
 
 // An Outlook is what is thought of a source.

@@ -12,7 +12,7 @@ import (
 // Words says in plain sentences when a source is polled next, and why not now.
 // Times of day are those of a zone.
 func (w Why) Words(zone *time.Location) string {
-	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayGiven(zone), w.sayShared())
+	return join(w.sayNext(zone), w.sayReason(), w.sayPushed(), w.sayHeard(zone), w.sayForetold(zone), w.sayHold(zone), w.sayTrouble(), w.sayKnown(), w.sayTaught(), w.sayGiven(zone), w.sayStake(), w.sayShared())
 }
 
 // Details says the rest: how sure that is, what waiting costs, and what a poll is
@@ -216,6 +216,15 @@ func (w Why) sayKnown() string {
 		return fmt.Sprintf("%s; similar pages change %s.", seen, oftenWords(o.RatePerDay.Mean))
 	}
 	return fmt.Sprintf("%s and changes %s%s.", seen, oftenWords(o.RatePerDay.Mean), w.going())
+}
+
+// sayStake says what its changes matter by the queries that they match.
+func (w Why) sayStake() string {
+	s := w.Stake
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("A change counts as %.2g: %d of its last %d matched a query with an importance.", s.Factor, s.Matched, s.Changes)
 }
 
 // sayTaught says what was told of it from elsewhere.

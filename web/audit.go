@@ -105,7 +105,7 @@ func (a *api) snapshot(ctx context.Context, kind, name string) any {
 		}
 	case "user":
 		if u, err := a.Store.User(ctx, name); err == nil {
-			return userOf(u)
+			return a.userOf(u)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +20,7 @@ func (a *api) routeBulk(h huma.API) {
 	tags := []string{"sources"}
 	route(h, a, huma.Operation{
 		OperationID: "edit-sources", Method: http.MethodPost, Path: "/api/v1/sources/bulk", Tags: tags,
-		Summary:     "Poll, pause, tag or remove many sources",
+		Summary:     "Poll, pause, tag, remove or edit many sources",
 		Description: "They are named, or selected as a list of sources selects them. With dry_run, it says how many there are and changes nothing. Sources of the configuration file are only polled.",
 	}, a.editSources)
 	route(h, a, huma.Operation{
@@ -74,7 +75,7 @@ func (a *api) editSources(ctx context.Context, in *bodyOf[client.BulkEdit]) (*bo
 	if in.Body.DryRun {
 		onlyTried(ctx)
 	}
-	change, err := changeOf(in.Body)
+	change, err := a.changeOf(in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,15 @@ func (a *api) editSources(ctx context.Context, in *bodyOf[client.BulkEdit]) (*bo
 	var edit bulk
 	for _, w := range chosen {
 		s := w.Source
-		if !change(&s) || in.Body.Action != client.BulkPoll && w.Origin == freshet.FromFile {
+		if in.Body.Action != client.BulkPoll && w.Origin == freshet.FromFile {
+			continue
+		}
+		changed, err := change(&s)
+		if err != nil {
+			done.Refused++
+			continue
+		}
+		if !changed {
 			continue
 		}
 		done.Changed++
@@ -96,6 +105,11 @@ func (a *api) editSources(ctx context.Context, in *bodyOf[client.BulkEdit]) (*bo
 		revision, err := a.carryOut(ctx, in.Body.Action, s)
 		if errors.Is(err, freshet.ErrNotFound) || errors.Is(err, freshet.ErrStale) { // somebody else was faster
 			done.Changed--
+			continue
+		}
+		if errors.Is(err, freshet.ErrConflict) {
+			done.Changed--
+			done.Refused++
 			continue
 		}
 		if err != nil {
@@ -118,33 +132,78 @@ func (a *api) undoing(action client.BulkAction, edit bulk) string {
 }
 
 // changeOf returns what an action does to a source, and whether it does anything.
-func changeOf(e client.BulkEdit) (func(*freshet.Source) bool, error) {
-	if (e.Action == client.BulkTag || e.Action == client.BulkUntag) && e.Tag == "" {
-		return nil, invalid("body.tag", "say which tag", e.Tag)
-	}
-	return func(s *freshet.Source) bool {
-		switch e.Action {
-		case client.BulkPause, client.BulkResume:
-			was := s.Paused
-			s.Paused = e.Action == client.BulkPause
-			return was != s.Paused
-		case client.BulkTag:
-			if slices.Contains(s.Tags, e.Tag) {
-				return false
-			}
-			s.Tags = append(slices.Clone(s.Tags), e.Tag)
-			return true
-		case client.BulkUntag:
-			if !slices.Contains(s.Tags, e.Tag) {
-				return false
-			}
-			s.Tags = slices.DeleteFunc(slices.Clone(s.Tags), func(t string) bool { return t == e.Tag })
-			return true
-		case client.BulkPoll:
-			return !s.Paused
+func (a *api) changeOf(e client.BulkEdit) (func(*freshet.Source) (bool, error), error) {
+	switch e.Action {
+	case client.BulkTag, client.BulkUntag:
+		if e.Tag == "" {
+			return nil, invalid("body.tag", "say which tag", e.Tag)
 		}
+	case client.BulkLevel, client.BulkRead:
+		change := a.redefine(e)
+		_, err := change(&freshet.Source{URL: "https://example.com/"}) // what is wrong is so for all
+		return change, err
+	}
+	return func(s *freshet.Source) (bool, error) { return changeSource(e, s), nil }, nil
+}
+
+// changeSource does an action to a source that cannot fail, and reports whether it is
+// another then.
+func changeSource(e client.BulkEdit, s *freshet.Source) bool {
+	switch e.Action {
+	case client.BulkPause, client.BulkResume:
+		was := s.Paused
+		s.Paused = e.Action == client.BulkPause
+		return was != s.Paused
+	case client.BulkTag:
+		if slices.Contains(s.Tags, e.Tag) {
+			return false
+		}
+		s.Tags = append(slices.Clone(s.Tags), e.Tag)
 		return true
-	}, nil
+	case client.BulkUntag:
+		if !slices.Contains(s.Tags, e.Tag) {
+			return false
+		}
+		s.Tags = slices.DeleteFunc(slices.Clone(s.Tags), func(t string) bool { return t == e.Tag })
+		return true
+	case client.BulkPoll:
+		return !s.Paused
+	}
+	return true
+}
+
+// redefine returns how the level of sources is changed, or what of them is compared, by the
+// same rules as an edit of one.
+func (a *api) redefine(e client.BulkEdit) func(*freshet.Source) (bool, error) {
+	said := map[string]any{"level": nil}
+	switch {
+	case e.Action == client.BulkRead:
+		said = map[string]any{"read": nil, "select": nil}
+		if len(e.Read) > 0 {
+			said["read"] = e.Read
+		}
+	case e.Level != "":
+		said["level"] = e.Level
+	}
+	return func(s *freshet.Source) (bool, error) {
+		patch, err := json.Marshal(said)
+		if err != nil {
+			return false, fmt.Errorf("encode the edit: %w", err)
+		}
+		edited, err := merged(newSourceOf(*s), patch)
+		if err != nil {
+			return false, err
+		}
+		edited.URL = s.URL
+		to, err := a.admit(edited)
+		if err != nil {
+			return false, err
+		}
+		to.ID, to.Origin, to.Created, to.Revision = s.ID, s.Origin, s.Created, s.Revision
+		changed := to.Level != s.Level || to.Key() != s.Key()
+		*s = to
+		return changed, nil
+	}
 }
 
 // chosen returns the sources that an edit is about.

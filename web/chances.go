@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -29,18 +30,50 @@ func (a *api) routeChances(h huma.API) {
 	}, a.clearChances)
 }
 
-func (a *api) setChances(ctx context.Context, in *struct {
-	ID   freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+// taggedChances are chances with a tag of what they are.
+type taggedChances struct {
+	ETag string `header:"ETag"`
 	Body freshet.Chances
-}) (*bodyOf[freshet.Chances], error) {
+}
+
+type setChancesInput struct {
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	IfMatch ifMatch          `header:"If-Match" doc:"Replace them only if they still have this ETag; * means any"`
+	Body    freshet.Chances
+}
+
+func (a *api) setChances(ctx context.Context, in *setChancesInput) (*taggedChances, error) {
+	a.edits.Lock() // nothing comes between the look and the change
+	defer a.edits.Unlock()
+	if err := a.checkChances(ctx, in.ID, in.IfMatch); err != nil {
+		return nil, err
+	}
 	given, err := a.Daemon.SetChances(ctx, in.ID, in.Body)
 	if err != nil {
 		return nil, ofSource(in.ID, err)
 	}
-	return &bodyOf[freshet.Chances]{given}, nil
+	return &taggedChances{contentTag(given), given}, nil
 }
 
-func (a *api) getChances(ctx context.Context, in *sourcePath) (*bodyOf[freshet.Chances], error) {
+// checkChances reports whether what was given of a source still has a tag.
+func (a *api) checkChances(ctx context.Context, id freshet.SourceID, m ifMatch) error {
+	if m == "" {
+		return nil
+	}
+	found, err := a.getChances(ctx, &sourcePath{ID: id})
+	if errors.Is(err, freshet.ErrNotFound) {
+		if _, err := a.Store.Source(ctx, id); err != nil {
+			return ofSource(id, err)
+		}
+		return m.checkTag("the chances of source "+string(id), "")
+	}
+	if err != nil {
+		return err
+	}
+	return m.checkTag("the chances of source "+string(id), found.ETag)
+}
+
+func (a *api) getChances(ctx context.Context, in *sourcePath) (*taggedChances, error) {
 	if _, err := a.Store.Source(ctx, in.ID); err != nil {
 		return nil, ofSource(in.ID, err)
 	}
@@ -51,10 +84,20 @@ func (a *api) getChances(ctx context.Context, in *sourcePath) (*bodyOf[freshet.C
 	if !ok {
 		return nil, fmt.Errorf("chances of source %s: %w", in.ID, freshet.ErrNotFound)
 	}
-	return &bodyOf[freshet.Chances]{given}, nil
+	return &taggedChances{contentTag(given), given}, nil
 }
 
-func (a *api) clearChances(ctx context.Context, in *sourcePath) (*struct{}, error) {
+type clearChancesInput struct {
+	ID      freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	IfMatch ifMatch          `header:"If-Match" doc:"Take them back only if they still have this ETag; * means any"`
+}
+
+func (a *api) clearChances(ctx context.Context, in *clearChancesInput) (*struct{}, error) {
+	a.edits.Lock()
+	defer a.edits.Unlock()
+	if err := a.checkChances(ctx, in.ID, in.IfMatch); err != nil {
+		return nil, err
+	}
 	if err := a.Daemon.ClearChances(ctx, in.ID); err != nil {
 		return nil, ofSource(in.ID, err)
 	}

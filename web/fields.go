@@ -29,6 +29,9 @@ type fieldInput struct {
 	Between
 }
 
+// Resolve implements [huma.Resolver].
+func (in *fieldInput) Resolve(ctx huma.Context) []error { return said(ctx, "at", "since", "until") }
+
 func (a *api) getField(ctx context.Context, in *fieldInput) (*bodyOf[client.FieldPage], error) {
 	seen, err := a.span(in.Between)
 	if err != nil {

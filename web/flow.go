@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +28,7 @@ type flowInput struct {
 const (
 	flowStep = 10 * time.Minute
 	flowSpan = 24 * time.Hour
-	flowRead = 1000    // outcomes at once
-	flowMost = 200_000 // outcomes that are read for one look at most, about
+	flowMost = 200_000 // outcomes that are counted for one look at most
 )
 
 func (a *api) getFlow(ctx context.Context, in *flowInput) (*bodyOf[client.Flow], error) {
@@ -74,23 +72,18 @@ func (f *flow) read(ctx context.Context, log freshet.OutcomeLog, now time.Time) 
 	if err != nil {
 		return nil, fmt.Errorf("end of the log of outcomes: %w", err)
 	}
-	if !f.begun || end-f.at > flowMost { // nobody looked for long: only the last of it is read
-		if err := f.back(ctx, log, oldest); err != nil {
-			return nil, err
-		}
+	if !f.begun || end-f.at > flowMost { // nobody looked for long: only the last of it is counted
+		f.begun, f.at, f.buckets = true, max(0, end-flowMost), map[time.Time]client.Stretch{}
 	}
-	for {
-		found, err := log.Outcomes(ctx, freshet.OutcomeQuery{After: f.at, Limit: flowRead})
-		if err != nil {
-			return nil, fmt.Errorf("outcomes after %d: %w", f.at, err)
-		}
-		for _, o := range found {
-			f.count(o)
-			f.at = o.Cursor
-		}
-		if len(found) < flowRead {
-			break
-		}
+	counts, upto, err := log.CountOutcomes(ctx, f.at, oldest.Add(-flowStep), flowStep)
+	if err != nil {
+		return nil, fmt.Errorf("counting outcomes after %d: %w", f.at, err)
+	}
+	f.at = upto
+	for _, c := range counts {
+		s := f.buckets[c.At]
+		s.Polls, s.Changes, s.Failed = s.Polls+c.Polls, s.Changes+c.Changed, s.Failed+c.Failed
+		f.buckets[c.At] = s
 	}
 	recent := map[time.Time]client.Stretch{}
 	for at, s := range f.buckets {
@@ -101,42 +94,4 @@ func (f *flow) read(ctx context.Context, log freshet.OutcomeLog, now time.Time) 
 		recent[at] = s
 	}
 	return recent, nil
-}
-
-// back counts what is there already, from the newest back.
-func (f *flow) back(ctx context.Context, log freshet.OutcomeLog, oldest time.Time) error {
-	buckets := flow{buckets: map[time.Time]client.Stretch{}}
-	var before, newest freshet.Cursor
-	for read := 0; read < flowMost; read += flowRead {
-		found, err := log.Outcomes(ctx, freshet.OutcomeQuery{Newest: true, After: before, Limit: flowRead})
-		if err != nil {
-			return fmt.Errorf("the newest outcomes: %w", err)
-		}
-		for _, o := range found {
-			newest = max(newest, o.Cursor)
-			buckets.count(o)
-			before = o.Cursor
-		}
-		if len(found) < flowRead || slices.MinFunc(found, byTime).Began.Before(oldest) {
-			break
-		}
-	}
-	f.begun, f.at, f.buckets = true, newest, buckets.buckets
-	return nil
-}
-
-func byTime(x, y freshet.Outcome) int { return x.Began.Compare(y.Began) }
-
-// count adds an outcome to its stretch of time.
-func (f *flow) count(o freshet.Outcome) {
-	at := o.Began.UTC().Truncate(flowStep)
-	s := f.buckets[at]
-	s.Polls++
-	switch o.Result {
-	case freshet.Failed:
-		s.Failed++
-	case freshet.Changed:
-		s.Changes++
-	}
-	f.buckets[at] = s
 }

@@ -57,6 +57,7 @@ func (a *api) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 			a.refuse(w, r, err)
 			return
 		}
+		whole := r
 		r = withoutShare(r)
 		if r, err = a.permit(r, rule, c); err != nil {
 			a.refuse(w, r, err)
@@ -64,7 +65,10 @@ func (a *api) gated(pattern string, next http.HandlerFunc) http.HandlerFunc {
 		}
 		ctx, done := a.Gate.Bind(r.Context(), c)
 		defer done()
-		if r = r.WithContext(ctx); !writes(r.Method) {
+		if r = r.WithContext(ctx); a.passOn(w, whole.WithContext(ctx), pattern, c, func(w http.ResponseWriter, _ *http.Request) { next(w, r) }) {
+			return
+		}
+		if !writes(r.Method) {
 			next(w, r)
 			return
 		}
@@ -101,7 +105,9 @@ func (a *api) permit(r *http.Request, rule rule, c who.Caller) (*http.Request, e
 	case rule.self:
 		return r, nil
 	case !c.May(rule.need):
-		return r, forbidden("this needs the right to " + string(rule.need))
+		p := forbidden("this needs the right to " + string(rule.need))
+		p.Hint = fmt.Sprintf("ask an admin for the role that has it, or use a token with the scope %s of a user with that role", rule.need)
+		return r, p
 	case r.URL.Query().Has("reveal") && !c.May(freshet.RightWrite):
 		return r, forbidden("to see secrets in a URL needs the right to write")
 	case c.Limit.Tag != "":

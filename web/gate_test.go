@@ -26,8 +26,14 @@ type gateRig struct {
 }
 
 func newGateRig(t *testing.T, change ...func(*who.Config)) *gateRig {
+	return newGateRigWith(t, func(*web.Config) {}, change...)
+}
+
+// newGateRigWith returns one whose handler differs from the usual one.
+func newGateRigWith(t *testing.T, differ func(*web.Config), change ...func(*who.Config)) *gateRig {
 	g := &gateRig{}
 	g.rig = newRig(t, func(c *web.Config) {
+		differ(c)
 		cfg := who.Config{Store: c.Store, Cost: who.Cost{Memory: 64, Passes: 1}}
 		for _, f := range change {
 			f(&cfg)
@@ -106,6 +112,8 @@ var mayUse = map[string]string{
 	"GET /healthz": "slkrvea", "GET /readyz": "slkrvea", "GET /openapi.json": "slkrvea", "GET /openapi.yaml": "slkrvea", "GET /metrics": "rvea",
 	"GET /assets/x": "slkrvea", "POST /api/v1/hooks/{token}": "slkrvea", "GET /api/v1/websub/x": "slkrvea", "POST /api/v1/websub/x": "slkrvea",
 
+	"GET /login/oidc": "slkrvea", "GET /login/oidc/callback": "slkrvea",
+
 	"GET /api/v1/session": "slkrvea", "POST /api/v1/session": "slkrvea", "DELETE /api/v1/session": "slkrvea", "PUT /api/v1/session/password": "rvea",
 
 	"GET /api/v1/users": "a", "POST /api/v1/users": "a", "GET /api/v1/users/{name}": "a", "PATCH /api/v1/users/{name}": "a", "DELETE /api/v1/users/{name}": "a",
@@ -135,6 +143,8 @@ var mayUse = map[string]string{
 	"GET /api/v1/sinks": "rvea", "GET /api/v1/sinks/{name}": "rvea", "PUT /api/v1/sinks/{name}": "ea", "PATCH /api/v1/sinks/{name}": "ea", "DELETE /api/v1/sinks/{name}": "ea",
 	"POST /api/v1/sinks/{name}/test": "ea", "POST /api/v1/sinks-preview": "ea", "GET /api/v1/sinks/{name}/letters": "rvea", "GET /api/v1/sinks-kinds": "rvea", "GET /api/v1/sinks/{name}/owed": "rvea", "GET /api/v1/sinks/{name}/attempts": "rvea", "POST /api/v1/sinks/{name}/replay": "ea",
 
+	"GET /api/v1/lab": "rvea", "GET /api/v1/lab/reports/{name}": "rvea", "GET /api/v1/lab/runs": "rvea", "GET /api/v1/lab/runs/{id}": "rvea",
+	"POST /api/v1/lab/runs": "ea", "DELETE /api/v1/lab/runs/{id}": "ea",
 	"GET /api/v1/budget": "rvea", "GET /api/v1/numbers": "rvea", "GET /api/v1/numbers/days": "rvea", "GET /api/v1/overview": "rvea", "GET /api/v1/flow": "rvea",
 	"GET /api/v1/status": "rvea", "GET /api/v1/browser": "rvea", "GET /api/v1/cluster": "rvea", "POST /api/v1/cluster/hands/{name}/drain": "a", "POST /api/v1/reload": "a", "GET /api/v1/settings": "rvea", "PATCH /api/v1/settings": "a",
 }
@@ -161,6 +171,7 @@ func TestWhoMayUseWhat(t *testing.T) {
 		routes = append(routes, route)
 		mayUse[route] = "slkrvea"
 	}
+	routes = append(routes, "GET /login/oidc", "GET /login/oidc/callback")
 	if len(routes) < 80 {
 		t.Fatalf("there are only %d routes", len(routes))
 	}

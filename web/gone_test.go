@@ -7,6 +7,7 @@ import (
 
 	"freshet"
 	"freshet/client"
+	"freshet/web"
 )
 
 // A cursor that this log did not give out is answered with 410, which says where to
@@ -70,5 +71,19 @@ func checkGone(t *testing.T, what string, err error) {
 	gone, ok := errors.AsType[*freshet.GoneError](err)
 	if !ok || !errors.Is(err, freshet.ErrGone) || gone.Resume.String() != "2~rig" || freshet.HintOf(err) == "" {
 		t.Errorf("%s past the end gives %v with the hint %q", what, err, freshet.HintOf(err))
+	}
+}
+
+// A node that may have been cut off from the others does not say of a cursor that it is gone.
+func TestNotSureWhatIsGone(t *testing.T) {
+	sure := false
+	r := newRig(t, func(c *web.Config) { c.Sure = func() bool { return sure } })
+	for _, path := range []string{"/api/v1/changes?after=257~elsewhere", "/api/v1/changes/stream?after=257~elsewhere"} {
+		sure = false
+		if a := r.do("GET", path, nil).is(503); a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s does not say when to try again", path)
+		}
+		sure = true
+		r.do("GET", path, nil).is(410)
 	}
 }

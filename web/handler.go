@@ -3,12 +3,12 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -21,6 +21,7 @@ import (
 	"freshet/deliver"
 	"freshet/live"
 	"freshet/memory"
+	"freshet/openid"
 	"freshet/standing"
 	"freshet/ui"
 	"freshet/who"
@@ -43,9 +44,15 @@ type Config struct {
 	// may do everything, as if they had the data directory.
 	Gate *who.Gate
 
+	// Provider is where people can log in besides; nil means nowhere.
+	Provider *openid.Provider
+
 	// Browser says with what pages are rendered, or why they cannot be. Nil means
 	// that nobody knows.
 	Browser func() client.Browser
+
+	// Forward passes on what another node has to answer; nil means that this one decides.
+	Forward Forward
 
 	// Cluster is the machines that work together; nil means this one alone.
 	Cluster *Cluster
@@ -76,7 +83,10 @@ type Config struct {
 	// Settings tells what can be set while the daemon runs, and SetSettings changes it. Nil
 	// means that nothing can.
 	Settings    func() client.Settings
-	SetSettings func(context.Context, client.SettingsEdit) (client.Settings, error)
+	SetSettings func(context.Context, client.SettingsEdit) (client.Settings, Bounds, error)
+
+	// Sure reports whether no other process can have written since; nil means that none can.
+	Sure func() bool
 
 	// Ready says why the program is not ready although the daemon is, if it
 	// is not. Nil means that there is nothing else to wait for.
@@ -124,8 +134,10 @@ type api struct {
 	started time.Time
 	events  fanout
 	busy    busyLoop
+	byNext  atomic.Pointer[nextOrder] // the last
 	flow    flow
 	bulks   bulks
+	lab     labRuns
 	answers *memory.Budget // for bodies and diffs on their way to clients
 	edits   sync.RWMutex   // held by edits, and alone by a removal on a condition
 
@@ -139,6 +151,7 @@ const maxBody = 1 << 20
 func New(cfg Config) http.Handler {
 	a := &api{Config: cfg.withDefaults(), answers: newAnswers(), operations: map[string]string{}}
 	a.started = a.Now().UTC()
+	a.lab.now, a.lab.work = a.Now, a.labWork
 	mux := gatedMux{http.NewServeMux(), a}
 	h := humago.New(mux, a.describe())
 	describeTypes(h.OpenAPI().Components.Schemas)
@@ -168,9 +181,11 @@ func New(cfg Config) http.Handler {
 	a.routeStatus(h, mux)
 	a.routeSettings(h)
 	a.routeCluster(h)
+	a.routeLab(h)
 	a.routeOverview(h)
 	a.routeFlow(h)
 	a.routeSession(h)
+	a.routeProvider(mux)
 	a.routeUsers(h)
 	a.routePasses(h)
 	a.routeAudit(h)
@@ -211,9 +226,6 @@ func route[I, O any](h huma.API, a *api, op huma.Operation, handler func(context
 		p := problemOf(err)
 		if p.Status >= http.StatusInternalServerError && ctx.Err() == nil {
 			a.Log.Error("request failed", "operation", op.OperationID, "err", err, "hint", p.Hint)
-		}
-		if with, ok := errors.AsType[huma.HeadersError](err); ok {
-			return nil, huma.ErrorWithHeaders(p, with.GetHeaders())
 		}
 		return nil, p
 	})

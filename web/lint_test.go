@@ -67,7 +67,7 @@ func TestDescriptionKeepsTheRules(t *testing.T) {
 }
 
 // unconditional are what is changed or removed whatever it was before.
-var unconditional = []string{"remove-hook", "edit-settings", "set-chances", "clear-chances", "logout", "set-password", "remove-user", "remove-token", "remove-share"}
+var unconditional = []string{"remove-hook", "edit-settings", "set-chances", "clear-chances", "logout", "set-password", "remove-user", "remove-token", "remove-share", "end-lab-run"}
 
 // unkeyed are operations whose request or answer holds a secret, which is not kept to be
 // told again.

@@ -2,10 +2,7 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -91,11 +88,10 @@ func (a *api) listStored(ctx context.Context, in *listSourcesInput) (page client
 	for _, w := range list.Sources {
 		page.Items = append(page.Items, sourceOf(w))
 	}
-	if list.More && len(list.Sources) > 0 {
-		last := list.Sources[len(list.Sources)-1]
-		next := string(last.ID)
+	if list.More {
+		next := string(list.End.ID)
 		if !plain {
-			next = rankText(q.By.Rank(last))
+			next = rankText(list.End)
 		}
 		page.Next = &next
 	}
@@ -116,82 +112,6 @@ func parseRank(s string) (freshet.SourceRank, error) {
 		return freshet.SourceRank{}, invalid("query.after", "is not the next of a page with the same sort", s)
 	}
 	return freshet.SourceRank{Key: n, ID: freshet.SourceID(id)}, nil
-}
-
-// listByNext returns a page in the order of the next polls, which only the loop knows.
-func (a *api) listByNext(ctx context.Context, in *listSourcesInput) (page client.SourcePage, err error) {
-	after := freshet.FirstRank
-	if in.After != "" {
-		if after, err = parseRank(in.After); err != nil {
-			return page, err
-		}
-	}
-	ranks, err := a.nextRanks(ctx, in.filter())
-	if err != nil {
-		return page, err
-	}
-	total := len(ranks)
-	compare := freshet.SourceQuery{Reverse: in.Reverse}.Compare
-	if in.After != "" {
-		ranks = slices.DeleteFunc(ranks, func(r freshet.SourceRank) bool { return compare(r, after) <= 0 })
-	}
-	slices.SortFunc(ranks, compare)
-	ranks = ranks[min(in.Offset, len(ranks)):]
-	page.Items = []client.Source{}
-	if limit := min(in.Limit, maxPage); len(ranks) > limit {
-		ranks = ranks[:limit]
-		next := rankText(ranks[limit-1])
-		page.Next = &next
-	}
-	if in.Total {
-		page.Total = &total
-	}
-	for _, r := range ranks {
-		read := a.Store.Source
-		if in.Removed {
-			read = a.Store.RemovedSource
-		}
-		w, err := read(ctx, r.ID)
-		switch {
-		case errors.Is(err, freshet.ErrNotFound): // removed meanwhile
-		case err != nil:
-			return page, err
-		default:
-			page.Items = append(page.Items, sourceOf(w))
-		}
-	}
-	return page, nil
-}
-
-// nextRanks returns the places of sources in the order of their next polls; those of which
-// none is known come last.
-func (a *api) nextRanks(ctx context.Context, f freshet.SourceFilter) ([]freshet.SourceRank, error) {
-	ids, err := a.Store.SourceIDs(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	next, err := a.nextPolls(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	ranks := make([]freshet.SourceRank, len(ids))
-	for i, id := range ids {
-		ranks[i] = freshet.SourceRank{Key: math.MaxInt64, ID: id}
-		if !next[i].IsZero() {
-			ranks[i].Key = next[i].UnixNano()
-		}
-	}
-	return ranks, nil
-}
-
-// nextPolls returns when polls of sources are expected, if somebody knows; zero otherwise.
-func (a *api) nextPolls(ctx context.Context, ids []freshet.SourceID) ([]time.Time, error) {
-	if !a.Daemon.Status().Running {
-		return make([]time.Time, len(ids)), nil
-	}
-	patient, cancel := context.WithTimeoutCause(ctx, sortPatience, errLoopBusy)
-	defer cancel()
-	return a.Daemon.NextPolls(patient, ids)
 }
 
 // loopPatience is how long an answer waits for the loop to say what is left out if

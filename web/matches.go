@@ -91,7 +91,7 @@ func (a *api) findMatch(ctx context.Context, p freshet.Place) (freshet.Cursor, e
 	if err != nil {
 		return 0, err
 	}
-	return epochs.Find(p, end)
+	return a.find(epochs, p, end)
 }
 
 // A matchTail reads on from a place in the log of matches.

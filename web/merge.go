@@ -8,6 +8,8 @@ import (
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"freshet"
 )
 
 // A mergePatch is an edit as it was sent; T has its schema. Only there can a field that is
@@ -25,16 +27,22 @@ func (mergePatch[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// dialled has a patch that names a dial set life and urgency anew, unless it says what
-// they are.
+// dialled has a patch that names a dial set life and urgency to what that stands for, unless
+// it says itself what they are.
 func dialled(patch []byte) []byte {
 	var said map[string]any
 	if decode(patch, &said) != nil || said["dial"] == nil {
 		return patch
 	}
-	for _, field := range []string{"life", "urgency"} {
+	name, _ := said["dial"].(string)
+	dial, err := freshet.ParseDial(name)
+	if err != nil {
+		return patch // merged says what is wrong with it
+	}
+	delete(said, "dial")
+	for field, text := range map[string]string{"life": dial.Life.String(), "urgency": dial.Urgency.String()} {
 		if _, given := said[field]; !given {
-			said[field] = nil
+			said[field] = text
 		}
 	}
 	whole, err := json.Marshal(said)

@@ -130,6 +130,12 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 	}
 	tell(gauge("freshet_build_info", "Always 1; the version is a label.", "version"), 1, m.Version)
 	tell(gauge("freshet_ready", "Whether polls are being made and can be recorded."), ready)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	m.collectCluster(ctx, tell)
+	if m.Forward != nil { // the node that decides tells the rest
+		return
+	}
 	tell(gauge("freshet_sources", "Sources watched, paused ones included."), float64(st.Sources))
 	tell(gauge("freshet_polls_under_way", "Polls at this moment."), float64(st.UnderWay))
 	tell(gauge("freshet_late_seconds", "How long after its time the scheduler last woke."), st.Late.Seconds())
@@ -153,8 +159,6 @@ func (m *moment) Collect(out chan<- prometheus.Metric) {
 			tell(gauge("freshet_disk_days_left", "Days until the reserve is reached, at the growth of the last day."), days)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	m.collectNumbers(ctx, tell)
 	m.collectSites(ctx, tell)
 	sinks, err := m.sinks(ctx)

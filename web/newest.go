@@ -107,27 +107,34 @@ func (a *api) newestOfSource(ctx context.Context, end freshet.Cursor, filter Cha
 // newestUpTo returns the newest changes up to a cursor, the newest first. It looks back
 // only so far, and returns where it ended: all that comes later was looked at.
 func (a *api) newestUpTo(ctx context.Context, end freshet.Cursor, filter ChangeFilter, limit int) (newest []freshet.Change, low freshet.Cursor, err error) {
-	const window = 500
-	wish := wishOf(filter, a.Store)
-	high := end
-	for ; high > 0 && end-high < maxFeedScan && len(newest) < limit; high -= window {
-		low := max(high-window, 0)
-		found, err := a.Store.Changes(ctx, freshet.ChangeQuery{After: low, Limit: window})
+	wish, page := wishOf(filter, a.Store), limit
+	if wish.picky() {
+		page = max(limit, atOnce)
+	}
+	for high, looked := end, 0; high > 0; {
+		found, err := a.Store.Changes(ctx, freshet.ChangeQuery{Newest: true, After: high + 1, Seen: filter.seen, Limit: page})
 		if err != nil {
-			return nil, 0, fmt.Errorf("changes after %d: %w", low, err)
+			return nil, 0, fmt.Errorf("changes up to %d: %w", high, err)
 		}
-		for _, c := range slices.Backward(found) {
-			if c.Cursor > high || len(newest) == limit {
-				continue
-			}
-			if ok, err := wish.hasSeen(ctx, c); err != nil {
+		for _, c := range found {
+			high = c.Cursor - 1
+			if ok, err := wish.has(ctx, c); err != nil {
 				return nil, 0, err
 			} else if ok {
 				newest = append(newest, c)
 			}
+			if len(newest) == limit {
+				return newest, high + 1, nil
+			}
+		}
+		if looked += len(found); len(found) < page {
+			break
+		}
+		if looked >= maxFeedScan {
+			return newest, high + 1, nil
 		}
 	}
-	return newest, max(high, 0) + 1, nil
+	return newest, 1, nil
 }
 
 // newestOf returns the newest changes of a source that led to versions with numbers of at

@@ -36,6 +36,8 @@ type numbersInput struct {
 	Host  string `query:"host" doc:"Only sources of this host"`
 	Site  string `query:"site" doc:"Only pages of this site"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"Of groups"`
+
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Leave out this many groups"`
 }
 
 func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.Numbers], error) {
@@ -50,10 +52,14 @@ func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.
 	if n.Most > 0 {
 		out.BudgetUsed = float64(n.Used) / float64(n.Most)
 	}
-	for _, g := range n.Groups[:min(in.Limit, len(n.Groups))] {
+	rest := n.Groups[min(in.Offset, len(n.Groups)):]
+	for _, g := range rest[:min(in.Limit, len(rest))] {
 		out.Groups = append(out.Groups, capturedOf(g))
 	}
-	out.LeftOff = len(n.Groups) - len(out.Groups)
+	if out.LeftOff = len(rest) - len(out.Groups); out.LeftOff > 0 {
+		next := in.Offset + in.Limit
+		out.Next = &next
+	}
 	return &bodyOf[client.Numbers]{out}, nil
 }
 

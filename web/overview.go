@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,17 +56,12 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 
 // latest returns the newest changes, the newest first.
 func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
-	end, err := a.Store.LastChange(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("end of the change log: %w", err)
-	}
-	const back = 100 // cursors, of which some may be gone
-	log, err := a.Store.Changes(ctx, freshet.ChangeQuery{After: max(0, end-back), Limit: back})
+	log, err := a.Store.Changes(ctx, freshet.ChangeQuery{Newest: true, Limit: n})
 	if err != nil {
 		return nil, fmt.Errorf("the latest changes: %w", err)
 	}
 	found := []client.Change{}
-	for _, c := range slices.Backward(log[max(0, len(log)-n):]) {
+	for _, c := range log {
 		found = append(found, sink.ChangeOf(c))
 	}
 	return found, nil

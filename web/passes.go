@@ -53,17 +53,16 @@ func shareOf(p freshet.Pass) client.Share {
 	return client.Share{ID: p.ID, Name: p.Name, User: p.User, Source: p.Limit.Source, Query: p.Limit.Query, Created: utc(p.Created), Expires: utc(p.Expires), Used: utc(p.Used)}
 }
 
-func (a *api) listTokens(ctx context.Context, _ *struct{}) (*bodyOf[client.TokenList], error) {
+func (a *api) listTokens(ctx context.Context, in *paging) (*bodyOf[client.TokenList], error) {
 	passes, err := a.Store.Passes(ctx, freshet.PassToken)
 	if err != nil {
 		return nil, err
 	}
 	c := who.Of(ctx)
 	told := client.TokenList{Items: []client.Token{}}
+	passes, told.Next = paged(*in, slices.DeleteFunc(passes, func(p freshet.Pass) bool { return !owns(c, p) }), newestFirst)
 	for _, p := range passes {
-		if owns(c, p) {
-			told.Items = append(told.Items, tokenOf(p))
-		}
+		told.Items = append(told.Items, tokenOf(p))
 	}
 	return &bodyOf[client.TokenList]{told}, nil
 }
@@ -156,12 +155,13 @@ func (a *api) removePass(ctx context.Context, kind freshet.PassKind, id string) 
 	return fmt.Errorf("%s %s: %w", kind, id, freshet.ErrNotFound)
 }
 
-func (a *api) listShares(ctx context.Context, _ *struct{}) (*bodyOf[client.ShareList], error) {
+func (a *api) listShares(ctx context.Context, in *paging) (*bodyOf[client.ShareList], error) {
 	passes, err := a.Store.Passes(ctx, freshet.PassShare)
 	if err != nil {
 		return nil, err
 	}
 	told := client.ShareList{Items: []client.Share{}}
+	passes, told.Next = paged(*in, passes, newestFirst)
 	for _, p := range passes {
 		told.Items = append(told.Items, shareOf(p))
 	}

@@ -31,7 +31,18 @@ func (a *api) findChange(ctx context.Context, p freshet.Place) (freshet.Cursor, 
 	if err != nil {
 		return 0, err
 	}
-	return epochs.Find(p, end)
+	return a.find(epochs, p, end)
+}
+
+// find returns the cursor of a place in a log, or a *freshet.GoneError. A process that is not sure
+// to know the end of the log does not say of a place that it is gone: another may have given
+// it out since.
+func (a *api) find(epochs freshet.Epochs, p freshet.Place, end freshet.Cursor) (freshet.Cursor, error) {
+	at, err := epochs.Find(p, end)
+	if err != nil && a.Sure != nil && !a.Sure() {
+		return 0, freshet.WithHint(fmt.Errorf("cursor %s: %w: another node may have taken over", p, freshet.ErrBusy), "try again in a few seconds, or ask another node")
+	}
+	return at, err
 }
 
 // findOutcome returns the cursor of a place in the log of outcomes, or a
@@ -49,7 +60,7 @@ func (a *api) findOutcome(ctx context.Context, location, text string) (freshet.P
 	if err != nil {
 		return p, 0, err
 	}
-	at, err := epochs.Find(p, end)
+	at, err := a.find(epochs, p, end)
 	return p, at, err
 }
 

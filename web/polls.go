@@ -24,7 +24,8 @@ func (a *api) routePolls(h huma.API) {
 	}, a.pollSources)
 	route(h, a, huma.Operation{
 		OperationID: "list-wanted-polls", Method: http.MethodGet, Path: "/api/v1/polls", Tags: tags,
-		Summary: "List the polls that somebody asked for and that have not been made yet, and those that are being made",
+		Summary:     "List the polls that somebody asked for and that have not been made yet, and those that are being made",
+		Description: "In the order of the IDs of their sources.",
 	}, a.listWanted)
 }
 
@@ -72,13 +73,33 @@ func (a *api) pollSources(ctx context.Context, in *pollSourcesInput) (*bodyOf[cl
 	return &bodyOf[client.Round]{round}, err
 }
 
-func (a *api) listWanted(ctx context.Context, _ *struct{}) (*bodyOf[client.Wanted], error) {
-	wanted := client.Wanted{Items: []client.Held{}}
+type listWantedInput struct {
+	Tag   string `query:"tag" doc:"Only sources with this tag"`
+	After string `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"1000" doc:"At most this many"`
+}
+
+func (a *api) listWanted(ctx context.Context, in *listWantedInput) (*bodyOf[client.Wanted], error) {
 	all, err := a.Daemon.Wanted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in.Tag != "" {
+		tagged, err := a.Store.SourceIDs(ctx, freshet.SourceFilter{Tag: in.Tag}) // in their order
+		if err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(h live.Held) bool {
+			_, has := slices.BinarySearch(tagged, h.Source)
+			return !has
+		})
+	}
+	wanted := client.Wanted{Items: []client.Held{}}
+	all, wanted.Next = paged(paging{in.After, in.Limit}, all, func(h live.Held) string { return string(h.Source) })
 	for _, h := range all {
 		wanted.Items = append(wanted.Items, heldOf(h))
 	}
-	return &bodyOf[client.Wanted]{wanted}, err
+	return &bodyOf[client.Wanted]{wanted}, nil
 }
 
 func heldOf(h live.Held) client.Held { return client.Held{Source: h.Source, Hold: holdOf(h.Hold)} }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"freshet"
 	"freshet/client"
@@ -13,15 +14,31 @@ import (
 )
 
 // A Problem is an error as the API tells it.
-type Problem struct{ client.Problem }
+type Problem struct {
+	client.Problem
+	retry int // seconds after which to try again; 0 if that is for the status to say
+}
 
 // problem returns a Problem without particulars.
 func problem(status int, detail string) *Problem {
-	return &Problem{client.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
+	return &Problem{Problem: client.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
 }
 
 // GetStatus implements [huma.StatusError].
 func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders implements [huma.HeadersError]. What cannot be done for the moment is told with
+// when to try again.
+func (p *Problem) GetHeaders() http.Header {
+	after := p.retry
+	if after == 0 && p.Status == http.StatusServiceUnavailable {
+		after = 1
+	}
+	if after == 0 {
+		return nil
+	}
+	return http.Header{"Retry-After": {strconv.Itoa(after)}}
+}
 
 // ContentType implements [huma.ContentTypeFilter].
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
@@ -91,6 +108,9 @@ func statusOf(err error) int {
 // write sends the problem as the whole response.
 func (p *Problem) write(w http.ResponseWriter) {
 	p.tidy()
+	for name, values := range p.GetHeaders() {
+		w.Header()[name] = values
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	// The client may be gone, and there is nobody else to tell.

@@ -117,6 +117,9 @@ func TestProblems(t *testing.T) {
 			if got := a.Header.Get("Content-Type"); got != "application/problem+json" {
 				t.Errorf("a problem of type %q: %s", got, a.Body)
 			}
+			if got := a.Header.Values("Retry-After"); (len(got) == 1) != (a.Status == 503) {
+				t.Errorf("when to try again: %q", got)
+			}
 			var p web.Problem
 			a.into(&p)
 			if p.Status != tt.status || p.Title != http.StatusText(tt.status) || p.Detail == "" {

@@ -64,14 +64,16 @@ func (a *api) queryOf(q freshet.Query, warnings []string) client.Query {
 
 type queries struct {
 	Items []client.Query `json:"items" nullable:"false"`
+	Next  string         `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-func (a *api) listQueries(ctx context.Context, _ *struct{}) (*bodyOf[queries], error) {
+func (a *api) listQueries(ctx context.Context, in *paging) (*bodyOf[queries], error) {
 	all, err := a.Store.Queries(ctx)
 	if err != nil {
 		return nil, err
 	}
 	told := queries{Items: []client.Query{}}
+	all, told.Next = paged(*in, all, func(q freshet.Query) string { return string(q.ID) })
 	for _, q := range all {
 		told.Items = append(told.Items, a.queryOf(q, nil))
 	}
@@ -136,6 +138,7 @@ func (a *api) queriesEdited() {
 	if a.Queries != nil {
 		a.Queries.Edited()
 	}
+	a.Daemon.QueriesEdited()
 }
 
 // beginning returns the place in the log of changes after which a query begins.

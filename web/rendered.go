@@ -43,6 +43,7 @@ type renderedInput struct {
 	ID     freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
 	Number string           `path:"number" doc:"Number of the version, or latest"`
 	Mark   int              `query:"mark" minimum:"0" doc:"Draw a line around the element with this number, as the outline gives it"`
+	Pick   bool             `query:"pick" doc:"Let somebody choose an element: one script of Freshet, and nothing else, tells the page around the frame the number of the element that is pointed at or clicked. The frame needs sandbox=allow-scripts"`
 }
 
 func (a *api) getRendered(ctx context.Context, in *renderedInput) (*renderedOutput, error) {
@@ -67,9 +68,13 @@ func (a *api) getRendered(ctx context.Context, in *renderedInput) (*renderedOutp
 		return out, nil
 	}
 	page, err := content.HTML(v.MediaType, raw.Body)
-	if err == nil {
-		out.Body, err = harmless(page, in.Mark)
+	if err != nil {
+		return nil, err
 	}
+	if in.Pick {
+		out.Policy = pickPolicy
+	}
+	out.Body, err = harmless(page, in.Mark, in.Pick)
 	return out, err
 }
 
@@ -83,8 +88,8 @@ var dropped = []atom.Atom{
 var keptAttributes = []string{"class", "id", "style", "title", "alt", "lang", "dir", "colspan", "rowspan", "width", "height", "align", "valign", "start", "type", "datetime", "scope"}
 
 // harmless takes everything out of a page that could run, load or lead anywhere. It draws a
-// line around the element with a number, if that stays.
-func harmless(page []byte, mark int) ([]byte, error) {
+// line around the element with a number, if that stays, or lets somebody pick one.
+func harmless(page []byte, mark int, pick bool) ([]byte, error) {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
@@ -93,7 +98,11 @@ func harmless(page []byte, mark int) ([]byte, error) {
 	if all := elements(doc); mark > 0 && mark <= len(all) {
 		marked = all[mark-1]
 	}
-	clean(doc)
+	if pick {
+		number(doc, func() { clean(doc) })
+	} else {
+		clean(doc)
+	}
 	if marked != nil {
 		draw(marked)
 	}

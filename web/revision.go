@@ -1,6 +1,10 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -38,4 +42,30 @@ func (m ifMatch) check(kind, id string, revision int64) error {
 		}
 	}
 	return &freshet.StaleError{Kind: kind, Source: freshet.SourceID(id), Given: given, Stored: revision}
+}
+
+// contentTag returns the entity tag of something that has no revision: by what it says.
+func contentTag(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "" // it is sent as JSON next, which says what is wrong
+	}
+	sum := sha256.Sum256(text)
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
+}
+
+// checkTag reports a problem if something has none of the tags. An empty tag means that it
+// is not there.
+func (m ifMatch) checkTag(what, tag string) error {
+	if m == "" {
+		return nil
+	}
+	for given := range strings.SplitSeq(string(m), ",") {
+		if given = strings.TrimSpace(given); tag != "" && (given == "*" || given == tag) {
+			return nil
+		}
+	}
+	p := problem(http.StatusPreconditionFailed, what+" changed since you read it")
+	p.Hint = "read it again, then repeat the change"
+	return p
 }

@@ -40,7 +40,7 @@ func rhythmOf(id freshet.SourceID, r freshet.Rhythm) client.Rhythm {
 	}
 	out := client.Rhythm{
 		ID: id, PerDay: r.Rate.Mean * day, Low: r.Rate.Low * day, High: r.Rate.High * day,
-		Changes: r.Happened, Watched: client.Duration(r.Watched * float64(time.Second)), Own: r.Own,
+		Changes: r.Happened, Watched: client.Duration(r.Watched * float64(time.Second)), Taught: r.Taught, Own: r.Own,
 		Week: [][]float64{}, Hours: bins(r.Hours), Weekdays: bins(r.Weekdays), Minutes: bins(r.Minutes),
 	}
 	for _, w := range r.Weekdays {

@@ -63,6 +63,9 @@ var rules = map[string]rule{
 		quiet: true,
 	},
 
+	"GET /login/oidc":          anybody, // on the way to the provider
+	"GET /login/oidc/callback": anybody, // and back
+
 	"GET /api/v1/session":          anybody,
 	"POST /api/v1/session":         {quiet: true, secret: true}, // the handler notes who it was
 	"DELETE /api/v1/session":       {quiet: true, secret: true},
@@ -153,6 +156,13 @@ var rules = map[string]rule{
 	"GET /api/v1/sinks/{name}/attempts": reader,
 	"GET /api/v1/sinks/{name}/letters":  reader,
 	"POST /api/v1/sinks/{name}/replay":  writer,
+
+	"GET /api/v1/lab":                reader,
+	"GET /api/v1/lab/reports/{name}": reader,
+	"GET /api/v1/lab/runs":           reader,
+	"POST /api/v1/lab/runs":          writer,
+	"GET /api/v1/lab/runs/{id}":      reader,
+	"DELETE /api/v1/lab/runs/{id}":   writer,
 
 	"GET /api/v1/budget":                      reader,
 	"GET /api/v1/numbers":                     ofList,

@@ -156,15 +156,48 @@ func TestBulkEdits(t *testing.T) {
 	if b := readJSON[client.Source](t, r.do("GET", "/api/v1/sources/b", nil)); undone.Changed != 1 || !b.Paused || b.Name != "mine" {
 		t.Errorf("the undo says %+v, and b is %+v", undone, b)
 	}
+	editMany(t, r, edit)
 	for wrong, want := range map[string]string{
-		`{"action": "tag", "ids": ["a"]}`:                 "body.tag",
-		`{"action": "pause"}`:                             "body",
-		`{"action": "pause", "ids": ["a"], "filter": {}}`: "body",
-		`{"action": "fly", "ids": ["a"]}`:                 "body.action",
+		`{"action": "level", "ids": ["a"], "level": "soon"}`:        "body.level",
+		`{"action": "read", "ids": ["a"], "read": [{"css": "<<"}]}`: "body.read[0].css",
+		`{"action": "tag", "ids": ["a"]}`:                           "body.tag",
+		`{"action": "pause"}`:                                       "body",
+		`{"action": "pause", "ids": ["a"], "filter": {}}`:           "body",
+		`{"action": "fly", "ids": ["a"]}`:                           "body.action",
 	} {
 		if a := r.do("POST", "/api/v1/sources/bulk", wrong, "Content-Type", "application/json").is(422); !strings.Contains(string(a.Body), `"`+want+`"`) {
 			t.Errorf("%s: %s", wrong, a.Body)
 		}
+	}
+}
+
+// editMany changes the level of sources and what of them is compared, and takes it back.
+func editMany(t *testing.T, r *rig, edit func(client.BulkEdit) client.BulkEdited) {
+	t.Helper()
+	all := []freshet.SourceID{"a", "b"}
+	show := func(id string) client.Source {
+		return readJSON[client.Source](t, r.do("GET", "/api/v1/sources/"+id, nil))
+	}
+	before := show("a")
+	level := edit(client.BulkEdit{Action: client.BulkLevel, Level: "90% within 10m", IDs: all})
+	if a := show("a"); level.Changed != 2 || a.Level != "90% within 10m" || a.URL != before.URL || fmt.Sprint(a.Tags) != fmt.Sprint(before.Tags) {
+		t.Errorf("the edit says %+v, and a is %+v", level, a)
+	}
+	if again := edit(client.BulkEdit{Action: client.BulkLevel, Level: "90% within 10m", IDs: all, DryRun: true}); again.Changed != 0 {
+		t.Errorf("the same level again changes %d", again.Changed)
+	}
+	steps := []any{map[string]any{"css": "main"}}
+	read := edit(client.BulkEdit{Action: client.BulkRead, Read: steps, IDs: all})
+	if a := show("a"); read.Changed != 2 || fmt.Sprint(a.Read) != fmt.Sprint(steps) || a.Level != "90% within 10m" {
+		t.Errorf("the edit says %+v, and a is read by %v", read, a.Read)
+	}
+	r.do("POST", "/api/v1/sources/bulk/"+read.Undo+"/undo", nil).is(200)
+	r.do("POST", "/api/v1/sources/bulk/"+level.Undo+"/undo", nil).is(200) // its revision has moved on: it stays
+	if a := show("a"); len(a.Read) != len(before.Read) {
+		t.Errorf("after the undo a is read by %v", a.Read)
+	}
+	if none := edit(client.BulkEdit{Action: client.BulkLevel, IDs: all}); none.Changed != 2 || show("a").Level != "" {
+		t.Errorf("without a level: %+v", none)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -39,13 +38,16 @@ func (a *api) routeSession(h huma.API) {
 func (a *api) sessionOf(c who.Caller) client.Session {
 	s := client.Session{
 		Known: c.Known, User: c.User, Role: c.Role, Via: c.Via, Scopes: c.Limit.Scopes, Tag: c.Limit.Tag, Source: c.Limit.Source, Query: c.Limit.Query,
-		Expires: utc(c.Pass.Expires), Open: a.Gate.Open(), Secure: c.Secure,
+		Expires: utc(c.Pass.Expires), Open: a.Gate.Open(), Secure: c.Secure, Guest: c.Guest,
 	}
 	if s.Scopes == nil {
 		s.Scopes = []freshet.Right{}
 	}
 	if c.Known {
 		s.Notice = a.Gate.Notice()
+	}
+	if a.Provider != nil {
+		s.Provider = a.Provider.Label()
 	}
 	return s
 }
@@ -96,7 +98,9 @@ func subjectUser(name string) string {
 // is written down only if there is such a user: it may be a password.
 func (a *api) refuseLogin(ctx context.Context, c who.Caller, said client.Login, err error) error {
 	if many, ok := errors.AsType[*who.TooManyError](err); ok {
-		return huma.ErrorWithHeaders(problem(http.StatusTooManyRequests, many.Error()), http.Header{"Retry-After": {strconv.Itoa(many.Seconds())}})
+		p := problem(http.StatusTooManyRequests, many.Error())
+		p.retry = many.Seconds()
+		return p
 	}
 	if !errors.Is(err, who.ErrWrong) && !errors.Is(err, who.ErrUnknown) {
 		return err

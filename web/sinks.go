@@ -136,7 +136,7 @@ func sinkFrom(name string, n client.NewSink) freshet.Sink {
 	}
 }
 
-func (a *api) listSinks(ctx context.Context, _ *struct{}) (*bodyOf[client.SinkList], error) {
+func (a *api) listSinks(ctx context.Context, in *paging) (*bodyOf[client.SinkList], error) {
 	list := client.SinkList{Items: []client.SinkInfo{}}
 	if a.Sinks == nil {
 		return &bodyOf[client.SinkList]{list}, nil
@@ -145,6 +145,7 @@ func (a *api) listSinks(ctx context.Context, _ *struct{}) (*bodyOf[client.SinkLi
 	if err != nil {
 		return nil, err
 	}
+	all, list.Next = paged(*in, all, func(st deliver.State) string { return st.Sink.Name })
 	for _, st := range all {
 		list.Items = append(list.Items, infoOf(st))
 	}
@@ -351,17 +352,24 @@ func letterOf(d freshet.Debt) client.Letter {
 type listOwedInput struct {
 	Name  string `path:"name" maxLength:"64" doc:"Name of the sink"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"Most deliveries to return"`
+
+	Offset int `query:"offset" minimum:"0" maximum:"1000000" doc:"Leave out this many"`
 }
 
 func (a *api) listOwed(ctx context.Context, in *listOwedInput) (*bodyOf[client.OwedList], error) {
 	if a.Sinks == nil {
 		return nil, errNoSinks()
 	}
-	debts, err := a.Sinks.Owed(ctx, in.Name, in.Limit)
+	debts, err := a.Sinks.Owed(ctx, in.Name, in.Offset+in.Limit+1)
 	if err != nil {
 		return nil, err
 	}
 	list := client.OwedList{Items: []client.Owed{}}
+	debts = debts[min(in.Offset, len(debts)):]
+	if len(debts) > in.Limit {
+		next := in.Offset + in.Limit
+		debts, list.Next = debts[:in.Limit], &next
+	}
 	for _, d := range debts {
 		list.Items = append(list.Items, client.Owed{Letter: letterOf(d), Next: utc(d.Due)})
 	}

@@ -196,6 +196,10 @@ func TestSinks(t *testing.T) {
 	if len(owed.Items) != 1 || owed.Items[0].Attempts != 3 || owed.Items[0].Error != "busy" || time.Until(owed.Items[0].Next) < time.Minute {
 		t.Errorf("the sink waits for %+v", owed)
 	}
+	var beyond client.OwedList
+	if r.do("GET", "/api/v1/sinks/team/owed?offset=1&limit=1", nil).is(200).into(&beyond); owed.Next != nil || beyond.Next != nil || len(beyond.Items) != 0 {
+		t.Errorf("beyond what the sink waits for is %+v", beyond)
+	}
 	if err := r.store.Postpone(t.Context(), "team", freshet.Debt{Change: changes[1], Attempts: 3, Err: "refused"}); err != nil {
 		t.Fatal(err)
 	}

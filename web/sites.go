@@ -34,14 +34,16 @@ func (a *api) routeSites(h huma.API) {
 
 type sites struct {
 	Items []client.Site `json:"items" nullable:"false"`
+	Next  string        `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
-func (a *api) listSites(ctx context.Context, _ *struct{}) (*bodyOf[sites], error) {
+func (a *api) listSites(ctx context.Context, in *paging) (*bodyOf[sites], error) {
 	all := sites{Items: []client.Site{}}
 	ids, err := a.siteIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
+	ids, all.Next = paged(*in, ids, func(id freshet.SourceID) string { return string(id) })
 	for _, id := range ids {
 		s, err := a.describeSite(ctx, id)
 		if errors.Is(err, freshet.ErrNotFound) { // removed meanwhile

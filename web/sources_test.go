@@ -315,7 +315,9 @@ func TestDial(t *testing.T) {
 		{map[string]any{"name": "A"}, "last:20 exp:0.5/1h"},
 		{map[string]any{"dial": "archive"}, "append uniform"},
 		{map[string]any{"dial": "stock-ticker", "life": "last:3"}, "last:3 exp:0.5/1m"},
-		{map[string]any{"urgency": "window:10m"}, "last:3 window:10m"},
+		{map[string]any{"dial": "news list", "life": "overwrite"}, "overwrite exp:0.5/1h"},
+		{map[string]any{"dial": "news list", "urgency": "uniform"}, "last:20 uniform"},
+		{map[string]any{"life": "last:3", "urgency": "window:10m"}, "last:3 window:10m"},
 		{map[string]any{"dial": nil}, "last:3 window:10m"},
 	} {
 		if got := shown(r.do("PATCH", "/api/v1/sources/a", edit.patch).is(200)); got != edit.want {

@@ -62,6 +62,8 @@ func plain(w http.ResponseWriter, status int, text string) {
 func (a *api) ready() error {
 	st := a.Daemon.Status()
 	switch {
+	case a.Forward != nil && a.Ready != nil:
+		return a.Ready()
 	case !st.Running && st.Listed > 0:
 		return fmt.Errorf("polling has not started: loading sources: %d of %d", st.Loaded, st.Listed)
 	case !st.Running:

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"freshet"
 )
 
@@ -14,6 +16,18 @@ import (
 type Between struct {
 	Since string `query:"since" doc:"Only what was seen at this time or later: such as 2026-11-01T08:00:00Z, a date, or how long ago, such as 2d"`
 	Until string `query:"until" doc:"Only what was seen before this time; a date is its beginning"`
+}
+
+// said refuses parameters that are named and have no value: whoever meant a time would get
+// what no time brings.
+func said(ctx huma.Context, names ...string) (errs []error) {
+	u := ctx.URL()
+	for query, i := u.Query(), 0; i < len(names); i++ {
+		if name := names[i]; query.Has(name) && query.Get(name) == "" {
+			errs = append(errs, &huma.ErrorDetail{Location: "query." + name, Message: "must not be empty; leave it out, or give a time such as 2026-11-01T08:00:00Z"})
+		}
+	}
+	return errs
 }
 
 // span reads a span of time.

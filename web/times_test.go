@@ -73,10 +73,14 @@ func TestVersionsInTime(t *testing.T) {
 	if !strings.Contains(string(early.Body), "first seen at 2026-03-01T12:00:00Z") {
 		t.Errorf("before the first version the answer is %s", string(early.Body))
 	}
-	for _, query := range []string{"at=yesterday", "since=x", "until=2026-13-01", "since=1h&until=2h", "at=2d&since=3d", "at=2d&before=3"} {
+	for _, query := range []string{"at=", "at", "since=", "at=&since=1d", "at=yesterday", "since=x", "until=2026-13-01", "since=1h&until=2h", "at=2d&since=3d", "at=2d&before=3"} {
 		r.do("GET", "/api/v1/sources/a/versions?"+query, nil).is(422)
 	}
 	r.do("GET", "/api/v1/sources/none/versions?at=2d", nil).is(404)
+	if empty := r.do("GET", "/api/v1/sources/a/versions?at=", nil).is(422); !strings.Contains(string(empty.Body), `"query.at"`) || strings.Contains(string(empty.Body), "query.since") {
+		t.Errorf("an empty time is refused with %s", string(empty.Body))
+	}
+	r.do("GET", "/api/v1/sources/a/fields/price?at=", nil).is(422)
 	for query, want := range map[string]string{
 		"at=2026-03-01T13:30:00Z":                            "[11]",
 		"until=2026-03-01T14:00:00Z":                         "[11 10]",

@@ -30,18 +30,20 @@ func (a *api) routeUsers(h huma.API) {
 }
 
 // userOf returns a user as the API tells it, without the password.
-func userOf(u freshet.User) client.User {
-	return client.User{Name: u.Name, Role: u.Role, Password: u.Password != "", Created: utc(u.Created), Set: utc(u.Set)}
+func (a *api) userOf(u freshet.User) client.User {
+	guest := a.Gate.Guest(u)
+	return client.User{Name: u.Name, Role: u.Role, Password: u.Password != "" && !guest, Provider: guest, Created: utc(u.Created), Set: utc(u.Set)}
 }
 
-func (a *api) listUsers(ctx context.Context, _ *struct{}) (*bodyOf[client.UserList], error) {
+func (a *api) listUsers(ctx context.Context, in *paging) (*bodyOf[client.UserList], error) {
 	users, err := a.Store.Users(ctx)
 	if err != nil {
 		return nil, err
 	}
 	told := client.UserList{Items: []client.User{}}
+	users, told.Next = paged(*in, users, func(u freshet.User) string { return u.Name })
 	for _, u := range users {
-		told.Items = append(told.Items, userOf(u))
+		told.Items = append(told.Items, a.userOf(u))
 	}
 	return &bodyOf[client.UserList]{told}, nil
 }
@@ -62,7 +64,7 @@ func (a *api) getUser(ctx context.Context, in *userPath) (*taggedUser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &taggedUser{ETag: tagOf(u.Revision), Body: userOf(u)}, nil
+	return &taggedUser{ETag: tagOf(u.Revision), Body: a.userOf(u)}, nil
 }
 
 func (a *api) addUser(ctx context.Context, in *bodyOf[client.NewUser]) (*taggedUser, error) {
@@ -71,7 +73,7 @@ func (a *api) addUser(ctx context.Context, in *bodyOf[client.NewUser]) (*taggedU
 	if err != nil {
 		return nil, err
 	}
-	return &taggedUser{Location: "/api/v1/users/" + u.Name, ETag: tagOf(u.Revision), Body: userOf(u)}, nil
+	return &taggedUser{Location: "/api/v1/users/" + u.Name, ETag: tagOf(u.Revision), Body: a.userOf(u)}, nil
 }
 
 type editUserInput struct {
@@ -81,6 +83,8 @@ type editUserInput struct {
 }
 
 func (a *api) editUser(ctx context.Context, in *editUserInput) (*taggedUser, error) {
+	a.edits.RLock()
+	defer a.edits.RUnlock()
 	u, err := a.Store.User(ctx, in.Name)
 	if err != nil {
 		return nil, err
@@ -88,16 +92,37 @@ func (a *api) editUser(ctx context.Context, in *editUserInput) (*taggedUser, err
 	if err := in.IfMatch.check("user", in.Name, u.Revision); err != nil {
 		return nil, err
 	}
+	if a.Gate.Guest(u) {
+		p := problem(http.StatusConflict, fmt.Sprintf("user %s logs in at %s, which says the role and knows the password", u.Name, a.Provider.Label()))
+		p.Hint = "change the groups of the user there, or the settings api.oidc; the next login has the new role. To end what the user has now, remove the user"
+		return nil, p
+	}
 	if in.Body.Role != "" {
 		u.Role = in.Body.Role
 	}
 	if u, err = a.Gate.EditUser(ctx, u, in.Body.Password, who.Of(ctx).Pass.ID); err != nil {
 		return nil, err
 	}
-	return &taggedUser{ETag: tagOf(u.Revision), Body: userOf(u)}, nil
+	return &taggedUser{ETag: tagOf(u.Revision), Body: a.userOf(u)}, nil
 }
 
-func (a *api) removeUser(ctx context.Context, in *userPath) (*struct{}, error) {
+type removeUserInput struct {
+	Name    string  `path:"name" maxLength:"128" doc:"Name of the user"`
+	IfMatch ifMatch `header:"If-Match" doc:"Remove only if the user still has this ETag; * means any"`
+}
+
+func (a *api) removeUser(ctx context.Context, in *removeUserInput) (*struct{}, error) {
+	if in.IfMatch != "" {
+		a.edits.Lock() // no edit comes between the look and the removal
+		defer a.edits.Unlock()
+		u, err := a.Store.User(ctx, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		if err := in.IfMatch.check("user", in.Name, u.Revision); err != nil {
+			return nil, err
+		}
+	}
 	if err := a.Gate.MayRemove(ctx, in.Name); err != nil {
 		p := problem(http.StatusConflict, fmt.Sprintf("user %s: %v", in.Name, err))
 		p.Hint = "add another admin first"

@@ -71,6 +71,11 @@ type listVersionsInput struct {
 	Between
 }
 
+// Resolve implements [huma.Resolver].
+func (in *listVersionsInput) Resolve(ctx huma.Context) []error {
+	return said(ctx, "at", "since", "until")
+}
+
 func (a *api) listVersions(ctx context.Context, in *listVersionsInput) (*bodyOf[client.VersionPage], error) {
 	seen, err := a.span(in.Between)
 	if err != nil {

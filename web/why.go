@@ -63,6 +63,9 @@ func whyOf(w live.Why) client.Why {
 	if c := w.Chances; c != nil {
 		why.GivenChances = client.GivenChancesOf(c.Chances, c.Used, o.At)
 	}
+	if s := w.Stake; s != nil {
+		why.Stake = &client.Stake{Factor: s.Factor, Changes: s.Changes, Matched: s.Matched}
+	}
 	why.Sentence = why.Words(time.UTC)
 	return why
 }

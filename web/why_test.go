@@ -266,18 +266,20 @@ func TestNumbers(t *testing.T) {
 			names = append(names, g.Name)
 		}
 		if n.LeftOff > 0 {
-			names = append(names, fmt.Sprint(n.LeftOff, " more"))
+			names = append(names, fmt.Sprint(n.LeftOff, " more from ", *n.Next))
 		}
 		return names
 	}
 	host := strings.TrimPrefix(r.origin.URL, "http://")
 	for query, want := range map[string][]string{
-		"by=source":                {"a", "b"},
-		"by=source&limit=1":        {"a", "1 more"},
-		"by=host":                  {host},
-		"by=source&tag=b":          {"b"},
-		"by=source&host=" + host:   {"a", "b"},
-		"by=source&host=elsewhere": nil,
+		"by=source":                  {"a", "b"},
+		"by=source&limit=1&offset=1": {"b"},
+		"by=source&offset=5":         nil,
+		"by=source&limit=1":          {"a", "1 more from 1"},
+		"by=host":                    {host},
+		"by=source&tag=b":            {"b"},
+		"by=source&host=" + host:     {"a", "b"},
+		"by=source&host=elsewhere":   nil,
 	} {
 		if got := by(query); !cmp.Equal(got, want) {
 			t.Errorf("%s gives %v, want %v", query, got, want)

@@ -17,6 +17,7 @@ type Caller struct {
 	Limit freshet.Limit // what they are limited to; Scopes are all that they may do
 	Known bool          // false is a stranger, who may do nothing
 
+	Guest  bool // their user is one of the provider's
 	Secure bool // they came over https
 }
 
@@ -27,6 +28,10 @@ func (c Caller) May(right freshet.Right) bool {
 
 // Share reports whether the caller came by a share link.
 func (c Caller) Share() bool { return c.Limit.Source != "" || c.Limit.Query != "" }
+
+// Everybody reports whether the caller may do everything without a pass: nobody has to log in, or
+// they have read the data directory.
+func (c Caller) Everybody() bool { return c.Known && c.Pass.ID == "" }
 
 type callerKey struct{}
 

@@ -45,8 +45,19 @@ type Config struct {
 	// none.
 	Local string
 
+	// Nodes reports whether another node on the same store has a token with a hash; nil
+	// means that there are none.
+	Nodes func(context.Context, freshet.Hash) (bool, error)
+
+	// Follows says that another process writes the store, and this one only reads it.
+	Follows bool
+
 	// Proxies are addresses whose word on where a request comes from is taken.
 	Proxies []netip.Prefix
+
+	// Provider is the issuer of an OpenID provider at which people log in; "" if there is
+	// none. While there is one, nobody is let in without a login.
+	Provider string
 
 	// Public is the URL under which people reach the API; "" if nobody said.
 	Public string
@@ -77,8 +88,11 @@ type Gate struct {
 	decoy  string // the hash of no password
 	tries  tries
 
+	welcoming sync.Mutex // one guest at a time
+
 	mu    sync.Mutex
-	calls map[*call]struct{} // under way
+	calls map[*call]struct{}   // under way
+	told  map[string]time.Time // passes whose use another process was told of, and when
 }
 
 // New returns a gate.
@@ -123,7 +137,7 @@ func (g *Gate) HasUsers() bool { return g.users.Load() > 0 }
 
 // Open reports whether those on this machine may do everything.
 func (g *Gate) Open() bool {
-	return g.Mode == Off || g.Inside || g.Mode == Auto && g.Loopback && !g.HasUsers()
+	return g.Mode == Off || g.Inside || g.Mode == Auto && g.Loopback && !g.HasUsers() && g.Provider == ""
 }
 
 // Notice says in a sentence who may do everything, if somebody may without a password.
@@ -175,6 +189,9 @@ func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 	if g.Local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.Local)) == 1 {
 		return everybody("data directory"), nil
 	}
+	if node, err := g.ofNode(ctx, secret); node || err != nil {
+		return everybody("data directory"), err
+	}
 	p, err := g.Store.PassWith(ctx, hashOf(secret))
 	if errors.Is(err, freshet.ErrNotFound) || err == nil && !g.valid(p) {
 		return Caller{}, ErrUnknown
@@ -197,6 +214,7 @@ func (g *Gate) Known(ctx context.Context, secret string) (Caller, error) {
 		if err != nil {
 			return Caller{}, cmpErr(err)
 		}
+		c.Guest = g.Guest(u)
 		c.Role, c.Limit.Scopes = u.Role, common(u.Role.Rights(), p.Limit.Scopes)
 	}
 	return c, g.used(ctx, p)
@@ -235,13 +253,35 @@ func (g *Gate) valid(p freshet.Pass) bool {
 // used notes now and then that a pass was used.
 func (g *Gate) used(ctx context.Context, p freshet.Pass) error {
 	now := g.Now().UTC()
-	if now.Sub(p.Used) < usedEvery {
+	if g.Follows || now.Sub(p.Used) < usedEvery {
 		return nil
 	}
 	if err := g.Store.UsePass(ctx, p.ID, now); err != nil {
 		g.Log.Warn("cannot note that a pass was used", "pass", p.ID, "err", err) // reading goes on while nothing can be written
 	}
 	return nil
+}
+
+// mostTold is how many passes are remembered whose use another process was told of.
+const mostTold = 10_000
+
+// Untold reports whether the process that writes the store has to hear that a caller was here,
+// because this one cannot note it. It does so now and then.
+func (g *Gate) Untold(c Caller) bool {
+	now := g.Now()
+	if !g.Follows || c.Pass.ID == "" || now.Sub(c.Pass.Used) < usedEvery {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if at, ok := g.told[c.Pass.ID]; ok && now.Sub(at) < usedEvery {
+		return false
+	}
+	if g.told == nil || len(g.told) >= mostTold {
+		g.told = map[string]time.Time{}
+	}
+	g.told[c.Pass.ID] = now
+	return true
 }
 
 // Run removes what has expired, until ctx is done.

@@ -151,6 +151,12 @@ func TestTries(t *testing.T) {
 	if err := try("ada", "password of ada", "192.0.2.10"); err != nil {
 		t.Errorf("at another address it gives %v", err)
 	}
+	for range 30 { // nor can anybody guess a token or a link
+		_, _, err = r.Enter(t.Context(), "ft_guess", "192.0.2.30")
+	}
+	if _, ok := errors.AsType[*who.TooManyError](err); !ok {
+		t.Errorf("after 30 wrong tokens from one address there is no wait: %v", err)
+	}
 	for range 50 { // who is right does not have to wait
 		if err := try("ada", "password of ada", "192.0.2.20"); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (g *Gate) Verify(ctx context.Context, name, password, from string) (freshet
 			return u, failed
 		}
 	}
-	if !right || err != nil || u.Password == "" {
+	if !right || err != nil || u.Password == "" || g.Guest(u) {
 		return freshet.User{}, ErrWrong
 	}
 	g.tries.back(name, from)

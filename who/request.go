@@ -28,6 +28,11 @@ const ShareParam = "link"
 // Ask returns who sent a request: a stranger if it shows nothing. It returns ErrUnknown if
 // it shows a token or link that is not good, which is no session that has merely ended.
 func (g *Gate) Ask(r *http.Request) (Caller, error) {
+	if g.Follows && !g.HasUsers() { // somebody else may have added one
+		if err := g.count(r.Context()); err != nil {
+			return Caller{From: g.Address(r)}, err
+		}
+	}
 	c, err := g.shown(r)
 	if err != nil {
 		return Caller{From: g.Address(r), Secure: g.Secure(r)}, err
@@ -146,6 +151,9 @@ func (g *Gate) trusts(at netip.Addr) bool {
 
 // Secure reports whether a request came over https, as far as that is known.
 func (g *Gate) Secure(r *http.Request) bool {
+	if p, ok := r.Context().Value(passingKey{}).(Passing); ok {
+		return p.Secure
+	}
 	if r.TLS != nil {
 		return true
 	}
@@ -168,6 +176,35 @@ func (c Caller) Cookie(secret string, expires time.Time) http.Cookie {
 		cookie.MaxAge, cookie.Expires = -1, time.Time{}
 	}
 	return cookie
+}
+
+// The cookies of logins that have begun at a provider. They come along when the provider
+// sends a browser back, which those of sessions do not.
+const (
+	secureAttempt = "__Host-freshet-login"
+	plainAttempt  = "freshet-login"
+	attemptLife   = 10 * time.Minute
+)
+
+// AttemptCookie returns the cookie of a login that has begun; an empty one ends it.
+func (c Caller) AttemptCookie(kept string) http.Cookie {
+	cookie := http.Cookie{Name: plainAttempt, Value: kept, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(attemptLife.Seconds())}
+	if c.Secure {
+		cookie.Name, cookie.Secure = secureAttempt, true
+	}
+	if kept == "" {
+		cookie.MaxAge = -1
+	}
+	return cookie
+}
+
+// KeptAttempt returns what a browser has kept of a login that it began; "" if nothing.
+func (c Caller) KeptAttempt(r *http.Request) string {
+	cookie, err := r.Cookie(c.AttemptCookie("").Name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
 }
 
 // Note writes to the audit log. What was done is done, so that the request may have ended
