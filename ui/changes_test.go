@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"freshet"
+	"freshet/client"
 )
 
 // The log of changes shows what matches, also of what comes, and is walked by keys.
@@ -55,4 +58,39 @@ func TestLogOfChanges(t *testing.T) {
 	b.await("document.querySelectorAll('.log .change').length == 15")
 	b.press("\r")
 	b.await(fmt.Sprintf("location.pathname == %q", second))
+
+	// The stream of the overview keeps to its tag, in what is there and in what comes.
+	b.visit("/?tag=t0", "document.querySelectorAll('.change').length == 7")
+	r.put("/board1", board(1, 79))
+	r.poll("board1") // has another tag
+	r.put("/board2", board(2, 79))
+	r.poll("board2")
+	b.await("document.querySelectorAll('.change').length == 8 && document.querySelector('.change').textContent.includes('Board 2')")
+	for _, who := range eval[[]string](b, "[...document.querySelectorAll('.change .who')].map(e => e.textContent)") {
+		if who != "Board 0" && who != "Board 2" {
+			t.Errorf("with the tag t0 the overview shows a change of %s", who)
+		}
+	}
+}
+
+// The polls of a source come in pages, newest first, without a gap or a double.
+func TestAllPolls(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.put("/page", board(0, 1))
+	r.watch(client.NewSource{ID: "page", URL: r.web.URL + "/page", Strategy: "day {03:00}"})
+	for range 120 {
+		r.poll("page")
+	}
+	log, err := r.api.SourceOutcomes(t.Context(), "page", freshet.Place{}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := r.tab(1440, 1000, "light")
+	b.visit("/sources/page/polls", "document.querySelectorAll('tbody tr').length == 100")
+	b.click("Show more")
+	b.await(fmt.Sprintf("document.querySelectorAll('tbody tr').length == %d && ![...document.querySelectorAll('button')].some(e => e.textContent == 'Show more')", len(log.Items)))
+	if got, want := eval[string](b, "[...document.querySelectorAll('tbody tr')].at(-1).textContent"), "first look"; !strings.Contains(got, want) {
+		t.Errorf("the oldest poll is shown as %q, want the %s", got, want)
+	}
+	b.clean("polls")
 }

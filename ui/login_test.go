@@ -2,7 +2,6 @@ package ui_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,13 +23,6 @@ func (r *rig) asOwner() {
 	})
 }
 
-// refused forgets what a browser tells on the console of an answer that says no.
-func (b *tab) refused() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.said = slices.DeleteFunc(b.said, func(s string) bool { return strings.Contains(s, "401 (Unauthorized)") })
-}
-
 // From an open page to one with users: the notice, the first admin, the login, a session
 // that ends while a draft is open, tokens, a share link, the audit log and the way out.
 func TestLogin(t *testing.T) {
@@ -49,7 +41,7 @@ func TestLogin(t *testing.T) {
 	b.fill("Password", "correct horse")
 	b.click("Add the first admin")
 	b.await("document.querySelector('h1')?.textContent == 'Log in'")
-	b.refused()
+	b.expects(401)
 	b.visit("/login", "document.querySelector('form.login')")
 	b.clean("the login")
 	b.accessible("the login")
@@ -60,7 +52,6 @@ func TestLogin(t *testing.T) {
 	b.fill("Password", "wrong")
 	b.click("Log in")
 	b.await("document.querySelector('.wrong')?.textContent.includes('the user name or the password is wrong')")
-	b.refused()
 	b.fill("Password", "correct horse")
 	b.click("Log in")
 	b.await("location.pathname == '/sources' && document.body.textContent.includes('board0')")
@@ -79,7 +70,6 @@ func TestLogin(t *testing.T) {
 	b.fill("Password", "another horse")
 	b.click("Log in")
 	b.await("!document.querySelector('dialog[open]') && [...document.querySelectorAll('input.input')].some(e => e.value == 'a draft')")
-	b.refused()
 	b.await("[...document.querySelectorAll('button')].some(e => e.textContent == 'Save' && !e.disabled)")
 	b.click("Save")
 	b.await("document.querySelector('h1')?.textContent.includes('a draft') && !document.querySelector('.wrong')")

@@ -1,7 +1,11 @@
 package ui_test
 
 import (
+	"encoding/xml"
 	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +56,7 @@ var screens = map[string]string{
 	"/queries":                       "document.querySelector('.pick a[href]')",
 	"/queries/dearer":                "document.querySelectorAll('tbody tr').length > 3",
 	"/settings":                      "document.querySelectorAll('.field').length > 8",
+	"/lab":                           "document.querySelectorAll('.policies input').length > 5",
 	"/sinks":                         "document.querySelectorAll('tbody tr').length > 5",
 	"/sinks/new?kind=ntfy":           "document.querySelectorAll('select option').length > 5",
 	"/sinks/held":                    "document.querySelector('.say')",
@@ -62,23 +67,30 @@ var screens = map[string]string{
 	"/sources/board2?view=rendered":  "document.querySelector('iframe')",
 }
 
+// sizes are those of a desk and of a hand.
+var sizes = []struct {
+	name          string
+	width, height int64
+	schemes       [2]string // the first is looked at for all barriers, the other for those that colours make
+}{{"desktop", 1440, 1000, [2]string{"light", "dark"}}, {"phone", 390, 844, [2]string{"dark", "light"}}}
+
 // Every screen shows what it is for, in both sizes and both colours, complains of
 // nothing, asks nobody else for anything, and has no barrier that a program finds.
 func TestScreens(t *testing.T) {
 	r := open(t, "127.0.0.1:0")
 	r.furnish()
-	for _, look := range []struct {
-		name          string
-		width, height int64
-		scheme        string
-	}{{"desktop-light", 1440, 1000, "light"}, {"phone-dark", 390, 844, "dark"}} {
-		b := r.tab(look.width, look.height, look.scheme)
-		for path, there := range screens {
-			where := look.name + " " + path
-			b.visit(path, there)
-			b.clean(where)
-			b.accessible(where)
-			b.shot(strings.NewReplacer("/", "_", "?", "_", "%", "_", "&", "_", "=", "_").Replace(look.name + path))
+	b := r.tab(1440, 1000, "light")
+	for _, size := range sizes {
+		b.resize(size.width, size.height, size.schemes[0])
+		for _, path := range slices.Sorted(maps.Keys(screens)) {
+			b.visit(path, screens[path])
+			for i, scheme := range size.schemes {
+				b.colours(scheme)
+				where := size.name + "-" + scheme + " " + path
+				b.clean(where)
+				b.accessible(where, [][]string{nil, byColour}[i]...)
+				b.shot(strings.NewReplacer("/", "_", "?", "_", "%", "_", "&", "_", "=", "_").Replace(size.name + "-" + scheme + path))
+			}
 		}
 	}
 }
@@ -107,20 +119,64 @@ func TestNothingCapturedRuns(t *testing.T) {
 	}
 	r.put("/evil", page(3))
 	r.poll("evil") // is refused, and becomes a letter
+	// A feed, headers and an error that are hostile, too.
+	for n := range 2 {
+		r.pages.Store("/feed", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/rss+xml; charset=utf-8")
+			w.Header().Set("ETag", fmt.Sprintf(`"<script>canary(%d)</script>"`, n))
+			var item strings.Builder
+			_ = xml.EscapeText(&item, []byte(evil))
+			fmt.Fprintf(w, `<rss version="2.0"><channel><title>%[1]s</title><item><guid>%[2]d %[1]s</guid><title>%[1]s %[2]d</title><link>javascript:canary()</link><description>%[1]s</description></item></channel></rss>`, &item, n)
+		}))
+		if n == 0 {
+			r.watch(client.NewSource{ID: "evil-feed", URL: r.web.URL + "/feed"})
+		} else {
+			r.poll("evil-feed")
+		}
+	}
+	r.pages.Store("/away", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "javascript:canary()//<script>canary()</script>")
+		w.WriteHeader(http.StatusMovedPermanently)
+	}))
+	r.watch(client.NewSource{ID: "evil-away", URL: r.web.URL + "/away"})
 	b := r.tab(1200, 900, "light")
+	b.expects(404)
+	b.expects(422)
 	for _, path := range []string{
 		"/", "/changes", "/changes?q=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources", "/sources/evil", "/sources/evil?view=words", "/sources/evil?view=side", "/sources/evil?view=rendered", "/sources/evil/versions",
-		"/sources/evil/settings", "/sources/evil/polls", "/queries", "/queries/q", "/settings", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
+		"/sources/evil/settings", "/sources/evil/polls", "/sources/evil-feed", "/sources/evil-feed/versions", "/sources/evil-away", "/sources/evil-away/polls", "/queries", "/queries/q", "/settings", "/lab", "/lab/%3Cscript%3Ecanary()%3C%2Fscript%3E", "/lab?tag=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sinks", "/sinks/evil", "/sinks/new?kind=%3Cscript%3Ecanary()%3C%2Fscript%3E", "/start", "/sources?q=" + "%3Cscript%3Ecanary()%3C%2Fscript%3E", "/sources/%3Cscript%3Ecanary()%3C%2Fscript%3E",
 	} {
 		b.visit("/start", "document.querySelector('#address')")
 		eval[bool](b, "(window.canary = () => { window.ran = true }, true)")
 		// A change of the address within the page keeps the canary alive.
 		eval[bool](b, fmt.Sprintf("(history.pushState(null, '', %q), dispatchEvent(new PopStateEvent('popstate')), true)", path))
-		b.await("document.querySelector('main h1, main .wrong, main .title')")
+		there := "document.querySelector('main h1, main .wrong, main .title')"
+		switch {
+		case strings.Contains(path, "view=rendered"):
+			there = "document.querySelector('iframe')"
+		case strings.HasPrefix(path, "/sources/evil"):
+			there = "document.querySelector('.tabs') && document.querySelector('.diff, .preview pre, tbody tr, .empty')"
+		}
+		b.await(there)
 		b.await("!document.querySelector('.bars')")
 		if eval[bool](b, "window.ran === true") {
 			t.Errorf("%s: captured script ran", path)
 		}
+		for _, rights := range eval[[]string](b, "[...document.querySelectorAll('iframe')].map(e => e.getAttribute('sandbox') ?? 'all')") {
+			if rights != "" {
+				t.Errorf("%s: what was captured is framed with the rights %q", path, rights)
+			}
+		}
+		b.clean(path)
+		b.resize(390, 844, "dark")
+		b.clean(path + " on a phone")
+		b.shot("evil-" + strings.Map(func(c rune) rune {
+			if strings.ContainsRune("/?%&=()<>", c) {
+				return '_'
+			}
+			return c
+		}, path))
+		b.resize(1200, 900, "light")
 		for _, link := range eval[[]string](b, "[...document.querySelectorAll('a[href], [src]')].map(e => e.href || e.src)") {
 			if !strings.HasPrefix(link, "http") {
 				t.Errorf("%s: a link leads to %s", path, link)

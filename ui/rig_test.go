@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +35,7 @@ type rig struct {
 	stop     func() // ends the daemon
 	settings config.Settings
 
-	pages sync.Map // path to HTML
+	pages sync.Map // path to HTML, or to who answers
 }
 
 // open starts a daemon at an address; port 0 takes any.
@@ -48,6 +49,10 @@ func open(t *testing.T, listen string) *rig {
 		text, ok := r.pages.Load(q.URL.Path)
 		if !ok {
 			http.NotFound(w, q)
+			return
+		}
+		if answer, ok := text.(http.HandlerFunc); ok {
+			answer(w, q)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -120,32 +125,50 @@ type tab struct {
 	foreign atomic.Pointer[string] // a request to elsewhere
 	mu      sync.Mutex
 	said    []string // errors on the console
+	expect  []string // what may be among them
 }
 
 // tab opens a tab of a width and in a colour scheme.
 func (r *rig) tab(width, height int64, scheme string) *tab {
 	r.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox)
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
-	r.Cleanup(cancelAlloc)
-	ctx, cancel := chromedp.NewContext(alloc)
-	r.Cleanup(cancel)
+	ctx := shared.profile(r.T)
 	b := &tab{rig: r, ctx: ctx}
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height)); err != nil {
-		r.Fatalf("start Chromium: %v", err)
-	}
-	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
+	b.resize(width, height, scheme)
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		r.Fatal(err)
 	}
 	go b.listen(chromedp.Console(ctx))
 	go b.guard(chromedp.Events(ctx, network.RequestWillBeSent))
 	return b
+}
+
+// resize gives the tab another size and colour scheme.
+func (b *tab) resize(width, height int64, scheme string) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		b.Fatalf("start Chromium: %v", err)
+	}
+	b.colours(scheme)
+}
+
+// colours gives the tab another colour scheme.
+func (b *tab) colours(scheme string) {
+	b.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// look opens a screen and holds it to what all screens have to be.
+func (b *tab) look(name, path, until string) {
+	b.Helper()
+	b.visit(path, until)
+	b.clean(name)
+	b.accessible(name)
+	b.shot(name)
 }
 
 func (b *tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool)) {
@@ -181,10 +204,20 @@ func (b *tab) visit(path, until string) {
 	b.await(until)
 }
 
-// await waits until an expression is true.
+// await waits until an expression is true. A page that is left meanwhile does not matter: the
+// next one is asked.
 func (b *tab) await(expression string) {
 	b.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(30*time.Second), chromedp.WithPollingInterval(50*time.Millisecond))); err != nil {
+	const patience = 2 * time.Minute
+	for end := time.Now().Add(patience); ; {
+		_, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(50*time.Millisecond)))
+		if err == nil {
+			return
+		}
+		left := strings.Contains(err.Error(), "find context") || strings.Contains(err.Error(), "context was destroyed") || strings.Contains(err.Error(), "navigated")
+		if left && time.Now().Before(end) {
+			continue
+		}
 		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		b.shot("failed")
 		b.Fatalf("waiting for %s: %v; the page says:\n%.2000s", expression, err, text)
@@ -192,9 +225,9 @@ func (b *tab) await(expression string) {
 }
 
 // eval returns the value of an expression.
-func eval[T any](b *tab, expression string) T {
+func eval[T any](b *tab, expression string, options ...chromedp.EvaluateOption) T {
 	b.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, options...))
 	if err != nil {
 		b.Fatalf("%s: %v", expression, err)
 	}
@@ -209,19 +242,29 @@ func (b *tab) press(keys string) {
 	}
 }
 
+// expects says that some requests are answered with a status, which a browser notes on the
+// console sooner or later.
+func (b *tab) expects(status int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expect = append(b.expect, fmt.Sprintf("status of %d (", status))
+}
+
 // clean fails if the page complained, left, or is wider than its window.
 func (b *tab) clean(where string) {
 	b.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.said {
-		b.Errorf("%s: the console says %s", where, s)
+		if !slices.ContainsFunc(b.expect, func(e string) bool { return strings.Contains(s, e) }) {
+			b.Errorf("%s: the console says %s", where, s)
+		}
 	}
 	b.said = nil
 	if to := b.foreign.Load(); to != nil {
 		b.Errorf("%s: the page asked for %s", where, *to)
 	}
-	if wide := eval[int](b, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+	if wide := eval[int](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {
 		b.Errorf("%s: the page is %d pixels wider than the window", where, wide)
 	}
 	if n := eval[int](b, "document.querySelectorAll('h1').length"); n != 1 {
@@ -229,18 +272,30 @@ func (b *tab) clean(where string) {
 	}
 }
 
-// accessible fails if an automatic check finds a barrier.
-func (b *tab) accessible(where string) {
+// axe is a program that looks for barriers; what it does not find takes a person.
+var axe = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("testdata/axe.min.js") })
+
+// byColour are the rules of axe that go by colours.
+var byColour = []string{"color-contrast", "link-in-text-block"}
+
+// accessible fails if an automatic check finds a barrier, by some rules or by all.
+func (b *tab) accessible(where string, rules ...string) {
 	b.Helper()
-	axe, err := os.ReadFile("testdata/axe.min.js")
-	if err != nil {
-		b.Fatal(err)
+	if !eval[bool](b, "!!window.axe") {
+		program, err := axe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](string(program))); err != nil {
+			b.Fatal(err)
+		}
 	}
-	if err := chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](string(axe))); err != nil {
-		b.Fatal(err)
+	options := "{iframes: false}"
+	if len(rules) > 0 {
+		options = `{iframes: false, runOnly: ["` + strings.Join(rules, `", "`) + `"]}`
 	}
 	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](
-		`axe.run(document, {iframes: false}).then(r => r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html).join(" | ")))`, chromedp.EvalAwaitPromise))
+		`axe.run(document, `+options+`).then(r => r.violations.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html).join(" | ")))`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Changes as they come, and the log of all of them.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, type Query } from './api';
 import { count, dayOf, plural, span, tidy } from './format';
 import { begin, gap, number, onChanges } from './live';
@@ -69,7 +69,7 @@ function Stream({ first, tag }: { first: Change[]; tag: string }) {
       leave();
     };
   }, [rows[0]?.cursor]);
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       if (typing(e)) return;
       if (e.key === ' ' && idle(e)) {
@@ -256,7 +256,7 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
       wait(false);
     }
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       if (typing(e)) return;
       const step = { j: 1, k: -1 }[e.key];
@@ -298,7 +298,7 @@ function Rows({ end, page, filter }: { end: Cursor; page: { items: Change[]; nex
           );
         })}
       </div>
-      {number(next) > 0 && <p><Button kind="ghost" busy={more} onClick={() => void older()}>{rows.length ? 'Older changes' : 'Look further back'}</Button></p>}
+      {number(next) > 0 && <p><Button needs="read" kind="ghost" busy={more} onClick={() => void older()}>{rows.length ? 'Older changes' : 'Look further back'}</Button></p>}
     </Section>
   );
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { dayOf, hour, percent } from './format';
+import { useNumbers } from './parts';
 import type { BudgetPoint, Outcome } from './types';
 
 /** useWidth measures the room that a chart has. */
@@ -60,6 +61,8 @@ export function Minute({ outcomes, most, now }: { outcomes: Outcome[]; most: num
   const shown = slots <= 120;
   const found = recent.filter((o) => o.result === 'changed').length;
   const failed = recent.filter((o) => o.result === 'failed').length;
+  const free = Math.max(0, most - recent.length);
+  const [toggle, table] = useNumbers(['The last minute', 'Requests'], () => [['found a change', found], ['nothing new', recent.length - found - failed], ['failed', failed], ['free', free]]);
   const label = `The last minute: ${recent.length} polls, ${found} found a change, ${failed} failed`;
   return (
     <>
@@ -86,8 +89,10 @@ export function Minute({ outcomes, most, now }: { outcomes: Outcome[]; most: num
         <span>{found} found a change</span>
         <span class="l-idle">{recent.length - found - failed} nothing new</span>
         <span class="l-bad">{failed} failed</span>
-        {most > recent.length && <span class="l-free">{most - recent.length} free</span>}
+        {free > 0 && <span class="l-free">{free} free</span>}
       </p>
+      <p>{toggle}</p>
+      {table}
     </>
   );
 }

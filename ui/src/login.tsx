@@ -5,19 +5,9 @@ import { address, ask, get, onDenied, Problem, send } from './api';
 import { tidy } from './format';
 import { back } from './live';
 import { useAction } from './load';
+import { me, type Session } from './me';
 import { Button, Field, Trouble } from './parts';
 import { go, here } from './router';
-
-export interface Session {
-  known: boolean; user?: string; role?: 'viewer' | 'editor' | 'admin'; via?: string; scopes: string[]; tag?: string; source?: string; query?: string;
-  expires?: string; open: boolean; notice?: string; secure: boolean;
-}
-
-/** me is who the reader is to the daemon; undefined until that is known. */
-export const me = signal<Session | undefined>(undefined);
-
-/** may says whether the reader may do something: read, write or admin. */
-export const may = (right: string) => me.value?.scopes.includes(right) ?? false;
 
 // ended says that a session has ended while the page was open: what is shown and typed stays.
 const ended = signal(false);
@@ -46,7 +36,7 @@ async function enter(body: Record<string, string>): Promise<void> {
   back.value++;
 }
 
-function Form({ done, why }: { done?: () => void; why: string }) {
+function Form({ done, why, next }: { done?: () => void; why: string; next: string }) {
   const [way, choose] = useState<'password' | 'token'>('password');
   const [user, name] = useState(me.value?.user ?? '');
   const [secret, type] = useState('');
@@ -60,13 +50,18 @@ function Form({ done, why }: { done?: () => void; why: string }) {
   return (
     <form onSubmit={(e) => void submit(e)} class="login">
       <p class="dim">{why}</p>
+      {me.value?.provider && (
+        <p class="provider">
+          <a class="button main" data-away href={'/login/oidc?next=' + encodeURIComponent(next)}>Log in with <bdi>{tidy(me.value.provider)}</bdi></a>
+        </p>
+      )}
       {way === 'password' && <Field label="User"><input class="input" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required value={user} onInput={(e) => name(e.currentTarget.value)} /></Field>}
       <Field label={way === 'password' ? 'Password' : 'Token'}>
         <input class="input" type="password" name={way} autocomplete={way === 'password' ? 'current-password' : 'off'} required value={secret} onInput={(e) => type(e.currentTarget.value)} />
       </Field>
       {doing.problem && <Trouble problem={doing.problem} />}
       <div class="row">
-        <Button kind="main" type="submit" busy={doing.busy}>Log in</Button>
+        <Button needs="none" kind={me.value?.provider ? undefined : 'main'} type="submit" busy={doing.busy}>Log in</Button>
         <button type="button" class="button link" onClick={() => choose(way === 'password' ? 'token' : 'password')}>{way === 'password' ? 'Use a token' : 'Use a password'}</button>
       </div>
       {me.value && !me.value.secure && !['localhost', '127.0.0.1', '[::1]'].includes(location.hostname) && <p class="small dim">This connection is not encrypted: others on the network can read the password.</p>}
@@ -85,19 +80,33 @@ function inside(next: string | null): string {
   return '/';
 }
 
+// What a login at the provider came to. The address has a word for it and no text: anybody can make up an address.
+const failures: Record<string, string> = {
+  state: 'This login was begun in another browser or tab, or too long ago. Please try again.',
+  denied: 'The provider did not let you in.',
+  provider: 'The provider does not answer as it should. Try again later, or log in with a password.',
+  token: 'What the provider said could not be verified, so you were not let in.',
+  many: 'Too many failed logins. Wait a minute, then try again.',
+  role: 'The provider knows you, but you have no role here. Ask an admin of this Freshet.',
+  first: 'The first user must be an admin, and you are none. Ask whoever set this Freshet up.',
+  last: 'You are no admin at the provider any more, and there is no other here. Ask whoever set this Freshet up.',
+};
+
 /** Login is the screen at /login, and what is shown in the place of any other to a stranger. */
 export function Login() {
   const at = here.value;
   const away = at.path === '/login';
-  const failed = at.query.get('error');
+  const word = at.query.get('error');
+  const failed = word && (Object.hasOwn(failures, word) ? failures[word] : 'The login failed. Please try again.');
+  const next = away ? inside(at.query.get('next')) : location.pathname + location.search;
   useEffect(() => {
-    if (away && me.value?.known && !failed) go(inside(at.query.get('next')), true);
+    if (away && me.value?.known && !failed) go(next, true);
   }, [me.value]);
   return (
     <div class="login-page">
       <h1 class="title">Log in</h1>
       {failed && <Trouble problem={new Problem(failed, 401)} />}
-      <Form why="This Freshet shows its sources only to people it knows." done={() => away && go(inside(at.query.get('next')), true)} />
+      <Form why="This Freshet shows its sources only to people it knows." next={next} done={() => away && go(next, true)} />
     </div>
   );
 }
@@ -113,7 +122,7 @@ export function Relogin() {
     <dialog ref={box} aria-labelledby="again-title" onCancel={(e) => e.preventDefault()}>
       <div class="inside">
         <h2 class="title" id="again-title">Log in again</h2>
-        <Form why="Your session has ended. What you see and what you have typed stays." />
+        <Form why={'Your session has ended. What you see and what you have typed stays' + (me.value?.provider ? ' if you use a password.' : '.')} next={location.pathname + location.search} />
       </div>
     </dialog>
   );

@@ -1,12 +1,14 @@
 // The frame of the page: where one is, how it goes, keys, and finding things.
 import { render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { get } from './api';
 import { Log } from './changes';
 import { ago, tidy } from './format';
+import { Lab } from './lab';
 import { heard, up } from './live';
 import { useLoad, useTicker } from './load';
-import { Login, me, Me, Notice, Relogin, Shared, whoAmI } from './login';
+import { Login, Me, Notice, Relogin, Shared, whoAmI } from './login';
+import { may, me } from './me';
 import { Overview } from './overview';
 import { Icon, Logo, nameOf, sourcePath } from './parts';
 import { Program } from './program';
@@ -22,7 +24,7 @@ const screens: [string, string, string, string][] = [
   ['/', 'Overview', 'flow', 'o'], ['/changes', 'Changes', 'again', 'c'], ['/sources', 'Sources', 'list', 's'], ['/queries', 'Queries', 'filter', 'q'],
 ]; // on a phone, too
 
-const more: typeof screens = [['/sinks', 'Sinks', 'out', 'k'], ['/settings', 'Settings', 'table', ',']];
+const more: typeof screens = [['/sinks', 'Sinks', 'out', 'k'], ['/lab', 'Lab', 'lab', 'l'], ['/settings', 'Settings', 'table', ',']];
 const all = [...screens, ...more];
 
 function App() {
@@ -64,7 +66,7 @@ function App() {
 function Screen({ path }: { path: string }) {
   const [, screen, ...rest] = path.split('/');
   useEffect(() => {
-    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', start: 'Add a source', settings: 'Settings', login: 'Log in', share: 'Shared with you' }[screen] ?? 'Not found';
+    const name = { '': 'Overview', changes: 'Changes', sources: rest[0] ? decodeURIComponent(rest[0]) : 'Sources', queries: 'Queries', sinks: 'Sinks', lab: 'Lab', start: 'Add a source', settings: 'Settings', login: 'Log in', share: 'Shared with you' }[screen] ?? 'Not found';
     document.title = name + ' · Freshet';
   }, [path]);
   if (me.value === undefined) return null; // a stranger asks for nothing
@@ -76,6 +78,7 @@ function Screen({ path }: { path: string }) {
   if (screen === 'sources') return <Sources />;
   if (screen === 'queries') return <Queries id={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
   if (screen === 'sinks') return <Sinks name={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
+  if (screen === 'lab') return <Lab run={rest[0] ? decodeURIComponent(rest[0]) : ''} />;
   if (screen === 'settings') return <Program />;
   if (screen === 'start') return <Start />;
   return <><h1 class="title">There is nothing here.</h1><p><a href="/">To the overview</a></p></>;
@@ -103,7 +106,7 @@ function turn() {
 
 function useKeys(find: () => void, help: () => void) {
   const led = useRef(0); // when g was pressed
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       const typing = (e.target as Element).matches?.('input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]');
       if ((e.ctrlKey || e.metaKey) && e.key === 'k') {
@@ -123,7 +126,7 @@ function useKeys(find: () => void, help: () => void) {
         find();
       } else if (e.key === '?') help();
       else if (e.key === 't') turn();
-      else if (e.key === 'a') go('/start');
+      else if (e.key === 'a' && may('write')) go('/start');
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
@@ -144,9 +147,11 @@ function Palette({ close }: { close: () => void }) {
     let over = false;
     const fixed: Hit[] = [
       ...all.map(([p, word]) => ({ words: word, note: 'screen', act: () => go(p) })),
-      { words: 'Add a source', note: 'a', act: () => go('/start') },
-      { words: 'New query', note: '', act: () => go('/queries/new') },
-      { words: 'New sink', note: '', act: () => go('/sinks/new') },
+      ...(may('write') ? [
+        { words: 'Add a source', note: 'a', act: () => go('/start') },
+        { words: 'New query', note: '', act: () => go('/queries/new') },
+        { words: 'New sink', note: '', act: () => go('/sinks/new') },
+      ] : []),
       { words: 'Light or dark', note: 't', act: turn },
     ].filter((h) => h.words.toLowerCase().includes(text.toLowerCase()));
     set(fixed);
@@ -195,8 +200,9 @@ function Keys({ close }: { close: () => void }) {
     box.current?.showModal();
   }, []);
   const keys: [string, string][] = [
-    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['g k', 'sinks'], ['g ,', 'settings'], ['a', 'add a source'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'], ['x', 'select'],
-    ['p', 'poll now'], ['e', 'settings of the source'], ['Space', 'hold the stream'], ['n', 'what is new; next difference'], ['[ ]', 'older, newer version'], ['1–4', 'views of a difference'], ['Esc', 'close'],
+    ['/', 'find or do'], ['g o', 'overview'], ['g c', 'changes'], ['g s', 'sources'], ['g q', 'queries'], ['g k', 'sinks'], ['g l', 'lab'], ['g ,', 'settings'], ['t', 'light or dark'], ['j k', 'move in the list'], ['Enter', 'open'],
+    ...(may('write') ? [['a', 'add a source'], ['x', 'select'], ['p', 'poll now']] as [string, string][] : []),
+    ['e', 'settings of the source'], ['Space', 'hold the stream'], ['n', 'what is new; next difference'], ['[ ]', 'older, newer version'], ['1–4', 'views of a difference'], ['Esc', 'close'],
   ];
   return (
     <dialog ref={box} aria-labelledby="keys-title" onClose={close} onClick={(e) => e.target === box.current && close()}>

@@ -7,6 +7,7 @@ import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
 import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
 import { begin } from './live';
 import { useAction, useLoad, useTicker } from './load';
+import { may } from './me';
 import { AsLines, Bars, Button, Outcome, Section, Show, useNumbers } from './parts';
 import type { Settings } from './program';
 import { go } from './router';
@@ -21,7 +22,7 @@ export function Overview() {
     if (first) begin(first.status.last_change);
   }, [first !== undefined]);
   useEffect(() => {
-    if (first && first.sources.all === 0) go('/start', true);
+    if (first && first.sources.all === 0 && may('write')) go('/start', true);
   }, [first?.sources.all === 0]);
   return (
     <>
@@ -149,12 +150,12 @@ function SetBudget({ to, shown, reload }: { to: string; shown: boolean; reload: 
       {shown && now?.fixed && <div class="as"><pre>budget: {to}</pre><p class="small dim">The budget is set by {tidy(now.where ?? now.from)}; change it there.</p></div>}
       {shown && now && !now.fixed && (
         <div class="row wrap">
-          <Button kind="main" busy={doing.busy} onClick={() => run(async () => {
+          <Button needs="admin" kind="main" busy={doing.busy} onClick={() => run(async () => {
             settings.set(await send<Settings>('PATCH', '/settings', edit));
             reload();
             return `The budget is ${to} from now on.`;
           })}>Set the budget</Button>
-          <AsLines method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings budget=${to}`} />
+          <AsLines needs="admin" method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings budget=${to}`} />
         </div>
       )}
       <Outcome of={doing} />

@@ -6,6 +6,7 @@ import { ago, exact, moment, safe, tidy } from './format';
 import { up } from './live';
 import type { Doing, Loaded } from './load';
 import { useTicker } from './load';
+import { may, type Need } from './me';
 import type { Change, Source } from './types';
 
 type Kids = { children?: ComponentChildren };
@@ -59,9 +60,12 @@ interface ButtonProps extends Kids {
   onClick?: (e: MouseEvent) => void; type?: 'button' | 'submit';
   /** local: it changes nothing on the server, and works while that is away. */
   local?: boolean;
+  /** needs is the right that it takes; without it there is no button. What is not local writes, unless it says otherwise. */
+  needs?: Need;
 }
 
-export function Button({ kind, icon, keys, busy, disabled, danger, label, pressed, onClick, type = 'button', local, children }: ButtonProps) {
+export function Button({ kind, icon, keys, busy, disabled, danger, label, pressed, onClick, type = 'button', local, needs = local ? 'none' : 'write', children }: ButtonProps) {
+  if (!may(needs)) return null;
   const off = disabled || (!local && !up.value);
   return (
     <button
@@ -163,11 +167,6 @@ export function Time({ at, as = 'moment' }: { at: string | undefined; as?: 'mome
   return <time dateTime={at} title={exact(at)}>{as === 'ago' ? ago(at, now) : moment(at, now)}</time>;
 }
 
-/** Captured is text that came from outside: never markup, its direction kept apart. */
-export function Captured({ text, mono = true }: { text: string; mono?: boolean }) {
-  return <bdi class={mono ? 'mono' : undefined}>{tidy(text)}</bdi>;
-}
-
 /** Out is a link that leaves the page. */
 export function Out({ url, children }: Kids & { url: string }) {
   const to = safe(url);
@@ -245,10 +244,14 @@ export function typing(e: KeyboardEvent): boolean {
     || !!(e.target as Element).matches?.('input:not([type=checkbox]):not([type=radio]), textarea, select');
 }
 
-/** AsLines shows an action as lines for a shell. */
-export function AsLines({ method, url, body, cli }: { method: string; url: string; body?: unknown; cli?: string }) {
+/** An Act is something that can be done from a shell, too. */
+export interface Act { method: string; url: string; body?: unknown; cli?: string }
+
+/** AsLines shows an action, and others beside it, as lines for a shell. */
+export function AsLines({ also = [], needs = 'write', ...act }: Act & { also?: Act[]; needs?: Need }) {
   const [open, set] = useState(false);
-  const lines = [cli, curl(method, url, body)].filter(Boolean) as string[];
+  if (!may(needs)) return null;
+  const lines = [act, ...also].flatMap((a) => [a.cli, curl(a.method, a.url, a.body)]).filter(Boolean) as string[];
   return (
     <>
       <button type="button" class="button ghost" aria-expanded={open} onClick={() => set(!open)}>

@@ -1,15 +1,15 @@
 // The part of the settings that is about people: who may do what, and who did.
 import { Audit } from './audit';
-import { may, me } from './login';
+import { may, me } from './me';
 import { OwnPassword, Shares, Tokens, Users } from './users';
 
 /** People has all sections that the reader may see. */
 export function People() {
   return (
     <>
-      {me.value?.user && me.value.via === 'session' && <OwnPassword />}
+      {me.value?.user && me.value.via === 'session' && !me.value.guest && <OwnPassword />}
       {may('admin') && <Users />}
-      <Tokens />
+      {!me.value?.source && !me.value?.query && <Tokens />}
       {may('write') && <Shares />}
       {may('admin') && <Audit />}
     </>

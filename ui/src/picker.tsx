@@ -1,5 +1,6 @@
-// Choosing an element of the last capture. Nothing of the captured page runs for that: the
-// server lists what the page says, and draws a line around what is chosen.
+// Choosing an element of the last capture: from a list of what the page says, or by a click in
+// a picture of it. Nothing that was captured runs for that. The frame of the picture has an
+// origin of its own and one script of ours; numbers of elements are all that passes.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, get, part } from './api';
 import { count, tidy } from './format';
@@ -24,14 +25,35 @@ function Elements({ id, of, now, pick }: { id: string; of: Outline; now: string;
   const [words, type] = useState('');
   const asked = words.toLowerCase();
   const shown = of.items.filter((i) => !asked || i.text.toLowerCase().includes(asked) || i.selector.toLowerCase().includes(asked)).slice(0, most);
-  const first = shown.findIndex((i) => i.selector === now);
-  const [at, move] = useState(first);
+  const [number, choose] = useState(of.items.find((i) => i.selector === now)?.number);
   const box = useRef<HTMLUListElement>(null);
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [over, point] = useState<Item>();
+  const last = useRef({ number, of, pick, shown });
+  last.current = { number, of, pick, shown };
+  const mark = () => frame.current?.contentWindow?.postMessage({ mark: last.current.number ?? 0 }, '*'); // its origin has no name
+  useEffect(mark, [number]);
+  useEffect(() => {
+    const hear = (e: MessageEvent) => {
+      if (e.source !== frame.current?.contentWindow || e.origin !== 'null') return;
+      const said = e.data as { freshet?: unknown; number?: unknown } | null;
+      if (typeof said !== 'object' || said === null || !Number.isInteger(said.number)) return;
+      if (said.freshet === 'ready') return mark();
+      const item = last.current.of.items.find((i) => i.number === said.number);
+      if (said.freshet === 'over') point(item);
+      if (said.freshet !== 'choose' || !item) return;
+      if (!last.current.shown.includes(item)) type(''); // the list has to show it
+      choose(item.number);
+      last.current.pick(item.selector);
+    };
+    addEventListener('message', hear);
+    return () => removeEventListener('message', hear);
+  }, []);
+  const at = shown.findIndex((i) => i.number === number);
   const chosen = shown[at];
-  useEffect(() => move(Math.max(first, -1)), [words]);
   const to = (i: number) => {
     const next = Math.max(0, Math.min(shown.length - 1, i));
-    move(next);
+    choose(shown[next]?.number);
     box.current?.querySelectorAll('[role=option]')[next]?.scrollIntoView({ block: 'nearest' });
   };
   const key = (e: KeyboardEvent) => {
@@ -67,7 +89,10 @@ function Elements({ id, of, now, pick }: { id: string; of: Outline; now: string;
         </p>
         <p class="small dim">Arrows move, Left goes to the element around it, Enter takes it.</p>
       </div>
-      <iframe class="frame" sandbox="" title="The last capture, with the chosen element marked" src={address(`/sources/${part(id)}/versions/${of.version}/rendered`, { mark: chosen?.number }) + (chosen ? '#freshet-mark' : '')} />
+      <div>
+        <iframe ref={frame} class="frame" sandbox="allow-scripts" title="The last capture: click on what to compare" src={address(`/sources/${part(id)}/versions/${of.version}/rendered`, { pick: true })} />
+        <p class="small dim one" aria-hidden="true">{over ? <>{over.tag} <bdi>{tidy(over.text)}</bdi></> : 'Point at a part of the page; a click compares it.'}</p>
+      </div>
     </div>
   );
 }

@@ -1,15 +1,24 @@
 // The settings of the daemon, with what a change would mean before it is saved.
 import { useEffect, useState } from 'preact/hooks';
-import { address, get, Problem, send } from './api';
-import { bytes, count, millis, percent, span, tidy } from './format';
+import { address, ask, get, Problem, type Answer } from './api';
+import { bytes, count, millis, percent, plural, span, tidy } from './format';
+import { back } from './live';
 import { useAction, useLoad } from './load';
-import { AsLines, Button, Field, Outcome, Section, Show } from './parts';
+import { may } from './me';
+import { AsLines, Bars, Button, Field, Outcome, Section, Show } from './parts';
 import { People } from './people';
 import { leave } from './router';
-import type { Budget, Status } from './types';
+import type { Budget, BudgetPoint, Status } from './types';
 
 export interface Setting { key: string; value: string; default: string; from: string; where?: string; fixed?: boolean; about: string }
-export interface Settings { file?: string; items: Setting[] }
+export interface Settings { file?: string; items: Setting[]; effect?: Effect }
+
+/** An Effect is what an edit would bring, as a dry run says. */
+interface Effect {
+  changed: { key: string; from: string; to: string }[];
+  drops?: { versions: number; outcomes: number; bytes: number };
+  polling?: { too_early?: string; now: BudgetPoint; then: BudgetPoint };
+}
 
 const groups: [string, string, string[]][] = [
   ['Budget', 'how many requests, and what for', ['budget', 'aim', 'source_gap', 'source_share', 'hints', 'workers']],
@@ -29,22 +38,25 @@ const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'
 const sources: Record<string, string> = { default: 'the default', api: 'set here', file: 'set in', environment: 'set by', flag: 'set by' };
 
 export function Program() {
-  const loaded = useLoad<Settings>((s) => get('/settings', {}, s), []);
+  const loaded = useLoad<Answer<Settings>>((s) => ask('GET', address('/settings'), undefined, { signal: s }), []);
   return (
     <>
       <h1 class="title">Settings</h1>
       <p class="say lead">What you change here holds at once and after a restart. What the configuration file, the environment or a flag says wins, and is changed there.</p>
-      <Show of={loaded} bars={8}>{(s) => <Form of={s} set={loaded.set} />}</Show>
+      <Show of={loaded} bars={8}>{(s) => <Form of={s.data} etag={s.etag} set={loaded.set} />}</Show>
       <Backups />
       <People />
     </>
   );
 }
 
-function Form({ of, set }: { of: Settings; set: (s: Settings) => void }) {
+function Form({ of, etag, set }: { of: Settings; etag: string; set: (s: Answer<Settings>) => void }) {
   const [draft, type] = useState<Record<string, string>>({});
   const [doing, run] = useAction();
   const [wrong, say] = useState<Problem>();
+  const [effect, show] = useState<Effect>();
+  const [trying, wait] = useState(false);
+  const [meanwhile, note] = useState<string[]>(); // what somebody else changed
   const by = new Map(of.items.map((i) => [i.key, i]));
   const typed = Object.entries(draft).filter(([key, v]) => by.has(key) && v.trim() !== by.get(key)!.value);
   const edit = {
@@ -59,19 +71,43 @@ function Form({ of, set }: { of: Settings; set: (s: Settings) => void }) {
       leave.value = null;
     };
   }, [dirty]);
-  // The server judges what is typed, before anything is changed.
+  // The server judges what is typed and says what it would bring, before anything is changed.
   useEffect(() => {
     say(undefined);
+    show(undefined);
+    wait(dirty);
     if (!dirty) return;
-    let over = false;
-    const timer = setTimeout(() => void send('PATCH', '/settings', { ...edit, dry_run: true }).catch((err: Problem) => over || say(err)), 300);
+    const stop = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        show((await ask<Settings>('PATCH', address('/settings'), { ...edit, dry_run: true }, { signal: stop.signal })).data.effect);
+      } catch (err) {
+        if (stop.signal.aborted) return;
+        say(err as Problem);
+      }
+      wait(false);
+    }, 300);
     return () => {
-      over = true;
+      stop.abort();
       clearTimeout(timer);
     };
-  }, [key]);
+  }, [key, etag, back.value]);
+  /** reread takes over what somebody else saved. What was typed stays. */
+  const reread = async () => {
+    const fresh = await ask<Settings>('GET', address('/settings'));
+    note(fresh.data.items.filter((i) => i.value !== by.get(i.key)?.value).map((i) => `${names[i.key] ?? i.key}: ${by.get(i.key)?.value ?? 'none'} is now ${i.value}`));
+    set(fresh);
+  };
   const save = () => run(async () => {
-    set(await send<Settings>('PATCH', '/settings', edit));
+    try {
+      const saved = await ask<Settings>('PATCH', address('/settings'), edit, { headers: { 'If-Match': etag } });
+      set(saved);
+    } catch (err) {
+      if (!(err instanceof Problem) || err.status !== 412) throw err;
+      await reread();
+      return;
+    }
+    note(undefined);
     type({});
     return 'Saved. It holds from now on.';
   });
@@ -83,9 +119,9 @@ function Form({ of, set }: { of: Settings; set: (s: Settings) => void }) {
     return (
       <Field key={s.key} label={names[s.key] ?? s.key} help={from} wrong={bad}>
         {choices[s.key] ? (
-          <select class="input" value={value} disabled={s.fixed} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c}>{c}</option>)}</select>
+          <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c}>{c}</option>)}</select>
         ) : (
-          <input class="input" value={value} disabled={s.fixed} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
+          <input class="input" value={value} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
         )}
       </Field>
     );
@@ -100,40 +136,88 @@ function Form({ of, set }: { of: Settings; set: (s: Settings) => void }) {
           return mine.length > 0 && <Section key={title} title={title} note={note}><div class="form">{mine.map(field)}</div></Section>;
         })}
         <div class="row wrap section">
-          <Button kind="main" busy={doing.busy} disabled={!dirty || !!wrong} onClick={save}>Save</Button>
-          <Button local kind="ghost" disabled={!dirty} onClick={() => type({})}>Discard</Button>
-          <AsLines method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings ${[...Object.entries(edit.set).map(([k, v]) => `${k}=${v}`), ...edit.unset.map((k) => k + '=')].join(' ')}`} />
+          {!may('admin') && <p class="say">You can look at these settings. Only an admin can change them.</p>}
+          <Button needs="admin" kind="main" busy={doing.busy} disabled={!dirty || !!wrong} onClick={save}>Save</Button>
+          <Button local needs="admin" kind="ghost" disabled={!dirty} onClick={() => (type({}), note(undefined))}>Discard</Button>
+          <AsLines needs="admin" method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings ${[...Object.entries(edit.set).map(([k, v]) => `${k}=${v}`), ...edit.unset.map((k) => k + '=')].join(' ')}`} />
         </div>
+        {meanwhile && (
+          <div class="wrong" role="alert">
+            <p>Somebody else changed the settings in the meantime, so nothing was saved. What you typed is still here: look it over, then save again.</p>
+            {meanwhile.map((m) => <p key={m} class="dim"><bdi>{tidy(m)}</bdi></p>)}
+          </div>
+        )}
         {wrong && !typed.some(([k]) => wrong.at('body.set.' + k)) && <p class="wrong" role="alert">{tidy(wrong.title)} {wrong.hint}</p>}
         <Outcome of={doing} />
       </div>
       <div>
-        <BudgetEffect now={by.get('budget')?.value ?? ''} to={edit.set.budget ?? (edit.unset.includes('budget') ? by.get('budget')!.default : '')} />
-        <HistoryEffect keys={typed.filter(([k]) => k.startsWith('keep.')).map(([k]) => k)} />
+        {dirty && !wrong && <EffectOf edit={effect} trying={trying} />}
+        <BudgetNow budget={by.get('budget')?.value ?? ''} />
+        <HistoryNow />
       </div>
     </div>
   );
 }
 
-/** BudgetEffect says what is captured now, and what would be. */
-function BudgetEffect({ now, to }: { now: string; to: string }) {
-  const b = useLoad<Budget>((s) => get('/budget', { points: 2, at: to }, s), [to, now]);
-  const at = b.data?.at;
+/** EffectOf says what an edit would bring, before it is saved. */
+function EffectOf({ edit, trying }: { edit: Effect | undefined; trying: boolean }) {
+  const drops = edit?.drops, polling = edit?.polling;
   return (
-    <Section title="What the budget brings">
-      {b.problem && to ? <p class="dim">–</p> : (
-        <Show of={b}>{(d) => (d.too_early ? <p class="say">What share of changes is captured is <b>not known yet</b>: {d.too_early}.</p> : (
+    <Section title="What it would bring" note={trying ? 'trying' : 'before you save'}>
+      <div class="stack" role="status" aria-busy={trying}>
+        {!edit ? <Bars n={2} /> : (
           <>
-            <p class="say">At <b>{d.budget}</b>, as it is, about <b>{percent(d.now.share.mean)}</b> <span class="dim">({percent(d.now.share.low)} to {percent(d.now.share.high)})</span> of the changes are captured, <b>{span(millis(d.now.delay))}</b> late on average.</p>
-            {at && <p class="say" role="status">At <b>{to}</b> about <b>{percent(at.share.mean)}</b> <span class="dim">({percent(at.share.low)} to {percent(at.share.high)})</span> would be, <b>{span(millis(at.delay))}</b> late. That is {count(Math.round(at.polls_per_day))} requests a day instead of {count(Math.round(d.now.polls_per_day))}.</p>}
+            <dl class="facts">{edit.changed.map((c) => [<dt key={c.key}>{names[c.key] ?? c.key}</dt>, <dd key={c.key + '='}><del>{tidy(c.from)}</del> <ins>{tidy(c.to)}</ins></dd>])}</dl>
+            {drops && (drops.versions === 0 && drops.outcomes === 0 ? <p class="say">Nothing would be deleted now.</p> : (
+              <p class="say warn">
+                It deletes {drops.versions > 0 && <><b>{plural(drops.versions, 'version')}</b> (about {bytes(drops.bytes)})</>}{drops.versions > 0 && drops.outcomes > 0 && ' and '}
+                {drops.outcomes > 0 && <b>{plural(drops.outcomes, 'result of a poll', 'results of polls')}</b>} within seconds of saving. They cannot be brought back. The newest version of each source always stays; changes stay in the log, but those whose versions go can no longer be compared.
+              </p>
+            ))}
+            {polling && (polling.too_early ? <p class="say">What would be captured is <b>not known yet</b>: {polling.too_early}.</p> : (
+              <p class="say">About <b>{percent(polling.then.share.mean)}</b> <span class="dim">({percent(polling.then.share.low)} to {percent(polling.then.share.high)})</span> of the changes would be captured, <b>{span(millis(polling.then.delay))}</b> late on average.</p>
+            ))}
+            {polling && <Compared of={polling} />}
+            {!drops && !polling && <p class="say">It holds from the next poll on. Nothing is deleted, and what is captured stays as it is.</p>}
           </>
-        ))}</Show>
-      )}
+        )}
+      </div>
     </Section>
   );
 }
 
-function HistoryEffect({ keys }: { keys: string[] }) {
+/** Compared has what is expected now beside what would be then. */
+function Compared({ of: { now, then, too_early } }: { of: NonNullable<Effect['polling']> }) {
+  const rows: [string, (p: BudgetPoint) => string][] = [
+    ['Requests a day, at most', (p) => count(p.polls_per_day)],
+    ['Requests a day, of use', (p) => count(p.spent_per_day)],
+  ];
+  if (!too_early) {
+    rows.push(['Changes captured', (p) => percent(p.share.mean)], ['Changes captured a day', (p) => count(p.share.mean * p.changes_per_day)], ['Late on average', (p) => span(millis(p.delay))]);
+  }
+  return (
+    <div class="numbers">
+      <table>
+        <thead><tr><th scope="col">Expected</th><th scope="col" class="num">Now</th><th scope="col" class="num">Then</th></tr></thead>
+        <tbody>{rows.map(([name, of]) => <tr key={name}><th scope="row">{name}</th><td class="num">{of(now)}</td><td class="num">{of(then)}</td></tr>)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** BudgetNow says what is captured as it is. */
+function BudgetNow({ budget }: { budget: string }) {
+  const b = useLoad<Budget>((s) => get('/budget', { points: 1 }, s), [budget]);
+  return (
+    <Section title="What the budget brings">
+      <Show of={b}>{(d) => (d.too_early ? <p class="say">What share of changes is captured is <b>not known yet</b>: {d.too_early}.</p> : (
+        <p class="say">At <b>{d.budget}</b>, as it is, about <b>{percent(d.now.share.mean)}</b> <span class="dim">({percent(d.now.share.low)} to {percent(d.now.share.high)})</span> of the changes are captured, <b>{span(millis(d.now.delay))}</b> late on average.</p>
+      ))}</Show>
+    </Section>
+  );
+}
+
+function HistoryNow() {
   const status = useLoad<Status>((s) => get('/status', {}, s), []);
   return (
     <Section title="What history takes">
@@ -145,7 +229,6 @@ function HistoryEffect({ keys }: { keys: string[] }) {
           <dt>Changes so far</dt><dd>{count(parseInt(s.last_change, 10) || 0)}</dd>
         </dl>
       )}</Show>
-      {keys.length > 0 && <p class="say" role="status">Versions beyond the bounds are deleted within seconds of saving, the oldest first, and cannot be brought back. The newest version of each source always stays.</p>}
     </Section>
   );
 }

@@ -2,7 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, ask, get, part, Problem, send } from './api';
 import { count, plural, tidy, value } from './format';
+import { back } from './live';
+import { queryLine, quote } from './lines';
 import { useAction, useLoad } from './load';
+import { may } from './me';
 import { AsLines, Bars, Button, Field, Icon, Mark, Outcome, Section, Show, Time, WhatChanged } from './parts';
 import { go } from './router';
 import { WhoIsTold } from './sinks';
@@ -21,7 +24,7 @@ export function Queries({ id }: { id: string }) {
   return (
     <div class="side">
       <div class="pick">
-        <Section title="Queries" note={list.data ? count(list.data.items.length) : ''} side={<a class="button ghost" href="/queries/new"><Icon name="plus" /> New</a>}>
+        <Section title="Queries" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/queries/new"><Icon name="plus" /> New</a>}>
           <Show of={list}>{(l) => (
             <>
               {l.items.length === 0 && <p class="empty">A query says what you want to hear of: a price below 200, a new item with a word, a page that is silent for too long.</p>}
@@ -128,7 +131,7 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       over = true;
       clearTimeout(timer);
     };
-  }, [key]);
+  }, [key, back.value]);
   const save = () => run(async () => {
     if (!q) {
       const added = await send<Query>('POST', '/queries', body);
@@ -157,10 +160,12 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
   );
   return (
     <>
-      <div class="row wrap">
+      <div class="row wrap headline">
         <h1 class="title grow"><bdi>{tidy(draft.name || q?.id || 'A new query')}</bdi></h1>
         {q && <Button kind="ghost" icon={q.paused ? 'play' : 'pause'} onClick={pause}>{q.paused ? 'Turn on' : 'Turn off'}</Button>}
-        <AsLines method={q ? 'PATCH' : 'POST'} url={address('/queries' + (q ? '/' + part(q.id) : ''))} body={body} cli={q ? `freshet query edit ${q.id}` : `freshet query add --when '${draft.when}'`} />
+        <AsLines method={q ? 'PATCH' : 'POST'} url={address('/queries' + (q ? '/' + part(q.id) : ''))} body={q ? patchOf(q, body) : body} cli={q ? queryLine('edit', q.id, body) : queryLine('add', draft.name || 'NAME', body)}
+          also={q && [{ method: 'PATCH', url: address('/queries/' + part(q.id)), body: { paused: !q.paused }, cli: `freshet query edit ${quote(q.id)} --${q.paused ? 'resume' : 'pause'}` },
+            { method: 'DELETE', url: address('/queries/' + part(q.id)), cli: `freshet query remove ${quote(q.id)}` }]} />
         <Button kind="main" busy={doing.busy} disabled={listed || !!trial.problem} onClick={save}>Save</Button>
       </div>
       {listed && <p class="say">The configuration file lists this query; edit it there.</p>}
@@ -266,9 +271,9 @@ function MatchRows({ items, word }: { items: Match[]; word: string }) {
           <tr key={m.cursor || m.number}>
             <td><Time at={m.at} /></td>
             <td class="one">{m.source && <a href={'/sources/' + encodeURIComponent(m.source) + (m.change ? '?to=' + m.change.number : '')}><bdi>{tidy(m.change?.name || m.source)}</bdi></a>}</td>
-            <td class="one">{m.change ? <WhatChanged of={m.change} /> : <span class="dim">{m.cause}</span>}</td>
-            <td class="mono">{m.value === undefined ? '' : tidy(value(m.value))}</td>
-            <td class="num dim">{word}</td>
+            <td class="one fill">{m.change ? <WhatChanged of={m.change} /> : <span class="dim">{m.cause}</span>}</td>
+            <td class="mono one desk" title={m.value === undefined ? undefined : tidy(value(m.value))}>{m.value === undefined ? '' : tidy(value(m.value))}</td>
+            <td class="num dim desk">{word}</td>
           </tr>
         ))}
       </tbody>

@@ -47,7 +47,7 @@ document.addEventListener('click', (e) => {
   if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
   const link = (e.target as Element).closest?.('a');
   if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-  if (link.pathname.startsWith('/api/') || link.hash) return;
+  if (link.pathname.startsWith('/api/') || link.hash || 'away' in link.dataset) return;
   e.preventDefault();
   go(link.pathname + link.search);
 });

@@ -3,8 +3,11 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { address, ask, part, Problem, send } from './api';
 import { Frame } from './charts';
 import { count, plural, tidy } from './format';
+import { back } from './live';
+import { quote, sourceLine } from './lines';
 import { useAction } from './load';
-import { AsLines, Bars, Button, Field, Outcome, Section, Trouble } from './parts';
+import { may } from './me';
+import { AsLines, Bars, Button, Field, Outcome, Section, Trouble, useNumbers } from './parts';
 import { Picker } from './picker';
 import { go, leave } from './router';
 import type { Source } from './types';
@@ -131,7 +134,9 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
     <div class="cols">
       <div>
         {listed && <p class="say">The configuration file lists this source; edit it there. What you try here is not saved.</p>}
-        <Section title="What to compare" side={(
+        {!may('write') && <p class="say">You can look at these settings. Only an editor can change them.</p>}
+        <fieldset class="plain" disabled={!may('write')}>
+        <Section title="What to compare" side={may('write') && (
           <span class="row">
             <Button local kind="ghost" pressed={picking} onClick={() => choose(!picking)}>Choose an element</Button>
             <Button local kind="ghost" icon="plus" onClick={() => set({ ...draft, steps: [...draft.steps, { kind: 'css', arg: '' }] })}>Add a step</Button>
@@ -152,8 +157,8 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
                     {[...new Set([step.kind, ...kinds])].map((k) => <option key={k}>{k}</option>)}
                   </select>
                   {bare.has(step.kind) && !step.arg ? <span /> : <input class="input code" aria-label={`Argument of step ${i + 1}`} value={step.arg} onInput={(e) => change({ arg: e.currentTarget.value })} />}
-                  <button type="button" class="icon-button" aria-label={`Move step ${i + 1} up`} disabled={i === 0} onClick={() => move(-1)}>↑</button>
-                  <button type="button" class="icon-button" aria-label={`Remove step ${i + 1}`} onClick={() => set({ ...draft, steps: draft.steps.filter((_, j) => j !== i) })}>×</button>
+                  {may('write') && <><button type="button" class="icon-button" aria-label={`Move step ${i + 1} up`} disabled={i === 0} onClick={() => move(-1)}>↑</button>
+                  <button type="button" class="icon-button" aria-label={`Remove step ${i + 1}`} onClick={() => set({ ...draft, steps: draft.steps.filter((_, j) => j !== i) })}>×</button></>}
                 </li>
               );
             })}
@@ -179,17 +184,19 @@ export function Settings({ of: s, etag, reload }: { of: Source; etag: string; re
             {choice('suspect', 'Captures of the wrong page', ['hold', 'mark', 'off'])}
           </div>
         </Section>
+        </fieldset>
         <div class="row wrap section">
           <Button kind="main" busy={doing.busy} disabled={!dirty || listed} onClick={save}>Save</Button>
-          <Button local kind="ghost" disabled={!dirty} onClick={() => set(draftOf(base.s))}>Discard</Button>
-          <AsLines method="PATCH" url={address(`/sources/${part(s.id)}`)} body={patch} cli={`freshet edit ${s.id}`} />
+          <Button local needs="write" kind="ghost" disabled={!dirty} onClick={() => set(draftOf(base.s))}>Discard</Button>
+          <AsLines method="PATCH" url={address(`/sources/${part(s.id)}`)} body={patch} cli={sourceLine('edit', s.id, patch)}
+            also={listed ? [] : [{ method: 'DELETE', url: address(`/sources/${part(s.id)}`), cli: `freshet remove ${quote(s.id)}` }]} />
           <span class="grow" />
           {!listed && <Button kind="ghost" danger icon="trash" onClick={remove}>Stop watching</Button>}
         </div>
         <Outcome of={doing} />
       </div>
       <div>
-        <Preview id={s.id} steps={draft.steps} />
+        {may('write') && <Preview id={s.id} steps={draft.steps} />}
       </div>
     </div>
     </>
@@ -215,7 +222,7 @@ function Preview({ id, steps }: { id: string; steps: Step[] }) {
       over = true;
       clearTimeout(timer);
     };
-  }, [id, key]);
+  }, [id, key, back.value]);
   const { trial, problem, busy } = state;
   return (
     <>
@@ -243,7 +250,9 @@ function Preview({ id, steps }: { id: string; steps: Step[] }) {
 
 /** Over draws each version: solid if it would be a change. */
 function Over({ of }: { of: { number: number; change: boolean; error?: string }[] }) {
+  const [toggle, table] = useNumbers(['Version', 'Would be'], () => of.map((v) => [v.number, v.error ? 'not read: ' + tidy(v.error) : v.change ? 'a change' : 'no change']));
   return (
+    <>
     <Frame label={`${of.filter((v) => v.change).length} of ${of.length} versions would be changes`} height={24}>
       {(width) => {
         const step = width / of.length, w = Math.max(1, step - 2);
@@ -252,5 +261,8 @@ function Over({ of }: { of: { number: number; change: boolean; error?: string }[
           : <rect key={i} x={i * step + 0.5} y="11" width={w} height="10" fill="none" stroke="var(--edge)" />));
       }}
     </Frame>
+    <p>{toggle}</p>
+    {table}
+    </>
   );
 }

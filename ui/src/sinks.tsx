@@ -2,7 +2,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { address, ask, get, part, Problem, send } from './api';
 import { count, dayOf, moment, plural, span, tidy } from './format';
+import { back } from './live';
+import { quote, sinkLine } from './lines';
 import { useAction, useLoad } from './load';
+import { may } from './me';
 import { AsLines, Button, Field, Icon, Mark, Outcome, Section, Show, sourcePath, Time, WhatChanged, type Mood } from './parts';
 import { go, leave } from './router';
 import type { Change, Cursor, SinkInfo } from './types';
@@ -38,7 +41,7 @@ export function Sinks({ name }: { name: string }) {
   return (
     <div class="side">
       <div class="pick">
-        <Section title="Who is told" note={list.data ? count(list.data.items.length) : ''} side={<a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
+        <Section title="Who is told" note={list.data ? count(list.data.items.length) : ''} side={may('write') && <a class="button ghost" href="/sinks/new"><Icon name="plus" /> Add</a>}>
           <Show of={list}>{(l) => (
             <>
               {l.items.length === 0 && <p class="empty">Nobody. A sink is a receiver of changes: a webhook, a chat, a mailbox, a queue.</p>}
@@ -52,7 +55,7 @@ export function Sinks({ name }: { name: string }) {
           )}</Show>
         </Section>
       </div>
-      <div>{name === '' ? <Intro /> : name === 'new' ? <Editor key="new" reload={list.reload} /> : <One key={name} name={name} reload={list.reload} />}</div>
+      <div>{name === '' ? <Intro /> : name === 'new' && may('write') ? <Editor key="new" reload={list.reload} /> : <One key={name} name={name} reload={list.reload} />}</div>
     </div>
   );
 }
@@ -69,7 +72,7 @@ function Intro() {
       <Section title="What can be told">
         <p class="say">Every change reaches every sink that wants it at least once, under the same id however often it is tried.</p>
         <Show of={kinds}>{(k) => (
-          <table><tbody>{k.items.map((x) => <tr key={x.name}><td><b>{x.name}</b></td><td>{x.about}</td><td class="num"><a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a></td></tr>)}</tbody></table>
+          <table><tbody>{k.items.map((x) => <tr key={x.name}><td><b>{x.name}</b></td><td>{x.about}</td><td class="num">{may('write') && <a href={'/sinks/new?kind=' + encodeURIComponent(x.name)}>Add</a>}</td></tr>)}</tbody></table>
         )}</Show>
       </Section>
     </>
@@ -96,7 +99,7 @@ function One({ name, reload }: { name: string; reload: () => void }) {
           <Attempts name={s.name} open={s.standing.open} />
           <OwedSection of={s} />
           <Letters of={s} reload={both} />
-          <Again sinks={[s]} reload={both} />
+          {may('write') && <Again sinks={[s]} reload={both} />}
         </>
       )
     )}</Show>
@@ -135,7 +138,8 @@ function Actions({ of: s, etag, reload }: { of: SinkInfo; etag: string; reload: 
           show(t.body);
         })}>Preview</Button>
         {!listed && (st.state === 'paused' ? <Button icon="play" onClick={() => hold(false)}>Go on</Button> : <Button icon="pause" onClick={() => hold(true)}>Hold back</Button>)}
-        <AsLines method="POST" url={address(path + '/test')} cli={`freshet sink test ${s.name}`} />
+        <AsLines method="POST" url={address(path + '/test')} cli={`freshet sink test ${quote(s.name)}`}
+          also={listed ? [] : [{ method: 'PATCH', url: address(path), body: { paused: st.state === 'paused' ? null : true }, cli: `freshet sink edit ${quote(s.name)} --paused${st.state === 'paused' ? '=false' : ''}` }, { method: 'DELETE', url: address(path), cli: `freshet sink remove ${quote(s.name)}` }]} />
         {!listed && <Button kind="ghost" danger icon="trash" onClick={remove}>Remove</Button>}
       </div>
       {listed && <p class="small dim">The configuration file lists this sink; edit it there.</p>}
@@ -153,11 +157,11 @@ function Attempts({ name, open }: { name: string; open: number }) {
       <Show of={list}>{(l) => (l.items.length === 0 ? <p class="empty">None yet.</p> : (
         <>
           <table>
-            <thead><tr><th scope="col">Ended</th><th scope="col">Event</th><th scope="col">What it said</th><th scope="col" class="num">Try</th><th scope="col" class="num">Took</th></tr></thead>
+            <thead><tr><th scope="col">Ended</th><th scope="col" class="desk">Event</th><th scope="col">What it said</th><th scope="col" class="num">Try</th><th scope="col" class="num">Took</th></tr></thead>
             <tbody>{l.items.slice(0, all ? 50 : 8).map((a) => (
               <tr key={a.id + a.attempt + a.at}>
                 <td><Mark is={a.accepted ? 'well' : 'failing'} silent /> <Time at={a.at} /></td>
-                <td class="mono one">{tidy(a.id)}</td>
+                <td class="mono one desk">{tidy(a.id)}</td>
                 <td>{a.accepted ? 'accepted' : <span class="wrong">{tidy(a.error ?? '')}{a.given_up && '; given up'}</span>}</td>
                 <td class="num">{a.attempt}</td>
                 <td class="num">{span(a.took_ms)}</td>
@@ -190,9 +194,9 @@ function OwedSection({ of: s }: { of: SinkInfo }) {
       <Show of={list}>{(l) => (
         <>
           <table>
-            <thead><tr><th scope="col">Of</th><th scope="col">What</th><th scope="col">Last answer</th><th scope="col" class="num">Tries</th><th scope="col" class="num">Next</th></tr></thead>
+            <thead><tr><th scope="col">Of</th><th scope="col" class="desk">What</th><th scope="col">Last answer</th><th scope="col" class="num desk">Tries</th><th scope="col" class="num">Next</th></tr></thead>
             <tbody>{l.items.map((x) => (
-              <tr key={x.id}><td class="one"><About of={x} /></td><td class="one"><What of={x} /></td><td>{x.error ? <span class="wrong">{tidy(x.error)}</span> : <span class="dim">–</span>}</td><td class="num">{x.attempts}</td><td class="num">{s.standing.state === 'paused' ? 'held back' : <Time at={x.next} as="ago" />}</td></tr>
+              <tr key={x.id}><td class="one"><About of={x} /></td><td class="one fill desk"><What of={x} /></td><td>{x.error ? <span class="wrong">{tidy(x.error)}</span> : <span class="dim">–</span>}</td><td class="num desk">{x.attempts}</td><td class="num">{s.standing.state === 'paused' ? 'held back' : <Time at={x.next} as="ago" />}</td></tr>
             ))}</tbody>
           </table>
           {n > l.items.length && <p class="small dim">{count(n - l.items.length)} more come after these.</p>}
@@ -217,9 +221,9 @@ function Letters({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
       <Outcome of={doing} />
       <Show of={list}>{(l) => l.items.length > 0 && (
         <table>
-          <thead><tr><th scope="col">Of</th><th scope="col">What</th><th scope="col">Why</th><th scope="col" class="num">Tries</th><th scope="col"><span class="hidden-text">Again</span></th></tr></thead>
+          <thead><tr><th scope="col">Of</th><th scope="col" class="desk">What</th><th scope="col">Why</th><th scope="col" class="num desk">Tries</th><th scope="col"><span class="hidden-text">Again</span></th></tr></thead>
           <tbody>{l.items.map((x) => (
-            <tr key={x.id}><td class="one"><About of={x} /></td><td class="one"><What of={x} /></td><td class="wrong">{tidy(x.error)}</td><td class="num">{x.attempts}</td><td class="num"><Button kind="link" label={`Send again ${x.id}`} onClick={() => again([x.id])}>Send again</Button></td></tr>
+            <tr key={x.id}><td class="one"><About of={x} /></td><td class="one fill desk"><What of={x} /></td><td class="wrong">{tidy(x.error)}</td><td class="num desk">{x.attempts}</td><td class="num"><Button kind="link" label={`Send again ${x.id}`} onClick={() => again([x.id])}>Send again</Button></td></tr>
           ))}</tbody>
         </table>
       )}</Show>
@@ -253,7 +257,7 @@ function Again({ sinks, reload }: { sinks: SinkInfo[]; reload: () => void }) {
       over = true;
       clearTimeout(timer);
     };
-  }, [key]);
+  }, [key, back.value]);
   const again = () => run(async () => {
     await send('POST', `/sinks/${part(name)}/replay`, body);
     reload();
@@ -290,7 +294,7 @@ function fromOf(text: string): { after?: Cursor; since?: string } | undefined {
 export function WhoIsTold({ query }: { query: string }) {
   const list = useLoad<{ items: SinkInfo[] }>((s) => get('/sinks', {}, s), [query], 10_000);
   return (
-    <Section title="Who is told" side={<a class="button ghost" href={'/sinks/new?query=' + encodeURIComponent(query)}><Icon name="plus" /> Add</a>}>
+    <Section title="Who is told" side={may('write') && <a class="button ghost" href={'/sinks/new?query=' + encodeURIComponent(query)}><Icon name="plus" /> Add</a>}>
       <Show of={list}>{(l) => {
         const mine = l.items.filter((s) => s.queries?.includes(query)), others = l.items.filter((s) => !s.queries?.includes(query) && s.queries?.length && s.origin !== 'file');
         return (
@@ -302,8 +306,8 @@ export function WhoIsTold({ query }: { query: string }) {
                 <tbody>{mine.map((s) => <Told key={s.name} of={s} reload={list.reload} />)}</tbody>
               </table>
             )}
-            {others.length > 0 && <Follow query={query} others={others} reload={list.reload} />}
-            {mine.length > 0 && <Again sinks={mine} reload={list.reload} />}
+            {others.length > 0 && may('write') && <Follow query={query} others={others} reload={list.reload} />}
+            {mine.length > 0 && may('write') && <Again sinks={mine} reload={list.reload} />}
           </>
         );
       }}</Show>
@@ -393,10 +397,10 @@ function Editor({ of: s, etag = '', reload, close }: { of?: SinkInfo; etag?: str
   });
   return (
     <>
-      <div class="row wrap">
+      <div class="row wrap headline">
         <h1 class="title grow">{s ? <bdi>{tidy(s.name)}</bdi> : 'Add a sink'}</h1>
         {close && <Button local kind="ghost" onClick={close}>Do not save</Button>}
-        <AsLines method="PUT" url={address('/sinks/' + part(d.name || 'NAME'), s ? {} : { new: true })} body={body} cli={`freshet sink ${s ? 'edit' : 'add'} ${d.name || 'NAME'} --kind ${d.kind}${d.url ? ` --url '${d.url}'` : ''}`} />
+        <AsLines method="PUT" url={address('/sinks/' + part(d.name || 'NAME'), s ? {} : { new: true })} body={body} cli={sinkLine(s ? 'edit' : 'add', d.name || 'NAME', body)} />
         <Button kind="main" busy={doing.busy} disabled={!d.name.trim()} onClick={save}>Save</Button>
       </div>
       <Outcome of={doing} />

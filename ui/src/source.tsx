@@ -1,18 +1,22 @@
 // One source: what it is doing, its versions, its polls, its settings.
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { address, ask, get, part, send } from './api';
 import { Frame, Hatch, Hours, Series } from './charts';
 import { bytes, count, dayOf, exact, hour, millis, moment, percent, plural, rate, short, span, tidy, value } from './format';
+import { quote, sourceLine } from './lines';
 import { useAction, useLoad } from './load';
+import { may } from './me';
 import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged, typing } from './parts';
 import { go } from './router';
 import { Settings } from './settings';
-import type { Change, Outcome as Poll, Source as Data, Why } from './types';
+import type { Change, Outcome as Poll, Source as Data, Version, Why } from './types';
 import { Versions } from './versions';
 
 export function Source({ id, tab }: { id: string; tab: string }) {
   const source = useLoad<{ data: Data; etag: string }>((s) => ask<Data>('GET', address('/sources/' + part(id)), undefined, { signal: s }), [id], 10_000);
   return (
+    <>
+    {!source.data && <h1 class={source.problem ? 'title' : 'hidden-text'}>{source.problem?.status === 404 ? 'There is no such source.' : <bdi>{tidy(id)}</bdi>}</h1>}
     <Show of={source} bars={6}>
       {({ data: s, etag }) => (
         <>
@@ -29,6 +33,7 @@ export function Source({ id, tab }: { id: string; tab: string }) {
         </>
       )}
     </Show>
+    </>
   );
 }
 
@@ -45,10 +50,10 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
     await send('PATCH', `/sources/${part(s.id)}`, { paused: !s.paused });
     reload();
   });
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       if (typing(e)) return;
-      if (e.key === 'p') void poll();
+      if (e.key === 'p' && may('write')) void poll();
       if (e.key === 'e') go(sourcePath(s.id, '/settings'));
     };
     addEventListener('keydown', key);
@@ -57,11 +62,12 @@ function Head({ of: s, reload }: { of: Data; reload: () => void }) {
   const is = mood(s);
   return (
     <>
-      <div class="row wrap">
+      <div class="row wrap headline">
         <h1 class="title grow"><bdi>{tidy(nameOf(s))}</bdi></h1>
         <Button icon="poll" keys="p" busy={doing.busy} onClick={poll}>Poll now</Button>
         <Button icon={s.paused ? 'play' : 'pause'} onClick={pause}>{s.paused ? 'Resume' : 'Pause'}</Button>
-        <AsLines method="POST" url={address(`/sources/${part(s.id)}/poll`)} cli={`freshet poll ${s.id}`} />
+        <AsLines method="POST" url={address(`/sources/${part(s.id)}/poll`)} cli={`freshet poll ${quote(s.id)}`}
+          also={[{ method: 'PATCH', url: address(`/sources/${part(s.id)}`), body: { paused: !s.paused }, cli: `freshet ${s.paused ? 'resume' : 'pause'} ${quote(s.id)}` }]} />
       </div>
       <p class="row wrap small">
         <Mark is={is} silent /> {moodWords[is]}
@@ -90,6 +96,7 @@ function Held({ of: s, reload }: { of: Data; reload: () => void }) {
           return 'It counts as a change now.';
         })}>It is the page</Button>
         <a class="button" href={sourcePath(s.id, `/versions?to=${held.version}`)}>Look at it</a>
+        <AsLines method="POST" url={address(`/sources/${part(s.id)}/confirm`, { version: held.version })} cli={`freshet confirm ${quote(s.id)}`} />
       </div>
       <Outcome of={doing} />
     </div>
@@ -105,6 +112,7 @@ function Moved({ of: s, reload }: { of: Data; reload: () => void }) {
         await send('PATCH', `/sources/${part(s.id)}`, { url: s.standing.moved_to });
         reload();
       })}>Watch it there</Button>
+      <AsLines method="PATCH" url={address(`/sources/${part(s.id)}`)} body={{ url: s.standing.moved_to }} cli={sourceLine('edit', s.id, { url: s.standing.moved_to })} />
       <Outcome of={doing} />
     </p>
   );
@@ -127,8 +135,8 @@ function Now({ of: s }: { of: Data }) {
                   <tr key={x.cursor}>
                     <td class="num">{x.number}</td>
                     <td><Time at={x.before} /></td>
-                    <td class="dim">≤ {span(Date.parse(x.before) - Date.parse(x.after))} late</td>
-                    <td class="one"><WhatChanged of={x} /></td>
+                    <td class="dim desk">≤ {span(Date.parse(x.before) - Date.parse(x.after))} late</td>
+                    <td class="one fill"><WhatChanged of={x} /></td>
                     <td class="num"><a href={sourcePath(s.id, `?from=${x.number - 1}&to=${x.number}`)}>Compare</a></td>
                   </tr>
                 ))}
@@ -263,17 +271,29 @@ function local(week: number[][]): number[][] {
   return out;
 }
 
-/** Week draws when a source changes, as learned. */
+/** seenIn counts versions by the hour of the week in which each was seen, on this computer's clock. */
+function seenIn(versions: Version[]): number[][] {
+  const out = days.map(() => new Array<number>(24).fill(0));
+  for (const v of versions) {
+    const at = new Date(v.seen_at);
+    if (v.number > 1 && !v.quiet) out[(at.getDay() + 6) % 7][at.getHours()]++;
+  }
+  return out;
+}
+
+/** Week draws when a source changes: as learned, and over it what was seen. */
 function Week({ id }: { id: string }) {
+  const stored = useLoad<{ items: Version[] }>((s) => get(`/sources/${part(id)}/versions`, { since: new Date(Date.now() - 30 * 86400e3).toISOString(), limit: 1000 }, s), [id]);
+  const seen = seenIn(stored.data?.items ?? []), busiest = Math.max(1, ...seen.flat());
   const rhythm = useLoad<Rhythm>((s) => get(`/sources/${part(id)}/rhythm`, {}, s), [id]);
   const week = rhythm.data ? local(rhythm.data.week) : [];
-  const rows = () => week.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, v.toPrecision(2)]));
-  const [toggle, table] = useNumbers(['Hour', 'Changes expected'], rows);
+  const rows = () => week.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, v.toPrecision(2), seen[i][h]]));
+  const [toggle, table] = useNumbers(['Hour', 'Changes expected', 'Seen in 30 days'], rows);
   const most = Math.max(1e-9, ...week.flat()), now = new Date();
   return (
     <Section title="When it changes" side={toggle}>
       <Show of={rhythm}>{() => (
-        <Frame label="Changes expected in each hour of the week" height={7 * 22 + 18}>
+        <Frame label="Changes expected and seen in each hour of the week" height={7 * 22 + 18}>
           {(width) => {
             const left = 38, step = (width - left) / 24;
             return (
@@ -286,6 +306,7 @@ function Week({ id }: { id: string }) {
                       <g key={h}>
                         <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="var(--sunken)" />
                         <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="var(--river-fill)" opacity={0.9 * (v / most)} />
+                        {seen[i][h] > 0 && <circle class="was" cx={left + h * step + (step - 2) / 2} cy={28 + i * 22} r={1.5 + Math.min(step / 2 - 3, 3.5) * Math.sqrt(seen[i][h] / busiest)} />}
                         {(now.getDay() + 6) % 7 === i && now.getHours() === h && <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="none" stroke="var(--ink)" stroke-width="1.5" />}
                       </g>
                     ))}
@@ -296,7 +317,7 @@ function Week({ id }: { id: string }) {
           }}
         </Frame>
       )}</Show>
-      <p class="small dim">Shade: changes expected in each hour, as learned. Outlined: now. Times are of this computer.</p>
+      <p class="small dim">Shade: changes expected in each hour, as learned. Dot: changes seen in the last 30 days. Outlined: now. Times are of this computer.</p>
       {table}
     </Section>
   );
@@ -335,21 +356,21 @@ function Polls({ id }: { id: string }) {
       <Show of={first}>{() => (
         <>
           <table>
-            <thead><tr><th scope="col">Began</th><th scope="col">Result</th><th scope="col">Why it was made</th><th scope="col" class="num">Status</th><th scope="col" class="num">Size</th><th scope="col" class="num">Took</th></tr></thead>
+            <thead><tr><th scope="col">Began</th><th scope="col">Result</th><th scope="col" class="desk">Why it was made</th><th scope="col" class="num">Status</th><th scope="col" class="num desk">Size</th><th scope="col" class="num">Took</th></tr></thead>
             <tbody>
               {all.flatMap((p) => p.items).map((p) => (
                 <tr key={p.cursor}>
-                  <td title={exact(p.began)}>{moment(p.began)}</td>
+                  <td class="still" title={exact(p.began)}>{moment(p.began)}</td>
                   <td>{p.result === 'failed' ? <span class="wrong">{tidy(p.error ?? p.failure ?? 'failed')}</span> : p.version && p.result !== 'unchanged' ? <a href={sourcePath(id, `/versions?to=${p.version}`)}>{results[p.result]}</a> : results[p.result] ?? p.result}</td>
-                  <td class="dim">{p.cause}</td>
+                  <td class="dim desk">{p.cause}</td>
                   <td class="num">{p.status ?? ''}</td>
-                  <td class="num">{p.bytes ? bytes(p.bytes) : ''}</td>
+                  <td class="num desk">{p.bytes ? bytes(p.bytes) : ''}</td>
                   <td class="num">{span(Date.parse(p.ended) - Date.parse(p.began))}</td>
                 </tr>
               ))}
             </tbody>
           </table>
-          {next && <Button kind="link" busy={doing.busy} onClick={() => run(async () => {
+          {next && <Button needs="read" kind="link" busy={doing.busy} onClick={() => run(async () => {
             const page = await get<{ items: Poll[]; next: string | null }>(`/sources/${part(id)}/outcomes`, { limit: 100, before: next });
             more((old) => [...old, page]);
           })}>Show more</Button>}

@@ -1,10 +1,11 @@
 // All sources: a list of any length, of which only the rows in view exist.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { get, part, send } from './api';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { address, get, part, send } from './api';
 import { count, plural, short, tidy } from './format';
 import { up } from './live';
 import { useAction, useLoad } from './load';
-import { Bars, Button, Icon, Mark, mood, moodWords, nameOf, Outcome, sourcePath, Time, Trouble, type Mood } from './parts';
+import { may } from './me';
+import { AsLines, Bars, Button, Icon, Mark, mood, moodWords, nameOf, Outcome, sourcePath, Time, Trouble, type Mood } from './parts';
 import { choose, go, here } from './router';
 import type { Source, SourcePage } from './types';
 
@@ -43,8 +44,8 @@ export function Sources() {
       <div class="row wrap">
         <h1 class="title">Sources</h1>
         <span class="dim grow">{list.total === undefined ? '' : plural(list.total, 'source')}</span>
-        <a class="button" href="/start#import"><Icon name="list" /> Import</a>
-        <a class="button main" href="/start"><Icon name="plus" /> Add a source</a>
+        {may('write') && <a class="button" href="/start#import"><Icon name="list" /> Import</a>}
+        {may('write') && <a class="button main" href="/start"><Icon name="plus" /> Add a source</a>}
       </div>
       <div class="with-facets">
         <FacetBar of={facets.data} filter={filter} />
@@ -154,7 +155,7 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
       removeEventListener('resize', look);
     };
   }, [total, height, list]);
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       if (e.ctrlKey || e.metaKey || e.altKey || (e.target as Element).matches?.('input:not([type=checkbox]), textarea, select')) return;
       const here = list.at(at);
@@ -164,7 +165,7 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
         move(next);
         const y = (box.current?.getBoundingClientRect().top ?? 0) + next * height;
         if (y < 80 || y > innerHeight - 80) scrollBy(0, y < 80 ? y - 80 : y - innerHeight + 80);
-      } else if (e.key === 'x' && here) toggle(here.id);
+      } else if (e.key === 'x' && here && may('write')) toggle(here.id);
       else if (e.key === 'Enter' && here && document.activeElement === document.body) go(sourcePath(here.id));
       else if (e.key === 'Escape' && (chosen.size || all)) {
         pick(new Set());
@@ -190,7 +191,7 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
     <>
       <div role="grid" aria-label="Sources" aria-rowcount={total + 1} aria-multiselectable="true">
         <div class="list-head" role="row" aria-rowindex={1}>
-          <span role="columnheader"><input type="checkbox" aria-label="Select all that are shown" checked={all || shownAll} onChange={(e) => pick(e.currentTarget.checked ? new Set(list.seen().map((s) => s.id)) : new Set())} /></span>
+          <span role="columnheader">{may('write') ? <input type="checkbox" aria-label="Select all that are shown" checked={all || shownAll} onChange={(e) => pick(e.currentTarget.checked ? new Set(list.seen().map((s) => s.id)) : new Set())} /> : <span class="hidden-text">Selected</span>}</span>
           <span role="columnheader"><span class="hidden-text">State</span></span>
           <span role="columnheader" aria-sort={filter.sort ? 'none' : 'ascending'}><button type="button" aria-pressed={!filter.sort} onClick={() => choose({ sort: null, reverse: null })}>Source</button></span>
           <span role="columnheader" class="c-tags">Tags</span>
@@ -216,7 +217,7 @@ function Row({ i, top, of: s, chosen, here: at, toggle }: { i: number; top: numb
   if (!s) return <div class="slot list-row" role="row" aria-rowindex={i + 2} style={{ top: top + 'px' }} />;
   return (
     <div class={`slot list-row ${chosen ? 'chosen' : ''} ${at ? 'at' : ''}`} role="row" aria-rowindex={i + 2} aria-selected={chosen} style={{ top: top + 'px' }}>
-      <span role="gridcell"><input type="checkbox" aria-label={'Select ' + nameOf(s)} checked={chosen} onChange={() => toggle(s.id)} /></span>
+      <span role="gridcell">{may('write') && <input type="checkbox" aria-label={'Select ' + nameOf(s)} checked={chosen} onChange={() => toggle(s.id)} />}</span>
       <span role="gridcell"><Mark is={mood(s)} /></span>
       <span role="gridcell" class="one">
         <a class="name one" href={sourcePath(s.id)}><bdi>{tidy(nameOf(s))}</bdi></a>
@@ -235,14 +236,16 @@ interface Plan { matched: number; changed: number; done: boolean; undo?: string 
 
 function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: string[]; all: boolean; filter: Filter; total: number; everything: () => void; done: () => void; reload: () => void }) {
   const [doing, run, clear] = useAction();
-  const [plan, ask] = useState<{ words: string; edit: Record<string, unknown>; n: number }>();
+  const [plan, ask] = useState<{ words: string; verb: string; edit: Record<string, unknown>; n: number }>();
   const [undo, keep] = useState<string>();
   const [tag, name] = useState('');
+  const [level, aim] = useState('');
+  const [css, select] = useState('');
   const target = all ? { filter: { q: filter.q, tag: filter.tag, state: filter.state, host: filter.host } } : { ids };
   const n = all ? total : ids.length;
-  const prepare = (words: string, edit: Record<string, unknown>) => run(async () => {
+  const prepare = (words: string, edit: Record<string, unknown>, verb = words) => run(async () => {
     const p = await send<Plan>('POST', '/sources/bulk', { ...target, ...edit, dry_run: true });
-    ask({ words, edit, n: p.changed });
+    ask({ words, verb, edit, n: p.changed });
   });
   const carryOut = () => plan && run(async () => {
     const p = await send<Plan>('POST', '/sources/bulk', { ...target, ...plan.edit });
@@ -258,8 +261,9 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
       {plan ? (
         <>
           <span>{plan.words} {plural(plan.n, 'source')}?</span>
-          <Button kind="main" busy={doing.busy} onClick={carryOut}>{plan.words}</Button>
+          <Button kind="main" busy={doing.busy} onClick={carryOut}>{plan.verb}</Button>
           <Button local kind="ghost" onClick={() => ask(undefined)}>Not now</Button>
+          <AsLines method="POST" url={address('/sources/bulk')} body={{ ...target, ...plan.edit }} cli={lineOf(plan.edit, all ? undefined : ids, filter)} />
         </>
       ) : (
         <>
@@ -267,6 +271,8 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
           <Button kind="ghost" icon="pause" onClick={() => prepare('Pause', { action: 'pause' })}>Pause</Button>
           <Button kind="ghost" icon="play" onClick={() => prepare('Resume', { action: 'resume' })}>Resume</Button>
           <span class="row"><input class="input" size={10} aria-label="Tag to add" placeholder="tag" value={tag} onInput={(e) => name(e.currentTarget.value)} /><Button kind="ghost" icon="tag" disabled={!tag} onClick={() => prepare('Tag', { action: 'tag', tag })}>Add</Button></span>
+          <span class="row"><input class="input" size={14} aria-label="Level" placeholder="90% within 10m" value={level} onInput={(e) => aim(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare(level.trim() ? 'Set the level of' : 'Take the level from', { action: 'level', ...(level.trim() && { level: level.trim() }) }, level.trim() ? 'Set it' : 'Take it')}>Level</Button></span>
+          <span class="row"><input class="input code" size={12} aria-label="CSS selector of what is compared" placeholder="all of the text" value={css} onInput={(e) => select(e.currentTarget.value)} /><Button kind="ghost" onClick={() => prepare('Change what is compared of', { action: 'read', ...(css.trim() && { read: [{ css: css.trim() }] }) }, 'Change it')}>Compare</Button></span>
           <Button kind="ghost" danger onClick={() => prepare('Stop watching', { action: 'remove' })}>Stop watching</Button>
         </>
       )}
@@ -281,6 +287,16 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
       {!up.value && <span class="dim small">Freshet cannot be reached</span>}
     </div>
   );
+}
+
+/** lineOf is an edit of many sources as a line for a shell. */
+function lineOf(edit: Record<string, unknown>, ids: string[] | undefined, filter: Filter): string {
+  const quoted = (text: string) => (/^[\w:=.,/%-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'");
+  const css = (edit.read as { css: string }[] | undefined)?.[0].css;
+  const value = { tag: edit.tag as string, level: (edit.level as string) ?? 'none', read: css ? 'css=' + css : 'none' }[edit.action as string];
+  const chosen: [string, string | undefined][] = ids ? [['id', ids.join(',')]] : [['tag', filter.tag], ['host', filter.host], ['state', filter.state], ['find', filter.q]];
+  const flags = chosen.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quoted(v!)}`).join('');
+  return `freshet bulk ${edit.action as string}${value ? ' ' + quoted(value) : ''}${flags || ' --all'}`;
 }
 
 /** useMatch follows a media query. */

@@ -3,8 +3,11 @@ import { useState } from 'preact/hooks';
 import { address, get, part, Problem, send } from './api';
 import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
+import { sourceLine } from './lines';
 import { useAction, useLoad } from './load';
+import { may } from './me';
 import { AsLines, Button, Field, Outcome, Section } from './parts';
+import { Picker } from './picker';
 import { go } from './router';
 import type { Outcome as Poll, Overview, Source } from './types';
 
@@ -16,6 +19,7 @@ interface Suggestion {
 export function Start() {
   const overview = useLoad<Overview>((s) => get('/overview', {}, s), []);
   const none = overview.data?.sources.all === 0;
+  if (!may('write')) return <><h1 class="report">Add a source.</h1><p class="say lead">Only an editor can add sources, and you can only look. <a href="/sources">To the sources</a></p></>;
   return (
     <>
       <h1 class="report">{none || !overview.data ? 'Nothing is watched yet.' : 'Add a source.'}</h1>
@@ -39,7 +43,7 @@ export function Start() {
 /** complete adds the scheme that nobody types. */
 const complete = (url: string) => (/^[a-z][a-z0-9+.-]*:/i.test(url.trim()) ? url.trim() : 'https://' + url.trim());
 
-interface Looked { source: Source; outcome?: Poll; hold?: { reason: string }; ways: Suggestion[]; text: string; fresh: boolean }
+interface Looked { source: Source; outcome?: Poll; hold?: { reason: string }; ways: Suggestion[]; text: string; fresh: boolean; html: boolean }
 
 /** look watches an address, has it polled, and asks what can be read there. A look is a
  * poll like any other: it counts towards the budget, and its version is kept. */
@@ -55,9 +59,10 @@ async function look(url: string): Promise<Looked> {
   }
   const path = '/sources/' + part(source.id);
   const { outcome, hold } = await send<{ outcome?: Poll; hold?: { reason: string } }>('POST', path + '/poll', undefined, { wait: '30s' });
-  if (!outcome || outcome.result === 'failed') return { source, outcome, hold, ways: [], text: '', fresh };
+  if (!outcome || outcome.result === 'failed') return { source, outcome, hold, ways: [], text: '', fresh, html: false };
   const [{ items }, text] = await Promise.all([get<{ items: Suggestion[] }>(path + '/suggestions'), get<string>(path + '/versions/latest/text')]);
-  return { source, outcome, hold, ways: items, text: String(text), fresh };
+  const { media_type } = await get<{ media_type?: string }>(path + '/versions/latest');
+  return { source, outcome, hold, ways: items, text: String(text), fresh, html: media_type?.includes('html') ?? false };
 }
 
 const titles: Record<string, string> = { main: 'the main part', list: 'the list, item by item', table: 'the table', price: 'the price', feed: 'the feed of the page' };
@@ -66,6 +71,8 @@ function AddOne() {
   const [url, type] = useState('');
   const [found, show] = useState<Looked>();
   const [choice, choose] = useState(0);
+  const [css, element] = useState(''); // that was chosen in the picture
+  const [picking, open] = useState(false);
   const [tags, tag] = useState('');
   const [looking, run] = useAction();
   const [saving, save] = useAction();
@@ -75,10 +82,12 @@ function AddOne() {
     void run(async () => {
       show(undefined);
       choose(0);
+      element('');
+      open(false);
       show(await look(complete(url)));
     });
   };
-  const way = choice > 0 ? found?.ways[choice - 1] : undefined;
+  const way: Partial<Suggestion> | undefined = choice < 0 ? { read: [{ css }] } : choice > 0 ? found?.ways[choice - 1] : undefined;
   const words = tags.split(',').map((t) => t.trim()).filter(Boolean);
   const edit = { ...(way?.read?.length && { read: way.read }), ...(way?.items && { items: way.items }), ...(way?.extract && { extract: way.extract }), ...(way?.url && { url: new URL(way.url, found?.source.url).href }), ...(words.length && { tags: words }) };
   const keep = () => save(async () => {
@@ -109,13 +118,16 @@ function AddOne() {
               {found.ways.map((w, i) => (
                 <Way key={i} title={titles[w.what] ?? w.what} note={w.why} preview={w.url ?? (w.fields ? JSON.stringify(w.fields) : w.text ?? '')} size={w.count ? plural(w.count, 'item') : ''} checked={choice === i + 1} pick={() => choose(i + 1)} />
               ))}
+              {css && <Way title="one element" preview={css} size="" checked={choice < 0} pick={() => choose(-1)} />}
             </div>
           )}
+          {found.html && <p><Button local kind="ghost" pressed={picking} onClick={() => open(!picking)}>Choose an element</Button></p>}
+          {picking && <Picker id={found.source.id} now={css} pick={(selector) => { element(selector); choose(-1); }} close={() => open(false)} />}
           <Field label="Tags" help="with commas; to group, filter and send"><input class="input" value={tags} onInput={(e) => tag(e.currentTarget.value)} /></Field>
           <div class="row wrap">
             <Button kind="main" busy={saving.busy} onClick={keep}>Watch it</Button>
             {found.fresh && <Button kind="ghost" busy={saving.busy} onClick={drop}>Do not</Button>}
-            <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={`freshet add ${complete(url)}`} />
+            <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={sourceLine('add', String(edit.url ?? complete(url)), { ...edit, url: undefined })} />
           </div>
         </div>
       )}

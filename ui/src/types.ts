@@ -114,3 +114,19 @@ export interface SinkInfo {
   name: string; origin: string; revision?: number; kind?: string; url?: string; tags?: string[]; sources?: string[];
   queries?: string[]; template?: string; settings?: Record<string, string>; headers?: Record<string, string>; paused?: boolean; standing: Sink;
 }
+
+export interface LabScore { recall: number; worth: number; captured: number; freshness: number; age: string; delay: string; polls: number; found: number }
+export interface LabBudget { budget: string; polls_per_day: number; limit: number; limit_exact?: boolean; trials: (LabScore & { policy: string; of_limit: number })[] }
+export interface LabResult {
+  from: string; to: string; instant: string; sources: number; polls: number; changes: number; added: number; dated: number; gap: string; window: string; window_p90: string;
+  cut?: boolean; weighed?: boolean; recorded: LabScore; spent: string; budgets: LabBudget[];
+}
+export interface LabRequest { policies: string[]; budgets?: string[]; sources?: string[]; tag?: string; since?: string; until?: string; seed?: number; seen_only?: boolean }
+export interface LabRun {
+  id: string; state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'; request: LabRequest; asked_at: string; doing?: string; progress: number;
+  ahead?: number; error?: string; hint?: string; result?: LabResult;
+}
+export interface Lab {
+  policies: { name: string; about: string; experimental?: boolean }[]; reports: { name: string; title: string }[];
+  limits: { policies: number; budgets: number; kept: number };
+}

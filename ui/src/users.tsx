@@ -3,15 +3,16 @@ import { useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
 import { tidy } from './format';
 import { useAction, useLoad } from './load';
-import { may, me, whoAmI } from './login';
+import { whoAmI } from './login';
+import { may, me } from './me';
 import { AsLines, Button, Field, Outcome, Section, Show, Time } from './parts';
 
-interface User { name: string; role: string; password: boolean; created_at: string; password_set_at?: string }
+interface User { name: string; role: string; password: boolean; provider?: boolean; created_at: string; password_set_at?: string }
 interface Token { id: string; name: string; user?: string; scopes: string[]; tag?: string; created_at: string; expires_at?: string; used_at?: string }
 interface Share { id: string; name?: string; user?: string; source?: string; query?: string; created_at: string; expires_at?: string; used_at?: string }
 
 const roles = ['viewer', 'editor', 'admin'];
-const kinds = ['read', 'write', 'admin'];
+const kinds = ['read', 'write', 'admin'] as const;
 
 /** Users lists who may use the page, for admins. */
 export function Users() {
@@ -41,8 +42,8 @@ export function Users() {
         <Field label="Name" wrong={doing.problem?.at('body.name')}><input class="input" required autocomplete="off" value={name} onInput={(e) => say(e.currentTarget.value)} /></Field>
         {!first && <Field label="Role"><select class="input" value={role} onChange={(e) => choose(e.currentTarget.value)}>{roles.map((r) => <option key={r}>{r}</option>)}</select></Field>}
         <Field label="Password" wrong={doing.problem?.at('body.password')}><input class="input" type="password" required minLength={8} autocomplete="new-password" value={password} onInput={(e) => type(e.currentTarget.value)} /></Field>
-        <Button type="submit" busy={doing.busy}>{first ? 'Add the first admin' : 'Add a user'}</Button>
-        <AsLines method="POST" url={address('/users')} body={body} cli={`freshet user add ${name || 'NAME'} --role ${body.role}`} />
+        <Button needs="admin" type="submit" busy={doing.busy}>{first ? 'Add the first admin' : 'Add a user'}</Button>
+        <AsLines needs="admin" method="POST" url={address('/users')} body={body} cli={`freshet user add ${name || 'NAME'} --role ${body.role}`} />
       </form>
       <Outcome of={doing} />
     </Section>
@@ -55,17 +56,17 @@ function UserRow({ of: u, change }: { of: User; change: (what: () => Promise<unk
   return (
     <tr>
       <td><bdi>{tidy(u.name)}</bdi></td>
-      <td><select class="input" aria-label={`Role of ${u.name}`} value={u.role} onChange={(e) => change(() => send('PATCH', path, { role: e.currentTarget.value }), `${u.name} is ${e.currentTarget.value} now.`)}>{roles.map((r) => <option key={r}>{r}</option>)}</select></td>
+      <td>{u.provider ? <>{u.role} <span class="small dim">by {tidy(me.value?.provider ?? 'the provider')}</span></> : <select class="input" aria-label={`Role of ${u.name}`} value={u.role} onChange={(e) => change(() => send('PATCH', path, { role: e.currentTarget.value }), `${u.name} is ${e.currentTarget.value} now.`)}>{roles.map((r) => <option key={r}>{r}</option>)}</select>}</td>
       <td><Time at={u.password_set_at} /></td>
       <td><Time at={u.created_at} /></td>
       <td class="row">
-        {password === undefined
-          ? <Button kind="ghost" onClick={() => type('')}>New password</Button>
+        {u.provider ? null : password === undefined
+          ? <Button needs="admin" kind="ghost" onClick={() => type('')}>New password</Button>
           : <form class="row" onSubmit={(e) => { e.preventDefault(); change(() => send('PATCH', path, { password }), `${u.name} has a new password; the old sessions have ended.`); type(undefined); }}>
             <input class="input" type="password" aria-label={`New password of ${u.name}`} minLength={8} required autocomplete="new-password" value={password} onInput={(e) => type(e.currentTarget.value)} />
-            <Button type="submit">Set</Button>
+            <Button needs="admin" type="submit">Set</Button>
           </form>}
-        <Button kind="ghost" danger icon="trash" label={`Remove ${u.name}`} onClick={() => confirm(`Remove ${u.name}, with all sessions, tokens and links?`) && change(() => send('DELETE', path), `${u.name} was removed.`)} />
+        <Button needs="admin" kind="ghost" danger icon="trash" label={`Remove ${u.name}`} onClick={() => confirm(`Remove ${u.name}, with all sessions, tokens and links?`) && change(() => send('DELETE', path), `${u.name} was removed.`)} />
       </td>
     </tr>
   );
@@ -104,7 +105,7 @@ export function Tokens() {
             <tr key={t.id}>
               <td><bdi>{tidy(t.name)}</bdi></td><td>{t.user ? <bdi>{tidy(t.user)}</bdi> : '–'}</td><td>{t.scopes.join(', ')}{t.tag && <> of <bdi>{tidy(t.tag)}</bdi></>}</td>
               <td>{t.expires_at ? <Time at={t.expires_at} /> : 'never'}</td><td><Time at={t.used_at} as="ago" /></td>
-              <td><Button kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} /></td>
+              <td><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} /></td>
             </tr>
           ))}</tbody>
         </table></div>
@@ -117,8 +118,8 @@ export function Tokens() {
         ))}</div></fieldset>
         <Field label="Only sources tagged" wrong={doing.problem?.at('body.tag')}><input class="input" value={tag} onInput={(e) => only(e.currentTarget.value)} /></Field>
         <Field label="Ends in" help="such as 90d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
-        <Button type="submit" busy={doing.busy} disabled={scopes.length === 0}>Make a token</Button>
-        <AsLines method="POST" url={address('/tokens')} body={body} cli={`freshet token add ${name || 'NAME'} --scope ${scopes.join(',')}${tag && ` --tag ${tag}`}${expires && ` --expires ${expires}`}`} />
+        <Button needs="read" type="submit" busy={doing.busy} disabled={scopes.length === 0}>Make a token</Button>
+        <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet token add ${name || 'NAME'} --scope ${scopes.join(',')}${tag && ` --tag ${tag}`}${expires && ` --expires ${expires}`}`} />
       </form>
       <Outcome of={doing} />
     </Section>
@@ -184,7 +185,7 @@ export function OwnPassword() {
       }}>
         <Field label="Now" wrong={doing.problem?.at('body.old')}><input class="input" type="password" required autocomplete="current-password" value={old} onInput={(e) => say(e.currentTarget.value)} /></Field>
         <Field label="New" wrong={doing.problem?.at('body.new') ?? doing.problem?.at('body.password')}><input class="input" type="password" required minLength={8} autocomplete="new-password" value={fresh} onInput={(e) => type(e.currentTarget.value)} /></Field>
-        <Button type="submit" busy={doing.busy}>Change it</Button>
+        <Button needs="read" type="submit" busy={doing.busy}>Change it</Button>
       </form>
       <Outcome of={doing} />
     </Section>

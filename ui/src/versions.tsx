@@ -1,5 +1,5 @@
 // Versions and how two of them differ: two handles on a row of versions, and four views.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, part } from './api';
 import { useWidth } from './charts';
 import { bytes, count, moment, plural, tidy, value } from './format';
@@ -26,7 +26,7 @@ export function Versions({ of: s, whole }: { of: Source; whole?: boolean }) {
     const i = numbers.indexOf(to) + by;
     if (i >= 1 && i < numbers.length) set(numbers[i - 1], numbers[i]);
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       if (e.target !== document.body || e.ctrlKey || e.metaKey || e.altKey) return;
       if (e.key === '[') step(-1);
@@ -145,7 +145,7 @@ function Differences({ id, from, to, view }: { id: string; from: number; to: num
     move(next);
     box.current?.querySelector(`[data-hunk="${next}"]`)?.scrollIntoView({ block: 'center' });
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: the next key may come before the next frame
     const key = (e: KeyboardEvent) => {
       if (e.target === document.body && e.key === 'n' && !e.ctrlKey) jump(1);
     };
@@ -331,15 +331,15 @@ function Pictures({ id, from, to }: { id: string; from: number; to: number }) {
 function History({ of: s, versions }: { of: Source; versions: Version[] }) {
   return (
     <table>
-      <thead><tr><th scope="col" class="num">Version</th><th scope="col">Seen</th><th scope="col">Title</th><th scope="col" class="num">Text</th><th scope="col" class="num">Raw</th><td /></tr></thead>
+      <thead><tr><th scope="col" class="num">Version</th><th scope="col">Seen</th><th scope="col">Title</th><th scope="col" class="num desk">Text</th><th scope="col" class="num desk">Raw</th><td /></tr></thead>
       <tbody>
         {[...versions].reverse().map((v) => (
           <tr key={v.number}>
             <td class="num"><a href={sourcePath(s.id, `/versions?from=${Math.max(1, v.number - 1)}&to=${v.number}`)}>{v.number}</a></td>
             <td><Time at={v.seen_at} /></td>
-            <td class="one"><bdi>{tidy(v.title ?? '')}</bdi>{v.quiet && <span class="tag">{v.quiet}</span>}</td>
-            <td class="num">{bytes(v.text_bytes)}</td>
-            <td class="num">{bytes(v.raw_bytes)}</td>
+            <td class="one fill"><bdi>{tidy(v.title ?? '')}</bdi>{v.quiet && <span class="tag">{v.quiet}</span>}</td>
+            <td class="num desk">{bytes(v.text_bytes)}</td>
+            <td class="num desk">{bytes(v.raw_bytes)}</td>
             <td class="num"><a href={address(`/sources/${part(s.id)}/versions/${v.number}/raw`)} download>Download</a></td>
           </tr>
         ))}

@@ -1,0 +1,57 @@
+package ui_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Two sources are chosen with keys, get another level and are compared otherwise, and it is
+// undone. Each action shows its lines.
+func TestBulk(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	b := r.tab(1440, 900, "light")
+	b.visit("/sources", "document.querySelectorAll('.list-row').length == 5")
+	b.press("jxjx")
+	b.await("document.querySelector('.bulk b')?.innerText == '2 sources selected'")
+	field := func(label, text string) {
+		t.Helper()
+		if !eval[bool](b, fmt.Sprintf("(e => e && (e.value = %q, e.dispatchEvent(new Event('input', {bubbles: true}))))(document.querySelector('.bulk [aria-label=%q]'))", text, label)) {
+			t.Fatalf("there is no field %q", label)
+		}
+	}
+	level := func() string {
+		s, err := r.api.Source(t.Context(), "board1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(s.Level, s.Read)
+	}
+	before := level()
+	field("Level", "80% within 1h")
+	b.await("document.querySelector('.bulk [aria-label=Level]').value == '80% within 1h'")
+	b.click("Level")
+	b.click("As curl")
+	b.await("[...document.querySelectorAll('.bulk .as pre')].some(e => e.innerText == \"freshet bulk level '80% within 1h' --id board0,board1\")")
+	b.clean("many are edited")
+	b.accessible("many are edited")
+	b.shot("bulk")
+	b.click("Set it")
+	b.await("document.querySelector('.bulk .good')?.innerText.includes('2 sources')")
+	if got := level(); got != "80% within 1h[]" {
+		t.Errorf("board1 has %s", got)
+	}
+	b.click("Undo")
+	b.await("document.querySelector('.bulk .good')?.innerText == 'Undone.'")
+	if got := level(); got != before {
+		t.Errorf("after the undo board1 has %s, want %s", got, before)
+	}
+	field("CSS selector of what is compared", ".price")
+	b.await("document.querySelector('.bulk .code').value == '.price'")
+	b.click("Compare")
+	b.click("Change it")
+	b.await("document.querySelector('.bulk .good')?.innerText.includes('2 sources')")
+	if got := level(); got != "[map[css:.price]]" {
+		t.Errorf("board1 is read by %s", got)
+	}
+}

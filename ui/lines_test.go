@@ -1,0 +1,68 @@
+package ui_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// lines returns what an action is for a shell.
+func (b *tab) lines() []string {
+	b.Helper()
+	b.await("document.querySelector('.as.wide pre')")
+	return eval[[]string](b, "[...document.querySelectorAll('.as.wide pre')].map(e => e.textContent)")
+}
+
+// What can be done on the page can be done from a shell: each action shows its lines, with all
+// that was typed, and nothing typed breaks out of its word.
+func TestActionsAsLines(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	b := r.tab(1440, 1000, "light")
+	says := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, line := range b.lines() {
+			if strings.HasPrefix(line, "freshet ") {
+				got = append(got, line)
+			} else if !strings.HasPrefix(line, "curl -X ") || !strings.Contains(line, r.url) {
+				t.Errorf("%q is neither", line)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the lines are %q, want %q", got, want)
+		}
+	}
+	b.visit("/sources/board1", "document.querySelector('.diff')")
+	b.click("As curl")
+	says("freshet poll board1", "freshet pause board1")
+
+	b.visit("/sources/board1/settings", "document.querySelector('.preview pre')")
+	b.fill("Name", "it's; rm -rf $HOME `id`")
+	b.fill("Tags", "a, b c")
+	b.fill("At least every", "1d")
+	b.click("Add a step")
+	b.await("document.querySelector('.steps input')")
+	eval[bool](b, "(e => { e.value = 'p.price'; e.dispatchEvent(new Event('input', {bubbles: true})); return true })(document.querySelector('.steps input'))")
+	b.await("document.querySelector('.preview pre').textContent.trim() == '104.00 EUR'")
+	eval[bool](b, "([...document.querySelectorAll('button')].findLast(e => e.textContent.trim() == 'As curl').click(), true)")
+	says(`freshet edit board1 --name 'it'\''s; rm -rf $HOME `+"`id`"+`' --max-gap 1d --tag a --tag 'b c' --css p.price`, "freshet remove board1")
+	b.click("Discard")
+
+	b.visit("/queries/dearer", "document.querySelectorAll('tbody tr').length > 3")
+	b.fill("At most", "10/h")
+	b.click("As curl")
+	says("freshet query edit dearer --when 'now.price > before.price' --rate 10/h --name Dearer", "freshet query edit dearer --pause", "freshet query remove dearer")
+
+	b.visit("/sinks/held", "document.querySelector('.say')")
+	b.click("As curl")
+	says("freshet sink test held", "freshet sink edit held --paused=false", "freshet sink remove held")
+	b.visit("/sinks/new?kind=ntfy", "document.querySelectorAll('select option').length > 5")
+	b.fill("Name", "phone")
+	b.fill("Where to", "https://ntfy.sh")
+	b.fill("topic (needed)", "my topic")
+	b.fill("Changes with these tags", "urgent")
+	b.click("As curl")
+	says("freshet sink add phone https://ntfy.sh --kind ntfy --tag urgent --set 'topic=my topic'")
+	b.clean("lines")
+}

@@ -1,0 +1,121 @@
+package ui_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"freshet"
+	"freshet/openid"
+	"freshet/openidtest"
+	"freshet/web"
+)
+
+// throughProvider has people log in at a provider from now on.
+func (r *rig) throughProvider() *openidtest.Provider {
+	r.Helper()
+	r.stop()
+	p := openidtest.New(r, r.url+web.CallbackPath)
+	r.settings.Listen = strings.TrimPrefix(r.url, "http://")
+	r.settings.PublicURL = r.url
+	r.settings.OIDC = openid.Settings{
+		Name: "Example", Issuer: p.URL, ClientID: openidtest.ClientID, Secret: openidtest.ClientSecret, Groups: "groups",
+		Roles: openid.Roles{Admins: []string{"group:ops"}, Editors: []string{"group:shop"}, Viewers: []string{"group:all"}},
+	}
+	r.serve()
+	return p
+}
+
+// goThrough clicks the way to the provider, which sends the browser straight back.
+func (b *tab) goThrough(until string) {
+	b.Helper()
+	b.await("document.querySelector('a[data-away]')?.textContent == 'Log in with Example'")
+	eval[bool](b, "(document.querySelector('a[data-away]').click(), true)")
+	b.await(until)
+	b.foreign.Store(nil) // the provider is elsewhere
+}
+
+// inRole lists what each role sees on a screen, besides the one before it.
+var inRole = []struct {
+	screen        string
+	ready         string
+	editor, admin []string
+}{
+	{"/", "document.querySelectorAll('.change').length > 3", nil, nil},
+	{"/sources", "document.querySelectorAll('.list-row').length == 5", []string{"Import", "Add a source", "Select Board 1"}, nil},
+	{"/sources/board1", "document.querySelector('.diff')", []string{"Poll now", "Pause", "As curl"}, nil},
+	{"/sources/board1/settings", "document.querySelector('input.input')?.closest('form, .cols')", []string{"Save", "Discard", "Stop watching", "Choose an element", "Add a step", "As curl"}, nil},
+	{"/sources/board1/polls", "document.querySelectorAll('tbody tr').length > 3", []string{"Poll now"}, nil},
+	{"/queries", "document.body.textContent.includes('What can be asked')", []string{"New"}, nil},
+	{"/queries/dearer", "document.body.textContent.includes('Who is told')", []string{"New", "Save", "Turn off", "Remove the query", "Add", "As curl"}, nil},
+	{"/sinks", "document.body.textContent.includes('What can be told') && document.querySelector('td b')", []string{"Add"}, nil},
+	{"/sinks/held", "document.body.textContent.includes('How it is')", []string{"Edit", "Test", "Preview", "Go on", "Remove", "Send again", "As curl"}, nil},
+	{"/start", "document.querySelector('h1')", []string{"Look"}, nil},
+	{"/settings", "[...document.querySelectorAll('h2')].some(e => e.textContent == 'Tokens') && document.body.textContent.includes('There are no tokens')", []string{"Make a link"}, []string{"Save", "Discard", "Add a user"}},
+}
+
+// words are all that can be clicked on a screen, by what it is called.
+const words = `[...document.querySelectorAll('main button, main a.button, main td a, main input[type=checkbox]')].map(e => e.getAttribute('aria-label') ?? [...e.childNodes].filter(n => n.nodeName != 'KBD').map(n => n.textContent).join('').trim())`
+
+// Whoever logs in at the provider sees what their role may do, and nothing else; nothing
+// that the page asks for is refused.
+func TestRoles(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	p := r.throughProvider()
+	var all []string
+	for _, s := range inRole {
+		all = append(all, append(s.editor, s.admin...)...)
+	}
+	for _, c := range []struct {
+		role   freshet.Role
+		group  string
+		width  int64
+		scheme string
+	}{{freshet.Admin, "ops", 1440, "light"}, {freshet.Editor, "shop", 1440, "dark"}, {freshet.Viewer, "all", 390, "light"}} {
+		p.Person = map[string]any{"sub": string(c.role), "preferred_username": "a-" + string(c.role), "groups": []string{c.group}}
+		b := r.tab(c.width, 1000, c.scheme)
+		b.visit("/sources?q=board", "document.querySelector('h1')?.textContent == 'Log in'")
+		b.expects(401)
+		b.clean("the login")
+		if c.role == freshet.Viewer {
+			b.accessible("the login")
+		}
+		b.shot("roles-login-" + string(c.role))
+		b.goThrough("location.pathname == '/sources' && location.search == '?q=board' && document.querySelector('.me')?.textContent.includes('a-" + string(c.role) + "') && document.body.textContent.includes('board0')")
+		for _, s := range inRole {
+			b.visit(s.screen, s.ready)
+			var want, not []string
+			switch c.role {
+			case freshet.Admin:
+				want = append(slices.Clone(s.editor), s.admin...)
+			case freshet.Editor:
+				want, not = s.editor, s.admin
+			case freshet.Viewer:
+				not = all
+			}
+			for _, word := range want {
+				b.await(words + ".includes('" + word + "')")
+			}
+			b.clean(string(c.role) + " at " + s.screen)
+			for _, word := range eval[[]string](b, words) {
+				if slices.Contains(not, word) && !(s.screen == "/" && word == "Pause") && !(s.screen == "/settings" && word == "As curl") { // they hold the stream, and make a token
+					t.Errorf("%s: %s sees %q", s.screen, c.role, word)
+				}
+			}
+			if s.screen == "/sources/board1/settings" || s.screen == "/settings" || s.screen == "/sinks/held" {
+				if c.role == freshet.Viewer {
+					b.accessible("a viewer at " + s.screen)
+				}
+				b.shot("roles-" + string(c.role) + strings.ReplaceAll(s.screen, "/", "-"))
+			}
+		}
+		b.visit("/sources/board1", "document.querySelector('.diff')")
+		b.press("a")
+		b.press("t")
+		b.await("document.documentElement.dataset.theme")
+		if at := eval[string](b, "location.pathname"); (at == "/start") != (c.role != freshet.Viewer) {
+			t.Errorf("%s: the key a leads to %s", c.role, at)
+		}
+	}
+}
