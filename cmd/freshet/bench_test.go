@@ -87,7 +87,8 @@ func TestBenchSoakSamplesAndJudges(t *testing.T) {
 func TestBenchListsMeasuresEachList(t *testing.T) {
 	t.Parallel()
 	var r bench.ListsResult
-	if err := json.Unmarshal(runBench(t, "lists", "--sources", "300", "--versions", "600", "--hosts", "3", "--rate", "50/s", "--for", "2s"), &r); err != nil {
+	asked := []string{"lists", "--sources", "300", "--versions", "600", "--hosts", "3", "--rate", "50/s", "--keep", t.TempDir() + "/kept"}
+	if err := json.Unmarshal(runBench(t, append(asked, "--for", "2s")...), &r); err != nil {
 		t.Fatal(err)
 	}
 	if r.Sources != 300 || r.Heap == 0 || r.First == 0 || r.P95 == 0 {
@@ -97,5 +98,38 @@ func TestBenchListsMeasuresEachList(t *testing.T) {
 		if l.Asked == 0 && l.Name == "sources" || l.Asked > 0 && (l.P50 == 0 || l.Bytes == 0) {
 			t.Errorf("of %s is said %+v; want a time and a size", l.Name, l)
 		}
+	}
+	var again bench.ListsResult
+	if err := json.Unmarshal(runBench(t, append(asked, "--for", "1ms")...), &again); err != nil {
+		t.Fatal(err)
+	}
+	if again.Lists[0].Bytes < 10_000 {
+		t.Errorf("of the sources that were kept is said %+v; want all of them", again.Lists[0])
+	}
+	out, err := exec.Command("freshet", append([]string{"bench"}, append(asked, "--sources", "200")...)...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "a store of 300 sources") {
+		t.Errorf("with another number of sources it says %s (%v), want what is there", out, err)
+	}
+}
+
+func TestBenchBrainMeasuresEachRate(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("freshet", "bench", "brain", "--sources", "400", "--per-host", "2", "--rate", "20/s,600/m", "--for", "5s", "--json").Output()
+	if err != nil {
+		t.Fatalf("the benchmark failed: %v", err)
+	}
+	var results []bench.BrainResult
+	if err := json.Unmarshal(out, &results); err != nil || len(results) != 2 {
+		t.Fatalf("the results are %s (%v), want two of them", out, err)
+	}
+	for i, rate := range []float64{20, 10} {
+		r := results[i]
+		if r.Sources != 400 || r.Rate != rate || r.PerSecond < 0.8*rate || r.PerSecond > 1.2*rate || r.Bytes < 100 {
+			t.Errorf("at %v polls a second the result is %+v, want about as many polls, and a size", rate, r)
+		}
+	}
+	// A clock of CPU time may stand still for as long as one of these short runs takes.
+	if both := results[0].CPU + results[0].Longest + results[1].CPU + results[1].Longest; both <= 0 {
+		t.Errorf("the results are %s, want CPU time", out)
 	}
 }

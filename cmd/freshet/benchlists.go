@@ -30,8 +30,11 @@ func benchListsVerb(p *program) *cobra.Command {
 and ask for what the page asks for while the daemon polls: the list of sources in each
 order and filtered, scrolled to random places, the counts, the overview, the newest
 changes and polls. Beside each is the bare SQL query for the same rows, asked of the
-same file in the same moments, and how many times as long the list takes.`,
-		Example: "  freshet bench lists\n  freshet bench lists --sources 10000 --versions 50000 --for 20s\n  freshet bench lists --json",
+same file in the same moments, and how many times as long the list takes.
+
+Storing a million versions takes minutes. With --keep the store stays for the next
+run, which adds its polls to it.`,
+		Example: "  freshet bench lists\n  freshet bench lists --sources 10000 --versions 50000 --for 20s\n  freshet bench lists --keep /var/tmp/lists\n  freshet bench lists --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if b.Budget, err = sched.ParseBudget(rate); err != nil {
@@ -50,6 +53,7 @@ same file in the same moments, and how many times as long the list takes.`,
 	flags.StringVar(&rate, "rate", "200/s", "polls to make meanwhile")
 	flags.Var((*lengthFlag)(&b.Length), "for", "how long to ask")
 	flags.StringVar(&b.Plan.Dir, "dir", "", "directory for temporary data")
+	flags.StringVar(&b.Keep, "keep", "", "directory for the store, to be used again by the next run (default: it is removed)")
 	jsonFlag(cmd, &b.json)
 	return cmd
 }

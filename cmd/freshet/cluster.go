@@ -1,43 +1,116 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"freshet"
+	"freshet/client"
+	"freshet/node"
 )
+
+const clusterHelp = `Show the node that decides what is polled (the brain), the nodes that stand by to take
+over (freshet serve on the same PostgreSQL database), and the hands on other machines that
+poll for it (freshet hand): where they are, how many polls each can make at the same time,
+and how many it is making.
+
+A standby is warm if it knows all that the brain does, up to as many polls as BEHIND says,
+and could take over at once. It is warming while it reads that, and cold if it was started
+with --standby cold. A node that has given no sign of life for three leases is lost.
+
+Any node answers. With --store, or if no node can be reached, the answer comes straight
+from the database.`
 
 func clusterVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "cluster",
-		Short:   "Show the daemon that decides, and the hands that poll for it",
-		Long:    "Show the daemon that decides what is polled, and the hands on other machines that\npoll for it (freshet hand): where they are, how many polls each can make at the same\ntime, and how many it is making.",
-		Example: "  freshet cluster\n  freshet cluster --json",
+		Short:   "Show the nodes and who decides, and the hands that poll",
+		Long:    clusterHelp,
+		Example: "  freshet cluster\n  freshet cluster --server http://10.0.0.2:8080 --json\n  freshet cluster --store postgres://freshet@db/freshet",
 		Args:    takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
-	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
+	show := func(all client.Cluster) error {
+		if asJSON {
+			return p.printJSON(all)
+		}
+		return p.showCluster(all)
+	}
+	clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		all, err := c.Cluster(ctx)
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return p.printJSON(all)
+		return show(all)
+	})
+	optionFlags(cmd.Flags(), "store")
+	ask := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmp.Or(cmd.Flag("server").Value.String(), p.env("FRESHET_SERVER")) != "" {
+			return ask(cmd, args)
 		}
-		fmt.Fprintf(p.out, "brain  %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
-		if len(all.Hands) == 0 {
-			_, err := fmt.Fprintln(p.out, "no hands on other machines (freshet hand --join URL)")
+		s, err := p.settings(cmd)
+		if err != nil {
 			return err
 		}
-		t := table{head: []string{"HAND", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
-		for _, h := range all.Hands {
-			note := ""
-			if h.Draining {
-				note = "draining"
-			}
-			t.add(plain(harmless(h.Name)), plain(harmless(h.Address)), plain(harmless(h.Place)), plain(fmt.Sprint(h.Slots)), plain(fmt.Sprint(h.Busy)), plain(ago(h.Since, p.now())), plain(note))
+		if s.Store == "" {
+			return ask(cmd, args)
 		}
-		return t.write(p.out, p.screen())
-	})
+		if !cmd.Flag("store").Changed {
+			if a, err := node.ReadAddress(s.Data); err == nil && a.URL != "" && a.Answers(cmd.Context()) {
+				return ask(cmd, args)
+			}
+		}
+		all, err := node.Together(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		return show(all)
+	}
+	return cmd
+}
+
+// roleOf says what a node does, and how ready it is to do more.
+func roleOf(n client.ClusterNode) string {
+	if n.Standby == "" {
+		return n.Role
+	}
+	return n.Role + ", " + n.Standby
+}
+
+// showCluster prints the nodes and hands for people.
+func (p *program) showCluster(all client.Cluster) error {
+	if all.Brain.Address == "" {
+		fmt.Fprintf(p.out, "no node decides at the moment, epoch %d\n", all.Brain.Epoch)
+	} else {
+		fmt.Fprintf(p.out, "brain  %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
+	}
+	if len(all.Nodes) > 1 {
+		t := table{head: []string{"NODE", "ROLE", "VERSION", "BEHIND", "STARTED", "SEEN"}}
+		for _, n := range all.Nodes {
+			seen := freshet.FormatDuration(time.Duration(n.Seen).Round(100*time.Millisecond)) + " ago"
+			t.add(plain(harmless(n.Address)), plain(harmless(roleOf(n))), plain(harmless(n.Version)), plain(counted(int(n.Lag), "poll")), plain(ago(n.Started, p.now())), plain(seen))
+		}
+		if err := t.write(p.out, p.screen()); err != nil {
+			return err
+		}
+	}
+	if len(all.Hands) == 0 {
+		_, err := fmt.Fprintln(p.out, "no hands on other machines (freshet hand --join URL)")
+		return err
+	}
+	t := table{head: []string{"HAND", "ADDRESS", "PLACE", "SLOTS", "BUSY", "SINCE", ""}}
+	for _, h := range all.Hands {
+		note := ""
+		if h.Draining {
+			note = "draining"
+		}
+		t.add(plain(harmless(h.Name)), plain(harmless(h.Address)), plain(harmless(h.Place)), plain(fmt.Sprint(h.Slots)), plain(fmt.Sprint(h.Busy)), plain(ago(h.Since, p.now())), plain(note))
+	}
+	return t.write(p.out, p.screen())
 }

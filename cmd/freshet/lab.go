@@ -24,7 +24,7 @@ pages count as seen when the replay begins.`,
 			"  freshet lab compare --trace auction.csv --policy uniform,wic --budget 1,2,4 --html auction.html\n" +
 			"  freshet lab limit --trace auction.csv --share 0.3,0.6,0.9",
 	}
-	return grouped(cmd, labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p), labNoiseVerb(p))
+	return grouped(cmd, labRunVerb(p), labRunsVerb(p), labCancelVerb(p), labReplayVerb(p), labCompareVerb(p), labLimitVerb(p), labGenVerb(p), labExportVerb(p), labPaperVerb(p), labResultsVerb(p), labNoiseVerb(p))
 }
 
 // missing complains of flags without which a verb has nothing to do.

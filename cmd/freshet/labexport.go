@@ -55,7 +55,7 @@ func exportTrace(ctx context.Context, p *program, dir string, f *storeFlags, see
 	}
 	h := lab.NewHistory(func(yield func(freshet.SourceID, time.Time) bool) {
 		for id, at := range kept.History.All() {
-			if !yield(pageName(kept.sources[id], id), at.Truncate(time.Millisecond)) {
+			if !yield(pageName(kept.Sources[id], id), at.Truncate(time.Millisecond)) {
 				return
 			}
 		}

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,66 +100,46 @@ func (l *labSetting) openRecorded(p *program, cmd *cobra.Command, f *storeFlags)
 		period.End = l.end.Time
 	}
 	c, err := kept.Case(lab.Retelling{
-		Dir: dir, Place: f.place.Placement, Period: period, Sources: kept.sources,
+		Dir: dir, Place: f.place.Placement, Period: period, Sources: kept.Sources,
 		Stakes: l.on, OwnLife: !cmd.Flags().Changed("life"), OwnUrgency: !cmd.Flags().Changed("urgency"),
 	})
 	return c, flagFault(err)
 }
 
-// A storedHistory is what a data directory holds for the lab.
-type storedHistory struct {
-	*lab.Recorded
-	sources map[freshet.SourceID]freshet.Source
-}
-
 // readStore reads what a daemon has recorded in a data directory. The daemon
 // may go on meanwhile.
-func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed uint64) (kept storedHistory, err error) {
+func readStore(ctx context.Context, p *program, dir string, f *storeFlags, seed uint64) (kept *lab.Stored, err error) {
 	if !(f.days >= 0) || f.days > 36500 {
-		return kept, usagef("--days must be more than 0, such as 7 or 0.5")
+		return nil, usagef("--days must be more than 0, such as 7 or 0.5")
 	}
 	store, err := sqlite.Open(ctx, sqlite.Config{Dir: dir, ReadOnly: true, Readers: 1})
 	if err != nil {
 		if freshet.HintOf(err) == "" {
 			err = freshet.WithHint(err, "use --data to name the directory that freshet serve uses")
 		}
-		return kept, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	kept.sources = map[freshet.SourceID]freshet.Source{}
-	gone := map[freshet.SourceID]bool{}
-	for k, err := range store.Known(ctx) {
-		if err != nil {
-			return kept, err
-		}
-		kept.sources[k.ID], gone[k.ID] = k.Source, k.Removed || k.Paused
-	}
-	log, err := lab.OpenLog(ctx, store, time.Duration(f.days*float64(day)))
+	log, err := lab.OpenLog(ctx, store, lab.LogPart{Last: time.Duration(f.days * float64(day))})
 	if err != nil {
-		return kept, err
+		return nil, err
 	}
 	bar := p.progress("reading", log.Len())
-	kept.Recorded, err = lab.FromOutcomes(log.Outcomes(ctx, bar.add), lab.LogOptions{
-		Place: f.place.Placement, Fill: f.hidden, Seed: seed, Gone: func(id freshet.SourceID) bool { return gone[id] },
-	})
+	kept, err = log.Read(ctx, knownSources(ctx, store), lab.LogOptions{Place: f.place.Placement, Fill: f.hidden, Seed: seed}, bar.add)
 	bar.done()
 	if err != nil {
-		return kept, err
+		return nil, err
 	}
-	return kept, worthReading(dir, kept.Recorded)
+	return kept, kept.Enough("in " + dir)
 }
 
-// worthReading complains of a log that nothing can be learned from.
-func worthReading(dir string, r *lab.Recorded) error {
-	switch {
-	case r.Polls == 0:
-		return freshet.WithHint(fmt.Errorf("no polls are recorded in %s", dir), "let freshet serve run for a while, or choose another directory with --data")
-	case r.Gap == 0:
-		return freshet.WithHint(fmt.Errorf("no source has been seen twice in %s, in %s", dir, counted(r.Polls, "poll")),
-			"let freshet serve run for a while; freshet log --failed shows failed polls")
-	case r.Changes == 0:
-		return freshet.WithHint(fmt.Errorf("no watched source has changed in %s, in %s", dir, counted(r.Polls, "poll")),
-			"let freshet serve run until something changes")
+// knownSources yields the sources of which a store has a history.
+func knownSources(ctx context.Context, store *sqlite.Store) iter.Seq2[lab.StoredSource, error] {
+	return func(yield func(lab.StoredSource, error) bool) {
+		for k, err := range store.Known(ctx) {
+			if !yield(lab.StoredSource{Source: k.Source, Gone: k.Removed || k.Paused}, err) {
+				return
+			}
+		}
 	}
-	return nil
 }

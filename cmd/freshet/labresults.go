@@ -26,6 +26,7 @@ type labResults struct {
 	page       string
 	plot       string
 	cache      string
+	shards     int
 	json       bool
 }
 
@@ -52,7 +53,13 @@ once. --cache keeps computed limits for the next run.
 each of --policies, is run five times at the reference budget of each trace with
 each kind of evidence, a little at random. The result is a table of the share of the
 limit: the mean of the five runs and, in thousandths, their standard deviation.
---held-out takes the held-out settings instead.`,
+--held-out takes the held-out settings instead.
+
+--shards 3 compares three brains that share pages and budget with one that has all
+(see freshet lab replay), at the reference budgets or, with --held-out, in the held-out
+settings: what one brain captured, and what share of that three captured whose parts of
+the budget stay as they are at the start, and three whose parts move. The second half
+of each period is also given alone: by then the prices have met.`,
 		Example: "  freshet lab results --traces recordings --out docs/results.md --plot docs/results.svg\n" +
 			"  freshet lab results --traces mine --policies auto,uniform --quick\n" +
 			"  freshet lab results --traces recordings --evidence bits,feed:5,index --only rss-a,telegram-web --jobs 1",
@@ -67,8 +74,11 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 			if l.comparison.Jobs < 0 {
 				return usagef("--jobs must be 1 or more")
 			}
-			if len(l.evidence) == 0 && l.comparison.Reserved {
-				return usagef("--held-out needs --evidence; without it the held-out settings are part of the page")
+			if len(l.evidence) == 0 && l.shards == 0 && l.comparison.Reserved {
+				return usagef("--held-out needs --evidence or --shards; without them the held-out settings are part of the page")
+			}
+			if cmd.Flags().Changed("shards") {
+				return l.runShards(cmd)
 			}
 			if len(l.evidence) > 0 && l.plot != "" {
 				return usagef("--plot draws policies, not --evidence")
@@ -82,7 +92,8 @@ limit: the mean of the five runs and, in thousandths, their standard deviation.
 	flags.BoolVar(&l.comparison.Quick, "quick", false, "use only the reference budgets, and run each policy once")
 	flags.Var(&l.policies, "policies", "policies to compare; the others are compared with the first (default: all of interest)")
 	flags.Var(&l.evidence, "evidence", "compare kinds of evidence instead of policies: "+lab.EvidenceForms)
-	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence, use the held-out settings of the traces")
+	flags.BoolVar(&l.comparison.Reserved, "held-out", false, "with --evidence or --shards, use the held-out settings of the traces")
+	flags.IntVar(&l.shards, "shards", 0, "compare so many brains that share the budget with one, instead of policies")
 	flags.StringSliceVar(&l.comparison.Only, "only", nil, "use only the traces of these names")
 	flags.IntVar(&l.comparison.Jobs, "jobs", 0, "replays at the same time (default: one for each processor)")
 	flags.Var((*lengthFlag)(&l.comparison.Instant), "instant", "length of an instant for traces not known by name (default: depends on the trace)")
@@ -131,10 +142,42 @@ func (l *labResults) run(ctx context.Context) (err error) {
 	return nil
 }
 
+// runShards compares several brains with one, and writes the table.
+func (l *labResults) runShards(cmd *cobra.Command) error {
+	for _, flag := range []string{"evidence", "policies", "plot", "out", "cache"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--shards does not go with --%s", flag)
+		}
+	}
+	list, err := watched(l, func() ([]lab.ShardResult, error) { return l.comparison.RunShards(cmd.Context(), l.shards) })
+	switch {
+	case err != nil:
+		return flagFault(err)
+	case l.json:
+		return l.printJSON(list)
+	}
+	return lab.WriteShards(l.out, list)
+}
+
 // compare runs the comparison, and shows how far it has come. What was worked
 // out of limits is kept also if it is stopped.
 func (l *labResults) compare(ctx context.Context) (*lab.Results, error) {
 	fmt.Fprintln(l.err, "reading traces and computing limits")
+	began := time.Now()
+	results, err := watched(l, func() (*lab.Results, error) { return l.comparison.Run(ctx) })
+	if l.cache != "" {
+		if err := l.comparison.Limits.Save(l.cache); err != nil {
+			return nil, err
+		}
+	}
+	if err == nil {
+		fmt.Fprintf(l.err, "compared %s on %s in %s\n", counted(len(results.Contenders), "contender"), counted(max(len(results.Reference), len(results.HeldOut)), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
+	}
+	return results, err
+}
+
+// watched shows how far a comparison has come.
+func watched[T any](l *labResults, run func() (T, error)) (T, error) {
 	const steps = 1000
 	bar := l.progress("comparing", steps)
 	defer bar.done()
@@ -150,18 +193,7 @@ func (l *labResults) compare(ctx context.Context) (*lab.Results, error) {
 		bar.add(max(0, reached-shown))
 		shown = max(shown, reached)
 	}
-	began := time.Now()
-	results, err := l.comparison.Run(ctx)
-	if l.cache != "" {
-		if err := l.comparison.Limits.Save(l.cache); err != nil {
-			return nil, err
-		}
-	}
-	if err == nil {
-		bar.done()
-		fmt.Fprintf(l.err, "compared %s on %s in %s\n", counted(len(results.Contenders), "contender"), counted(max(len(results.Reference), len(results.HeldOut)), "trace"), freshet.FormatDuration(time.Since(began).Round(time.Second)))
-	}
-	return results, err
+	return run()
 }
 
 // write writes the page into its file.

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"freshet"
 	"freshet/client"
 	"freshet/config"
 	"freshet/node"
@@ -37,7 +40,7 @@ func clientVerb(p *program, cmd *cobra.Command, polls bool, run func(ctx context
 // apiVerb makes cmd a verb that calls the API. Without a daemon this process does
 // the work.
 func apiVerb(p *program, cmd *cobra.Command, work node.Work, run func(ctx context.Context, c *connection, args []string) error) *cobra.Command {
-	cmd.Flags().String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	serverFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c, err := p.connect(cmd, work)
 		if err != nil {
@@ -49,6 +52,32 @@ func apiVerb(p *program, cmd *cobra.Command, work node.Work, run func(ctx contex
 	return cmd
 }
 
+// serverFlags adds the flags by which a verb is told of a daemon elsewhere.
+func serverFlags(flags *pflag.FlagSet) {
+	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	flags.String("token-file", "", "file with a token for the daemon at --server [FRESHET_TOKEN_FILE; the token itself: FRESHET_TOKEN]")
+}
+
+// token returns what the daemon that was named is shown; "" if there is nothing to show.
+func (p *program) token(cmd *cobra.Command) (string, error) {
+	path := cmd.Flag("token-file").Value.String()
+	if path == "" && p.env("FRESHET_TOKEN") != "" {
+		return strings.TrimSpace(p.env("FRESHET_TOKEN")), nil
+	}
+	if path = cmp.Or(path, p.env("FRESHET_TOKEN_FILE")); path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+		return "", fmt.Errorf("--token-file: %s does not hold a token alone", path)
+	}
+	return token, nil
+}
+
 // connect returns a connection to the daemon that was named, or of the one that
 // holds the data directory, or else of this process.
 func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, error) {
@@ -57,7 +86,14 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, usagef("--server: %q is not a URL such as http://127.0.0.1:8080", server)
 		}
-		return remote(strings.TrimSuffix(server, "/"), strings.TrimSpace(p.env("FRESHET_TOKEN"))), nil
+		token, err := p.token(cmd)
+		if err != nil {
+			return nil, err
+		}
+		return remote(strings.TrimSuffix(server, "/"), token), nil
+	}
+	if cmd.Flag("token-file").Changed {
+		return nil, freshet.WithHint(usagef("%s: --token-file is for a daemon that --server names", cmd.Name()), "on the machine of the daemon no token is needed")
 	}
 	s, err := p.settings(cmd)
 	if err != nil {
@@ -72,6 +108,11 @@ func (p *program) connect(cmd *cobra.Command, work node.Work) (*connection, erro
 	}
 	if a.URL != "" && a.Answers(cmd.Context()) {
 		return remote(a.URL, a.Token), nil
+	}
+	if s.Store != "" { // the daemon may be on another machine
+		if all, err := node.Together(cmd.Context(), s); err == nil && all.Brain.Address != "" {
+			return remote(all.Brain.Address, strings.TrimSpace(p.env("FRESHET_TOKEN"))), nil
+		}
 	}
 	return here(cmd.Context(), s, work)
 }

@@ -76,6 +76,9 @@ last change is captured at the next poll.`,
 				if !cmd.Flags().Changed("polls") {
 					return missing(cmd, "polls", "2")
 				}
+				if l.polls < 1 {
+					return usagef("--polls: %d polls are no strategy; at least 1 is needed", l.polls)
+				}
 				if err := l.checkStore(args); err != nil {
 					return err
 				}
@@ -104,7 +107,7 @@ last change is captured at the next poll.`,
 	flags.StringVar(&l.zone, "zone", "", "time zone whose clock the period goes by, such as Europe/Berlin (default UTC)")
 	l.store.register(flags)
 	l.labPeriod.register(flags)
-	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	serverFlags(flags)
 	jsonFlag(cmd, &l.json)
 	return completed(p, cmd, 1)
 }

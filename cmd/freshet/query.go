@@ -68,6 +68,7 @@ earlier: then it goes through what is stored first.
 Try it with "freshet query test" before.`,
 		Example: "  freshet query add 'Security news' --tag news --when 'added.contains(\"security\")'\n" +
 			"  freshet query add cheap --when 'now.price < 20.0' --value now.price --digest 'daily 08:00 Europe/Berlin'\n" +
+			"  freshet query add recalls --when 'mentions(added, \"recall\")' --importance 5\n" +
 			"  freshet query add quiet --source news --silent 2x --backfill 30d",
 		Args: takes(1, 1),
 	}
@@ -110,15 +111,18 @@ func (p *program) warn(warnings []string) {
 
 func queryListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the queries", Example: "  freshet query list", Args: takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		all, err := c.Queries(ctx)
 		if err != nil {
 			return err
 		}
+		all = firstOf(all, limit)
 		if asJSON {
 			return p.printJSON(all)
 		}

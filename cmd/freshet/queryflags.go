@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -11,14 +12,15 @@ import (
 
 // queryFlags say what a query is.
 type queryFlags struct {
-	when, value, by, over, hold, silent, digest, quiet, rate string
-	sources, tags, sites                                     []string
+	when, value, by, over, hold, silent, digest, quiet, rate, importance string
+	sources, tags, sites                                                 []string
 }
 
 func (f *queryFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.when, "when", "", "condition in CEL, such as 'added.contains(\"security\")'")
 	flags.StringVar(&f.value, "value", "", "what a match carries, in CEL, such as now.price")
+	flags.StringVar(&f.importance, "importance", "", "count a change that matches as so many when polls are shared out (default 1)")
 	flags.StringArrayVar(&f.sources, "source", nil, "only changes of this source; may be repeated")
 	flags.StringArrayVar(&f.tags, "tag", nil, "only changes of sources with this tag; may be repeated")
 	flags.StringArrayVar(&f.sites, "site", nil, "only changes of this site and its pages; may be repeated")
@@ -38,6 +40,9 @@ func (f *queryFlags) query(ctx context.Context, c *connection) (q client.NewQuer
 		return q, err
 	}
 	q = client.NewQuery{Scope: scope, When: f.when, Value: f.value, Rate: f.rate}
+	if q.Importance, err = f.weight(); err != nil {
+		return q, err
+	}
 	if window := f.window(); len(window) > 0 {
 		q.Window = window
 	}
@@ -48,6 +53,18 @@ func (f *queryFlags) query(ctx context.Context, c *connection) (q client.NewQuer
 		q.Quiet = f.quiet
 	}
 	return q, nil
+}
+
+// weight returns the importance; 0 if none is named.
+func (f *queryFlags) weight() (float64, error) {
+	if f.importance == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(f.importance, 64)
+	if err != nil || !(n > 0) {
+		return 0, usagef("--importance: %q is not a number above 0", f.importance)
+	}
+	return n, nil
 }
 
 func (f *queryFlags) window() map[string]any {
@@ -95,6 +112,15 @@ func (f *queryFlags) patch(ctx context.Context, c *connection, cmd *cobra.Comman
 	for name, text := range map[string]string{"when": f.when, "value": f.value, "digest": f.digest, "quiet": f.quiet, "rate": f.rate} {
 		if named(name) {
 			patch[name] = orNull(text)
+		}
+	}
+	if named("importance") {
+		n, err := f.weight()
+		if err != nil {
+			return nil, err
+		}
+		if patch["importance"] = n; n == 0 {
+			patch["importance"] = nil
 		}
 	}
 	window := map[string]any{}

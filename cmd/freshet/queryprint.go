@@ -25,6 +25,9 @@ func (p *program) printQuery(q client.Query) error {
 	if q.Value != "" {
 		row("value", "%s", oneLine(q.Value))
 	}
+	if q.Importance != 0 {
+		row("importance", "a match counts as %g changes", q.Importance)
+	}
 	for _, part := range []struct {
 		name  string
 		value any

@@ -49,11 +49,23 @@ func (f *recipeFlags) edit(e *client.SourceEdit, s client.Source, in io.Reader) 
 		return err
 	}
 	if f.file != "" {
-		replaced := inPlaceOf(s.Extract, *e.Extract)
-		items := inPlaceOf(s.Items, *e.Items)
-		e.Extract, e.Items = &replaced, &items
+		e.Extract, e.Items = replacing(s.Extract, e.Extract), replacing(s.Items, e.Items)
 	}
 	return nil
+}
+
+// replacing returns an edit that puts what is given, if anything is, in the place of an
+// object; nil if there is nothing to edit.
+func replacing(old map[string]any, given *map[string]any) *map[string]any {
+	var now map[string]any
+	if given != nil {
+		now = *given
+	}
+	edit := inPlaceOf(old, now)
+	if len(edit) == 0 {
+		return nil
+	}
+	return &edit
 }
 
 // inPlaceOf returns an edit that puts an object in the place of another: what is not

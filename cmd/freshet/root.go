@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,11 +35,13 @@ func verbs(p *program) []*cobra.Command {
 		in(atWork, demoVerb(p)),
 		in(sources, addVerb(p)),
 		in(sources, importVerb(p)),
+		in(sources, applyVerb(p)),
 		in(sources, listVerb(p)),
 		in(sources, showVerb(p)),
 		in(sources, whyVerb(p)),
 		in(sources, rhythmVerb(p)),
 		in(sources, editVerb(p)),
+		in(sources, bulkVerb(p)),
 		in(sources, pauseVerb(p)),
 		in(sources, resumeVerb(p)),
 		in(sources, pollVerb(p)),
@@ -66,6 +69,7 @@ func verbs(p *program) []*cobra.Command {
 		in(trials, labVerb(p)),
 		in(upkeep, settingsVerb(p)),
 		in(upkeep, checkVerb(p)),
+		in(upkeep, moveVerb(p)),
 		in(upkeep, egressVerb(p)),
 		in(upkeep, secretVerb(p)),
 		in(upkeep, userVerb(p)),
@@ -80,23 +84,19 @@ func verbs(p *program) []*cobra.Command {
 	}
 }
 
+// isGroup marks a command that does nothing by itself.
+const isGroup = "group"
+
 // grouped makes cmd the name of a group of commands. By itself it shows its help.
 func grouped(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
+	cmd.Annotations = map[string]string{isGroup: ""}
 	cmd.AddCommand(verbs...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var known []string
-		for _, c := range cmd.Commands() {
-			known = append(known, c.Name())
-		}
-		wrong := usagef("%s: unknown command %q", cmd.Name(), args[0])
-		if n := spell.Nearest(args[0], known); n != "" {
-			return freshet.WithHint(wrong, "did you mean freshet "+cmd.Name()+" "+n+"?")
-		}
-		return freshet.WithHint(wrong, "freshet "+cmd.Name()+" --help lists all commands")
+		return unknownVerb(cmd, args[0])
 	}
 	return cmd
 }
@@ -181,26 +181,48 @@ func (p *program) checkScreen() error {
 	return usagef("--color: %q is not one of auto, always or never", p.colour)
 }
 
-// unknownVerb complains of a verb that there is not, and says what was
-// probably meant.
-func unknownVerb(root *cobra.Command, name string) error {
+// elsewhereWords are what other programs call something, with what it is here.
+var elsewhereWords = map[string]string{
+	"ls": "list", "ps": "list", "rm": "remove", "del": "remove", "delete": "remove", "unwatch": "remove", "new": "add", "create": "add", "follow": "changes --follow",
+	"tail": "changes --follow", "run": "serve", "start": "serve", "daemon": "serve", "up": "serve", "init": "serve", "get": "show", "info": "show", "update": "edit", "set": "edit",
+	"refresh": "poll", "fetch": "poll", "sync": "poll", "stats": "numbers", "metrics": "numbers", "config": "settings", "grep": "search", "find": "search", "versions": "history",
+	"logs": "log", "backup": "export", "dump": "export", "restore": "import", "notify": "sink", "webhook": "sink", "alert": "query", "disable": "pause", "enable": "resume", "stop": "pause",
+	"login": "token add", "passwd": "user edit", "doctor": "status", "health": "status", "validate": "check", "verify": "check", "lint": "check",
+}
+
+// unknownVerb complains of a verb that there is not, and says what was probably meant.
+func unknownVerb(of *cobra.Command, name string) error {
 	var known []string
-	for _, c := range root.Commands() {
+	for _, c := range of.Commands() {
 		if !c.Hidden {
 			known = append(known, c.Name())
 		}
 	}
-	hint := "freshet --help lists all commands"
-	if n := spell.Nearest(name, known); n != "" {
-		hint = "did you mean freshet " + n + "?"
-	} else if strings.Contains(name, "://") {
+	path, wrong := of.CommandPath(), usagef("unknown command %q", name)
+	if of.HasParent() {
+		wrong = usagef("%s: unknown command %q", of.Name(), name)
+	}
+	hint := path + " --help lists all commands"
+	word := elsewhereWords[name]
+	first, _, _ := strings.Cut(word, " ")
+	switch n := spell.Nearest(name, known); {
+	case slices.Contains(known, first) && (!of.HasParent() || first == word):
+		hint = "did you mean " + path + " " + word + "?"
+	case n != "":
+		hint = "did you mean " + path + " " + n + "?"
+	case strings.Contains(name, "://") && !of.HasParent():
 		hint = "freshet watch " + name + " watches it in this terminal; freshet add " + name + " has the daemon watch it"
 	}
-	return freshet.WithHint(usagef("unknown command %q", name), hint)
+	return freshet.WithHint(wrong, hint)
 }
 
 // flagError complains of a wrong flag, and says what was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if _, group := cmd.Annotations[isGroup]; group || !cmd.HasParent() {
+		if before := cmd.Flags().Args(); len(before) > 0 { // whose flag it would be
+			return unknownVerb(cmd, before[0])
+		}
+	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		reason := errors.Unwrap(invalid)
 		if errors.As(err, new(*strconv.NumError)) {

@@ -53,6 +53,9 @@ func searchVerb(p *program) *cobra.Command {
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		q.Words, q.Order = strings.Join(args, " "), freshet.SearchOrder(order)
+		if strings.TrimSpace(q.Words) == "" {
+			return usagef("search: there is no word to search for")
+		}
 		switch q.Order {
 		case freshet.ByRank, freshet.ByNewest, freshet.ByOldest:
 		default:

@@ -34,7 +34,7 @@ func (p *program) vault(cmd *cobra.Command) (*secret.Vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return secret.Open(s.Data), s.CheckData()
+	return secret.Open(s.SecretDir()), s.CheckData()
 }
 
 func secretSetVerb(p *program) *cobra.Command {

@@ -22,13 +22,15 @@ func settingsVerb(p *program) *cobra.Command {
 		Short: "Show and change the settings of the running daemon",
 		Long: `Show the settings that can be changed while the daemon runs, with their values and where
 those come from. KEY=VALUE changes one at once; KEY= sets it back to its default. What was
-changed so is kept in the data directory and holds after a restart, too.
+changed so is kept in the data directory and holds after a restart, too. --dry-run shows
+what a change would bring before it is made: what would be deleted of the history, and how
+much would be captured.
 
 What the configuration file, the environment or a flag says wins, and cannot be changed
 here: the exit code is then 5.`,
 		Example: "  freshet settings\n  freshet settings budget=120/m hosts.delay=2s\n  freshet settings keep.age=90d --dry-run\n  freshet settings budget=",
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only check the values and show what would hold")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "change nothing: only check the values and show what they would bring")
 	jsonFlag(cmd, &asJSON)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		if c.local {
@@ -55,6 +57,9 @@ here: the exit code is then 5.`,
 		}
 		if asJSON {
 			return p.printJSON(told)
+		}
+		if told.Effect != nil {
+			return p.showEffect(*told.Effect)
 		}
 		t := table{head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, drop: []string{"DEFAULT"}}
 		for _, s := range told.Items {

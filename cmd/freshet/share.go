@@ -61,15 +61,18 @@ func shareAddVerb(p *program) *cobra.Command {
 
 func shareListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the share links, without their secrets", Example: "  freshet share list", Args: takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		list, err := c.Shares(ctx)
 		if err != nil {
 			return err
 		}
+		list.Items = firstOf(list.Items, limit)
 		if asJSON {
 			return p.printJSON(list.Items)
 		}

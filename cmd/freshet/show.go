@@ -36,9 +36,9 @@ or URL.`,
 		if asJSON {
 			return p.printJSON(s)
 		}
-		next := ""
+		var why *client.Why
 		if !s.Removed {
-			next, err = c.nextInWords(ctx, s.ID, p.now())
+			why, err = c.whyIfKnown(ctx, s.ID)
 		}
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ or URL.`,
 			}
 			fields = v.Fields
 		}
-		if err := printSource(p, s, next); err != nil {
+		if err := printSource(p, s, why); err != nil {
 			return err
 		}
 		for i, line := range fieldLines(fields) {
@@ -68,7 +68,8 @@ or URL.`,
 // showIndent is where the values begin that show prints.
 const showIndent = 15
 
-func printSource(p *program, s client.Source, next string) error {
+// printSource prints a source, and when and why it is polled next if that is known.
+func printSource(p *program, s client.Source, why *client.Why) error {
 	paint, now := p.screen(), p.now()
 	line := func(name, value string) {
 		if value != "" && value != "0s" && value != "0" {
@@ -127,7 +128,11 @@ func printSource(p *program, s client.Source, next string) error {
 	if !st.NotBefore.IsZero() {
 		line("not before", st.NotBefore.Local().Format(time.DateTime))
 	}
-	line("next poll", next)
+	if why != nil {
+		line("next poll", nextInWords(why, now))
+		line("chances", harmless(why.ChancesWords(time.Local)))
+		line("foretold", harmless(why.ForetoldWords(time.Local)))
+	}
 	line("polls", fmt.Sprint(st.Polls))
 	line("version", fmt.Sprint(st.Version))
 	line("changes", fmt.Sprint(st.Changes))

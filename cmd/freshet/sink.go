@@ -210,6 +210,7 @@ func newSink(patch map[string]any) (n client.NewSink) {
 
 func sinkListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the sinks and how they are doing",
@@ -217,11 +218,13 @@ func sinkListVerb(p *program) *cobra.Command {
 		Args:    takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		list, err := c.Sinks(ctx)
 		if err != nil {
 			return err
 		}
+		list.Items = firstOf(list.Items, limit)
 		if asJSON {
 			return p.printJSON(list.Items)
 		}

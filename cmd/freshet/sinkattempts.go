@@ -75,6 +75,12 @@ of a query, only the first that waits is listed: the others come after it.`,
 			}
 			t.add(plain(d.ID), plain(fmt.Sprint(d.Attempts)), plain(next), plain(harmless(d.Error)))
 		}
-		return t.write(p.out, p.screen())
+		if err := t.write(p.out, p.screen()); err != nil {
+			return err
+		}
+		if list.Next != nil {
+			p.remark("there are more; --limit shows up to 1000")
+		}
+		return nil
 	}))
 }

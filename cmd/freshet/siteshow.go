@@ -15,6 +15,7 @@ import (
 
 func siteListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the sites with their pages, and how fresh the copies are",
@@ -22,11 +23,13 @@ func siteListVerb(p *program) *cobra.Command {
 		Args:    takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		all, err := c.Sites(ctx)
 		if err != nil {
 			return err
 		}
+		all = firstOf(all, limit)
 		if asJSON {
 			return p.printJSON(all)
 		}

@@ -82,6 +82,9 @@ func (f *sourceFlags) newSource() (n client.NewSource, err error) {
 	return n, json.Unmarshal(s.Definition(), &n)
 }
 
+// dial is the name of the field that sets others by a name.
+const dial = "dial"
+
 // edit returns what the flags say of a source that is there. Only a flag that
 // was given changes something.
 func (f *sourceFlags) edit() (e client.SourceEdit, err error) {
@@ -95,7 +98,13 @@ func (f *sourceFlags) edit() (e client.SourceEdit, err error) {
 			changed = append(changed, field.Name)
 		}
 	}
-	return e, json.Unmarshal(s.Part(changed...), &e)
+	if err := json.Unmarshal(s.Part(changed...), &e); err != nil {
+		return e, err
+	}
+	if e.Dial = nil; len(f.texts[dial]) > 0 { // it is for the API to turn: it knows what else is said in the edit
+		e.Dial = &f.texts[dial][0]
+	}
+	return e, nil
 }
 
 // A lengthFlag is a length of time as people write it.

@@ -41,7 +41,7 @@ Save a chain that you like to a file, and give it to freshet add or edit with
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.file, "file", "", "read this file instead of a page; - is standard input")
-	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	serverFlags(flags)
 	optionFlags(flags, "allow-cidr")
 	jsonFlag(cmd, &v.json)
 	return completed(p, cmd, 1)

@@ -74,7 +74,7 @@ docs/reading.md has every step with an example.`,
 	flags.StringVar(&v.file, "file", "", "read this file instead of a page; - is standard input")
 	flags.BoolVar(&v.history, "history", false, "try the chain on the stored versions of a source")
 	flags.BoolVar(&v.full, "full", false, "print all that each step makes, not only its first lines")
-	flags.String("server", "", "URL of the daemon (default: the one that uses the data directory, if it is running) [FRESHET_SERVER]")
+	serverFlags(flags)
 	flags.StringVar(&v.render, "render", "", "show the page in Chromium first, as with freshet add --render")
 	flags.Lookup("render").NoOptDefVal = "true"
 	v.chain.register(flags)
@@ -134,7 +134,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 		req.Source = &s
 	}
 	fetcher := access.New(access.Config{
-		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.Data), Env: v.env,
+		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.SecretDir()), Env: v.env,
 	})
 	how := s.Recipe.Render
 	if v.render != "" {
@@ -174,7 +174,7 @@ func (v *trial) source(cmd *cobra.Command, named string) (s freshet.Source, err 
 	}
 	defer c.close()
 	found, err := c.find(cmd.Context(), named)
-	if err == nil {
+	if err == nil && freshet.Masked(found.URL) { // else whoever may only read can do it, too
 		found, err = c.Reveal(cmd.Context(), found.ID)
 	}
 	if err != nil {

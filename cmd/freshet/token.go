@@ -67,15 +67,18 @@ func rights(scopes []freshet.Right) string {
 
 func tokenListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tokens, without their secrets", Example: "  freshet token list", Args: takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		list, err := c.Tokens(ctx)
 		if err != nil {
 			return err
 		}
+		list.Items = firstOf(list.Items, limit)
 		if asJSON {
 			return p.printJSON(list.Items)
 		}

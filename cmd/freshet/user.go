@@ -102,15 +102,18 @@ func (p *program) newPassword(name string) (string, error) {
 
 func userListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the users", Example: "  freshet user list\n  freshet user list --json", Args: takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		list, err := c.Users(ctx)
 		if err != nil {
 			return err
 		}
+		list.Items = firstOf(list.Items, limit)
 		if asJSON {
 			return p.printJSON(list.Items)
 		}

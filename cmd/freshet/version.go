@@ -67,6 +67,19 @@ func (p *program) printBuild(b build) error {
 	return err
 }
 
+// limitFlag adds the flag that shortens a list.
+func limitFlag(cmd *cobra.Command, to *int) {
+	cmd.Flags().IntVarP(to, "limit", "n", 0, "at most so many; 0 means all")
+}
+
+// firstOf returns the first items of a list, as limitFlag says.
+func firstOf[T any](items []T, limit int) []T {
+	if limit > 0 && len(items) > limit {
+		return items[:limit]
+	}
+	return items
+}
+
 // jsonFlag lets a verb print its data for programs.
 func jsonFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON")

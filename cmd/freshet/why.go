@@ -54,23 +54,25 @@ func whyVerb(p *program) *cobra.Command {
 	}), 1)
 }
 
-// nextInWords says in short when a source will be polled; "" if there is nobody
-// who could tell.
-func (c *connection) nextInWords(ctx context.Context, id freshet.SourceID, now time.Time) (string, error) {
+// whyIfKnown returns why a source is polled when it is; nil if there is nobody who could
+// tell.
+func (c *connection) whyIfKnown(ctx context.Context, id freshet.SourceID) (*client.Why, error) {
 	if c.local {
-		return "", nil
+		return nil, nil
 	}
 	w, err := c.Why(ctx, id)
 	if _, refused := errors.AsType[*client.Problem](err); refused {
-		return "", nil
+		return nil, nil
 	}
-	if err != nil {
-		return "", err
-	}
+	return &w, err
+}
+
+// nextInWords says in short when a source will be polled.
+func nextInWords(w *client.Why, now time.Time) string {
 	words := "cannot be told"
 	switch {
 	case w.Hold.Kind == "under_way" || w.Hold.Kind == "paused":
-		return w.Hold.Reason, nil
+		return w.Hold.Reason
 	case !w.Next.IsZero() && w.Next.After(now):
 		words = "in about " + roughDuration(w.Next.Sub(now))
 	case !w.Next.IsZero():
@@ -82,7 +84,7 @@ func (c *connection) nextInWords(ctx context.Context, id freshet.SourceID, now t
 	if w.Hold.Kind != "none" && w.Hold.Kind != "budget" && w.Hold.Kind != "workers" {
 		words += "; " + w.Hold.Reason
 	}
-	return words, nil
+	return words
 }
 
 // verboseFlag gives a verb the flag that shows the details.
