@@ -27,7 +27,7 @@ setup: ## install what the tests need and the machine lacks
 test: setup ## install what is missing, then run all tests
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
-	$(GO) test -timeout 14m ./...
+	TMPDIR=$$(sh .ci/scratch) $(GO) test -timeout 30m ./...
 
 .PHONY: race
 race: ## run all tests under the race detector (needs a C compiler)
@@ -57,6 +57,11 @@ torture: build ## break the daemon for FOR (default 10m) from SEED on in every w
 	$(GO) build -o bin/torture ./cmd/torture
 	bin/torture --for $(or $(FOR),10m) --seed $(or $(SEED),1) --workers $(or $(WORKERS),2) $(ARGS)
 
+.PHONY: torture-cluster
+torture-cluster: build ## break a cluster of three nodes, three hands and PostgreSQL for FOR (default 10m) from SEED, and check every promise
+	$(GO) build -o bin/torture ./cmd/torture
+	bin/torture --cluster --for $(or $(FOR),10m) --seed $(or $(SEED),1) $(ARGS)
+
 .PHONY: crash
 crash: ## kill the daemon KILLS times (default 200), and do nothing else to it
 	$(MAKE) torture FOR=0 ARGS="--faults $(or $(KILLS),200) --faults-only kill,early,freeze,term,power"
@@ -69,6 +74,10 @@ query-kills: ## kill the daemon KILLS times (default 200) while queries are told
 bench: build ## measure a poll against a bare HTTP loop, and the benchmarks of all packages
 	$(BIN) bench poll
 	$(GO) test -run '^$$' -bench . -benchtime 300ms ./...
+
+.PHONY: bench-takeover
+bench-takeover: ## from the election of a standby to its first order, cold against warm, with SOURCES (default 100000) sources on PostgreSQL
+	FRESHET_BENCH_SOURCES=$(or $(SOURCES),100000) $(GO) test -run '^$$' -bench TakeOver -benchtime 1x -timeout 1h ./node
 
 .PHONY: hold
 hold: build ## 10,000 sources at 500 polls a second for ten minutes
@@ -85,6 +94,14 @@ sinks: build ## see whether failing webhooks and slow readers make deliveries to
 .PHONY: lists
 lists: build ## 100,000 sources and a million versions: how fast are the lists of the API while polls go on?
 	$(BIN) bench lists --for $(or $(FOR),1m) $(ARGS)
+
+.PHONY: move-large
+move-large: ## move VERSIONS (default 1,000,000) with ten to a source from SQLite to PostgreSQL and back, in DIR, and say how long each part takes
+	FRESHET_MOVE_VERSIONS=$(or $(VERSIONS),1000000) TMPDIR=$(or $(DIR),$${TMPDIR:-/tmp}) FRESHET_POSTGRES_DIR=$(or $(DIR),$${TMPDIR:-/tmp}) $(GO) test ./move -run TestMove/there -count=1 -v -timeout 6h
+
+.PHONY: brain
+brain: build ## SOURCES (default 1,000,000) at 1,000 and 10,000 polls a second in virtual time: memory a source, CPU time a poll, longest turn of the loop
+	$(BIN) bench brain --sources $(or $(SOURCES),1000000) $(ARGS)
 
 .PHONY: page-speed
 page-speed: ## open the list of SOURCES (default 100,000) in Chromium and scroll through it: paint, requests, long tasks
