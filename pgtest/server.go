@@ -2,9 +2,11 @@ package pgtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,30 +44,62 @@ type Server struct {
 	ended chan error
 }
 
+// ErrMissing says that PostgreSQL is not installed.
+var ErrMissing = errors.New("PostgreSQL is not installed: apt-get install postgresql, or make setup")
+
 // Start returns a server that runs until the test ends. It does not sync its disk unless one
-// of the settings says otherwise, such as "fsync=on".
+// of the settings says otherwise, such as "fsync=on". Its files are in memory where that can
+// be, or in the directory FRESHET_POSTGRES_DIR if that is set.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	bin := find()
-	if bin == "" {
-		t.Skip("PostgreSQL is not installed: apt-get install postgresql, or make setup")
-	}
-	dir, err := os.MkdirTemp("/dev/shm", "freshet-postgresql-") // in memory, where syncs cost nothing
-	if err != nil {
-		dir, err = os.MkdirTemp("", "freshet-postgresql-")
+	s, err := Launch(settings...)
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Server{bin: bin, dir: dir, settings: settings}
-	if err := s.create(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Stop(t) })
-	s.Resume(t)
+	t.Cleanup(func() {
+		if err := s.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
 	return s
 }
+
+// Launch starts a server outside of a test. It must be removed.
+func Launch(settings ...string) (_ *Server, err error) {
+	s, err := place(settings)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Remove())
+		}
+	}()
+	if err := s.create(); err != nil {
+		return nil, err
+	}
+	return s, s.Run()
+}
+
+// place makes a folder for a server.
+func place(settings []string) (*Server, error) {
+	bin := find()
+	if bin == "" {
+		return nil, ErrMissing
+	}
+	within := os.Getenv("FRESHET_POSTGRES_DIR")
+	dir, err := os.MkdirTemp(cmp.Or(within, "/dev/shm"), "freshet-postgresql-") // in memory syncs cost nothing
+	if err != nil && within == "" {
+		dir, err = os.MkdirTemp("", "freshet-postgresql-")
+	}
+	return &Server{bin: bin, dir: dir, settings: settings}, err
+}
+
+// Remove ends the server and deletes its data.
+func (s *Server) Remove() error { return errors.Join(s.Halt(), os.RemoveAll(s.dir)) }
 
 // find returns the folder with the programs of the newest PostgreSQL; "" if there is none.
 func find() string {
@@ -87,9 +121,21 @@ func find() string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-// create makes the files of the server. Those of its certificate are those of package httptest,
-// which is one for 127.0.0.1.
+// create makes the files of the server.
 func (s *Server) create() error {
+	if err := s.certify(); err != nil {
+		return err
+	}
+	if err := s.command("initdb", "--pgdata", s.data(), "--username", User, "--pwfile", filepath.Join(s.dir, "password"),
+		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
+		return err
+	}
+	return s.reserve()
+}
+
+// certify makes the files of the certificate and the password. The certificate is that of package
+// httptest, which is one for 127.0.0.1.
+func (s *Server) certify() error {
 	over := httptest.NewTLSServer(nil)
 	over.Close()
 	s.Roots = x509.NewCertPool()
@@ -107,17 +153,22 @@ func (s *Server) create() error {
 			return err
 		}
 	}
-	if err := handOver(s.dir); err != nil {
-		return err
-	}
-	cmd := exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata", s.data(), "--username", User, "--pwfile", filepath.Join(s.dir, "password"),
-		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	return handOver(s.dir)
+}
+
+// command runs a program of PostgreSQL.
+func (s *Server) command(name string, args ...string) error {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
 	humble(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+		return fmt.Errorf("%s: %w: %s", name, err, out)
 	}
-	// The port stays the same over a restart, so it has to be known beforehand.
+	return nil
+}
+
+// reserve chooses a port. It stays the same over a restart, so it has to be known beforehand.
+func (s *Server) reserve() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -131,9 +182,19 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 // Resume starts the server again after Stop, at the same address with the same data.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Run starts the server, if it does not run.
+func (s *Server) Run() error {
+	if s.stdin != nil {
+		return nil
+	}
 	_, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	// The shell ends the server when its standard input ends.
 	args := []string{"-c", `"$@" </dev/null & cat >/dev/null; kill -INT $! 2>/dev/null; wait $!`, "sh",
@@ -148,14 +209,14 @@ func (s *Server) Resume(t testing.TB) {
 	humble(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	log, err := cmd.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	s.stdin, s.ended = stdin, make(chan error, 1)
 	ready, said := make(chan struct{}), &strings.Builder{}
@@ -163,7 +224,7 @@ func (s *Server) Resume(t testing.TB) {
 		up := sync.OnceFunc(func() { close(ready) })
 		for lines := bufio.NewScanner(log); lines.Scan(); {
 			fmt.Fprintln(said, lines.Text())
-			if strings.Contains(lines.Text(), "ready to accept connections") {
+			if strings.Contains(lines.Text(), "ready to accept ") { // connections, or read-only connections
 				up()
 			}
 		}
@@ -171,25 +232,35 @@ func (s *Server) Resume(t testing.TB) {
 	}()
 	select {
 	case <-ready:
+		return nil
 	case err := <-s.ended:
-		t.Fatalf("PostgreSQL does not start: %v\n%s", err, said)
+		s.stdin = nil
+		return fmt.Errorf("PostgreSQL does not start: %w\n%s", err, said)
 	case <-time.After(time.Minute):
-		t.Fatal("PostgreSQL does not start within a minute")
+		return errors.New("PostgreSQL does not start within a minute")
 	}
 }
 
 // Stop ends the server, and cuts off whoever is connected. It can be called more than once.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
+	if err := s.Halt(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Halt ends the server, if it runs, and cuts off whoever is connected.
+func (s *Server) Halt() error {
 	if s.stdin == nil {
-		return
+		return nil
 	}
 	s.stdin.Close()
 	s.stdin = nil
 	select {
 	case <-s.ended:
+		return nil
 	case <-time.After(time.Minute):
-		t.Error("PostgreSQL does not end within a minute")
+		return errors.New("PostgreSQL does not end within a minute")
 	}
 }
 
@@ -197,11 +268,26 @@ func (s *Server) Stop(t testing.TB) {
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", s.databases.Add(1))
-	conn := s.Connect(t, "postgres")
-	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+	if err := s.Do(t.Context(), "CREATE DATABASE "+name); err != nil {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// Do has the server carry out a statement, outside of any database of a test.
+func (s *Server) Do(ctx context.Context, statement string) error {
+	conn, err := pgx.Connect(ctx, s.conninfo("postgres"))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// conninfo says in the words of libpq where a database is.
+func (s *Server) conninfo(database string) string {
+	host, port, _ := net.SplitHostPort(s.Address)
+	return fmt.Sprintf("host=%s port=%s user=%s password='%s' dbname=%s sslmode=disable", host, port, User, Password, database)
 }
 
 // URL returns the URL of a database.
@@ -213,8 +299,7 @@ func (s *Server) URL(database string) string {
 // Connect returns a connection to a database that is closed when the test ends.
 func (s *Server) Connect(t testing.TB, database string) *pgx.Conn {
 	t.Helper()
-	host, port, _ := net.SplitHostPort(s.Address)
-	conn, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=%s user=%s password='%s' dbname=%s sslmode=disable", host, port, User, Password, database))
+	conn, err := pgx.Connect(t.Context(), s.conninfo(database))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,21 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/clock"
 	"freshet/tables"
 )
 
 // A database is the PostgreSQL database of a store as package tables sees it.
 type database struct {
 	*Store
-	holder string
+	holder  string
+	version int // of the schema, when it was looked at
+
+	count    clock.Count
+	until    atomic.Int64  // of the count, up to which the lease is sure to last
+	resigned bool          // the holder before gave the lease up
+	lost     chan struct{} // closed when nothing more is written
+	lose     func()
 
 	// These belong to whoever leads the queue of the store.
 	conn    *conn
@@ -25,8 +33,10 @@ type database struct {
 	room    int64     // up to which outcomes have partitions
 	growing int64     // likewise, once the transaction is committed
 	told    time.Time // when others were last notified
+	edited  int64     // the last transaction that edited sources
+	editing int64     // likewise, once the transaction is committed
 
-	begun atomic.Int64 // when a transaction last began
+	begun atomic.Int64 // of the count, when a transaction last began
 }
 
 // insertNewBody inserts a body unless the source has one that looks the same.
@@ -43,7 +53,8 @@ func (d *database) Judge(err error) tables.Verdict {
 	switch {
 	case err == nil:
 		return tables.NotOfDatabase
-	case errors.Is(err, errFenced), errors.Is(err, errDoubt):
+	case errors.Is(err, ErrFenced), errors.Is(err, errDoubt):
+		d.lose()
 		return tables.InDoubt
 	case errors.Is(err, tables.ErrAgain):
 		return tables.Failed
@@ -54,6 +65,7 @@ func (d *database) Judge(err error) tables.Verdict {
 	case "22", "23": // of data, of integrity
 		return tables.Refused
 	case "XX": // internal, data corrupted
+		d.lose()
 		return tables.InDoubt
 	}
 	return tables.Failed
@@ -85,8 +97,8 @@ func (d *database) Fault(doing string, err error) error {
 		return say(freshet.ErrDamaged, d.Hint())
 	}
 	switch {
-	case errors.Is(err, errFenced):
-		return say(freshet.ErrStorage, "restart freshet: it waits for the other process to end")
+	case errors.Is(err, ErrFenced):
+		return say(freshet.ErrStorage, "restart freshet, if it does not go on by itself: it then stands by, and takes over when the other ends")
 	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrNotFound):
 		return fmt.Errorf("%s: %w", doing, err)
 	case errors.Is(err, tables.ErrAgain), isConnectError(err):

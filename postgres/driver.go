@@ -22,22 +22,25 @@ import (
 // A connector makes connections that speak as package tables does: with question marks for
 // parameters, with whole numbers for truth, and with texts of any bytes.
 type connector struct {
-	driver.Connector
-	rebound *sync.Map // statements as they are rewritten: there are few
-}
-
-func newConnector(cfg *pgx.ConnConfig) connector {
-	return connector{stdlib.GetConnector(*cfg), new(sync.Map)}
+	servers []driver.Connector // one each
+	rebound *sync.Map          // statements as they are rewritten: there are few
+	lines   *lines
 }
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	inner, err := c.Connector.Connect(ctx)
+	inner, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: inner.(*stdlib.Conn), rebound: c.rebound}, nil
+	if err := meet(ctx, inner.Conn()); err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	return &conn{Conn: inner, rebound: c.rebound}, nil
 }
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return c.servers[0].Driver() }
 
 // A conn is one connection.
 type conn struct {

@@ -13,32 +13,33 @@ import (
 	"freshet/tables"
 )
 
-// errFenced says that another process has taken the lease.
-var errFenced = errors.New("another freshet process has taken over the database")
+// ErrFenced says that another process has taken the lease.
+var ErrFenced = errors.New("another freshet process has taken over the database")
 
 // lead connects to write, and takes the lease. If somebody else held it last, it waits until
-// that one has given no sign of life for as long as a lease lasts.
+// that one has given no sign of life for as long as a lease lasts, unless it is only to try.
 func (d *database) lead(ctx context.Context) error {
 	if err := d.connect(ctx); err != nil {
 		return d.Fault("connecting", err)
 	}
-	seen := time.Time{}
+	seen := ""
 	for {
-		ours, renewed, holder, err := d.elect(ctx)
+		ours, was, err := d.elect(ctx)
 		if err != nil {
 			return d.Fault("taking the lease", err)
 		}
 		if ours {
+			d.resigned = was.renewed == "-infinity"
 			d.room, err = d.grown()
 			return d.Fault("reading the log of outcomes", err)
 		}
-		if !seen.IsZero() && renewed.After(seen) {
-			return freshet.WithHint(fmt.Errorf("%s: %w: %s", d.name, freshet.ErrBusy, holder), "stop the other freshet process, or use another database")
+		if d.cfg.Try || seen != "" && was.renewed != seen {
+			return freshet.WithHint(fmt.Errorf("%s: %w: %s", d.name, freshet.ErrBusy, was.holder), "stop the other freshet process, or use another database")
 		}
-		if seen.IsZero() {
-			d.cfg.Log.InfoContext(ctx, "waiting for the lease of another process to end", "holder", holder, "lease", d.cfg.Lease)
+		if seen == "" {
+			d.cfg.Log.InfoContext(ctx, "waiting for the lease of another process to end", "holder", was.holder, "lease", d.cfg.Lease)
 		}
-		seen = renewed
+		seen = was.renewed
 		select {
 		case <-time.After(d.cfg.Lease / 4):
 		case <-ctx.Done():
@@ -47,21 +48,61 @@ func (d *database) lead(ctx context.Context) error {
 	}
 }
 
-// elect takes the lease if nobody holds it. Else it returns who does, and since when.
-func (d *database) elect(ctx context.Context) (ours bool, renewed time.Time, holder string, err error) {
+// A held is who holds the lease, and when it was renewed, in PostgreSQL's words.
+type held struct{ holder, renewed string }
+
+// elect takes the lease if nobody holds it. It returns who held it last.
+func (d *database) elect(ctx context.Context) (ours bool, was held, err error) {
 	on := d.conn.Conn.Conn()
-	err = on.QueryRow(ctx, `UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp()
-		WHERE name = 'brain' AND renewed < clock_timestamp() - make_interval(secs => $2) RETURNING epoch, batch`,
-		d.holder, d.cfg.Lease.Seconds()).Scan(&d.epoch, &d.batch)
-	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
-		return err == nil, renewed, "", err
+	if err := on.QueryRow(ctx, "SELECT holder, renewed::text FROM leases WHERE name = 'brain'").Scan(&was.holder, &was.renewed); err != nil {
+		return false, was, err
 	}
-	err = on.QueryRow(ctx, "SELECT renewed, holder FROM leases WHERE name = 'brain'").Scan(&renewed, &holder)
-	return false, renewed, holder, err
+	set, args := "", []any{d.holder, d.cfg.Lease.Seconds(), was.renewed}
+	if d.version >= clusterFormat {
+		set, args = ", address = $4", append(args, d.cfg.Address)
+	}
+	asked := d.count.Now()
+	err = on.QueryRow(ctx, `UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp()`+set+`
+		WHERE name = 'brain' AND renewed = $3::timestamptz AND renewed < clock_timestamp() - make_interval(secs => $2) RETURNING epoch, batch`,
+		args...).Scan(&d.epoch, &d.batch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, was, nil
+	}
+	if err == nil {
+		d.renewedAt(asked)
+	}
+	return err == nil, was, err
 }
+
+// renewedAt notes that the lease was renewed, which was asked for at a moment of the count:
+// it lasts from a little later.
+func (d *database) renewedAt(asked time.Duration) {
+	d.until.Store(int64(asked + d.cfg.Lease))
+}
+
+// Right returns for how long from now this process is sure that no other holds the lease. It is
+// counted from before the lease was asked for, so that it ends before the lease does, whatever
+// clocks show; only their rates must agree.
+func (s *Store) Right() time.Duration {
+	return time.Duration(s.base.until.Load()) - s.base.count.Now()
+}
+
+// Term returns which holder of the lease this process is, counted from the first.
+func (s *Store) Term() int64 { return s.base.epoch }
+
+// Resigned reports whether the holder before gave the lease up. Then it is not sure that what
+// it had begun is over: otherwise the lease has run out, and with it every right to begin
+// something.
+func (s *Store) Resigned() bool { return s.base.resigned }
+
+// Lost is closed when nothing more can be written, because another process has the lease or
+// it is not known what was written.
+func (s *Store) Lost() <-chan struct{} { return s.base.lost }
 
 // connect makes the connection that writes, or another in its place.
 func (d *database) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
 	made, err := d.connector.Connect(ctx)
 	if err != nil {
 		return err
@@ -96,8 +137,8 @@ func (d *database) Begin(*tables.Writer) error {
 		}
 	}
 	d.conn.forget()
-	d.growing = d.room
-	d.begun.Store(time.Now().UnixNano())
+	d.growing, d.editing = d.room, d.edited
+	d.begun.Store(int64(d.count.Now()))
 	var both pgx.Batch
 	both.Queue("BEGIN")
 	both.Queue("UPDATE leases SET renewed = clock_timestamp(), batch = $1 WHERE name = 'brain' AND epoch = $2", d.batch+1, d.epoch)
@@ -111,7 +152,7 @@ func (d *database) Begin(*tables.Writer) error {
 		return d.conn.judged(err)
 	}
 	if updated.RowsAffected() == 0 {
-		return errors.Join(errFenced, d.Rollback(nil))
+		return errors.Join(ErrFenced, d.Rollback(nil))
 	}
 	return nil
 }
@@ -135,7 +176,8 @@ func (d *database) Commit(*tables.Writer) error {
 		}
 	}
 	d.batch++
-	d.room = d.growing
+	d.room, d.edited = d.growing, d.editing
+	d.renewedAt(time.Duration(d.begun.Load()))
 	return nil
 }
 
@@ -153,7 +195,7 @@ func (d *database) resolve(cause error) error {
 			switch {
 			case err != nil:
 			case epoch != d.epoch:
-				return fmt.Errorf("%w: %w", errFenced, cause)
+				return fmt.Errorf("%w: %w", ErrFenced, cause)
 			case batch == d.batch+1:
 				d.cfg.Log.WarnContext(ctx, "the connection was lost during a commit, which is in", "store", d.name)
 				return nil
@@ -185,10 +227,12 @@ func (d *database) Rollback(*tables.Writer) error {
 
 // resign gives up the lease, so that the next process need not wait.
 func (d *database) resign() error {
-	if d.writer == nil || d.conn.lost {
+	if d.writer == nil || d.conn.lost || d.epoch == 0 {
 		return nil
 	}
-	_, err := d.conn.Conn.Conn().Exec(context.Background(), "UPDATE leases SET renewed = '-infinity' WHERE name = 'brain' AND epoch = $1", d.epoch)
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Lease)
+	defer cancel()
+	_, err := d.conn.Conn.Conn().Exec(ctx, "UPDATE leases SET renewed = '-infinity' WHERE name = 'brain' AND epoch = $1", d.epoch)
 	return d.Fault("giving up the lease", err)
 }
 
@@ -201,11 +245,45 @@ func (s *Store) renew(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if time.Since(time.Unix(0, s.base.begun.Load())) < every {
+		if s.base.count.Now()-time.Duration(s.base.begun.Load()) < every {
 			continue
 		}
-		if err := s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil }); err != nil && ctx.Err() == nil {
+		err := s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil })
+		if errors.Is(err, freshet.ErrStoreFailed) {
+			return
+		}
+		if err != nil && ctx.Err() == nil {
 			s.cfg.Log.ErrorContext(ctx, "the lease could not be renewed", "err", err)
 		}
 	}
+}
+
+// hold renews the lease while the store is not open yet, until the function is called: what is
+// large takes longer to read than a lease lasts. The context ends if another has the lease.
+func (s *Store) hold(ctx context.Context) (context.Context, func()) {
+	ctx, fail := context.WithCancelCause(ctx)
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-time.After(s.cfg.Lease / 4):
+			case <-over:
+				return
+			case <-ctx.Done():
+				return
+			}
+			asked := s.base.count.Now()
+			done, err := s.reader.ExecContext(ctx, "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND epoch = ?", s.base.epoch)
+			if err != nil {
+				continue // it is tried again; if that takes too long, somebody else leads
+			}
+			if n, err := done.RowsAffected(); err == nil && n == 0 {
+				fail(ErrFenced)
+				return
+			}
+			s.base.renewedAt(asked)
+		}
+	}()
+	return ctx, func() { close(over); <-ended; fail(nil) }
 }

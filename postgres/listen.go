@@ -55,13 +55,21 @@ func (s *Store) hear(ctx context.Context) error {
 		return err
 	}
 	for {
-		if err := s.Refresh(ctx); err != nil {
+		if err := s.refresh(ctx); err != nil {
 			return err
 		}
 		if err := waitFor(ctx, c.Conn.Conn()); err != nil {
 			return err
 		}
 	}
+}
+
+// refresh reads what is new. It is tried again if that takes very long, because the connection
+// may be dead.
+func (s *Store) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(10*time.Second, 2*s.cfg.Lease))
+	defer cancel()
+	return s.Refresh(ctx)
 }
 
 // waitFor returns when something was heard, or it is time to look.

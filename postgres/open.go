@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet"
+	"freshet/clock"
 	"freshet/tables"
 )
 
@@ -29,6 +30,9 @@ type Config struct {
 	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
 	FlushEvery int   // as in [tables.Config]
 
+	Address string // where others reach this process while it writes; "" means that they cannot
+	Try     bool   // if another process may be writing, do not wait to see whether it does
+
 	// Lease is for how long nobody else may write after the last sign of life; 0 means
 	// 5 s. All that use a database have the same.
 	Lease time.Duration
@@ -38,6 +42,11 @@ type Config struct {
 	Partition int64
 
 	Epoch freshet.Epoch // as in [tables.Config]
+
+	// From returns a store on the same database that was only read up to now. A store that is to
+	// be written asks for it when it has the lease, takes over what it knows, and reads only
+	// what was written since. Nil means that there is none.
+	From func() *Store
 }
 
 func (c Config) withDefaults() Config {
@@ -59,9 +68,11 @@ type Store struct {
 	reader    *sql.DB
 	base      *database
 	warnings  []string
+	patience  time.Duration // with which it is connected
 
 	stop    context.CancelFunc // ends what runs beside it
 	running sync.WaitGroup
+	unwatch func() // ends what looks after the connections
 }
 
 // Open opens the store in a database, and makes its tables if there are none. It must be
@@ -74,16 +85,10 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.release())
+			err = errors.Join(err, s.base.resign(), s.release())
 		}
 	}()
-	if !cfg.ReadOnly {
-		if err := s.base.lead(ctx); err != nil {
-			return nil, err
-		}
-	}
-	s.lay()
-	if err := s.Load(ctx); err != nil {
+	if err := s.take(ctx); err != nil {
 		return nil, err
 	}
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -96,7 +101,45 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	return s, nil
 }
 
-// connect returns a store whose database has the schema that it wants.
+// take takes the lease if the store is to be written, and reads what it has to know. The schema
+// is brought up to date by whoever has the lease: nobody then writes by the old one.
+func (s *Store) take(ctx context.Context) error {
+	if s.cfg.ReadOnly {
+		s.lay()
+		return s.Load(ctx)
+	}
+	if err := s.base.lead(ctx); err != nil {
+		return err
+	}
+	holding, done := s.hold(ctx)
+	defer done()
+	if err := s.migrate(holding); err != nil {
+		return err
+	}
+	if s.base.version < clusterFormat {
+		if _, err := s.reader.ExecContext(holding, "UPDATE leases SET address = ? WHERE name = 'brain' AND epoch = ?", s.cfg.Address, s.base.epoch); err != nil {
+			return s.base.Fault("giving the address", err)
+		}
+	}
+	if err := s.base.lastEdit(); err != nil {
+		return s.base.Fault("reading which sources were edited", err)
+	}
+	s.lay()
+	load := s.Load
+	if s.cfg.From != nil {
+		load = func(ctx context.Context) error { return s.LoadFrom(ctx, s.cfg.From().Store) }
+	}
+	if err := load(holding); err != nil {
+		if errors.Is(context.Cause(holding), ErrFenced) {
+			err = fmt.Errorf("%s: %w: %w", s.name, freshet.ErrBusy, ErrFenced)
+		}
+		return err
+	}
+	return nil
+}
+
+// connect returns a store whose database can be led: with the schema that it wants if it is only
+// read, and with some schema otherwise.
 func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
 	cfg = cfg.withDefaults()
 	parsed, err := pgx.ParseConfig(cfg.URL)
@@ -105,8 +148,13 @@ func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
 	}
 	parsed.ConnectTimeout = cmp.Or(parsed.ConnectTimeout, 10*time.Second)
 	parsed.RuntimeParams["application_name"] = cmp.Or(parsed.RuntimeParams["application_name"], "freshet")
-	s := &Store{cfg: cfg, name: nameOf(parsed), connector: newConnector(parsed)}
-	s.base = &database{Store: s, holder: holder()}
+	s := &Store{cfg: cfg, name: nameOf(parsed), connector: newConnector(parsed, cfg.Lease), patience: parsed.ConnectTimeout + cfg.Lease}
+	lost := make(chan struct{})
+	s.base = &database{Store: s, holder: holder(), count: clock.Begin(), lost: lost, lose: sync.OnceFunc(func() { close(lost) })}
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	watched := make(chan struct{})
+	go func() { defer close(watched); s.watch(watching) }()
+	s.unwatch = func() { unwatch(); <-watched }
 	s.reader = sql.OpenDB(s.connector)
 	s.reader.SetMaxOpenConns(cfg.Readers)
 	s.reader.SetMaxIdleConns(cfg.Readers)
@@ -118,7 +166,7 @@ func connect(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if err := s.examine(ctx); err != nil {
 		return nil, err
 	}
-	return s, s.migrate(ctx)
+	return s, s.prepare(ctx)
 }
 
 // nameOf returns the name of a database, without user and password.
@@ -141,10 +189,14 @@ func holder() string {
 
 // lay makes the store of tables out of the connections.
 func (s *Store) lay() {
+	edits := tables.EditLog{Since: s.base.editsSince, Last: s.base.lastBatch}
+	if !s.cfg.ReadOnly {
+		edits = tables.EditLog{Note: s.base.noteEdits}
+	}
 	s.Store = tables.New(tables.Config{
-		Name: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
-		Reading:  &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
-		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
+		Name: s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
+		Reading: &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+		Edits:   edits, ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
 	})
 }
@@ -167,7 +219,9 @@ func (s *Store) release() error {
 	if s.base.writer != nil && !s.base.conn.lost {
 		errs = append(errs, s.base.writer.Close())
 	}
-	return errors.Join(append(errs, s.reader.Close())...)
+	errs = append(errs, s.reader.Close())
+	s.unwatch()
+	return errors.Join(errs...)
 }
 
 // Verify looks through everything that is stored in a database, as Store.Verify does. It is

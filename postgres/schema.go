@@ -58,6 +58,40 @@ func (s *Store) warn(ctx context.Context, what string) {
 	}
 }
 
+// ErrOldFormat means that a store has to be opened for writing once before it can be read.
+var ErrOldFormat = errors.New("the format is older")
+
+// clusterFormat is the version of the schema from which on nodes know of each other.
+const clusterFormat = 2
+
+// prepare sees to it that there is a schema that this version of freshet can work with.
+func (s *Store) prepare(ctx context.Context) (err error) {
+	if s.base.version, err = s.schema(ctx); err != nil {
+		return s.base.Fault("reading the schema", err)
+	}
+	if s.base.version == 0 || s.cfg.ReadOnly {
+		if err := s.migrate(ctx); err != nil {
+			return err
+		}
+		s.base.version, err = s.schema(ctx)
+		return err
+	}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	return s.known(s.base.version, len(files))
+}
+
+// known refuses a schema of a newer version of freshet.
+func (s *Store) known(version, known int) error {
+	if version <= known {
+		return nil
+	}
+	return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known),
+		"it was written by a newer version of freshet: use that version, or restore an older backup")
+}
+
 // migrate brings the schema up to date. Of several processes that do so at once, one does.
 func (s *Store) migrate(ctx context.Context) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
@@ -69,16 +103,16 @@ func (s *Store) migrate(ctx context.Context) error {
 		return s.base.Fault("reading the schema", err)
 	}
 	known := len(files)
+	if err := s.known(version, known); err != nil {
+		return err
+	}
 	switch {
-	case version > known:
-		return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known),
-			"it was written by a newer version of freshet: use that version, or restore an older backup")
 	case version == known:
 		return nil
 	case s.cfg.ReadOnly && version == 0:
 		return freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", s.name, freshet.ErrNotFound), "use the database that freshet serve uses")
 	case s.cfg.ReadOnly:
-		return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet reads only format %d", s.name, version, known),
+		return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet reads only format %d: %w", s.name, version, known, ErrOldFormat),
 			"start freshet serve once on it, to update the format")
 	}
 	if err := s.update(ctx, files); err != nil {

@@ -51,7 +51,7 @@ func all() (names []string) {
 	for name := range tables.Checked() {
 		names = append(names, name)
 	}
-	return append(names, "bodies", "leases", "search_place", "search_sources", "search_passages")
+	return append(names, "bodies", "leases", "nodes", "facts", "edits", "search_place", "search_sources", "search_passages")
 }
 
 // schema returns the schema of the store in a directory.

@@ -149,6 +149,7 @@ func checked(t *testing.T, dir string) error {
 func TestEveryAlteredRowIsFound(t *testing.T) {
 	dir := rich(t)
 	all := tables.Checked()
+	delete(all, "moves") // a store in use has no row in it
 	all["bodies"] = []string{"id", "source", "sum", "size", "base", "frame"}
 	var meddlings []string
 	for table, columns := range all {

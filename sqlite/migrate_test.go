@@ -245,7 +245,7 @@ func TestMigratesWithoutNewChecksums(t *testing.T) {
 	}
 	if _, err := db.ExecContext(t.Context(), `DROP INDEX changes_by_before; DROP INDEX sources_by_site; ALTER TABLE sources DROP COLUMN site; DROP TABLE pages; DROP TABLE shelves; DROP TABLE sinks; DROP TABLE evidence;
 		DROP INDEX debts_by_due; DROP INDEX debts_in_line; ALTER TABLE debts DROP COLUMN source; ALTER TABLE debts DROP COLUMN waits; ALTER TABLE debts DROP COLUMN event; ALTER TABLE debts DROP COLUMN query; ALTER TABLE debts DROP COLUMN about; ALTER TABLE places DROP COLUMN stream; CREATE INDEX debts_by_due ON debts (reader, due, change);
-		DROP TABLE queries; DROP TABLE matches; DROP TABLE parcels; DROP TABLE query_notes; DROP TABLE users; DROP TABLE passes; DROP TABLE deeds; DROP TABLE answers; ALTER TABLE epochs DROP COLUMN match;
+		DROP TABLE queries; DROP TABLE matches; DROP TABLE parcels; DROP TABLE query_notes; DROP TABLE users; DROP TABLE passes; DROP TABLE deeds; DROP TABLE answers; DROP TABLE moves; ALTER TABLE epochs DROP COLUMN match;
 		DELETE FROM seals WHERE name IN ('queries', 'matches', 'parcels', 'query_notes', 'pages', 'shelves', 'sinks', 'evidence'); DELETE FROM schema_versions WHERE version_id >= 10`); err != nil {
 		t.Fatal(err)
 	}

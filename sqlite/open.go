@@ -121,7 +121,7 @@ func newStore(cfg Config) *Store {
 // lay makes the store of tables out of the connections.
 func (s *Store) lay() {
 	s.Store = tables.New(tables.Config{
-		Name: s.path, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody,
+		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody,
 		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
 	})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"freshet"
@@ -124,6 +125,31 @@ var archiveTests = []test{
 		log, err := b.Outcomes(b.Context(), freshet.OutcomeQuery{})
 		b.ok("outcomes", err)
 		same(b, "the outcome as stored", log, []freshet.Outcome{want})
+	}},
+	{"outcomes are counted by when the polls began", func(b *bench) {
+		b.add("a")
+		for i, result := range []freshet.Result{freshet.First, freshet.Changed, freshet.Failed, freshet.Unchanged, freshet.Changed, freshet.Failed, freshet.Failed} {
+			r := saw("a", minute(4*i), result, fmt.Sprint(i))
+			if result == freshet.Failed {
+				r = failed("a", minute(4*i), "dns")
+			}
+			b.commit(r)
+		}
+		log, err := b.Outcomes(b.Context(), freshet.OutcomeQuery{})
+		b.ok("outcomes", err)
+		for range 2 {
+			for _, since := range []time.Time{minute(-100), log[3].Began, log[3].Began.Add(1), minute(500)} {
+				for _, after := range []freshet.Cursor{0, log[1].Cursor, log[6].Cursor} {
+					got, upto, err := b.CountOutcomes(b.Context(), after, since, 10*time.Minute)
+					b.ok("count", err)
+					if upto != log[6].Cursor {
+						b.Errorf("outcomes are counted up to %d, want %d", upto, log[6].Cursor)
+					}
+					same(b, fmt.Sprintf("those after %d since %v", after, since), got, countedBy(log, after, since))
+				}
+			}
+			b.reopen()
+		}
 	}},
 	{"outcomes can be read from either end, for all or one", func(b *bench) {
 		b.add("a")
@@ -299,4 +325,26 @@ func standingTest(b *bench) {
 	b.ok("begin", b.begin(freshet.Poll{Source: s, At: minute(50)}))
 	want.Begun = minute(50)
 	check("while a poll is under way", want)
+}
+
+// countedBy counts outcomes as CountOutcomes does, in stretches of ten minutes.
+func countedBy(log []freshet.Outcome, after freshet.Cursor, since time.Time) (counts []freshet.OutcomeCount) {
+	for _, o := range log {
+		if o.Cursor <= after || o.Began.Before(since) {
+			continue
+		}
+		at := o.Began.UTC().Truncate(10 * time.Minute)
+		if n := len(counts); n == 0 || !counts[n-1].At.Equal(at) {
+			counts = append(counts, freshet.OutcomeCount{At: at})
+		}
+		c := &counts[len(counts)-1]
+		c.Polls++
+		switch o.Result {
+		case freshet.Changed:
+			c.Changed++
+		case freshet.Failed:
+			c.Failed++
+		}
+	}
+	return counts
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"freshet"
@@ -112,6 +113,16 @@ var changeTests = []test{
 		first, err := b.Changes(b.Context(), freshet.ChangeQuery{Seen: span(20, -1), Limit: 2})
 		b.ok("changes", err)
 		same(b, "those after a place", changes(freshet.ChangeQuery{Seen: span(20, -1), After: first[1].Cursor, Limit: 2}), []string{"a4", "b4"})
+
+		all := changes(freshet.ChangeQuery{})
+		back := slices.Clone(all)
+		slices.Reverse(back)
+		same(b, "the newest first", changes(freshet.ChangeQuery{Newest: true}), back)
+		same(b, "the newest two", changes(freshet.ChangeQuery{Newest: true, Limit: 2}), back[:2])
+		same(b, "the newest before a place", changes(freshet.ChangeQuery{Newest: true, After: first[1].Cursor, Limit: 2}), []string{"a3", "b2"})
+		same(b, "the newest of a span", changes(freshet.ChangeQuery{Newest: true, Seen: span(20, 35), Limit: 2}), []string{"a4", "b3"})
+		same(b, "the newest of one source", changes(freshet.ChangeQuery{Newest: true, Source: "b", Limit: 2}), []string{"b6", "b5"})
+		same(b, "none before the first", changes(freshet.ChangeQuery{Newest: true, After: 1}), []string(nil))
 	}},
 	{"what a source says of itself counts only if it can be true", func(b *bench) {
 		b.add("a")

@@ -35,6 +35,8 @@ var evidenceTests = []test{
 			{Dates: []time.Time{minute(5), minute(3), minute(-50_000)}},
 			{Dates: []time.Time{odd, minute(3)}},
 			{Word: &freshet.Word{Kind: freshet.HubIndex, From: minute(1)}},
+			{Word: &freshet.Word{Claims: []freshet.PageClaim{{Page: 7, Freq: freshet.ParseChangeFreq("never")}, {Page: 1<<64 - 1}}}},
+			{Word: &freshet.Word{From: minute(1), Pages: []freshet.PageWord{{Page: 7, Date: odd}}, Claims: []freshet.PageClaim{{Page: 9, Freq: freshet.ParseChangeFreq("daily")}}}},
 			{Word: &freshet.Word{Pages: []freshet.PageWord{{Page: 7, Date: minute(2)}, {Page: 1<<64 - 1, Gone: true}, {Page: 0}, {Page: 3, Date: minute(-9_000_000)}}}},
 			{Dates: []time.Time{minute(5)}, Word: &freshet.Word{Kind: freshet.FeedIndex, From: odd, Pages: []freshet.PageWord{{Page: 7, Date: time.Unix(-1<<33, 5).UTC()}, {Page: 8, Date: odd}, {Page: 9, Date: time.Unix(1<<33, 7).UTC()}}}},
 		}

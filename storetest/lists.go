@@ -51,6 +51,7 @@ func runLists(t *testing.T, open Open) {
 			"hold":   m.hold,
 			"accept": m.accept,
 			"reopen": m.reopen,
+			"walk":   m.walk,
 			"":       m.compare,
 		})
 	})
@@ -201,8 +202,16 @@ func (m *listMachine) reopen(rt *rapid.T) {
 	m.store = m.open(m.T, m.place)
 }
 
-// query draws a query.
+// query draws a query. Every other is for one of a few lists, so that stores that keep lists
+// are asked again for those that they have.
 func query(rt *rapid.T) freshet.SourceQuery {
+	if rapid.Bool().Draw(rt, "again") {
+		return freshet.SourceQuery{
+			By:           rapid.SampledFrom([]freshet.SourceOrder{freshet.ByID, freshet.ByChanged, freshet.BySeen, freshet.ByPolls}).Draw(rt, "by"),
+			SourceFilter: rapid.SampledFrom([]freshet.SourceFilter{{}, {Named: true}, {Tag: "news"}, {Removed: true}}).Draw(rt, "filter"),
+			Reverse:      rapid.Bool().Draw(rt, "reverse"),
+		}
+	}
 	q := freshet.SourceQuery{
 		By:      rapid.SampledFrom([]freshet.SourceOrder{freshet.ByID, freshet.ByChanged, freshet.BySeen, freshet.ByPolls, freshet.ByChanges}).Draw(rt, "by"),
 		Reverse: rapid.Bool().Draw(rt, "reverse"), Offset: rapid.IntRange(0, 3).Draw(rt, "offset"), Limit: rapid.IntRange(0, 4).Draw(rt, "limit"),
@@ -242,12 +251,16 @@ func (m *listMachine) compare(rt *rapid.T) {
 	if err != nil {
 		rt.Fatal(err)
 	}
+	if got.End != want.End {
+		rt.Fatalf("the list %+v ends at %+v, want %+v", q, got.End, want.End)
+	}
 	if diff := cmp.Diff(names(want), names(got)); diff != "" {
 		rt.Fatalf("the list %+v is not as it should be (-want +got):\n%s", q, diff)
 	}
 	if diff := cmp.Diff(want.Sources, got.Sources, cmpopts.EquateEmpty()); diff != "" {
 		rt.Fatalf("the sources of the list %+v are not as they should be (-want +got):\n%s", q, diff)
 	}
+	m.compareNamed(rt, want.Sources, q.Removed)
 	ids, err := m.store.SourceIDs(m.Context(), q.SourceFilter)
 	if err != nil || len(ids) != want.Total || !slices.IsSorted(ids) {
 		rt.Fatalf("the IDs of %+v are %v (%v), want %d in order", q.SourceFilter, ids, err, want.Total)
@@ -264,6 +277,81 @@ func (m *listMachine) compare(rt *rapid.T) {
 	if diff := cmp.Diff(counts, counted, ignoreEntries(none)); diff != "" {
 		rt.Fatalf("the counts are not as they should be (-want +got):\n%s", diff)
 	}
+}
+
+// compareNamed asks for sources by their IDs, in another order and with one that is gone.
+func (m *listMachine) compareNamed(rt *rapid.T, want []freshet.Watched, removed bool) {
+	want = slices.Clone(want)
+	slices.Reverse(want)
+	ids := []freshet.SourceID{"nobody"}
+	for _, w := range want {
+		ids = append(ids, w.ID)
+	}
+	got, err := m.store.NamedSources(m.Context(), ids, removed)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		rt.Fatalf("the sources %v are not as they should be (-want +got):\n%s", ids, diff)
+	}
+}
+
+// walk goes through a list a page at a time, as its ends say, while sources are polled, edited
+// and removed. Those that stay where they are must come once each, and in order.
+func (m *listMachine) walk(rt *rapid.T) {
+	q := query(rt)
+	q.Offset, q.Limit = 0, rapid.IntRange(2, 4).Draw(rt, "page")
+	stay := m.ranks(rt, q)
+	var walked []freshet.SourceID
+	for more := true; more; {
+		part, err := m.store.ListSources(m.Context(), q)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, w := range part.Sources {
+			walked = append(walked, w.ID)
+		}
+		end := part.End
+		q.After, more = &end, part.More
+		rapid.SampledFrom([]func(*rapid.T){m.poll, m.poll, m.edit, m.remove, m.add}).Draw(rt, "meanwhile")(rt)
+		now := m.ranks(rt, q)
+		for id, rank := range stay {
+			if now[id] != rank {
+				delete(stay, id)
+			}
+		}
+	}
+	var want, got []freshet.SourceID
+	for id := range stay {
+		want = append(want, id)
+	}
+	slices.SortFunc(want, func(a, b freshet.SourceID) int { return q.Compare(stay[a], stay[b]) })
+	for _, id := range walked {
+		if _, ok := stay[id]; ok {
+			got = append(got, id)
+		}
+	}
+	if !slices.Equal(want, got) {
+		rt.Fatalf("the pages of %+v have %v of those that did not move, want %v", q, got, want)
+	}
+}
+
+// ranks returns where the sources of a list stand.
+func (m *listMachine) ranks(rt *rapid.T, q freshet.SourceQuery) map[freshet.SourceID]freshet.SourceRank {
+	q.After, q.Offset, q.Limit = nil, 0, 0
+	all := m.store.Sources(m.Context())
+	if q.Removed {
+		all = m.store.RemovedSources(m.Context(), "")
+	}
+	list, err := q.List(all)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	ranks := map[freshet.SourceID]freshet.SourceRank{}
+	for _, w := range list.Sources {
+		ranks[w.ID] = q.By.Rank(w)
+	}
+	return ranks
 }
 
 // ignoreEntries leaves entries of maps out whose counts are such.

@@ -12,9 +12,29 @@ import (
 // prune prunes as of a moment.
 func (b *bench) prune(now time.Time, overall freshet.Keep, logs time.Duration) freshet.Pruned {
 	b.Helper()
+	would, err := b.WouldPrune(b.Context(), now, overall, logs)
+	b.ok("ask what would be pruned", err)
+	again, err := b.WouldPrune(b.Context(), now, overall, logs)
+	b.ok("ask what would be pruned", err)
+	same(b, "what would be dropped, asked again", again, would)
 	done, err := b.Prune(b.Context(), now, overall, logs)
 	b.ok("prune", err)
+	same(b, "the outcomes that would be dropped", would.Outcomes, done.Outcomes)
+	if overall.Bytes == 0 && overall.Total == 0 {
+		same(b, "the versions that would be dropped", would.Versions, done.Versions)
+	} else if !near(would.Versions, done.Versions, 3) {
+		b.Errorf("%d versions would be dropped, and %d were", would.Versions, done.Versions)
+	}
+	if !near(int(would.Bytes), int(done.Bytes), 5000) {
+		b.Errorf("%d bytes would be freed, and %d were", would.Bytes, done.Bytes)
+	}
 	return done
+}
+
+// near says whether a foretold number is close to what became of it: within a quarter, and
+// a slack for what matters most where there is little.
+func near(foretold, was, slack int) bool {
+	return foretold >= was*3/4-slack && foretold <= was*4/3+slack
 }
 
 // keeping adds a source with bounds and n versions, a minute apart.

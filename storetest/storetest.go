@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,8 +19,10 @@ import (
 // for a name. The suite closes what it opens.
 type Open func(t *testing.T, place string) freshet.Store
 
-// Run holds a store to the behaviour that package freshet documents.
-func Run(t *testing.T, open Open) {
+// Run holds a store to the behaviour that package freshet documents. If tests are named, such
+// as "users/a name is taken once" or "model", it is held to these only.
+func Run(t *testing.T, open Open, only ...string) {
+	wanted := func(name string) bool { return len(only) == 0 || slices.Contains(only, name) }
 	groups := []struct {
 		name  string
 		tests []test
@@ -52,14 +55,18 @@ func Run(t *testing.T, open Open) {
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			for _, tt := range g.tests {
+				if !wanted(g.name + "/" + tt.name) {
+					continue
+				}
 				t.Run(tt.name, func(t *testing.T) { tt.run(newBench(t, open)) })
 			}
 		})
 	}
-	t.Run("model", func(t *testing.T) { runModel(t, open) })
-	t.Run("sites", func(t *testing.T) { runSiteModel(t, open) })
-	t.Run("lists", func(t *testing.T) { runLists(t, open) })
-	t.Run("no number twice", func(t *testing.T) { runNumbers(t, open) })
+	for name, run := range map[string]func(*testing.T, Open){"model": runModel, "sites": runSiteModel, "lists": runLists, "no number twice": runNumbers} {
+		if wanted(name) {
+			t.Run(name, func(t *testing.T) { run(t, open) })
+		}
+	}
 }
 
 // A test is one behaviour, named by a sentence.

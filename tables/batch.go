@@ -21,6 +21,7 @@ type batch struct {
 	forget []int64 // bodies deleted or superseded, which need not be cached
 
 	itemed []freshet.SourceID // with new beliefs about their items
+	told   bool               // somebody said when sources changed, or are likely to
 
 	logged   []freshet.Outcome // added to the log
 	unmarked int               // of those, since the last mark
@@ -148,6 +149,10 @@ func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err err
 		}
 	}
 	if err := b.writeShelves(); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
+	if err := b.noteEdits(); err != nil {
 		s.rollback()
 		return nil, -1, err
 	}

@@ -45,8 +45,11 @@ func (b *batch) saveBelief(f freshet.Belief) error {
 	if e == nil {
 		return nil
 	}
-	if f.Estimator == freshet.ItemBelief {
+	switch f.Estimator {
+	case freshet.ItemBelief:
 		b.itemed = append(b.itemed, f.Source)
+	case freshet.TaughtBelief, freshet.ChancesBelief: // said by somebody, and not by the log
+		b.told = true
 	}
 	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
 }

@@ -50,8 +50,8 @@ func (s *Store) await(ctx context.Context, b *bell, after freshet.Cursor, end fu
 // end returns where a log ends.
 func (s *Store) end(ctx context.Context, of func() freshet.Cursor) (freshet.Cursor, error) {
 	if s.cfg.ReadOnly { // somebody else may have written since
-		if err := s.load(ctx); err != nil {
-			return 0, s.fault("reading the end of a log", err)
+		if err := s.Refresh(ctx); err != nil {
+			return 0, err
 		}
 	}
 	s.mu.RLock()
@@ -83,16 +83,21 @@ func (s *Store) Refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if outcome > s.next.outcome {
-		s.tail.bell.ring()
-	}
-	if change > s.next.change {
-		s.changed.ring()
-	}
-	if match > s.next.match || parcel > s.next.parcel {
-		s.matched.ring()
-	}
+	s.ring(&counter{outcome: outcome, change: change, match: match, parcel: parcel})
 	s.next.outcome, s.next.change = max(outcome, s.next.outcome), max(change, s.next.change)
 	s.next.match, s.next.parcel = max(match, s.next.match), max(parcel, s.next.parcel)
 	return nil
+}
+
+// ring wakes those who wait for logs to grow that end further on than was known.
+func (s *Store) ring(ends *counter) {
+	if ends.outcome > s.next.outcome {
+		s.tail.bell.ring()
+	}
+	if ends.change > s.next.change {
+		s.changed.ring()
+	}
+	if ends.match > s.next.match || ends.parcel > s.next.parcel {
+		s.matched.ring()
+	}
 }

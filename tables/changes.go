@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 
 	"freshet"
 )
@@ -43,7 +42,7 @@ const selectOwnChanges = `WITH RECURSIVE own (cursor, prev) AS (
 		UNION ALL
 		SELECT c.cursor, c.prev FROM own JOIN changes c ON c.cursor = own.prev WHERE own.prev > ?
 	) SELECT ` + changeColumns + ` FROM own JOIN changes c ON c.cursor = own.cursor ` + changeJoins + `
-	WHERE ` + changeBounds + ` ORDER BY c.cursor LIMIT (SELECT ?)`
+	WHERE ` + changeBounds
 
 // changeBounds are the conditions of a query on a change c. The time is hidden from the
 // planner, which must go by the order of the log.
@@ -51,16 +50,19 @@ const changeBounds = "c.cursor > ? AND c.cursor <= ? AND c.number > ? AND c.numb
 
 // Changes implements [freshet.ChangeLog]. No limit means all.
 func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
-	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE " + changeBounds + " ORDER BY c.cursor LIMIT (SELECT ?)"
+	query := "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE " + changeBounds
 	// A page that is gone before it was captured has a change without a version.
 	above, upto := cmp.Or(q.Above, -1), cmp.Or(q.Upto, math.MaxInt)
-	after, last := q.After, freshet.Cursor(math.MaxInt64)
+	after, last, order := q.After, s.applied().change, " ORDER BY c.cursor"
+	if q.Newest {
+		after, last, order = 0, min(last, cmp.Or(q.After, math.MaxInt64)-1), " ORDER BY c.cursor DESC"
+	}
 	if !q.Seen.IsZero() {
 		first, end, err := s.seenIn(ctx, q.Seen)
 		if err != nil || end == 0 {
 			return nil, err
 		}
-		after, last = max(after, first-1), end
+		after, last = max(after, first-1), min(last, end)
 	}
 	since, until := bounds(q.Seen)
 	args := []any{after, last, above, upto, since, until, limited(q.Limit)}
@@ -72,7 +74,7 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 		query, args = selectOwnChanges, append([]any{e.changed, after}, args...)
 	}
 	var found []freshet.Change
-	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+	err := eachRow(ctx, s.reader, query+order+" LIMIT (SELECT ?)", args, func(scan func(...any) error) error {
 		c, err := scanChange(scan)
 		found = append(found, c)
 		return err
@@ -80,8 +82,7 @@ func (s *Store) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.C
 	if err != nil {
 		return nil, s.fault("reading changes", err)
 	}
-	end := s.applied().change
-	return s.withEpochs(ctx, slices.DeleteFunc(found, func(c freshet.Change) bool { return c.Cursor > end }))
+	return s.withEpochs(ctx, found)
 }
 
 // seenIn returns the places of the first and the last change of a span of time; zeros if

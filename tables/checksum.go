@@ -39,20 +39,26 @@ func sumRow(room []byte, t *table, before checksum, values []driver.Value) (chec
 			}
 			b = append(b, summedLate, byte(i-early))
 		}
-		switch v := v.(type) {
-		case nil:
-			b = append(b, summedNull)
-		case int64:
-			b = binary.LittleEndian.AppendUint64(append(b, summedInteger), uint64(v))
-		case float64:
-			b = binary.LittleEndian.AppendUint64(append(b, summedReal), math.Float64bits(v))
-		case string:
-			b = binary.LittleEndian.AppendUint64(append(b, summedText), uint64(len(v)))
-			b = append(b, v...)
-		case []byte:
-			b = binary.LittleEndian.AppendUint64(append(b, summedBlob), uint64(len(v)))
-			b = binary.LittleEndian.AppendUint64(b, xxhash.Sum64(v))
-		}
+		b = appendSummed(b, v)
 	}
 	return checksum(xxhash.Sum64(b)), b
+}
+
+// appendSummed appends what is summed of a value.
+func appendSummed(b []byte, v driver.Value) []byte {
+	switch v := v.(type) {
+	case nil:
+		b = append(b, summedNull)
+	case int64:
+		b = binary.LittleEndian.AppendUint64(append(b, summedInteger), uint64(v))
+	case float64:
+		b = binary.LittleEndian.AppendUint64(append(b, summedReal), math.Float64bits(v))
+	case string:
+		b = binary.LittleEndian.AppendUint64(append(b, summedText), uint64(len(v)))
+		b = append(b, v...)
+	case []byte:
+		b = binary.LittleEndian.AppendUint64(append(b, summedBlob), uint64(len(v)))
+		b = binary.LittleEndian.AppendUint64(b, xxhash.Sum64(v))
+	}
+	return b
 }

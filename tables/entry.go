@@ -70,6 +70,7 @@ type entry struct {
 	tally
 	dirty bool   // the tally is newer than the standings table
 	open  moment // the newest attempt without an outcome, or never
+	ended moment // what begun would be without it, when it was read
 	opens seal   // the rows of that attempt; none if they are not known
 
 	strays bool // there may be attempts before that one, without outcomes

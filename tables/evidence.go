@@ -26,6 +26,7 @@ const (
 	saidNanos              // times are nanoseconds
 	saidPushed             // somebody had said that the source has changed
 	saidNext               // when the source says that it will change
+	saidClaims             // the word says how often pages change
 	saidBefore             // what this version can read is less than this
 )
 
@@ -104,6 +105,10 @@ func encodeSaid(o *freshet.Outcome) []byte {
 			w.signed(w.since(from))
 		}
 		w.pages(o.Word.Pages)
+		if len(o.Word.Claims) > 0 {
+			has |= saidClaims
+			w.claims(o.Word.Claims)
+		}
 	}
 	w.room[0] = has
 	return w.room
@@ -209,6 +214,14 @@ func (w *saidWriter) pages(pages []freshet.PageWord) {
 	}
 }
 
+func (w *saidWriter) claims(claims []freshet.PageClaim) {
+	w.count(len(claims))
+	for _, c := range claims {
+		w.room = binary.LittleEndian.AppendUint64(w.room, uint64(c.Page))
+		w.room = append(w.room, byte(c.Freq))
+	}
+}
+
 // decodeSaid reads what encodeSaid returned into an outcome.
 func decodeSaid(said []byte, o *freshet.Outcome) error {
 	if len(said) == 0 || said[0] >= saidBefore || len(said) > mostSaid {
@@ -236,6 +249,9 @@ func decodeSaid(said []byte, o *freshet.Outcome) error {
 			w.From = r.after(r.signed()).time()
 		}
 		w.Pages = r.pages()
+		if has&saidClaims != 0 {
+			w.Claims = r.claims()
+		}
 		o.Word = w
 	}
 	if r.short || len(r.rest) > 0 {
@@ -335,6 +351,22 @@ func (r *saidReader) pages() []freshet.PageWord {
 		}
 	}
 	return pages
+}
+
+func (r *saidReader) claims() (claims []freshet.PageClaim) {
+	const each = 9
+	for range r.count(each) {
+		if len(r.rest) < each {
+			r.short = true
+			return nil
+		}
+		c := freshet.PageClaim{Page: freshet.PageKey(binary.LittleEndian.Uint64(r.rest)), Freq: freshet.ChangeFreq(r.rest[each-1])}
+		if r.rest = r.rest[each:]; c.Freq >= freshet.ChangeFreqs {
+			r.short = true
+		}
+		claims = append(claims, c)
+	}
+	return claims
 }
 
 // say stores what an outcome says beside it.

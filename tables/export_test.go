@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"context"
 	"net/http"
 
 	"freshet"
@@ -65,4 +66,61 @@ func Unsay(said []byte) (o freshet.Outcome, err error) {
 		err = decodeSaid(said, &o)
 	}
 	return o, err
+}
+
+// A Roll lets tests ask for lists of sources that are in no database.
+type Roll struct {
+	store   Store
+	entries map[freshet.SourceID]*entry
+}
+
+// NewRoll returns a roll without sources.
+func NewRoll() *Roll {
+	return &Roll{store: Store{roll: newRoll()}, entries: map[freshet.SourceID]*entry{}}
+}
+
+// Add enters a source.
+func (r *Roll) Add(src freshet.Source) {
+	e := &entry{id: src.ID, face: faceOf(src, 0, 0, nil)}
+	r.entries[src.ID] = e
+	r.store.roll.enter(e)
+}
+
+// Edit replaces what is said of a source.
+func (r *Roll) Edit(src freshet.Source) {
+	e := r.entries[src.ID]
+	e.face = faceOf(src, 0, 0, nil)
+	r.store.roll.note(e)
+}
+
+// Poll counts polls of a source.
+func (r *Roll) Poll(id freshet.SourceID, polls int64) {
+	e := r.entries[id]
+	e.polls += polls
+	r.store.roll.note(e)
+}
+
+// Remove strikes a source.
+func (r *Roll) Remove(id freshet.SourceID) { r.store.roll.strike(r.entries[id]) }
+
+// List returns the IDs of a list.
+func (r *Roll) List(ctx context.Context, q freshet.SourceQuery) (ids []freshet.SourceID, err error) {
+	err = r.store.inOrder(ctx, keptKey{q.SourceFilter, q.By}, func(roll *roll, k *kept) { _, ids = k.part(roll, q) })
+	return ids, err
+}
+
+// ListAnew is List with nothing kept.
+func (r *Roll) ListAnew(ctx context.Context, q freshet.SourceQuery) ([]freshet.SourceID, error) {
+	before := r.store.roll.orders.all
+	r.store.roll.orders.all = map[keptKey]*kept{}
+	defer func() { r.store.roll.orders.all = before }()
+	return r.List(ctx, q)
+}
+
+// Kept returns how many lists are kept, and of how many lines together.
+func (r *Roll) Kept() (lists, lines int) {
+	for _, k := range r.store.roll.orders.all {
+		lists, lines = lists+1, lines+len(k.places)
+	}
+	return lists, lines
 }

@@ -71,7 +71,7 @@ func (s *Store) indexSome(ctx context.Context, most int) (left int, err error) {
 	if err := tx.Commit(); err != nil {
 		return 0, err
 	}
-	s.finishWaiting(done)
+	s.finishWaiting(done, most-x.most)
 	return s.waitingVersions(), ctx.Err()
 }
 
@@ -84,58 +84,6 @@ func (s *Store) logEnd(ctx context.Context) (freshet.Place, error) {
 	}
 	epochs, err := s.OutcomeEpochs(ctx)
 	return epochs.Place(end), err
-}
-
-// findWaiting finds out which sources have something to index, once: from then on each
-// batch says so. An index of a store that has been replaced by an older copy is refused.
-func (s *Store) findWaiting(ctx context.Context) error {
-	x := &s.index
-	x.mu.Lock()
-	known := x.known
-	if !known {
-		x.known, x.waits = true, map[int64]waiting{} // what comes from here on is noted
-	}
-	x.mu.Unlock()
-	if known {
-		return nil
-	}
-	err := s.lookAtAll(ctx)
-	if err != nil {
-		x.mu.Lock()
-		x.known = false
-		x.mu.Unlock()
-	}
-	return err
-}
-
-// lookAtAll notes which sources have something to index, by what is in the index.
-func (s *Store) lookAtAll(ctx context.Context) error {
-	x := &s.index
-	if err := s.fitsStore(ctx); err != nil {
-		return err
-	}
-	found, err := s.index.Indexed(ctx)
-	if err != nil {
-		return err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for id, e := range s.entries {
-		at, ok := found[e.key]
-		delete(found, e.key)
-		if at.Upto > e.lastVersion() {
-			return ErrStaleIndex
-		}
-		if e.head > at.Upto || ok && e.first > at.First {
-			x.add(e.key, waiting{id, at.Upto})
-		}
-	}
-	for key, at := range found { // purged
-		x.add(key, waiting{"", at.Upto})
-	}
-	return nil
 }
 
 // fitsStore returns an error if the place that the index is of is not one of the store.
@@ -162,40 +110,6 @@ func (s *Store) fitsStore(ctx context.Context) error {
 	return nil
 }
 
-// finishWaiting notes how far sources have been indexed.
-func (s *Store) finishWaiting(done map[int64]Indexed) {
-	x := &s.index
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for key, at := range done {
-		w := x.waits[key]
-		if e := s.entries[w.id]; e != nil && e.key == key && (e.head > at.Upto || e.first > at.First) {
-			w.upto = at.Upto
-			x.waits[key] = w
-			continue
-		}
-		delete(x.waits, key)
-	}
-}
-
-// waitingVersions returns about how many versions are not in the index yet.
-func (s *Store) waitingVersions() (n int) {
-	x := &s.index
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for key, w := range x.waits {
-		n++
-		if e := s.entries[w.id]; e != nil && e.key == key && e.head > w.upto {
-			n += int(e.head-max(w.upto, e.first-1)) - 1
-		}
-	}
-	return n
-}
-
 // An indexing is one transaction on the index.
 type indexing struct {
 	*Store
@@ -207,10 +121,8 @@ type indexing struct {
 // work brings sources up to date until it has done enough, and returns how far each is.
 func (x *indexing) work(ctx context.Context) (done map[int64]Indexed, err error) {
 	done = map[int64]Indexed{}
-	x.index.mu.Lock()
-	waits := maps.Clone(x.index.waits)
-	x.index.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(waits)) {
+	keys, waits := x.index.first(x.most)
+	for _, key := range keys {
 		if ctx.Err() != nil || x.most <= 0 || x.room <= 0 {
 			return done, nil
 		}

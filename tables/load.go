@@ -22,22 +22,19 @@ func (s *Store) load(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
 
-	var mark freshet.Cursor
-	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(upto), 0) FROM marks").Scan(&mark); err != nil {
-		return err
-	}
-	next, err := readCounters(ctx, tx)
+	mark, err := readMark(ctx, tx)
 	if err != nil {
 		return err
 	}
-	epochs, err := readEpochs(ctx, tx)
+	to, err := s.readReached(ctx, tx, nil)
 	if err != nil {
 		return err
 	}
-	if err := readSeals(ctx, tx, &next); err != nil {
+	entries, rows, err := readEntries(ctx, tx, "")
+	if err != nil {
 		return err
 	}
-	entries, rows, err := readEntries(ctx, tx)
+	opens, err := readOpens(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -45,37 +42,40 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if !s.cfg.ReadOnly {
+	if s.keepsRoll() {
 		showFaces(entries, rows, shelves)
 	}
 	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
 	if err != nil {
 		return err
 	}
-	next.latest = max(next.latest, latest)
+	to.next.latest = max(to.next.latest, latest)
+	byID := make(map[freshet.SourceID]*entry, len(entries))
 	for _, e := range entries {
-		if e.open != never {
-			e.begun, e.dirty = max(e.begun, e.open), true
-		}
-		next.latest = max(next.latest, e.begun)
+		byID[e.id] = e
+		e.begin(opens)
+		to.next.latest = max(to.next.latest, e.begun)
 	}
+	to.opens = opens
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next, s.unmarked = next, unmarked
-	s.takeEpochs(epochs)
+	s.next, s.unmarked, s.reached = to.next, unmarked, to
+	s.takeEpochs(to.epochs)
 	s.tail.clear()
-	s.shelves = shelves
-	s.entries = make(map[freshet.SourceID]*entry, len(entries))
-	for _, e := range entries {
-		s.entries[e.id] = e
-	}
-	if !s.cfg.ReadOnly {
+	s.shelves, s.entries = shelves, byID
+	if s.keepsRoll() {
 		s.roll = newRoll()
 		for _, e := range entries {
 			s.roll.enter(e)
 		}
 	}
 	return nil
+}
+
+// readMark returns up to which outcome the standings are written.
+func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) {
+	err = eachRow(ctx, tx, "SELECT coalesce(max(upto), 0) FROM marks", nil, func(scan func(...any) error) error { return scan(&mark) })
+	return mark, err
 }
 
 // showFaces gives all entries the faces of their sources.
@@ -108,8 +108,9 @@ func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
 	return err
 }
 
-// readEntries returns the sources by key, as the tables have them, and their rows.
-func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, map[int64]sourceRow, error) {
+// readEntries returns the sources by key, as the tables have them, and their rows: all, or those
+// that a condition lets through.
+func readEntries(ctx context.Context, tx *sql.Tx, where string, args ...any) (map[int64]*entry, map[int64]sourceRow, error) {
 	entries, rows := map[int64]*entry{}, map[int64]sourceRow{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
@@ -119,7 +120,7 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, map[int64]s
 		FROM sources s JOIN standings t ON t.source = s.key
 		LEFT JOIN tombstones g ON g.id = s.id
 		LEFT JOIN versions v ON v.source = s.key AND v.number = t.head
-		LEFT JOIN envelopes n ON n.id = v.envelope`, nil,
+		LEFT JOIN envelopes n ON n.id = v.envelope `+where, args,
 		func(scan func(...any) error) error {
 			e := newEntry(0, "")
 			var hash []byte
@@ -145,21 +146,31 @@ func readEntries(ctx context.Context, tx *sql.Tx) (map[int64]*entry, map[int64]s
 			entries[e.key], rows[e.key] = e, row
 			return err
 		})
-	if err != nil {
-		return nil, nil, err
-	}
-	err = eachRow(ctx, tx, "SELECT source, max(began) FROM attempts GROUP BY source", nil, func(scan func(...any) error) error {
-		var key int64
-		var began moment
-		if err := scan(&key, &began); err != nil {
-			return err
-		}
-		if e := entries[key]; e != nil {
-			e.open, e.strays = began, true
-		}
-		return nil
-	})
 	return entries, rows, err
+}
+
+// readOpens returns when the newest attempts without an outcome began, by source.
+func readOpens(ctx context.Context, tx *sql.Tx) (map[freshet.SourceID]moment, error) {
+	opens := map[freshet.SourceID]moment{}
+	err := eachRow(ctx, tx, "SELECT s.id, max(a.began) FROM attempts a JOIN sources s ON s.key = a.source GROUP BY s.id", nil, func(scan func(...any) error) error {
+		var id freshet.SourceID
+		var began moment
+		err := scan(&id, &began)
+		opens[id] = began
+		return err
+	})
+	return opens, err
+}
+
+// begin notes when the newest attempt of the source without an outcome began, if there is one.
+func (e *entry) begin(opens map[freshet.SourceID]moment) {
+	e.ended = e.begun
+	open, is := opens[e.id]
+	if !is {
+		return
+	}
+	e.open, e.strays, e.dirty = open, true, true
+	e.begun = max(e.begun, open)
 }
 
 // foldOutcomes adds the outcomes after a mark to the tallies. It returns how many

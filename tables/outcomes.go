@@ -101,6 +101,28 @@ func (s *Store) outcomeQuery(ctx context.Context, q freshet.OutcomeQuery) (strin
 	return selectOwnOutcomes + "WHERE o.cursor > ? ORDER BY o.cursor LIMIT (SELECT ?)", []any{e.last, q.After, q.Source, before, math.MaxInt, q.After, limit}, nil
 }
 
+// CountOutcomes implements [freshet.OutcomeLog]. The marks say where in the log a time is,
+// about.
+func (s *Store) CountOutcomes(ctx context.Context, after freshet.Cursor, since time.Time, length time.Duration) (counts []freshet.OutcomeCount, upto freshet.Cursor, err error) {
+	end, err := s.LastOutcome(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	from := int64(momentOf(since))
+	err = eachRow(ctx, s.reader, `SELECT o.began / ?, count(*), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END), sum(CASE WHEN o.result = ? THEN 1 ELSE 0 END)
+		FROM outcomes o WHERE o.cursor > ? AND o.cursor <= ? AND o.cursor > (SELECT coalesce(max(upto), 0) FROM marks WHERE latest < ?) AND o.began >= ?
+		GROUP BY 1 ORDER BY 1`,
+		[]any{int64(length), int64(freshet.Changed), int64(freshet.Failed), after, end, from, from}, func(scan func(...any) error) error {
+			var stretch int64
+			var c freshet.OutcomeCount
+			err := scan(&stretch, &c.Polls, &c.Changed, &c.Failed)
+			c.At = moment(stretch * int64(length)).time()
+			counts = append(counts, c)
+			return err
+		})
+	return counts, end, s.fault("counting outcomes", err)
+}
+
 // limited returns a limit for SQL.
 func limited(n int) int {
 	if n <= 0 {

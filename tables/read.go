@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// A querier answers queries: a store, or a transaction on one.
-type querier interface {
+// A Querier answers queries: a store, or a transaction on one.
+type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
+
+type querier = Querier
 
 // A reader is a few connections that only read. Statements are prepared once:
 // it takes longer to read most of ours than to answer them.

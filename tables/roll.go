@@ -112,8 +112,9 @@ func lineOf(e *entry, f *face) line {
 }
 
 // A roll has a line for each source, so that lists are made without reading any source
-// that they do not have. A list goes through all lines, a few thousand at a time: that
-// takes some nanoseconds each, and there is no order that a poll would have to keep.
+// that they do not have. A list that nobody asked for lately goes through all lines, a few
+// thousand at a time: that takes some nanoseconds each. One that is kept is brought up to date
+// when somebody asks for it: a poll has to keep no order, and only notes that its line changed.
 // The store's mu guards it.
 type roll struct {
 	lines []line  // their places stay
@@ -125,10 +126,30 @@ type roll struct {
 	tags   map[unique.Handle[string]]int
 	hosts  map[unique.Handle[string]]int
 	stale  map[int64]bool // sites that were edited, whose pages have not heard
+
+	journal []int32 // places of the lines that changed, the latest last
+	cut     int64   // changes before those
+	orders  orders  // the lists that are kept; has its own lock
 }
 
 func newRoll() *roll {
-	return &roll{tags: map[unique.Handle[string]]int{}, hosts: map[unique.Handle[string]]int{}, stale: map[int64]bool{}}
+	return &roll{
+		tags: map[unique.Handle[string]]int{}, hosts: map[unique.Handle[string]]int{}, stale: map[int64]bool{},
+		orders: orders{all: map[keptKey]*kept{}},
+	}
+}
+
+// leastJournal is how many changes are noted at least, whatever the number of lines.
+const leastJournal = 4096
+
+// changed notes that a line changed. A list that is further behind than the journal
+// reaches back is sorted anew, which is hardly slower then.
+func (r *roll) changed(place int32) {
+	if most := max(leastJournal, len(r.lines)/2); len(r.journal) >= most {
+		drop := len(r.journal) / 2
+		r.journal, r.cut = slices.Delete(r.journal, 0, drop), r.cut+int64(drop)
+	}
+	r.journal = append(r.journal, place)
 }
 
 // enter adds a source that was written.
@@ -141,6 +162,7 @@ func (r *roll) enter(e *entry) {
 func (r *roll) add(l line) {
 	r.added = append(r.added, int32(len(r.lines)))
 	r.lines = append(r.lines, l)
+	r.changed(int32(len(r.lines) - 1))
 	r.count(&l, 1)
 }
 
@@ -161,6 +183,7 @@ func (r *roll) put(place int32, next line) {
 		r.count(l, -1)
 	}
 	*l = next
+	r.changed(place)
 	if counted {
 		r.count(l, 1)
 	}
@@ -171,6 +194,7 @@ func (r *roll) strike(e *entry) {
 	l := &r.lines[e.place]
 	r.count(l, -1)
 	*l = line{id: l.id} // it keeps its place in the order
+	r.changed(e.place)
 	r.gone++
 }
 
@@ -199,6 +223,9 @@ func counted(of map[unique.Handle[string]]int, name unique.Handle[string], n int
 
 // manyGone is how many lines may be without a source, if they are fewer than the others.
 const manyGone = 1000
+
+// now returns how many changes there were.
+func (r *roll) now() int64 { return r.cut + int64(len(r.journal)) }
 
 // wasteful reports whether too many are.
 func (r *roll) wasteful() bool { return r.gone > manyGone && 2*r.gone > len(r.lines) }
@@ -251,13 +278,13 @@ func (s *Store) renew() {
 	s.roll = next
 }
 
-// catchUp returns the roll as it is now, and its order.
-func (s *Store) catchUp() (*roll, []int32) {
+// catchUp returns the roll as it is now, its order, and the place in its journal.
+func (s *Store) catchUp() (*roll, []int32, int64) {
 	s.mu.RLock()
-	r, order, behind := s.roll, s.roll.order, s.roll.behind()
+	r, order, now, behind := s.roll, s.roll.order, s.roll.now(), s.roll.behind()
 	s.mu.RUnlock()
 	if !behind {
-		return r, order
+		return r, order, now
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,5 +295,5 @@ func (s *Store) catchUp() (*roll, []int32) {
 		s.renew()
 	}
 	s.roll.sort()
-	return s.roll, s.roll.order
+	return s.roll, s.roll.order, s.roll.now()
 }

@@ -58,10 +58,8 @@ func (s *Store) behind(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.cfg.ReadOnly {
-		if err := s.load(ctx); err != nil {
-			return 0, err
-		}
+	if err := s.upToDate(ctx); err != nil {
+		return 0, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()

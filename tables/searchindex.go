@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"freshet"
 	"freshet/words"
 )
 
@@ -79,44 +78,6 @@ type searchIndex struct {
 	mu    sync.Mutex
 	known bool              // what waits is known
 	waits map[int64]waiting // sources that have something to index or to take out, by key
-}
-
-// A waiting source has versions that are not in the index yet, or is there no more.
-type waiting struct {
-	id   freshet.SourceID
-	upto int64 // the last version that is in the index
-}
-
-// note notes what a batch did to a source, as far as it concerns the index.
-func (x *searchIndex) note(old, now *entry) {
-	same := old != nil && now != nil && old.key == now.key
-	if same && old.head == now.head && old.first == now.first {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.known {
-		return // all will be looked at
-	}
-	if old != nil && old.head > 0 {
-		x.add(old.key, waiting{old.id, old.head})
-	}
-	if now != nil && now.head > 0 && (old == nil || old.key != now.key || old.head == 0) {
-		x.add(now.key, waiting{now.id, 0})
-	}
-}
-
-// add notes that a source has something to index.
-func (x *searchIndex) add(key int64, w waiting) {
-	if before, ok := x.waits[key]; ok {
-		w.upto = min(w.upto, before.upto)
-	}
-	x.waits[key] = w
-}
-
-// forget forgets what waits: all will be looked at.
-func (x *searchIndex) forget() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.known, x.waits = false, nil
+	queue []int64           // their keys, the next one first; also some that do not wait any more
+	left  int               // about how many versions that is
 }

@@ -139,8 +139,8 @@ func readShelves(ctx context.Context, q querier) (map[int64]*shelf, error) {
 
 // refreshShelves reads the shelves anew if somebody else may have written since.
 func (s *Store) refreshShelves(ctx context.Context) error {
-	if !s.cfg.ReadOnly {
-		return nil
+	if s.keepsRoll() {
+		return s.fault("reading the sites", s.upToDate(ctx))
 	}
 	shelves, err := readShelves(ctx, s.reader)
 	if err != nil {

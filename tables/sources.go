@@ -67,8 +67,8 @@ func (s *Store) RemovedSources(ctx context.Context, url string) iter.Seq2[freshe
 func (s *Store) sources(ctx context.Context, last freshet.SourceID, query string, args ...any) iter.Seq2[freshet.Watched, error] {
 	return func(yield func(freshet.Watched, error) bool) {
 		last := last // it may be gone through twice
-		for {
-			page, err := s.watched(ctx, query+"AND s.id > ? ORDER BY s.id LIMIT ?", append(slices.Clone(args), last, sourcePage)...)
+		for first := true; ; first = false {
+			page, err := s.page(ctx, first, query+"AND s.id > ? ORDER BY s.id LIMIT ?", append(slices.Clone(args), last, sourcePage)...)
 			if err != nil {
 				yield(freshet.Watched{}, s.fault("reading the sources", err))
 				return
@@ -113,13 +113,30 @@ func (r *sourceRow) source(site freshet.Source) (freshet.Source, error) {
 	return src, nil
 }
 
-// watched returns the sources that a query finds, with their standings.
-func (s *Store) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
-	if s.cfg.ReadOnly { // somebody else may have written since
-		if err := s.load(ctx); err != nil {
-			return nil, err
+// page is watched, for one of many pages that are read after each other. What somebody else has
+// written is looked at for the first one, and for one with a source that was not there then.
+func (s *Store) page(ctx context.Context, first bool, query string, args ...any) ([]freshet.Watched, error) {
+	if !first && s.keepsRoll() {
+		found, err := s.rows(ctx, query, args...)
+		if err != nil || s.stand(found) {
+			return found, err
 		}
 	}
+	return s.watched(ctx, query, args...)
+}
+
+// watched returns the sources that a query finds, with their standings.
+func (s *Store) watched(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
+	if err := s.upToDate(ctx); err != nil {
+		return nil, err
+	}
+	found, err := s.rows(ctx, query, args...)
+	s.stand(found)
+	return found, err
+}
+
+// rows returns the sources that a query finds, with what of their standings is in the tables.
+func (s *Store) rows(ctx context.Context, query string, args ...any) ([]freshet.Watched, error) {
 	var found []freshet.Watched
 	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
 		var w freshet.Watched
@@ -140,33 +157,37 @@ func (s *Store) watched(ctx context.Context, query string, args ...any) ([]fresh
 			v.Source = w.ID
 			st.Head = v
 		}
-		w.Standing = s.tallied(w.ID, st)
+		w.Standing = st
 		found = append(found, w)
 		return nil
 	})
 	return found, err
 }
 
-// tallied returns a standing completed with what its outcomes add up to.
-func (s *Store) tallied(id freshet.SourceID, st freshet.Standing) freshet.Standing {
+// stand completes the standings of sources that were just read with what their outcomes add up
+// to, and reports whether all of them are known.
+func (s *Store) stand(found []freshet.Watched) (known bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e := s.entries[id]
-	if e == nil {
-		return st
+	known = true
+	for i := range found {
+		st, e := &found[i].Standing, s.entries[found[i].ID]
+		if e == nil {
+			known = false
+			continue
+		}
+		full := e.standing()
+		full.Head, full.Recipe, full.Validators = st.Head, st.Recipe, st.Validators
+		full.Changes, full.ChangedAt = st.Changes, st.ChangedAt
+		*st = full
 	}
-	full := e.standing()
-	full.Head, full.Recipe, full.Validators = st.Head, st.Recipe, st.Validators
-	full.Changes, full.ChangedAt = st.Changes, st.ChangedAt
-	return full
+	return known
 }
 
 // remembered returns a copy of the entry of a source, empty if there is none.
 func (s *Store) remembered(ctx context.Context, id freshet.SourceID) (entry, error) {
-	if s.cfg.ReadOnly { // somebody else may have written since
-		if err := s.load(ctx); err != nil {
-			return entry{}, s.fault("reading the store", err)
-		}
+	if err := s.upToDate(ctx); err != nil {
+		return entry{}, s.fault("reading the store", err)
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()

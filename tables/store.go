@@ -69,6 +69,7 @@ var ErrAgain = errors.New("the transaction was not committed")
 // is not wanted if the store is only read.
 type Config struct {
 	Name     string // of the database, in errors
+	Where    string // likewise, as a user names it
 	Database Database
 	Reader   *sql.DB // a few connections that only read
 	Writer   *Writer // the connection that writes
@@ -81,6 +82,7 @@ type Config struct {
 	// same. Its parameters are id, source, sum, size, source, sum, size, base, depth, frame.
 	NewBody string
 
+	Edits      EditLog
 	ReadOnly   bool
 	Now        func() time.Time // nil means time.Now
 	Log        *slog.Logger     // nil means silence
@@ -144,6 +146,9 @@ type Store struct {
 	matched bell             // rung when there is a new match
 	tail    tail             // of the log of outcomes
 
+	following sync.Mutex // held to bring a store that is only read up to date
+	reached   reached    // how far that has come
+
 	index searchIndex
 }
 
@@ -158,8 +163,12 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Load reads what the store has to know, and finishes what was cut off.
+// Load reads what the store has to know, and finishes what was cut off. It refuses a store
+// whose data was moved elsewhere, and one that is not complete.
 func (s *Store) Load(ctx context.Context) error {
+	if err := s.checkMark(ctx); err != nil {
+		return err
+	}
 	if err := s.load(ctx); err != nil {
 		return s.fault("reading the store", err)
 	}

@@ -126,6 +126,8 @@ var (
 		columns: []string{"cursor", "at", "who", "via", "address", "what", "method", "path", "subject", "status", "earlier", "later"}})
 	answersTable = newTable(table{name: "answers", sum: "checksum", keys: []string{"key"}, seal: sealAnswers,
 		columns: []string{"key", "request", "at", "status", "header", "body"}})
+	movesTable = newTable(table{name: "moves", sum: "checksum", keys: []string{"id"},
+		columns: []string{"id", "state", "move", "other", "at"}})
 	cutsTable = newTable(table{name: "cuts", sum: "checksum", keys: []string{"log", "source", "first"},
 		columns: []string{"log", "source", "first", "last", "before", "after"}})
 	sealsTable = newTable(table{name: "seals", sum: "checksum", keys: []string{"name"},
@@ -140,7 +142,7 @@ var checkedTables = []*table{
 	&sourcesTable, &headsTable, &talliesTable, &attemptsTable, &marksTable, &envelopesTable, &versionsTable,
 	&placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
 	&epochsTable, &tombstonesTable, &countersTable, &labelsTable, &shelvesTable, &pagesTable, &evidenceTable, &cutsTable,
-	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable, &outcomesTable, &changesTable,
+	&queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable, &movesTable, &outcomesTable, &changesTable,
 }
 
 // sealedTables are those that have a seal.

@@ -268,7 +268,7 @@ func (v *verification) readSeals() error {
 // others verifies the tables that nothing else looks at.
 func (v *verification) others() error {
 	for _, t := range []*table{&attemptsTable, &marksTable, &placesTable, &debtsTable, &retiredTable, &sinksTable, &beliefsTable, &commonBeliefsTable,
-		&epochsTable, &countersTable, &labelsTable, &queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable} {
+		&epochsTable, &countersTable, &labelsTable, &queriesTable, &matchesTable, &parcelsTable, &queryNotesTable, &usersTable, &passesTable, &deedsTable, &answersTable, &movesTable} {
 		if err := v.rows(t, nil); err != nil {
 			return err
 		}

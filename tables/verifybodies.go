@@ -32,17 +32,53 @@ func (v *verification) versions() error {
 			return err
 		}
 	}
-	for i, key := range v.order {
-		if err := v.progress("versions of sources", int64(i), int64(len(v.order))); err != nil {
+	for done := 0; done < len(v.order); {
+		keys := v.together(v.order[done:])
+		for i := range keys {
+			if err := v.progress("versions of sources", int64(done+i), int64(len(v.order))); err != nil {
+				return err
+			}
+		}
+		if err := v.versionsOfAll(keys); err != nil {
 			return err
 		}
-		err := v.versionsOf(key)
-		if v.database.Judge(err) == InDoubt && v.ctx.Err() == nil {
+		done += len(keys)
+	}
+	return nil
+}
+
+// versionsOfAll verifies the versions of some sources together. If they cannot be read, each
+// source is read alone, to find the one at which that fails.
+func (v *verification) versionsOfAll(keys []int64) error {
+	before := v.report
+	err := v.versionsTogether(keys)
+	if v.database.Judge(err) != InDoubt || v.ctx.Err() != nil {
+		return err
+	}
+	v.report = before
+	for _, key := range keys {
+		before := v.report
+		err := v.versionsTogether([]int64{key})
+		switch {
+		case v.database.Judge(err) == InDoubt && v.ctx.Err() == nil:
+			v.report = before
 			id := v.nameOf(key)
 			v.found(Damage{Table: "versions", Source: id, What: fmt.Sprintf("reading the versions of source %s: %v", id, err)})
-			continue
+		case err != nil:
+			return err
 		}
-		if err != nil {
+	}
+	return nil
+}
+
+// versionsTogether verifies the versions of some sources.
+func (v *verification) versionsTogether(keys []int64) error {
+	s, err := v.readSheaf(keys)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := v.versionsOf(s, key); err != nil {
 			return err
 		}
 	}
@@ -50,22 +86,14 @@ func (v *verification) versions() error {
 }
 
 // versionsOf verifies the versions of one source.
-func (v *verification) versionsOf(key int64) error {
-	id := v.nameOf(key)
-	list, err := v.readVersions(key)
-	if err != nil {
-		return err
-	}
+func (v *verification) versionsOf(s *sheaf, key int64) error {
+	id, list, envelopes := v.nameOf(key), s.versions[key], s.envelopes[key]
 	v.numbers(key, list)
-	envelopes, err := v.readEnvelopes(key)
-	if err != nil {
-		return err
-	}
 	texts := map[int64]bool{}
 	for _, n := range list {
 		texts[n.text] = true
 	}
-	bodies, err := v.readBodies(key, texts)
+	bodies, err := v.readBodies(s, key, texts)
 	if err != nil {
 		return err
 	}
@@ -137,36 +165,6 @@ func (v *verification) numbers(key int64, list []storedVersion) {
 	}
 }
 
-// readVersions returns the versions of a source, the oldest first.
-func (v *verification) readVersions(key int64) (list []storedVersion, err error) {
-	t := &versionsTable
-	err = v.Query(t.selection+" WHERE source = ? ORDER BY number", []driver.Value{key}, func(row []driver.Value) error {
-		v.rowOf(t, row)
-		whole := func(i int) int64 { n, _ := row[i].(int64); return n }
-		n := storedVersion{number: whole(1), text: whole(4), raw: whole(5), envelope: whole(6), picture: whole(10)}
-		hash, _ := row[2].([]byte)
-		copy(n.hash[:], hash)
-		header, _ := row[7].([]byte)
-		n.header = append(n.header, header...)
-		list = append(list, n)
-		return v.ctx.Err()
-	})
-	return list, err
-}
-
-// readEnvelopes returns the headers of the envelopes of a source.
-func (v *verification) readEnvelopes(key int64) (map[int64][]byte, error) {
-	t, found := &envelopesTable, map[int64][]byte{}
-	err := v.Query(t.selection+" WHERE source = ?", []driver.Value{key}, func(row []driver.Value) error {
-		v.rowOf(t, row)
-		id, _ := row[0].(int64)
-		header, _ := row[6].([]byte)
-		found[id] = append([]byte{}, header...)
-		return v.ctx.Err()
-	})
-	return found, err
-}
-
 // rowOf verifies the checksum of a row.
 func (v *verification) rowOf(t *table, row []driver.Value) {
 	v.report.Rows++
@@ -190,23 +188,16 @@ type bodyState struct {
 // against an older one, so in their order each base is decoded already, and it
 // is forgotten when the last one that needs it is done. Those that are texts are
 // hashed.
-func (v *verification) readBodies(key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
-	states, needed, order := map[int64]*bodyState{}, map[int64]int{}, []int64{}
-	err := v.Query("SELECT id, base FROM bodies WHERE source = ?", []driver.Value{key}, func(row []driver.Value) error {
-		id, _ := row[0].(int64)
-		base, _ := row[1].(int64)
-		needed[base]++
-		order = append(order, id)
-		return nil
-	})
-	if err != nil {
-		return nil, err
+func (v *verification) readBodies(s *sheaf, key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
+	states, needed := map[int64]*bodyState{}, map[int64]int{}
+	for _, stub := range s.bodies[key] {
+		needed[stub.base]++
 	}
-	slices.Sort(order)
 	decoded := map[int64][]byte{}
-	for _, id := range order {
-		b := &bodyState{}
-		if err := v.readBody(id, b); err != nil {
+	for _, stub := range s.bodies[key] {
+		id, b := stub.id, &bodyState{}
+		var err error
+		if b.link, err = v.takeBody(s, id); err != nil {
 			return nil, err
 		}
 		states[id] = b
@@ -224,16 +215,6 @@ func (v *verification) readBodies(key int64, texts map[int64]bool) (map[int64]*b
 		b.frame = nil
 	}
 	return states, v.ctx.Err()
-}
-
-// readBody reads the row of a body.
-func (v *verification) readBody(id int64, b *bodyState) error {
-	return v.Query("SELECT id, sum, size, base, depth, frame FROM bodies WHERE id = ?", []driver.Value{id}, func(row []driver.Value) error {
-		whole := func(i int) int64 { n, _ := row[i].(int64); return n }
-		frame, _ := row[5].([]byte)
-		b.link = link{id: whole(0), sum: whole(1), size: whole(2), base: whole(3), depth: whole(4), frame: append([]byte{}, frame...)}
-		return v.ctx.Err()
-	})
 }
 
 // decode decodes a body and notes what is wrong with it.

@@ -1,0 +1,123 @@
+package postgres_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/postgres"
+)
+
+// Nodes see each other and who leads. Whoever leads has a right that ends before its lease
+// does, and hears when another has taken over.
+func TestPeers(t *testing.T) {
+	shed := newShed(t)
+	at := shed.URL(shed.Database(t))
+	const lease = time.Minute
+	peers, err := postgres.OpenPeers(t.Context(), postgres.Config{URL: at, Lease: lease})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peers.Close()
+	if l, err := peers.Lease(t.Context()); err != nil || l.Held() {
+		t.Fatalf("nobody has begun, and %+v leads: %v", l, err)
+	}
+	first := open(t, postgres.Config{URL: at, Lease: lease, Address: "http://a:1", Try: true})
+	if !first.Resigned() || first.Term() != 1 {
+		t.Errorf("the first of all has term %d", first.Term())
+	}
+	if left := first.Right(); left <= 0 || left > lease {
+		t.Errorf("the right lasts for %v, and the lease for %v", left, lease)
+	}
+	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Address != "http://a:1" || l.Term != 1 {
+		t.Errorf("%+v leads: %v", l, err)
+	}
+	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, Lease: lease, Try: true}); !errors.Is(err, freshet.ErrBusy) {
+		t.Errorf("whoever only tries gets %v", err)
+	}
+	if err := first.SetFact(t.Context(), "x", "1"); err != nil {
+		t.Fatal(err)
+	}
+	pass := freshet.Hash{1}
+	for _, role := range []string{postgres.Standby, postgres.Brain} {
+		if err := peers.Beat(t.Context(), postgres.Node{Name: "one", Address: "http://a:1", Role: role, Version: "7", Pass: pass, Told: "[]", Started: noon}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nodes, err := peers.Nodes(t.Context())
+	if err != nil || len(nodes) != 1 || nodes[0].Role != postgres.Brain || nodes[0].Address != "http://a:1" || !nodes[0].Started.Equal(noon) {
+		t.Errorf("nodes are %+v: %v", nodes, err)
+	}
+	for shown, want := range map[freshet.Hash]bool{pass: true, {}: false, {2}: false} {
+		if known, err := peers.Knows(t.Context(), shown); err != nil || known != want {
+			t.Errorf("%x is known: %v, %v", shown[:2], known, err)
+		}
+	}
+
+	// It is stopped for longer than a lease, as far as anybody can see.
+	conn := shed.Connect(t, at[strings.LastIndex(at, "/")+1:strings.Index(at, "?")])
+	if _, err := conn.Exec(t.Context(), "UPDATE leases SET renewed = clock_timestamp() - interval '1 hour'"); err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, postgres.Config{URL: at, Lease: lease, Address: "http://b:1", Try: true})
+	defer second.Close()
+	if second.Resigned() || second.Term() != 2 {
+		t.Errorf("the second has term %d, and the first resigned: %v", second.Term(), second.Resigned())
+	}
+	select {
+	case <-first.Lost():
+		t.Error("the first has lost before it noticed")
+	default:
+	}
+	if err := first.SetFact(t.Context(), "x", "2"); !errors.Is(err, postgres.ErrFenced) {
+		t.Errorf("the first still tells: %v", err)
+	}
+	<-first.Lost()
+	_ = first.Close()
+	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Address != "http://b:1" {
+		t.Errorf("after the first has ended %+v leads: %v", l, err)
+	}
+	if value, err := peers.Fact(t.Context(), "x"); err != nil || value != "1" {
+		t.Errorf("nodes know %q: %v", value, err)
+	}
+	if ahead, err := peers.Ahead(t.Context()); err != nil || ahead.Abs() > time.Minute {
+		t.Errorf("the clock of the same machine is %v ahead: %v", ahead, err)
+	}
+}
+
+// A store of the format before nodes knew of each other is brought up to date by whoever takes
+// the lease, and by nobody while it is held.
+func TestOldFormatIsUpdatedByTheLeader(t *testing.T) {
+	shed := newShed(t)
+	at := shed.URL(shed.Database(t))
+	s := open(t, postgres.Config{URL: at})
+	add(t, s, "a")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	conn := shed.Connect(t, at[strings.LastIndex(at, "/")+1:strings.Index(at, "?")])
+	if _, err := conn.Exec(t.Context(), `DROP TABLE nodes, facts, moves, edits; ALTER TABLE leases DROP COLUMN address;
+		DELETE FROM schema_versions WHERE version > 1; UPDATE leases SET renewed = clock_timestamp() + interval '1 day', holder = 'old'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, Try: true}); !errors.Is(err, freshet.ErrBusy) {
+		t.Fatalf("beside one that writes: %v", err)
+	}
+	if _, err := postgres.Open(t.Context(), postgres.Config{URL: at, ReadOnly: true}); !errors.Is(err, postgres.ErrOldFormat) {
+		t.Fatalf("it is read: %v", err)
+	}
+	if _, err := conn.Exec(t.Context(), "UPDATE leases SET renewed = '-infinity'"); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, postgres.Config{URL: at, Address: "http://c:1"})
+	defer s.Close()
+	var address string
+	if err := conn.QueryRow(t.Context(), "SELECT address FROM leases").Scan(&address); err != nil || address != "http://c:1" {
+		t.Errorf("it is reached at %q: %v", address, err)
+	}
+	if _, err := s.Source(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+}

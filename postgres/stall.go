@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"freshet/clock"
+)
+
+// Lines are the connections of a store. If nothing comes over one any more it is broken, because
+// whoever asked would wait for an answer that a dead network has swallowed, and the system
+// notices only if the machine at the other end is gone.
+type lines struct {
+	count clock.Count
+
+	mu  sync.Mutex
+	all map[*line]bool
+}
+
+// A line is one connection.
+type line struct {
+	net.Conn
+	of      *lines
+	backend atomic.Int64    // the process of PostgreSQL at the other end; zero while that is not known
+	waits   [2]atomic.Int64 // of the count, since when something is received or sent; zero while it is not
+}
+
+func newLines() *lines { return &lines{count: clock.Begin(), all: map[*line]bool{}} }
+
+// add takes in a connection.
+func (l *lines) add(conn net.Conn) *line {
+	one := &line{Conn: conn, of: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all[one] = true
+	return one
+}
+
+// Read implements [net.Conn].
+func (l *line) Read(p []byte) (int, error) {
+	defer l.wait(0)()
+	return l.Conn.Read(p)
+}
+
+// Write implements [net.Conn].
+func (l *line) Write(p []byte) (int, error) {
+	defer l.wait(1)()
+	return l.Conn.Write(p)
+}
+
+// wait notes that something is waited for, until the function is called.
+func (l *line) wait(way int) (over func()) {
+	l.waits[way].Store(int64(l.of.count.Now()) + 1)
+	return func() { l.waits[way].Store(0) }
+}
+
+// Close implements [net.Conn].
+func (l *line) Close() error {
+	l.of.mu.Lock()
+	delete(l.of.all, l)
+	l.of.mu.Unlock()
+	return l.Conn.Close()
+}
+
+// meet notes which process of PostgreSQL is at the other end of a connection. The one that it
+// names itself may be that of a program in between.
+func meet(ctx context.Context, on *pgx.Conn) error {
+	conn := on.PgConn().Conn()
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	var backend int64
+	if err := on.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+		return err
+	}
+	if l, ok := conn.(*line); ok {
+		l.backend.Store(backend)
+	}
+	return nil
+}
+
+// waiting returns the connections over which something has been waited for for so long, by the
+// processes of PostgreSQL at their ends.
+func (l *lines) waiting(long time.Duration) map[int64]*line {
+	late := int64(l.count.Now() - long)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := map[int64]*line{}
+	for one := range l.all {
+		at := one.backend.Load()
+		if in, out := one.waits[0].Load(), one.waits[1].Load(); at != 0 && (0 < in && in < late || 0 < out && out < late) {
+			found[at] = one
+		}
+	}
+	return found
+}
+
+// watch breaks connections over which nothing comes any more, until ctx is done. What was to be
+// written over one is then made anew, or found to be there.
+func (s *Store) watch(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.Lease / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		found := s.connector.lines.waiting(s.cfg.Lease)
+		if len(found) == 0 {
+			continue
+		}
+		working := s.working(ctx, found)
+		for backend, one := range found {
+			if slices.Contains(working, backend) || ctx.Err() != nil {
+				continue
+			}
+			s.cfg.Log.WarnContext(ctx, "PostgreSQL does not answer; a connection is given up", "store", s.name)
+			_ = one.Close() // it is broken
+		}
+	}
+}
+
+// leastPatience is how long a server that is very busy may take to let somebody in and to answer.
+const leastPatience = 5 * time.Second
+
+// working returns those processes of PostgreSQL that are still at what they were last told. Those
+// that have been done for a lease have sent an answer that has not come. That PostgreSQL
+// cannot be asked says the same.
+func (s *Store) working(ctx context.Context, of map[int64]*line) (busy []int64) {
+	ctx, cancel := context.WithTimeout(ctx, max(s.cfg.Lease, leastPatience))
+	defer cancel()
+	var all []int64
+	for backend := range of {
+		all = append(all, backend)
+	}
+	other, err := s.connector.open(ctx)
+	if err != nil {
+		if codeOf(err) != "" { // it answers, if only that there are too many connections already
+			return all
+		}
+		return nil
+	}
+	defer other.Close()
+	rows, err := other.Conn().Query(ctx, `SELECT pid FROM pg_stat_activity
+		WHERE pid = ANY($1) AND (state = 'active' OR state_change > clock_timestamp() - make_interval(secs => $2))`, all, s.cfg.Lease.Seconds())
+	if err != nil {
+		return nil
+	}
+	busy, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil
+	}
+	return busy
+}

@@ -1,0 +1,285 @@
+package tables
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"freshet"
+)
+
+// A reached is how far a store has read what another process writes.
+type reached struct {
+	next   counter
+	epochs epochs
+	edits  EditPlace
+	last   EditPlace                   // the last transaction
+	opens  map[freshet.SourceID]moment // attempts without an outcome
+	known  bool                        // what follows can be read alone
+}
+
+// keepsRoll reports whether there is a roll: not in a store that is read as a whole each time.
+func (s *Store) keepsRoll() bool { return !s.cfg.ReadOnly || s.cfg.Edits.Since != nil }
+
+// Follow reads what another process has written since this one last looked. Whoever asks for something
+// has that done; whoever wants to take over has to do it now and then, to have little left to read.
+func (s *Store) Follow(ctx context.Context) error {
+	return s.fault("reading the store", s.upToDate(ctx))
+}
+
+// upToDate reads what another process has written since this one last looked, if there can be one.
+func (s *Store) upToDate(ctx context.Context) error {
+	if !s.cfg.ReadOnly {
+		return nil
+	}
+	s.following.Lock()
+	defer s.following.Unlock()
+	if s.reached.known {
+		if last, err := s.cfg.Edits.Last(ctx, s.reader); last == s.reached.last || err != nil {
+			return err
+		}
+	}
+	if followed, err := s.follow(ctx); followed || err != nil {
+		return err
+	}
+	return s.load(ctx)
+}
+
+// readReached returns the place in the logs that a transaction sees. Edits are those after another
+// place, if there is one; only the end of their log is read otherwise.
+func (s *Store) readReached(ctx context.Context, tx *sql.Tx, edits *Edits) (to reached, err error) {
+	if to.next, err = readCounters(ctx, tx); err != nil {
+		return to, err
+	}
+	if to.epochs, err = readEpochs(ctx, tx); err != nil {
+		return to, err
+	}
+	if err := readSeals(ctx, tx, &to.next); err != nil || s.cfg.Edits.Since == nil {
+		return to, err
+	}
+	var after *EditPlace
+	if edits != nil {
+		after = &s.reached.edits
+	}
+	found, err := s.cfg.Edits.Since(ctx, tx, after)
+	if edits != nil {
+		*edits = found
+	}
+	if err == nil {
+		to.last, err = s.cfg.Edits.Last(ctx, tx)
+	}
+	to.edits, to.known = found.Upto, true
+	return to, err
+}
+
+// goesOn reports whether a place comes after another in the same logs. It does not after the
+// database was replaced by an older copy.
+func (r *reached) goesOn(to *reached) bool {
+	then, now := r.epochs.outcomes, to.epochs.outcomes
+	if to.next.outcome < r.next.outcome || to.next.change < r.next.change || len(now) < len(then) || !slices.Equal(now[:len(then)], then) {
+		return false
+	}
+	for i := len(then); i < len(now); i++ {
+		if now[i].After < r.next.outcome || to.epochs.changes[i].After < r.next.change {
+			return false
+		}
+	}
+	return true
+}
+
+// mostFollowed is how many outcomes are followed at least, whatever the number of sources: with
+// more than those and half as many as there are sources, it takes less to read everything.
+const mostFollowed = 10_000
+
+// A happened is what has happened since a store was last up to date.
+type happened struct {
+	to      reached
+	logged  map[int64][]freshet.Outcome // by the key of their source
+	touched map[freshet.SourceID]bool
+	entries map[freshet.SourceID]*entry
+	rows    map[int64]sourceRow
+	shelves map[int64]*shelf
+}
+
+// follow brings the entries up to date by what was written since, and reports whether that could
+// be done. Whatever a load would find, it comes to the same.
+func (s *Store) follow(ctx context.Context) (done bool, err error) {
+	if !s.reached.known {
+		return false, nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	tx, err := s.reader.BeginTx(ctx, s.cfg.Reading)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
+	var edits Edits
+	h := happened{logged: map[int64][]freshet.Outcome{}, touched: map[freshet.SourceID]bool{}, entries: map[freshet.SourceID]*entry{}, rows: map[int64]sourceRow{}}
+	if h.to, err = s.readReached(ctx, tx, &edits); err != nil {
+		return false, err
+	}
+	if !edits.Whole || !s.reached.goesOn(&h.to) || int(h.to.next.outcome-s.reached.next.outcome) > max(mostFollowed, len(s.entries)/2) {
+		return false, nil
+	}
+	for _, id := range edits.IDs {
+		h.touched[id] = true
+	}
+	if err := h.read(ctx, tx, &s.reached); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.take(&h)
+	return true, nil
+}
+
+// read reads what has happened since a place.
+func (h *happened) read(ctx context.Context, tx *sql.Tx, from *reached) (err error) {
+	h.to.next.latest = max(h.to.next.latest, from.next.latest)
+	err = eachRow(ctx, tx, "SELECT s.id, o.source, "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source WHERE o.cursor > ? ORDER BY o.cursor",
+		[]any{from.next.outcome}, func(scan func(...any) error) error {
+			var id freshet.SourceID
+			var key int64
+			o, err := scanOutcome(func(dst ...any) error { return scan(append([]any{&id, &key}, dst...)...) })
+			h.logged[key] = append(h.logged[key], o)
+			h.touched[id] = true
+			h.to.next.latest = max(h.to.next.latest, momentOf(o.Began))
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if h.to.opens, err = readOpens(ctx, tx); err != nil {
+		return err
+	}
+	for _, opens := range []map[freshet.SourceID]moment{from.opens, h.to.opens} {
+		for id := range opens {
+			h.touched[id] = true
+		}
+	}
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(h.touched)), sourcePage) {
+		text, err := json.Marshal(ids)
+		if err != nil {
+			return err
+		}
+		entries, rows, err := readEntries(ctx, tx, "WHERE s.id IN (SELECT value FROM json_each(?))", string(text))
+		if err != nil {
+			return err
+		}
+		maps.Copy(h.rows, rows)
+		for _, e := range entries {
+			h.entries[e.id] = e
+		}
+	}
+	h.shelves, err = readShelves(ctx, tx)
+	return err
+}
+
+// take takes over what has happened.
+func (s *Store) take(h *happened) {
+	for key, sh := range h.shelves {
+		if old := s.shelves[key]; old != nil && old.site.Revision != sh.site.Revision {
+			s.roll.stale[key] = true
+		}
+	}
+	s.shelves = h.shelves
+	for id := range h.touched {
+		old, e := s.entries[id], h.entries[id]
+		if e == nil {
+			if old != nil {
+				s.roll.strike(old)
+				delete(s.entries, id)
+			}
+			continue
+		}
+		if old != nil && old.key == e.key && e.last < old.last { // the table is older than what is known
+			e.tally = old.tally
+			e.begun = old.ended
+		}
+		for i := range h.logged[e.key] {
+			if o := &h.logged[e.key][i]; o.Cursor > e.last {
+				e.add(o)
+			}
+		}
+		e.begin(h.to.opens)
+		h.to.next.latest = max(h.to.next.latest, e.begun)
+		row, site := h.rows[e.key], freshet.Source{}
+		if sh := s.shelves[row.site]; sh != nil {
+			site = sh.site
+		}
+		e.face = storedFace(&row, site)
+		if old == nil {
+			s.entries[id] = e
+			s.roll.enter(e)
+			continue
+		}
+		e.place = old.place
+		*old = *e
+		s.roll.note(old)
+	}
+	s.ring(&h.to.next)
+	s.next, s.reached = h.to.next, h.to
+	s.takeEpochs(h.to.epochs)
+}
+
+// LoadFrom is Load, for a store that is to be written, with what another one has read of the same
+// database up to now: only what was written since is read. The other one stays as it is: somebody may
+// still ask it.
+func (s *Store) LoadFrom(ctx context.Context, other *Store) error {
+	if err := s.checkMark(ctx); err != nil {
+		return err
+	}
+	taken, err := s.inherit(ctx, other)
+	if err == nil && !taken {
+		err = s.load(ctx)
+	}
+	if err != nil {
+		return s.fault("reading the store", err)
+	}
+	return s.resume(ctx)
+}
+
+// inherit copies what another store has read, and reports whether it could be brought up to date.
+func (s *Store) inherit(ctx context.Context, other *Store) (bool, error) {
+	other.following.Lock()
+	defer other.following.Unlock()
+	if followed, err := other.follow(ctx); !followed || err != nil {
+		return false, err
+	}
+	mark, err := readMark(ctx, s.reader)
+	if err != nil {
+		return false, err
+	}
+	unmarked := 0
+	err = eachRow(ctx, s.reader, "SELECT count(*) FROM outcomes WHERE cursor > ?", []any{mark}, func(scan func(...any) error) error { return scan(&unmarked) })
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	other.mu.RLock()
+	defer other.mu.RUnlock()
+	s.entries, s.shelves = make(map[freshet.SourceID]*entry, len(other.entries)), make(map[int64]*shelf, len(other.shelves))
+	for key, sh := range other.shelves {
+		copied := *sh
+		s.shelves[key] = &copied
+	}
+	s.next, s.unmarked, s.roll = other.reached.next, unmarked, newRoll()
+	s.takeEpochs(other.reached.epochs)
+	for id, e := range other.entries {
+		copied := *e
+		copied.dirty = e.last > mark || e.open != never
+		s.entries[id] = &copied
+	}
+	for _, l := range other.roll.lines {
+		if e := s.entries[l.id]; l.face != nil && e != nil {
+			e.place = int32(len(s.roll.lines))
+			s.roll.add(l)
+		}
+	}
+	maps.Copy(s.roll.stale, other.roll.stale)
+	return true, nil
+}
