@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"freshet"
 	"freshet/spell"
 )
 
@@ -25,7 +26,8 @@ type document struct {
 	sinks   []listedSource        // where the parts of Settings.Sinks are
 	queries []listedSource        // likewise, of Settings.Queries
 
-	noSecrets bool // are needed
+	noSecrets bool           // are needed
+	origin    freshet.Origin // of what is listed
 }
 
 // A field is a key that a mapping may have, and what to do with its value.
@@ -44,6 +46,10 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 		hooks:   map[string]listedHook{},
 
 		noSecrets: in.NoSecrets,
+		origin:    freshet.FromFile,
+	}
+	if in.apply {
+		d.origin = freshet.FromAPI
 	}
 	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -114,18 +120,23 @@ func width(tk *token.Token) int {
 }
 
 // optionFields returns fields for the options, nested as their keys are.
-func (d *document) optionFields(s *Settings) (fields []field) {
-	sections := map[string][]field{}
-	for _, o := range options {
-		section, key, nested := strings.Cut(o.Key, ".")
-		if !nested {
+func (d *document) optionFields(s *Settings) []field { return d.nested(s, "", options) }
+
+// nested returns fields for those of the options whose keys begin so.
+func (d *document) nested(s *Settings, prefix string, list []Option) (fields []field) {
+	met := map[string]bool{}
+	for _, o := range list {
+		key, inside := strings.CutPrefix(o.Key, prefix)
+		section, _, deeper := strings.Cut(key, ".")
+		switch {
+		case !inside || met[section]:
+		case !deeper:
 			fields = append(fields, field{section, d.optionValue(s, o)})
-			continue
+		default:
+			met[section] = true
+			parts := d.nested(s, prefix+section+".", list)
+			fields = append(fields, field{section, func(v ast.Node, path string) { d.mapping(v, path, parts) }})
 		}
-		if _, met := sections[section]; !met {
-			fields = append(fields, field{section, func(v ast.Node, path string) { d.mapping(v, path, sections[section]) }})
-		}
-		sections[section] = append(sections[section], field{key, d.optionValue(s, o)})
 	}
 	return fields
 }

@@ -22,7 +22,7 @@ type From string
 // Where values come from.
 const (
 	FromDefault From = "default"
-	FromAPI     From = "api" // set while the daemon runs, and kept in the data directory
+	FromAPI     From = "api" // set while the daemon runs, and kept in the data directory or the database
 	FromFile    From = "file"
 	FromEnv     From = "environment"
 	FromFlag    From = "flag"
@@ -133,12 +133,22 @@ func (s *Settings) settable(key string) (Option, error) {
 	return Option{}, &freshet.InvalidError{Field: "set." + key, Reason: "there is no such setting" + spell.DidYouMean(key, live)}
 }
 
-// applyKept takes on what was set over the API, where nothing else says otherwise.
+// applyKept takes on what was set over the API and is kept in the data directory. What is in
+// a database is taken on by whoever opens that.
 func (s *Settings) applyKept() error {
+	if s.Store != "" {
+		return nil
+	}
 	kept, err := ReadKept(s.Data)
 	if err != nil {
 		return err
 	}
+	return s.TakeKept(kept, filepath.Join(s.Data, keptName))
+}
+
+// TakeKept takes on what was set over the API, where nothing else says otherwise. The errors
+// tell where it is kept.
+func (s *Settings) TakeKept(kept map[string]string, where string) error {
 	var faults []error
 	for _, key := range slices.Sorted(maps.Keys(kept)) {
 		if from := s.From(key); from != FromDefault {
@@ -149,7 +159,7 @@ func (s *Settings) applyKept() error {
 			err = o.set(s, kept[key])
 		}
 		if err != nil {
-			faults = append(faults, freshet.WithHint(fmt.Errorf("%s: %s: %w", filepath.Join(s.Data, keptName), key, err), "remove the key, or the file, to begin with the defaults"))
+			faults = append(faults, freshet.WithHint(fmt.Errorf("%s: %s: %w", where, key, err), "remove the key, or the file, to begin with the defaults"))
 			continue
 		}
 		s.note(key, FromAPI)

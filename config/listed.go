@@ -97,7 +97,7 @@ func (d *document) admit(s *Settings) {
 		checked, err := content.CheckSource(l.Source, s.CheckURL)
 		if err != nil {
 			d.blame(l, "url", err)
-		} else if err := s.checkRequest(checked); err != nil {
+		} else if err := d.checkRequest(s, checked); err != nil {
 			d.blame(l, "request", err)
 		}
 		l.Source = checked
@@ -109,9 +109,17 @@ func (d *document) admit(s *Settings) {
 			d.report(d.resolve(l.at["url"]), l.path+".url", "the same source is already in line %d; use a different selector, or remove one of them", other.line())
 		}
 		ids[l.ID], keys[key] = l, l
-		l.Origin = freshet.FromFile
+		l.Origin = d.origin
 		s.Sources = append(s.Sources, l.Source)
 	}
+}
+
+// checkRequest judges how a source is asked for, by where it is going to come from.
+func (d *document) checkRequest(s *Settings, listed freshet.Source) error {
+	if d.origin == freshet.FromAPI {
+		return s.CheckForeign(listed)
+	}
+	return s.checkRequest(listed)
 }
 
 // blame reports an error at the field that it names, or else at the one given.

@@ -28,6 +28,7 @@ func (d *document) admitHooks(s *Settings) {
 			continue // what is wrong with it has been said
 		}
 		checked := w.sink()
+		checked.Origin = d.origin
 		if w.SecretEnv != "" && w.Secret != "" {
 			checked.Settings["secret"] = literal(w.Secret) // it is known, so it can be judged
 		}
@@ -79,7 +80,7 @@ func (d *document) blameSink(l listedSource, err error) {
 // sink returns a reader of one item of the list of sinks.
 func (d *document) sink(s *Settings) func(ast.Node, string) {
 	return func(n ast.Node, path string) {
-		read := freshet.Sink{Origin: freshet.FromFile}
+		read := freshet.Sink{Origin: d.origin}
 		l := listedSource{node: n, path: path, at: map[string]ast.Node{}}
 		before := len(d.Problems)
 		word := func(name string, to func(string)) field {
@@ -172,6 +173,9 @@ func (d *document) webhook(s *Settings) func(ast.Node, string) {
 		if err := w.Complete(d.env); err != nil && !(d.noSecrets && errors.Is(err, errUnset)) {
 			d.report(n, path, "%v", err)
 			return
+		}
+		if d.origin == freshet.FromAPI {
+			w.SecretEnv = "" // the variable is of this machine; the daemon is sent what is in it
 		}
 		if other, twice := d.hooks[w.Name]; twice {
 			d.report(n, path, "the name %q is already used by the webhook in line %d", w.Name, firstToken(other.node).Position.Line)

@@ -12,7 +12,7 @@ import (
 )
 
 // queryKeys are what can be said of a query, as the API has it.
-var queryKeys = []string{"id", "name", "scope", "when", "value", "window", "digest", "quiet", "rate", "paused"}
+var queryKeys = []string{"id", "name", "scope", "when", "value", "importance", "window", "digest", "quiet", "rate", "paused"}
 
 // query returns a reader of one item of the list of queries.
 func (d *document) query(s *Settings) func(ast.Node, string) {
@@ -47,7 +47,7 @@ func (d *document) query(s *Settings) func(ast.Node, string) {
 				return
 			}
 		}
-		read.Origin = freshet.FromFile
+		read.Origin = d.origin
 		d.queries = append(d.queries, l)
 		s.Queries = append(s.Queries, read)
 	}
@@ -69,6 +69,9 @@ func parseQuery(said map[string]json.RawMessage) (read freshet.Query, err error)
 			return read, err
 		}
 		return read, &freshet.InvalidError{Field: key, Reason: fmt.Sprintf("%.80s is not what belongs here", said[key])}
+	}
+	if said["importance"] != nil && read.Importance == 0 { // which would mean that nothing was said
+		return read, &freshet.InvalidError{Field: "importance", Reason: "must be above 0"}
 	}
 	if read.Name == "" {
 		read.Name = string(read.ID)

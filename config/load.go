@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"strings"
@@ -13,12 +14,15 @@ import (
 // An Input is where settings come from.
 type Input struct {
 	File string                   // "" means none
+	Text io.Reader                // what the file says; nil means that it is read from the disk
 	Env  func(name string) string // of variables
 	Flag func(name string) (value string, given bool)
 
 	// NoSecrets says that nothing will be sent to webhooks, so that the variables
 	// with their secrets need not be set.
 	NoSecrets bool
+
+	apply bool // what the file says is for the API of a daemon, see LoadToApply
 }
 
 // A FlagError is what is wrong with a flag.
@@ -40,11 +44,23 @@ func Load(in Input) (Settings, error) {
 	if in.File == "" {
 		return in.load(nil)
 	}
-	text, err := os.ReadFile(in.File)
+	text, err := in.read()
 	if err != nil {
-		return Defaults(in.Env), freshet.WithHint(fmt.Errorf("read the configuration: %w", err), "set the file with --config or FRESHET_CONFIG")
+		err = fmt.Errorf("read the configuration: %w", err)
+		if !in.apply {
+			err = freshet.WithHint(err, "set the file with --config or FRESHET_CONFIG")
+		}
+		return Defaults(in.Env), err
 	}
 	return in.load(text)
+}
+
+// read reads the file.
+func (in Input) read() ([]byte, error) {
+	if in.Text != nil {
+		return io.ReadAll(in.Text)
+	}
+	return os.ReadFile(in.File)
 }
 
 // load gathers settings, where the file has been read.
@@ -69,8 +85,15 @@ func (in Input) load(text []byte) (Settings, error) {
 			s.note(o.Key, FromFlag)
 		}
 	}
-	if err := s.applyKept(); err != nil {
-		faults = append(faults, err)
+	if !in.apply {
+		if err := s.applyKept(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if s.OIDC.Issuer != "" {
+		if err := s.OIDC.Check(s.PublicURL); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	doc.admit(&s) // only now is it known which addresses are allowed
 	doc.admitQueries(&s)

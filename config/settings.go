@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"freshet"
 	"freshet/access"
 	"freshet/fetch"
+	"freshet/openid"
 	"freshet/policy"
 	"freshet/render"
 	"freshet/sched"
@@ -23,6 +25,7 @@ type Settings struct {
 	File     string // that they were read from; "" if none was
 	Data     string // the data directory; "" if there is no place for one
 	Store    string // URL of the PostgreSQL database that has sources and history; "" means the data directory
+	Secrets  string // directory with secrets and their key; "" means the data directory
 	Listen   string
 	Policy   string
 	Aim      freshet.Aim // of sources that have none, by themselves or by a tag
@@ -40,12 +43,18 @@ type Settings struct {
 	WebSubURL string   // under which hubs of feeds reach the API; "" means that no feed is subscribed to
 	Names     []string // that the API is called by, besides addresses
 
+	Advertise string        // where other nodes reach the API; "" means where it listens
+	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
+	Standby   string        // what this node does while another decides: WarmStandby or ColdStandby; "" means the former
+
 	HandToken string // file with the token that hands on other machines show; "" means that there are none
 	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers
 
 	Login   string         // who has to log in: auto, on or off
 	Proxies []netip.Prefix // in front of the API, whose word on where a request comes from is taken
 	Audit   time.Duration  // how long the audit log is kept
+
+	OIDC openid.Settings // where people log in besides; without an issuer there is no such place
 
 	Media    access.Media    // beside the Web that may be watched
 	NoSearch bool            // what versions say is not indexed
@@ -83,6 +92,7 @@ func Defaults(env func(string) string) Settings {
 
 		Login:    "auto",
 		Audit:    365 * 24 * time.Hour,
+		OIDC:     openid.Settings{Scopes: []string{"profile", "email"}, Groups: "groups", Session: freshet.Day},
 		LogLevel: "info",
 		LogForm:  "text",
 	}
@@ -110,6 +120,9 @@ func (s *Settings) CheckData() error {
 	}
 	return freshet.WithHint(errors.New("no data directory: neither HOME nor XDG_DATA_HOME is set"), hint)
 }
+
+// SecretDir returns the directory with secrets and their key.
+func (s *Settings) SecretDir() string { return cmp.Or(s.Secrets, s.Data) }
 
 // CheckURL judges the URL of a source, and returns it in its normal form.
 func (s *Settings) CheckURL(raw string) (string, error) { return s.Media.Check(raw, s.Fetch.CheckURL) }

@@ -39,19 +39,10 @@ func (s *Settings) effective() yaml.MapSlice {
 		case []uint16:
 			value = texts(v)
 		}
-		section, key, nested := strings.Cut(o.Key, ".")
-		if unset(value) && !o.zero && section != "allow_cidr" {
+		if unset(value) && !o.zero && o.Key != "allow_cidr" {
 			continue
 		}
-		if !nested {
-			doc = append(doc, yaml.MapItem{Key: section, Value: value})
-			continue
-		}
-		if last := len(doc) - 1; last < 0 || doc[last].Key != section {
-			doc = append(doc, yaml.MapItem{Key: section, Value: yaml.MapSlice{}})
-		}
-		last := &doc[len(doc)-1]
-		last.Value = append(last.Value.(yaml.MapSlice), yaml.MapItem{Key: key, Value: value})
+		doc = placed(doc, o.Key, value)
 	}
 	doc = append(doc, yaml.MapItem{Key: "webhooks", Value: each(s.Webhooks, showWebhook)})
 	if len(s.Sinks) > 0 {
@@ -74,6 +65,20 @@ func (s *Settings) effective() yaml.MapSlice {
 	}
 	return append(doc,
 		yaml.MapItem{Key: "sources", Value: each(s.Sources, showSource)})
+}
+
+// placed returns a document with a value at a key, whose dots lead into sections.
+func placed(doc yaml.MapSlice, key string, value any) yaml.MapSlice {
+	section, rest, nested := strings.Cut(key, ".")
+	if !nested {
+		return append(doc, yaml.MapItem{Key: section, Value: value})
+	}
+	if last := len(doc) - 1; last < 0 || doc[last].Key != section {
+		doc = append(doc, yaml.MapItem{Key: section, Value: yaml.MapSlice{}})
+	}
+	last := &doc[len(doc)-1]
+	last.Value = placed(last.Value.(yaml.MapSlice), rest, value)
+	return doc
 }
 
 func showWebhook(w Webhook) yaml.MapSlice {

@@ -2,8 +2,10 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"freshet"
 )
@@ -38,4 +40,50 @@ func withoutPassword(store string) string {
 		u.RawQuery = q.Encode()
 	}
 	return strings.TrimSuffix(u.String(), "?")
+}
+
+// setAdvertise takes the address under which other nodes reach the API.
+func setAdvertise(s *Settings, v string) error {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
+		return errors.New("is not an address such as http://10.0.0.1:8080")
+	}
+	s.Advertise = u.Scheme + "://" + u.Host
+	return nil
+}
+
+// The shortest and the longest lease: within less a busy machine does not give its signs of
+// life, and for more nobody wants to wait.
+const (
+	leastLease = 500 * time.Millisecond
+	mostLease  = time.Minute
+)
+
+// What a node does while another decides.
+const (
+	WarmStandby = "warm" // it follows what is decided, to take over at once
+	ColdStandby = "cold" // it reads everything when it takes over
+)
+
+// DefaultLease is how long a lease is if nobody says.
+const DefaultLease = 5 * time.Second
+
+// setLease takes how long a lease is.
+func setLease(s *Settings, v string) error {
+	d, err := freshet.ParseDuration(v)
+	switch {
+	case err != nil:
+		return err
+	case d < leastLease || d > mostLease:
+		return fmt.Errorf("%q is not from %s to %s", v, freshet.FormatDuration(leastLease), freshet.FormatDuration(mostLease))
+	}
+	s.Lease = d
+	return nil
+}
+
+func showLease(s Settings) any {
+	if s.Lease == 0 || s.Lease == DefaultLease {
+		return ""
+	}
+	return freshet.FormatDuration(s.Lease)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,26 +114,33 @@ func TestEachSinkIsToldWhatItWants(t *testing.T) {
 // A counted store counts what it is asked for and told.
 type counted struct {
 	freshet.Store
+	mu    sync.Mutex
 	calls map[string]int
 }
 
+func (c *counted) count(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[what]++
+}
+
 func (c *counted) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
-	c.calls["changes"]++
+	c.count("changes")
 	return c.Store.Changes(ctx, q)
 }
 
 func (c *counted) Wait(ctx context.Context, after freshet.Cursor) error {
-	c.calls["wait"]++
+	c.count("wait")
 	return c.Store.Wait(ctx, after)
 }
 
 func (c *counted) LastChange(ctx context.Context) (freshet.Cursor, error) {
-	c.calls["end"]++
+	c.count("end")
 	return c.Store.LastChange(ctx)
 }
 
 func (c *counted) Advance(ctx context.Context, reader string, to freshet.Entry, owed []freshet.Message) error {
-	c.calls["advance"]++
+	c.count("advance")
 	return c.Store.Advance(ctx, reader, to, owed)
 }
 

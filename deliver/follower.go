@@ -136,6 +136,13 @@ func (f *Follower) endpoint() freshet.EndpointID { return freshet.EndpointAt(f.c
 // Attempts under way when ctx is done are cut off and made again by the next
 // Run.
 func (f *Follower) Run(ctx context.Context) error {
+	if err := f.run(ctx); err != nil && !errors.Is(err, errGone) && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (f *Follower) run(ctx context.Context) error {
 	gone, err := f.cfg.Store.Retired(ctx, f.cfg.Name, f.endpoint())
 	if err != nil {
 		return fmt.Errorf("look whether sink %s is gone: %w", f.cfg.Name, err)
@@ -161,9 +168,6 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 	err = r.run(ctx)
 	r.drain(ctx)
-	if errors.Is(err, errGone) || err != nil && ctx.Err() != nil {
-		return nil
-	}
 	return err
 }
 

@@ -710,6 +710,21 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 	})
 }
 
+// A run that is stopped before it has begun is no failure.
+func TestFollowerStoppedAtOnce(t *testing.T) {
+	r := newRig(t)
+	defer r.close()
+	f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Name: "sink", Store: r.store, Render: render, Send: r.Send})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Run(ctx); err != nil {
+		t.Errorf("stopped at once: %v", err)
+	}
+}
+
 // What a receiver refused before a restart does not wait for its time when it accepts
 // something after it.
 func TestFollowerReleasesAfterARestart(t *testing.T) {

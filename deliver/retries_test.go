@@ -249,6 +249,52 @@ func TestFollowerReleaseEnds(t *testing.T) {
 	})
 }
 
+// What is refused again in a release comes when it is due, also if the sink always has
+// something under way, so that the release does not end.
+func TestFollowerReleaseOfABusySink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var down atomic.Bool
+		down.Store(true)
+		var poison atomic.Value
+		var tried atomic.Int64
+		stop := r.follow(func(c *deliver.FollowerConfig) {
+			c.Workers = 3
+			c.Send = func(_ context.Context, m sink.Message) error {
+				switch {
+				case down.Load():
+					return errDown
+				case m.ID == poison.Load() && tried.Add(1) == 1:
+					return &sink.Refusal{Status: 503}
+				case m.ID == poison.Load():
+					return nil
+				}
+				time.Sleep(90 * time.Second) // so that the next one begins before this one ends
+				return nil
+			}
+		})
+		poison.Store(r.captureNew().ID())
+		for range 3 {
+			r.captureNew()
+			synctest.Wait()
+			time.Sleep(1100 * time.Millisecond)
+		}
+		down.Store(false)
+		for range 2 * 60 {
+			r.captureNew()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		if tried.Load() < 2 {
+			t.Errorf("what was refused after the recovery was tried %d times in two hours, want once more", tried.Load())
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // A release is called off when too much of it is refused again.
 func TestFollowerReleaseIsCalledOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -222,7 +222,9 @@ func (r *round) pay(ctx context.Context) (alarm time.Time, err error) {
 		if free == 0 {
 			return time.Time{}, nil
 		}
-		if r.flying[d.Entry()] || r.refused[d.Entry()] {
+		// What was refused again waits for its own time, also in a release that does not
+		// end because the sink is never idle.
+		if r.flying[d.Entry()] || r.refused[d.Entry()] && d.Due.After(now.Add(r.ahead)) {
 			continue
 		}
 		if err := r.begin(ctx, d, false); err != nil {

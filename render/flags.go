@@ -25,8 +25,10 @@ func (r *Renderer) flags(profile string, size freshet.Viewport) []string {
 		"--disable-field-trial-config", "--disable-search-engine-choice-screen", "--password-store=basic", "--use-mock-keychain",
 		"--disable-features=Translate,MediaRouter,DialMediaRouteProvider,OptimizationHints,AutofillServerCommunication,CertificateTransparencyComponentUpdater,InterestFeedContentSuggestions,SpareRendererForSitePerProcess,NetworkPrediction,Prerender2,LensOverlay,BackgroundFetch,NetworkTimeServiceQuerying",
 
-		// The proxy, for this machine too, and nothing beside it.
-		"--proxy-bypass-list=<-loopback>", "--disable-quic", "--dns-prefetch-disable", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+		// The proxy, for this machine too, and nothing beside it. What the browser asks for
+		// updates of itself is no request of the page: it gets past the proxy and no
+		// further, since no name is resolved.
+		"--proxy-bypass-list=<-loopback>;update.googleapis.com", "--disable-quic", "--dns-prefetch-disable", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--ignore-certificate-errors-spki-list=" + r.authority.pin,
 

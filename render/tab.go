@@ -301,6 +301,10 @@ func (t *tab) picture(ctx context.Context, size freshet.Viewport) ([]byte, error
 		return nil, err
 	}
 	height = min(max(height, size.Height), maxPictureHeight)
+	// A page that tried to open a window is behind it, and a page that is behind is not drawn.
+	if err := t.call(ctx, "Page.bringToFront", map[string]any{}, nil); err != nil {
+		return nil, err
+	}
 	var shot struct{ Data []byte }
 	err := t.call(ctx, "Page.captureScreenshot", map[string]any{
 		"format": "png", "captureBeyondViewport": true,

@@ -287,3 +287,18 @@ func (v *Vault) Mac(label string) (string, error) {
 	mac.Write([]byte(label)) // never fails
 	return hex.EncodeToString(mac.Sum(nil)[:20]), nil
 }
+
+// Fingerprint returns by what to recognise the key, which cannot be told from it; "" if there
+// is no key yet.
+func (v *Vault) Fingerprint() (string, error) {
+	key, err := v.key()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the key of the secrets: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("fingerprint")) // never fails
+	return hex.EncodeToString(mac.Sum(nil)[:16]), nil
+}

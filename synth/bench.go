@@ -17,6 +17,7 @@ type BenchConfig struct {
 	Pages int // zero means 10,000
 	Size  int // of a body in bytes; zero means 20 KiB
 	Hosts int // addresses over which the pages are spread; zero means 1
+	Port  int // of all of them, if it is free; zero means any
 
 	// Changed is the share of requests for a page that find a new version,
 	// spread evenly. With 0 whoever asks conditionally is always told that
@@ -56,7 +57,7 @@ func NewBench(ctx context.Context, c BenchConfig) (*Bench, error) {
 	c.Pages = cmp.Or(c.Pages, 10_000)
 	c.Size = cmp.Or(c.Size, 20<<10)
 	c.Hosts = cmp.Or(c.Hosts, 1)
-	listeners, err := Loopback(ctx, c.Hosts)
+	listeners, err := loopbackAt(ctx, c.Hosts, c.Port)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -33,9 +34,12 @@ func (w *Web) Listen(ctx context.Context) (*Server, error) {
 
 // Loopback listens on n addresses of 127.0.0.0/8, all with the same port where it
 // is free. Linux has all those addresses; elsewhere they are ports of 127.0.0.1.
-func Loopback(ctx context.Context, n int) ([]net.Listener, error) {
+func Loopback(ctx context.Context, n int) ([]net.Listener, error) { return loopbackAt(ctx, n, 0) }
+
+// loopbackAt is Loopback with a port to take if it is free; 0 means any.
+func loopbackAt(ctx context.Context, n, want int) ([]net.Listener, error) {
 	listeners := make([]net.Listener, 0, n)
-	port := "0"
+	port := strconv.Itoa(want)
 	for i := range n {
 		own := fmt.Sprintf("127.0.%d.%d:", 1+i/250, 1+i%250)
 		l, err := listenFirst(ctx, own+port, own+"0", "127.0.0.1:0")

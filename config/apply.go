@@ -1,0 +1,61 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// LoadToApply reads a file whose parts are to be put into a running daemon over its API. It is
+// read alone: of the environment and the flags only the options count that say what may be
+// watched (allow_...), and nothing that was set over an API. What only the daemon's own file
+// may say, such as a secret in a variable of its machine, is a problem with its line.
+func LoadToApply(in Input) (Settings, error) {
+	in.apply = true
+	whole, flag := in.Env, in.Flag
+	in.Env = func(name string) string {
+		for _, o := range options {
+			if o.Env == name && !strings.HasPrefix(o.Key, "allow_") {
+				return ""
+			}
+		}
+		return whole(name)
+	}
+	in.Flag = func(name string) (string, bool) {
+		if !strings.HasPrefix(name, "allow-") {
+			return "", false
+		}
+		return flag(name)
+	}
+	return Load(in)
+}
+
+// ToApply returns the options of the file that can be set while the daemon runs, by key, as
+// they are written.
+func (s *Settings) ToApply() map[string]string {
+	set := map[string]string{}
+	for _, o := range options {
+		if o.live && s.From(o.Key) == FromFile {
+			set[o.Key] = o.Text(*s)
+		}
+	}
+	return set
+}
+
+// NotToApply returns the keys of the file that the API cannot set: the daemon reads them from
+// its own file.
+func (s *Settings) NotToApply() (keys []string) {
+	for _, o := range options {
+		if !o.live && s.From(o.Key) == FromFile {
+			keys = append(keys, o.Key)
+		}
+	}
+	for key, n := range map[string]int{
+		"levels": len(s.Levels), "strategies": len(s.Strategies), "shares": len(s.Limits.Shares), "requests": len(s.Requests),
+	} {
+		if n > 0 {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet"
+	"freshet/openid"
+	"freshet/spell"
+)
+
+// noRole is how the default role is written that refuses whoever has no other.
+const noRole = "none"
+
+// oidcOptions say where people can log in besides.
+var oidcOptions = []Option{
+	{Key: "api.oidc.issuer", Flag: "oidc-issuer", Arg: "URL", Help: "OpenID provider to log in at, such as https://id.example.com; needs api.url",
+		set: setIssuer, show: func(s Settings) any { return s.OIDC.Issuer }},
+	{Key: "api.oidc.client_id", Flag: "oidc-client-id", Arg: "ID", Help: "what Freshet is called at the provider",
+		set: text(func(s *Settings) *string { return &s.OIDC.ClientID }), show: func(s Settings) any { return s.OIDC.ClientID }},
+	{Key: "api.oidc.client_secret", Flag: "oidc-client-secret", Arg: "REF", Help: "secret of the client at the provider: ${file:/path}, ${env:NAME} or ${secret:NAME}",
+		set: setClientSecret, show: showClientSecret},
+	{Key: "api.oidc.name", Flag: "oidc-name", Arg: "NAME", Help: "name of the provider on the login page (default the host of the issuer)",
+		set: text(func(s *Settings) *string { return &s.OIDC.Name }), show: func(s Settings) any { return s.OIDC.Name }},
+	{Key: "api.oidc.scopes", Flag: "oidc-scopes", Arg: "LIST", Help: "scopes to ask the provider for, besides openid (default profile,email)", Many: true,
+		set: setScopes, show: ofProvider(func(s Settings) any { return s.OIDC.Scopes })},
+	{Key: "api.oidc.groups_claim", Flag: "oidc-groups-claim", Arg: "NAME", Help: "claim that lists the groups of a user, such as realm_access.roles (default groups)",
+		set: text(func(s *Settings) *string { return &s.OIDC.Groups }), show: ofProvider(func(s Settings) any { return s.OIDC.Groups })},
+	{Key: "api.oidc.admins", Flag: "oidc-admins", Arg: "WHO", Help: "who is an admin: group:NAME, email:ADDRESS or email:*@DOMAIN", Many: true,
+		set: members(func(s *Settings) *[]string { return &s.OIDC.Roles.Admins }), show: func(s Settings) any { return s.OIDC.Roles.Admins }},
+	{Key: "api.oidc.editors", Flag: "oidc-editors", Arg: "WHO", Help: "who is an editor", Many: true,
+		set: members(func(s *Settings) *[]string { return &s.OIDC.Roles.Editors }), show: func(s Settings) any { return s.OIDC.Roles.Editors }},
+	{Key: "api.oidc.viewers", Flag: "oidc-viewers", Arg: "WHO", Help: "who is a viewer", Many: true,
+		set: members(func(s *Settings) *[]string { return &s.OIDC.Roles.Viewers }), show: func(s Settings) any { return s.OIDC.Roles.Viewers }},
+	{Key: "api.oidc.default_role", Flag: "oidc-default-role", Arg: "ROLE", Help: "role of everybody else at the provider: viewer, editor, admin, or none to refuse them (default none)",
+		set: setDefaultRole, show: ofProvider(showDefaultRole)},
+	{Key: "api.oidc.session", Flag: "oidc-session", Arg: "TIME", Help: "longest time until people have to log in at the provider again, which tells their role anew (default 1d)",
+		set: lengthIn(time.Minute, 30*freshet.Day, func(s *Settings) *time.Duration { return &s.OIDC.Session }), show: ofProvider(func(s Settings) any { return freshet.FormatDuration(s.OIDC.Session) })},
+}
+
+// ofProvider shows a value only if there is a provider.
+func ofProvider(show func(Settings) any) func(Settings) any {
+	return func(s Settings) any {
+		if s.OIDC.Issuer == "" {
+			return ""
+		}
+		return show(s)
+	}
+}
+
+func setIssuer(s *Settings, v string) error {
+	if err := openid.CheckURL(v); err != nil {
+		return err
+	}
+	s.OIDC.Issuer = v
+	return nil
+}
+
+func setClientSecret(s *Settings, v string) error {
+	found, err := freshet.Value(v).References()
+	switch {
+	case v == "":
+		return errors.New("must not be empty; leave it out if the client has none")
+	case err != nil:
+		return err
+	case slices.ContainsFunc(found, func(r freshet.Reference) bool { return r.Kind == freshet.TakenValue }):
+		return errors.New("only ${env:NAME}, ${file:/path} and ${secret:NAME} can be used here")
+	}
+	s.OIDC.Secret = freshet.Value(v)
+	return nil
+}
+
+// showClientSecret returns where the secret is, and never what it is.
+func showClientSecret(s Settings) any {
+	if found, err := s.OIDC.Secret.References(); err != nil || len(found) != 1 || found[0].String() != string(s.OIDC.Secret) {
+		return ""
+	}
+	return string(s.OIDC.Secret)
+}
+
+func setScopes(s *Settings, v string) error {
+	scopes := SplitList(v)
+	for _, scope := range scopes {
+		if strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return fmt.Errorf("%q is not a scope", scope)
+		}
+	}
+	s.OIDC.Scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == "openid" })
+	return nil
+}
+
+func members(at func(*Settings) *[]string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		list := SplitList(v)
+		for _, entry := range list {
+			if err := openid.CheckMember(entry); err != nil {
+				return err
+			}
+		}
+		*at(s) = list
+		return nil
+	}
+}
+
+func setDefaultRole(s *Settings, v string) error {
+	known := []string{noRole}
+	for _, r := range freshet.Roles {
+		known = append(known, string(r))
+	}
+	if !slices.Contains(known, v) {
+		return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), spell.DidYouMean(v, known))
+	}
+	if s.OIDC.Roles.Default = freshet.Role(v); v == noRole {
+		s.OIDC.Roles.Default = ""
+	}
+	return nil
+}
+
+func showDefaultRole(s Settings) any {
+	if s.OIDC.Roles.Default == "" {
+		return noRole
+	}
+	return string(s.OIDC.Roles.Default)
+}
