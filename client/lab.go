@@ -86,6 +86,7 @@ type LabRun struct {
 // LabRuns are the runs of a daemon.
 type LabRuns struct {
 	Items []LabRun `json:"items" nullable:"false" doc:"The newest first"`
+	Next  string   `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // A LabResult is what became of a run.
@@ -158,7 +159,7 @@ func (c *Client) StartLabRun(ctx context.Context, r LabRequest) (run LabRun, err
 
 // LabRuns returns the runs, the newest first, without their results.
 func (c *Client) LabRuns(ctx context.Context) (r LabRuns, err error) {
-	err = c.get(ctx, "/lab/runs", nil, &r)
+	r.Items, err = wholeList[LabRun](ctx, c, "/lab/runs")
 	return r, err
 }
 

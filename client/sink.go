@@ -162,7 +162,8 @@ type Attempt struct {
 
 // An AttemptList is the last attempts at telling a sink.
 type AttemptList struct {
-	Items []Attempt `json:"items" nullable:"false"`
+	Items []Attempt `json:"items" nullable:"false" doc:"The newest first"`
+	Next  string    `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // Sinks returns all sinks.
@@ -236,7 +237,7 @@ func (c *Client) Owed(ctx context.Context, name string, limit int) (list OwedLis
 
 // Attempts returns the last attempts at telling a sink, the newest first.
 func (c *Client) Attempts(ctx context.Context, name string) (list AttemptList, err error) {
-	err = c.get(ctx, sinkPath(name)+"/attempts", nil, &list)
+	list.Items, err = wholeList[Attempt](ctx, c, sinkPath(name)+"/attempts")
 	return list, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"freshet"
@@ -48,9 +49,10 @@ type Lesson struct {
 	Taught *Taught `json:"taught,omitempty" doc:"All that was ever told"`
 }
 
-// TaughtTimes are all update times that were told of a source.
+// TaughtTimes are update times that were told of a source.
 type TaughtTimes struct {
-	Times []freshet.UpdateTime `json:"times" nullable:"false"`
+	Times []freshet.UpdateTime `json:"times" nullable:"false" doc:"In the order of time"`
+	Next  string               `json:"next,omitempty" doc:"Pass this as after to get more; absent if there is none"`
 }
 
 // Teach tells when a source changed, by what somebody knows from elsewhere. What was told
@@ -62,6 +64,16 @@ func (c *Client) Teach(ctx context.Context, id freshet.SourceID, times []freshet
 
 // Taught returns all update times that were told of a source.
 func (c *Client) Taught(ctx context.Context, id freshet.SourceID) (t TaughtTimes, err error) {
-	err = c.get(ctx, sourcePath(id, "taught"), nil, &t)
-	return t, err
+	for after := ""; ; {
+		var page TaughtTimes
+		asked := query{}
+		asked.text("after", after)
+		if err := c.get(ctx, sourcePath(id, "taught"), url.Values(asked), &page); err != nil {
+			return t, err
+		}
+		t.Times = append(t.Times, page.Times...)
+		if after = page.Next; after == "" {
+			return t, nil
+		}
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -112,8 +114,12 @@ func (a *api) startLabRun(ctx context.Context, in *bodyOf[client.LabRequest]) (*
 	return &bodyOf[client.LabRun]{run}, nil
 }
 
-func (a *api) listLabRuns(context.Context, *struct{}) (*bodyOf[client.LabRuns], error) {
-	return &bodyOf[client.LabRuns]{client.LabRuns{Items: a.lab.list()}}, nil
+func (a *api) listLabRuns(_ context.Context, in *paging) (*bodyOf[client.LabRuns], error) {
+	runs, next := paged(*in, a.lab.list(), func(r client.LabRun) string {
+		n, _ := strconv.ParseInt(r.ID, 10, 64) // it is a number: the queue gave it
+		return fmt.Sprintf("%020d", math.MaxInt64-n)
+	})
+	return &bodyOf[client.LabRuns]{client.LabRuns{Items: runs, Next: next}}, nil
 }
 
 func (a *api) getLabRun(_ context.Context, in *labRunInput) (*bodyOf[client.LabRun], error) {

@@ -19,19 +19,25 @@ type paging struct {
 // if there is none. The key gives each item its place, so that nothing is left out or comes
 // twice when others are added or removed in between.
 func paged[T any](in paging, all []T, key func(T) string) (items []T, next string) {
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b T) int { return strings.Compare(key(a), key(b)) })
-	items = []T{}
+	type placed struct {
+		at   string
+		item T
+	}
+	var rest []placed
 	for _, item := range all {
-		switch {
-		case in.After != "" && key(item) <= in.After:
-		case len(items) == in.Limit:
-			return items, key(items[len(items)-1])
-		default:
-			items = append(items, item)
+		if at := key(item); in.After == "" || at > in.After {
+			rest = append(rest, placed{at, item})
 		}
 	}
-	return items, ""
+	slices.SortStableFunc(rest, func(a, b placed) int { return strings.Compare(a.at, b.at) })
+	items = []T{}
+	for _, p := range rest[:min(in.Limit, len(rest))] {
+		items, next = append(items, p.item), p.at
+	}
+	if len(items) == len(rest) {
+		next = ""
+	}
+	return items, next
 }
 
 // newestFirst gives passes their places: the newest comes first.

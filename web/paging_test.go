@@ -3,9 +3,11 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"testing"
+	"time"
 
 	"freshet"
 	"freshet/client"
@@ -31,12 +33,12 @@ func TestListsInPages(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]int{"/queries": 9, "/users": 10, "/tokens": 7, "/shares": 7, "/sites": 7} {
-		whole, none := g.pages(path, 1000, ada)
+		whole, none := g.turned(path, 1000, ada)
 		if len(whole) != want || none != 1 {
 			t.Errorf("%s has %d items on %d pages, want %d on one", path, len(whole), none, want)
 		}
 		for _, limit := range []int{1, 3, want} {
-			if parts, n := g.pages(path, limit, ada); !slices.Equal(parts, whole) || n != (want+limit-1)/limit {
+			if parts, n := g.turned(path, limit, ada); !slices.Equal(parts, whole) || n != (want+limit-1)/limit {
 				t.Errorf("%s by %d gives %v on %d pages, want %v", path, limit, parts, n, whole)
 			}
 		}
@@ -52,19 +54,51 @@ func TestListsInPages(t *testing.T) {
 	if err := g.gate.RemoveUser(t.Context(), first.Next); err != nil {
 		t.Fatal(err)
 	}
-	rest, _ := g.pagesAfter("/users", 3, first.Next, ada)
+	rest, _ := g.turnedAfter("/users", 3, first.Next, ada)
 	if len(rest) != 6 {
 		t.Errorf("after %s, who is gone, come %v", first.Next, rest)
 	}
 }
 
-// pages returns the names of all items of a list, and on how many pages they were.
-func (g *gateRig) pages(path string, limit int, header []string) (names []string, pages int) {
-	g.t.Helper()
-	return g.pagesAfter(path, limit, "", header)
+// Runs of the lab, and what a source was taught, come in pages, too.
+func TestShortListsInPages(t *testing.T) {
+	r := newRig(t)
+	r.recorded(3)
+	for range 5 {
+		r.labRun(client.LabRequest{Policies: []string{"uniform"}, Budgets: []string{"1/h"}})
+	}
+	if runs, pages := r.turned("/lab/runs", 2, nil); !slices.Equal(runs, []string{"5 ", "4 ", "3 ", "2 ", "1 "}) || pages != 3 {
+		t.Errorf("the runs come as %v on %d pages", runs, pages)
+	}
+
+	c := client.New(r.api.URL, http.DefaultClient.Do)
+	var told []freshet.UpdateTime
+	for i := range 25_000 {
+		at := time.Date(2025, 1, 1, 0, i, 0, 0, time.UTC)
+		told = append(told, freshet.UpdateTime{After: at, Until: at})
+	}
+	for part := range slices.Chunk(told, 5000) {
+		if _, err := c.Teach(t.Context(), "a", part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := c.Taught(t.Context(), "a"); err != nil || !slices.Equal(all.Times, told) {
+		t.Errorf("of 25000 update times %d come, or in another order: %v", len(all.Times), err)
+	}
+	var page client.TaughtTimes
+	r.do("GET", "/api/v1/sources/a/taught?limit=3", nil).is(200).into(&page)
+	if !slices.Equal(page.Times, told[:3]) || page.Next == "" {
+		t.Errorf("a page of three is %v, next %q", page.Times, page.Next)
+	}
 }
 
-func (g *gateRig) pagesAfter(path string, limit int, after string, header []string) (names []string, pages int) {
+// turned turns the pages of a list, and returns the names of all its items and on how many pages they were.
+func (g *rig) turned(path string, limit int, header []string) (names []string, pages int) {
+	g.t.Helper()
+	return g.turnedAfter(path, limit, "", header)
+}
+
+func (g *rig) turnedAfter(path string, limit int, after string, header []string) (names []string, pages int) {
 	g.t.Helper()
 	for {
 		var page struct {

@@ -117,6 +117,12 @@ func TestSinks(t *testing.T) {
 	if len(made.Items) != 1 || !made.Items[0].Accepted || made.Items[0].Attempt != 1 || made.Items[0].At.IsZero() || !strings.HasPrefix(made.Items[0].ID, "page.1") {
 		t.Errorf("the attempts are %+v", made)
 	}
+	r.do("POST", "/api/v1/sinks/team/replay", client.SinkReplay{After: "0"}).is(200)
+	<-chat.came
+	r.settled("team")
+	if all, pages := r.turned("/sinks/team/attempts", 1, nil); len(all) != 2 || pages != 2 {
+		t.Errorf("two attempts come as %v on %d pages", all, pages)
+	}
 	var kinds client.SinkKindList
 	r.do("GET", "/api/v1/sinks-kinds", nil).is(200).into(&kinds)
 	if len(kinds.Items) < 10 {

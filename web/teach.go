@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -35,7 +36,9 @@ func (a *api) teach(ctx context.Context, in *struct {
 }
 
 func (a *api) getTaught(ctx context.Context, in *struct {
-	ID freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	ID    freshet.SourceID `path:"id" maxLength:"64" doc:"ID of the source"`
+	After string           `query:"after" maxLength:"200" doc:"Only what comes after this: the next of the page before"`
+	Limit int              `query:"limit" default:"10000" minimum:"1" maximum:"10000" doc:"At most this many"`
 }) (*bodyOf[client.TaughtTimes], error) {
 	if _, err := a.Store.Source(ctx, in.ID); err != nil {
 		return nil, ofSource(in.ID, err)
@@ -44,5 +47,14 @@ func (a *api) getTaught(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, ofSource(in.ID, err)
 	}
-	return &bodyOf[client.TaughtTimes]{client.TaughtTimes{Times: append([]freshet.UpdateTime{}, all.All()...)}}, nil
+	times, next := paged(paging{in.After, in.Limit}, all.All(), placeOfTime)
+	return &bodyOf[client.TaughtTimes]{client.TaughtTimes{Times: times, Next: next}}, nil
 }
+
+// placeOfTime gives update times their places: those that ended first come first.
+func placeOfTime(t freshet.UpdateTime) string {
+	return fmt.Sprintf("%s-%s", t.Until.UTC().Format(sortable), t.After.UTC().Format(sortable))
+}
+
+// sortable is how times are written that are sorted as text.
+const sortable = "20060102T150405.000000000"

@@ -11,19 +11,22 @@ import (
 
 func labRunsVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use:     "runs",
 		Short:   "List the runs of the daemon's lab",
 		Long:    "List the last runs that were started on the page, over the API or with freshet lab run, the\nnewest first. They are kept until the daemon ends.",
-		Example: "  freshet lab runs\n  freshet lab runs --json",
+		Example: "  freshet lab runs\n  freshet lab runs --limit 5 --json",
 		Args:    takes(0, 0),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return clientVerb(p, cmd, false, func(ctx context.Context, c *connection, _ []string) error {
 		runs, err := c.LabRuns(ctx)
 		if err != nil {
 			return err
 		}
+		runs.Items = firstOf(runs.Items, limit)
 		if asJSON {
 			return p.printJSON(runs)
 		}

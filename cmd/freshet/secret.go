@@ -83,6 +83,7 @@ it sent anywhere.`,
 
 func secretListVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the names of the secrets",
@@ -97,6 +98,7 @@ func secretListVerb(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = firstOf(list, limit)
 			if asJSON {
 				return p.printJSON(append([]secret.Entry{}, list...))
 			}
@@ -114,6 +116,7 @@ func secretListVerb(p *program) *cobra.Command {
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return cmd
 }
 

@@ -9,20 +9,23 @@ import (
 
 func sinkAttemptsVerb(p *program) *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "attempts NAME",
-		Short: "Show the last attempts at telling a sink",
-		Long: `Show the last attempts at telling a sink, newest first, with what the receiver said.
+		Short: "List the last attempts at telling a sink",
+		Long: `List the last attempts at telling a sink, newest first, with what the receiver said.
 The daemon remembers fifty of each sink, since it started.`,
-		Example: "  freshet sink attempts team\n  freshet sink attempts team --json",
+		Example: "  freshet sink attempts team\n  freshet sink attempts team --limit 5 --json",
 		Args:    takes(1, 1),
 	}
 	jsonFlag(cmd, &asJSON)
+	limitFlag(cmd, &limit)
 	return completedSinks(p, clientVerb(p, cmd, false, func(ctx context.Context, c *connection, args []string) error {
 		list, err := c.Attempts(ctx, args[0])
 		if err != nil {
 			return err
 		}
+		list.Items = firstOf(list.Items, limit)
 		if asJSON {
 			return p.printJSON(list)
 		}
