@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -21,8 +22,17 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // A Page serves the shell at the addresses of the screens, and its files.
 type Page struct {
-	shell []byte
-	files map[string]file // by path
+	reader func(context.Context) Reader
+	shell  *template.Template
+	names  map[string]string // the paths of the files by their stems
+	files  map[string]file   // by path
+}
+
+// A Reader is who looks at the page. A stranger is the zero Reader: a browser that comes from
+// another site leaves out the cookie of the session, so the script asks again.
+type Reader struct {
+	Session any  // as the API tells it; nil for a stranger
+	Lists   bool // whether they may read what the screens list
 }
 
 // A file of the page, which never changes: its content is in its name.
@@ -31,10 +41,9 @@ type file struct {
 	plain, zip []byte
 }
 
-// New returns the page.
-func New() *Page {
-	p := &Page{files: map[string]file{}}
-	names := map[string]string{}
+// New returns the page. The reader of a request is told by its context.
+func New(reader func(context.Context) Reader) *Page {
+	p := &Page{reader: reader, shell: template.Must(template.ParseFS(files, "shell.html")), names: map[string]string{}, files: map[string]file{}}
 	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "style.css": "text/css; charset=utf-8"} {
 		text, err := files.ReadFile("dist/" + name)
 		if err != nil {
@@ -43,13 +52,8 @@ func New() *Page {
 		stem, ext, _ := strings.Cut(name, ".")
 		sum := sha256.Sum256(text)
 		path := "/assets/" + stem + "-" + base64.RawURLEncoding.EncodeToString(sum[:9]) + "." + ext
-		p.files[path], names[stem] = file{kind, text, zipped(text)}, path
+		p.files[path], p.names[stem] = file{kind, text, zipped(text)}, path
 	}
-	var out bytes.Buffer
-	if err := template.Must(template.ParseFS(files, "shell.html")).Execute(&out, names); err != nil {
-		panic(err) // it is embedded, and writing to memory does not fail
-	}
-	p.shell = out.Bytes()
 	return p
 }
 
@@ -73,15 +77,6 @@ func (p *Page) Route(mux interface {
 		mux.HandleFunc("GET "+screen, p.serveShell)
 	}
 	mux.HandleFunc("GET /assets/{name}", p.serveFile)
-}
-
-func (p *Page) serveShell(w http.ResponseWriter, _ *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", Policy)
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-cache")
-	_, _ = w.Write(p.shell)
 }
 
 func (p *Page) serveFile(w http.ResponseWriter, r *http.Request) {

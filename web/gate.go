@@ -33,7 +33,7 @@ func ruleOf(pattern string) rule {
 		return r
 	}
 	if path, ok := strings.CutPrefix(pattern, "GET "); ok && slices.Contains(ui.Screens, path) {
-		return anybody // the shell of the page has nothing in it
+		return anybody // the shell of the page has nothing in it but who asks
 	}
 	return admin
 }

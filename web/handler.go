@@ -190,7 +190,7 @@ func New(cfg Config) http.Handler {
 	a.routePasses(h)
 	a.routeAudit(h)
 	finishDescription(h.OpenAPI())
-	ui.New().Route(mux)
+	ui.New(a.reader).Route(mux)
 	return a.guard(a.patient(routed(mux.ServeMux)))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"freshet"
 	"freshet/client"
+	"freshet/ui"
 	"freshet/who"
 )
 
@@ -50,6 +51,15 @@ func (a *api) sessionOf(c who.Caller) client.Session {
 		s.Provider = a.Provider.Label()
 	}
 	return s
+}
+
+// reader says who looks at the page: it begins with what [api.getSession] would tell.
+func (a *api) reader(ctx context.Context) ui.Reader {
+	c := who.Of(ctx)
+	if !c.Known {
+		return ui.Reader{}
+	}
+	return ui.Reader{Session: a.sessionOf(c), Lists: c.May(freshet.RightRead) && !c.Share()}
 }
 
 func (a *api) getSession(ctx context.Context, _ *struct{}) (*bodyOf[client.Session], error) {

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"errors"
+	"html"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,7 +120,8 @@ func TestMetrics(t *testing.T) {
 // The page is at every address of a screen, and its files are there.
 func TestPage(t *testing.T) {
 	r := newRig(t)
-	files := regexp.MustCompile(`(?:href|src)="(/[^"]+)"`)
+	files := regexp.MustCompile(`(?:href|src)="(/assets/[^"]+)"`)
+	early := regexp.MustCompile(`as="fetch" crossorigin href="([^"]+)"`)
 	for _, path := range []string{"/", "/sources", "/sources/a/settings", "/queries/new", "/start"} {
 		a := r.do("GET", path, nil).is(200)
 		found := files.FindAllStringSubmatch(string(a.Body), -1)
@@ -130,6 +132,13 @@ func TestPage(t *testing.T) {
 			if got := r.do("GET", f[1], nil).is(200); !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
 				t.Errorf("%s is not kept by browsers: %v", f[1], got.Header)
 			}
+		}
+		asked := early.FindAllStringSubmatch(string(a.Body), -1)
+		if len(asked) == 0 {
+			t.Errorf("%s asks for nothing before its script is there", path)
+		}
+		for _, f := range asked {
+			r.do("GET", html.UnescapeString(f[1]), nil).is(200)
 		}
 		policy := a.Header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"} {

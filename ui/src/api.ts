@@ -53,22 +53,41 @@ export function onDenied(f: () => void): void {
   denied = f;
 }
 
+// What the shell has the browser ask for while the script is on its way, by its address.
+const early = new Map<string, Promise<[Response, string]>>();
+for (const link of document.querySelectorAll<HTMLLinkElement>('link[rel=preload][as=fetch]')) {
+  const url = link.href.slice(location.origin.length);
+  early.set(url, fetch(url).then(async (r) => [r, await r.text()]));
+}
+
+/** earlyAnswers waits for what the shell asked for, but not for long. */
+export async function earlyAnswers(most: number): Promise<void> {
+  await Promise.race([Promise.allSettled(early.values()), new Promise((done) => setTimeout(done, most))]);
+}
+
+/** forgetEarly ends the time in which those answers count as new. */
+export const forgetEarly = () => early.clear();
+
 export interface Answer<T> { data: T; etag: string; status: number }
 
 /** ask sends a request and returns its answer, or throws a Problem. */
 export async function ask<T>(method: string, url: string, body?: unknown, init: RequestInit = {}): Promise<Answer<T>> {
   const headers = new Headers(init.headers);
   if (body !== undefined) headers.set('Content-Type', 'application/json');
-  let response: Response;
+  let response: Response, text: string;
   try {
-    response = await fetch(url, { ...init, method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    const asked = method === 'GET' ? early.get(url) : undefined;
+    if (asked) [response, text] = await asked;
+    else {
+      response = await fetch(url, { ...init, method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+      text = await response.text();
+    }
   } catch (err) {
     if ((err as Error).name === 'AbortError') throw err;
     listeners.forEach((f) => f(false));
     throw new Problem('Freshet cannot be reached.', Away, 'It tries again by itself.');
   }
   listeners.forEach((f) => f(true));
-  const text = await response.text();
   const json = (response.headers.get('Content-Type') ?? '').includes('json');
   if (response.status === 401 && !url.startsWith('/api/v1/session')) denied();
   if (!response.ok) throw problemOf(response, json ? text : '');

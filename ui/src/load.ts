@@ -1,5 +1,5 @@
 // Data of a screen: what was loaded stays while it is loaded anew, and when that fails.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
 import { back } from './live';
 
@@ -18,7 +18,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: unkn
   const [turn, again] = useState(0);
   const key = JSON.stringify(keys);
   const was = useRef('');
-  useEffect(() => {
+  useLayoutEffect(() => { // before the first paint: the answer may be there already
     const stop = new AbortController();
     let timer = 0;
     if (was.current !== key) change((s) => ({ ...s, data: undefined, problem: undefined, slow: false, key }));

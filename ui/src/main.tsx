@@ -1,7 +1,7 @@
 // The frame of the page: where one is, how it goes, keys, and finding things.
 import { render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { get } from './api';
+import { earlyAnswers, forgetEarly, get } from './api';
 import { Log } from './changes';
 import { ago, tidy } from './format';
 import { Lab } from './lab';
@@ -101,7 +101,7 @@ function turn() {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   root.dataset.theme = dark ? 'light' : 'dark';
-  localStorage.setItem('freshet.theme', root.dataset.theme);
+  document.cookie = `freshet-theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`; // so that the shell has them, too
 }
 
 function useKeys(find: () => void, help: () => void) {
@@ -215,7 +215,12 @@ function Keys({ close }: { close: () => void }) {
   );
 }
 
-const theme = localStorage.getItem('freshet.theme');
-if (theme) document.documentElement.dataset.theme = theme;
-void whoAmI();
-render(<App />, document.getElementById('app')!);
+// The shell says who looks, unless it does not know them. What it asked for is there soon; it is
+// drawn at once, not after an empty screen.
+const told = document.getElementById('session')?.textContent;
+if (told) me.value = JSON.parse(told);
+else void whoAmI();
+void earlyAnswers(150).then(() => {
+  render(<App />, document.getElementById('app')!);
+  setTimeout(forgetEarly); // what a screen asks for later has to be new
+});

@@ -118,7 +118,7 @@ function useList(filter: Filter): Rows {
     }
     if (cache.current === c) draw((d) => d + 1);
   };
-  useEffect(() => void fetchWindow(0), [key, turn]);
+  useLayoutEffect(() => void fetchWindow(0), [key, turn]); // before the first paint: the answer may be there already
   return {
     total: c.total,
     at: (i) => c.windows.get(Math.floor(i / windowSize))?.[i % windowSize],
@@ -141,11 +141,12 @@ function List({ list, filter }: { list: Rows; filter: Filter }) {
   const [all, everything] = useState(false);
   const total = list.total ?? 0;
   useEffect(() => {
+    if (total === 0) return; // those that come first are drawn without a look
     const look = () => {
       const top = box.current ? -box.current.getBoundingClientRect().top : 0;
       const from = Math.max(0, Math.floor(top / height) - 8), to = Math.min(Math.max(0, total - 1), Math.ceil((top + innerHeight) / height) + 8);
       see((v) => (v.from === from && v.to === to ? v : { from, to }));
-      if (total > 0) list.want(Math.max(0, from - 60), Math.min(total - 1, to + 60));
+      list.want(Math.max(0, from - 60), Math.min(total - 1, to + 60));
     };
     look();
     addEventListener('scroll', look, { passive: true });
