@@ -12,7 +12,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -36,7 +35,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := meet(ctx, inner.Conn()); err != nil {
 		return nil, errors.Join(err, inner.Close())
 	}
-	return &conn{Conn: inner, rebound: c.rebound}, nil
+	return &conn{Conn: inner, rebound: c.rebound, shapes: map[string]*shape{}}, nil
 }
 
 // Driver implements driver.Connector.
@@ -46,8 +45,9 @@ func (c connector) Driver() driver.Driver { return c.servers[0].Driver() }
 type conn struct {
 	*stdlib.Conn
 	rebound *sync.Map
-	queued  pgx.Batch // statements that are not sent yet
-	lost    bool      // nothing can be done with it any more
+	queued  backlog           // statements that are not sent yet
+	shapes  map[string]*shape // of statements; nil for one that has none
+	lost    bool              // nothing can be done with it any more
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.
@@ -100,11 +100,42 @@ func (c *conn) send(query string, args []driver.Value) error {
 	for i, v := range args {
 		values[i] = encodedValue(v)
 	}
-	c.queued.Queue(c.rebind(query), values...)
-	if c.queued.Len() < mostQueued {
+	rebound := c.rebind(query)
+	s, err := c.shape(rebound)
+	if err != nil {
+		return err
+	}
+	if s != nil && s.fits(values) {
+		c.queued.merge(s, values)
+	} else {
+		c.queued.add(rebound, values)
+	}
+	if c.queued.len() < mostQueued {
 		return nil
 	}
 	return c.flush(context.Background())
+}
+
+// shape returns the shape of a statement, or nil if it has none. The first time PostgreSQL is
+// asked for the types of its parameters.
+func (c *conn) shape(query string) (*shape, error) {
+	if s, ok := c.shapes[query]; ok {
+		return s, nil
+	}
+	var types []uint32
+	if mergeable(query) {
+		if err := c.flush(context.Background()); err != nil {
+			return nil, err
+		}
+		described, err := c.Conn.Conn().Prepare(context.Background(), query, query)
+		if err != nil {
+			return nil, c.judged(err)
+		}
+		types = described.ParamOIDs
+	}
+	s := shapeOf(query, types)
+	c.shapes[query] = s
+	return s, nil
 }
 
 // mostQueued bounds what is held before it is sent.
@@ -119,11 +150,12 @@ func (e *queuedError) Unwrap() error { return e.err }
 
 // flush sends the statements that were queued, all at once.
 func (c *conn) flush(ctx context.Context) error {
-	if c.queued.Len() == 0 {
+	c.queued.close()
+	if c.queued.ready.Len() == 0 {
 		return nil
 	}
-	batch := c.queued
-	c.queued = pgx.Batch{}
+	batch := c.queued.ready
+	c.queued = backlog{}
 	if err := c.Conn.Conn().SendBatch(ctx, &batch).Close(); err != nil {
 		return &queuedError{c.judged(err)}
 	}
@@ -131,7 +163,7 @@ func (c *conn) flush(ctx context.Context) error {
 }
 
 // forget drops the statements that were queued: their transaction is undone.
-func (c *conn) forget() { c.queued = pgx.Batch{} }
+func (c *conn) forget() { c.queued = backlog{} }
 
 // judged returns an error of the connection. If it is lost, whatever was not committed on it
 // has left no trace.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // What tests hold to themselves: see driver.go.
@@ -21,3 +23,20 @@ func Dial(ctx context.Context, address string, lease time.Duration) (net.Conn, e
 	}
 	return conn.(*line).Conn, nil
 }
+
+// What tests hold against statements made one after the other: see merge.go.
+type (
+	Backlog = backlog
+	Shape   = shape
+)
+
+var ShapeOf = shapeOf
+
+// Merge queues a statement of a shape.
+func (b *backlog) Merge(s *shape, values []any) { b.merge(s, values) }
+
+// Add queues another.
+func (b *backlog) Add(query string, values []any) { b.add(query, values) }
+
+// Ready returns all that was queued as it is sent.
+func (b *backlog) Ready() *pgx.Batch { b.close(); return &b.ready }
