@@ -1,9 +1,13 @@
 package ui_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"freshet"
+	"freshet/client"
 )
 
 // lines returns what an action is for a shell.
@@ -65,4 +69,55 @@ func TestActionsAsLines(t *testing.T) {
 	b.click("As curl")
 	says("freshet sink add phone https://ntfy.sh --kind ntfy --tag urgent --set 'topic=my topic'")
 	b.clean("lines")
+}
+
+// People, tokens and links are removed and changed by lines, too, whatever they are called.
+func TestPeopleAsLines(t *testing.T) {
+	r := open(t, "127.0.0.1:0")
+	r.furnish()
+	if _, err := r.api.AddUser(t.Context(), client.NewUser{Name: "ada", Role: freshet.Admin, Password: "correct horse"}); err != nil {
+		t.Fatal(err)
+	}
+	r.asOwner()
+	token, err := r.api.AddToken(t.Context(), client.NewToken{Name: "it's; rm -rf $HOME", Scopes: []freshet.Right{freshet.RightRead}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	share, err := r.api.AddShare(t.Context(), client.NewShare{Source: "board1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := r.tab(1440, 1000, "light")
+	b.expects(401)
+	b.visit("/login?next=/settings", "document.querySelector('form.login')")
+	b.fill("User", "ada")
+	b.fill("Password", "correct horse")
+	b.click("Log in")
+	b.await("document.querySelectorAll('[aria-label^=\"Lines for\"]').length == 3")
+	for _, tt := range []struct {
+		label string
+		want  []string
+	}{
+		{"Lines for ada", []string{"freshet user remove ada", "freshet user edit ada --role admin", "freshet user edit ada --password"}},
+		{"Lines for the token for it's; rm -rf $HOME", []string{"freshet token remove " + token.ID}},
+		{"Lines for the link to board1", []string{"freshet share remove " + share.ID}},
+	} {
+		press := fmt.Sprintf("([...document.querySelectorAll('button')].find((e) => e.ariaLabel == %q).click(), true)", tt.label)
+		eval[bool](b, press)
+		all := b.lines()
+		b.shot("lines-people")
+		if got := slices.DeleteFunc(slices.Clone(all), func(l string) bool { return !strings.HasPrefix(l, "freshet ") }); !slices.Equal(got, tt.want) || len(all) != 2*len(got) {
+			t.Errorf("%s: %q, want %q and as many for curl", tt.label, all, tt.want)
+		}
+		eval[bool](b, press)
+		b.await("!document.querySelector('.as.wide')")
+	}
+	b.fill("What it is for", "it's mine")
+	b.fill("Only sources tagged", "a b")
+	eval[bool](b, "([...document.querySelectorAll('button')].find((e) => e.textContent == 'Make a token').parentNode.querySelector('button.ghost').click(), true)")
+	if all := b.lines(); all[0] != `freshet token add 'it'\''s mine' --scope read --tag 'a b' --expires 90d` {
+		t.Errorf("a new token is made by %q", all)
+	}
+	b.clean("lines of people")
+	b.accessible("lines of people")
 }

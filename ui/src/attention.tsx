@@ -1,6 +1,7 @@
 // What needs attention, source by source, each with the one click that mends it.
 import { address, get, part, Problem, send } from './api';
 import { count, millis, percent, plural, rate, span, tidy } from './format';
+import { quote } from './lines';
 import { useAction, useLoad } from './load';
 import { AsLines, Button, Mark, nameOf, Outcome, Section, Show, sourcePath, type Mood } from './parts';
 import type { Attention, Overview as Data, Outcome as Poll, Source } from './types';
@@ -18,7 +19,7 @@ const most = 5; // of a kind are named
 
 /** patch is a remedy that changes a source. */
 const patch = (id: string, word: string, body: Record<string, unknown>, flags: string, says: string): Remedy =>
-  ({ word, method: 'PATCH', path: `/sources/${part(id)}`, body, cli: `freshet edit ${id} ${flags}`, says: () => says });
+  ({ word, method: 'PATCH', path: `/sources/${part(id)}`, body, cli: `freshet edit ${quote(id)} ${flags}`, says: () => says });
 
 function failing(s: Source): Row {
   const e = s.standing.last_error;
@@ -26,13 +27,13 @@ function failing(s: Source): Row {
     id: s.id, name: nameOf(s), is: 'failing', kind: 'Failing', text: `${plural(s.standing.failures, 'failure')} in a row: ${e?.message ?? 'unknown'}.`,
     remedies: [
       {
-        word: 'Try now', method: 'POST', path: `/sources/${part(s.id)}/poll`, query: { wait: '20s', now: true }, cli: `freshet poll ${s.id}`,
+        word: 'Try now', method: 'POST', path: `/sources/${part(s.id)}/poll`, query: { wait: '20s', now: true }, cli: `freshet poll ${quote(s.id)}`,
         says: ({ outcome }: { outcome?: Poll }) => {
           if (outcome?.result === 'failed') throw new Problem('It failed again: ' + (outcome.error ?? outcome.failure ?? ''), -1);
           return outcome ? 'It answers again.' : 'It will be polled as soon as it may.';
         },
       },
-      { ...patch(s.id, 'Pause', { paused: true }, '', 'It is not polled until you say so.'), cli: `freshet pause ${s.id}` },
+      { ...patch(s.id, 'Pause', { paused: true }, '', 'It is not polled until you say so.'), cli: `freshet pause ${quote(s.id)}` },
     ],
   };
 }
@@ -41,7 +42,7 @@ function suspect(s: Source): Row {
   const held = s.standing.held;
   return {
     id: s.id, name: nameOf(s), is: 'suspect', kind: 'Suspect', text: `${s.standing.suspect?.reason ?? 'The last capture is probably of the wrong page'}. Kept, but not told to anybody.`,
-    remedies: held ? [{ word: 'It is right', method: 'POST', path: `/sources/${part(s.id)}/confirm`, query: { version: held.version }, cli: `freshet confirm ${s.id}`, says: () => 'It is told as a change.' }]
+    remedies: held ? [{ word: 'It is right', method: 'POST', path: `/sources/${part(s.id)}/confirm`, query: { version: held.version }, cli: `freshet confirm ${quote(s.id)}`, says: () => 'It is told as a change.' }]
       : [patch(s.id, 'It is right', { suspect: 'off' }, '--suspect off', 'Captures of this source are not doubted any more.')],
   };
 }
@@ -58,7 +59,7 @@ function noisy(s: Source): Row {
 function moved(a: Attention): Row[] {
   const [, id, to] = /^(\S+) has moved to (\S+)$/.exec(a.text) ?? [];
   if (!id) return [];
-  return [{ id, name: id, is: 'level', kind: 'Moved', text: `It has moved for good to ${to}.`, remedies: [patch(id, 'Watch it there', { url: to }, `--url '${to}'`, 'It is watched there from now on.')] }];
+  return [{ id, name: id, is: 'level', kind: 'Moved', text: `It has moved for good to ${to}.`, remedies: [patch(id, 'Watch it there', { url: to }, `--url ${quote(to)}`, 'It is watched there from now on.')] }];
 }
 
 const holds: Record<string, string> = { budget: 'the budget holds it back', host: 'its host allows no more', min_gap: 'its own bound (min_gap) holds it back', source_gap: 'the pause of all sources holds it back', rate: 'it changes too often for any poller', unknown: 'too little is known of it', worth: 'polls of others are worth more' };
@@ -131,7 +132,7 @@ function One({ of: r, reload }: { of: Row; reload: () => void }) {
     setTimeout(reload, 1500); // what was done stays to be read
     return said;
   });
-  const first = r.remedies[0];
+  const [first, ...others] = r.remedies.map((m) => ({ method: m.method, url: address(m.path, m.query), body: m.body, cli: m.cli }));
   return (
     <li>
       <Mark is={r.is} silent />
@@ -140,7 +141,7 @@ function One({ of: r, reload }: { of: Row; reload: () => void }) {
         {r.remedies.map((m) => <Button key={m.word} kind="link" busy={doing.busy} label={`${m.word}: ${r.id}`} onClick={() => void mend(m)}>{m.word}</Button>)}
         {r.remedies.length === 0 && <a href={sourcePath(r.id, '/settings')}>Settings</a>}
       </span>
-      <span class="what">{tidy(r.text)} {first && <AsLines method={first.method} url={address(first.path, first.query)} body={first.body} cli={first.cli} />}</span>
+      <span class="what">{tidy(r.text)} {first && <AsLines {...first} also={others} />}</span>
       {(doing.done || doing.problem) && <span class="what"><Outcome of={doing} /></span>}
     </li>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { address, Problem, send } from './api';
 import { count, plural, short, tidy } from './format';
+import { quote } from './lines';
 import { useAction } from './load';
 import { AsLines, Button, Field, Mark, Outcome, Section, sourcePath } from './parts';
 
@@ -74,7 +75,7 @@ export function Bring() {
       {plan && <Plan of={plan} file={file} />}
       <div class="row wrap">
         <Button kind={plan?.dry_run ? 'main' : undefined} busy={doing.busy} disabled={!plan?.dry_run || plan.added === 0} onClick={take}>{plan?.dry_run && plan.added ? `Watch ${plural(plan.added, 'page')}` : 'Watch them'}</Button>
-        {text.trim() && <AsLines method="POST" url={address('/import')} body={{ ...body, text: text.length > 400 ? text.slice(0, 400) + '…' : text }} cli={`freshet import ${file || 'FILE'}${words.map((w) => ' --tag ' + w).join('')}`} />}
+        {text.trim() && <AsLines method="POST" url={address('/import')} body={{ ...body, text: text.length > 400 ? text.slice(0, 400) + '…' : text }} cli={`freshet import ${quote(file || 'FILE')}${words.map((w) => ' --tag ' + quote(w)).join('')}`} />}
       </div>
       <Outcome of={doing} />
     </Section>

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, type Query } from './api';
 import { count, dayOf, plural, span, tidy } from './format';
+import { quote } from './lines';
 import { begin, gap, number, onChanges } from './live';
 import { useLoad } from './load';
 import { AsLines, Button, Field, linesOf, Section, Show, sourcePath, Time, typing, WhatChanged } from './parts';
@@ -156,7 +157,6 @@ export function Log() {
 
 /** line is the log as a command. */
 function line(f: Filter): string {
-  const quote = (s: string) => (/^[\w.:-]+$/.test(s) ? s : "'" + s.replaceAll("'", "'\\''") + "'");
   const flags: [string, string][] = [['tag', f.tag], ['site', f.site], ['query', f.q], ['since', f.since], ['until', f.until]];
   return ['freshet changes', f.source && quote(f.source), ...flags.map(([name, v]) => v && `--${name} ${quote(v)}`)].filter(Boolean).join(' ');
 }

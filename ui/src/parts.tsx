@@ -247,15 +247,15 @@ export function typing(e: KeyboardEvent): boolean {
 /** An Act is something that can be done from a shell, too. */
 export interface Act { method: string; url: string; body?: unknown; cli?: string }
 
-/** AsLines shows an action, and others beside it, as lines for a shell. */
-export function AsLines({ also = [], needs = 'write', ...act }: Act & { also?: Act[]; needs?: Need }) {
+/** AsLines shows an action, and others beside it, as lines for a shell. In a row of a table its button has no words, but a label. */
+export function AsLines({ also = [], needs = 'write', label, ...act }: Act & { also?: Act[]; needs?: Need; label?: string }) {
   const [open, set] = useState(false);
   if (!may(needs)) return null;
   const lines = [act, ...also].flatMap((a) => [a.cli, curl(a.method, a.url, a.body)]).filter(Boolean) as string[];
   return (
     <>
-      <button type="button" class="button ghost" aria-expanded={open} onClick={() => set(!open)}>
-        <Icon name="code" /> As curl
+      <button type="button" class="button ghost" aria-expanded={open} aria-label={label} title={label} onClick={() => set(!open)}>
+        <Icon name="code" /> {!label && 'As curl'}
       </button>
       {open && (
         <div class="as wide">

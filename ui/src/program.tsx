@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { address, ask, get, Problem, type Answer } from './api';
 import { bytes, count, millis, percent, plural, span, tidy } from './format';
+import { quote } from './lines';
 import { back } from './live';
 import { useAction, useLoad } from './load';
 import { may } from './me';
@@ -139,7 +140,7 @@ function Form({ of, etag, set }: { of: Settings; etag: string; set: (s: Answer<S
           {!may('admin') && <p class="say">You can look at these settings. Only an admin can change them.</p>}
           <Button needs="admin" kind="main" busy={doing.busy} disabled={!dirty || !!wrong} onClick={save}>Save</Button>
           <Button local needs="admin" kind="ghost" disabled={!dirty} onClick={() => (type({}), note(undefined))}>Discard</Button>
-          <AsLines needs="admin" method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings ${[...Object.entries(edit.set).map(([k, v]) => `${k}=${v}`), ...edit.unset.map((k) => k + '=')].join(' ')}`} />
+          <AsLines needs="admin" method="PATCH" url={address('/settings')} body={edit} cli={`freshet settings ${[...Object.entries(edit.set).map(([k, v]) => quote(`${k}=${v}`)), ...edit.unset.map((k) => k + '=')].join(' ')}`} />
         </div>
         {meanwhile && (
           <div class="wrong" role="alert">

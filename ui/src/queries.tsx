@@ -163,7 +163,8 @@ function Editor({ of: q, etag = '', reload }: { of?: Query; etag?: string; reloa
       <div class="row wrap headline">
         <h1 class="title grow"><bdi>{tidy(draft.name || q?.id || 'A new query')}</bdi></h1>
         {q && <Button kind="ghost" icon={q.paused ? 'play' : 'pause'} onClick={pause}>{q.paused ? 'Turn on' : 'Turn off'}</Button>}
-        <AsLines method={q ? 'PATCH' : 'POST'} url={address('/queries' + (q ? '/' + part(q.id) : ''))} body={q ? patchOf(q, body) : body} cli={q ? queryLine('edit', q.id, body) : queryLine('add', draft.name || 'NAME', body)}
+        <AsLines {...(q ? { method: 'PATCH', url: address('/queries/' + part(q.id)), body: patchOf(q, body), cli: queryLine('edit', q.id, body) }
+          : { method: 'POST', url: address('/queries'), body, cli: queryLine('add', draft.name || 'NAME', body) })}
           also={q && [{ method: 'PATCH', url: address('/queries/' + part(q.id)), body: { paused: !q.paused }, cli: `freshet query edit ${quote(q.id)} --${q.paused ? 'resume' : 'pause'}` },
             { method: 'DELETE', url: address('/queries/' + part(q.id)), cli: `freshet query remove ${quote(q.id)}` }]} />
         <Button kind="main" busy={doing.busy} disabled={listed || !!trial.problem} onClick={save}>Save</Button>

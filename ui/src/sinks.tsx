@@ -217,7 +217,7 @@ function Letters({ of: s, reload }: { of: SinkInfo; reload: () => void }) {
     return `${deliveries(r.deliveries)} ${r.deliveries === 1 ? 'is' : 'are'} made again, under the same ${r.deliveries === 1 ? 'id' : 'ids'}.`;
   });
   return (
-    <Section title="Given up" note={count(n)} side={n > 0 && <span class="row"><Button icon="again" busy={doing.busy} onClick={() => again()}>Send all {count(n)} again</Button><AsLines method="POST" url={address(`/sinks/${part(s.name)}/replay`)} body={{}} cli={`freshet sink replay ${s.name}`} /></span>}>
+    <Section title="Given up" note={count(n)} side={n > 0 && <span class="row"><Button icon="again" busy={doing.busy} onClick={() => again()}>Send all {count(n)} again</Button><AsLines method="POST" url={address(`/sinks/${part(s.name)}/replay`)} body={{}} cli={`freshet sink replay ${quote(s.name)}`} /></span>}>
       <Outcome of={doing} />
       <Show of={list}>{(l) => l.items.length > 0 && (
         <table>
@@ -273,7 +273,7 @@ function Again({ sinks, reload }: { sinks: SinkInfo[]; reload: () => void }) {
           {wrong ? <span class="wrong">{tidy(wrong.title)}</span> : from.trim() && !body ? <span class="wrong">That is neither a cursor nor a time.</span> : counted ? <>{many} {counted.deliveries === 1 ? 'message' : 'messages'} since then. They keep their ids, so a receiver can drop what it has.</> : ''}
         </p>
         <Button busy={doing.busy} disabled={!counted || (counted.deliveries === 0 && !counted.more)} onClick={again}>{counted ? `Send ${many} again` : 'Send again'}</Button>
-        {body && <AsLines method="POST" url={address(`/sinks/${part(name)}/replay`)} body={body} cli={`freshet sink replay ${name} ${body.after ? '--after ' + body.after : '--since ' + (body.since ?? '')}`} />}
+        {body && <AsLines method="POST" url={address(`/sinks/${part(name)}/replay`)} body={body} cli={`freshet sink replay ${quote(name)} ${body.after ? '--after ' + quote(body.after) : '--since ' + quote(body.since ?? '')}`} />}
       </div>
       <Outcome of={doing} />
     </Section>
@@ -344,7 +344,7 @@ function Follow({ query, others, reload }: { query: string; others: SinkInfo[]; 
     <div class="row wrap">
       <select class="input" aria-label="Sink" value={name} onChange={(e) => choose(e.currentTarget.value)}>{others.map((s) => <option key={s.name}>{s.name}</option>)}</select>
       <Button busy={doing.busy} onClick={() => run(async () => { await send('PATCH', `/sinks/${part(to.name)}`, body); reload(); })}>Tell it, too</Button>
-      <AsLines method="PATCH" url={address(`/sinks/${part(to.name)}`)} body={body} cli={`freshet sink edit ${to.name} ${body.queries.map((q) => '--query ' + q).join(' ')}`} />
+      <AsLines method="PATCH" url={address(`/sinks/${part(to.name)}`)} body={body} cli={`freshet sink edit ${quote(to.name)} ${body.queries.map((q) => '--query ' + quote(q)).join(' ')}`} />
       <Outcome of={doing} />
     </div>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
 import { count, plural, short, tidy } from './format';
+import { quote } from './lines';
 import { up } from './live';
 import { useAction, useLoad } from './load';
 import { may } from './me';
@@ -283,6 +284,7 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
         reload();
         return 'Undone.';
       })}>Undo</Button>}
+      {undo && <AsLines label="Undo as curl" method="POST" url={address('/sources/bulk/' + part(undo) + '/undo')} cli={`freshet bulk undo ${quote(undo)}`} />}
       <Outcome of={doing} />
       <button type="button" class="icon-button" aria-label="Select none" onClick={() => { clear(); done(); }}><Icon name="close" /></button>
       {!up.value && <span class="dim small">Freshet cannot be reached</span>}
@@ -292,12 +294,11 @@ function Bulk({ ids, all, filter, total, everything, done, reload }: { ids: stri
 
 /** lineOf is an edit of many sources as a line for a shell. */
 function lineOf(edit: Record<string, unknown>, ids: string[] | undefined, filter: Filter): string {
-  const quoted = (text: string) => (/^[\w:=.,/%-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'");
   const css = (edit.read as { css: string }[] | undefined)?.[0].css;
   const value = { tag: edit.tag as string, level: (edit.level as string) ?? 'none', read: css ? 'css=' + css : 'none' }[edit.action as string];
   const chosen: [string, string | undefined][] = ids ? [['id', ids.join(',')]] : [['tag', filter.tag], ['host', filter.host], ['state', filter.state], ['find', filter.q]];
-  const flags = chosen.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quoted(v!)}`).join('');
-  return `freshet bulk ${edit.action as string}${value ? ' ' + quoted(value) : ''}${flags || ' --all'}`;
+  const flags = chosen.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quote(v!)}`).join('');
+  return `freshet bulk ${edit.action as string}${value ? ' ' + quote(value) : ''}${flags || ' --all'}`;
 }
 
 /** useMatch follows a media query. */

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { address, get, part, Problem, send } from './api';
 import { Bring } from './bring';
 import { bytes, plural, span, tidy } from './format';
-import { sourceLine } from './lines';
+import { quote, sourceLine } from './lines';
 import { useAction, useLoad } from './load';
 import { may } from './me';
 import { AsLines, Button, Field, Outcome, Section } from './parts';
@@ -127,7 +127,8 @@ function AddOne() {
           <div class="row wrap">
             <Button kind="main" busy={saving.busy} onClick={keep}>Watch it</Button>
             {found.fresh && <Button kind="ghost" busy={saving.busy} onClick={drop}>Do not</Button>}
-            <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={sourceLine('add', String(edit.url ?? complete(url)), { ...edit, url: undefined })} />
+            <AsLines method="POST" url={address('/sources')} body={{ url: complete(url), ...edit }} cli={sourceLine('add', String(edit.url ?? complete(url)), { ...edit, url: undefined })}
+              also={found.fresh ? [{ method: 'DELETE', url: address('/sources/' + part(found.source.id), { purge: true }), cli: `freshet remove --purge ${quote(found.source.id)}` }] : []} />
           </div>
         </div>
       )}

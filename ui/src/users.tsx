@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { address, get, part, send } from './api';
 import { tidy } from './format';
+import { quote } from './lines';
 import { useAction, useLoad } from './load';
 import { whoAmI } from './login';
 import { may, me } from './me';
@@ -43,7 +44,7 @@ export function Users() {
         {!first && <Field label="Role"><select class="input" value={role} onChange={(e) => choose(e.currentTarget.value)}>{roles.map((r) => <option key={r}>{r}</option>)}</select></Field>}
         <Field label="Password" wrong={doing.problem?.at('body.password')}><input class="input" type="password" required minLength={8} autocomplete="new-password" value={password} onInput={(e) => type(e.currentTarget.value)} /></Field>
         <Button needs="admin" type="submit" busy={doing.busy}>{first ? 'Add the first admin' : 'Add a user'}</Button>
-        <AsLines needs="admin" method="POST" url={address('/users')} body={body} cli={`freshet user add ${name || 'NAME'} --role ${body.role}`} />
+        <AsLines needs="admin" method="POST" url={address('/users')} body={body} cli={`freshet user add ${quote(name || 'NAME')} --role ${body.role}`} />
       </form>
       <Outcome of={doing} />
     </Section>
@@ -59,7 +60,7 @@ function UserRow({ of: u, change }: { of: User; change: (what: () => Promise<unk
       <td>{u.provider ? <>{u.role} <span class="small dim">by {tidy(me.value?.provider ?? 'the provider')}</span></> : <select class="input" aria-label={`Role of ${u.name}`} value={u.role} onChange={(e) => change(() => send('PATCH', path, { role: e.currentTarget.value }), `${u.name} is ${e.currentTarget.value} now.`)}>{roles.map((r) => <option key={r}>{r}</option>)}</select>}</td>
       <td><Time at={u.password_set_at} /></td>
       <td><Time at={u.created_at} /></td>
-      <td class="row">
+      <td class="row wrap">
         {u.provider ? null : password === undefined
           ? <Button needs="admin" kind="ghost" onClick={() => type('')}>New password</Button>
           : <form class="row" onSubmit={(e) => { e.preventDefault(); change(() => send('PATCH', path, { password }), `${u.name} has a new password; the old sessions have ended.`); type(undefined); }}>
@@ -67,6 +68,9 @@ function UserRow({ of: u, change }: { of: User; change: (what: () => Promise<unk
             <Button needs="admin" type="submit">Set</Button>
           </form>}
         <Button needs="admin" kind="ghost" danger icon="trash" label={`Remove ${u.name}`} onClick={() => confirm(`Remove ${u.name}, with all sessions, tokens and links?`) && change(() => send('DELETE', path), `${u.name} was removed.`)} />
+        <AsLines needs="admin" label={`Lines for ${u.name}`} method="DELETE" url={address(path)} cli={`freshet user remove ${quote(u.name)}`}
+          also={u.provider ? [] : [{ method: 'PATCH', url: address(path), body: { role: u.role }, cli: `freshet user edit ${quote(u.name)} --role ${u.role}` },
+            { method: 'PATCH', url: address(path), body: { password: '…' }, cli: `freshet user edit ${quote(u.name)} --password` }]} />
       </td>
     </tr>
   );
@@ -105,7 +109,8 @@ export function Tokens() {
             <tr key={t.id}>
               <td><bdi>{tidy(t.name)}</bdi></td><td>{t.user ? <bdi>{tidy(t.user)}</bdi> : '–'}</td><td>{t.scopes.join(', ')}{t.tag && <> of <bdi>{tidy(t.tag)}</bdi></>}</td>
               <td>{t.expires_at ? <Time at={t.expires_at} /> : 'never'}</td><td><Time at={t.used_at} as="ago" /></td>
-              <td><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} /></td>
+              <td class="row wrap"><Button needs="read" kind="ghost" danger icon="trash" label={`Remove the token for ${t.name}`} onClick={() => void run(async () => { await send('DELETE', '/tokens/' + part(t.id)); list.reload(); return 'The token is not good any more.'; })} />
+                <AsLines needs="read" label={`Lines for the token for ${t.name}`} method="DELETE" url={address('/tokens/' + part(t.id))} cli={`freshet token remove ${quote(t.id)}`} /></td>
             </tr>
           ))}</tbody>
         </table></div>
@@ -119,7 +124,7 @@ export function Tokens() {
         <Field label="Only sources tagged" wrong={doing.problem?.at('body.tag')}><input class="input" value={tag} onInput={(e) => only(e.currentTarget.value)} /></Field>
         <Field label="Ends in" help="such as 90d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
         <Button needs="read" type="submit" busy={doing.busy} disabled={scopes.length === 0}>Make a token</Button>
-        <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet token add ${name || 'NAME'} --scope ${scopes.join(',')}${tag && ` --tag ${tag}`}${expires && ` --expires ${expires}`}`} />
+        <AsLines needs="read" method="POST" url={address('/tokens')} body={body} cli={`freshet token add ${quote(name || 'NAME')} --scope ${scopes.join(',')}${tag && ` --tag ${quote(tag)}`}${expires && ` --expires ${quote(expires)}`}`} />
       </form>
       <Outcome of={doing} />
     </Section>
@@ -149,7 +154,8 @@ export function Shares() {
               <td>{s.source ? <a href={'/sources/' + encodeURIComponent(s.source)}>source <bdi>{tidy(s.source)}</bdi></a> : <a href={'/queries/' + encodeURIComponent(s.query ?? '')}>query <bdi>{tidy(s.query ?? '')}</bdi></a>}</td>
               <td><bdi>{tidy(s.name ?? '')}</bdi></td><td>{s.user ? <bdi>{tidy(s.user)}</bdi> : '–'}</td>
               <td>{s.expires_at ? <Time at={s.expires_at} /> : 'never'}</td><td><Time at={s.used_at} as="ago" /></td>
-              <td><Button kind="ghost" danger icon="trash" label={`Remove the link to ${s.source ?? s.query}`} onClick={() => void run(async () => { await send('DELETE', '/shares/' + part(s.id)); list.reload(); return 'The link is not good any more.'; })} /></td>
+              <td class="row wrap"><Button kind="ghost" danger icon="trash" label={`Remove the link to ${s.source ?? s.query}`} onClick={() => void run(async () => { await send('DELETE', '/shares/' + part(s.id)); list.reload(); return 'The link is not good any more.'; })} />
+                <AsLines label={`Lines for the link to ${s.source ?? s.query}`} method="DELETE" url={address('/shares/' + part(s.id))} cli={`freshet share remove ${quote(s.id)}`} /></td>
             </tr>
           ))}</tbody>
         </table></div>
@@ -161,7 +167,7 @@ export function Shares() {
         <Field label="For"><input class="input" value={name} onInput={(e) => call(e.currentTarget.value)} /></Field>
         <Field label="Ends in" help="such as 30d; empty means never" wrong={doing.problem?.at('body.expires')}><input class="input" value={expires} onInput={(e) => end(e.currentTarget.value)} /></Field>
         <Button type="submit" busy={doing.busy}>Make a link</Button>
-        <AsLines method="POST" url={address('/shares')} body={body} cli={`freshet share add --${what} ${id || 'ID'}${expires && ` --expires ${expires}`}`} />
+        <AsLines method="POST" url={address('/shares')} body={body} cli={`freshet share add --${what} ${quote(id || 'ID')}${name && ` --name ${quote(name)}`}${expires && ` --expires ${quote(expires)}`}`} />
       </form>
       <Outcome of={doing} />
     </Section>
@@ -186,6 +192,7 @@ export function OwnPassword() {
         <Field label="Now" wrong={doing.problem?.at('body.old')}><input class="input" type="password" required autocomplete="current-password" value={old} onInput={(e) => say(e.currentTarget.value)} /></Field>
         <Field label="New" wrong={doing.problem?.at('body.new') ?? doing.problem?.at('body.password')}><input class="input" type="password" required minLength={8} autocomplete="new-password" value={fresh} onInput={(e) => type(e.currentTarget.value)} /></Field>
         <Button needs="read" type="submit" busy={doing.busy}>Change it</Button>
+        <AsLines needs="read" method="PUT" url={address('/session/password')} body={{ old: '…', new: '…' }} cli={`freshet user edit ${quote(me.value?.user ?? '')} --password`} />
       </form>
       <Outcome of={doing} />
     </Section>
