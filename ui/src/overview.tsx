@@ -4,6 +4,7 @@ import { address, get, send } from './api';
 import { AttentionSection } from './attention';
 import { Changes } from './changes';
 import { Hydrograph, Minute, perMinute, WhatIf, type Bucket } from './charts';
+import { ByDay } from './days';
 import { ago, count, dayOf, hour, millis, percent, plural, span, tidy } from './format';
 import { begin } from './live';
 import { useAction, useLoad, useTicker } from './load';
@@ -29,6 +30,7 @@ export function Overview() {
       <h1 class="hidden-text">Overview</h1>
       <Show of={overview} bars={4}>{(o) => <Report of={o} at={overview.at} />}</Show>
       <FlowSection />
+      <ByDay />
       <div class="cols">
         <div><Changes /></div>
         <div>

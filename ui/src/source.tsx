@@ -7,9 +7,10 @@ import { quote, sourceLine } from './lines';
 import { useAction, useLoad } from './load';
 import { may } from './me';
 import { AsLines, Button, Mark, mood, moodWords, nameOf, Out, Outcome, Section, Show, sourcePath, Time, useNumbers, WhatChanged, typing } from './parts';
+import { Habits } from './rhythm';
 import { go } from './router';
 import { Settings } from './settings';
-import type { Change, Outcome as Poll, Source as Data, Version, Why } from './types';
+import type { Change, Outcome as Poll, Source as Data, Why } from './types';
 import { Versions } from './versions';
 
 export function Source({ id, tab }: { id: string; tab: string }) {
@@ -135,7 +136,7 @@ function Now({ of: s }: { of: Data }) {
                   <tr key={x.cursor}>
                     <td class="num">{x.number}</td>
                     <td><Time at={x.before} /></td>
-                    <td class="dim desk">≤ {span(Date.parse(x.before) - Date.parse(x.after))} late</td>
+                    <td class="dim desk still">≤ {span(Date.parse(x.before) - Date.parse(x.after))} late</td>
                     <td class="one fill"><WhatChanged of={x} /></td>
                     <td class="num"><a href={sourcePath(s.id, `?from=${x.number - 1}&to=${x.number}`)}>Compare</a></td>
                   </tr>
@@ -155,7 +156,7 @@ function Now({ of: s }: { of: Data }) {
             </div>
           )}</Show>
         </Section>
-        {why.data?.outlook && <Week id={s.id} />}
+        {why.data?.outlook && <Habits id={s.id} why={why.data} />}
         <Section title="So far">
           <Facts of={s} why={why.data} />
         </Section>
@@ -248,76 +249,6 @@ function Day({ id, polls: n }: { id: string; polls: number }) {
           }}
         </Frame>
       )}</Show>
-      {table}
-    </Section>
-  );
-}
-
-interface Bin { factor: number; seen: number; due: number }
-interface Rhythm { changes_per_day: number; week: number[][]; hours: Bin[]; weekdays: Bin[]; sentence: string }
-
-const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
-
-/** local turns a week of UTC into one of this computer's clock, hour by hour. */
-function local(week: number[][]): number[][] {
-  const shift = Math.round(-new Date().getTimezoneOffset() / 60) + 168;
-  const out = days.map(() => new Array<number>(24).fill(0));
-  week.forEach((hours, d) => {
-    for (let h = 0; h < 24 && hours.length; h++) {
-      const at = (d * 24 + h + shift) % 168;
-      out[Math.floor(at / 24)][at % 24] += (hours[Math.floor((h * hours.length) / 24)] * hours.length) / 24;
-    }
-  });
-  return out;
-}
-
-/** seenIn counts versions by the hour of the week in which each was seen, on this computer's clock. */
-function seenIn(versions: Version[]): number[][] {
-  const out = days.map(() => new Array<number>(24).fill(0));
-  for (const v of versions) {
-    const at = new Date(v.seen_at);
-    if (v.number > 1 && !v.quiet) out[(at.getDay() + 6) % 7][at.getHours()]++;
-  }
-  return out;
-}
-
-/** Week draws when a source changes: as learned, and over it what was seen. */
-function Week({ id }: { id: string }) {
-  const stored = useLoad<{ items: Version[] }>((s) => get(`/sources/${part(id)}/versions`, { since: new Date(Date.now() - 30 * 86400e3).toISOString(), limit: 1000 }, s), [id]);
-  const seen = seenIn(stored.data?.items ?? []), busiest = Math.max(1, ...seen.flat());
-  const rhythm = useLoad<Rhythm>((s) => get(`/sources/${part(id)}/rhythm`, {}, s), [id]);
-  const week = rhythm.data ? local(rhythm.data.week) : [];
-  const rows = () => week.flatMap((d, i) => d.map((v, h) => [`${days[i]} ${String(h).padStart(2, '0')}:00`, v.toPrecision(2), seen[i][h]]));
-  const [toggle, table] = useNumbers(['Hour', 'Changes expected', 'Seen in 30 days'], rows);
-  const most = Math.max(1e-9, ...week.flat()), now = new Date();
-  return (
-    <Section title="When it changes" side={toggle}>
-      <Show of={rhythm}>{() => (
-        <Frame label="Changes expected and seen in each hour of the week" height={7 * 22 + 18}>
-          {(width) => {
-            const left = 38, step = (width - left) / 24;
-            return (
-              <>
-                {[0, 6, 12, 18].map((h) => <text key={h} x={left + h * step} y="11">{String(h).padStart(2, '0')}</text>)}
-                {week.map((d, i) => (
-                  <g key={i}>
-                    <text x="0" y={18 + i * 22 + 14}>{days[i]}</text>
-                    {d.map((v, h) => (
-                      <g key={h}>
-                        <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="var(--sunken)" />
-                        <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="var(--river-fill)" opacity={0.9 * (v / most)} />
-                        {seen[i][h] > 0 && <circle class="was" cx={left + h * step + (step - 2) / 2} cy={28 + i * 22} r={1.5 + Math.min(step / 2 - 3, 3.5) * Math.sqrt(seen[i][h] / busiest)} />}
-                        {(now.getDay() + 6) % 7 === i && now.getHours() === h && <rect x={left + h * step} y={18 + i * 22} width={Math.max(1, step - 2)} height="20" rx="2" fill="none" stroke="var(--ink)" stroke-width="1.5" />}
-                      </g>
-                    ))}
-                  </g>
-                ))}
-              </>
-            );
-          }}
-        </Frame>
-      )}</Show>
-      <p class="small dim">Shade: changes expected in each hour, as learned. Dot: changes seen in the last 30 days. Outlined: now. Times are of this computer.</p>
       {table}
     </Section>
   );

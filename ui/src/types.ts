@@ -86,6 +86,7 @@ export interface Diff {
 export interface Why {
   id: string; at: string; sentence: string; last_seen?: string; next?: string; cause?: string; trouble?: string;
   hold: { kind: string; reason: string; until?: string };
+  chances?: { times: number; used: boolean };
   outlook?: {
     rate_per_day: Estimate; expected: number; chance: number; worth?: number; price?: number; due?: string; captured: Captured;
   };
