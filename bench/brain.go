@@ -18,6 +18,7 @@ type Brain struct {
 	PerHost int           // sources of one host
 	Length  time.Duration // of virtual time, after each source has been polled once
 	Rates   []sched.Budget
+	Notes   int    // sources of which what was learnt is taken down at once, as a daemon does to save it; 0 means that nothing is
 	Profile string // file that a profile is written to; "" means none
 	Say     func(format string, args ...any)
 }
@@ -31,6 +32,7 @@ type BrainResult struct {
 	CPU       float64 `json:"cpu_us_per_poll"`
 	Most      float64 `json:"polls_per_second_of_cpu"` // that one core could decide on
 	Longest   float64 `json:"longest_turn_seconds"`    // CPU time of the loop from one thing that happens until it waits for the next
+	Noted     int     `json:"sources_noted,omitempty"` // of which what was learnt was taken down
 	Bytes     float64 `json:"bytes_per_source"`
 	Setup     float64 `json:"setup_cpu_seconds"` // to put all sources and learn from a poll of each
 }
@@ -61,6 +63,7 @@ func (b *Brain) measure(ctx context.Context, rate sched.Budget) (r BrainResult, 
 	if err != nil {
 		return r, err
 	}
+	w.notes.most = b.Notes
 	runtime.GC()
 	r.Setup = (cpuTime() - began).Seconds()
 	b.Say("polling for %s of virtual time", freshet.FormatDuration(b.Length))
@@ -68,7 +71,7 @@ func (b *Brain) measure(ctx context.Context, rate sched.Budget) (r BrainResult, 
 	if err := sched.Run(ctx, s, w); err != nil {
 		return r, err
 	}
-	r.Polls, r.Longest = w.polls, w.longest.Seconds()
+	r.Polls, r.Longest, r.Noted = w.polls, w.longest.Seconds(), w.notes.sources
 	r.PerSecond = float64(r.Polls) / b.Length.Seconds()
 	if spent := (cpuTime() - cpu).Seconds(); r.Polls > 0 && spent > 0 {
 		r.CPU, r.Most = 1e6*spent/float64(r.Polls), float64(r.Polls)/spent
@@ -89,6 +92,7 @@ func (b *Brain) wake(ctx context.Context, rate sched.Budget) (*sched.Scheduler, 
 	limits.Budget, limits.Workers = rate, max(limits.Workers, int(rate.PerSecond()))
 	s := sched.New(p, limits)
 	w := newMadeUp(b.Length)
+	w.notes.learner = p.(*policy.Auto).Learner()
 	turn := time.Duration(float64(b.Sources) / rate.PerSecond() * float64(time.Second))
 	for i := range b.Sources {
 		if err := ctx.Err(); err != nil {

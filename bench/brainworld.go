@@ -19,6 +19,7 @@ type madeUp struct {
 	ends     [latencies][]underWay // polls under way, by how long they take: each in the order of its ends
 	told     freshet.Cursor
 
+	notes   noteTaking
 	polls   int
 	turned  time.Duration // the thread's CPU time when the loop was last given something to do; 0 before the first time
 	longest time.Duration // CPU time of a turn of the loop
@@ -77,6 +78,9 @@ func (w *madeUp) Wait(ctx context.Context, alarm time.Time) (sched.Event, error)
 		w.longest = max(w.longest, threadTime()-w.turned)
 	}
 	defer func() { w.turned = threadTime() }()
+	if w.notes.due(w.now) {
+		return sched.Event{Call: w.notes.take}, nil
+	}
 	first := -1
 	for q, queue := range w.ends {
 		if len(queue) > 0 && (first < 0 || queue[0].ends.Before(w.ends[first][0].ends)) {

@@ -23,11 +23,12 @@ func (l *Learner) advance(x float64) {
 		l.todo.site, l.todo.page = 0, 0
 		l.oweSweep()
 	}
-	l.doChores(l.slice)
+	l.doChores(l.sliceNow())
 }
 
 // beginFirst enters the first tick. Forecasts made before it leave no trace.
 func (l *Learner) beginFirst(tick int64) {
+	l.keepAll()
 	l.began, l.open, l.scale.from = true, tick, float64(tick)
 	for _, s := range l.sites {
 		s.upto = 0
@@ -44,6 +45,7 @@ func (l *Learner) beginFirst(tick int64) {
 // jump begins anew at a tick, far from the one under way or before it: a long
 // silence, or a clock that was set back.
 func (l *Learner) jump(tick int64) {
+	l.keepAll()
 	skipped := float64(max(0, tick-l.open))
 	l.scale.from += float64(min(0, tick-l.open)) // what was counted before counts as it did
 	for slot := range l.pages {
@@ -124,6 +126,9 @@ func (l *Learner) reshape() {
 		l.catchUp(theLot)
 	}
 	if l.ownShape = next; next[byHour] == 0 {
+		if was[byHour] > 0 {
+			l.keepAll()
+		}
 		clear(l.own)
 	}
 }

@@ -28,11 +28,29 @@ var (
 	theLot = slice{math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt}
 )
 
+// Sites and sources that enter a tick during a snapshot are kept for it, which takes longer.
+const (
+	sitesKept = 1 << 10
+	pagesKept = 1 << 13
+)
+
+// sliceNow returns how much is done with an outcome.
+func (l *Learner) sliceNow() slice {
+	most := l.slice
+	if l.shot != nil {
+		most.sites, most.pages = min(most.sites, sitesKept), min(most.pages, pagesKept)
+	}
+	return most
+}
+
 // enterSite lets a site enter the tick under way, if it has not. It is no more than one
 // tick behind.
 func (l *Learner) enterSite(s *site) {
 	if s.tick == l.open {
 		return
+	}
+	if l.newTick() {
+		l.keepSite(s)
 	}
 	s.before = s.pace
 	s.upto += s.pace
@@ -63,6 +81,9 @@ func (l *Learner) enter(slot freshet.Slot) {
 	own := l.own[slot]
 	if own == nil || p.tick == uint16(l.open) {
 		return
+	}
+	if l.newTick() {
+		l.keepBrief(slot)
 	}
 	begin := float64(l.open - 1)
 	p.mass += (1 - max(0, p.last-begin)) * p.site.before * own.at(&l.ownShape, l.phaseOf(l.open-1))
@@ -129,6 +150,8 @@ func (l *Learner) renewPriors(most slice) {
 		if p.site == nil || p.kind&unseen != 0 {
 			continue
 		}
+		l.keepBrief(freshet.Slot(slot))
+		l.keepSite(p.site)
 		m := &l.minds[slot]
 		prior := l.priorOf(p)
 		m.recall(&l.grid, prior)
@@ -167,6 +190,7 @@ func (l *Learner) renewSites(n int) bool {
 			return false
 		}
 		s := l.sites[do.prior]
+		l.keepSite(s)
 		parent := &l.all.prior
 		if s.family != nil {
 			parent = &s.family.prior

@@ -269,6 +269,7 @@ func (l *Learner) moment(now time.Time) float64 {
 		return max(x, float64(l.open))
 	}
 	if tick := int64(math.Floor(x)); tick != l.open {
+		l.keepAll()
 		for _, s := range l.sites {
 			s.upto += float64(tick - l.open)
 		}

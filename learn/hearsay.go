@@ -196,6 +196,7 @@ func (l *Learner) holdAgainst(slot freshet.Slot, x, whole float64, changed bool)
 		if !l.believable(v) {
 			continue
 		}
+		l.keep(v.slot)
 		in := l.indexes[v.slot]
 		if v.moves > 0 {
 			if v.dated <= x {

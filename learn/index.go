@@ -152,6 +152,7 @@ const findsGrip = 0.9
 
 // hear takes in what an index says of a page that is a source.
 func (l *Learner) hear(slot freshet.Slot, says voice, gone bool) {
+	l.keep(slot)
 	for int(slot) >= len(l.heard) {
 		l.heard = append(l.heard, nil)
 	}
@@ -277,6 +278,7 @@ func (l *Learner) keepUnmet(key freshet.PageKey, says voice) (isNew bool) {
 	if !known && len(l.unmet) >= mostUnmet {
 		return false
 	}
+	l.keepNamed(key)
 	note := voiceNote{says.slot, says.id, says.dated}
 	switch {
 	case u[0].id == 0 || u[0].slot == says.slot:
@@ -294,6 +296,7 @@ func (l *Learner) unsay(key freshet.PageKey, index freshet.Slot) {
 	if !known {
 		return
 	}
+	l.keepNamed(key)
 	kept := unmet{}
 	n := 0
 	for _, note := range u {
@@ -340,6 +343,7 @@ func (l *Learner) meet(slot freshet.Slot) {
 	}
 	l.keys[key] = slot
 	if freq, said := l.unclaimed[key]; said {
+		l.keep(slot)
 		l.pages[slot].claim = freq
 		delete(l.unclaimed, key)
 	}
@@ -347,6 +351,7 @@ func (l *Learner) meet(slot freshet.Slot) {
 	if !said {
 		return
 	}
+	l.keepNamed(key)
 	delete(l.unmet, key)
 	for _, note := range notes {
 		in := l.voiceOf(note.slot)
@@ -390,6 +395,7 @@ func (l *Learner) part(slot freshet.Slot) {
 		if !l.believable(&v) {
 			continue
 		}
+		l.keep(v.slot)
 		in := l.indexes[v.slot]
 		in.waiting = slices.DeleteFunc(in.waiting, func(u untold) bool { return u.slot == slot })
 		if !others {

@@ -57,8 +57,10 @@ type Learner struct {
 	upto     freshet.Cursor // the last outcome learnt from
 	sweep    int            // the next slot whose posterior goes into the priors
 	todo     chores
-	slice    slice // of them that is done with an outcome
-	ownShape shape // of the profiles that sources have for themselves; zero while they have none
+	shot     *Snapshot // that is under way; nil if none is
+	shots    uint32    // begun so far
+	slice    slice     // of them that is done with an outcome
+	ownShape shape     // of the profiles that sources have for themselves; zero while they have none
 	scale    tallyScale
 
 	// What indexes say; all empty while there is none.
@@ -121,9 +123,9 @@ type site struct {
 	family  *pool
 	claimed *[freshet.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
 	profile *profile
-	dirty   bool // the profile has to be settled
-	kept    bool // scratch: saved already
-	known   int  // scratch: pages of which something is known
+	dirty   bool   // the profile has to be settled
+	kept    uint32 // the last snapshot that has it
+	known   int    // scratch: pages of which something is known
 
 	tick   int64   // that the site has entered: the one under way or the one before, see chores
 	pace   float64 // of the site's clock in that tick
@@ -182,6 +184,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
 		l.beats, l.says = append(l.beats, nil), append(l.says, nil)
 	}
+	l.keep(slot)
 	l.enter(slot)
 	p := &l.pages[slot]
 	if p.site == nil {
@@ -235,6 +238,7 @@ func (l *Learner) move(p *page, s freshet.Source, listing bool) {
 		return
 	}
 	l.enterSite(to)
+	l.keepSite(to)
 	l.leave(p, to)
 	counts, paged := p.kind&(paused|lists) == 0, p.kind&lists == 0
 	if p.kind &^= lists; listing {
@@ -324,6 +328,7 @@ func (l *Learner) Remove(slot freshet.Slot) {
 	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
 		return
 	}
+	l.keepLeaving(slot)
 	p := &l.pages[slot]
 	l.pause(p, true)
 	l.leave(p, nil)

@@ -24,6 +24,7 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 	ended := l.clock.at(o.Ended)
 	l.advance(ended)
 	l.enter(slot)
+	l.keep(slot)
 	if o.Result != freshet.First && l.pages[slot].kind&lists == 0 { // the budget is not spent on first looks for long
 		l.polls++
 	}

@@ -31,46 +31,16 @@ const (
 // set otherwise, and that the log has to be gone through again.
 var ErrForeignState = errors.New("not a state of this learner")
 
-// Save shows all that was learnt, in parts: first what is known of all sources
-// together, with the slot -1, then what is known of each. Restored in a Learner
-// that is set the same and was told of the same sources in the same order, they
-// make it the same to the bit. A memory is only good until the next one is
-// shown.
-func (l *Learner) Save(show func(slot freshet.Slot, memory []byte) error) error {
-	w := &codec{writing: true}
-	l.catchUp(theLot)
-	l.encode(w)
-	if err := show(-1, w.data); err != nil {
-		return err
-	}
-	for _, s := range l.sites {
-		s.kept = false
-	}
-	for slot := range l.pages {
-		p := &l.pages[slot]
-		if p.site == nil {
-			continue
-		}
-		w.data = w.data[:0]
-		// What is known of a site is kept with the first of its sources.
-		l.encodeSource(w, freshet.Slot(slot), !p.site.kept)
-		p.site.kept = true
-		if err := show(freshet.Slot(slot), w.data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Restore takes over a part of what Save showed. The sources must have been put.
 // After an error the Learner is of no use.
 func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
+	l.shot = nil
 	r := &codec{data: memory}
 	switch {
 	case slot < 0:
 		l.encode(r)
 	case int(slot) < len(l.pages) && l.pages[slot].site != nil:
-		l.encodeSource(r, slot, false)
+		l.readSource(r, slot)
 	default:
 		return fmt.Errorf("there is no source in slot %d: %w", slot, ErrForeignState)
 	}
@@ -182,9 +152,22 @@ func (l *Learner) encodeFamilies(c *codec) {
 	}
 }
 
-// encodeSource writes or reads what is known of one source, and perhaps of its
-// site.
-func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
+// readSource reads what was known of a source, and of its site if it was the first of that.
+func (l *Learner) readSource(c *codec, slot freshet.Slot) {
+	l.encodePage(c, slot)
+	withSite := false
+	if c.flag(&withSite); !withSite || c.bad {
+		return
+	}
+	at := l.pages[slot].site
+	at.encode(c)
+	if l.restored > withoutClaims {
+		at.encodeClaims(c)
+	}
+}
+
+// encodePage writes or reads what is known of one source.
+func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	p, m := &l.pages[slot], &l.minds[slot]
 	c.float(&p.last)
 	c.float(&p.upto)
@@ -245,13 +228,6 @@ func (l *Learner) encodeSource(c *codec, slot freshet.Slot, withSite bool) {
 		claim := c.half(uint32(p.claim))
 		c.bad = c.bad || claim >= freshet.ChangeFreqs
 		p.claim = freshet.ChangeFreq(claim % freshet.ChangeFreqs)
-	}
-	c.flag(&withSite)
-	if withSite && !c.bad {
-		p.site.encode(c)
-		if c.writing || l.restored > withoutClaims {
-			p.site.encodeClaims(c)
-		}
 	}
 }
 

@@ -43,6 +43,7 @@ func (l *Learner) fade() {
 	if n < 1 {
 		return
 	}
+	l.keepAll()
 	l.scale.from += n * doublings * l.scale.half
 	by := float32(math.Exp2(-n * doublings))
 	for i := range l.counts {

@@ -19,6 +19,7 @@ func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
 		return
 	}
 	l.enter(slot)
+	l.keep(slot)
 	p, m := &l.pages[slot], &l.minds[slot]
 	ticks := make([]int64, 0, len(told))
 	for _, u := range told[p.taught:] {

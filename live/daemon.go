@@ -221,7 +221,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	grace.Stop()
 	end()
 	work.Wait()
-	d.brain.save(context.WithoutCancel(ctx), d.brain.snapIfWorth())
+	d.brain.save(context.WithoutCancel(ctx), d.brain.snapIfWorth(), func(f func()) error { f(); return nil })
 	d.brain.keepManners(context.WithoutCancel(ctx), d.brain.sched.AllManners())
 	if errors.Is(err, errStopped) {
 		return nil
@@ -283,7 +283,9 @@ func (d *Daemon) keepNotes(ctx context.Context) {
 		var manners []sched.Manners
 		look := func(_ time.Time, s *sched.Scheduler) { shot, manners = d.brain.snapIfWorth(), s.AllManners() }
 		if d.inLoop(ctx, look) == nil {
-			d.brain.save(ctx, shot)
+			d.brain.save(ctx, shot, func(f func()) error {
+				return d.inLoop(ctx, func(time.Time, *sched.Scheduler) { f() })
+			})
 			d.brain.keepManners(ctx, manners)
 		}
 	}

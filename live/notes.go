@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,27 +17,25 @@ import (
 // notes are what the learner has come to think, kept in the store as beliefs so
 // that a start need not go through the whole log.
 //
-// They are written beside the polls, a piece at a time, and a crash may come
-// between two pieces. Therefore there are two copies, of which the older one is
+// They are taken down and written beside the polls, a piece at a time, and a crash may
+// come between two pieces. Therefore there are two copies, of which the older one is
 // written over, and a copy counts from the moment at which its last piece is
 // written: what is known of all sources together.
 type notes struct {
-	upto freshet.Cursor // place in the log of those last taken; only for the loop
+	upto freshet.Cursor // place in the log of those last taken down; only for the loop
 	next int            // the copy to write over; only for who writes
 }
 
 // noteCopies are the estimators under which the copies are saved.
 var noteCopies = [2]string{"learn", "learn-2"}
 
-// notePiece is how many beliefs are written at once.
-const notePiece = 1000
-
-// A snapshot is what a learner thought at a place in the log.
+// A snapshot is what a learner thought at a place in the log. It is taken down a piece at a
+// time, between the polls.
 type snapshot struct {
-	upto    freshet.Cursor
-	pieces  []piece
-	common  []byte // memory of all sources together
-	sources int
+	*learn.Snapshot
+	sched   *sched.Scheduler
+	left    map[freshet.Slot]freshet.SourceID // sources that were removed before they were taken down
+	sources int                               // taken down so far
 }
 
 // A piece is what was thought of some sources.
@@ -44,52 +43,43 @@ type piece struct {
 	ids  []freshet.SourceID
 	ends []int  // of each memory, in data
 	data []byte // memories, one after the other
+	last bool
 }
 
-// snap takes a snapshot. It must be called from within the loop.
-func snap(l *learn.Learner, s *sched.Scheduler) (*snapshot, error) {
-	ids := make([]freshet.SourceID, s.Slots())
-	for slot, source := range s.All() {
-		ids[slot] = source.ID
-	}
-	shot := &snapshot{upto: l.Upto()}
-	err := l.Save(func(slot freshet.Slot, memory []byte) error {
-		switch {
-		case slot < 0:
-			shot.common = bytes.Clone(memory)
-		case int(slot) < len(ids) && ids[slot] != "":
-			shot.add(ids[slot], memory)
+// snap begins a snapshot. It must be called from within the loop, as all that follows but
+// write.
+func snap(l *learn.Learner, s *sched.Scheduler) *snapshot {
+	shot := &snapshot{sched: s, left: map[freshet.Slot]freshet.SourceID{}}
+	shot.Snapshot = l.Snapshot(func(slot freshet.Slot) { shot.left[slot], _ = s.ID(slot) })
+	return shot
+}
+
+// next takes down the next piece.
+func (s *snapshot) next() (p piece, err error) {
+	p.last, err = s.Next(learn.SnapshotSlice, func(slot freshet.Slot, memory []byte) error {
+		id, left := s.left[slot]
+		if !left {
+			id, _ = s.sched.ID(slot)
+		}
+		if id != "" {
+			p.ids, p.data = append(p.ids, id), append(p.data, memory...)
+			p.ends = append(p.ends, len(p.data))
 		}
 		return nil
 	})
-	return shot, err
+	s.sources += len(p.ids)
+	return p, err
 }
 
-func (s *snapshot) add(id freshet.SourceID, memory []byte) {
-	if s.sources%notePiece == 0 {
-		s.pieces = append(s.pieces, piece{})
+// write puts a piece in the place of that of a copy.
+func (p *piece) write(ctx context.Context, store freshet.BeliefStore, name string, upto freshet.Cursor) error {
+	beliefs := make([]freshet.Belief, len(p.ids))
+	from := 0
+	for i, id := range p.ids {
+		beliefs[i] = freshet.Belief{Source: id, Estimator: name, Upto: upto, Memory: sealed(p.data[from:p.ends[i]])}
+		from = p.ends[i]
 	}
-	s.sources++
-	p := &s.pieces[len(s.pieces)-1]
-	p.ids = append(p.ids, id)
-	p.data = append(p.data, memory...)
-	p.ends = append(p.ends, len(p.data))
-}
-
-// write puts a snapshot in the place of a copy.
-func (s *snapshot) write(ctx context.Context, store freshet.BeliefStore, name string) error {
-	for _, p := range s.pieces {
-		var beliefs []freshet.Belief
-		from := 0
-		for i, id := range p.ids {
-			beliefs = append(beliefs, freshet.Belief{Source: id, Estimator: name, Upto: s.upto, Memory: sealed(p.data[from:p.ends[i]])})
-			from = p.ends[i]
-		}
-		if err := store.SaveBeliefs(ctx, beliefs); err != nil {
-			return err
-		}
-	}
-	return store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: s.upto, Memory: sealed(s.common)}})
+	return store.SaveBeliefs(ctx, beliefs)
 }
 
 // sealed adds to a memory what shows whether it was damaged.
@@ -111,37 +101,53 @@ func unsealed(b []byte) ([]byte, error) {
 // is read and learnt from.
 const notesWorth = 2
 
-// snapIfWorth takes a snapshot if enough was learnt since the last one. Until
-// then it takes less to go through the log again than to write all sources. It
-// must be called from within the loop, or after it has ended.
+// snapIfWorth begins a snapshot if enough was learnt since the last one. Until then it
+// takes less to go through the log again than to write all sources. It must be called from
+// within the loop, or after it has ended.
 func (b *brain) snapIfWorth() *snapshot {
 	if b.learner == nil || b.sched == nil || int64(b.learner.Upto()-b.notes.upto) <= int64(b.sched.Slots()/notesWorth) {
 		return nil
 	}
-	began := time.Now()
-	shot, err := snap(b.learner, b.sched)
-	if err != nil {
-		b.log.Error("cannot take a snapshot of the learning state", "err", err)
-		return nil
-	}
-	b.notes.upto = shot.upto
-	b.log.Debug("took a snapshot of the learning state", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
-	return shot
+	return snap(b.learner, b.sched)
 }
 
-// save writes a snapshot, if there is one. If it cannot be written, the next one
-// may.
-func (b *brain) save(ctx context.Context, shot *snapshot) {
+// save takes a snapshot down and writes it, if there is one. If it cannot be written, the
+// next one may. What inLoop is given runs while nothing else happens.
+func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) error) {
 	if shot == nil {
 		return
 	}
 	began := time.Now()
-	if err := shot.write(ctx, b.store, noteCopies[b.notes.next]); err != nil {
+	if err := b.writeAll(ctx, shot, inLoop); err != nil {
+		inLoop(shot.End)
 		if ctx.Err() == nil {
 			b.log.Error("cannot save the learning state", "err", err)
 		}
 		return
 	}
 	b.notes.next = 1 - b.notes.next
-	b.log.Debug("saved the learning state", "upto", shot.upto, "sources", shot.sources, "took", time.Since(began))
+	b.log.Debug("saved the learning state", "upto", shot.Upto(), "sources", shot.sources, "took", time.Since(began))
+}
+
+// writeAll puts a snapshot in the place of the older copy. The last to be written is what was
+// thought of all sources together.
+func (b *brain) writeAll(ctx context.Context, shot *snapshot, inLoop func(func()) error) error {
+	name := noteCopies[b.notes.next]
+	for last := false; !last; {
+		var p piece
+		var broken error
+		err := inLoop(func() {
+			if p, broken = shot.next(); p.last {
+				b.notes.upto = shot.Upto()
+			}
+		})
+		if err = cmp.Or(err, broken); err != nil {
+			return err
+		}
+		if err := p.write(ctx, b.store, name, shot.Upto()); err != nil {
+			return err
+		}
+		last = p.last
+	}
+	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: shot.Upto(), Memory: sealed(shot.Common())}})
 }

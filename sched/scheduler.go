@@ -357,6 +357,14 @@ func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
 	return s.entries[slot].source.whole(), true
 }
 
+// ID returns the ID of the source in a slot, and whether there is one.
+func (s *Scheduler) ID(slot freshet.Slot) (freshet.SourceID, bool) {
+	if slot < 0 || int(slot) >= len(s.entries) || !s.entries[slot].used || s.entries[slot].gone {
+		return "", false
+	}
+	return s.entries[slot].source.ID, true
+}
+
 // HostName returns the host of the source in a slot.
 func (s *Scheduler) HostName(slot freshet.Slot) string { return s.entries[slot].host.name }
 

@@ -33,12 +33,13 @@ then polls go on for --for.
 BYTES is the memory a source takes, CPU the microseconds of CPU time a poll takes to
 be decided and learnt from, and LONGEST the most CPU time between two moments at which
 the loop listens: polls that end meanwhile wait so long. READY is the CPU time to get
-ready. With several rates, the last line says how many times as much a poll costs at
+ready. With --notes, what was learnt is taken down once meanwhile, as a daemon does every
+five minutes to save it, of so many sources at a time. With several rates, the last line says how many times as much a poll costs at
 the last as at the first.
 
 A million sources take 1 to 3 GB of memory. GOGC=25 in the environment has the
 program use less memory and more CPU time.`,
-		Example: "  freshet bench brain\n  freshet bench brain --sources 1000000 --rate 1000/s\n  freshet bench brain --rate 600000/m --for 1m --json",
+		Example: "  freshet bench brain\n  freshet bench brain --sources 1000000 --rate 1000/s\n  freshet bench brain --sources 1000000 --rate 600000/m --notes 1000\n  freshet bench brain --rate 600000/m --for 1m --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for text := range strings.SplitSeq(rates, ",") {
@@ -51,6 +52,9 @@ program use less memory and more CPU time.`,
 			if b.Sources < 1 || b.PerHost < 1 {
 				return usagef("--sources and --per-host: at least 1 is needed")
 			}
+			if b.Notes < 0 {
+				return usagef("--notes: at least 0 is needed")
+			}
 			return b.run(cmd.Context())
 		},
 	}
@@ -58,6 +62,7 @@ program use less memory and more CPU time.`,
 	flags.IntVar(&b.Sources, "sources", 100_000, "number of sources")
 	flags.IntVar(&b.PerHost, "per-host", 20, "number of sources of one host")
 	flags.StringVar(&rates, "rate", "60000/m,600000/m", "polls to make, such as 1000/s; several are measured in turn")
+	flags.IntVar(&b.Notes, "notes", 0, "sources to take down at a time; a daemon does 1000; 0 takes none")
 	flags.Var((*lengthFlag)(&b.Length), "for", "how long to poll, in virtual time")
 	flags.StringVar(&b.Profile, "cpuprofile", "", "write a CPU profile to this file")
 	flags.MarkHidden("cpuprofile")
