@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -41,21 +42,23 @@ func (s *Settings) ToApply() map[string]string {
 	return set
 }
 
-// NotToApply returns the keys of the file that the API cannot set: the daemon reads them from
-// its own file.
-func (s *Settings) NotToApply() (keys []string) {
+// A Place is a part of a configuration file.
+type Place struct {
+	Line int    `json:"line"`
+	Key  string `json:"key"` // such as listen, hosts.delay or requests.shop
+}
+
+// NotToApply returns the parts of the file that the API cannot set, in their order: the daemon
+// reads them from its own file. Requests are among them because they can send secrets.
+func (s *Settings) NotToApply() (parts []Place) {
 	for _, o := range options {
 		if !o.live && s.From(o.Key) == FromFile {
-			keys = append(keys, o.Key)
+			parts = append(parts, Place{s.lines[o.Key], o.Key})
 		}
 	}
-	for key, n := range map[string]int{
-		"levels": len(s.Levels), "strategies": len(s.Strategies), "shares": len(s.Limits.Shares), "requests": len(s.Requests),
-	} {
-		if n > 0 {
-			keys = append(keys, key)
-		}
+	for name := range s.Requests {
+		parts = append(parts, Place{s.lines["requests."+name], "requests." + name})
 	}
-	slices.Sort(keys)
-	return keys
+	slices.SortFunc(parts, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Key, b.Key)) })
+	return parts
 }

@@ -68,9 +68,6 @@ func (in Input) readDocument(text []byte, s *Settings) document {
 			{"webhooks", func(v ast.Node, path string) { d.each(v, path, d.webhook(s)) }},
 			{"sinks", func(v ast.Node, path string) { d.each(v, path, d.sink(s)) }},
 			{"queries", func(v ast.Node, path string) { d.each(v, path, d.query(s)) }},
-			{"levels", func(v ast.Node, path string) { d.each(v, path, d.level(s)) }},
-			{"strategies", func(v ast.Node, path string) { d.each(v, path, d.strategy(s)) }},
-			{"shares", func(v ast.Node, path string) { d.each(v, path, d.share(s)) }},
 			{"requests", func(v ast.Node, path string) { d.requests(v, path, s) }},
 			{"sources", func(v ast.Node, path string) { d.each(v, path, d.source) }},
 		}))
@@ -141,7 +138,19 @@ func (d *document) nested(s *Settings, prefix string, list []Option) (fields []f
 	return fields
 }
 
+// heard records that the file says an option, and where.
+func (d *document) heard(s *Settings, key string, v ast.Node) {
+	s.note(key, FromFile)
+	s.place(key, firstToken(v).Position.Line)
+}
+
 func (d *document) optionValue(s *Settings, o Option) func(ast.Node, string) {
+	if o.items != nil {
+		return func(v ast.Node, path string) {
+			d.each(v, path, o.items(d, s))
+			d.heard(s, o.Key, v)
+		}
+	}
 	set := func(s *Settings, v ast.Node, path, text string) {
 		if err := o.set(s, text); err != nil {
 			d.report(d.resolve(v), path, "%v", err)
@@ -151,7 +160,7 @@ func (d *document) optionValue(s *Settings, o Option) func(ast.Node, string) {
 		return func(v ast.Node, path string) {
 			if text, ok := d.scalar(v, path); ok {
 				set(s, v, path, text)
-				s.note(o.Key, FromFile)
+				d.heard(s, o.Key, v)
 			}
 		}
 	}
@@ -163,7 +172,7 @@ func (d *document) optionValue(s *Settings, o Option) func(ast.Node, string) {
 		})
 		if len(d.Problems) == before {
 			set(s, v, path, strings.Join(list, ","))
-			s.note(o.Key, FromFile)
+			d.heard(s, o.Key, v)
 		}
 	}
 }

@@ -52,6 +52,16 @@ func (s *Settings) note(key string, from From) {
 	s.said = said
 }
 
+// place records the line of the file that says something, likewise.
+func (s *Settings) place(key string, line int) {
+	lines := maps.Clone(s.lines)
+	if lines == nil {
+		lines = map[string]int{}
+	}
+	lines[key] = line
+	s.lines = lines
+}
+
 // Live returns the options that can be changed while the daemon runs.
 func Live() []Option {
 	return slices.DeleteFunc(Options(), func(o Option) bool { return !o.live })

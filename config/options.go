@@ -25,6 +25,8 @@ type Option struct {
 	Help string
 	Many bool // a list in the file, a flag that can be repeated, commas in the environment
 
+	items itemReader // of a list of sections, which the environment and the API give whole; nil otherwise
+
 	live bool // a reload takes it on, and it can be set over the API
 	zero bool // nothing is not its default, and is shown
 	set  func(*Settings, string) error
@@ -116,7 +118,7 @@ var options = named(slices.Concat([]Option{
 		set: setSearch, show: showSearch},
 	{Key: "reserve", Flag: "reserve", Arg: "SIZE", Help: "disk space to leave free, such as 1GB; polling stops when less is free; 0 means none (default 2% of the disk, from 256MiB to 4GiB)",
 		set: setReserve, show: showReserve},
-}, fetchOptions, renderOptions))
+}, fetchOptions, renderOptions, listOptions))
 
 // Options returns all that can be set, in the order in which it is shown.
 func Options() []Option { return slices.Clone(options) }

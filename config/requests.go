@@ -41,6 +41,7 @@ func (d *document) requests(n ast.Node, path string, s *Settings) {
 			d.report(pair.Key, path, "the profile %q is there twice", name)
 		default:
 			s.Requests[name] = d.profile(pair.Value, inside)
+			s.place(inside, pair.Key.GetToken().Position.Line)
 		}
 	}
 }

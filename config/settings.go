@@ -68,7 +68,8 @@ type Settings struct {
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
 	Doubts     []string              // what is allowed in the file and probably not meant
 
-	said map[string]From // where options have their values from, by key
+	said  map[string]From // where options have their values from, by key
+	lines map[string]int  // of the file, of options and profiles of requests, by key
 }
 
 // Wanted returns what is wanted of sources by their tags, and what polls are for where

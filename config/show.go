@@ -32,6 +32,9 @@ func (s *Settings) Plain() any { return orderless(s.effective()) }
 func (s *Settings) effective() yaml.MapSlice {
 	var doc yaml.MapSlice
 	for _, o := range options {
+		if o.items != nil {
+			continue // they come below
+		}
 		value := o.show(*s)
 		switch v := value.(type) {
 		case []netip.Prefix:

@@ -38,7 +38,8 @@ A FILE of - is read from standard input.
 
 The whole file is checked first. If anything in it is wrong, or the daemon would refuse
 it because its own configuration file says otherwise, nothing is applied. What only the
-daemon's own file can say, such as listen, levels or requests, is named and left out.
+daemon's own file can say, such as listen or requests, is named with its line and left out.
+Levels, strategies and shares are settings: each list replaces that of the daemon.
 
 --prune also removes sources, queries and sinks that the file does not list, whoever
 added them, except those of the daemon's own file. The history of sources is kept; the

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"freshet/client"
+	"freshet/config"
 )
 
 // A planAction is what becomes of something.
@@ -23,11 +24,11 @@ const (
 
 // An applyPlan is what makes a daemon have what a file lists.
 type applyPlan struct {
-	File       string       `json:"file"`
-	DryRun     bool         `json:"dry_run,omitempty"`
-	Items      []plannedAct `json:"items"`
-	NotApplied []string     `json:"not_applied,omitempty"`
-	Unlisted   int          `json:"unlisted,omitempty"` // that --prune would remove
+	File       string         `json:"file"`
+	DryRun     bool           `json:"dry_run,omitempty"`
+	Items      []plannedAct   `json:"items"`
+	NotApplied []config.Place `json:"not_applied,omitempty"`
+	Unlisted   int            `json:"unlisted,omitempty"` // that --prune would remove
 }
 
 // A plannedAct is what becomes of one thing of the file or of the daemon.
@@ -116,7 +117,7 @@ func (v *application) planSettings(ctx context.Context) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		is, known := have[key]
-		item := plannedAct{Kind: "setting", Name: key, Action: change, Note: is.Value + " -> " + wanted[key]}
+		item := plannedAct{Kind: "setting", Name: key, Action: change, Note: orDash(is.Value) + " -> " + orDash(wanted[key])}
 		switch {
 		case !known:
 			item.Action, item.Note = refuse, "this daemon has no such setting"

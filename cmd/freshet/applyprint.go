@@ -38,8 +38,8 @@ func (v *application) show() error {
 			return err
 		}
 	}
-	if len(v.plan.NotApplied) > 0 {
-		v.remark("not applied: %s (only the daemon's own configuration file can say this)", strings.Join(v.plan.NotApplied, ", "))
+	for _, part := range v.plan.NotApplied {
+		v.remark("%s:%d: %s was not applied: only the daemon's own configuration file can say this", v.plan.File, part.Line, part.Key)
 	}
 	if v.plan.Unlisted > 0 {
 		v.remark("note: the daemon has %d more that the file does not list; --prune removes them", v.plan.Unlisted)

@@ -20,21 +20,31 @@ func secretVerb(p *program) *cobra.Command {
 		Long: `Keep passwords and tokens that requests need. A source or a profile refers to one as
 ${secret:NAME}, and it is filled in only when a request is sent.
 
-Secrets are stored in the data directory, encrypted with the key in secret.key. They are
-never shown again: not by any command, and not by the API. The daemon reads them when it
-needs them, so a changed secret counts at once.`,
+Secrets are stored in the data directory, encrypted with the key in secret.key there. They
+are never shown again: not by any command, and not by the API. The daemon reads them when
+it needs them, so a changed secret counts at once.
+
+A daemon with --secrets DIR reads them from there: say the same here, or use --data or
+--config of the daemon. Secrets are not sent over the network, so these commands work
+where the directory is; --server is not for them.`,
+		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
+			"  freshet secret list --secrets /srv/freshet-secrets",
 	}
+	optionFlags(cmd.PersistentFlags(), "secrets")
 	cmd.AddCommand(secretSetVerb(p), secretListVerb(p), secretRemoveVerb(p))
 	return cmd
 }
 
-// vault returns the secrets of the data directory.
+// vault returns the secrets of the data directory, or of the directory for secrets.
 func (p *program) vault(cmd *cobra.Command) (*secret.Vault, error) {
 	s, err := p.settings(cmd)
 	if err != nil {
 		return nil, err
 	}
-	return secret.Open(s.SecretDir()), s.CheckData()
+	if s.Secrets == "" {
+		err = s.CheckData()
+	}
+	return secret.Open(s.SecretDir()), err
 }
 
 func secretSetVerb(p *program) *cobra.Command {
@@ -49,6 +59,7 @@ With --host it is sent only to these hosts. Without, it can be used by sources a
 profiles of the configuration file only: whoever can use the API could otherwise have
 it sent anywhere.`,
 		Example: "  freshet secret set shop-password --host shop.example < password.txt\n" +
+			"  freshet secret set shop-password --secrets /srv/freshet-secrets < password.txt\n" +
 			"  pass show api | freshet secret set api-token --host api.example:8443",
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

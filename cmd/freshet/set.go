@@ -61,13 +61,13 @@ here: the exit code is then 5.`,
 		if told.Effect != nil {
 			return p.showEffect(*told.Effect)
 		}
-		t := table{head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, drop: []string{"DEFAULT"}}
+		t := table{head: []string{"SETTING", "VALUE", "DEFAULT", "FROM"}, short: map[string]int{"VALUE": 24}, drop: []string{"DEFAULT"}}
 		for _, s := range told.Items {
 			from := s.From
 			if s.Where != "" {
 				from = fmt.Sprintf("%s (%s)", s.From, s.Where)
 			}
-			t.add(plain(s.Key), plain(s.Value), plain(s.Default), plain(from))
+			t.add(plain(s.Key), plain(orDash(s.Value)), plain(orDash(s.Default)), plain(from))
 		}
 		return t.write(p.out, p.screen())
 	})
