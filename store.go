@@ -174,6 +174,10 @@ type Archive interface {
 	// was sent stays on record when its source is purged.
 	Attempts(ctx context.Context, since time.Time) ([]Attempt, error)
 
+	// Unlogged returns those of the attempts that no outcome in the log tells of: they are
+	// under way, or were cut off, or their sources were purged.
+	Unlogged(ctx context.Context, since time.Time) ([]Attempt, error)
+
 	// Versions returns up to limit versions of a source with numbers below
 	// before (zero means no bound), the newest first.
 	Versions(ctx context.Context, id SourceID, before, limit int) ([]Version, error)

@@ -141,20 +141,31 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	return place, recall, err
 }
 
-// resume tells the scheduler, before its first poll, what was sent of late and what is
-// known of hosts.
-func (b *brain) resume(ctx context.Context, r *recall, l sched.Limits) error {
-	attempts, err := b.store.Attempts(ctx, r.date(r.now.Add(-l.Budget.Per-longestPoll(l.Budget))))
+// resume tells the scheduler, before its first poll, what was sent of late, as the store
+// says, and what is known of hosts.
+func (b *brain) resume(ctx context.Context, r *recall, l sched.Limits, sent attemptsSince) error {
+	attempts, err := b.lately(ctx, r, l, sent)
 	if err != nil {
 		return err
 	}
-	r.attempts(attempts)
 	b.sched.Resume(r.now, attempts)
 	if err := b.recallManners(ctx, r); err != nil {
 		return err
 	}
 	r.report(b)
 	return b.markClock(ctx, l, 0)
+}
+
+// attemptsSince is what a store says of attempts.
+type attemptsSince func(context.Context, time.Time) ([]freshet.Attempt, error)
+
+// lately returns the attempts that count against limits.
+func (b *brain) lately(ctx context.Context, r *recall, l sched.Limits, sent attemptsSince) ([]freshet.Attempt, error) {
+	attempts, err := sent(ctx, r.date(r.now.Add(-l.Budget.Per-longestPoll(l.Budget))))
+	if err == nil {
+		r.attempts(attempts)
+	}
+	return attempts, err
 }
 
 // bounded returns a source as the scheduler is to know it.

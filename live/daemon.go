@@ -236,13 +236,15 @@ func (d *Daemon) wake(ctx context.Context) (freshet.Cursor, error) {
 	var place freshet.Cursor
 	var r *recall
 	var err error
+	sent := d.cfg.Store.Attempts
 	if d.cfg.Warm != nil {
 		place, r, err = d.goOn(ctx, d.cfg.Warm)
+		sent = d.cfg.Store.Unlogged // the others it was told of
 	} else {
 		place, r, err = d.brain.start(ctx, d.inForce(), d.notice)
 	}
 	if err == nil {
-		err = d.brain.resume(ctx, r, d.inForce())
+		err = d.brain.resume(ctx, r, d.inForce(), sent)
 	}
 	if err != nil {
 		return place, err

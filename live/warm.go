@@ -157,7 +157,13 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 	if epochs, err = d.cfg.Store.OutcomeEpochs(ctx); err != nil {
 		return nil, 0, nil, err
 	}
-	place, _, err = d.brain.start(ctx, d.inForce(), d.notice)
+	place, r, err := d.brain.start(ctx, d.inForce(), d.notice)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	// What ends while they are read counts twice, until it no longer counts.
+	sent, err := d.brain.lately(ctx, r, d.inForce(), d.cfg.Store.Attempts)
+	d.brain.sched.Resume(r.now, slices.DeleteFunc(sent, func(a freshet.Attempt) bool { return a.Ended.IsZero() }))
 	return d, place, epochs, err
 }
 
@@ -258,7 +264,7 @@ func (w *Warm) hearOutcomes(ctx context.Context, store freshet.Store) error {
 			case o.Ended.After(latest):
 				return errAhead
 			}
-			w.daemon.brain.sched.Observe(o.Ended, o)
+			w.daemon.brain.sched.Follow(o.Ended, o)
 			w.place = o.Cursor
 		}
 	}

@@ -92,7 +92,7 @@ func (n *Node) outliveHands(ctx context.Context) error {
 	if n.hands == nil || n.leads != nil && !n.leads.Resigned() {
 		return nil
 	}
-	attempts, err := n.Store.Attempts(ctx, time.Now().Add(-freshet.Day))
+	attempts, err := n.Store.Unlogged(ctx, time.Now().Add(-freshet.Day))
 	if err != nil {
 		return err
 	}

@@ -111,6 +111,9 @@ var attemptTests = []test{
 				{Source: "b", Began: minute(1), Requests: 1},
 				{Source: "a", Began: minute(2), Ended: minute(2).Add(time.Second), Requests: 1},
 			})
+			got, err = b.Unlogged(b.Context(), minute(0))
+			b.ok("attempts that no outcome tells of", err)
+			same(b, "those", got, []freshet.Attempt{{Source: "b", Began: minute(1), Requests: 1}})
 			b.reopen()
 		}
 		b.ok("purge", b.RemoveSource(b.Context(), two.ID, true))
@@ -118,6 +121,11 @@ var attemptTests = []test{
 		b.ok("attempts", err)
 		if len(got) != 3 {
 			b.Errorf("when it is purged %d attempts are left, want the 3 that were made: %+v", len(got), got)
+		}
+		got, err = b.Unlogged(b.Context(), minute(1))
+		b.ok("attempts that no outcome tells of", err)
+		if len(got) != 1 {
+			b.Errorf("when it is purged no outcome tells of %+v, want the one of a minute later", got)
 		}
 		_, err = b.Head(b.Context(), two.ID)
 		b.is("the head of a source that is gone", err, freshet.ErrNotFound)

@@ -134,20 +134,31 @@ func limited(n int) int {
 // Attempts implements [freshet.Archive]. Those that have ended are taken from
 // the log of outcomes, of which no more is read than may be late enough.
 func (s *Store) Attempts(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
-	from := momentOf(since)
-	var found []freshet.Attempt
-	err := eachRow(ctx, s.reader, `SELECT s.id, o.began, o.began + o.took, o.requests, coalesce(o.route, '') FROM outcomes o JOIN sources s ON s.key = o.source
+	return s.attempts(ctx, `SELECT s.id, o.began, o.began + o.took, o.requests, coalesce(o.route, '') FROM outcomes o JOIN sources s ON s.key = o.source
 		WHERE o.cursor > (SELECT coalesce(max(upto), 0) FROM marks WHERE latest < ?1) AND o.began >= ?1 AND o.cause <> ?2
-		UNION ALL SELECT coalesce(s.id, ''), a.at, a.ended, a.requests, coalesce(a.route, '')
-			FROM attempts a LEFT JOIN sources s ON s.key = a.source WHERE a.at >= ?1`,
-		[]any{int64(from), int64(freshet.BySharing)}, func(scan func(...any) error) error {
-			var a freshet.Attempt
-			var began, ended moment
-			err := scan(&a.Source, &began, &ended, &a.Requests, &a.Route)
-			a.Began, a.Ended, a.Requests = began.time(), ended.time(), max(a.Requests, 1)
-			found = append(found, a)
-			return err
-		})
+		UNION ALL `+unlogged, int64(momentOf(since)), int64(freshet.BySharing))
+}
+
+// unlogged are the attempts that have not ended, or whose sources are purged.
+const unlogged = `SELECT coalesce(s.id, ''), a.at, a.ended, a.requests, coalesce(a.route, '')
+	FROM attempts a LEFT JOIN sources s ON s.key = a.source WHERE a.at >= ?1`
+
+// Unlogged implements [freshet.Archive].
+func (s *Store) Unlogged(ctx context.Context, since time.Time) ([]freshet.Attempt, error) {
+	return s.attempts(ctx, unlogged, int64(momentOf(since)))
+}
+
+// attempts returns those that a statement finds, oldest first.
+func (s *Store) attempts(ctx context.Context, query string, args ...any) ([]freshet.Attempt, error) {
+	var found []freshet.Attempt
+	err := eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		var a freshet.Attempt
+		var began, ended moment
+		err := scan(&a.Source, &began, &ended, &a.Requests, &a.Route)
+		a.Began, a.Ended, a.Requests = began.time(), ended.time(), max(a.Requests, 1)
+		found = append(found, a)
+		return err
+	})
 	if err != nil {
 		return nil, s.fault("reading attempts", err)
 	}
