@@ -44,7 +44,7 @@ const certain = "GODEBUG=asyncpreemptoff=1,randseednop=0"
 func TestSimulate(t *testing.T) {
 	switch {
 	case *oneSeed > 0 && os.Getenv(inChild) == "":
-		out, err := child(*oneSeed, *oneSeed, 1).CombinedOutput()
+		out, err := child(t, *oneSeed, *oneSeed, 1).CombinedOutput()
 		t.Logf("%s", out)
 		if err != nil {
 			t.Error("the seed failed")
@@ -64,7 +64,7 @@ func TestSimulate(t *testing.T) {
 	began := time.Now()
 	for w := range min(workers, n) {
 		running.Go(func() {
-			cmd := child(*first+w, *first+n-1, workers)
+			cmd := child(t, *first+w, *first+n-1, workers)
 			out, err := cmd.CombinedOutput()
 			mu.Lock()
 			defer mu.Unlock()
@@ -77,9 +77,13 @@ func TestSimulate(t *testing.T) {
 	t.Logf("%d seeds took %v", n, time.Since(began).Round(time.Millisecond))
 }
 
-// child returns a process that runs every step'th seed.
-func child(from, to, step uint64) *exec.Cmd {
-	args := []string{"-test.run=^TestSimulate$", "-test.timeout=0",
+// child returns a process that runs every step'th seed. It does not outlive the test.
+func child(t *testing.T, from, to, step uint64) *exec.Cmd {
+	var left time.Duration // zero means for ever
+	if end, ok := t.Deadline(); ok {
+		left = time.Until(end)
+	}
+	args := []string{"-test.run=^TestSimulate$", "-test.timeout=" + left.String(),
 		"-first=" + strconv.FormatUint(from, 10), "-last=" + strconv.FormatUint(to, 10)}
 	if *oneSeed > 0 {
 		args = append(args, "-seed="+strconv.FormatUint(*oneSeed, 10))
