@@ -30,6 +30,7 @@ func TestRawIsNeverActive(t *testing.T) {
 		for name, want := range map[string]string{
 			"Content-Type":            "application/octet-stream",
 			"X-Content-Type-Options":  "nosniff",
+			"Cache-Control":           "no-store",
 			"Content-Disposition":     "attachment; filename=" + id + "-1.bin",
 			"X-Original-Content-Type": p.mediaType,
 		} {
