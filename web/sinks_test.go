@@ -221,9 +221,11 @@ func TestSinks(t *testing.T) {
 	if got := chat.bodies[len(chat.bodies)-1]; got != `{"text":"kept"}` {
 		t.Errorf("the replayed letter is %s", got)
 	}
+	r.settled("team")
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"after": "0", "since": time.Now()}).is(422)
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"since": changes[1].Before}).is(200)
 	<-chat.came
+	r.settled("team")
 	r.do("POST", "/api/v1/sinks/team/replay", map[string]any{"after": "0"}).is(200)
 	<-chat.came
 	<-chat.came
