@@ -60,6 +60,7 @@ var floors = map[string]int{
 	"sink":        3,
 	"live":        4,
 	"deliver":     4,
+	"courier":     4,
 	"standing":    4,
 	"explore":     5,
 	"lab":         5,

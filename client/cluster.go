@@ -28,6 +28,8 @@ type ClusterNode struct {
 	Standby string    `json:"standby,omitempty" enum:"warm,warming,cold" doc:"Of a standby: warm if it could take over at once, warming if it is reading what it needs for that, cold if it would read everything first"`
 	Why     string    `json:"why,omitempty" doc:"What is wrong, if it is not warm because of that"`
 	Version string    `json:"version,omitempty"`
+	Sinks   int       `json:"sinks,omitempty" doc:"Sinks that it delivers to, if there are several nodes"`
+	Sending int       `json:"sending,omitempty" doc:"Deliveries that it is making, if there are several nodes"`
 	Lag     int64     `json:"lag" doc:"How many results of polls it has not taken in yet"`
 	Seen    Duration  `json:"seen" doc:"How long ago it gave a sign of life"`
 	Started time.Time `json:"started"`

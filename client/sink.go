@@ -152,6 +152,7 @@ type OwedList struct {
 type Attempt struct {
 	ID       string    `json:"id" doc:"ID of the event"`
 	At       time.Time `json:"at" doc:"When it ended"`
+	Node     string    `json:"node,omitempty" doc:"Address of the node that made it, if there are several"`
 	Attempt  int       `json:"attempt" doc:"Number of the attempt, from 1"`
 	Took     float64   `json:"took_ms" doc:"How long it took, in milliseconds"`
 	Accepted bool      `json:"accepted" doc:"The receiver took it"`

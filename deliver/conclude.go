@@ -12,12 +12,17 @@ import (
 // conclude settles or postpones the debt of an attempt that has ended.
 func (r *round) conclude(ctx context.Context, a attempt) error {
 	delete(r.flying, a.debt.Entry())
+	if a.err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // cut off by us
+	}
+	if unsure(a.err) {
+		r.cfg.Log.Info("a delivery waits, because it is not sure that this node still decides", "event", a.debt.ID())
+		r.gate.rest(r.clock.Now())
+		return nil
+	}
 	a.debt.Attempts++
 	if a.err == nil {
 		return r.settle(ctx, a)
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // cut off by us
 	}
 	refusal, _ := errors.AsType[*sink.Refusal](a.err)
 	if refusal != nil && refusal.Gone() {
@@ -25,6 +30,13 @@ func (r *round) conclude(ctx context.Context, a attempt) error {
 		return r.giveUp(ctx)
 	}
 	return r.postpone(ctx, a, refusal)
+}
+
+// unsure reports whether nothing was sent because another node may decide by now. That says nothing
+// about the receiver.
+func unsure(err error) bool {
+	failed, ok := errors.AsType[*freshet.FetchError](err)
+	return ok && failed.Class.Is(freshet.FailLocalHand)
 }
 
 // settle notes that a delivery has been accepted. If the endpoint had been
@@ -169,6 +181,6 @@ func (r *round) report(a attempt, givenUp bool) {
 		r.cfg.Log.Warn("delivery failed", "event", id, "attempt", a.debt.Attempts, "err", a.err, "hint", freshet.HintOf(a.err))
 	}
 	if r.cfg.Observe != nil {
-		r.cfg.Observe(Delivery{Sink: r.cfg.Name, ID: id, Attempt: a.debt.Attempts, Ended: r.cfg.Now(), Took: a.took, Err: a.err, GivenUp: givenUp})
+		r.cfg.Observe(Delivery{Sink: r.cfg.Name, ID: id, Node: a.node, Attempt: a.debt.Attempts, Ended: r.cfg.Now(), Took: a.took, Err: a.err, GivenUp: givenUp})
 	}
 }

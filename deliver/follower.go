@@ -27,10 +27,10 @@ type FollowerConfig struct {
 	Render       func(context.Context, freshet.Change) ([]byte, error)
 	RenderParcel func(context.Context, freshet.Parcel) (freshet.SourceID, []byte, error)
 
-	// Send makes one attempt at a delivery, as [sink.Outlet.Send] does. It is
-	// called from several goroutines at once, never for two changes of one source or two
-	// messages of one query.
-	Send func(context.Context, sink.Message) error
+	// Send makes one attempt at a delivery, as [sink.Outlet.Send] does, and returns which node
+	// made it; "" if there is only one. It is called from several goroutines at once, never for two
+	// changes of one source or two messages of one query.
+	Send func(context.Context, sink.Message) (node string, err error)
 
 	// Wants and WantsParcel report whether a change, or what a query tells, is delivered;
 	// nil means that all are.
@@ -77,6 +77,7 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 type Delivery struct {
 	Sink    string
 	ID      string // of the event
+	Node    string // that made the attempt; "" if there is only one
 	Attempt int    // from 1
 	Ended   time.Time
 	Took    time.Duration

@@ -375,7 +375,7 @@ func TestFollowerOutage(t *testing.T) {
 		var mu sync.Mutex
 		var begun []time.Duration
 		stop := r.follow(func(c *deliver.FollowerConfig) {
-			c.Send = func(ctx context.Context, m sink.Message) error {
+			c.Send = func(ctx context.Context, m sink.Message) (string, error) {
 				mu.Lock()
 				begun = append(begun, time.Since(began))
 				mu.Unlock()

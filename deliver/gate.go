@@ -42,6 +42,13 @@ func (g *gate) failed(now time.Time, away time.Duration) {
 	}
 }
 
+// rest closes the gate for a moment, for a reason of our own.
+func (g *gate) rest(now time.Time) {
+	if opens := now.Add(firstClosed); opens.After(g.opens) {
+		g.opens = opens
+	}
+}
+
 // succeeded notes an accepted delivery and reports whether the endpoint had
 // been failing until then.
 func (g *gate) succeeded() (recovered bool) {

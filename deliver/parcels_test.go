@@ -85,7 +85,7 @@ func (r *teller) configure(c *deliver.FollowerConfig) {
 		body, err := json.Marshal(sink.ParcelEnvelope(whole, ""))
 		return whole.Source(), body, err
 	}
-	c.Send = func(ctx context.Context, m sink.Message) error {
+	c.Send = func(ctx context.Context, m sink.Message) (string, error) {
 		if m.Query == "" {
 			return r.Send(ctx, m)
 		}
@@ -97,7 +97,7 @@ func (r *teller) configure(c *deliver.FollowerConfig) {
 		defer r.mu.Unlock()
 		err := r.refuse(e)
 		r.told = append(r.told, telling{e, string(m.Body), err})
-		return err
+		return "", err
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Sinks) letters(ctx context.Context, name string, ids []string) (at []fr
 	return at, nil
 }
 
-// placeOf returns the place of what a debt tells of, in the log of changes or of matches.
+// tellsOf returns the place of what a debt tells of, in the log of changes or of matches.
 func tellsOf(d freshet.Debt) freshet.Place {
 	if d.Parcel.Cursor > 0 {
 		return d.Parcel.End
@@ -69,7 +69,17 @@ func (s *Sinks) findChange(ctx context.Context, p freshet.Place) (freshet.Cursor
 	if err != nil {
 		return 0, err
 	}
-	return epochs.Find(p, end)
+	return s.find(epochs, p, end)
+}
+
+// find returns the cursor of a place in a log. A process that is not sure to know the end of the log
+// does not say of a place that it is gone: another may have given it out since.
+func (s *Sinks) find(epochs freshet.Epochs, p freshet.Place, end freshet.Cursor) (freshet.Cursor, error) {
+	at, err := epochs.Find(p, end)
+	if err != nil && s.cfg.Sure != nil && !s.cfg.Sure() {
+		return 0, freshet.WithHint(fmt.Errorf("cursor %s: %w: another node may have taken over", p, freshet.ErrBusy), "try again in a few seconds, or ask another node")
+	}
+	return at, err
 }
 
 // changesBefore returns the place of the last change before a time. Dates of changes grow
@@ -104,7 +114,7 @@ func (s *Sinks) parcelsBefore(ctx context.Context, to freshet.Sink, r Replay) (f
 		if err != nil {
 			return 0, err
 		}
-		if after, err = epochs.Find(*r.After, end); err != nil {
+		if after, err = s.find(epochs, *r.After, end); err != nil {
 			return 0, err
 		}
 	}

@@ -2,6 +2,7 @@ package deliver_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -98,5 +99,37 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	}
 	if one, two := bodies[slices.Index(came, "page.3")], bodies[first+slices.Index(came[first:], "page.3")]; one != two {
 		t.Errorf("what was cut off was sent as %s and as %s", one, two)
+	}
+}
+
+// A process that may have been cut off does not say that a place is gone: another may have given it
+// out.
+func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
+	r := newRig(t)
+	defer r.close()
+	limits := fetch.Config{}
+	sure := false
+	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
+		Store: r.store, Vault: secret.Open(t.TempDir()), Sure: func() bool { return sure },
+		Open: func(s freshet.Sink) (*sink.Outlet, error) {
+			return sink.Open(sink.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
+		},
+	}, []freshet.Sink{
+		{Name: "changes", Kind: "cloudevents", URL: "http://a.example/", Origin: freshet.FromFile},
+		{Name: "matches", Kind: "cloudevents", URL: "http://a.example/", Queries: []freshet.QueryID{"q"}, Origin: freshet.FromFile},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := deliver.Replay{After: &freshet.Place{Cursor: 99, Epoch: "next"}}
+	for _, name := range []string{"changes", "matches"} {
+		sure = false
+		if _, err := sinks.Replay(t.Context(), name, later); !errors.Is(err, freshet.ErrBusy) {
+			t.Errorf("%s: one that is not sure says %v", name, err)
+		}
+		sure = true
+		if _, err := sinks.Replay(t.Context(), name, later); err == nil || errors.Is(err, freshet.ErrBusy) {
+			t.Errorf("%s: one that is sure says %v", name, err)
+		}
 	}
 }

@@ -70,7 +70,7 @@ func TestFollowerWorkers(t *testing.T) {
 		flying, most := 0, 0
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Workers = 3
-			c.Send = func(ctx context.Context, m sink.Message) error {
+			c.Send = func(ctx context.Context, m sink.Message) (string, error) {
 				mu.Lock()
 				flying++
 				most = max(most, flying)
@@ -261,17 +261,17 @@ func TestFollowerReleaseOfABusySink(t *testing.T) {
 		var tried atomic.Int64
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Workers = 3
-			c.Send = func(_ context.Context, m sink.Message) error {
+			c.Send = func(_ context.Context, m sink.Message) (string, error) {
 				switch {
 				case down.Load():
-					return errDown
+					return "", errDown
 				case m.ID == poison.Load() && tried.Add(1) == 1:
-					return &sink.Refusal{Status: 503}
+					return "", &sink.Refusal{Status: 503}
 				case m.ID == poison.Load():
-					return nil
+					return "", nil
 				}
 				time.Sleep(90 * time.Second) // so that the next one begins before this one ends
-				return nil
+				return "", nil
 			}
 		})
 		poison.Store(r.captureNew().ID())
@@ -326,7 +326,7 @@ func TestFollowerTells(t *testing.T) {
 		observe := func(c *deliver.FollowerConfig) {
 			c.Workers, c.Endpoint = 1, "http://one.example/"
 			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
-			c.Send = func(ctx context.Context, m sink.Message) error {
+			c.Send = func(ctx context.Context, m sink.Message) (string, error) {
 				time.Sleep(3 * time.Second)
 				return r.Send(ctx, m)
 			}
@@ -362,7 +362,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			stop := r.follow(func(c *deliver.FollowerConfig) {
-				c.Send = func(ctx context.Context, m sink.Message) error {
+				c.Send = func(ctx context.Context, m sink.Message) (string, error) {
 					<-ctx.Done() // the endpoint accepts what it has, all the same
 					return r.Send(ctx, m)
 				}

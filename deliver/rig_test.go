@@ -100,7 +100,7 @@ func render(_ context.Context, c freshet.Change) ([]byte, error) {
 }
 
 // Send is the sink.
-func (r *rig) Send(_ context.Context, m sink.Message) error {
+func (r *rig) Send(_ context.Context, m sink.Message) (string, error) {
 	var e client.Event
 	if err := json.Unmarshal(m.Body, &e); err != nil || e.ID != m.ID {
 		r.t.Errorf("the message %s cannot be read (%v): %s", m.ID, err, m.Body)
@@ -109,7 +109,7 @@ func (r *rig) Send(_ context.Context, m sink.Message) error {
 	defer r.mu.Unlock()
 	err := r.answer(e)
 	r.sent = append(r.sent, sending{time.Now(), e, string(m.Body), err})
-	return err
+	return "", err
 }
 
 // answers makes the sink answer otherwise from now on.

@@ -68,6 +68,7 @@ type round struct {
 // An attempt is how a try at paying a debt ended.
 type attempt struct {
 	debt freshet.Debt
+	node string // that made it
 	took time.Duration
 	err  error
 
@@ -282,8 +283,8 @@ func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 	r.flying[d.Entry()] = true
 	r.flight.Go(func() {
 		begun := time.Now()
-		err := r.cfg.Send(ctx, m)
-		r.done <- attempt{debt: d, took: time.Since(begun), err: err, extra: extra}
+		node, err := r.cfg.Send(ctx, m)
+		r.done <- attempt{debt: d, node: node, took: time.Since(begun), err: err, extra: extra}
 	})
 	return nil
 }

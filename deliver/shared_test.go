@@ -51,9 +51,9 @@ func TestSinksShareTheLog(t *testing.T) {
 				Name: fmt.Sprintf("s%d", i), Store: store,
 				Wants:  func(freshet.Change) bool { return i < sinks/2 },
 				Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return []byte(c.ID()), nil },
-				Send: func(_ context.Context, m sink.Message) error {
+				Send: func(_ context.Context, m sink.Message) (string, error) {
 					told[i] = append(told[i], m.ID)
-					return nil
+					return "", nil
 				},
 			})
 			if err != nil {

@@ -25,6 +25,13 @@ type SinksConfig struct {
 	// Open returns the outlet of a sink by the settings in force.
 	Open func(freshet.Sink) (*sink.Outlet, error)
 
+	// Carry has a message sent to a sink by one of several nodes, and returns which it was. Here
+	// makes the attempt in this process. Nil means that all are made here.
+	Carry func(ctx context.Context, to freshet.Sink, m sink.Message, here func(context.Context) error) (node string, err error)
+
+	// Sure reports whether no other process can have written since; nil means that none can.
+	Sure func() bool
+
 	Now     func() time.Time // the wall clock; nil means time.Now
 	Log     *slog.Logger     // nil means silence
 	Observe func(Delivery)   // told of every attempt; may be nil
@@ -44,7 +51,8 @@ type Sinks struct {
 	spawn func(run func(context.Context)) (stop func()) // nil while nothing is delivered
 	fail  func(error)                                   // told of a sink that cannot go on
 
-	recent recent // attempts
+	recent  recent // attempts
+	working working
 }
 
 // A station is one sink at work.
@@ -97,18 +105,26 @@ func (s *Sinks) kept(ctx context.Context) (all []station, err error) {
 		if r.Definition == nil {
 			continue
 		}
-		k := station{sink: freshet.Sink{Name: r.Name}}
-		text, err := s.cfg.Vault.Unseal(sealLabel(r.Name), r.Definition)
-		if err == nil {
-			err = json.Unmarshal(text, &k.sink)
+		k := station{}
+		if k.sink, err = Unseal(s.cfg.Vault, r); err != nil {
+			k.problem = freshet.WithHint(err, "restore secret.key, or remove the sink and add it again")
 		}
-		if err != nil {
-			k.problem = freshet.WithHint(fmt.Errorf("what was set of it %w", err), "restore secret.key, or remove the sink and add it again")
-		}
-		k.sink.Name, k.sink.Origin, k.sink.Revision = r.Name, freshet.FromAPI, r.Revision
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// Unseal returns a sink of the store. One that cannot be decrypted has only its name.
+func Unseal(vault *secret.Vault, r freshet.SinkRecord) (s freshet.Sink, err error) {
+	text, err := vault.Unseal(sealLabel(r.Name), r.Definition)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err != nil {
+		err = fmt.Errorf("what was set of it %w", err)
+	}
+	s.Name, s.Origin, s.Revision = r.Name, freshet.FromAPI, r.Revision
+	return s, err
 }
 
 // sealLabel is what the definition of a sink is sealed with besides the key.
@@ -169,11 +185,13 @@ func (s *Sinks) start(ctx context.Context, k *station) error {
 	if err != nil || k.sink.Paused {
 		return err
 	}
-	k.stop = s.spawn(func(ctx context.Context) {
+	s.working.enter(k.sink)
+	halt := s.spawn(func(ctx context.Context) {
 		if err := f.Run(ctx); err != nil {
 			s.fail(err)
 		}
 	})
+	k.stop = func() { halt(); s.working.leave(k.sink.Name) }
 	return nil
 }
 
@@ -198,9 +216,15 @@ func (s *Sinks) following(k *station) FollowerConfig {
 			body, err := outlet.RenderParcel(ctx, whole)
 			return whole.Source(), body, err
 		},
-		Send: func(ctx context.Context, m sink.Message) error {
-			_, err := outlet.Send(ctx, m)
-			return err
+		Send: func(ctx context.Context, m sink.Message) (node string, err error) {
+			here := func(ctx context.Context) error {
+				_, err := outlet.Send(ctx, m)
+				return err
+			}
+			if s.cfg.Carry == nil {
+				return "", here(ctx)
+			}
+			return s.cfg.Carry(ctx, k.sink, m, here)
 		},
 		Now: s.cfg.Now, Log: s.cfg.Log, Observe: s.observe, join: join,
 	}

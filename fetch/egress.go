@@ -206,6 +206,8 @@ func trustedClient(timeout time.Duration, dial func(ctx context.Context, network
 			ResponseHeaderTimeout: timeout,
 			DialContext:           dial,
 			TLSHandshakeTimeout:   10 * time.Second,
+			MaxIdleConnsPerHost:   64, // a brain has so many deliveries under way at a node
+			IdleConnTimeout:       90 * time.Second,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

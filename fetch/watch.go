@@ -123,7 +123,9 @@ func (w *watch) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	reason := fail(freshet.FailProtocol, "the server closes the connection on every request")
-	if !w.again {
+	if held := w.held(); held != nil {
+		reason = held
+	} else if !w.again {
 		w.again = true
 		if reason = w.leave(); reason == nil {
 			w.granted.Add(1)
@@ -132,6 +134,22 @@ func (w *watch) gotConn(info httptrace.GotConnInfo) {
 	}
 	w.stop(reason)
 	info.Conn.Close() // lest the transport write to it all the same
+}
+
+// held returns why nothing may be written at all. The transport takes a connection that it may not
+// write to for one that is dead.
+func (w *watch) held() *freshet.FetchError {
+	if w.limits.May == nil {
+		return nil
+	}
+	err := w.limits.May()
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
+		return e
+	}
+	return fail(freshet.FailLocal, "not sent: %w", err)
 }
 
 // stop ends the fetch with a reason. The body is closed as well as the context

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/courier"
 	"freshet/fetch"
 	"freshet/who"
 )
@@ -28,7 +29,7 @@ const addressName = "freshet.addr"
 // instanceHeader is in every answer of a daemon and names its run, so that a
 // file left behind by a killed daemon does not lead to another one that has
 // since taken its port.
-const instanceHeader = "Freshet-Instance"
+const instanceHeader = courier.RunHeader
 
 // An Address is where a daemon listens, and the name of its run.
 type Address struct {

@@ -7,19 +7,22 @@ import (
 	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/courier"
 	"freshet/postgres"
 	"freshet/web"
 )
 
-// An account is what a node says of the hands that work for it.
+// An account is what a node says of those that work for it.
 type account struct {
 	Slots int           `json:"slots"`
 	Hands []client.Hand `json:"hands"`
+
+	Deliveries map[string]courier.Status `json:"deliveries,omitempty"` // by address of the node that makes them
 }
 
-// account returns what there is to say of the hands.
+// account returns what there is to say of hands and deliveries.
 func (n *Node) account() account {
-	a := account{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}}
+	a := account{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
 	if n.hands != nil {
 		for _, h := range n.hands.Status() {
 			a.Hands = append(a.Hands, client.Hand(h))
@@ -52,7 +55,7 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 	if err != nil {
 		return all, err
 	}
-	there := map[string]bool{}
+	there, said := map[string]bool{}, account{}
 	for _, n := range nodes {
 		there[n.Address] = there[n.Address] || n.Role != postgres.Lost
 	}
@@ -72,14 +75,18 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 		if n.Role != postgres.Brain {
 			continue
 		}
-		var said account
 		if json.Unmarshal([]byte(n.Told), &said) == nil && said.Hands != nil {
 			all.Brain.Slots, all.Hands = said.Slots, said.Hands
 		}
 	}
 	if own != nil {
-		said := own.account()
+		said = own.account()
 		all.Brain.Slots, all.Hands = said.Slots, said.Hands
+	}
+	for i, n := range all.Nodes {
+		if does := said.Deliveries[n.Address]; n.Role != postgres.Lost {
+			all.Nodes[i].Sinks, all.Nodes[i].Sending = does.Sinks, does.Busy
+		}
 	}
 	return all, nil
 }

@@ -108,6 +108,9 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 		}
 		s.rewarm(ctx, given, false)
 		s.standby.passer.follow(lease)
+		if s.standby.runner != nil {
+			s.standby.runner.See(lease.Term)
+		}
 		select {
 		case <-ctx.Done():
 			return given, nil
@@ -119,6 +122,9 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 				to.Fetch.Self, to.Data, given = given.Fetch.Self, given.Data, to
 				s.Log.Info("settings reloaded; they hold when this node decides")
 				s.rewarm(ctx, given, true)
+				if s.standby.runner != nil {
+					s.standby.runner.goBy(given)
+				}
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func joined(t *testing.T, c *client.Client, name string, is bool) {
 }
 
 // until waits for what other goroutines bring about.
-func until(t *testing.T, what string, is func() bool) {
+func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -54,6 +54,8 @@ type Node struct {
 	limits   handLimits
 	gate     atomic.Pointer[who.Gate] // nil until the API is served
 	log      *slog.Logger
+
+	deliveries atomic.Pointer[deliveries] // nil if no other node can make any
 }
 
 // A Config says what a node is made of, and how it differs from what the

@@ -110,7 +110,7 @@ func (s *service) reload(ctx context.Context) error {
 	}
 	to.Fetch.Self = s.settings.Fetch.Self
 	to.Data = s.settings.Data
-	open := outlets(to, s.Now)
+	open := outlets(s.node.sendsBy(to), s.Now)
 	if err := checkSinks(to.AllSinks(), open); err != nil {
 		return err
 	}

@@ -187,15 +187,14 @@ func (s *service) work(ctx context.Context) error {
 			fail(breakdown{fmt.Errorf("%s: %w", what, err)})
 		}
 	}
-	var err error
-	s.sinks, err = deliver.NewSinks(ctx, deliver.SinksConfig{
-		Store: s.node.Store, Vault: secret.Open(s.settings.SecretDir()), Open: outlets(s.settings, s.Now),
-		Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
-	}, s.settings.AllSinks())
+	err := s.openSinks(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.sinks.Stop()
+	if d := s.node.deliveries.Load(); d != nil {
+		daemon.Go(func() { d.Run(ctx) })
+	}
 	if err := s.sinks.Run(ctx, func(err error) { failed("deliver", err) }); err != nil {
 		return err
 	}
@@ -238,6 +237,27 @@ func (s *service) work(ctx context.Context) error {
 	served.close(s.Grace / 5)
 	if broke, ok := errors.AsType[breakdown](context.Cause(ctx)); ok {
 		err = broke.error
+	}
+	return err
+}
+
+// openSinks opens all sinks. What this node was sending for another is cut off: it is owed, and sent
+// anew.
+func (s *service) openSinks(ctx context.Context) (err error) {
+	if s.standby != nil {
+		s.standby.leave(0)
+	}
+	cfg := deliver.SinksConfig{
+		Store: s.node.Store, Vault: secret.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
+		Sure: s.node.sure, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
+	}
+	shared := s.dispatch()
+	if shared != nil {
+		cfg.Carry = shared.Carry
+	}
+	s.sinks, err = deliver.NewSinks(ctx, cfg, s.settings.AllSinks())
+	if err == nil && shared != nil {
+		s.node.deliveries.Store(&deliveries{shared, s.sinks})
 	}
 	return err
 }

@@ -19,6 +19,7 @@ type standby struct {
 	node      *Node // nil if it can read nothing
 	passer    *passer
 	following *following // nil if it is cold
+	runner    *runner    // nil if it can read nothing
 	room      *room
 	stopped   chan struct{}
 }
@@ -44,10 +45,10 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 		if err != nil {
 			return errors.Join(err, n.Close())
 		}
-		b.node, p.node, p.gate = n, n, gate
+		b.node, p.node, p.gate, b.runner = n, n, gate, s.newRunner(ctx, given, n)
 		handler = s.standbyHandler(b, gate)
 	}
-	b.room = s.door.open(s.redirectHands(b, handler))
+	b.room = s.door.open(b.withRunner(s.redirectHands(b, handler)))
 	s.listen()
 	s.standby, p.standby = b, b
 	s.play(p)
@@ -64,6 +65,7 @@ func (s *service) endStandby() {
 	}
 	s.standby = nil
 	b.cool()
+	b.leave(s.Grace / 2)
 	b.room.leave()
 	close(b.stopped)
 	b.passer.follow(postgres.Lease{})

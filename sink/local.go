@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -25,6 +26,12 @@ var localKinds = []*kind{
 	{Kind: Kind{Name: "command", About: "a command that gets the change on standard input", Settings: []Setting{
 		{Name: "command", About: "for the shell", Needed: true},
 	}}, schemes: []string{"exec"}, fileOnly: "only sinks in the configuration file can run commands", frame: frameEvent, open: openCommand},
+}
+
+// OnItsMachine reports whether a kind of sink writes to the machine that it is on, so that no other
+// can send to it.
+func OnItsMachine(name string) bool {
+	return slices.ContainsFunc(localKinds, func(k *kind) bool { return k.Name == name })
 }
 
 // whole reads a setting that is a number.

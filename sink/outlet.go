@@ -34,7 +34,8 @@ type Config struct {
 	Now     func() time.Time // the wall clock; nil means time.Now
 }
 
-const defaultTimeout = 15 * time.Second
+// Patience is how long one attempt takes at most, unless a Config says otherwise.
+const Patience = 15 * time.Second
 
 // A sender brings messages to a receiver. It is used by several goroutines at once.
 type sender interface {
@@ -56,7 +57,7 @@ type Outlet struct {
 // is wrong with the sink. Nothing is connected to yet.
 func Open(cfg Config, s freshet.Sink) (*Outlet, error) {
 	if cfg.Timeout == 0 {
-		cfg.Timeout = defaultTimeout
+		cfg.Timeout = Patience
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -35,6 +35,7 @@ const (
 	clusterDelay  = 400 * time.Millisecond // between requests to a host
 	clusterHosts  = 8
 	clusterPages  = 24
+	clusterSinks  = 8
 )
 
 // A ClusterReport is what became of a campaign against a cluster.
@@ -48,6 +49,7 @@ type ClusterReport struct {
 	Edits      int            `json:"edits"` // that were acknowledged
 	Delivered  int            `json:"delivered"`
 	Repeated   int            `json:"repeated"`
+	Together   int            `json:"together"` // deliveries of a source that came while another was under way
 	Epochs     int64          `json:"epochs"`
 	Pause      float64        `json:"pause_seconds"` // the longest without a request
 	Excused    int            `json:"excused"`       // requests of a process that was stopped just before it sent them
@@ -84,8 +86,8 @@ func (r *ClusterReport) count() (n int) {
 // Print writes the report for people.
 func (r *ClusterReport) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d faults in %s, seed %d\n", r.count(), time.Duration(r.Seconds*float64(time.Second)).Round(time.Second), r.Seed)
-	fmt.Fprintf(w, "  %d requests, %d changes, %d of them heard over streams, %d edits acknowledged, %d deliveries (%d repeats), %d epochs\n",
-		r.Requests, r.Changes, r.Heard, r.Edits, r.Delivered, r.Repeated, r.Epochs)
+	fmt.Fprintf(w, "  %d requests, %d changes, %d of them heard over streams, %d edits acknowledged, %d deliveries to %d sinks (%d repeats, %d while another of their source was under way), %d epochs\n",
+		r.Requests, r.Changes, r.Heard, r.Edits, r.Delivered, clusterSinks, r.Repeated, r.Together, r.Epochs)
 	fmt.Fprintf(w, "  the longest pause without a request took %.1f s\n", r.Pause)
 	if r.Excused > 0 {
 		fmt.Fprintf(w, "  %d requests excused: sent by a process that was stopped between check and write\n", r.Excused)

@@ -3,7 +3,6 @@
 package torture
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -49,9 +48,7 @@ type grove struct {
 	visits visits
 	frozen atomic.Int64 // the edition that stays; zero while there are new ones
 
-	hookMu sync.Mutex
-	hooks  map[string][]byte // by id
-	again  int
+	sinks receivers
 }
 
 // A proc is a process of the program, which is started again when it has ended.
@@ -76,7 +73,7 @@ const editionEvery = 1500 * time.Millisecond
 
 // newGrove starts everything. It must be closed, also if there is an error.
 func newGrove(ctx context.Context, c ClusterConfig, dir string, r *ClusterReport) (g *grove, err error) {
-	g = &grove{ClusterConfig: c, dir: dir, report: r, began: time.Now(), hooks: map[string][]byte{}}
+	g = &grove{ClusterConfig: c, dir: dir, report: r, began: time.Now(), sinks: newReceivers(r)}
 	if g.web, err = synth.Loopback(ctx, clusterHosts+1); err != nil {
 		return g, err
 	}
@@ -103,8 +100,11 @@ func (g *grove) populate(ctx context.Context) error {
 	if err := os.WriteFile(token, []byte("a-token-for-the-hands-of-a-grove"), 0o600); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("budget: %d/%s\nhosts: {delay: %s, share: 100%%, crawl_delay: 0s}\nsource_gap: 0s\nsource_share: 100%%\npolicy: uniform\nallow_cidr: [127.0.0.0/8]\nlease: %s\nfetch: {total: 3s}\nwebhooks:\n  - {name: hook, url: \"http://%s/hook\", secret: %s}\n",
-		clusterBudget, clusterPer, clusterDelay, clusterLease, g.web[clusterHosts].Addr(), hookSecret)
+	text := fmt.Sprintf("budget: %d/%s\nhosts: {delay: %s, share: 100%%, crawl_delay: 0s}\nsource_gap: 0s\nsource_share: 100%%\npolicy: uniform\nallow_cidr: [127.0.0.0/8]\nlease: %s\nfetch: {total: 3s}\nwebhooks:\n",
+		clusterBudget, clusterPer, clusterDelay, clusterLease)
+	for i := range clusterSinks {
+		text += fmt.Sprintf("  - {name: hook%d, url: \"http://%s%s%d\", secret: %s}\n", i, g.web[clusterHosts].Addr(), hookPath, i, hookSecret)
+	}
 	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (g *grove) logs() string {
 // ServeHTTP serves pages that differ whenever they are asked for, and takes in webhooks.
 func (g *grove) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if r.URL.Path == "/hook" {
-		g.hook(w, r)
+	if strings.HasPrefix(r.URL.Path, hookPath) {
+		g.sinks.take(r)
 		return
 	}
 	v := &visit{host: local.String(), path: r.URL.Path, source: r.UserAgent()}
@@ -229,23 +229,6 @@ func (g *grove) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		edition = int64(time.Since(g.began) / editionEvery)
 	}
 	fmt.Fprintf(w, "<p>edition %d of %s</p>", edition, r.URL.Path)
-}
-
-// hook notes a webhook.
-func (g *grove) hook(_ http.ResponseWriter, r *http.Request) {
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(r.Body); err != nil {
-		return // killed while it was sent
-	}
-	id := r.Header.Get("Webhook-Id")
-	g.hookMu.Lock()
-	defer g.hookMu.Unlock()
-	before, had := g.hooks[id]
-	if g.hooks[id] = body.Bytes(); had {
-		if g.again++; !bytes.Equal(before, body.Bytes()) {
-			g.report.violate("delivery: %s came with other bytes: %s and %s", id, before, body.Bytes())
-		}
-	}
 }
 
 // start starts a process that does not run.

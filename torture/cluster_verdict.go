@@ -17,9 +17,9 @@ import (
 func (j *jury) verdict(ctx context.Context) error {
 	r := j.report
 	r.Changes, r.Heard, r.Epochs = len(j.log), len(j.heard), j.epoch
-	j.hookMu.Lock()
-	r.Delivered, r.Repeated = len(j.hooks)+j.again, j.again
-	j.hookMu.Unlock()
+	j.sinks.mu.Lock()
+	r.Delivered, r.Repeated, r.Together = len(j.sinks.got)+j.sinks.again, j.sinks.again, j.sinks.both
+	j.sinks.mu.Unlock()
 	j.judgeLog()
 	j.judgeEdits(ctx)
 	j.judgeTraffic()

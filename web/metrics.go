@@ -28,6 +28,7 @@ type Metrics struct {
 	held            *prometheus.CounterVec
 	deliveries      *prometheus.CounterVec
 	deliverySeconds *prometheus.HistogramVec
+	nodeDeliveries  *prometheus.CounterVec
 }
 
 // NewMetrics returns metrics at zero.
@@ -58,9 +59,12 @@ func NewMetrics() *Metrics {
 		deliverySeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "freshet_delivery_seconds", Help: "Duration of delivery attempts, by sink.", Buckets: seconds,
 		}, []string{"sink"}),
+		nodeDeliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "freshet_node_deliveries_total", Help: "Delivery attempts, by the node that made them and result, if there are several nodes. The brain counts them.",
+		}, []string{"node", "result"}),
 	}
 	m.registry.MustRegister(
-		m.polls, m.pollSeconds, m.shared, m.requests, m.bytes, m.versions, m.changes, m.held, m.deliveries, m.deliverySeconds,
+		m.polls, m.pollSeconds, m.shared, m.requests, m.bytes, m.versions, m.changes, m.held, m.deliveries, m.deliverySeconds, m.nodeDeliveries,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -99,6 +103,9 @@ func (m *Metrics) Delivery(d deliver.Delivery) {
 	}
 	m.deliveries.WithLabelValues(d.Sink, result).Inc()
 	m.deliverySeconds.WithLabelValues(d.Sink).Observe(d.Took.Seconds())
+	if d.Node != "" {
+		m.nodeDeliveries.WithLabelValues(d.Node, result).Inc()
+	}
 }
 
 // handler serves the metrics together with how things are at the moment.

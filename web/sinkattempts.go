@@ -56,7 +56,7 @@ func (a *api) listAttempts(ctx context.Context, in *listAttemptsInput) (*bodyOf[
 		return fmt.Sprintf("%020d-%s-%d", math.MaxInt64-d.Ended.UnixNano(), d.ID, d.Attempt)
 	})
 	for _, d := range made {
-		told := client.Attempt{ID: d.ID, At: utc(d.Ended), Attempt: d.Attempt, Took: float64(d.Took.Microseconds()) / 1000, Accepted: d.Err == nil, GivenUp: d.GivenUp}
+		told := client.Attempt{ID: d.ID, At: utc(d.Ended), Node: d.Node, Attempt: d.Attempt, Took: float64(d.Took.Microseconds()) / 1000, Accepted: d.Err == nil, GivenUp: d.GivenUp}
 		if d.Err != nil {
 			told.Error, told.Hint = d.Err.Error(), freshet.HintOf(d.Err)
 		}

@@ -16,7 +16,8 @@ import (
 const clusterHelp = `Show the node that decides what is polled (the brain), the nodes that stand by to take
 over (freshet serve on the same PostgreSQL database), and the hands on other machines that
 poll for it (freshet hand): where they are, how many polls each can make at the same time,
-and how many it is making.
+and how many it is making. All nodes deliver: SINKS says to how many sinks a node does, and
+SENDING how many deliveries it is making.
 
 A standby is warm if it knows all that the brain does, up to as many polls as BEHIND says,
 and could take over at once. It is warming while it reads that, and cold if it was started
@@ -91,10 +92,10 @@ func (p *program) showCluster(all client.Cluster) error {
 		fmt.Fprintf(p.out, "brain  %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
 	}
 	if len(all.Nodes) > 1 {
-		t := table{head: []string{"NODE", "ROLE", "VERSION", "BEHIND", "STARTED", "SEEN"}}
+		t := table{head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, drop: []string{"STARTED", "VERSION"}}
 		for _, n := range all.Nodes {
 			seen := freshet.FormatDuration(time.Duration(n.Seen).Round(100*time.Millisecond)) + " ago"
-			t.add(plain(harmless(n.Address)), plain(harmless(roleOf(n))), plain(harmless(n.Version)), plain(counted(int(n.Lag), "poll")), plain(ago(n.Started, p.now())), plain(seen))
+			t.add(plain(harmless(n.Address)), plain(harmless(roleOf(n))), plain(harmless(n.Version)), plain(fmt.Sprint(n.Sinks)), plain(fmt.Sprint(n.Sending)), plain(counted(int(n.Lag), "poll")), plain(ago(n.Started, p.now())), plain(seen))
 		}
 		if err := t.write(p.out, p.screen()); err != nil {
 			return err

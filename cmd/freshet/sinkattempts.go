@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"freshet/client"
 )
 
 func sinkAttemptsVerb(p *program) *cobra.Command {
@@ -33,13 +36,17 @@ The daemon remembers fifty of each sink, since it started.`,
 			p.remark("there was no attempt since the daemon started")
 			return nil
 		}
-		t := table{head: []string{"ENDED", "EVENT", "ATTEMPT", "TOOK", "RESULT"}, drop: []string{"TOOK", "ATTEMPT"}}
+		t := table{head: []string{"ENDED", "EVENT", "ATTEMPT", "TOOK", "RESULT", "BY"}, drop: []string{"TOOK", "ATTEMPT", "BY"}}
+		if !slices.ContainsFunc(list.Items, func(a client.Attempt) bool { return a.Node != "" }) {
+			t.head, t.drop = t.head[:5], t.drop[:2]
+		}
 		for _, a := range list.Items {
 			result := "accepted"
 			if !a.Accepted {
 				result = a.Error
 			}
-			t.add(plain(ago(a.At, p.now())), plain(a.ID), plain(fmt.Sprint(a.Attempt)), plain(fmt.Sprintf("%.0f ms", a.Took)), plain(harmless(result)))
+			row := []cell{plain(ago(a.At, p.now())), plain(a.ID), plain(fmt.Sprint(a.Attempt)), plain(fmt.Sprintf("%.0f ms", a.Took)), plain(harmless(result)), plain(harmless(a.Node))}
+			t.add(row[:len(t.head)]...)
 		}
 		return t.write(p.out, p.screen())
 	}))

@@ -1,0 +1,330 @@
+package courier
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet"
+	"freshet/clock"
+	"freshet/sink"
+)
+
+// A Config says what a Courier goes by. All but Log is needed.
+type Config struct {
+	// Find returns a sink as this node knows it. Open returns its outlet, which must not write to
+	// a connection when may returns an error.
+	Find func(ctx context.Context, name string) (freshet.Sink, error)
+	Open func(s freshet.Sink, may func() error) (*sink.Outlet, error)
+
+	// Known reports whether a token is that of a node, and Leads whether the brain has this epoch.
+	Known func(ctx context.Context, token string) (bool, error)
+	Leads func(ctx context.Context, epoch int64) (bool, error)
+
+	Log *slog.Logger // nil means silence
+}
+
+// A Courier makes attempts at deliveries that a brain orders.
+type Courier struct {
+	cfg     Config
+	run     string
+	count   clock.Count  // a machine that slept has slept over its orders
+	until   atomic.Int64 // of the count: the brain of the reign is sure to be the brain
+	outlets outlets
+
+	mu      sync.Mutex
+	reign   *reign
+	leaving bool
+}
+
+// A reign is the time of one brain.
+type reign struct {
+	epoch int64
+	ctx   context.Context // of the attempts that it ordered
+	end   context.CancelFunc
+	under sync.WaitGroup
+}
+
+// New returns a Courier. It must be closed.
+func New(cfg Config) *Courier {
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	c := &Courier{cfg: cfg, run: rand.Text(), count: clock.Begin()}
+	c.outlets.cfg, c.outlets.may = &c.cfg, c.may
+	c.reign = newReign(0)
+	return c
+}
+
+func newReign(epoch int64) *reign {
+	r := &reign{epoch: epoch}
+	r.ctx, r.end = context.WithCancel(context.Background())
+	return r
+}
+
+// may says that nothing may be written any more: another node may decide by now.
+func (c *Courier) may() error {
+	if int64(c.count.Now()) < c.until.Load() {
+		return nil
+	}
+	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("nothing was sent: this node has not heard from the brain in time")}
+}
+
+// See takes note of who leads. What an older brain has ordered is cut off: the next one has it
+// sent anew.
+func (c *Courier) See(epoch int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seeLocked(epoch)
+}
+
+// seeLocked returns the reign before, if there is another now.
+func (c *Courier) seeLocked(epoch int64) (before *reign) {
+	if epoch <= c.reign.epoch {
+		return nil
+	}
+	before = c.reign
+	before.end()
+	c.reign = newReign(epoch)
+	c.until.Store(0)
+	return before
+}
+
+// ServeHTTP takes an order.
+func (c *Courier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token := r.Header.Get(TokenHeader)
+	if r.Method != http.MethodPost || token == "" {
+		http.Error(w, "no such page", http.StatusNotFound)
+		return
+	}
+	known, err := c.cfg.Known(r.Context(), token)
+	switch {
+	case err != nil:
+		http.Error(w, "it cannot be told who this is", http.StatusServiceUnavailable)
+		return
+	case !known:
+		http.Error(w, "no such node", http.StatusForbidden)
+		return
+	}
+	o, rest, err := readOrder(http.MaxBytesReader(w, r.Body, maxHead+maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	a := c.take(r.Context(), o, rest)
+	a.Run, a.At = c.run, c.count.Now()
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(a) // a brain that is gone asks no more
+}
+
+// take does what an order says.
+func (c *Courier) take(ctx context.Context, o order, message io.Reader) answer {
+	reign, cannot := c.enter(ctx, o)
+	if reign == nil {
+		return answer{Cannot: cannot, All: true}
+	}
+	defer reign.under.Done()
+	if o.Sink == "" {
+		return answer{}
+	}
+	late := fmt.Errorf("no answer within %v", o.Within)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Within, late)
+	defer cancel()
+	defer context.AfterFunc(reign.ctx, cancel)()
+	m := sink.Message{ID: o.ID, Source: o.Source, Query: o.Query}
+	var err error
+	if m.Body, err = io.ReadAll(message); err != nil {
+		return answer{Cannot: fmt.Sprintf("the message did not come whole: %v", err), All: true}
+	}
+	a := c.send(ctx, o, m)
+	if a.Failed != nil && ctx.Err() != nil && context.Cause(ctx) != late { // which says nothing about the receiver
+		return answer{Cannot: "it was cut off", All: true}
+	}
+	return a
+}
+
+// enter lets an order in, if it is one of the brain that there is, and otherwise says why not. A
+// reign must be left again.
+func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) {
+	if o.Format != format {
+		return nil, "it is of another version"
+	}
+	c.mu.Lock()
+	news := o.Epoch > c.reign.epoch
+	c.mu.Unlock()
+	if news {
+		if leads, err := c.cfg.Leads(ctx, o.Epoch); err != nil || !leads {
+			return nil, "it has not heard of this brain"
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before := c.seeLocked(o.Epoch); before != nil {
+		c.mu.Unlock()
+		before.under.Wait()
+		c.mu.Lock()
+	}
+	switch {
+	case c.leaving:
+		return nil, "it is about to end"
+	case o.Epoch < c.reign.epoch:
+		return nil, "another brain decides"
+	case o.Run != c.run && o.Sink != "":
+		return nil, "it was started again"
+	}
+	if o.Run == c.run && int64(o.Until) > c.until.Load() {
+		c.until.Store(int64(o.Until))
+	}
+	c.reign.under.Add(1)
+	return c.reign, ""
+}
+
+// send makes an attempt.
+func (c *Courier) send(ctx context.Context, o order, m sink.Message) answer {
+	outlet, release, err := c.outlets.take(ctx, o.Sink, o.Mark)
+	if err != nil {
+		return answer{Cannot: err.Error()}
+	}
+	defer release()
+	if c.count.Now() >= o.Begin {
+		return answer{Cannot: "the order came too late", All: true}
+	}
+	if _, err = outlet.Send(ctx, m); err == nil {
+		return answer{}
+	}
+	if failed, ok := errors.AsType[*freshet.FetchError](err); ok && (failed.Class.Is(freshet.FailLocal) || failed.Class.Is(freshet.FailBlocked)) {
+		return answer{Cannot: err.Error()}
+	}
+	return answer{Failed: newFailure(err)}
+}
+
+// Forget has sinks opened anew: the settings are others.
+func (c *Courier) Forget() { c.outlets.forget() }
+
+// Leave takes no more orders, and waits for the attempts under way until ctx is done.
+func (c *Courier) Leave(ctx context.Context) {
+	c.mu.Lock()
+	c.leaving = true
+	r := c.reign
+	c.mu.Unlock()
+	over := make(chan struct{})
+	go func() {
+		r.under.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// Close takes no more orders, cuts off the attempts under way, and closes all connections.
+func (c *Courier) Close() {
+	c.mu.Lock()
+	c.leaving = true
+	r := c.reign
+	c.mu.Unlock()
+	r.end()
+	r.under.Wait()
+	c.outlets.forget()
+}
+
+// idleFor is how long an outlet stays open that nobody uses.
+const idleFor = 10 * time.Minute
+
+// outlets are the sinks that are open.
+type outlets struct {
+	cfg *Config
+	may func() error
+	mu  sync.Mutex
+	all map[string]*held // by name
+}
+
+// A held is an outlet that is open.
+type held struct {
+	*sink.Outlet
+	mark string
+	used time.Time
+	busy int
+	old  bool // it is closed when nobody uses it
+}
+
+// take returns the outlet of a sink, which must be released.
+func (o *outlets) take(ctx context.Context, name, mark string) (_ *sink.Outlet, release func(), err error) {
+	o.mu.Lock()
+	h := o.all[name]
+	if h != nil && h.mark == mark {
+		h.busy++
+	}
+	o.mu.Unlock()
+	if h == nil || h.mark != mark {
+		if h, err = o.open(ctx, name, mark); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := h.Missing(); err != nil {
+		o.release(h)
+		return nil, nil, fmt.Errorf("it lacks a secret: %w", err)
+	}
+	return h.Outlet, func() { o.release(h) }, nil
+}
+
+// open opens a sink, in place of what is open under its name.
+func (o *outlets) open(ctx context.Context, name, mark string) (*held, error) {
+	s, err := o.cfg.Find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	outlet, err := o.cfg.Open(s, o.may)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{Outlet: outlet, mark: markOf(outlet.Sink()), used: time.Now(), busy: 1}
+	if h.mark != mark {
+		return nil, errors.Join(errors.New("it knows the sink otherwise"), outlet.Close())
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for other, was := range o.all {
+		if other == name || was.busy == 0 && time.Since(was.used) > idleFor {
+			o.dropLocked(other)
+		}
+	}
+	if o.all == nil {
+		o.all = map[string]*held{}
+	}
+	o.all[name] = h
+	return h, nil
+}
+
+func (o *outlets) dropLocked(name string) {
+	h := o.all[name]
+	delete(o.all, name)
+	if h.old = true; h.busy == 0 {
+		_ = h.Close() // what it was sent is answered
+	}
+}
+
+func (o *outlets) release(h *held) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h.busy--
+	if h.used = time.Now(); h.old && h.busy == 0 {
+		_ = h.Close() // what it was sent is answered
+	}
+}
+
+func (o *outlets) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name := range o.all {
+		o.dropLocked(name)
+	}
+}

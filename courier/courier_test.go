@@ -1,0 +1,331 @@
+package courier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/courier"
+	"freshet/fetch"
+	"freshet/sink"
+	"freshet/wire"
+)
+
+// Each sink has its node, and stays with it when others come and go.
+func TestSinksAreShared(t *testing.T) {
+	at := newReceiver(t)
+	a, b := newHelper(t, "a"), newHelper(t, "b")
+	two, three := newBrain(t, 1, a), newBrain(t, 1, a, b)
+	var sinks []freshet.Sink
+	for i := range 300 {
+		sinks = append(sinks, freshet.Sink{Name: fmt.Sprint("s", i), Kind: "webhook", URL: freshet.Value(at.URL)})
+	}
+	for node, s := range three.Status(sinks) {
+		if s.Sinks < 60 || s.Sinks > 140 {
+			t.Errorf("%s has %d of 300 sinks", node, s.Sinks)
+		}
+	}
+	for _, s := range sinks {
+		one := []freshet.Sink{s}
+		for _, node := range []string{own, a.address()} {
+			if three.Status(one)[node].Sinks == 1 && two.Status(one)[node].Sinks != 1 {
+				t.Errorf("%s leaves %s when another node comes", s.Name, node)
+			}
+		}
+	}
+	file := freshet.Sink{Name: three.hookFor(at, a.address()).Name, Kind: "file"}
+	if three.Status([]freshet.Sink{file})[own].Sinks != 1 {
+		t.Error("a file is written by another node")
+	}
+}
+
+// A message goes by the node of its sink, and what the receiver said comes back.
+func TestAnswersComeBack(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	if by, err := b.carry(s); by != a.address() || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	at.sentBy(t, "a")
+	at.answer = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusForbidden)
+	}
+	by, err := b.carry(s)
+	refusal, ok := errors.AsType[*sink.Refusal](err)
+	if by != a.address() || !ok || refusal.Status != http.StatusForbidden || refusal.RetryAfter != 7*time.Second || freshet.HintOf(err) == "" {
+		t.Errorf("%s says %v, hint %q", by, err, freshet.HintOf(err))
+	}
+	at.sentBy(t, "a", "a") // whoever answered was reached
+}
+
+// What a node cannot send is sent by another, and is no failure of the receiver.
+func TestNodeThatCannotSend(t *testing.T) {
+	for name, spoil := range map[string]func(h *helper, s *freshet.Sink){
+		"it has no such sink":         func(h *helper, s *freshet.Sink) { delete(h.sinks, s.Name) },
+		"it has another of that name": func(h *helper, s *freshet.Sink) { o := *s; o.URL += "/other"; h.sinks[s.Name] = o },
+		"it has it from elsewhere":    func(h *helper, s *freshet.Sink) { o := *s; o.Origin = freshet.FromAPI; h.sinks[s.Name] = o },
+		"it may not go there":         func(h *helper, _ *freshet.Sink) { h.fetch = fetch.Config{} },
+		"it may not go where the name leads": func(h *helper, s *freshet.Sink) {
+			s.URL = freshet.Value(strings.Replace(string(s.URL), "127.0.0.1", "inside.example", 1))
+			_, port, _ := strings.Cut(string(s.URL), "example:")
+			number, _ := strconv.ParseUint(port, 10, 16)
+			h.fetch = fetch.Config{Resolver: toItself, Ports: []uint16{uint16(number)}}
+			knows(*s, h)
+		},
+		"it lacks a secret": func(h *helper, s *freshet.Sink) {
+			s.Headers = map[string]freshet.Value{"X-Key": "${env:FRESHET_NOWHERE}"}
+			knows(*s, h)
+		},
+		"it leaves":                        func(h *helper, _ *freshet.Sink) { h.Leave(context.Background()) },
+		"it does not answer":               func(h *helper, _ *freshet.Sink) { h.wire.Close() },
+		"another brain decides":            func(h *helper, _ *freshet.Sink) { h.See(2) },
+		"it sleeps until the order is old": func(h *helper, _ *freshet.Sink) { h.wire.Set(wire.State{Delay: lease * 3 / 4}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, a := newReceiver(t), newHelper(t, "a")
+			b := newBrain(t, 1, a)
+			s := b.hookFor(at, a.address())
+			knows(s, a)
+			spoil(a, &s)
+			if by, err := b.carry(s); by != own || err != nil {
+				t.Errorf("it was sent by %s: %v", by, err)
+			}
+			at.sentBy(t, "brain")
+		})
+	}
+}
+
+// A node that is cut off while it sends may go on with it. Nobody else sends the message before
+// that must be over, and then another does, with the same bytes.
+func TestNodeIsCutOffInMidSend(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	at.answer = func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-By") == "a" {
+			a.wire.Orphan() // the brain hears that it is gone; the node hears nothing
+			<-r.Context().Done()
+		}
+	}
+	if by, err := b.carry(s); by != own || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	at.sentBy(t, "a", "brain")
+	if at.most > 1 {
+		t.Error("two nodes sent the message at once")
+	}
+}
+
+// A node that hears of a new brain cuts off what the old one ordered, and takes no more of it. The
+// new one is answered when that is over.
+func TestNodeObeysTheNewBrain(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	old := newBrain(t, 1, a)
+	s := old.hookFor(at, a.address())
+	knows(s, a)
+	at.answer = func(_ http.ResponseWriter, r *http.Request) {
+		if len(at.senders()) == 1 {
+			<-r.Context().Done()
+		}
+	}
+	over := make(chan error, 1)
+	go func() {
+		_, err := old.carry(s)
+		over <- err
+	}()
+	<-at.came
+	stale := newBrain(t, 1, a)
+	if newBrain(t, 2, a).Status([]freshet.Sink{s})[a.address()].Sinks != 0 {
+		t.Error("the node takes orders of a brain that it has not heard of")
+	}
+	a.leads.Store(2)
+	next := newBrain(t, 2, a)
+	<-over
+	if by, err := next.carry(s); by != a.address() || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	if at.most > 1 {
+		t.Error("a message of the old brain was under way beside one of the new")
+	}
+	was := len(at.senders())
+	if by, _ := stale.carry(s); by != own || !slices.Equal(at.senders()[was:], []string{"brain"}) {
+		t.Errorf("%s sends for the old brain", by)
+	}
+}
+
+// A node that is stopped just before it writes has no right to any more when it wakes.
+func TestNothingIsWrittenWithoutTheRight(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	release := make(chan struct{})
+	a.fetch.Connect = delayed(release)
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	time.AfterFunc(lease+lease/4, func() { close(release) })
+	if by, err := b.carry(s); by != own || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	at.sentBy(t, "brain")
+}
+
+// A brain that is not sure to be one orders nothing.
+func TestBrainWithoutRightOrdersNothing(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	b.right.Store(0)
+	if by, _ := b.carry(s); by != own {
+		t.Errorf("%s was asked", by)
+	}
+	at.sentBy(t, "brain") // which checks its right when it writes
+}
+
+// A node that ends finishes what it has begun, and takes nothing more.
+func TestNodeFinishesWhatItHasBegun(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	leaving, release := make(chan struct{}), make(chan struct{})
+	at.answer = func(http.ResponseWriter, *http.Request) { <-release }
+	over := make(chan string, 1)
+	go func() {
+		by, err := b.carry(s)
+		over <- fmt.Sprint(by, err)
+	}()
+	<-at.came
+	go func() {
+		a.Leave(context.Background())
+		close(leaving)
+	}()
+	for b.Status([]freshet.Sink{s})[a.address()].Sinks > 0 { // until it says that it leaves
+		b.Look(t.Context())
+	}
+	select {
+	case <-leaving:
+		t.Error("it has left before its message was answered")
+	default:
+	}
+	close(release)
+	if got := <-over; got != fmt.Sprint(a.address(), nil) {
+		t.Errorf("it was sent by %s", got)
+	}
+	<-leaving
+	if by, err := b.carry(s); by != own || err != nil {
+		t.Errorf("afterwards it was sent by %s: %v", by, err)
+	}
+	at.sentBy(t, "a", "brain")
+}
+
+// A node that has to end before the receiver has answered cuts the attempt off, which is no failure of
+// the receiver.
+func TestNodeEndsInMidSend(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	at.answer = func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-By") == "a" {
+			go a.Close()
+			<-r.Context().Done()
+		}
+	}
+	if by, err := b.carry(s); by != own || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	at.sentBy(t, "a", "brain")
+	if at.most > 1 {
+		t.Error("two nodes sent the message at once")
+	}
+}
+
+// A receiver that does not answer fails by itself.
+func TestReceiverThatDoesNotAnswer(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	at.answer = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	if by, err := b.carry(s); by != a.address() || err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+		t.Errorf("%s says %v", by, err)
+	}
+}
+
+// A node that was started again counts anew: an order by its old count is not for it.
+func TestOrderForTheRunBefore(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	again := newHelper(t, "again", s)
+	a.wire.Lead(again.wire.Address())
+	a.wire.Cut()
+	if by, err := b.carry(s); by != own || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	b.Look(t.Context())
+	if by, err := b.carry(s); by != a.address() || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
+	}
+	at.sentBy(t, "brain", "again")
+}
+
+// A receiver that cannot be reached from one node is tried from the next.
+func TestUnreachedReceiverIsTriedFromElsewhere(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	a.fetch.Resolver = nil
+	a.fetch.Connect = failing
+	if by, err := b.carry(s); by != a.address() || err == nil {
+		t.Errorf("%s sends: %v", by, err)
+	}
+	if by, err := b.carry(s); by != own || err != nil {
+		t.Errorf("then %s sends: %v", by, err)
+	}
+}
+
+// Whoever is not a node can do nothing.
+func TestStrangersCannotOrder(t *testing.T) {
+	at, a := newReceiver(t), newHelper(t, "a")
+	b := newBrain(t, 1, a)
+	s := b.hookFor(at, a.address())
+	knows(s, a)
+	order := fmt.Sprintf(`{"format":1,"epoch":1,"sink":%q,"begin":3600000000000,"until":3600000000000,"within":1000000000}`+"\n{}", s.Name)
+	for _, try := range []struct {
+		method, token string
+		want          int
+	}{{"POST", "", http.StatusNotFound}, {"GET", token, http.StatusNotFound}, {"POST", "fh_somebody", http.StatusForbidden}, {"POST", token, http.StatusOK}} {
+		req, err := http.NewRequestWithContext(t.Context(), try.method, a.address()+courier.Path, strings.NewReader(order))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if try.token != "" {
+			req.Header.Set(courier.TokenHeader, try.token)
+		}
+		resp, err := fetch.Trusted(time.Minute).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != try.want {
+			t.Errorf("%s with %q gives %s", try.method, try.token, resp.Status)
+		}
+	}
+	if got := at.senders(); len(got) > 0 {
+		t.Errorf("%q sent for a stranger", got)
+	}
+}

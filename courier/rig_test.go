@@ -1,0 +1,234 @@
+package courier_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/access"
+	"freshet/courier"
+	"freshet/fetch"
+	"freshet/sink"
+	"freshet/wire"
+)
+
+const (
+	token    = "the token of the brain"
+	lease    = 400 * time.Millisecond
+	patience = time.Second
+)
+
+// A receiver takes messages, and says by whom.
+type receiver struct {
+	*httptest.Server
+	answer func(w http.ResponseWriter, r *http.Request) // may be nil
+
+	mu    sync.Mutex
+	by    []string // nodes, in the order in which they sent
+	under int
+	most  int // under way at once
+	body  []byte
+	came  chan struct{} // is told of each that came
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{came: make(chan struct{}, 100)}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// ServeHTTP implements [http.Handler].
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	r.by = append(r.by, req.Header.Get("X-By"))
+	r.under++
+	r.most, r.body = max(r.most, r.under), body
+	r.mu.Unlock()
+	r.came <- struct{}{}
+	if r.answer != nil {
+		r.answer(w, req)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.under--
+}
+
+func (r *receiver) senders() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.by)
+}
+
+// outletOf returns the outlet of a sink as a node has it.
+func outletOf(name string, s freshet.Sink, c fetch.Config) (*sink.Outlet, error) {
+	do := fetch.NewEgress(c).Do
+	return sink.Open(sink.Config{
+		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: access.Secrets{Env: func(string) string { return map[string]string{"brain": "known to the brain"}[name] }},
+		Do: func(r *http.Request) (*http.Response, error) {
+			r.Header.Set("X-By", name)
+			return do(r)
+		},
+	}, s)
+}
+
+// open lets everything on this machine be reached.
+func open() fetch.Config {
+	return fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Resolver: toItself}
+}
+
+// A helper is a node that stands by.
+type helper struct {
+	*courier.Courier
+	name  string
+	wire  *wire.Wire
+	leads atomic.Int64 // the epoch that it hears of
+	sinks map[string]freshet.Sink
+	fetch fetch.Config
+}
+
+// newHelper starts a node behind a wire.
+func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
+	h := &helper{name: name, sinks: map[string]freshet.Sink{}, fetch: open()}
+	h.leads.Store(1)
+	for _, s := range sinks {
+		h.sinks[s.Name] = s
+	}
+	h.Courier = courier.New(courier.Config{
+		Find: func(_ context.Context, name string) (freshet.Sink, error) {
+			s, ok := h.sinks[name]
+			if !ok {
+				return s, errors.New("there is no such sink")
+			}
+			return s, nil
+		},
+		Open: func(s freshet.Sink, may func() error) (*sink.Outlet, error) {
+			c := h.fetch
+			c.May = may
+			return outletOf(h.name, s, c)
+		},
+		Known: func(_ context.Context, shown string) (bool, error) { return shown == token, nil },
+		Leads: func(_ context.Context, epoch int64) (bool, error) { return epoch == h.leads.Load(), nil },
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(courier.RunHeader, name)
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(h.Close)
+	var err error
+	if h.wire, err = wire.New(server.Listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.wire.Close() })
+	return h
+}
+
+func (h *helper) address() string { return "http://" + h.wire.Address() }
+
+// A brain has its messages sent.
+type brain struct {
+	*courier.Dispatch
+	t     *testing.T
+	right atomic.Int64
+}
+
+const own = "http://brain"
+
+// newBrain returns a brain of an epoch, which knows some nodes.
+func newBrain(t *testing.T, epoch int64, helpers ...*helper) *brain {
+	b := &brain{t: t}
+	b.right.Store(int64(lease))
+	b.Dispatch = courier.NewDispatch(courier.DispatchConfig{
+		Own: own, Epoch: epoch, Right: func() time.Duration { return time.Duration(b.right.Load()) }, Lease: lease, Patience: patience, Token: token,
+		Nodes: func(context.Context) (all []string, err error) {
+			for _, h := range helpers {
+				all = append(all, h.address())
+			}
+			return all, nil
+		},
+		Do: fetch.Trusted(time.Minute).Do,
+	})
+	b.Look(t.Context())
+	return b
+}
+
+var message = sink.Message{ID: "e1", Source: "page", Body: []byte(`{"id":"e1"}`)}
+
+// carry has a message sent, and returns by whom.
+func (b *brain) carry(s freshet.Sink) (by string, err error) {
+	b.t.Helper()
+	o, err := outletOf("brain", s, open())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer o.Close()
+	return b.Carry(b.t.Context(), o.Sink(), message, func(ctx context.Context) error {
+		_, err := o.Send(ctx, message)
+		return err
+	})
+}
+
+// hookFor returns a sink whose first choice is a node.
+func (b *brain) hookFor(at *receiver, node string) freshet.Sink {
+	b.t.Helper()
+	for i := range 1000 {
+		s := freshet.Sink{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26)), Kind: "webhook", URL: freshet.Value(at.URL), Settings: map[string]freshet.Value{"unsigned": "true"}, Origin: freshet.FromFile}
+		if b.Status([]freshet.Sink{s})[node].Sinks == 1 {
+			return s
+		}
+	}
+	b.t.Fatalf("no sink is delivered to by %s", node)
+	return freshet.Sink{}
+}
+
+// knows has nodes know a sink.
+func knows(s freshet.Sink, helpers ...*helper) {
+	for _, h := range helpers {
+		h.sinks[s.Name] = s
+	}
+}
+
+// sentBy holds who sent.
+func (r *receiver) sentBy(t *testing.T, want ...string) {
+	t.Helper()
+	if got := r.senders(); !slices.Equal(got, want) {
+		t.Errorf("%q sent, want %q", got, want)
+	}
+	if !bytes.Equal(r.body, message.Body) {
+		t.Errorf("%s came, want %s", r.body, message.Body)
+	}
+}
+
+// delayed returns what connects when it is told to.
+func delayed(release <-chan struct{}) func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	return func(_ context.Context, to netip.AddrPort) (net.Conn, error) {
+		<-release
+		return (&net.Dialer{}).DialContext(context.Background(), "tcp", to.String())
+	}
+}
+
+// failing reaches nobody.
+func failing(context.Context, netip.AddrPort) (net.Conn, error) {
+	return nil, errors.New("there is no way from here")
+}
+
+// toItself says that every name is this machine.
+func toItself(context.Context, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}

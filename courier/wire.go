@@ -1,0 +1,108 @@
+package courier
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"freshet"
+	"freshet/sink"
+)
+
+const (
+	// Path is where a node takes orders.
+	Path = "/cluster/send"
+
+	// TokenHeader has the token of the node that orders.
+	TokenHeader = "Freshet-Node"
+
+	// RunHeader is in every answer of a node, with the name of its run: what has none comes from
+	// something in between, and says nothing of what the node did.
+	RunHeader = "Freshet-Instance"
+
+	format  = 1         // of orders and answers
+	maxHead = 64 << 10  // bytes of an order without its message
+	maxBody = 256 << 20 // bytes of a message
+)
+
+// An order is what a brain says to a node: a line of JSON, followed by the message if there is
+// one. Times are by the count of the node.
+type order struct {
+	Format int           `json:"format"`
+	Epoch  int64         `json:"epoch"`
+	Run    string        `json:"run,omitempty"` // whose count it is: one that was started again counts anew
+	Until  time.Duration `json:"until"`         // the brain is sure to be the brain until then
+
+	Sink   string           `json:"sink,omitempty"` // "" if there is nothing to send
+	Mark   string           `json:"mark,omitempty"` // of the sink, as the brain knows it
+	ID     string           `json:"id,omitempty"`
+	Source freshet.SourceID `json:"source,omitempty"`
+	Query  freshet.QueryID  `json:"query,omitempty"`
+	Begin  time.Duration    `json:"begin,omitempty"`  // the attempt begins before that, or never
+	Within time.Duration    `json:"within,omitempty"` // it ends
+}
+
+// An answer is what the node says.
+type answer struct {
+	Run    string        `json:"run"`
+	At     time.Duration `json:"at"`               // its count
+	Cannot string        `json:"cannot,omitempty"` // why this node does not send; it has sent nothing that counts
+	All    bool          `json:"all,omitempty"`    // it would not send anything else, either
+	Failed *failure      `json:"failed,omitempty"` // the attempt
+}
+
+// A failure is why a receiver did not accept a message.
+type failure struct {
+	Text    string        `json:"text"`
+	Hint    string        `json:"hint,omitempty"`
+	Refusal *sink.Refusal `json:"refusal,omitempty"`
+}
+
+func newFailure(err error) *failure {
+	f := &failure{Text: err.Error(), Hint: freshet.HintOf(err)}
+	f.Refusal, _ = errors.AsType[*sink.Refusal](err)
+	return f
+}
+
+// error returns it as if the attempt had been made here.
+func (f *failure) error() error {
+	if f == nil {
+		return nil
+	}
+	var err error = errors.New(f.Text)
+	if f.Refusal != nil {
+		err = f.Refusal
+	}
+	if f.Hint != "" {
+		err = freshet.WithHint(err, f.Hint)
+	}
+	return err
+}
+
+// readOrder reads an order. What is left to read is its message.
+func readOrder(from io.Reader) (o order, rest *bufio.Reader, err error) {
+	rest = bufio.NewReaderSize(from, maxHead)
+	line, err := rest.ReadSlice('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &o)
+	}
+	if err != nil {
+		return o, nil, fmt.Errorf("read an order: %w", err)
+	}
+	return o, rest, nil
+}
+
+// markOf tells one definition of a sink from another, without saying what is in it.
+func markOf(s freshet.Sink) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v\n%s", s.Origin, text))
+	return hex.EncodeToString(sum[:])
+}
