@@ -123,17 +123,22 @@ func (d *Dispatch) greet(ctx context.Context, p *post) {
 	a, err := d.say(ctx, p, o, nil)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	was := p.there
-	if p.there = err == nil && a.Cannot == ""; p.there != was {
-		d.cfg.Log.Info("a node makes deliveries, or does not any more", "node", p.address, "does", p.there, "why", cmp.Or(a.Cannot, text(err)))
+	if err == nil && a.Cannot != "" {
+		err = errors.New(a.Cannot)
 	}
+	d.setLocked(p, err)
 }
 
-func text(err error) string {
-	if err == nil {
-		return ""
+// setLocked notes whether a node takes orders.
+func (d *Dispatch) setLocked(p *post, problem error) {
+	was := p.there
+	p.there = problem == nil
+	switch {
+	case p.there && !was:
+		d.cfg.Log.Info("a node makes deliveries from now on", "node", p.address)
+	case was && !p.there:
+		d.cfg.Log.Warn("a node makes no deliveries for now; others make them", "node", p.address, "why", problem)
 	}
-	return err.Error()
 }
 
 // errNotTaken says that a node has done nothing about an order, and is not to be given others.
@@ -295,15 +300,15 @@ func (d *Dispatch) order(ctx context.Context, p *post, s freshet.Sink, m sink.Me
 		return true, a.Failed.error()
 	case err == nil:
 		d.cfg.Log.Info("a node cannot make a delivery; another does", "node", p.address, "sink", s.Name, "why", a.Cannot)
-		d.avoid(p, s.Name, a.All)
+		d.avoid(p, s.Name, a)
 		return false, nil
 	case errors.Is(err, errNotTaken):
-		d.avoid(p, s.Name, true)
+		d.leaveOut(p, err)
 		return false, nil
 	case ctx.Err() != nil:
 		return true, err
 	}
-	d.avoid(p, s.Name, true)
+	d.leaveOut(p, err)
 	d.cfg.Log.Warn("a node was lost while it made a delivery; another makes it again", "node", p.address, "sink", s.Name, "event", m.ID, "err", err)
 	select {
 	case <-time.After(over - (d.count.Now() - began)):
@@ -313,15 +318,21 @@ func (d *Dispatch) order(ctx context.Context, p *post, s freshet.Sink, m sink.Me
 	}
 }
 
-// avoid gives a node nothing more for a sink for a while; nothing at all until it has been asked
-// again whether it takes orders, if all is set.
-func (d *Dispatch) avoid(p *post, name string, all bool) {
+// leaveOut gives a node nothing until it has been asked again whether it takes orders.
+func (d *Dispatch) leaveOut(p *post, why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if all {
-		p.there = false
+	d.setLocked(p, why)
+}
+
+// avoid gives a node nothing more for a sink for a while, or nothing at all if it would take nothing.
+func (d *Dispatch) avoid(p *post, name string, a answer) {
+	if a.All {
+		d.leaveOut(p, errors.New(a.Cannot))
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	p.cannot[name] = d.count.Now() + grudge
 }
 
