@@ -180,7 +180,7 @@ func TestMigratesTheOutbox(t *testing.T) {
 			var sent []string
 			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sink.Envelope(c, "")) },
 				Name: tt.sink, Store: s, Endpoint: tt.endpoint, Workers: 1,
-				Send: func(_ context.Context, m sink.Message) error { sent = append(sent, m.ID); return nil },
+				Send: func(_ context.Context, m sink.Message) (string, error) { sent = append(sent, m.ID); return "", nil },
 			})
 			if err != nil {
 				t.Fatal(err)
