@@ -30,8 +30,7 @@ func TestBrowserFollowsAQuery(t *testing.T) {
 	b.await("window.opened == 1")
 	change := func(text string) {
 		t.Helper()
-		r.put("/page", "<p>"+text+"</p>")
-		r.poll("page")
+		r.change("/page", "page", "<p>"+text+"</p>")
 	}
 	change("two")
 	b.await("got.length == 1")

@@ -27,8 +27,7 @@ func (r *rig) furnish() {
 		r.watch(client.NewSource{ID: id, URL: r.web.URL + path, Name: fmt.Sprintf("Board %d", n), Tags: []string{"boards", fmt.Sprintf("t%d", n%2)},
 			Extract: map[string]any{"price": map[string]any{"css": ".price", "as": "number"}}})
 		for edition := 2; edition < 5; edition++ {
-			r.put(path, board(n, edition))
-			r.poll(id)
+			r.change(path, id, board(n, edition))
 		}
 	}
 	r.watch(client.NewSource{ID: "broken", URL: r.web.URL + "/none", Name: "A page that is not there"})
@@ -107,8 +106,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 	r.put("/evil", page(1))
 	r.watch(client.NewSource{ID: "evil", URL: r.web.URL + "/evil?" + strings.ReplaceAll(evil, " ", "%20"), Name: evil, Tags: []string{"<script>canary()</script>"},
 		Extract: map[string]any{"price": map[string]any{"css": ".price"}}})
-	r.put("/evil", strings.ReplaceAll(page(2), evil, evil+" again"))
-	r.poll("evil")
+	r.change("/evil", "evil", strings.ReplaceAll(page(2), evil, evil+" again"))
 	if _, err := r.api.AddQuery(r.Context(), client.QueryToAdd{NewQuery: client.NewQuery{ID: "q", Name: evil, Value: "text"}, Backfill: "0"}); err != nil {
 		t.Fatal(err)
 	}
@@ -117,23 +115,20 @@ func TestNothingCapturedRuns(t *testing.T) {
 	if _, err := r.api.AddSink(t.Context(), "evil", client.NewSink{Kind: "json", URL: chat.URL + "/in", Template: evil, Tags: []string{"<script>canary()</script>"}, Sources: []freshet.SourceID{"evil"}}); err != nil {
 		t.Fatal(err)
 	}
-	r.put("/evil", page(3))
-	r.poll("evil") // is refused, and becomes a letter
+	r.change("/evil", "evil", page(3)) // is refused, and becomes a letter
 	// A feed, headers and an error that are hostile, too.
-	for n := range 2 {
-		r.pages.Store("/feed", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	feed := func(n int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/rss+xml; charset=utf-8")
 			w.Header().Set("ETag", fmt.Sprintf(`"<script>canary(%d)</script>"`, n))
 			var item strings.Builder
 			_ = xml.EscapeText(&item, []byte(evil))
 			fmt.Fprintf(w, `<rss version="2.0"><channel><title>%[1]s</title><item><guid>%[2]d %[1]s</guid><title>%[1]s %[2]d</title><link>javascript:canary()</link><description>%[1]s</description></item></channel></rss>`, &item, n)
-		}))
-		if n == 0 {
-			r.watch(client.NewSource{ID: "evil-feed", URL: r.web.URL + "/feed"})
-		} else {
-			r.poll("evil-feed")
 		}
 	}
+	r.pages.Store("/feed", feed(0))
+	r.watch(client.NewSource{ID: "evil-feed", URL: r.web.URL + "/feed"})
+	r.change("/feed", "evil-feed", feed(1))
 	r.pages.Store("/away", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "javascript:canary()//<script>canary()</script>")
 		w.WriteHeader(http.StatusMovedPermanently)
@@ -205,8 +200,7 @@ func TestLive(t *testing.T) {
 	b.visit("/", "document.querySelectorAll('.change').length > 3")
 	before := eval[int](b, "document.querySelectorAll('.change').length")
 	change := func(edition int) {
-		r.put("/board0", board(0, edition))
-		r.poll("board0")
+		r.change("/board0", "board0", board(0, edition))
 	}
 	change(50)
 	b.await(fmt.Sprintf("document.querySelectorAll('.change').length == %d && document.querySelector('.change').textContent.includes('50')", before+1))

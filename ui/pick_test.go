@@ -27,12 +27,12 @@ func TestPickByClick(t *testing.T) {
 	b.click("Choose an element")
 	b.await("window.ready")
 	eval[bool](b, "(postMessage({freshet: 'choose', number: Number(document.querySelector('.elements [role=option]').id.slice(8))}, '*'), true)")
-	spot := eval[[]float64](b, "(r => [r.x + r.width / 2, r.y + r.height / 2])((e => (e.scrollIntoView({block: 'center'}), e.getBoundingClientRect()))(document.querySelector('.picker iframe')))")
 	if eval[int](b, "document.querySelectorAll('.steps input').length") != 0 {
 		t.Error("an element was chosen though nobody clicked")
 	}
 	// The browser learns of where a frame of another process is some time after it has drawn it.
 	for end := time.Now().Add(time.Minute); !eval[bool](b, "!!document.querySelector('.steps input')") && time.Now().Before(end); {
+		spot := eval[[]float64](b, "(r => [r.x + r.width / 2, r.y + r.height / 2])((e => (e.scrollIntoView({block: 'center'}), e.getBoundingClientRect()))(document.querySelector('.picker iframe')))")
 		if err := chromedp.Do(b.ctx, chromedp.MouseClickXY(spot[0], spot[1])); err != nil {
 			t.Fatal(err)
 		}

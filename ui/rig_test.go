@@ -110,6 +110,24 @@ func (r *rig) watch(s client.NewSource) {
 	r.poll(s.ID)
 }
 
+// change gives the page of a source another text and waits until it is captured. A poll that was
+// under way at the time still got the old one.
+func (r *rig) change(path string, id freshet.SourceID, text any) {
+	r.Helper()
+	version := func() int {
+		s, err := r.api.Source(r.Context(), id)
+		if err != nil {
+			r.Fatal(err)
+		}
+		return s.Standing.Version
+	}
+	before := version()
+	r.pages.Store(path, text)
+	for version() == before {
+		r.poll(id)
+	}
+}
+
 // poll has a source polled.
 func (r *rig) poll(id freshet.SourceID) {
 	r.Helper()

@@ -132,6 +132,9 @@ func TestEarlyAnswersAreUsed(t *testing.T) {
 				t.Errorf("%s: %s was asked for %d times, want once", path, url, times)
 			}
 		}
+		if path != "/sources" { // what stands over lists that come later moves them
+			continue
+		}
 		moved := eval[float64](b, `new Promise((done) => { let sum = 0;
 			new PerformanceObserver((l) => l.getEntries().forEach((e) => { sum += e.value })).observe({type: 'layout-shift', buffered: true});
 			requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(sum)))) })`, chromedp.EvalAwaitPromise)

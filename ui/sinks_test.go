@@ -64,8 +64,7 @@ func TestSinks(t *testing.T) {
 	b.await("document.body.textContent.includes('Accepted: 200 OK')")
 
 	change := func(edition int) {
-		r.put("/board0", board(0, edition))
-		r.poll("board0")
+		r.change("/board0", "board0", board(0, edition))
 	}
 	change(60)
 	b.await("[...document.querySelectorAll('tbody tr')].some(e => e.textContent.includes('board0.') && e.textContent.includes('accepted'))")
@@ -144,18 +143,15 @@ func TestWhoIsTold(t *testing.T) {
 	b.shot("query-told")
 }
 
-// fill types into the field with a label.
+// fill types into the field with a label, once it is there.
 func (b *tab) fill(label, text string) {
 	b.Helper()
-	if !eval[bool](b, fmt.Sprintf(`(() => {
-		const field = [...document.querySelectorAll('label')].find(l => l.querySelector('.label')?.textContent == %q)?.querySelector('input, textarea, select');
-		if (!field) return false;
+	field := fmt.Sprintf("[...document.querySelectorAll('label')].find(l => l.querySelector('.label')?.textContent == %q)?.querySelector('input, textarea, select')", label)
+	b.await(field)
+	eval[bool](b, fmt.Sprintf(`(field => {
 		field.value = %q;
-		field.dispatchEvent(new Event(field.tagName == 'SELECT' ? 'change' : 'input', {bubbles: true}));
-		return true;
-	})()`, label, text)) {
-		b.Fatalf("there is no field %q", label)
-	}
+		return field.dispatchEvent(new Event(field.tagName == 'SELECT' ? 'change' : 'input', {bubbles: true}));
+	})(%s)`, text, field))
 }
 
 // click presses the button with a word.
