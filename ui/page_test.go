@@ -123,7 +123,7 @@ func TestNothingCapturedRuns(t *testing.T) {
 			w.Header().Set("ETag", fmt.Sprintf(`"<script>canary(%d)</script>"`, n))
 			var item strings.Builder
 			_ = xml.EscapeText(&item, []byte(evil))
-			fmt.Fprintf(w, `<rss version="2.0"><channel><title>%[1]s</title><item><guid>%[2]d %[1]s</guid><title>%[1]s %[2]d</title><link>javascript:canary()</link><description>%[1]s</description></item></channel></rss>`, &item, n)
+			fmt.Fprintf(w, `<rss version="2.0"><channel><title>%[1]s</title><item><guid>%[2]d %[1]s</guid><title>%[2]d %[1]s</title><link>javascript:canary()</link><description>%[1]s</description></item></channel></rss>`, &item, n)
 		}
 	}
 	r.pages.Store("/feed", feed(0))

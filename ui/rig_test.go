@@ -123,7 +123,10 @@ func (r *rig) change(path string, id freshet.SourceID, text any) {
 	}
 	before := version()
 	r.pages.Store(path, text)
-	for version() == before {
+	for tries := 0; version() == before; tries++ {
+		if tries == 50 {
+			r.Fatalf("%s does not change by what was put at %s", id, path)
+		}
 		r.poll(id)
 	}
 }

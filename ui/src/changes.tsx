@@ -47,7 +47,8 @@ function Stream({ first, tag }: { first: Change[]; tag: string }) {
   state.current = { paused, waiting, rows };
 
   const show = (changes: Change[]) => {
-    set((old) => [...changes, ...old].slice(0, 200));
+    // Some may be there already: what was loaded anew and the stream overlap after a gap.
+    set((old) => [...changes.filter((c) => !old.some((o) => o.cursor === c.cursor)), ...old].slice(0, 200));
     mark(new Set(changes.map((c) => c.cursor)));
   };
   useEffect(() => onChanges((news) => {
