@@ -34,7 +34,7 @@ func (n *noteTaking) take(now time.Time, _ *sched.Scheduler) {
 	if n.shot == nil {
 		n.shot = n.learner.Snapshot(nil)
 	}
-	n.kept = nil // a daemon has given it away
+	n.kept = make([]byte, 0, len(n.kept)*9/8) // a daemon has given away the last
 	last, err := n.shot.Next(n.most, func(_ freshet.Slot, memory []byte) error {
 		n.kept = append(n.kept, memory...)
 		n.sources++

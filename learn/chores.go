@@ -50,7 +50,7 @@ func (l *Learner) enterSite(s *site) {
 		return
 	}
 	if l.newTick() {
-		l.keepSite(s)
+		l.keepSiteFor(s, s.dirty || s.pulse != nil)
 	}
 	s.before = s.pace
 	s.upto += s.pace
@@ -151,7 +151,7 @@ func (l *Learner) renewPriors(most slice) {
 			continue
 		}
 		l.keepBrief(freshet.Slot(slot))
-		l.keepSite(p.site)
+		l.keepSiteFor(p.site, p.claim != 0)
 		m := &l.minds[slot]
 		prior := l.priorOf(p)
 		m.recall(&l.grid, prior)
@@ -190,7 +190,7 @@ func (l *Learner) renewSites(n int) bool {
 			return false
 		}
 		s := l.sites[do.prior]
-		l.keepSite(s)
+		l.keepSiteFor(s, s.claimed != nil)
 		parent := &l.all.prior
 		if s.family != nil {
 			parent = &s.family.prior

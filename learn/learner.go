@@ -125,7 +125,8 @@ type site struct {
 	profile *profile
 	dirty   bool   // the profile has to be settled
 	kept    uint32 // the last snapshot that has it
-	known   int    // scratch: pages of which something is known
+	was     *siteBrief
+	known   int // scratch: pages of which something is known
 
 	tick   int64   // that the site has entered: the one under way or the one before, see chores
 	pace   float64 // of the site's clock in that tick
@@ -260,7 +261,7 @@ func (l *Learner) siteOf(s freshet.Source) *site {
 	name := siteName(s)
 	at := l.named[name]
 	if at == nil {
-		at = &site{name: name, place: len(l.sites), profile: newProfile(), tick: l.open, pace: 1, upto: float64(l.open)}
+		at = &site{name: name, place: len(l.sites), profile: newProfile(), tick: l.open, pace: 1, upto: float64(l.open), kept: l.shots}
 		l.named[name] = at
 		l.sites = append(l.sites, at)
 	}

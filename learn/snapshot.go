@@ -9,7 +9,7 @@ import (
 
 // A Snapshot is what was known at one place in the log, shown some sources at a time while
 // the Learner goes on. Whatever is about to change what is known of a source that has not
-// been shown yet keeps it first, by keep, keepBrief, keepSite or keepAll. So what is shown
+// been shown yet keeps it first, by keep, keepBrief, keepSite, keepSiteFor or keepAll. So what is shown
 // is the same to the bit as if all had been shown at once.
 type Snapshot struct {
 	learner *Learner
@@ -21,7 +21,8 @@ type Snapshot struct {
 
 	next, end int // slots that have not been shown yet
 	chunks    []*keptChunk
-	sites     map[*site][]byte // that have changed, and were not shown yet
+	sites     map[*site][]byte // that are kept in whole, and were not shown yet
+	briefs    []siteBrief      // room for more
 	room      []byte           // for what is kept
 	scratch   codec
 }
@@ -146,10 +147,8 @@ func (s *Snapshot) take(slot freshet.Slot) []byte {
 		c.data = append(c.data, was...)
 		delete(s.sites, at)
 	case first:
-		s.enterSite(at)
 		at.kept = s.number
-		at.encode(c)
-		at.encodeClaims(c)
+		s.writeSite(c, at)
 	}
 	return c.data
 }
@@ -173,13 +172,6 @@ func (s *Snapshot) write(c *codec, slot freshet.Slot, k *kept) {
 // newTick reports whether another tick is under way than when the snapshot began. To enter
 // that one is part of what was known.
 func (l *Learner) newTick() bool { return l.shot != nil && l.shot.open != l.open }
-
-// enterSite lets a site enter the tick that was under way when the snapshot began.
-func (s *Snapshot) enterSite(at *site) {
-	if s.learner.open == s.open {
-		s.learner.enterSite(at)
-	}
-}
 
 // keptOf returns what is kept of a source; nil if that is nothing.
 func (s *Snapshot) keptOf(slot freshet.Slot) *kept {
@@ -228,20 +220,6 @@ func (l *Learner) keepBrief(slot freshet.Slot) {
 		}
 		k.how, k.brief = inBrief, l.briefOf(slot)
 	}
-}
-
-// keepSite keeps what is known of a site.
-func (l *Learner) keepSite(at *site) {
-	s := l.shot
-	if s == nil || at.kept == s.number {
-		return
-	}
-	at.kept = s.number
-	s.enterSite(at)
-	s.scratch.data = s.scratch.data[:0]
-	at.encode(&s.scratch)
-	at.encodeClaims(&s.scratch)
-	s.sites[at] = s.store(s.scratch.data)
 }
 
 // keepAll keeps all that has not been shown. It is for what changes all sources at once.

@@ -36,6 +36,7 @@ type snapshot struct {
 	sched   *sched.Scheduler
 	left    map[freshet.Slot]freshet.SourceID // sources that were removed before they were taken down
 	sources int                               // taken down so far
+	size    int                               // of the last piece
 }
 
 // A piece is what was thought of some sources.
@@ -56,6 +57,7 @@ func snap(l *learn.Learner, s *sched.Scheduler) *snapshot {
 
 // next takes down the next piece.
 func (s *snapshot) next() (p piece, err error) {
+	p.data = make([]byte, 0, s.size*9/8)
 	p.last, err = s.Next(learn.SnapshotSlice, func(slot freshet.Slot, memory []byte) error {
 		id, left := s.left[slot]
 		if !left {
@@ -67,7 +69,7 @@ func (s *snapshot) next() (p piece, err error) {
 		}
 		return nil
 	})
-	s.sources += len(p.ids)
+	s.sources, s.size = s.sources+len(p.ids), len(p.data)
 	return p, err
 }
 
