@@ -1,6 +1,11 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"freshet"
+	"freshet/column"
+)
 
 // longestGap is how many ticks without an outcome are gone through one by one.
 // After a longer one, nothing that was going on before it is remembered anyway.
@@ -34,8 +39,8 @@ func (l *Learner) beginFirst(tick int64) {
 		s.upto = 0
 	}
 	l.jump(tick)
-	for slot := range l.pages {
-		if p := &l.pages[slot]; p.site != nil {
+	for _, p := range l.pages.All {
+		if p.site != nil {
 			p.upto, p.mass = p.site.clock(p.last, tick), 0
 		}
 	}
@@ -48,8 +53,8 @@ func (l *Learner) jump(tick int64) {
 	l.keepAll()
 	skipped := float64(max(0, tick-l.open))
 	l.scale.from += float64(min(0, tick-l.open)) // what was counted before counts as it did
-	for slot := range l.pages {
-		if p := &l.pages[slot]; p.site != nil {
+	for _, p := range l.pages.All {
+		if p.site != nil {
 			p.mass += max(0, float64(tick)-max(p.last, float64(l.open)))
 			p.last = min(p.last, float64(tick))
 		}
@@ -129,6 +134,6 @@ func (l *Learner) reshape() {
 		if was[byHour] > 0 {
 			l.keepAll()
 		}
-		clear(l.own)
+		l.hours, l.minutes = column.Some[freshet.Slot, hours]{}, column.Some[freshet.Slot, minutes]{}
 	}
 }

@@ -82,7 +82,7 @@ func (l *Learner) listen(slot freshet.Slot, see *sighting, said float64) (chance
 	if l.ownShape[byMinute] == 0 || b == nil && see.dated.n == 0 {
 		return 0, false
 	}
-	from, to := l.clock.minute(l.pages[slot].last), l.clock.minute(see.at)
+	from, to := l.clock.minute(l.pages.At(slot).last), l.clock.minute(see.at)
 	if b == nil {
 		b = &beat{since: uint32(from)}
 		l.beats[slot] = b
@@ -237,7 +237,7 @@ func (l *Learner) Rhythms(now time.Time, from freshet.Slot, expected []float64, 
 	var r Rhythm
 	for i, whole := range expected[:l.count(from, len(expected))] {
 		slot := from + freshet.Slot(i)
-		p, b := &l.pages[slot], l.beats[slot]
+		p, b := l.pages.At(slot), l.beats[slot]
 		if b == nil || !b.good || x <= p.last || p.kind&(unseen|paused|lists) != 0 {
 			continue
 		}

@@ -20,7 +20,7 @@ const mostStretches = 48
 
 // Expect implements [freshet.Estimator].
 func (l *Learner) Expect(slot freshet.Slot, from, to time.Time) float64 {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return 0
 	}
 	a, b := l.clock.at(from), l.clock.at(to)
@@ -107,8 +107,8 @@ func (l *Learner) Chances(dst []float64, from, to time.Time) {
 	a, b := l.clock.at(from), l.clock.at(to)
 	f := &l.foresight
 	ph := l.clock.phase(int64(math.Floor((a + b) / 2)))
-	if span := to.Sub(from); f.span != span || f.at != ph || f.open != l.open || len(f.chances) != len(l.pages) {
-		*f = foresight{from: a, to: b, span: span, at: ph, open: l.open, chances: append(f.chances[:0], make([]float64, len(l.pages))...)}
+	if span := to.Sub(from); f.span != span || f.at != ph || f.open != l.open || len(f.chances) != l.pages.Len() {
+		*f = foresight{from: a, to: b, span: span, at: ph, open: l.open, chances: append(f.chances[:0], make([]float64, l.pages.Len())...)}
 		for slot := range f.chances {
 			l.foresee(freshet.Slot(slot))
 		}
@@ -134,7 +134,7 @@ func (l *Learner) foresee(slot freshet.Slot) {
 		return
 	}
 	f.chances[slot] = 0
-	if l.pages[slot].site != nil {
+	if l.pages.At(slot).site != nil {
 		f.chances[slot] = -math.Expm1(-l.plainly(slot, f.from, f.to))
 	}
 }

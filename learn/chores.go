@@ -73,13 +73,13 @@ func (l *Learner) arrive(s *site) {
 
 // enter lets a source enter the tick under way, with its site, if it has not.
 func (l *Learner) enter(slot freshet.Slot) {
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	if p.site == nil {
 		return
 	}
 	l.enterSite(p.site)
-	own := l.own[slot]
-	if own == nil || p.tick == uint16(l.open) {
+	own := l.ownOf(slot)
+	if !own.is() || p.tick == uint16(l.open) {
 		return
 	}
 	if l.newTick() {
@@ -96,9 +96,9 @@ func (l *Learner) catchUp(most slice) {
 	for ; do.site < len(l.sites) && most.sites > 0; do.site, most.sites = do.site+1, most.sites-1 {
 		l.enterSite(l.sites[do.site])
 	}
-	for ; do.page < len(l.pages) && most.pages > 0; do.page, most.pages = do.page+1, most.pages-1 {
-		if l.own[do.page] != nil {
-			l.enter(freshet.Slot(do.page))
+	for ; do.page < l.pages.Len() && most.pages > 0; do.page, most.pages = do.page+1, most.pages-1 {
+		if slot := freshet.Slot(do.page); l.hours.At(slot) != nil {
+			l.enter(slot)
 		}
 	}
 }
@@ -116,10 +116,10 @@ func (l *Learner) here() {
 	for _, s := range l.sites {
 		s.tick = l.open
 	}
-	for slot := range l.pages {
-		l.pages[slot].tick = uint16(l.open)
+	for _, p := range l.pages.All {
+		p.tick = uint16(l.open)
 	}
-	l.todo.site, l.todo.page = len(l.sites), len(l.pages)
+	l.todo.site, l.todo.page = len(l.sites), l.pages.Len()
 }
 
 // doChores does some of what is left to do.
@@ -131,28 +131,28 @@ func (l *Learner) doChores(most slice) {
 // oweSweep says how many sources go into the priors in this tick, so that no tick has to
 // look at all.
 func (l *Learner) oweSweep() {
-	n := max(int(math.Ceil(sweeps*l.pace)), len(l.pages)/64+1)
-	l.todo.owed = min(n, (len(l.pages)+2)/3)
+	n := max(int(math.Ceil(sweeps*l.pace)), l.pages.Len()/64+1)
+	l.todo.owed = min(n, (l.pages.Len()+2)/3)
 }
 
 // renewPriors lets what is thought of some sources go into the priors.
 func (l *Learner) renewPriors(most slice) {
 	for n := most.sweep; n > 0 && l.todo.owed > 0; n, l.todo.owed = n-1, l.todo.owed-1 {
-		if l.sweep == len(l.pages) {
+		if l.sweep == l.pages.Len() {
 			l.endSweep()
 		}
 		if l.todo.ending && !l.renewSites(most.priors) {
 			return
 		}
-		slot := l.sweep
+		slot := freshet.Slot(l.sweep)
 		l.sweep++
-		p := &l.pages[slot]
+		p := l.pages.At(slot)
 		if p.site == nil || p.kind&unseen != 0 {
 			continue
 		}
 		l.keepBrief(freshet.Slot(slot))
 		l.keepSiteFor(p.site, p.claim != 0)
-		m := &l.minds[slot]
+		m := l.minds.At(slot)
 		prior := l.priorOf(p)
 		m.recall(&l.grid, prior)
 		p.rate = float32(m.mean(&l.world))

@@ -51,7 +51,7 @@ func (l *Learner) hearClaims(slot freshet.Slot, w *freshet.Word) {
 		for ; at >= 0; at = l.alike[at] {
 			if at != slot {
 				l.keep(at)
-				l.pages[at].claim = freq
+				l.pages.At(at).claim = freq
 			}
 		}
 	}

@@ -65,9 +65,9 @@ func (c *credit) see(expected, rate, pool, all float64, changed bool) {
 // Credit returns how many times as much as its rate says is expected of a source
 // when polls are given out.
 func (l *Learner) Credit(slot freshet.Slot) float64 {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return 1
 	}
-	pool := l.priorOf(&l.pages[slot]).mean(&l.grid)
+	pool := l.priorOf(l.pages.At(slot)).mean(&l.grid)
 	return math.Exp(l.credit.log(l.know(slot), pool, l.all.prior.mean(&l.grid)))
 }

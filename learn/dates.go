@@ -56,7 +56,7 @@ func (l *Learner) date(slot freshet.Slot, o *freshet.Outcome, see *sighting) boo
 	if o.Modified.IsZero() && len(o.Dates) == 0 {
 		return false
 	}
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	dates, n := l.datesOf(o, see.at)
 	inside := n > 0 && dates[0] > p.last
 	trusted := p.trust >= believed
@@ -98,7 +98,7 @@ func (l *Learner) datesOf(o *freshet.Outcome, x float64) (dates [mostDates]float
 
 // settleDates takes in the dates of a change, the newest first.
 func (l *Learner) settleDates(slot freshet.Slot, dates []float64, see *sighting) {
-	p, d := &l.pages[slot], &see.dated
+	p, d := l.pages.At(slot), &see.dated
 	d.since, d.list = int64(math.Floor(p.last)), dates[len(dates)-1] < dates[0]
 	for _, at := range dates {
 		if at <= p.last {
@@ -141,7 +141,7 @@ const redrawn = 0.01
 // first begins with a source that was first seen at x. If it says when it had
 // changed before that, it is known that it did then and not in between.
 func (l *Learner) first(slot freshet.Slot, x float64, o *freshet.Outcome) {
-	p, m := &l.pages[slot], &l.minds[slot]
+	p, m := l.pages.At(slot), l.minds.At(slot)
 	prior := l.priorOf(p)
 	dates, n := l.datesOf(o, x)
 	if n == 1 && x-dates[0] <= 1 {
@@ -189,8 +189,8 @@ func (l *Learner) massOf(slot freshet.Slot, tick int64) float64 {
 		return 1
 	}
 	ph := l.phaseOf(tick)
-	mass := l.paceAt(l.pages[slot].site, tick, ph)
-	if own := l.own[slot]; own != nil {
+	mass := l.paceAt(l.pages.At(slot).site, tick, ph)
+	if own := l.ownOf(slot); own.is() {
 		mass *= own.at(&l.ownShape, ph)
 	}
 	return mass

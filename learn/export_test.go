@@ -14,6 +14,7 @@ type (
 	Clock      = clock
 	Mind       = mind
 	Profile    = profile
+	Own        = own
 	Activity   = activity
 	Correction = correction
 )
@@ -103,6 +104,25 @@ func (p *profile) AddBent(hour int, seen, due float64) {
 // Settle works the factors of hours, weekdays and minutes out anew.
 func (p *profile) Settle(parent *profile, strength float64) {
 	p.settle(&shape{24, 7, 12}, parent, strength)
+}
+
+// NewOwn returns the profile that a source has for itself, of hours and minutes.
+func NewOwn() Own {
+	return own{hours: &hours{level: 1, scale: 1}, minutes: &minutes{level: 1, scale: 1}, shape: &shape{24, 7, 12}}
+}
+
+// Add counts changes seen and due in an hour of the day, in the first minutes.
+func (o own) Add(hour int, seen, due float64) {
+	o.add(&shape{byHour: 24, byMinute: 12}, phase{uint8(hour), 0, uint8(first[byMinute])}, seen, due)
+}
+
+// Settle brings the factors up to what is counted.
+func (o own) Settle() { o.settle() }
+
+// Factors returns those of hours and minutes.
+func (o own) Factors() (hours, minutes []float32) {
+	b := o.bends()
+	return b[:24], b[31:]
 }
 
 // Factors returns those of each cycle.

@@ -108,7 +108,7 @@ func (s *site) at(l *Learner, x float64, ahead []phase) {
 // describe returns the features of the stretch from the last poll of a source
 // until x, for which observeSite has been called, and the mass of it.
 func (l *Learner) describe(slot freshet.Slot, x float64, f *vector) (mass float64) {
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	s := p.site
 	last := min(p.last, x)
 	tick := int64(math.Floor(last))
@@ -130,7 +130,7 @@ func (l *Learner) describe(slot freshet.Slot, x float64, f *vector) (mass float6
 	}
 	f[profileOfSite] = logRatio(plain, x-last)
 	mass = plain
-	if own := l.own[slot]; own != nil {
+	if own := l.ownOf(slot); own.is() {
 		mass = l.ownMass(p, own, x)
 		f[profileOfPage] = logRatio(mass, plain)
 	}
@@ -148,7 +148,7 @@ func logRatio(a, b float64) float64 {
 }
 
 // ownMass returns the time since the last poll on a source's own clock.
-func (l *Learner) ownMass(p *page, own *profile, x float64) float64 {
+func (l *Learner) ownMass(p *page, own own, x float64) float64 {
 	mass := p.mass
 	from := max(p.last, float64(l.open))
 	for t := int64(math.Floor(from)); float64(t) < x && t <= l.open+window; t++ {
@@ -198,10 +198,10 @@ func (l *Learner) Likely(now time.Time, from freshet.Slot, dst, gaps, credits []
 			credits[i] = 1
 		}
 		slot := from + freshet.Slot(i)
-		if int(slot) >= len(l.pages) {
+		if int(slot) >= l.pages.Len() {
 			continue
 		}
-		p := &l.pages[slot]
+		p := l.pages.At(slot)
 		switch {
 		case p.site == nil || p.kind&paused != 0:
 			continue

@@ -150,7 +150,7 @@ func (l *Learner) foresay(slot freshet.Slot, x float64, h *Hint) (says bool) {
 	if s == nil || l.overruled(slot, x) {
 		return false
 	}
-	last := l.pages[slot].last
+	last := l.pages.At(slot).last
 	if s.rest.believed() {
 		if part := l.restPart(slot, s.rests, last, x); part > 0 {
 			awake := 1 - (1-float64(s.rest.leaks))*part
@@ -209,17 +209,17 @@ func (l *Learner) holdSaid(slot freshet.Slot, whole float64, o *freshet.Outcome,
 		switch moment = t.at + float64(t.late); {
 		case see.at >= t.due(l):
 			told = true
-		case see.at < t.at && see.at-l.pages[slot].last <= l.quietest():
+		case see.at < t.at && see.at-l.pages.At(slot).last <= l.quietest():
 			open *= float64(t.leaks)
 		}
 	}
-	dates := told && see.changed && see.dated.n == 0 && t.leaks <= mostLeaks && moment > l.pages[slot].last
+	dates := told && see.changed && see.dated.n == 0 && t.leaks <= mostLeaks && moment > l.pages.At(slot).last
 	for i := range s.tellings {
 		t := &s.tellings[i]
 		if t.open {
 			l.holdTelling(slot, t, whole, o, see)
 		}
-		t.seeZone(l, l.pages[slot].last, see.at, whole, see.changed)
+		t.seeZone(l, l.pages.At(slot).last, see.at, whole, see.changed)
 	}
 	switch {
 	case dates:
@@ -233,7 +233,7 @@ func (l *Learner) holdSaid(slot freshet.Slot, whole float64, o *freshet.Outcome,
 
 // holdTelling holds what was told against a poll.
 func (l *Learner) holdTelling(slot freshet.Slot, t *telling, whole float64, o *freshet.Outcome, see *sighting) {
-	x, last := see.at, l.pages[slot].last
+	x, last := see.at, l.pages.At(slot).last
 	if x < t.at {
 		t.leak(whole, see.changed)
 		t.renew()
@@ -437,7 +437,7 @@ func (l *Learner) NextDue(now time.Time, from, to freshet.Slot) time.Time {
 	x, first := l.moment(now), math.Inf(1)
 	for slot := from; slot < min(to, freshet.Slot(len(l.says))); slot++ {
 		s := l.says[slot]
-		if s == nil || l.pages[slot].kind&(paused|lists) != 0 {
+		if s == nil || l.pages.At(slot).kind&(paused|lists) != 0 {
 			continue
 		}
 		if t := s.best(); t != nil {

@@ -29,7 +29,7 @@ type knot struct {
 // Give says how likely a source is to change at coming times, by what somebody gave;
 // nil takes back what was given before.
 func (l *Learner) Give(slot freshet.Slot, c *freshet.Chances) {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}
 	delete(l.given, slot)
@@ -156,12 +156,12 @@ func (l *Learner) Promised(at time.Time, slot freshet.Slot) (p Promise, ok bool)
 		return p, false
 	}
 	x := l.moment(at)
-	return p, l.promise(slot, x, l.foreseen(slot, l.pages[slot].last, x), &p)
+	return p, l.promise(slot, x, l.foreseen(slot, l.pages.At(slot).last, x), &p)
 }
 
 // promise works out what was given of a source at x, and reports whether that counts.
 func (l *Learner) promise(slot freshet.Slot, x, expected float64, p *Promise) bool {
-	g, page := l.given[slot], &l.pages[slot]
+	g, page := l.given[slot], l.pages.At(slot)
 	gap := x - page.last
 	if gap <= 0 || x <= g.from || page.last >= g.until || page.kind&(unseen|paused|lists) != 0 {
 		return false

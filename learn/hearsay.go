@@ -59,7 +59,7 @@ func (l *Learner) Hear(now time.Time, from freshet.Slot, expected []float64, tel
 }
 
 // count returns how many of the n slots from one on the Learner knows.
-func (l *Learner) count(from freshet.Slot, n int) int { return max(0, min(n, len(l.pages)-int(from))) }
+func (l *Learner) count(from freshet.Slot, n int) int { return max(0, min(n, l.pages.Len()-int(from))) }
 
 // isHeard reports whether any index speaks for a source.
 func (l *Learner) isHeard(slot freshet.Slot) bool {
@@ -69,7 +69,7 @@ func (l *Learner) isHeard(slot freshet.Slot) bool {
 // hint works out what indexes say of a source of which so many changes are expected at
 // x without them, and what it says of itself. It reports whether that is anything.
 func (l *Learner) hint(slot freshet.Slot, x, whole float64, h *Hint) bool {
-	*h = Hint{Expected: whole, Ticks: x - l.pages[slot].last, Rate: l.know(slot)}
+	*h = Hint{Expected: whole, Ticks: x - l.pages.At(slot).last, Rate: l.know(slot)}
 	heard := l.hearIndexes(slot, x, whole, h)
 	return l.foresay(slot, x, h) || heard
 }
@@ -129,7 +129,7 @@ func (l *Learner) best(slot freshet.Slot) (best, pending *voice) {
 // quietPart returns for how many ticks since a source was last seen an index says that
 // it was quiet, and how many of the changes expected until x fall into that time.
 func (l *Learner) quietPart(slot freshet.Slot, v *voice, x, whole float64) (ticks, part float64) {
-	in, last := l.indexes[v.slot], l.pages[slot].last
+	in, last := l.indexes[v.slot], l.pages.At(slot).last
 	from, to := max(last, in.from), min(in.read, x)
 	if v.moves > 0 {
 		to = min(to, v.clear)
@@ -147,7 +147,7 @@ func (l *Learner) quietPart(slot freshet.Slot, v *voice, x, whole float64) (tick
 // last seen until x, for which observeSite has been called, when so many are
 // since it was last seen.
 func (l *Learner) since(slot freshet.Slot, from, x, whole float64) float64 {
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	s := p.site
 	tick := int64(math.Floor(from))
 	if from <= p.last {
@@ -166,7 +166,7 @@ func (l *Learner) since(slot freshet.Slot, from, x, whole float64) float64 {
 	f[onSite] = logRatio(s.now.a-s.a.upto(from, tick), bent)
 	f[profileOfSite] = logRatio(plain, x-from)
 	mass := plain
-	if own := l.own[slot]; own != nil {
+	if own := l.ownOf(slot); own.is() {
 		mass = plain * own.at(&l.ownShape, l.phaseOf(l.open)) // of the present, since it is mostly a short time
 		f[profileOfPage] = logRatio(mass, plain)
 	}
@@ -242,7 +242,7 @@ func (l *Learner) heed(slot freshet.Slot, whole float64, dated bool, see *sighti
 // dateByIndex dates a change that an index has told of.
 func (l *Learner) dateByIndex(slot freshet.Slot, v *voice, see *sighting) {
 	tick := int64(math.Floor(v.dated))
-	last := l.pages[slot].last
+	last := l.pages.At(slot).last
 	if tick <= l.open-window || tick < int64(math.Floor(last)) {
 		return
 	}

@@ -168,9 +168,9 @@ func (l *Learner) hear(slot freshet.Slot, says voice, gone bool) {
 	case gone:
 	case i >= 0:
 		v := &list[i]
-		if says.dated > l.pages[slot].last && says.dated > v.dated {
+		if says.dated > l.pages.At(slot).last && says.dated > v.dated {
 			if v.moves == 0 {
-				v.clear = l.pages[slot].last
+				v.clear = l.pages.At(slot).last
 				if in := l.indexes[v.slot]; in.from <= v.clear {
 					v.clear = max(v.clear, in.last)
 				}
@@ -179,8 +179,8 @@ func (l *Learner) hear(slot freshet.Slot, says voice, gone bool) {
 		}
 		v.dated, v.told = says.dated, says.told
 	default:
-		says.clear = l.pages[slot].last
-		if says.dated > l.pages[slot].last {
+		says.clear = l.pages.At(slot).last
+		if says.dated > l.pages.At(slot).last {
 			says.moves = 1
 		}
 		if len(list) == mostVoices {
@@ -317,20 +317,20 @@ func (l *Learner) meetAll() {
 	if l.keys != nil {
 		return
 	}
-	l.keys, l.unmet = make(map[freshet.PageKey]freshet.Slot, len(l.pages)), map[freshet.PageKey]unmet{}
+	l.keys, l.unmet = make(map[freshet.PageKey]freshet.Slot, l.pages.Len()), map[freshet.PageKey]unmet{}
 	if l.unclaimed == nil {
 		l.unclaimed = map[freshet.PageKey]freshet.ChangeFreq{}
 	}
-	for slot := range l.pages {
-		if l.pages[slot].site != nil {
-			l.meet(freshet.Slot(slot))
+	for slot, p := range l.pages.All {
+		if p.site != nil {
+			l.meet(slot)
 		}
 	}
 }
 
 // meet makes a page known by its key, and tells it what was said of it before.
 func (l *Learner) meet(slot freshet.Slot) {
-	for len(l.alike) < len(l.pages) {
+	for len(l.alike) < l.pages.Len() {
 		l.alike = append(l.alike, -1)
 	}
 	key := l.keyOf[slot]
@@ -344,7 +344,7 @@ func (l *Learner) meet(slot freshet.Slot) {
 	l.keys[key] = slot
 	if freq, said := l.unclaimed[key]; said {
 		l.keep(slot)
-		l.pages[slot].claim = freq
+		l.pages.At(slot).claim = freq
 		delete(l.unclaimed, key)
 	}
 	notes, said := l.unmet[key]
@@ -384,10 +384,10 @@ func (l *Learner) part(slot freshet.Slot) {
 	}
 	l.alike[slot] = -1
 	_, others := l.keys[key]
-	if claim := l.pages[slot].claim; claim != 0 && !others && len(l.unclaimed) < mostUnmet {
+	if claim := l.pages.At(slot).claim; claim != 0 && !others && len(l.unclaimed) < mostUnmet {
 		l.unclaimed[key] = claim
 	}
-	l.pages[slot].claim = 0
+	l.pages.At(slot).claim = 0
 	if int(slot) >= len(l.heard) {
 		return
 	}

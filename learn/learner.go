@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/column"
 )
 
 // A Config says how a Learner divides time. The zero Config works.
@@ -30,13 +31,14 @@ type Learner struct {
 	clock  clock
 	grid   grid
 
-	pages  []page     // by slot
-	minds  []mind     // by slot
-	own    []*profile // by slot; nil while sources are seen too seldom to have one
-	counts []count    // by slot
-	beats  []*beat    // by slot; nil where nothing is known of minutes
-	says   []*sayer   // by slot; nil where a source says nothing of when it will change
-	seen   int        // how many pages there are that are polled
+	pages   column.Of[freshet.Slot, page]
+	minds   column.Of[freshet.Slot, mind]
+	counts  column.Of[freshet.Slot, count]
+	hours   column.Some[freshet.Slot, hours]   // the profiles that sources have for themselves, see own
+	minutes column.Some[freshet.Slot, minutes] // of some of those
+	beats   []*beat                            // by slot; nil where nothing is known of minutes
+	says    []*sayer                           // by slot; nil where a source says nothing of when it will change
+	seen    int                                // how many pages there are that are polled
 
 	sites    []*site
 	named    map[string]*site // sites by their names
@@ -180,16 +182,18 @@ func (l *Learner) Tick() time.Duration { return l.config.Tick }
 // Put adds a source, or tells of an edit to one. Since is when it was last
 // seen, zero if never.
 func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	for int(slot) >= len(l.pages) {
-		l.pages, l.minds = append(l.pages, page{}), append(l.minds, mind{})
-		l.own, l.counts = append(l.own, nil), append(l.counts, count{})
+	for int(slot) >= l.pages.Len() {
+		l.pages.Add(page{})
+		l.minds.Add(mind{})
+		l.counts.Add(count{})
 		l.beats, l.says = append(l.beats, nil), append(l.says, nil)
 	}
 	l.keep(slot)
 	l.enter(slot)
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	if p.site == nil {
-		l.minds[slot], l.own[slot], l.counts[slot], l.beats[slot], l.says[slot] = mind{}, nil, count{}, nil, nil
+		*l.minds.At(slot), *l.counts.At(slot), l.beats[slot], l.says[slot] = mind{}, count{}, nil, nil
+		l.dropOwn(slot)
 		delete(l.pushes.of, slot)
 		delete(l.given, slot)
 		*p = page{kind: unseen, trust: firstTrust, last: l.clock.at(now)}
@@ -200,7 +204,7 @@ func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since 
 		l.all.pages++
 		l.seen++
 	}
-	l.counts[slot].life = s.Life
+	l.counts.At(slot).life = s.Life
 	l.pause(p, s.Paused)
 	l.move(p, s, s.Index)
 	l.keyed(slot, s.URL)
@@ -326,18 +330,19 @@ func (l *Learner) leave(p *page, to *site) {
 
 // Remove forgets a source. What it taught about others stays.
 func (l *Learner) Remove(slot freshet.Slot) {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}
 	l.keepLeaving(slot)
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	l.pause(p, true)
 	l.leave(p, nil)
 	l.part(slot)
 	l.keyOf[slot] = 0
 	l.silence(slot)
 	l.all.pages += turned(p.kind&lists == 0, false)
-	l.own[slot], l.beats[slot], l.says[slot] = nil, nil, nil
+	l.dropOwn(slot)
+	l.beats[slot], l.says[slot] = nil, nil
 	delete(l.pushes.of, slot)
 	delete(l.given, slot)
 	l.foresee(slot)
@@ -369,10 +374,10 @@ func (l *Learner) priorAt(s *site) *spread {
 // know returns the rate of a source, in changes a tick. Until something has been
 // seen of it, it is that of its like.
 func (l *Learner) know(slot freshet.Slot) float64 {
-	if rate := l.pages[slot].rate; rate > 0 {
+	if rate := l.pages.At(slot).rate; rate > 0 {
 		return float64(rate)
 	}
-	return l.priorOf(&l.pages[slot]).mean(&l.grid)
+	return l.priorOf(l.pages.At(slot)).mean(&l.grid)
 }
 
 // revisit returns how long it takes, in seconds, to poll every source once.

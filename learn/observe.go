@@ -18,17 +18,17 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 		}
 		l.upto = o.Cursor
 	}
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return
 	}
 	ended := l.clock.at(o.Ended)
 	l.advance(ended)
 	l.enter(slot)
 	l.keep(slot)
-	if o.Result != freshet.First && l.pages[slot].kind&lists == 0 { // the budget is not spent on first looks for long
+	if o.Result != freshet.First && l.pages.At(slot).kind&lists == 0 { // the budget is not spent on first looks for long
 		l.polls++
 	}
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	if p.kind&unseen != 0 && !o.Since.IsZero() { // the log begins after it was first seen
 		p.kind &^= unseen
 		p.last = min(p.last, l.clock.at(o.Since))
@@ -57,15 +57,12 @@ func (l *Learner) Observe(_ time.Time, slot freshet.Slot, o freshet.Outcome) {
 
 // learn takes in what a poll at x saw.
 func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
-	p, m := &l.pages[slot], &l.minds[slot]
+	p, m := l.pages.At(slot), l.minds.At(slot)
 	s := p.site
 	if p.rate == 0 {
 		l.first(slot, p.last, o)
 	}
-	if l.own[slot] == nil && l.ownShape[byHour] > 0 {
-		l.own[slot] = newProfile()
-		p.mass, p.tick = max(0, float64(l.open)-p.last), uint16(l.open)
-	}
+	l.beginOwn(slot)
 	if p.kind&lists != 0 {
 		l.learnAlone(slot, &sighting{at: x, mass: x - p.last, exposure: x - p.last, changed: o.Result == freshet.Changed})
 		return
@@ -107,8 +104,8 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 		l.fix.learn(&f, expected, see.changed)
 	}
 	l.reliability.add(likely, see.changed)
-	l.counts[slot].rhythm.add(l.scale.at(x), bounded(likely), see.changed)
-	l.counts[slot].add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
+	l.counts.At(slot).rhythm.add(l.scale.at(x), bounded(likely), see.changed)
+	l.counts.At(slot).add(l.scale.at(x), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), &see)
 	l.attribute(slot, &see)
 	m.see(&l.grid, l.priorOf(p), &see, turns, &l.world)
 	m.recall(&l.grid, l.priorOf(p))
@@ -118,11 +115,11 @@ func (l *Learner) learn(slot freshet.Slot, x float64, o *freshet.Outcome) {
 // learnAlone takes in a poll that says something of its source, but not of how well
 // changes are foreseen: it was made because an index told of one, or is of an index.
 func (l *Learner) learnAlone(slot freshet.Slot, see *sighting) {
-	p, m := &l.pages[slot], &l.minds[slot]
+	p, m := l.pages.At(slot), l.minds.At(slot)
 	prior := l.priorOf(p)
 	turns := (see.at - p.last) * l.fair()
 	m.redraw(turns, prior)
-	l.counts[slot].add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), see)
+	l.counts.At(slot).add(l.scale.at(see.at), p.last, l.clock.seconds(), float64(p.rate), l.doubt(slot), see)
 	m.take(&l.grid, see, turns)
 	m.recall(&l.grid, prior)
 	p.rate = float32(m.mean(&l.world))
@@ -132,11 +129,16 @@ func (l *Learner) learnAlone(slot freshet.Slot, see *sighting) {
 // the ticks since the last poll by how likely each was to have one, or to the
 // one they are dated. What is known to have been quiet counts as such.
 func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
-	p := &l.pages[slot]
-	s, own, rate := p.site, l.own[slot], float64(p.rate)
+	p := l.pages.At(slot)
+	s, own, rate := p.site, l.ownToAdd(slot), float64(p.rate)
+	var bent *bends // by its own profile, as that was before this poll
+	if own.is() {
+		b := own.bends()
+		bent = &b
+	}
 	first := max(int64(math.Floor(p.last)), l.open-window+1)
 	var seen [window]float64
-	l.place(slot, see, first, &seen)
+	l.place(slot, see, first, bent, &seen)
 	for t := first; t <= l.open && float64(t) < see.at; t++ {
 		if see.dated.n > 0 && t < see.dated.since { // of this nothing is known
 			continue
@@ -146,9 +148,9 @@ func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
 		n := seen[t-first]
 		due := rate * width * l.paceAt(s, t, ph)
 		relative := 1.0
-		if own != nil {
-			relative = own.at(&l.ownShape, ph)
-			own.addPlain(&l.ownShape, ph, n, due)
+		if bent != nil {
+			relative = bent.at(&l.ownShape, ph)
+			own.add(&l.ownShape, ph, n, due)
 		}
 		s.profile.add(&l.clock.shape, ph, n, due*relative)
 		l.common.add(&l.clock.shape, ph, n, due*relative)
@@ -160,15 +162,15 @@ func (l *Learner) attribute(slot freshet.Slot, see *sighting) {
 		}
 	}
 	s.dirty = true
-	if own != nil {
-		own.settle(&l.ownShape, nil, ownGrip)
+	if own.is() {
+		own.settle()
 	}
 }
 
 // place says how many of the changes that a poll saw fell into each tick from
 // the first one on.
-func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, seen *[window]float64) {
-	p := &l.pages[slot]
+func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, bent *bends, seen *[window]float64) {
+	p := l.pages.At(slot)
 	switch {
 	case !see.changed:
 		return
@@ -180,12 +182,12 @@ func (l *Learner) place(slot freshet.Slot, see *sighting, first int64, seen *[wi
 		}
 		return
 	}
-	own, sum := l.own[slot], 0.0
+	sum := 0.0
 	for t := first; t <= l.open && float64(t) < see.at; t++ {
 		width := min(see.at, float64(t+1)) - max(p.last, float64(t))
 		w := width * l.activityAt(p.site, t)
-		if own != nil {
-			w *= own.at(&l.ownShape, l.phaseOf(t))
+		if bent != nil {
+			w *= bent.at(&l.ownShape, l.phaseOf(t))
 		}
 		seen[t-first] = w
 		sum += w

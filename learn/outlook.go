@@ -11,12 +11,12 @@ import (
 // and price, which are the policy's affair.
 func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 	out := freshet.Outlook{At: now}
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return out
 	}
 	x := l.moment(now)
 	l.enter(slot)
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	s := p.site
 	l.runCourse()
 	l.observeSite(s)
@@ -43,7 +43,7 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 		mass *= h.Expected / out.Expected
 		out.Expected = h.Expected + h.Pending*h.Changes
 	}
-	m := l.minds[slot] // a copy: to look is not to learn
+	m := *l.minds.At(slot) // a copy: to look is not to learn
 	m.redraw((x-p.last)*l.fair(), l.priorOf(p))
 	chance := m.foresee(&l.grid, l.priorOf(p), mass, &l.world)
 	out.Chance = 1 - (1-h.Pending)*math.Exp(-l.fix.expect(&f, chance))
@@ -61,11 +61,11 @@ func (l *Learner) Outlook(now time.Time, slot freshet.Slot) freshet.Outlook {
 // Hint returns what indexes say of a source at now, and it of itself, and whether that is
 // anything.
 func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
-	if !l.isHeard(slot) && l.saysOf(slot) == nil || l.pages[slot].kind&unseen != 0 {
+	if !l.isHeard(slot) && l.saysOf(slot) == nil || l.pages.At(slot).kind&unseen != 0 {
 		return h, false
 	}
-	x, s := l.moment(now), l.pages[slot].site
-	if x <= l.pages[slot].last {
+	x, s := l.moment(now), l.pages.At(slot).site
+	if x <= l.pages.At(slot).last {
 		return h, false
 	}
 	l.enter(slot)
@@ -80,12 +80,12 @@ func (l *Learner) Hint(now time.Time, slot freshet.Slot) (h Hint, ok bool) {
 // bend returns how much faster than its mean rate a source is expected to change
 // at x, by the time of day and the like.
 func (l *Learner) bend(slot freshet.Slot, x float64) float64 {
-	p := &l.pages[slot]
+	p := l.pages.At(slot)
 	l.enterSite(p.site)
 	ph := l.clock.phase(int64(math.Floor(x)))
 	site := p.site.profile.at(&l.clock.shape, ph)
 	log := l.fix.weight[always] + (1+l.fix.weight[profileOfSite])*math.Log(site)
-	if own := l.own[slot]; own != nil {
+	if own := l.ownOf(slot); own.is() {
 		log += (1 + l.fix.weight[profileOfPage]) * math.Log(own.at(&l.ownShape, ph))
 	}
 	return math.Exp(min(mostCorrected, max(-mostCorrected, log)))
@@ -105,7 +105,7 @@ func (l *Learner) rates(slot freshet.Slot, factor float64) freshet.Range {
 // thought returns what is thought of the rate of a source by all memories
 // together.
 func (l *Learner) thought(slot freshet.Slot) (mixed spread) {
-	m, prior := &l.minds[slot], l.priorOf(&l.pages[slot])
+	m, prior := l.minds.At(slot), l.priorOf(l.pages.At(slot))
 	for k, w := range m.weights(&l.world) {
 		q := m.of[k].weigh(prior)
 		for i := range mixed {
@@ -136,10 +136,10 @@ func (l *Learner) quantile(q *spread, share float64) float64 {
 // Tally returns what became of the changes of a source. What is long past counts
 // for less.
 func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
-	if !l.began || int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if !l.began || int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return freshet.Tally{}
 	}
-	c, weight := &l.counts[slot], l.scale.at(float64(l.open))
+	c, weight := l.counts.At(slot), l.scale.at(float64(l.open))
 	return c.rhythm.bend(freshet.Tally{
 		Polls: float64(c.polls), Found: float64(c.found), Captured: float64(c.captured), Happened: float64(c.happened), Variance: float64(c.variance), Doubt: float64(c.off),
 		Delay: float64(c.delay), Watched: float64(c.watched), Stale: float64(c.stale), Age: float64(c.oldAge), Behind: float64(c.behind),
@@ -150,13 +150,13 @@ func (l *Learner) Tally(slot freshet.Slot) freshet.Tally {
 // so many changes are expected since it was last seen. Of one that was never seen only
 // what is thought of its like is known.
 func (l *Learner) Changed(now time.Time, slot freshet.Slot, expected float64) float64 {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return 0
 	}
-	if l.counts[slot].found > 0 {
+	if l.counts.At(slot).found > 0 {
 		return 1
 	}
-	p, rate := &l.pages[slot], l.know(slot)
+	p, rate := l.pages.At(slot), l.know(slot)
 	if p.kind&unseen != 0 {
 		expected = rate * max(0, l.moment(now)-p.last)
 	}
@@ -164,15 +164,15 @@ func (l *Learner) Changed(now time.Time, slot freshet.Slot, expected float64) fl
 		return expected
 	}
 	// Where little is known of a rate, the mean is that of a few high ones.
-	return l.minds[slot].foresee(&l.grid, l.priorOf(p), expected/rate, &l.world)
+	return l.minds.At(slot).foresee(&l.grid, l.priorOf(p), expected/rate, &l.world)
 }
 
 // Seen returns when a source was last seen; zero if never.
 func (l *Learner) Seen(slot freshet.Slot) time.Time {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil || l.pages[slot].kind&unseen != 0 {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || l.pages.At(slot).kind&unseen != 0 {
 		return time.Time{}
 	}
-	return l.clock.time(l.pages[slot].last)
+	return l.clock.time(l.pages.At(slot).last)
 }
 
 // Upto returns the last outcome that was learnt from.

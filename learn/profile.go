@@ -4,8 +4,11 @@ package learn
 // of each cycle: what was seen there, of what was expected there.
 type profile struct {
 	seen, due [mostBins]float32 // changes attributed to a bin, and expected in it
-	factor    [mostBins]float32 // the ratio, drawn towards that of the parent; the mean of a cycle is 1
+	factor    bends             // the ratio, drawn towards that of the parent; the mean of a cycle is 1
 }
+
+// Bends are the factors of the bins of all cycles.
+type bends [mostBins]float32
 
 func newProfile() *profile {
 	p := &profile{}
@@ -16,13 +19,15 @@ func newProfile() *profile {
 }
 
 // at returns the factor of a tick, over the cycles of a shape.
-func (p *profile) at(s *shape, ph phase) float64 {
-	x := float64(p.factor[ph[byHour]])
+func (p *profile) at(s *shape, ph phase) float64 { return p.factor.at(s, ph) }
+
+func (b *bends) at(s *shape, ph phase) float64 {
+	x := float64(b[ph[byHour]])
 	if s[byWeekday] > 0 {
-		x *= float64(p.factor[ph[byWeekday]])
+		x *= float64(b[ph[byWeekday]])
 	}
 	if s[byMinute] > 0 {
-		x *= float64(p.factor[ph[byMinute]])
+		x *= float64(b[ph[byMinute]])
 	}
 	return x
 }

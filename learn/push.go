@@ -76,7 +76,7 @@ func (l *Learner) hearPush(slot freshet.Slot, whole float64, o *freshet.Outcome,
 
 // dateByPush dates a change by the push that told of it.
 func (l *Learner) dateByPush(slot freshet.Slot, at float64, see *sighting) {
-	last := l.pages[slot].last
+	last := l.pages.At(slot).last
 	tick := int64(math.Floor(min(see.at, max(last, at))))
 	if tick <= l.open-window {
 		return

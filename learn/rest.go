@@ -26,7 +26,7 @@ func (r *resting) believed() bool { return r.times >= leastProved && r.leaks <= 
 // holdRest learns from a poll how far a source is quiet when it says so, where so many
 // changes were expected. It returns which share of them was still to be expected.
 func (l *Learner) holdRest(slot freshet.Slot, s *sayer, whole float64, see *sighting) (open float64) {
-	part := l.restPart(slot, s.rests, l.pages[slot].last, see.at)
+	part := l.restPart(slot, s.rests, l.pages.At(slot).last, see.at)
 	if !(part > 0) {
 		return 1
 	}
@@ -61,7 +61,7 @@ func (l *Learner) restPart(slot freshet.Slot, rests freshet.Rests, from, to floa
 	if end <= begin {
 		return 0
 	}
-	p := l.pages[slot].site.profile
+	p := l.pages.At(slot).site.profile
 	quiet, all := 0.0, 0.0
 	at := math.Floor(begin/hour) * hour
 	if end-begin > restHours*hour { // a whole week is like any other

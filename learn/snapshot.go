@@ -72,8 +72,8 @@ var errSnapshotOver = errors.New("the snapshot is over")
 func (l *Learner) Snapshot(leaves func(freshet.Slot)) *Snapshot {
 	l.shots++
 	s := &Snapshot{
-		learner: l, number: l.shots, open: l.open, upto: l.upto, leaves: leaves, end: len(l.pages), sites: map[*site][]byte{},
-		chunks: make([]*keptChunk, len(l.pages)/keptSize+1), scratch: codec{writing: true},
+		learner: l, number: l.shots, open: l.open, upto: l.upto, leaves: leaves, end: l.pages.Len(), sites: map[*site][]byte{},
+		chunks: make([]*keptChunk, l.pages.Len()/keptSize+1), scratch: codec{writing: true},
 	}
 	common := codec{writing: true}
 	l.encode(&common)
@@ -134,7 +134,7 @@ func (s *Snapshot) take(slot freshet.Slot) []byte {
 		}
 		c.data = append(c.data, k.memory...)
 	default:
-		if at = l.pages[slot].site; at == nil {
+		if at = l.pages.At(slot).site; at == nil {
 			return nil
 		}
 		s.write(c, slot, k)
@@ -201,7 +201,7 @@ func (l *Learner) keep(slot freshet.Slot) {
 	if k == nil || k.how == inWhole {
 		return
 	}
-	at := l.pages[slot].site
+	at := l.pages.At(slot).site
 	if at == nil {
 		k.how = inWhole
 		return
@@ -255,13 +255,13 @@ func (l *Learner) keepLeaving(slot freshet.Slot) {
 }
 
 func (l *Learner) briefOf(slot freshet.Slot) brief {
-	p := &l.pages[slot]
-	return brief{mass: p.mass, rate: p.rate, rates: l.minds[slot].rate}
+	p := l.pages.At(slot)
+	return brief{mass: p.mass, rate: p.rate, rates: l.minds.At(slot).rate}
 }
 
 func (l *Learner) setBrief(slot freshet.Slot, b brief) {
-	p := &l.pages[slot]
-	p.mass, p.rate, l.minds[slot].rate = b.mass, b.rate, b.rates
+	p := l.pages.At(slot)
+	p.mass, p.rate, l.minds.At(slot).rate = b.mass, b.rate, b.rates
 }
 
 // roomSize is how much room for what is kept is made at once.

@@ -39,7 +39,7 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 	switch {
 	case slot < 0:
 		l.encode(r)
-	case int(slot) < len(l.pages) && l.pages[slot].site != nil:
+	case int(slot) < l.pages.Len() && l.pages.At(slot).site != nil:
 		l.readSource(r, slot)
 	default:
 		return fmt.Errorf("there is no source in slot %d: %w", slot, ErrForeignState)
@@ -50,7 +50,7 @@ func (l *Learner) Restore(slot freshet.Slot, memory []byte) error {
 	if slot < 0 {
 		l.here()
 	} else {
-		p := &l.pages[slot]
+		p := l.pages.At(slot)
 		p.tick, p.site.tick = uint16(l.open), l.open
 	}
 	return nil
@@ -113,7 +113,7 @@ func (l *Learner) encode(c *codec) {
 		for t := l.open - window + 1; t <= l.open; t++ {
 			l.phases[int(uint64(t)%window)] = l.clock.phase(t)
 		}
-		l.sweep = min(l.sweep, len(l.pages))
+		l.sweep = min(l.sweep, l.pages.Len())
 	}
 }
 
@@ -159,7 +159,7 @@ func (l *Learner) readSource(c *codec, slot freshet.Slot) {
 	if c.flag(&withSite); !withSite || c.bad {
 		return
 	}
-	at := l.pages[slot].site
+	at := l.pages.At(slot).site
 	at.encode(c)
 	if l.restored > withoutClaims {
 		at.encodeClaims(c)
@@ -168,7 +168,7 @@ func (l *Learner) readSource(c *codec, slot freshet.Slot) {
 
 // encodePage writes or reads what is known of one source.
 func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
-	p, m := &l.pages[slot], &l.minds[slot]
+	p, m := l.pages.At(slot), l.minds.At(slot)
 	c.float(&p.last)
 	c.float(&p.upto)
 	c.float(&p.mass)
@@ -185,26 +185,19 @@ func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	}
 	c.float32s(m.mix[:])
 	c.float32s(m.rate[:])
-	for _, x := range l.counts[slot].all() {
+	for _, x := range l.counts.At(slot).all() {
 		c.float32(x)
 	}
 	if c.writing || l.restored > withoutMissed {
-		c.float32(&l.counts[slot].missed)
+		c.float32(&l.counts.At(slot).missed)
 	}
 	if c.writing || l.restored > withoutFigures {
-		c.float32(&l.counts[slot].found)
-		c.float32(&l.counts[slot].behind)
+		c.float32(&l.counts.At(slot).found)
+		c.float32(&l.counts.At(slot).behind)
 	} else {
-		l.counts[slot].guessFigures()
+		l.counts.At(slot).guessFigures()
 	}
-	has := l.own[slot] != nil
-	c.flag(&has)
-	if has && !c.bad {
-		if l.own[slot] == nil {
-			l.own[slot] = newProfile()
-		}
-		c.profile(l.own[slot])
-	}
+	l.encodeOwn(c, slot)
 	if c.writing || l.restored > withoutIndexes {
 		l.encodeVoices(c, slot)
 		l.encodeIndex(c, slot)

@@ -1,6 +1,10 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"freshet"
+)
 
 // Strange sets dst[slot], for every slot up to len(dst), to how little is known of
 // the site of a source of which nothing is known itself: 1 if no poll has told
@@ -12,17 +16,17 @@ func (l *Learner) Strange(dst []float64) {
 	for _, s := range l.sites {
 		s.known = 0
 	}
-	for slot := range l.pages {
-		if p := &l.pages[slot]; p.site != nil && p.rate > 0 && p.kind&lists == 0 {
+	for _, p := range l.pages.All {
+		if p.site != nil && p.rate > 0 && p.kind&lists == 0 {
 			p.site.known++
 		}
 	}
 	for slot := range dst {
 		dst[slot] = 0
-		if slot >= len(l.pages) {
+		if slot >= l.pages.Len() {
 			continue
 		}
-		p := &l.pages[slot]
+		p := l.pages.At(freshet.Slot(slot))
 		if p.site == nil || p.rate > 0 || p.kind&lists != 0 || p.site.pages < 2 {
 			continue
 		}

@@ -8,7 +8,7 @@ const supposes = 1e-6
 // Suppose tells of the rates that a source may have: how many times the rate that is
 // expected, and how likely. The ratios have a mean of 1.
 func (l *Learner) Suppose(slot freshet.Slot, tell func(ratio, likely float64)) {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		tell(1, 1)
 		return
 	}
@@ -24,9 +24,9 @@ func (l *Learner) Suppose(slot freshet.Slot, tell func(ratio, likely float64)) {
 // Even returns how evenly a source changes, by what polls of it showed: 0 is at random,
 // and 1 as a clock. One that changes in bursts is taken to change at random.
 func (l *Learner) Even(slot freshet.Slot) float64 {
-	if !l.began || int(slot) >= len(l.counts) {
+	if !l.began || int(slot) >= l.counts.Len() {
 		return 0
 	}
-	even, _, _ := l.counts[slot].rhythm.read(l.scale.at(float64(l.open)))
+	even, _, _ := l.counts.At(slot).rhythm.read(l.scale.at(float64(l.open)))
 	return max(0, even)
 }

@@ -46,8 +46,8 @@ func (l *Learner) fade() {
 	l.keepAll()
 	l.scale.from += n * doublings * l.scale.half
 	by := float32(math.Exp2(-n * doublings))
-	for i := range l.counts {
-		for _, x := range l.counts[i].fading() {
+	for _, c := range l.counts.All {
+		for _, x := range c.fading() {
 			*x *= by
 		}
 	}
@@ -75,7 +75,7 @@ func (c *count) all() [13]*float32 {
 // whatever else is thought of it; for one that was never seen twice it is infinite.
 // What a push would tell of is not expected.
 func (l *Learner) Plainly(slot freshet.Slot, ticks float64) float64 {
-	c := &l.counts[slot]
+	c := l.counts.At(slot)
 	return ticks * l.pushes.untold(slot) * l.clock.seconds() * (float64(c.happened) + l.scale.at(float64(l.open))) / float64(c.watched)
 }
 

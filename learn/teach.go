@@ -15,12 +15,12 @@ const mostSteps = 100_000
 // over. It learns how often the source changes, and at which hours, and counts neither
 // polls nor captures.
 func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil || len(told) <= int(l.pages[slot].taught) {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).taught) {
 		return
 	}
 	l.enter(slot)
 	l.keep(slot)
-	p, m := &l.pages[slot], &l.minds[slot]
+	p, m := l.pages.At(slot), l.minds.At(slot)
 	ticks := make([]int64, 0, len(told))
 	for _, u := range told[p.taught:] {
 		ticks = append(ticks, int64(math.Floor(l.clock.at(u.After.Add(u.Width()/2)))))
@@ -40,20 +40,21 @@ func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
 
 // teachHours takes in at which hours a source changed.
 func (l *Learner) teachHours(slot freshet.Slot, ticks []int64) {
-	p := &l.pages[slot]
-	if l.own[slot] == nil && l.ownShape[byHour] > 0 {
-		l.own[slot] = newProfile()
-		p.mass, p.tick = max(0, float64(l.open)-p.last), uint16(l.open)
+	p := l.pages.At(slot)
+	l.beginOwn(slot)
+	own, site := l.ownToAdd(slot), p.site.profile
+	var bent bends
+	if own.is() {
+		bent = own.bends()
 	}
-	own, site := l.own[slot], p.site.profile
 	first, last := ticks[0], ticks[len(ticks)-1]
 	step := max(1, (last-first)/mostSteps)
 	due := float64(len(ticks)) / float64(last-first+1) * float64(step)
 	add := func(tick int64, n, due float64) {
 		ph, relative := l.clock.phase(tick), 1.0
-		if own != nil {
-			relative = own.at(&l.ownShape, ph)
-			own.addPlain(&l.ownShape, ph, n, due)
+		if own.is() {
+			relative = bent.at(&l.ownShape, ph)
+			own.add(&l.ownShape, ph, n, due)
 		}
 		site.add(&l.clock.shape, ph, n, due*relative)
 	}
@@ -64,7 +65,7 @@ func (l *Learner) teachHours(slot freshet.Slot, ticks []int64) {
 		add(tick, 1, 0)
 	}
 	p.site.dirty = true
-	if own != nil {
-		own.settle(&l.ownShape, nil, ownGrip)
+	if own.is() {
+		own.settle()
 	}
 }

@@ -13,7 +13,7 @@ const thursday = 3
 // Rhythm returns what was learnt of when a source changes: how far the profiles of its
 // site and of its own bend what is expected, and what was seen.
 func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
-	if int(slot) >= len(l.pages) || l.pages[slot].site == nil {
+	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil {
 		return r
 	}
 	o := l.Outlook(now, slot)
@@ -22,15 +22,15 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
 	if !(o.Watched > 0) {
 		r.Rate = o.Rate
 	}
-	if r.Taught = int(l.pages[slot].taught); r.Taught > 0 && o.Watched < longEnough.Seconds() { // which says more than the rate of this hour
+	if r.Taught = int(l.pages.At(slot).taught); r.Taught > 0 && o.Watched < longEnough.Seconds() { // which says more than the rate of this hour
 		r.Rate = l.rates(slot, 1/l.clock.seconds())
 	}
-	own := l.own[slot] // which Outlook has brought up to date
-	r.Own = own != nil
+	own := l.ownOf(slot) // which Outlook has brought up to date
+	r.Own = own.is()
 	cycle := func(c int) (bins []freshet.RhythmBin) {
 		sum := 0.0
 		for i := range l.clock.shape[c] {
-			b := l.rhythmBin(l.pages[slot].site.profile, own, c, first[c]+i)
+			b := l.rhythmBin(l.pages.At(slot).site.profile, own, c, first[c]+i)
 			sum += b.Factor
 			bins = append(bins, b)
 		}
@@ -48,15 +48,16 @@ func (l *Learner) Rhythm(now time.Time, slot freshet.Slot) (r freshet.Rhythm) {
 
 // rhythmBin returns one bin of a cycle. What was seen is that of the source, if it has a
 // profile of its own in the cycle, and else that of its site.
-func (l *Learner) rhythmBin(of, own *profile, cycle, bin int) freshet.RhythmBin {
+func (l *Learner) rhythmBin(of *profile, own own, cycle, bin int) freshet.RhythmBin {
 	log := (1 + l.fix.weight[profileOfSite]) * math.Log(float64(of.factor[bin]))
-	from := of
-	if own != nil && l.ownShape[cycle] > 0 {
-		log += (1 + l.fix.weight[profileOfPage]) * math.Log(float64(own.factor[bin]))
-		from = own
+	seen, due := of.seen[bin], of.due[bin]
+	if own.is() && l.ownShape[cycle] > 0 {
+		var factor float32
+		factor, seen, due = own.bin(bin)
+		log += (1 + l.fix.weight[profileOfPage]) * math.Log(float64(factor))
 	}
 	return freshet.RhythmBin{
 		Factor: math.Exp(min(mostCorrected, max(-mostCorrected, log))),
-		Seen:   float64(from.seen[bin]), Due: float64(from.due[bin]),
+		Seen:   float64(seen), Due: float64(due),
 	}
 }
