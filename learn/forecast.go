@@ -62,26 +62,12 @@ func (l *Learner) ahead(x float64) []phase {
 	return phases
 }
 
-// runCourse works out the course of the activity of all sources.
+// runCourse works out the course of the activity of all sources. The courses of sites are
+// to be worked out after it.
 func (l *Learner) runCourse() {
-	l.course.total = 0
+	l.course.total, l.views.next = 0, 0
 	for t := l.oldest(); t <= l.open; t++ {
 		l.course.run(t, l.active.ratio(t, 1, worldActivityGrip))
-	}
-}
-
-// observeSite works out the courses of a site.
-func (l *Learner) observeSite(s *site) {
-	if s.pulse == nil {
-		return
-	}
-	s.plain.total, s.bent.total, s.a.total = 0, 0, 0
-	for t := l.oldest(); t <= l.open; t++ {
-		pace := float64(s.pulse.pace[place(t)])
-		world := float64(l.course.value[place(t)])
-		s.plain.run(t, pace)
-		s.bent.run(t, pace*world)
-		s.a.run(t, pace*s.ratio(t, world, siteActivityGrip))
 	}
 }
 
@@ -98,10 +84,10 @@ func (s *site) at(l *Learner, x float64, ahead []phase) {
 	}
 	s.now.clock = s.upto + within*s.pace + rest
 	if s.pulse != nil {
-		i := place(l.open)
-		s.now.plain = float64(s.plain.sum[i]) + within*float64(s.plain.value[i]) + rest
-		s.now.bent = float64(s.bent.sum[i]) + within*float64(s.bent.value[i]) + rest
-		s.now.a = float64(s.a.sum[i]) + within*float64(s.a.value[i]) + rest
+		i, c := place(l.open), l.viewOf(s)
+		s.now.plain = float64(c.plain.sum[i]) + within*float64(c.plain.value[i]) + rest
+		s.now.bent = float64(c.bent.sum[i]) + within*float64(c.bent.value[i]) + rest
+		s.now.a = float64(c.a.sum[i]) + within*float64(c.a.value[i]) + rest
 	}
 }
 
@@ -117,9 +103,10 @@ func (l *Learner) describe(slot freshet.Slot, x float64, f *vector) (mass float6
 	recent := tick > l.open-span && tick <= l.open
 	switch {
 	case s.pulse != nil && recent:
-		bent := s.now.bent - s.bent.upto(last, tick)
-		f[everywhere] = logRatio(bent, s.now.plain-s.plain.upto(last, tick))
-		f[onSite] = logRatio(s.now.a-s.a.upto(last, tick), bent)
+		c := l.viewOf(s)
+		bent := s.now.bent - c.bent.upto(last, tick)
+		f[everywhere] = logRatio(bent, s.now.plain-c.plain.upto(last, tick))
+		f[onSite] = logRatio(s.now.a-c.a.upto(last, tick), bent)
 	case s.pulse != nil && tick <= l.open: // what is before the oldest tick is as expected
 		before := plain - s.now.plain
 		f[everywhere] = logRatio(before+s.now.bent, plain)

@@ -159,11 +159,11 @@ func (l *Learner) since(slot freshet.Slot, from, x, whole float64) float64 {
 	if s.pulse == nil || tick <= l.open-span || tick > l.open {
 		return whole * (x - from) / (x - p.last)
 	}
-	f := vector{always: 1}
-	plain := max(tiny, s.now.plain-s.plain.upto(from, tick))
-	bent := s.now.bent - s.bent.upto(from, tick)
+	f, c := vector{always: 1}, l.viewOf(s)
+	plain := max(tiny, s.now.plain-c.plain.upto(from, tick))
+	bent := s.now.bent - c.bent.upto(from, tick)
 	f[everywhere] = logRatio(bent, plain)
-	f[onSite] = logRatio(s.now.a-s.a.upto(from, tick), bent)
+	f[onSite] = logRatio(s.now.a-c.a.upto(from, tick), bent)
 	f[profileOfSite] = logRatio(plain, x-from)
 	mass := plain
 	if own := l.ownOf(slot); own.is() {

@@ -82,6 +82,7 @@ type Learner struct {
 	given     map[freshet.Slot]*given // by slot: the chances that somebody gave; none where nobody did
 	foresight foresight               // scratch
 	looking   look                    // scratch
+	views     views                   // scratch
 
 	reliability Reliability
 	restored    int64         // the version of the state that was taken over last
@@ -139,13 +140,13 @@ type site struct {
 	*pulse
 	now    moment // scratch: what a forecast at some moment needs
 	looked uint64 // scratch: the look for which that was worked out
+	view   int32  // scratch: where its courses are, if they are still its own
 }
 
 // A pulse is the activity of a site.
 type pulse struct {
 	activity
-	pace           [span]float32 // of the site's clock in each tick
-	plain, bent, a course        // scratch: that clock; times the activity of all; times that of the site
+	pace [span]float32 // of the site's clock in each tick
 }
 
 // newPulse returns the activity of a site of which nothing is known: its clock

@@ -218,7 +218,7 @@ func (l *Learner) paceAt(s *site, tick int64, ph phase) float64 {
 func (l *Learner) activityAt(s *site, tick int64) float64 {
 	switch {
 	case s.pulse != nil && tick > l.open-span:
-		return float64(s.a.value[place(tick)])
+		return float64(l.viewOf(s).a.value[place(tick)])
 	case tick > l.open-span:
 		return l.paceAt(s, tick, l.phaseOf(tick)) * float64(l.course.value[place(tick)])
 	}
