@@ -15,40 +15,38 @@ import (
 // nothing of the budget, the host or the workers.
 
 // pair puts a source among those with its URL.
-func (s *Scheduler) pair(slot freshet.Slot, url string) {
+func (s *Scheduler) pair(slot freshet.Slot) {
+	url := s.entries.At(slot).source.URL
 	if url == "" {
 		return
 	}
-	sum := sumOf(url)
-	at, ok := s.docs[sum]
+	at, ok := s.docs.get(url)
 	if !ok {
-		s.docs[sum] = slot
+		s.docs.put(url, slot)
 		return
 	}
-	s.entries[slot].mate, s.entries[at].mate = s.entries[at].mate, slot
+	s.entries.At(slot).mate, s.entries.At(at).mate = s.entries.At(at).mate, slot
 }
 
 // unpair takes a source from those with its URL.
 func (s *Scheduler) unpair(slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	if e.source.URL == "" {
 		return
 	}
-	sum := sumOf(e.source.URL)
 	if e.mate == slot {
-		delete(s.docs, sum)
+		s.docs.drop(e.source.URL)
 		return
 	}
 	before := e.mate
-	for s.entries[before].mate != slot {
-		before = s.entries[before].mate
+	for s.entries.At(before).mate != slot {
+		before = s.entries.At(before).mate
 	}
-	s.entries[before].mate, s.docs[sum] = e.mate, before
-	e.mate = slot
+	s.docs.put(e.source.URL, before)
+	s.entries.At(before).mate, e.mate = e.mate, slot
 }
 
-// sumOf returns a hash of a URL: FNV-1a. Of a million URLs it takes much less room than
-// the URLs.
+// sumOf returns a hash of a text: FNV-1a.
 func sumOf(url string) uint64 {
 	sum := uint64(14695981039346656037)
 	for i := range len(url) {
@@ -59,9 +57,9 @@ func sumOf(url string) uint64 {
 
 // mates yields the other sources that watch the document of one.
 func (s *Scheduler) mates(slot freshet.Slot, yield func(freshet.Slot, *entry)) {
-	first := &s.entries[slot]
-	for at := first.mate; at != slot; at = s.entries[at].mate {
-		if e := &s.entries[at]; !e.gone && first.sameDocument(e) {
+	first := s.entries.At(slot)
+	for at := first.mate; at != slot; at = s.entries.At(at).mate {
+		if e := s.entries.At(at); !e.gone && first.sameDocument(e) {
 			yield(at, e)
 		}
 	}
@@ -78,7 +76,7 @@ func (e *entry) sameDocument(o *entry) bool {
 // read sooner. One that failed waits, unless the other did too: then it is probably the
 // document that is at fault.
 func (s *Scheduler) along(now time.Time, slot freshet.Slot) (all []freshet.Companion) {
-	troubled := s.entries[slot].failures > 0
+	troubled := s.entries.At(slot).failures > 0
 	s.mates(slot, func(_ freshet.Slot, e *entry) {
 		cause := freshet.ByPolicy
 		if e.asked || troubled && !e.source.Paused {
@@ -92,7 +90,7 @@ func (s *Scheduler) along(now time.Time, slot freshet.Slot) (all []freshet.Compa
 		if e.asked {
 			e.asked, e.hurry = false, false
 		}
-		all = append(all, freshet.Companion{Source: e.source.whole(), Since: e.seen})
+		all = append(all, freshet.Companion{Source: e.source.whole(), Since: e.seen.time()})
 	})
 	slices.SortFunc(all, func(a, b freshet.Companion) int { return cmp.Compare(a.Source.ID, b.Source.ID) })
 	return all
@@ -104,7 +102,7 @@ func (s *Scheduler) disembark(e *entry) { e.busy, e.aboard, e.flight = false, fa
 // sendBack ends it for a source that was not read. Who asked for a poll of it still
 // wants one.
 func (s *Scheduler) sendBack(slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	was := *e.flight
 	s.disembark(e)
 	if was.asked && !e.gone {
@@ -116,7 +114,7 @@ func (s *Scheduler) sendBack(slot freshet.Slot) {
 // Mates returns the other sources that are polled together with one because they watch
 // the same document, in the order of their IDs. One that is paused is polled with none.
 func (s *Scheduler) Mates(id freshet.SourceID) (ids []freshet.SourceID) {
-	if slot, ok := s.Slot(id); ok && !s.entries[slot].source.Paused {
+	if slot, ok := s.Slot(id); ok && !s.entries.At(slot).source.Paused {
 		s.mates(slot, func(_ freshet.Slot, e *entry) {
 			if !e.source.Paused {
 				ids = append(ids, e.source.ID)

@@ -97,7 +97,7 @@ func (s *Scheduler) budget() int {
 func (s *Scheduler) chooseAsked(now time.Time) {
 	kept := s.asked[:0]
 	for _, slot := range s.asked {
-		e := &s.entries[slot]
+		e := s.entries.At(slot)
 		switch {
 		case !e.used || !e.asked || e.gone:
 		case s.budget() > 0 && s.take(now, slot, 0, s.askedBy(slot)):
@@ -118,7 +118,7 @@ func (s *Scheduler) chooseOverdue(now time.Time) {
 		d := s.overdue.pop()
 		switch {
 		case !s.stands(d): // out of date
-		case !s.take(now, d.slot, 0, s.entries[d.slot].dueBy(now)):
+		case !s.take(now, d.slot, 0, s.entries.At(d.slot).dueBy(now)):
 			refused = append(refused, d)
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Scheduler) chooseOverdue(now time.Time) {
 
 // stands reports whether a deadline still holds for its slot.
 func (s *Scheduler) stands(d deadline) bool {
-	e := &s.entries[d.slot]
+	e := s.entries.At(d.slot)
 	return e.used && !e.gone && !e.source.Paused && !e.busy && d.at.Equal(e.due())
 }
 
@@ -138,8 +138,8 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	if s.barred(now, slot) {
 		return false
 	}
-	e := &s.entries[slot]
-	reserved := s.ceiling.atMost(e.requests)
+	e := s.entries.At(slot)
+	reserved := s.ceiling.atMost(int(e.requests))
 	switch {
 	case !e.open(now, cause), s.claimed(slot, reserved):
 		return false
@@ -164,7 +164,7 @@ func (s *Scheduler) take(now time.Time, slot freshet.Slot, worth float64, cause 
 	}
 	s.enter(now, e.flight, e.first())
 	s.charge(now, e, 1)
-	p := freshet.Poll{Source: e.source.whole(), At: now, Since: e.seen, Worth: worth, Cause: cause, Pushed: s.pushedAt(slot)}
+	p := freshet.Poll{Source: e.source.whole(), At: now, Since: e.seen.time(), Worth: worth, Cause: cause, Pushed: s.pushedAt(slot)}
 	if e.first() != e.host {
 		p.Host = e.first().name
 	}
@@ -184,8 +184,8 @@ func (s *Scheduler) barred(now time.Time, slot freshet.Slot) bool {
 	if s.bars[slot] > stampOf(now) {
 		return true
 	}
-	e := &s.entries[slot]
-	if !e.used || e.requests > 1 || len(e.route) > 0 || len(e.groups) > 0 || e.host.open(now, s.limits.Hosts) {
+	e := s.entries.At(slot)
+	if !e.used || e.requests > 1 || len(e.route.all()) > 0 || e.groups != nil || e.host.open(now, s.limits.Hosts) {
 		return false
 	}
 	s.bars[slot] = stampOf(e.host.shutUntil(now, s.limits.Hosts))
@@ -229,7 +229,7 @@ func (e *entry) dueBy(now time.Time) freshet.Cause {
 
 // expect notes by when the source has to be polled.
 func (s *Scheduler) expect(now time.Time, slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	if at := e.due(); !at.IsZero() {
 		s.overdue.push(deadline{at, slot})
 	}

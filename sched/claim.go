@@ -19,7 +19,7 @@ type claim struct {
 // stake claims what a poll of a source lacks, unless another has a claim or it
 // lacks what only time brings.
 func (s *Scheduler) stake(now time.Time, slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	way := e.way()
 	if s.claim.held || e.requests <= 1 && len(way) == 1 { // a poll that failed on its way may have sent one request
 		return
@@ -38,12 +38,12 @@ func (s *Scheduler) claimed(slot freshet.Slot, requests int) bool {
 	if !s.claim.held || s.claim.slot == slot {
 		return false
 	}
-	first := &s.entries[s.claim.slot]
-	if !s.ceiling.room(requests + s.ceiling.atMost(first.requests)) {
+	first := s.entries.At(s.claim.slot)
+	if !s.ceiling.room(requests + s.ceiling.atMost(int(first.requests))) {
 		return true
 	}
 	way := first.way()
-	return slices.ContainsFunc(s.entries[slot].way(), func(h *host) bool { return slices.Contains(way, h) })
+	return slices.ContainsFunc(s.entries.At(slot).way(), func(h *host) bool { return slices.Contains(way, h) })
 }
 
 // way returns the hosts that a poll of a source is expected to reach, each once.

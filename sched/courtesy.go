@@ -102,7 +102,7 @@ func (e *entry) gap(l *Limits) time.Duration {
 
 // sourceOpens returns when the share of a source lets a poll of it through.
 func (s *Scheduler) sourceOpens(e *entry) time.Time {
-	return e.meter.opens(e.begun.time(), e.requests, s.sourceSpacing())
+	return e.meter.opens(e.begun.time(), int(e.requests), s.sourceSpacing())
 }
 
 // hostOpens returns when the share of a host lets a request to it through.
@@ -150,7 +150,7 @@ func (s *Scheduler) courtesies(e *entry) (holds []Hold) {
 	for _, h := range e.way() {
 		add(HoldHostShare, s.hostOpens(h))
 	}
-	for _, g := range e.groups {
+	for _, g := range e.groups.all() {
 		add(HoldGroupShare, s.groupOpens(g))
 	}
 	return holds
@@ -174,9 +174,9 @@ func (s *Scheduler) remind(now time.Time, e *entry) {
 // recount counts what was polled before the first poll, as far as it is on record.
 func (s *Scheduler) recount(a freshet.Attempt) {
 	requests := max(1, a.Requests)
-	slot, known := s.slots[a.Source]
+	slot, known := s.slots.get(string(a.Source))
 	if known {
-		s.entries[slot].meter.count(a.Began, requests, s.sourceSpacing())
+		s.entries.At(slot).meter.count(a.Began, requests, s.sourceSpacing())
 	}
 	hosts := a.Route.Hosts()
 	for _, name := range hosts {
@@ -184,10 +184,10 @@ func (s *Scheduler) recount(a freshet.Attempt) {
 		h.meter.count(a.Began, 1, s.hostSpacing(h))
 	}
 	if known {
-		s.charge(a.Began, &s.entries[slot], requests)
+		s.charge(a.Began, s.entries.At(slot), requests)
 	}
 	if known && len(hosts) == 0 {
-		h := s.entries[slot].host
+		h := s.entries.At(slot).host
 		h.meter.count(a.Began, requests, s.hostSpacing(h))
 	}
 }

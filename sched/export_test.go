@@ -97,3 +97,21 @@ func (c *Ceiling) Opens() time.Time { return c.opens() }
 
 // Kept returns for how many entries there is room.
 func (c *Ceiling) Kept() int { return cap(c.landed) }
+
+// A Lookup finds slots by texts.
+type Lookup struct {
+	*lookup
+	texts []string
+}
+
+// NewLookup returns a Lookup of slots with such texts, none of which it knows.
+func NewLookup(texts []string) *Lookup {
+	l := &Lookup{texts: texts}
+	l.lookup = newLookup(func(slot freshet.Slot) string { return l.texts[slot] })
+	return l
+}
+
+// Put, Drop and Get are those of a lookup.
+func (l *Lookup) Put(slot freshet.Slot)                { l.put(l.texts[slot], slot) }
+func (l *Lookup) Drop(slot freshet.Slot)               { l.drop(l.texts[slot]) }
+func (l *Lookup) Get(text string) (freshet.Slot, bool) { return l.get(text) }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"freshet"
@@ -52,22 +53,52 @@ func (s *Scheduler) groupNamed(name string) *group {
 
 // join puts a source into the groups that it belongs to.
 func (s *Scheduler) join(e *entry) {
-	e.groups = nil
+	var in groups
 	switch {
 	case e.source.Site != nil:
 		g := s.siteGroup(e.source.ID)
 		g.max, g.soft = e.source.Site.Portion(), e.source.Site.Share == 0
-		e.groups = append(e.groups, g)
+		in = append(in, g)
 	case e.source.Of != "":
-		e.groups = append(e.groups, s.siteGroup(e.source.Of))
+		in = append(in, s.siteGroup(e.source.Of))
 	}
 	for _, tag := range e.source.Tags {
 		for _, share := range s.limits.Shares {
 			if share.Tag == tag {
-				e.groups = append(e.groups, s.groupNamed("tag "+tag))
+				in = append(in, s.groupNamed("tag "+tag))
 			}
 		}
 	}
+	e.groups = s.setOf(in)
+}
+
+// Groups are those that a source belongs to. Sources that belong to the same share them.
+type groups []*group
+
+// all returns the groups; none if there are none.
+func (g *groups) all() groups {
+	if g == nil {
+		return nil
+	}
+	return *g
+}
+
+// setOf returns groups as they are kept; nil for none.
+func (s *Scheduler) setOf(in groups) *groups {
+	if len(in) == 0 {
+		return nil
+	}
+	names := make([]string, len(in))
+	for i, g := range in {
+		names[i] = g.name
+	}
+	key := strings.Join(names, "\x00")
+	set := s.sets[key]
+	if set == nil {
+		set = &in
+		s.sets[key] = set
+	}
+	return set
 }
 
 // shareOut takes over the shares of tags, and puts all sources into their groups again.
@@ -86,8 +117,8 @@ func (s *Scheduler) shareOut() {
 			s.minima = append(s.minima, g)
 		}
 	}
-	for slot := range s.entries {
-		if e := &s.entries[slot]; e.used {
+	for _, e := range s.entries.All {
+		if e.used {
 			s.join(e)
 		}
 	}
@@ -95,7 +126,7 @@ func (s *Scheduler) shareOut() {
 
 // charge counts so many requests of a source that are let through at now.
 func (s *Scheduler) charge(now time.Time, e *entry, requests int) {
-	for _, g := range e.groups {
+	for _, g := range e.groups.all() {
 		g.meter.count(now, requests, s.spacing(g.max))
 		g.touched = later(g.touched, now)
 		g.owed = max(-owedMost, g.owed-float64(requests))
@@ -113,7 +144,7 @@ func (s *Scheduler) groupOpens(g *group) time.Time {
 // groupsOpen reports whether all groups of a source have something left of their
 // shares at now.
 func (s *Scheduler) groupsOpen(now time.Time, e *entry) bool {
-	for _, g := range e.groups {
+	for _, g := range e.groups.all() {
 		if !s.groupOpens(g).After(now) || g.soft && s.spare {
 			continue
 		}
@@ -148,7 +179,7 @@ func (s *Scheduler) chooseOwed(now time.Time) {
 		}
 		taken := 0
 		s.policy.Choose(now, n, func(slot freshet.Slot, worth float64) bool {
-			if taken >= n || !s.entries[slot].belongs(g) || s.budget() <= 0 || !s.take(now, slot, worth, freshet.ByPolicy) {
+			if taken >= n || !s.entries.At(slot).belongs(g) || s.budget() <= 0 || !s.take(now, slot, worth, freshet.ByPolicy) {
 				return false
 			}
 			taken++
@@ -162,7 +193,7 @@ func (s *Scheduler) chooseOwed(now time.Time) {
 
 // belongs reports whether a source is of a group.
 func (e *entry) belongs(g *group) bool {
-	for _, other := range e.groups {
+	for _, other := range e.groups.all() {
 		if other == g {
 			return true
 		}

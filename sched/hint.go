@@ -15,10 +15,10 @@ import (
 // hintUntil returns until when a hint keeps the policy from polling a source; zero if
 // none does.
 func (s *Scheduler) hintUntil(e *entry) time.Time {
-	if s.limits.Hints <= 0 || e.belied || e.source.MinGap > 0 || e.fresh == 0 || e.seen.IsZero() {
+	if s.limits.Hints <= 0 || e.belied || e.source.MinGap > 0 || e.fresh == 0 || e.seen == 0 {
 		return time.Time{}
 	}
-	return earlier(e.fresh.time(), e.seen.Add(s.limits.Hints))
+	return earlier(e.fresh.time(), e.seen.time().Add(s.limits.Hints))
 }
 
 // heed takes over what a poll that saw a source says about how long it stays so.

@@ -115,7 +115,7 @@ func (s *Scheduler) Hold(now time.Time, id freshet.SourceID) (Hold, bool) {
 	if !ok {
 		return Hold{}, false
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	h := s.holdOf(now, e)
 	h.Asked, h.Deadline, h.Again = e.asked, e.runsOut(), e.again.time()
 	if p := s.pushes[slot]; p != nil {
@@ -134,7 +134,7 @@ func (s *Scheduler) HoldAsked(now time.Time, id freshet.SourceID) (Hold, bool) {
 	if !ok {
 		return Hold{}, false
 	}
-	e := s.entries[slot] // a copy: to look is not to ask
+	e := *s.entries.At(slot) // a copy: to look is not to ask
 	e.asked = true
 	return s.holdOf(now, &e), true
 }
@@ -176,7 +176,7 @@ func longest(now time.Time, holds []Hold) (h Hold) {
 // holds returns what holds back the source itself, past or not.
 func (e *entry) holds() (holds []Hold) {
 	if !e.asked && e.notBefore != 0 {
-		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore.time(), Failures: e.failures})
+		holds = append(holds, Hold{Kind: HoldBackoff, Until: e.notBefore.time(), Failures: int(e.failures)})
 	}
 	if e.source.MinGap > 0 && e.begun != 0 && !(e.asked && e.hurry) {
 		holds = append(holds, Hold{Kind: HoldMinGap, Until: e.begun.time().Add(e.source.MinGap)})
@@ -217,7 +217,7 @@ func (s *Scheduler) shared(now time.Time, e *entry) Hold {
 		p = newPurse(s.limits.Budget, now)
 	}
 	p.fill(now)
-	full, opens := s.ceiling.full(now, s.ceiling.atMost(e.requests))
+	full, opens := s.ceiling.full(now, s.ceiling.atMost(int(e.requests)))
 	switch {
 	case full && opens.IsZero():
 		return Hold{Kind: HoldBudget}

@@ -86,16 +86,16 @@ func (s *Scheduler) leave(now time.Time, f *flight) {
 
 // first returns the host that the next poll of a source goes to first.
 func (e *entry) first() *host {
-	if len(e.route) > 0 {
-		return e.route[0]
+	if r := e.route.all(); len(r) > 0 {
+		return r[0]
 	}
 	return e.host
 }
 
 // last returns the host that answered the last poll of a source.
 func (e *entry) last() *host {
-	if n := len(e.route); n > 0 {
-		return e.route[n-1]
+	if r := e.route.all(); len(r) > 0 {
+		return r[len(r)-1]
 	}
 	return e.host
 }
@@ -103,7 +103,7 @@ func (e *entry) last() *host {
 // beyond returns the hosts that redirects of a source are expected to lead to, each
 // once, without the first.
 func (e *entry) beyond() (hosts []*host) {
-	for _, h := range e.route {
+	for _, h := range e.route.all() {
 		if h != e.first() && !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)
 		}
@@ -113,14 +113,26 @@ func (e *entry) beyond() (hosts []*host) {
 
 // routeOf returns the hosts of a route; none if all requests went to one host, the
 // source's own.
-func (s *Scheduler) routeOf(r freshet.Route) (hosts []*host) {
+func (s *Scheduler) routeOf(r freshet.Route) *route {
 	if r == "" {
 		return nil
 	}
+	var hosts route
 	for _, name := range r.Hosts() {
 		hosts = append(hosts, s.hostNamed(name))
 	}
-	return hosts
+	return &hosts
+}
+
+// A route is the hosts that the requests of a poll went to, in order.
+type route []*host
+
+// all returns the hosts; none if there is no route.
+func (r *route) all() route {
+	if r == nil {
+		return nil
+	}
+	return *r
 }
 
 // routeOpen reports whether all hosts that a poll of a source is expected to reach
@@ -139,12 +151,12 @@ func (s *Scheduler) routeOpen(now time.Time, e *entry) bool {
 
 // Hop asks for leave for one more request of a poll under way.
 func (s *Scheduler) Hop(now time.Time, h Hop) {
-	slot, ok := s.slots[h.Source]
-	if !ok || !s.entries[slot].busy || s.entries[slot].aboard {
+	slot, ok := s.slots.get(string(h.Source))
+	if !ok || !s.entries.At(slot).busy || s.entries.At(slot).aboard {
 		h.Answer(deferred(freshet.FailDeferredHost, "the poll is over"))
 		return
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	f := e.flight
 	if h.Part {
 		s.hops = append(s.hops, &hop{Hop: h, slot: slot, host: s.hostNamed(h.Host), asked: now})
@@ -190,7 +202,7 @@ func (s *Scheduler) tryHops(now time.Time) {
 
 // tryHop grants a hop if the host is open and the budget has room.
 func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
-	f := s.entries[h.slot].flight
+	f := s.entries.At(h.slot).flight
 	h.tight = false
 	if h.Part {
 		return s.tryPart(now, h, f)
@@ -207,7 +219,7 @@ func (s *Scheduler) tryHop(now time.Time, h *hop) bool {
 		f.reserved++
 	}
 	s.enter(now, f, h.host)
-	s.charge(now, &s.entries[h.slot], 1)
+	s.charge(now, s.entries.At(h.slot), 1)
 	if i := slices.Index(f.ahead, h.host); i >= 0 {
 		f.ahead = slices.Delete(f.ahead, i, i+1)
 		h.host.heading--
@@ -261,14 +273,14 @@ func (s *Scheduler) budgetPatience() time.Duration {
 // detour notes where a poll wanted to go that was not let through: the next one
 // sets out when all of the way is open.
 func (s *Scheduler) detour(now time.Time, h *hop) {
-	e := &s.entries[h.slot]
+	e := s.entries.At(h.slot)
 	if h.Part {
 		s.reserveMore(e)
 		return
 	}
-	e.requests = max(e.requests, e.flight.answered+1)
-	if !slices.Contains(e.route, h.host) && h.host != e.first() {
-		e.route = append([]*host{e.first()}, h.host)
+	e.requests = max(e.requests, int32(e.flight.answered+1))
+	if !slices.Contains(e.route.all(), h.host) && h.host != e.first() {
+		e.route = &route{e.first(), h.host}
 	}
 	if until := later(h.notBefore, h.host.notBefore); until.After(now) {
 		e.notBefore = max(e.notBefore, stampOf(until))

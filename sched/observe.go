@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"time"
 
 	"freshet"
@@ -12,11 +13,11 @@ import (
 // its own. One that the source's standing rests on already is passed on to those who
 // learn; of the standing, only when the source was last seen is taken from it.
 func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
-	slot, ok := s.slots[o.Source]
+	slot, ok := s.slots.get(string(o.Source))
 	if !ok {
 		return
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	s.bars[slot] = 0
 	at := e.host
 	switch {
@@ -37,8 +38,8 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	if o.Cursor == 0 || o.Cursor > e.upto {
 		e.upto = o.Cursor
 		s.learn(now, e, at, o)
-	} else if e.seen = later(e.seen, o.Since); o.Result.Seen() {
-		e.seen = later(e.seen, o.Began)
+	} else if e.seen = max(e.seen, stampOf(o.Since)); o.Result.Seen() {
+		e.seen = max(e.seen, stampOf(o.Began))
 	}
 	if e.gone {
 		s.release(slot)
@@ -49,7 +50,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	for _, l := range s.learners {
 		l.Observe(now, slot, o)
 	}
-	if price := e.source.PriceAt(e.requests); price > 1.2*e.price || price < 0.8*e.price {
+	if price := e.source.PriceAt(int(e.requests)); price > 1.2*e.price || price < 0.8*e.price {
 		s.tellSource(now, slot)
 	}
 }
@@ -59,11 +60,11 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 // not. The requests that it had reserved count as
 // made. Nothing is learnt from it: only the record teaches.
 func (s *Scheduler) Abandon(now time.Time, id freshet.SourceID) {
-	slot, ok := s.slots[id]
-	if !ok || !s.entries[slot].busy {
+	slot, ok := s.slots.get(string(id))
+	if !ok || !s.entries.At(slot).busy {
 		return
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	s.bars[slot] = 0
 	if e.aboard {
 		s.sendBack(slot)
@@ -122,9 +123,9 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 		at = &host{}
 	}
 	if o.Requests > 0 && !deferred { // where a deferred poll wanted to go is known already
-		e.requests, e.route = o.Requests, s.routeOf(o.Route)
+		e.requests, e.route = int32(min(o.Requests, math.MaxInt32)), s.routeOf(o.Route)
 	}
-	if hosts := s.routeOf(o.Route); len(hosts) > 0 {
+	if hosts := s.routeOf(o.Route).all(); len(hosts) > 0 {
 		at = hosts[len(hosts)-1]
 		for _, h := range hosts[:len(hosts)-1] { // they answered, or there would be no next
 			h.failures = 0
@@ -141,7 +142,7 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 		return
 	case o.Result.Seen():
 		e.again = 0
-		e.seen, e.failures, e.notBefore = o.Began, 0, 0
+		e.seen, e.failures, e.notBefore = stampOf(o.Began), 0, 0
 		s.heed(e, o)
 		at.failures = 0
 		return
@@ -151,7 +152,7 @@ func (s *Scheduler) learn(now time.Time, e *entry, at *host, o freshet.Outcome) 
 		return
 	}
 	e.failures++
-	e.notBefore = stampOf(now.Add(s.limits.Backoff.source(o.Source, e.failures, o.Failure)))
+	e.notBefore = stampOf(now.Add(s.limits.Backoff.source(o.Source, int(e.failures), o.Failure)))
 	s.alarms.set(e.notBefore.time())
 	if deferred {
 		at.failures = 0

@@ -15,7 +15,7 @@ type packed struct {
 	ID       freshet.SourceID
 	URL      string
 	Name     string
-	Created  time.Time
+	Created  stamp // 0 if it does not fit, and what is said has it
 	Revision int64
 	*common
 }
@@ -35,7 +35,10 @@ func (p *packed) whole() freshet.Source {
 		return freshet.Source{}
 	}
 	s := p.common.Source
-	s.ID, s.URL, s.Name, s.Created, s.Revision = p.ID, p.URL, p.Name, p.Created, p.Revision
+	s.ID, s.URL, s.Name, s.Revision = p.ID, p.URL, p.Name, p.Revision
+	if p.Created != 0 {
+		s.Created = p.Created.time()
+	}
 	return s
 }
 
@@ -45,8 +48,11 @@ type commons map[uint64]*common
 // pack returns a source as it is kept. It has to be dropped when it is not needed any
 // more.
 func (c commons) pack(s freshet.Source) packed {
-	p := packed{ID: s.ID, URL: s.URL, Name: s.Name, Created: s.Created, Revision: s.Revision}
-	s.ID, s.URL, s.Name, s.Created, s.Revision = "", "", "", time.Time{}, 0
+	p := packed{ID: s.ID, URL: s.URL, Name: s.Name, Revision: s.Revision}
+	s.ID, s.URL, s.Name, s.Revision = "", "", "", 0
+	if at := stampOf(s.Created); at.time() == s.Created {
+		p.Created, s.Created = at, time.Time{}
+	}
 	sum := sumOfCommon(&s)
 	p.common = c[sum]
 	for p.common != nil && !sameSaid(&p.common.Source, &s) {
@@ -139,6 +145,7 @@ type traits struct {
 	of         freshet.SourceID
 	keep       freshet.Keep
 	origin     freshet.Origin
+	created    time.Time
 	paused     bool
 	index      bool
 }
@@ -148,7 +155,7 @@ func plainTraits(s *freshet.Source) traits {
 	return traits{
 		noise: s.Noise, robots: s.Robots, life: s.Life, weight: s.Weight, cost: s.Cost, minGap: s.MinGap, maxGap: s.MaxGap,
 		level: s.Level, aim: s.Aim, nextChange: s.NextChange, from: s.From, suspect: s.Suspect, of: s.Of, keep: s.Keep,
-		origin: s.Origin, paused: s.Paused, index: s.Index,
+		origin: s.Origin, created: s.Created, paused: s.Paused, index: s.Index,
 	}
 }
 

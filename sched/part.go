@@ -32,14 +32,14 @@ func (s *Scheduler) tryPart(now time.Time, h *hop, f *flight) bool {
 	}
 	f.parts++
 	h.host.meter.count(now, 1, s.hostSpacing(h.host))
-	s.charge(now, &s.entries[h.slot], 1)
+	s.charge(now, s.entries.At(h.slot), 1)
 	h.Answer(nil)
 	return true
 }
 
 // refusalOfPart returns why a part is not to be waited for, nil if it is.
 func (s *Scheduler) refusalOfPart(now time.Time, h *hop) error {
-	f := s.entries[h.slot].flight
+	f := s.entries.At(h.slot).flight
 	switch {
 	case h.host.notBefore.After(now):
 		return deferred(freshet.FailDeferredHost, "a part of the page is at %s, which must not be polled until %s", h.Host, h.host.notBefore.UTC().Format(time.RFC3339))
@@ -62,5 +62,5 @@ func tooLarge(format string, args ...any) error {
 // reserveMore has the next poll of a source set out with more room than this one had.
 func (s *Scheduler) reserveMore(e *entry) {
 	granted := e.flight.granted()
-	e.requests = max(e.requests, granted+granted/2+1)
+	e.requests = max(e.requests, int32(granted+granted/2+1))
 }

@@ -38,7 +38,7 @@ func (s *Scheduler) Push(now time.Time, p Push) {
 		s.pushes[slot] = at
 	}
 	at.Push = p
-	if p.Urgent && !s.entries[slot].asked {
+	if p.Urgent && !s.entries.At(slot).asked {
 		at.asks = true
 		s.Ask(p.Source)
 	}

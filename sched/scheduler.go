@@ -2,10 +2,12 @@ package sched
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"time"
 
 	"freshet"
+	"freshet/column"
 )
 
 // A Scheduler holds what is known of every source and says which poll to make
@@ -28,24 +30,25 @@ type Scheduler struct {
 	ceiling ceiling
 	started bool
 
-	entries []entry // by slot
+	entries column.Of[freshet.Slot, entry]
 	bars    []stamp // by slot: before that the source is not polled, since its host is shut; 0 if that is not known
 	free    []freshet.Slot
-	slots   map[freshet.SourceID]freshet.Slot
+	slots   *lookup // by ID
 	commons commons // what is said of sources
 	hosts   map[string]*host
 	groups  map[string]*group
-	minima  []*group // those that are granted a part of the budget
-	pressed bool     // a soft max has held back a source at this decision
-	spare   bool     // what is left of the budget is being spent, and no soft max binds
-	active  int      // sources that are polled
+	sets    map[string]*groups // of groups that sources belong to, by their names
+	minima  []*group           // those that are granted a part of the budget
+	pressed bool               // a soft max has held back a source at this decision
+	spare   bool               // what is left of the budget is being spent, and no soft max binds
+	active  int                // sources that are polled
 
-	docs    map[uint64]freshet.Slot // by the sum of a URL, one of the sources that have it
-	claim   claim                   // what the first poll that waits for several requests or hosts needs
-	hops    []*hop                  // requests that polls under way wait to make, first come first served
-	asked   []freshet.Slot          // wanted by hand, first come first served
-	overdue deadlines               // when each source's MaxGap runs out
-	alarms  alarms                  // when something that is shut opens
+	docs    *lookup        // by URL, one of the sources that have it
+	claim   claim          // what the first poll that waits for several requests or hosts needs
+	hops    []*hop         // requests that polls under way wait to make, first come first served
+	asked   []freshet.Slot // wanted by hand, first come first served
+	overdue deadlines      // when each source's MaxGap runs out
+	alarms  alarms         // when something that is shut opens
 	pushes  map[freshet.Slot]*pushed
 	again   time.Time // when the policy wants to be asked again
 	beat    int64     // in which the policy was last asked
@@ -63,19 +66,19 @@ type entry struct {
 	source    packed
 	host      *host
 	upto      freshet.Cursor // the last outcome that what follows rests on
-	seen      time.Time      // Began of the last poll that saw it
+	seen      stamp          // Began of the last poll that saw it
 	begun     stamp          // when it was last polled
 	notBefore stamp          // backing off until then
 	fresh     stamp          // until when its server says that it stays as it is
 	again     stamp          // when a suspect capture wants a second look
-	failures  int
+	failures  int32
+	requests  int32        // that its last poll took: what the next one reserves
 	timing    *timing      // by its strategy; nil if it has none
-	requests  int          // that its last poll took: what the next one reserves
 	price     float64      // of a poll, as those who learn were last told
-	route     []*host      // that those went to, if not all to its own
+	route     *route       // that those went to; nil if all went to its own host
 	flight    *flight      // of the poll under way; nil if there is none
 	meter     meter        // of its share of the budget
-	groups    []*group     // that it belongs to
+	groups    *groups      // that it belongs to; nil if to none
 	shares    *host        // among whose sources it counts; nil if it is not polled
 	mate      freshet.Slot // the next of the sources with its URL, in a ring; itself if it is alone
 	belied    bool         // what its server said of how long it stays fresh was wrong once
@@ -98,14 +101,15 @@ func New(p freshet.Policy, l Limits, beside ...freshet.Learner) *Scheduler {
 		policy:   p,
 		learners: append(slices.Clone(beside), p),
 		limits:   l.withDefaults(),
-		slots:    map[freshet.SourceID]freshet.Slot{},
 		hosts:    map[string]*host{},
 		groups:   map[string]*group{},
-		docs:     map[uint64]freshet.Slot{},
+		sets:     map[string]*groups{},
 		commons:  commons{},
 		weights:  map[freshet.SourceID]float64{},
 		beat:     -1,
 	}
+	s.slots = newLookup(func(slot freshet.Slot) string { return string(s.entries.At(slot).source.ID) })
+	s.docs = newLookup(func(slot freshet.Slot) string { return s.entries.At(slot).source.URL })
 	s.shareOut()
 	s.tellLimits()
 	return s
@@ -153,11 +157,11 @@ func (s *Scheduler) wasSent(now time.Time, a freshet.Attempt) {
 	for _, name := range a.Route.Hosts() {
 		s.shut(s.hostNamed(name), ended)
 	}
-	slot, ok := s.slots[a.Source]
+	slot, ok := s.slots.get(string(a.Source))
 	if !ok {
 		return
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	e.polledAt(a.Began)
 	if a.Ended.IsZero() { // its request left some time after that
 		e.polledAt(earlier(now, a.Began.Add(slowWrite)))
@@ -198,8 +202,8 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 			s.alarms.set(s.hostOpens(h))
 		}
 	}
-	for slot := range s.entries {
-		if e := &s.entries[slot]; e.used && !s.courteous(now, e, freshet.ByPolicy) {
+	for _, e := range s.entries.All {
+		if e.used && !s.courteous(now, e, freshet.ByPolicy) {
 			s.remind(now, e)
 		}
 	}
@@ -207,21 +211,20 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 
 // Put adds a source or tells of an edit to one.
 func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
-	slot, known := s.slots[w.ID]
+	slot, known := s.slots.get(string(w.ID))
 	if !known {
 		slot = s.grow()
-		s.slots[w.ID] = slot
-		s.entries[slot] = entry{used: true, mate: slot}
-		s.stand(now, &s.entries[slot], w)
+		*s.entries.At(slot) = entry{used: true, mate: slot}
+		s.stand(now, s.entries.At(slot), w)
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	if e.gone { // it comes back while the last poll of it is still under way
 		s.stand(now, e, w)
 	}
-	if e.host == nil || e.source.URL != w.URL {
+	moves := e.host == nil || e.source.URL != w.URL
+	if moves {
 		e.host = s.hostNamed(w.Source.Host())
 		s.unpair(slot)
-		s.pair(slot, w.URL)
 	}
 	if !known {
 		if until := earlier(w.Standing.NotBefore, now.Add(s.limits.Backoff.RetryAfter)); until.After(now) {
@@ -240,6 +243,12 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	s.bars[slot] = 0
 	e.source, e.gone = s.commons.pack(w.Source), false
 	s.commons.drop(was)
+	if !known {
+		s.slots.put(string(w.ID), slot)
+	}
+	if moves {
+		s.pair(slot)
+	}
 	if s.timed(now, e) && !known { // what it missed before is made good
 		e.timing.since = time.Time{}
 	}
@@ -254,19 +263,19 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 // tellSource tells the policy, and those that learn beside it, of a source with the
 // service level that holds for it.
 func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	source := e.source.whole()
 	source.Weight = s.weighed(source)
 	source.Level, source.Aim = freshet.LevelOf(source, s.levels), freshet.AimOf(source, s.levels)
 	if e.timing != nil {
 		source.Strategy = e.timing.Strategy()
 	}
-	e.price = source.PriceAt(e.requests)
+	e.price = source.PriceAt(int(e.requests))
 	if source.Recipe.Render.On {
 		source.Cost = e.price
 	}
 	for _, l := range s.learners {
-		l.Put(now, slot, source, e.seen)
+		l.Put(now, slot, source, e.seen.time())
 	}
 }
 
@@ -274,14 +283,13 @@ func (s *Scheduler) tellSource(now time.Time, slot freshet.Slot) {
 func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 	before := s.levels
 	s.levels = byTag
-	for slot := range s.entries {
-		e := &s.entries[slot]
+	for slot, e := range s.entries.All {
 		if !e.used || e.gone {
 			continue
 		}
 		source := e.source.whole()
 		if freshet.LevelOf(source, before) != freshet.LevelOf(source, byTag) || freshet.AimOf(source, before) != freshet.AimOf(source, byTag) {
-			s.tellSource(now, freshet.Slot(slot))
+			s.tellSource(now, slot)
 		}
 	}
 	s.beat = -1
@@ -289,10 +297,10 @@ func (s *Scheduler) SetLevels(now time.Time, byTag []freshet.TagLevel) {
 
 // stand takes over how things stand with a source that is new here.
 func (s *Scheduler) stand(now time.Time, e *entry, w freshet.Watched) {
-	e.upto, e.seen, e.begun = w.Standing.Upto, w.Standing.Seen, stampOf(w.Standing.Begun)
-	e.failures, e.notBefore = w.Standing.Failures, stampOf(s.resumeBackoff(now, w))
+	e.upto, e.seen, e.begun = w.Standing.Upto, stampOf(w.Standing.Seen), stampOf(w.Standing.Begun)
+	e.failures, e.notBefore = int32(min(w.Standing.Failures, math.MaxInt32)), stampOf(s.resumeBackoff(now, w))
 	e.fresh, e.belied, e.again = stampOf(w.Standing.Fresh), w.Standing.Belied, stampOf(w.Standing.Held.Again)
-	e.requests, e.route = max(1, w.Standing.Requests), s.routeOf(w.Standing.Route)
+	e.requests, e.route = int32(min(max(1, w.Standing.Requests), math.MaxInt32)), s.routeOf(w.Standing.Route)
 }
 
 // resumeBackoff returns until when a source that was failing is left alone.
@@ -310,8 +318,8 @@ func (s *Scheduler) grow() freshet.Slot {
 		s.free = s.free[:n-1]
 		return slot
 	}
-	s.entries, s.bars = append(s.entries, entry{}), append(s.bars, 0)
-	return freshet.Slot(len(s.entries) - 1)
+	s.bars = append(s.bars, 0)
+	return s.entries.Add(entry{})
 }
 
 // hostNamed returns a host. It is not forgotten when its last source goes: the
@@ -327,15 +335,15 @@ func (s *Scheduler) hostNamed(name string) *host {
 
 // Remove forgets a source. A poll of it that is under way is still counted.
 func (s *Scheduler) Remove(id freshet.SourceID) {
-	slot, ok := s.slots[id]
-	if !ok || s.entries[slot].gone {
+	slot, ok := s.slots.get(string(id))
+	if !ok || s.entries.At(slot).gone {
 		return
 	}
 	for _, l := range s.learners {
 		l.Remove(slot)
 	}
-	s.enlist(&s.entries[slot], false)
-	if e := &s.entries[slot]; e.busy {
+	s.enlist(s.entries.At(slot), false)
+	if e := s.entries.At(slot); e.busy {
 		e.gone, e.asked = true, false // whoever puts it again can ask again
 		return
 	}
@@ -344,9 +352,9 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 
 // release gives a slot back.
 func (s *Scheduler) release(slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	s.unpair(slot)
-	delete(s.slots, e.source.ID)
+	s.slots.drop(string(e.source.ID))
 	delete(s.pushes, slot)
 	s.commons.drop(e.source)
 	*e, s.bars[slot] = entry{}, 0
@@ -355,47 +363,46 @@ func (s *Scheduler) release(slot freshet.Slot) {
 
 // Slot returns the slot under which the policy knows a source.
 func (s *Scheduler) Slot(id freshet.SourceID) (freshet.Slot, bool) {
-	slot, ok := s.slots[id]
-	if !ok || s.entries[slot].gone {
+	slot, ok := s.slots.get(string(id))
+	if !ok || s.entries.At(slot).gone {
 		return 0, false
 	}
 	return slot, true
 }
 
 // Slots returns a number that is above every slot in use.
-func (s *Scheduler) Slots() int { return len(s.entries) }
+func (s *Scheduler) Slots() int { return s.entries.Len() }
 
 // Len returns how many sources there are.
-func (s *Scheduler) Len() int { return len(s.entries) - len(s.free) }
+func (s *Scheduler) Len() int { return s.entries.Len() - len(s.free) }
 
 // Source returns the source in a slot, and whether there is one.
 func (s *Scheduler) Source(slot freshet.Slot) (freshet.Source, bool) {
-	if slot < 0 || int(slot) >= len(s.entries) || !s.entries[slot].used || s.entries[slot].gone {
+	if slot < 0 || int(slot) >= s.entries.Len() || !s.entries.At(slot).used || s.entries.At(slot).gone {
 		return freshet.Source{}, false
 	}
-	return s.entries[slot].source.whole(), true
+	return s.entries.At(slot).source.whole(), true
 }
 
 // ID returns the ID of the source in a slot, and whether there is one.
 func (s *Scheduler) ID(slot freshet.Slot) (freshet.SourceID, bool) {
-	if slot < 0 || int(slot) >= len(s.entries) || !s.entries[slot].used || s.entries[slot].gone {
+	if slot < 0 || int(slot) >= s.entries.Len() || !s.entries.At(slot).used || s.entries.At(slot).gone {
 		return "", false
 	}
-	return s.entries[slot].source.ID, true
+	return s.entries.At(slot).source.ID, true
 }
 
 // HostName returns the host of the source in a slot.
-func (s *Scheduler) HostName(slot freshet.Slot) string { return s.entries[slot].host.name }
+func (s *Scheduler) HostName(slot freshet.Slot) string { return s.entries.At(slot).host.name }
 
 // Polled reports whether a poll of the source in a slot has ended, whatever came of it.
-func (s *Scheduler) Polled(slot freshet.Slot) bool { return s.entries[slot].upto != 0 }
+func (s *Scheduler) Polled(slot freshet.Slot) bool { return s.entries.At(slot).upto != 0 }
 
 // All yields every source with its slot, in no order that means anything.
 func (s *Scheduler) All() iter.Seq2[freshet.Slot, freshet.Source] {
 	return func(yield func(freshet.Slot, freshet.Source) bool) {
-		for slot := range s.entries {
-			e := &s.entries[slot]
-			if e.used && !e.gone && !yield(freshet.Slot(slot), e.source.whole()) {
+		for slot, e := range s.entries.All {
+			if e.used && !e.gone && !yield(slot, e.source.whole()) {
 				return
 			}
 		}

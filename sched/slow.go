@@ -24,11 +24,11 @@ type Slow struct {
 // the budget from now on like one whose answer is in. Before that nobody knows when it
 // will be.
 func (s *Scheduler) Slow(now time.Time, w Slow) {
-	slot, ok := s.slots[w.Source]
+	slot, ok := s.slots.get(string(w.Source))
 	if !ok {
 		return
 	}
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	if !e.busy || e.aboard || e.begun != stampOf(w.Begun) {
 		return
 	}

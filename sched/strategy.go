@@ -28,11 +28,10 @@ const (
 // their own.
 func (s *Scheduler) SetStrategies(now time.Time, byTag []freshet.TagStrategy) {
 	s.strategies = byTag
-	for slot := range s.entries {
-		e := &s.entries[slot]
+	for slot, e := range s.entries.All {
 		if e.used && !e.gone && s.timed(now, e) {
-			s.tellSource(now, freshet.Slot(slot))
-			s.expect(now, freshet.Slot(slot))
+			s.tellSource(now, slot)
+			s.expect(now, slot)
 		}
 	}
 	s.beat = -1
@@ -42,9 +41,9 @@ func (s *Scheduler) SetStrategies(now time.Time, byTag []freshet.TagStrategy) {
 // world.
 func (s *Scheduler) SetClock(now time.Time, ahead time.Duration) {
 	s.ahead = ahead
-	for slot := range s.entries {
-		if e := &s.entries[slot]; e.used && !e.gone && e.timing != nil {
-			s.expect(now, freshet.Slot(slot))
+	for slot, e := range s.entries.All {
+		if e.used && !e.gone && e.timing != nil {
+			s.expect(now, slot)
 		}
 	}
 }
@@ -97,7 +96,7 @@ func (s *Scheduler) tableOf(strategy freshet.Strategy) *freshet.Timetable {
 
 // plan notes when a source with a strategy is to be polled next.
 func (s *Scheduler) plan(now time.Time, slot freshet.Slot) {
-	e := &s.entries[slot]
+	e := s.entries.At(slot)
 	if e.timing.next = e.turn(now, s.ahead); !e.source.Paused {
 		s.planned.push(deadline{e.timing.next, slot})
 	}
@@ -105,14 +104,14 @@ func (s *Scheduler) plan(now time.Time, slot freshet.Slot) {
 
 // turn returns when it is the turn of a source with a strategy. It can be past.
 func (e *entry) turn(now time.Time, ahead time.Duration) time.Time {
-	kept := later(e.seen, e.timing.since) // up to when all times have been kept
+	kept := later(e.seen.time(), e.timing.since) // up to when all times have been kept
 	if e.again != 0 || e.failures > retries {
 		kept = later(kept, e.begun.time())
 	}
 	switch {
 	case e.begun == 0: // a first look
 		return now
-	case e.seen.IsZero() && e.again == 0 && e.failures <= retries:
+	case e.seen == 0 && e.again == 0 && e.failures <= retries:
 		return e.begun.time()
 	}
 	return e.timing.Next(kept.Add(ahead)).Add(-ahead)
@@ -136,7 +135,7 @@ func (s *Scheduler) choosePlanned(now time.Time) {
 
 // isPlanned reports whether a planned poll still is.
 func (s *Scheduler) isPlanned(d deadline) bool {
-	e := &s.entries[d.slot]
+	e := s.entries.At(d.slot)
 	return e.used && !e.gone && e.timing != nil && !e.source.Paused && !e.busy && d.at.Equal(e.timing.next)
 }
 
@@ -156,8 +155,8 @@ func (s *Scheduler) spokenFor(now time.Time) (requests int) {
 			return
 		}
 		d := s.planned.heap[at]
-		if e := &s.entries[d.slot]; d.at.After(now) && s.isPlanned(d) && e.notBefore <= stampOf(d.at) && !e.first().notBefore.After(d.at) {
-			requests += s.ceiling.atMost(e.requests)
+		if e := s.entries.At(d.slot); d.at.After(now) && s.isPlanned(d) && e.notBefore <= stampOf(d.at) && !e.first().notBefore.After(d.at) {
+			requests += s.ceiling.atMost(int(e.requests))
 		}
 		count(2*at + 1)
 		count(2*at + 2)
