@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"freshet"
@@ -34,6 +35,7 @@ type BrainResult struct {
 	Longest   float64 `json:"longest_turn_seconds"`    // CPU time of the loop from one thing that happens until it waits for the next
 	Noted     int     `json:"sources_noted,omitempty"` // of which what was learnt was taken down
 	Bytes     float64 `json:"bytes_per_source"`
+	Peak      float64 `json:"peak_bytes"`        // most memory that the process held, from when it began to get ready; 0 if that is not known
 	Setup     float64 `json:"setup_cpu_seconds"` // to put all sources and learn from a poll of each
 }
 
@@ -57,6 +59,8 @@ func (b *Brain) measure(ctx context.Context, rate sched.Budget) (r BrainResult, 
 	r.Sources, r.Rate = b.Sources, rate.PerSecond()
 	runtime.LockOSThread() // whose CPU time tells how long a turn of the loop takes
 	defer runtime.UnlockOSThread()
+	debug.FreeOSMemory() // that of the rate before
+	forgetPeak()
 	before, began := heapInUse(), cpuTime()
 	b.Say("%d sources at %.0f polls a second: getting ready", b.Sources, r.Rate)
 	s, w, err := b.wake(ctx, rate)
@@ -76,6 +80,7 @@ func (b *Brain) measure(ctx context.Context, rate sched.Budget) (r BrainResult, 
 	if spent := (cpuTime() - cpu).Seconds(); r.Polls > 0 && spent > 0 {
 		r.CPU, r.Most = 1e6*spent/float64(r.Polls), float64(r.Polls)/spent
 	}
+	r.Peak = peakMemory()
 	r.Bytes = float64(heapInUse()-before) / float64(b.Sources)
 	runtime.KeepAlive(s)
 	return r, nil

@@ -63,7 +63,7 @@ func (l *Learner) jump(tick int64) {
 	for _, s := range l.sites {
 		s.upto += skipped
 		if s.pulse != nil {
-			s.pulse = newPulse()
+			s.pulse.reset()
 		}
 	}
 	l.active = activity{}

@@ -153,10 +153,16 @@ type pulse struct {
 // has run evenly.
 func newPulse() *pulse {
 	p := &pulse{}
+	p.reset()
+	return p
+}
+
+// reset forgets the activity.
+func (p *pulse) reset() {
+	p.activity = activity{}
 	for i := range p.pace {
 		p.pace[i] = 1
 	}
-	return p
 }
 
 // New returns a Learner that knows nothing.

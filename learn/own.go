@@ -138,7 +138,7 @@ func (o own) settle() {
 // bin returns what is known of one bin, by its place in a [profile].
 func (o own) bin(bin int) (factor, seen, due float32) {
 	switch {
-	case bin < first[byWeekday]:
+	case bin < o.shape[byHour]:
 		return o.hour(bin), o.hours.seen[bin], o.hours.due[bin]
 	case bin >= first[byMinute] && o.minutes != nil:
 		i := bin - first[byMinute]
