@@ -1,11 +1,14 @@
 package learn_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"freshet"
 	"freshet/learn"
 )
 
@@ -34,4 +37,30 @@ func TestOwnIsAProfile(t *testing.T) {
 			want.Settle(nil, 3)
 		}
 	})
+}
+
+// Where a tick is longer than an hour, a day has fewer bins, and what a source has for itself
+// is saved and restored all the same.
+func TestOwnOfLongTicks(t *testing.T) {
+	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	begin := func() *learn.Learner {
+		l := learn.New(learn.Config{Tick: 6 * time.Hour, Polls: 1000})
+		l.Put(start, 0, freshet.Source{ID: "a", URL: "https://a.example/"}, start)
+		return l
+	}
+	l := begin()
+	for i := range 5 {
+		at := start.Add(time.Duration(7*(i+1)) * time.Hour)
+		l.Observe(at, 0, freshet.Outcome{Result: freshet.Changed, Since: at.Add(-7 * time.Hour), Began: at, Ended: at})
+	}
+	if !l.Rhythm(start.Add(36*time.Hour), 0).Own {
+		t.Fatal("the source has no profile of its own")
+	}
+	again := begin()
+	if err := l.Save(again.Restore); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(saved(t, again), saved(t, l)) {
+		t.Error("what was restored differs")
+	}
 }
