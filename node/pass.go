@@ -189,7 +189,8 @@ func fromNodes(peers *postgres.Peers, h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		known, err := peers.Knows(r.Context(), who.HashOf(token))
+		node := who.HashOf(token)
+		known, err := peers.Knows(r.Context(), node)
 		switch {
 		case err != nil:
 			web.NoBrain(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")
@@ -197,7 +198,7 @@ func fromNodes(peers *postgres.Peers, h http.Handler) http.Handler {
 			w.Header().Set(nodeHeader, "unknown")
 			http.Error(w, "no such node", http.StatusForbidden)
 		default:
-			p := who.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https"}
+			p := who.Passing{From: r.Header.Get("X-Forwarded-For"), Secure: r.Header.Get("X-Forwarded-Proto") == "https", Node: node}
 			r.Header.Del(nodeHeader)
 			h.ServeHTTP(w, who.Passed(r, p))
 		}
