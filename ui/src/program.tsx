@@ -23,6 +23,7 @@ interface Effect {
 
 const groups: [string, string, string[]][] = [
   ['Budget', 'how many requests, and what for', ['budget', 'aim', 'source_gap', 'source_share', 'hints', 'workers']],
+  ['Tags', 'what sources with a tag are promised; lists as in the configuration file', ['levels', 'strategies', 'shares']],
   ['Hosts', 'how gently the servers of others are asked', ['hosts.delay', 'hosts.concurrency', 'hosts.share', 'hosts.crawl_delay', 'robots']],
   ['History', 'what is kept', ['keep.age', 'keep.versions', 'keep.bytes', 'keep.total', 'keep.logs']],
   ['Log', 'what the daemon says', ['log.level']],
@@ -30,6 +31,7 @@ const groups: [string, string, string[]][] = [
 
 const names: Record<string, string> = {
   budget: 'Requests', aim: 'Polls are for', source_gap: 'Pause of a source', source_share: 'Most for a source', hints: 'Longest wait by hint', workers: 'Polls at once',
+  levels: 'Within a time', strategies: 'Polled at times', shares: 'Most for a tag',
   'hosts.delay': 'Pause of a host', 'hosts.concurrency': 'At once to a host', 'hosts.share': 'Most for a host', 'hosts.crawl_delay': 'Longest Crawl-delay', robots: 'robots.txt',
   'keep.age': 'Versions for', 'keep.versions': 'Most versions', 'keep.bytes': 'Most bytes of them', 'keep.total': 'Largest data directory', 'keep.logs': 'Results of polls for', 'log.level': 'Level',
 };
