@@ -31,12 +31,14 @@ const groups: [string, string, string[]][] = [
 
 const names: Record<string, string> = {
   budget: 'Requests', aim: 'Polls are for', source_gap: 'Pause of a source', source_share: 'Most for a source', hints: 'Longest wait by hint', workers: 'Polls at once',
-  levels: 'Within a time', strategies: 'Polled at times', shares: 'Most for a tag',
+  levels: 'Captured within', strategies: 'Polled at', shares: 'Share of the budget',
   'hosts.delay': 'Pause of a host', 'hosts.concurrency': 'At once to a host', 'hosts.share': 'Most for a host', 'hosts.crawl_delay': 'Longest Crawl-delay', robots: 'robots.txt',
   'keep.age': 'Versions for', 'keep.versions': 'Most versions', 'keep.bytes': 'Most bytes of them', 'keep.total': 'Largest data directory', 'keep.logs': 'Results of polls for', 'log.level': 'Level',
 };
 
 const choices: Record<string, string[]> = { aim: ['captures', 'freshness', 'age'], robots: ['ignore', 'obey'], 'log.level': ['debug', 'info', 'warn', 'error'] };
+
+const examples: Record<string, string> = { levels: '[{tag: news, level: 90% within 10m}]', strategies: '[{tag: weather, strategy: "hour {5, 35}"}]', shares: '[{tag: news, min: 10%, max: 40%}]' };
 
 const sources: Record<string, string> = { default: 'the default', api: 'set here', file: 'set in', environment: 'set by', flag: 'set by' };
 
@@ -117,14 +119,14 @@ function Form({ of, etag, set }: { of: Settings; etag: string; set: (s: Answer<S
   const field = (s: Setting) => {
     const value = draft[s.key] ?? s.value, bad = wrong?.at('body.set.' + s.key);
     const change = (v: string) => type({ ...draft, [s.key]: v });
-    const usual = s.key.startsWith('keep.') && /^0s?$/.test(s.default) ? '0, no bound' : s.default;
+    const usual = s.key.startsWith('keep.') && /^0s?$/.test(s.default) ? '0, no bound' : s.default || 'none';
     const from = s.from === 'default' ? `default ${usual}` : `${sources[s.from]}${s.where ? ' ' + s.where.split('/').pop() : ''}; default ${usual}`;
     return (
       <Field key={s.key} label={names[s.key] ?? s.key} help={from} wrong={bad}>
         {choices[s.key] ? (
           <select class="input" value={value} disabled={s.fixed || !may('admin')} onChange={(e) => change(e.currentTarget.value)}>{[...new Set([value, ...choices[s.key]])].map((c) => <option key={c}>{c}</option>)}</select>
         ) : (
-          <input class="input" value={value} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
+          <input class="input" value={value} placeholder={examples[s.key]} disabled={s.fixed || !may('admin')} title={s.about} aria-invalid={bad ? true : undefined} onInput={(e) => change(e.currentTarget.value)} />
         )}
       </Field>
     );
