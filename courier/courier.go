@@ -190,7 +190,7 @@ func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) 
 func (c *Courier) send(ctx context.Context, o order, m sink.Message) answer {
 	outlet, release, err := c.outlets.take(ctx, o.Sink, o.Mark)
 	if err != nil {
-		return answer{Cannot: err.Error()}
+		return answer{Cannot: err.Error(), Hint: freshet.HintOf(err)}
 	}
 	defer release()
 	if c.count.Now() >= o.Begin {
@@ -200,7 +200,7 @@ func (c *Courier) send(ctx context.Context, o order, m sink.Message) answer {
 		return answer{}
 	}
 	if failed, ok := errors.AsType[*freshet.FetchError](err); ok && (failed.Class.Is(freshet.FailLocal) || failed.Class.Is(freshet.FailBlocked)) {
-		return answer{Cannot: err.Error()}
+		return answer{Cannot: err.Error(), Hint: freshet.HintOf(err)}
 	}
 	return answer{Failed: newFailure(err)}
 }

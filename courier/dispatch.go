@@ -61,7 +61,13 @@ type post struct {
 	at      time.Duration // its count
 	heard   time.Duration // when it was told, by our count: not before
 	busy    int
-	cannot  map[string]time.Duration // by sink: it is not asked before
+	cannot  map[string]bar // by sink
+}
+
+// A bar is why a node cannot send to a sink.
+type bar struct {
+	until time.Duration // it is not asked before
+	why   string
 }
 
 // NewDispatch returns a Dispatch.
@@ -100,7 +106,7 @@ func (d *Dispatch) look(ctx context.Context) {
 	var all []*post
 	for _, a := range addresses {
 		if d.posts[a] == nil {
-			d.posts[a] = &post{address: a, cannot: map[string]time.Duration{}}
+			d.posts[a] = &post{address: a, cannot: map[string]bar{}}
 		}
 		all = append(all, d.posts[a])
 	}
@@ -236,7 +242,7 @@ func (d *Dispatch) rankedLocked(name string) []string {
 	all := []string{d.cfg.Own}
 	now := d.count.Now()
 	for a, p := range d.posts {
-		if p.there && now-p.heard < d.cfg.Lease && now >= p.cannot[name] {
+		if p.there && now-p.heard < d.cfg.Lease && now >= p.cannot[name].until {
 			all = append(all, a)
 		}
 	}
@@ -262,7 +268,7 @@ func (d *Dispatch) hire(address, name string) *post {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.posts[address]
-	if p == nil || !p.there || p.busy >= mostUnderWay || d.count.Now() < p.cannot[name] {
+	if p == nil || !p.there || p.busy >= mostUnderWay || d.count.Now() < p.cannot[name].until {
 		return nil
 	}
 	p.busy++
@@ -297,9 +303,9 @@ func (d *Dispatch) order(ctx context.Context, p *post, s freshet.Sink, m sink.Me
 	a, err := d.say(asking, p, o, m.Body)
 	switch {
 	case err == nil && a.Cannot == "":
+		d.unbar(p, s.Name)
 		return true, a.Failed.error()
 	case err == nil:
-		d.cfg.Log.Info("a node cannot make a delivery; another does", "node", p.address, "sink", s.Name, "why", a.Cannot)
 		d.avoid(p, s.Name, a)
 		return false, nil
 	case errors.Is(err, errNotTaken):
@@ -326,6 +332,7 @@ func (d *Dispatch) leaveOut(p *post, why error) {
 }
 
 // avoid gives a node nothing more for a sink for a while, or nothing at all if it would take nothing.
+// Why a node cannot send to a sink is told once, however often it is asked.
 func (d *Dispatch) avoid(p *post, name string, a answer) {
 	if a.All {
 		d.leaveOut(p, errors.New(a.Cannot))
@@ -333,7 +340,18 @@ func (d *Dispatch) avoid(p *post, name string, a answer) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.cannot[name] = d.count.Now() + grudge
+	was := p.cannot[name]
+	p.cannot[name] = bar{until: d.count.Now() + grudge, why: a.Cannot}
+	if was.why != a.Cannot {
+		d.cfg.Log.Warn("a node cannot make deliveries to a sink; another node makes them, or this one", "node", p.address, "sink", name, "why", a.Cannot, "hint", a.Hint)
+	}
+}
+
+// unbar takes note that a node can send to a sink.
+func (d *Dispatch) unbar(p *post, name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(p.cannot, name)
 }
 
 // note has the next node try a receiver that was not reached.

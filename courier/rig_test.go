@@ -2,9 +2,11 @@ package courier_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -100,6 +102,8 @@ type helper struct {
 	leads atomic.Int64 // the epoch that it hears of
 	sinks map[string]freshet.Sink
 	fetch fetch.Config
+
+	unknown error // of a sink that it does not know
 }
 
 // newHelper starts a node behind a wire.
@@ -113,7 +117,7 @@ func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
 		Find: func(_ context.Context, name string) (freshet.Sink, error) {
 			s, ok := h.sinks[name]
 			if !ok {
-				return s, errors.New("there is no such sink")
+				return s, cmp.Or(h.unknown, errors.New("there is no such sink"))
 			}
 			return s, nil
 		},
@@ -152,6 +156,10 @@ const own = "http://brain"
 
 // newBrain returns a brain of an epoch, which knows some nodes.
 func newBrain(t *testing.T, epoch int64, helpers ...*helper) *brain {
+	return newLoggingBrain(t, nil, epoch, helpers...)
+}
+
+func newLoggingBrain(t *testing.T, log *slog.Logger, epoch int64, helpers ...*helper) *brain {
 	b := &brain{t: t}
 	b.right.Store(int64(lease))
 	b.Dispatch = courier.NewDispatch(courier.DispatchConfig{
@@ -162,7 +170,7 @@ func newBrain(t *testing.T, epoch int64, helpers ...*helper) *brain {
 			}
 			return all, nil
 		},
-		Do: fetch.Trusted(time.Minute).Do,
+		Do: fetch.Trusted(time.Minute).Do, Log: log,
 	})
 	b.Look(t.Context())
 	return b

@@ -52,6 +52,7 @@ type answer struct {
 	Run    string        `json:"run"`
 	At     time.Duration `json:"at"`               // its count
 	Cannot string        `json:"cannot,omitempty"` // why this node does not send; it has sent nothing that counts
+	Hint   string        `json:"hint,omitempty"`   // what to do about it
 	All    bool          `json:"all,omitempty"`    // it would not send anything else, either
 	Failed *failure      `json:"failed,omitempty"` // the attempt
 }

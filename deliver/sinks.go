@@ -121,7 +121,7 @@ func Unseal(vault *secret.Vault, r freshet.SinkRecord) (s freshet.Sink, err erro
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		err = fmt.Errorf("what was set of it %w", err)
+		err = fmt.Errorf("its settings cannot be decrypted: %w", err)
 	}
 	s.Name, s.Origin, s.Revision = r.Name, freshet.FromAPI, r.Revision
 	return s, err

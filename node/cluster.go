@@ -69,7 +69,7 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 		told := client.ClusterNode{Address: n.Address, Role: n.Role, Version: n.Version, Lag: n.Behind, Seen: client.Duration(n.Seen), Started: n.Started.UTC()}
 		var stands standingBy
 		if n.Role == postgres.Standby && json.Unmarshal([]byte(n.Told), &stands) == nil {
-			told.Standby, told.Why = stands.Standby, stands.Why
+			told.Standby, told.Why, told.Hint = stands.Standby, stands.Why, stands.Hint
 		}
 		all.Nodes = append(all.Nodes, told)
 		if n.Role != postgres.Brain {

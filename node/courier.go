@@ -123,7 +123,11 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 	if err != nil {
 		return freshet.Sink{}, err
 	}
-	return deliver.Unseal(secret.Open(given.SecretDir()), record)
+	to, err := deliver.Unseal(secret.Open(given.SecretDir()), record)
+	if err != nil && freshet.HintOf(err) == "" {
+		err = freshet.WithHint(err, keyHint)
+	}
+	return to, err
 }
 
 // open opens a sink by the settings of this node.

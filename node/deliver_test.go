@@ -279,7 +279,10 @@ func TestOnlyNodesOrderDeliveries(t *testing.T) {
 	until(t, "the second is there", func() bool { return strings.Contains(first.log.String(), "a node makes deliveries") })
 	sinks := c.subscribe(first.url, box, 2)
 	c.watch(first.url, pages, 2)
-	until(t, "the second cannot make a delivery", func() bool { return strings.Contains(first.log.String(), "a node cannot make a delivery") })
+	until(t, "the second cannot make a delivery", func() bool { return strings.Contains(first.log.String(), "a node cannot make deliveries to a sink") })
+	if told := first.log.String(); !strings.Contains(told, "there is no secret.key in "+second.data) || !strings.Contains(told, "copy secret.key from the data directory of another node") {
+		t.Errorf("what to do about it is not told:\n%s", told)
+	}
 	box.more(sinks)
 	if made := c.by(first.url, sinks); made[second.url] > 0 {
 		t.Errorf("deliveries were made by %v", made)

@@ -312,6 +312,13 @@ func (s *service) beatOnce(ctx context.Context, me postgres.Node) error {
 	me.Upto = end
 	if p.role == postgres.Standby {
 		said, upto := p.standby.says()
+		problem, err := s.lookAtKey(ctx)
+		if err != nil {
+			return err
+		}
+		if problem != nil {
+			said.Why, said.Hint = problem.Error(), freshet.HintOf(problem)
+		}
 		told, err := json.Marshal(said)
 		if err != nil {
 			return err

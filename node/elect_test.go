@@ -266,8 +266,17 @@ func TestNodeWithAnotherKeyDoesNotTakeOver(t *testing.T) {
 		return err == nil && known == 1
 	})
 	second := c.serve()
+	lacks := func(says *member) bool {
+		_, text := c.ask("", "GET", says.url+"/api/v1/cluster", "")
+		return strings.Contains(text, `"why":"it has not the secret.key of the other nodes`) && strings.Contains(text, `"hint":"copy secret.key from`)
+	}
+	until(t, "it is told that the second lacks the key", func() bool { return lacks(first) && lacks(second) })
+	until(t, "the second says so", func() bool { return strings.Contains(second.log.String(), "this node cannot decrypt") })
 	first.end()
-	until(t, "the second says that it cannot take over", func() bool { return strings.Contains(second.log.String(), "has not the secret.key") })
+	until(t, "the second says that it cannot take over", func() bool { return strings.Contains(second.log.String(), "this node cannot take over") })
+	if told := strings.Count(second.log.String(), "this node cannot decrypt"); told != 1 {
+		t.Errorf("the second says %d times that it lacks the key", told)
+	}
 	resp, _ := c.wants(http.StatusServiceUnavailable, "", "POST", second.url+"/api/v1/sources", `{"url":"http://127.0.0.1:2/"}`)
 	if resp.Header.Get("Retry-After") == "" {
 		t.Error("without a node that decides nobody is told when to try again")

@@ -66,9 +66,12 @@ func (s *service) withKept(ctx context.Context, to config.Settings) (config.Sett
 	return to, err
 }
 
+// keyHint is what to do about a node that cannot decrypt what others have encrypted.
+const keyHint = "copy secret.key from the data directory of another node to that of this one, or give all the same directory with --secrets DIR"
+
 // errOtherKey means that this node could not read what others have encrypted.
-var errOtherKey = freshet.WithHint(errors.New("this node has not the secret.key of the other nodes: it answers and passes on requests, and does not take over"),
-	"copy secret.key from the data directory of another node, or share a directory with --secrets DIR")
+var errOtherKey = freshet.WithHint(errors.New("it has not the secret.key of the other nodes: it answers and passes on requests, does not take over, and sends to no sink that was added over the API"),
+	keyHint)
 
 // checkKey compares the key of this node with that of the store.
 func (s *service) checkKey(ctx context.Context) error {
@@ -80,7 +83,34 @@ func (s *service) checkKey(ctx context.Context) error {
 	if err == nil && have != want {
 		err = errOtherKey
 	}
+	if err != nil {
+		err = keyProblem{err}
+	}
 	return err
+}
+
+// A keyProblem is why a node cannot decrypt what others have encrypted.
+type keyProblem struct{ error }
+
+// Unwrap returns the reason.
+func (e keyProblem) Unwrap() error { return e.error }
+
+// lookAtKey returns what is wrong with the key of a node that stands by; nil if nothing is. It is
+// logged once: whoever starts a node is not to learn of it at the next election.
+func (s *service) lookAtKey(ctx context.Context) (problem error, err error) {
+	err = s.checkKey(ctx)
+	p, is := errors.AsType[keyProblem](err)
+	if !is {
+		if err == nil {
+			s.keyProblem = ""
+		}
+		return nil, err
+	}
+	if s.keyProblem != p.Error() {
+		s.keyProblem = p.Error()
+		s.Log.Warn("this node cannot decrypt what others have encrypted", "err", p.error, "hint", freshet.HintOf(p))
+	}
+	return p, nil
 }
 
 // noteKey has other nodes recognise the key, once there is one.

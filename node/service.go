@@ -63,25 +63,26 @@ type ServeConfig struct {
 // are told of changes.
 type service struct {
 	ServeConfig
-	node      *Node
-	settings  config.Settings // in force; only run and what it calls change it
-	sinks     *deliver.Sinks
-	metrics   *web.Metrics
-	gate      *who.Gate
-	where     Address  // of the API
-	at        net.Addr // likewise
-	door      door
-	listen    func()          // has the door answer whoever knocks
-	announced bool            // that the API is there
-	peers     *postgres.Peers // other nodes on the same database; nil if there can be none
-	standby   *standby        // while another node decides
-	part      part
-	playing   sync.RWMutex  // held to use or to change the part
-	lease     time.Duration // after which another node takes over
-	vault     *secret.Vault
-	loader    loader
-	asks      chan ask
-	inForce   atomic.Pointer[config.Settings] // settings, for whoever only looks
+	node       *Node
+	settings   config.Settings // in force; only run and what it calls change it
+	sinks      *deliver.Sinks
+	metrics    *web.Metrics
+	gate       *who.Gate
+	where      Address  // of the API
+	at         net.Addr // likewise
+	door       door
+	listen     func()          // has the door answer whoever knocks
+	announced  bool            // that the API is there
+	peers      *postgres.Peers // other nodes on the same database; nil if there can be none
+	standby    *standby        // while another node decides
+	part       part
+	playing    sync.RWMutex  // held to use or to change the part
+	lease      time.Duration // after which another node takes over
+	vault      *secret.Vault
+	keyProblem string // what was last told of the key, by beat
+	loader     loader
+	asks       chan ask
+	inForce    atomic.Pointer[config.Settings] // settings, for whoever only looks
 }
 
 // Serve opens a node, serves its API and tells webhooks of changes, until ctx is

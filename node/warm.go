@@ -169,7 +169,8 @@ func (n *Node) wireUp(ctx context.Context, cfg Config) (wiring, *live.Warm, erro
 // A standingBy is what a node that stands by says of itself.
 type standingBy struct {
 	Standby string `json:"standby"`       // as in [client.ClusterNode]
-	Why     string `json:"why,omitempty"` // it is not warm, if something is wrong
+	Why     string `json:"why,omitempty"` // what is wrong with it
+	Hint    string `json:"hint,omitempty"`
 }
 
 // says returns what a node that stands by says of itself, and up to which outcome it could go on.

@@ -121,7 +121,7 @@ func (v *Vault) Get(name string) (Entry, []byte, error) {
 	}
 	value, err := v.Unseal(all[i].label(), all[i].Sealed)
 	if err != nil {
-		return Entry{}, nil, fmt.Errorf("secret %s: %w", name, err)
+		return Entry{}, nil, fmt.Errorf("secret %s cannot be decrypted: %w", name, err)
 	}
 	return all[i].Entry, value, nil
 }
@@ -200,7 +200,10 @@ func (v *Vault) Seal(label string, plain []byte) ([]byte, error) {
 }
 
 // errUnsealed means that a text was not sealed with this key and label.
-var errUnsealed = errors.New("cannot be decrypted; it was encrypted with another secret.key, or has been altered")
+var errUnsealed = errors.New("it was encrypted with another secret.key, or has been altered")
+
+// ErrNoKey means that nothing can be decrypted, because the directory has no key.
+var ErrNoKey = errors.New("there is no secret.key")
 
 // Unseal decrypts what Seal has encrypted.
 func (v *Vault) Unseal(label string, sealed []byte) ([]byte, error) {
@@ -224,7 +227,10 @@ func (v *Vault) cipher(make bool) (cipher.AEAD, error) {
 	if errors.Is(err, fs.ErrNotExist) && make {
 		key, err = v.newKey()
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w in %s", ErrNoKey, v.dir)
+	case err != nil:
 		return nil, fmt.Errorf("read the key of the secrets: %w", err)
 	}
 	block, err := aes.NewCipher(key)

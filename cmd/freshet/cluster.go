@@ -21,7 +21,8 @@ SENDING how many deliveries it is making.
 
 A standby is warm if it knows all that the brain does, up to as many polls as BEHIND says,
 and could take over at once. It is warming while it reads that, and cold if it was started
-with --standby cold. A node that has given no sign of life for three leases is lost.
+with --standby cold. A node that has given no sign of life for three leases is lost. What is
+wrong with a node, such as another secret.key than the others have, is below the table.
 
 Any node answers. With --store, or if no node can be reached, the answer comes straight
 from the database.`
@@ -84,6 +85,18 @@ func roleOf(n client.ClusterNode) string {
 	return n.Role + ", " + n.Standby
 }
 
+// showWrong prints what is wrong with nodes.
+func (p *program) showWrong(nodes []client.ClusterNode) {
+	for _, n := range nodes {
+		if n.Why != "" {
+			fmt.Fprintf(p.out, "%s: %s\n", harmless(n.Address), harmless(n.Why))
+		}
+		if n.Hint != "" {
+			fmt.Fprintf(p.out, "  %s\n", harmless(n.Hint))
+		}
+	}
+}
+
 // showCluster prints the nodes and hands for people.
 func (p *program) showCluster(all client.Cluster) error {
 	if all.Brain.Address == "" {
@@ -100,6 +113,7 @@ func (p *program) showCluster(all client.Cluster) error {
 		if err := t.write(p.out, p.screen()); err != nil {
 			return err
 		}
+		p.showWrong(all.Nodes)
 	}
 	if len(all.Hands) == 0 {
 		_, err := fmt.Fprintln(p.out, "no hands on other machines (freshet hand --join URL)")
