@@ -24,9 +24,12 @@ import (
 )
 
 // settings are those of a node that may reach servers on this machine.
-func settings(t testing.TB) config.Settings {
+func settings(t testing.TB) config.Settings { return localSettings(t.TempDir()) }
+
+// localSettings are those of a node that polls this machine.
+func localSettings(data string) config.Settings {
 	s := config.Defaults(func(string) string { return "" })
-	s.Data, s.Listen = t.TempDir(), "127.0.0.1:0"
+	s.Data, s.Listen = data, "127.0.0.1:0"
 	s.Fetch.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	s.Limits.Budget = sched.Budget{Polls: 1000, Per: time.Minute}
 	s.Limits.Hosts.Delay = 0
