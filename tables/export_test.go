@@ -76,7 +76,7 @@ type Roll struct {
 
 // NewRoll returns a roll without sources.
 func NewRoll() *Roll {
-	return &Roll{store: Store{roll: newRoll()}, entries: map[freshet.SourceID]*entry{}}
+	return &Roll{store: Store{ledger: &ledger{roll: newRoll()}}, entries: map[freshet.SourceID]*entry{}}
 }
 
 // Add enters a source.

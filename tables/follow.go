@@ -37,6 +37,9 @@ func (s *Store) upToDate(ctx context.Context) error {
 	}
 	s.following.Lock()
 	defer s.following.Unlock()
+	if s.heir != nil { // which is always up to date
+		return nil
+	}
 	if s.reached.known {
 		if last, err := s.cfg.Edits.Last(ctx, s.reader); last == s.reached.last || err != nil {
 			return err
@@ -223,63 +226,4 @@ func (s *Store) take(h *happened) {
 	s.ring(&h.to.next)
 	s.next, s.reached = h.to.next, h.to
 	s.takeEpochs(h.to.epochs)
-}
-
-// LoadFrom is Load, for a store that is to be written, with what another one has read of the same
-// database up to now: only what was written since is read. The other one stays as it is: somebody may
-// still ask it.
-func (s *Store) LoadFrom(ctx context.Context, other *Store) error {
-	if err := s.checkMark(ctx); err != nil {
-		return err
-	}
-	taken, err := s.inherit(ctx, other)
-	if err == nil && !taken {
-		err = s.load(ctx)
-	}
-	if err != nil {
-		return s.fault("reading the store", err)
-	}
-	return s.resume(ctx)
-}
-
-// inherit copies what another store has read, and reports whether it could be brought up to date.
-func (s *Store) inherit(ctx context.Context, other *Store) (bool, error) {
-	other.following.Lock()
-	defer other.following.Unlock()
-	if followed, err := other.follow(ctx); !followed || err != nil {
-		return false, err
-	}
-	mark, err := readMark(ctx, s.reader)
-	if err != nil {
-		return false, err
-	}
-	unmarked := 0
-	err = eachRow(ctx, s.reader, "SELECT count(*) FROM outcomes WHERE cursor > ?", []any{mark}, func(scan func(...any) error) error { return scan(&unmarked) })
-	if err != nil {
-		return false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	other.mu.RLock()
-	defer other.mu.RUnlock()
-	s.entries, s.shelves = make(map[freshet.SourceID]*entry, len(other.entries)), make(map[int64]*shelf, len(other.shelves))
-	for key, sh := range other.shelves {
-		copied := *sh
-		s.shelves[key] = &copied
-	}
-	s.next, s.unmarked, s.roll = other.reached.next, unmarked, newRoll()
-	s.takeEpochs(other.reached.epochs)
-	for id, e := range other.entries {
-		copied := *e
-		copied.dirty = e.last > mark || e.open != never
-		s.entries[id] = &copied
-	}
-	for _, l := range other.roll.lines {
-		if e := s.entries[l.id]; l.face != nil && e != nil {
-			e.place = int32(len(s.roll.lines))
-			s.roll.add(l)
-		}
-	}
-	maps.Copy(s.roll.stale, other.roll.stale)
-	return true, nil
 }

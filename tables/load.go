@@ -54,6 +54,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	for _, e := range entries {
 		byID[e.id] = e
 		e.begin(opens)
+		e.dirty = !s.cfg.ReadOnly && (e.last > mark || e.open != never)
 		to.next.latest = max(to.next.latest, e.begun)
 	}
 	to.opens = opens
@@ -169,7 +170,7 @@ func (e *entry) begin(opens map[freshet.SourceID]moment) {
 	if !is {
 		return
 	}
-	e.open, e.strays, e.dirty = open, true, true
+	e.open, e.strays = open, true
 	e.begun = max(e.begun, open)
 }
 
@@ -188,7 +189,6 @@ func foldOutcomes(ctx context.Context, tx *sql.Tx, entries map[int64]*entry, mar
 			latest = max(latest, momentOf(o.Began))
 			if e := entries[key]; e != nil {
 				e.add(&o)
-				e.dirty = true
 			}
 			return nil
 		})

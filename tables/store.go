@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"freshet"
@@ -138,25 +139,34 @@ type Store struct {
 	unmarked int  // outcomes since the last mark
 	begun    bool // the present epoch is on record
 
+	*ledger
+	changed bell // rung when there is a new change
+	matched bell // rung when there is a new match
+	tail    tail // of the log of outcomes
+
+	following sync.Mutex // held to bring a store that is only read up to date
+	reached   reached    // how far that has come
+	heir      *Store     // that writes in its ledger now; nil if none does
+
+	from atomic.Pointer[Store] // whose ledger it writes in; nil if it is its own
+
+	index searchIndex
+}
+
+// A ledger is what a store remembers of its sources. One that takes over from another goes on in
+// the same ledger, however many sources there are.
+type ledger struct {
 	mu      sync.RWMutex // held to read entries, or to change them while leading
 	entries map[freshet.SourceID]*entry
 	shelves map[int64]*shelf // of sites, by their keys
 	roll    *roll            // of the sources; nil in a store that is only read
-	changed bell             // rung when there is a new change
-	matched bell             // rung when there is a new match
-	tail    tail             // of the log of outcomes
-
-	following sync.Mutex // held to bring a store that is only read up to date
-	reached   reached    // how far that has come
-
-	index searchIndex
 }
 
 // New returns the store in a database whose schema is up to date. Before it is used, other
 // than by Verify, it wants a Load.
 func New(cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{cfg: cfg, log: cfg.Log, writer: cfg.Writer, cache: newBodyCache(cfg.CacheBytes)}
+	s := &Store{cfg: cfg, log: cfg.Log, writer: cfg.Writer, ledger: &ledger{}, cache: newBodyCache(cfg.CacheBytes)}
 	s.reader = &reader{DB: cfg.Reader, stmts: map[string]*sql.Stmt{}}
 	s.index.Index = cfg.Index
 	s.queue = queue{most: cfg.Batch, perform: s.perform}
@@ -202,4 +212,7 @@ func (s *Store) Close() error {
 }
 
 // Release gives back what was made of the reader, and writes nothing.
-func (s *Store) Release() error { return s.reader.close() }
+func (s *Store) Release() error {
+	s.part()
+	return s.reader.close()
+}
