@@ -3,6 +3,7 @@ package sched
 import (
 	"cmp"
 	"hash/fnv"
+	"reflect"
 	"time"
 
 	"freshet"
@@ -55,6 +56,13 @@ func (l Limits) withDefaults() Limits {
 		l.Budget = Budget{Polls: 60, Per: time.Minute}
 	}
 	return l
+}
+
+// opensAs reports whether every source and host opens when it does by other limits: only how many
+// polls are under way at once may differ.
+func (l Limits) opensAs(other Limits) bool {
+	l.Workers, l.Slow = other.Workers, other.Slow
+	return reflect.DeepEqual(l, other)
 }
 
 // Politeness is what is owed to every host.

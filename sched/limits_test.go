@@ -2,6 +2,7 @@ package sched_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -226,5 +227,33 @@ func TestBudgetPerSecond(t *testing.T) {
 	b, err := sched.ParseBudget("90/m")
 	if err != nil || b.PerSecond() != 1.5 {
 		t.Errorf("90/m is %g polls a second (%v), want 1.5", b.PerSecond(), err)
+	}
+}
+
+// Limits that are told again change nothing of when hosts and sources open, and workers come at once.
+func TestSetLimitsAgain(t *testing.T) {
+	limits := func(workers int) sched.Limits {
+		l := generous()
+		l.Hosts.Delay, l.SourceGap, l.Workers = 3*time.Second, 7*time.Second, workers
+		return l
+	}
+	polled := func(workers int, again ...sched.Limits) []freshet.Poll {
+		w := newWorld(limits(workers))
+		w.latency = func(freshet.Poll) time.Duration { return 2 * time.Second }
+		for i := range 6 {
+			w.put(freshet.Source{ID: id(i), URL: fmt.Sprintf("https://%c.example/%d", 'a'+i%3, i)})
+		}
+		for _, l := range again {
+			w.run(5 * time.Second)
+			w.s.SetLimits(w.now, l)
+		}
+		w.run(time.Minute - time.Duration(len(again))*5*time.Second)
+		return w.polls
+	}
+	if got, want := polled(2, limits(2), limits(2), limits(2)), polled(2); !reflect.DeepEqual(got, want) {
+		t.Errorf("told the same limits again there are %d polls, and otherwise %d, or others", len(got), len(want))
+	}
+	if got, few, many := polled(1, limits(3)), polled(1), polled(3); len(got) <= len(few) || len(got) > len(many) {
+		t.Errorf("with two workers more after 5 s there are %d polls, with one from the start %d, with three %d", len(got), len(few), len(many))
 	}
 }

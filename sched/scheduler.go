@@ -132,17 +132,24 @@ func (s *Scheduler) start(now time.Time) {
 	s.ceiling = newCeiling(s.limits.Budget)
 }
 
-// SetLimits changes the limits from now on. What has been spent stays spent.
+// SetLimits changes the limits from now on. What has been spent stays spent. It goes through all
+// sources only if one of them may open sooner or later by that.
 func (s *Scheduler) SetLimits(now time.Time, l Limits) {
+	before := s.limits
 	s.limits = l.withDefaults()
-	s.shareOut()
 	s.tellLimits()
+	if s.started {
+		s.purse, s.beat, s.skipped = newPurse(s.limits.Budget, now), -1, false
+		s.ceiling.allow(s.limits.Budget)
+	}
+	if s.limits.opensAs(before) {
+		return
+	}
+	s.shareOut()
 	clear(s.bars)
 	if !s.started {
 		return
 	}
-	s.purse, s.beat, s.skipped = newPurse(s.limits.Budget, now), -1, false
-	s.ceiling.allow(s.limits.Budget)
 	for _, h := range s.hosts {
 		if !h.touched.IsZero() {
 			s.alarms.set(h.touched.Add(s.limits.Hosts.delayOf(h)))
