@@ -203,7 +203,6 @@ func (s *service) work(ctx context.Context) error {
 	stopped := make(chan struct{})
 	served := s.door.open(s.node.withHands(s.handler(stopped)))
 	s.listen()
-	s.endStandby()
 	// A short file is taken on before the first poll. What is learnt is then what
 	// the log teaches anybody who knows the sources from the beginning.
 	if !s.settle(ctx, loaded) {
@@ -220,6 +219,7 @@ func (s *service) work(ctx context.Context) error {
 		close(started)
 		failed("watch", <-ended)
 	})
+	s.endStandby() // no poll waits for requests and deliveries that take long
 	s.settle(ctx, started)
 	if ctx.Err() == nil {
 		err = s.announce()
