@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -122,6 +123,55 @@ func TestIndexIsMadeAnew(t *testing.T) {
 	defer r.Close()
 	if hits(t, r, "gamma") != 1 {
 		t.Error("who only reads finds nothing")
+	}
+}
+
+// What waits for the index is found again by the next process, however many sources there are.
+func TestIndexOfManySources(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *sqlite.Store {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	id := func(i int) freshet.SourceID { return freshet.SourceID(fmt.Sprintf("s%04d", i)) }
+	const sources = 2050
+	s := open()
+	var crew sync.WaitGroup
+	for from := range 50 {
+		crew.Go(func() {
+			for i := from; i < sources; i += 50 {
+				if _, err := s.AddSource(t.Context(), freshet.Source{ID: id(i), URL: fmt.Sprintf("https://a.example/%d", i)}); err != nil {
+					t.Error(err)
+					return
+				}
+				seen(t, s, id(i), time.Now(), fmt.Sprintf("common number%d", i))
+			}
+		})
+	}
+	crew.Wait()
+	if _, err := s.Index(t.Context(), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	defer s.Close()
+	if left, err := s.Index(t.Context(), 100); err != nil || left != sources-200 {
+		t.Errorf("of %d versions, 100 of which one process has indexed and 100 the next, %d are left: %v", sources, left, err)
+	}
+	if err := s.RemoveSource(t.Context(), id(7), true); err != nil {
+		t.Fatal(err)
+	}
+	indexAll(t, s)
+	for i, want := range map[int]int{0: 1, 7: 0, 999: 1, 1000: 1, 1001: 1, 2000: 1, sources - 1: 1} {
+		if got := hits(t, s, fmt.Sprintf("number%d", i)); got != want {
+			t.Errorf("source %d is found %d times, and not %d", i, got, want)
+		}
 	}
 }
 

@@ -167,7 +167,7 @@ func (b *batch) record(r *freshet.Record, f *finding, o *freshet.Outcome) (c fre
 	case !current:
 		validators, moved, e.sums = freshet.Validators{}, freshet.Moved{}, freshet.Sums{}
 	case o.Result == freshet.Doubted: // what came is not the page that these are of
-		validators, moved = e.validators, e.moved
+		validators, moved = e.validators, e.moved.get()
 	case !o.Result.Seen():
 		validators = e.validators
 	}
@@ -205,7 +205,7 @@ func (b *batch) take(e *entry, o *freshet.Outcome, f *finding, held freshet.Held
 		}
 		held.Suspect, held.Landed = o.Suspect, o.Landed
 		err = b.doubt(e, *o, f, held)
-		o.Version = e.held.Number
+		o.Version = e.held.get().Number
 		if !current {
 			e.release()
 		}

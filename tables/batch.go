@@ -31,7 +31,6 @@ type batch struct {
 	flushed  bool
 	resealed [sealsEnd]bool // seals to be written
 	begun    bool           // the epoch was put on record
-	written  []*entry       // not staged, whose tallies were written
 }
 
 // entry returns the source with the ID, to be changed by this batch, or nil.
@@ -179,8 +178,8 @@ func (s *Store) rollback() {
 // apply makes what a committed batch did visible to this process.
 func (s *Store) apply(b *batch) {
 	s.mu.Lock()
-	for _, e := range b.written {
-		e.dirty = false
+	if b.flushed {
+		s.settleUp()
 	}
 	for id, e := range b.staged {
 		s.index.note(s.entries[id], e)
@@ -191,8 +190,14 @@ func (s *Store) apply(b *batch) {
 			delete(s.entries, id)
 		case old == nil:
 			s.entries[id] = e
+			if e.dirty {
+				s.owing = append(s.owing, e)
+			}
 			s.roll.enter(e)
 		default:
+			if e.dirty && !old.dirty {
+				s.owing = append(s.owing, old)
+			}
 			e.place = old.place // which a list may have changed meanwhile
 			*old = *e
 			s.roll.note(old)
@@ -226,15 +231,24 @@ func (s *Store) apply(b *batch) {
 	}
 }
 
+// settleUp notes that all tallies have been written.
+func (l *ledger) settleUp() {
+	for _, e := range l.owing {
+		e.dirty = false
+	}
+	clear(l.owing)
+	l.owing = l.owing[:0]
+}
+
 // flush writes the tallies of all sources that have changed, and marks how far
 // they go. Jobs that follow it in the same batch make them dirty again.
 func (b *batch) flush() error {
-	for id, e := range b.store.entries {
-		if _, ok := b.staged[id]; !ok && e.dirty {
-			if err := b.writeTally(e); err != nil {
-				return err
-			}
-			b.written = append(b.written, e)
+	for _, e := range b.store.owing {
+		if _, ok := b.staged[e.id]; ok || b.store.entries[e.id] != e { // or purged
+			continue
+		}
+		if err := b.writeTally(e); err != nil {
+			return err
 		}
 	}
 	for _, e := range b.staged {
@@ -253,16 +267,17 @@ func (b *batch) flush() error {
 }
 
 func (b *batch) writeTally(e *entry) error {
-	return b.put(&talliesTable, e.key, e.begun.value(), e.seen.value(), e.notBefore.value(), e.failures, string(e.failure), e.err,
-		e.requests, textOrNull(string(e.route)), e.polls, int64(e.last), e.fresh.value())
+	return b.put(&talliesTable, e.key, e.begun.value(), e.seen.value(), e.notBefore.value(), int64(e.failures), string(e.failure), e.err,
+		int64(e.requests), textOrNull(string(e.route)), e.polls, int64(e.last), e.fresh.value())
 }
 
 // writeHead writes what a capture changes of how things stand with a source.
 func (b *batch) writeHead(e *entry) error {
+	moved, quiets := e.moved.get(), e.quiets.get()
 	return b.put(&headsTable, e.key, e.first, e.head, e.recipe, e.validators.ETag, e.validators.LastModified,
-		e.changes, e.changedAt.value(), int64(e.changed), e.moved.URL, momentOf(e.moved.At).value(),
+		e.changes, e.changedAt.value(), int64(e.changed), moved.URL, momentOf(moved.At).value(),
 		textOrNull(string(e.suspect)), textOrNull(e.landed), oneOrNull(e.belied),
-		countOrNull(e.newest), e.heldOrNull(), countOrNull(int64(e.quiets.Suspect)), countOrNull(int64(e.quiets.Noise)))
+		countOrNull(e.newest), e.heldOrNull(), countOrNull(int64(quiets.Suspect)), countOrNull(int64(quiets.Noise)))
 }
 
 // isStorageFault reports whether err is a fault of the storage rather than of

@@ -53,8 +53,8 @@ func (s *Store) prepare(ctx context.Context, id freshet.SourceID, c *freshet.Cap
 // that led to it. If that has the text of the version that is held, it is that one.
 func (b *batch) capture(e *entry, o freshet.Outcome, f *finding) (c freshet.Change, err error) {
 	from, seen := e.hash, momentOf(o.Ended)
-	if o.Result == freshet.Changed && e.held.Number != 0 && e.held.Hash == f.Hash && e.held.Recipe == f.Recipe {
-		seen = momentOf(e.held.Seen)
+	if held := e.held.get(); o.Result == freshet.Changed && held.Number != 0 && held.Hash == f.Hash && held.Recipe == f.Recipe {
+		seen = momentOf(held.Seen)
 		err = b.promote(e)
 	} else {
 		err = b.advance(e, o, f)
@@ -86,9 +86,9 @@ func (b *batch) advance(e *entry, o freshet.Outcome, f *finding) error {
 	var quiet freshet.Quiet
 	if o.Result == freshet.Unchanged {
 		quiet = freshet.QuietNoise
-		e.quiets.Noise++
+		e.quieted(0, 1)
 	}
-	e.recent.add(e.head, f.Hash)
+	e.note(e.head, f.Hash)
 	return b.insert(&versionsTable, e.key, e.head, f.Hash[:], momentOf(o.Ended).value(), text, raw, e.envelope, blob(f.header),
 		textOrNull(string(o.Suspect)), textOrNull(string(quiet)), picture, jsonOrNull(f.Fields))
 }

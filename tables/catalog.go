@@ -79,10 +79,12 @@ func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
 	}
 	b.next.source++
 	e := newEntry(b.next.source, src.ID)
-	if e.before, err = b.tombstone(src.ID); err != nil {
+	before, err := b.tombstone(src.ID)
+	if err != nil {
 		return src, err
 	}
-	src.Revision = e.before.revision + 1
+	e.before.set(before)
+	src.Revision = before.revision + 1
 	b.staged[src.ID] = e
 	if err := b.putSource(e, src); err != nil {
 		return src, err

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"math"
 	"time"
 
 	"freshet"
@@ -11,10 +12,10 @@ type tally struct {
 	begun     moment
 	seen      moment
 	notBefore moment
-	failures  int64
+	failures  int32
+	requests  int32
 	failure   freshet.Failure
 	err       string
-	requests  int64
 	route     freshet.Route
 	polls     int64
 	last      freshet.Cursor // of the newest outcome
@@ -29,7 +30,7 @@ func (t *tally) add(o *freshet.Outcome) {
 	began := momentOf(o.Began)
 	t.begun = began                   // which may lie before the last, if the clock was set back
 	if o.Cause != freshet.BySharing { // then it says nothing of what a poll takes
-		t.requests, t.route = int64(o.Requests), o.Route
+		t.requests, t.route = int32(min(o.Requests, math.MaxInt32)), o.Route
 	}
 	t.polls++
 	t.last = o.Cursor
@@ -58,24 +59,19 @@ func (t *tally) add(o *freshet.Outcome) {
 // An entry is what the writing process remembers of a source, so that a poll
 // can be recorded without reading anything.
 type entry struct {
-	key     int64
-	id      freshet.SourceID
-	site    int64 // that it is a page of; 0 if none
-	removed bool
+	key  int64
+	id   freshet.SourceID
+	site int64 // that it is a page of; 0 if none
 
-	place int32  // in the roll
 	face  *face  // of a source that was written, until the roll has it
 	title string // of the head, in lower case
 
 	tally
-	dirty bool   // the tally is newer than the standings table
 	open  moment // the newest attempt without an outcome, or never
 	ended moment // what begun would be without it, when it was read
 	opens seal   // the rows of that attempt; none if they are not known
 
-	strays bool // there may be attempts before that one, without outcomes
-
-	before tombstone // the last numbers of sources with this ID that were purged
+	before seldom[tombstone] // the last numbers of sources with this ID that were purged
 
 	first     int64  // number of the oldest version that is kept; 0 if there is none
 	head      int64  // number of the newest version that is not held
@@ -83,7 +79,7 @@ type entry struct {
 	recipe    string // that it was read with
 	hash      freshet.Hash
 	text, raw int64 // its bodies
-	recent    recent
+	recent    seldom[recent]
 	changes   int64
 	changed   freshet.Cursor // of the newest change
 	changedAt moment         // when it was seen
@@ -97,14 +93,20 @@ type entry struct {
 	validators  freshet.Validators
 	asked       moment       // when the source was last asked for without validators
 	sums        freshet.Sums // of what was last seen; not on disk
-	moved       freshet.Moved
+	moved       seldom[freshet.Moved]
 	suspect     freshet.Suspect
 	landed      string
-	held        freshet.Held
-	confirmed   bool // somebody did so, and no poll has seen the version since
-	quiets      freshet.Quiets
-	belied      bool   // the source changed while the server said that it would not
+	held        seldom[freshet.Held]
+	quiets      seldom[freshet.Quiets]
 	url         uint64 // XXH64 of the URL that all of these are of
+
+	// Together these take less room.
+	place     int32 // in the roll
+	removed   bool
+	dirty     bool // the tally is newer than the standings table
+	strays    bool // there may be attempts before the open one, without outcomes
+	confirmed bool // somebody did so with what was held, and no poll has seen the version since
+	belied    bool // the source changed while the server said that it would not
 }
 
 // newEntry returns the entry of a source that has no history.
@@ -124,33 +126,46 @@ func (e *entry) standing() freshet.Standing {
 		Err:       e.err,
 		Requests:  int(e.requests),
 		Route:     e.route,
-		Moved:     e.moved,
+		Moved:     e.moved.get(),
 		Polls:     e.polls,
 		Suspect:   e.suspect,
 		Landed:    e.landed,
 		Fresh:     e.fresh.time(),
 		Belied:    e.belied,
-		Held:      e.held,
-		Quiets:    e.quiets,
+		Held:      e.held.get(),
+		Quiets:    e.quiets.get(),
 	}
-	if e.held.Number != 0 {
-		st.Suspect, st.Landed = e.held.Suspect, e.held.Landed
+	if st.Held.Number != 0 {
+		st.Suspect, st.Landed = st.Held.Suspect, st.Held.Landed
 	}
 	return st
 }
 
+// note notes the text of a new version.
+func (e *entry) note(number int64, text freshet.Hash) {
+	r := e.recent.get()
+	r.add(number, text)
+	e.recent.set(r)
+}
+
+// quieted counts versions that were kept and not told.
+func (e *entry) quieted(suspect, noise int) {
+	q := e.quiets.get()
+	e.quiets.set(freshet.Quiets{Suspect: q.Suspect + suspect, Noise: q.Noise + noise})
+}
+
 // lastVersion returns the last number that a version with this ID had.
-func (e *entry) lastVersion() int64 { return max(e.head, e.newest, e.before.version) }
+func (e *entry) lastVersion() int64 { return max(e.head, e.newest, e.before.get().version) }
 
 // lastChange returns the last number that a change with this ID had.
-func (e *entry) lastChange() int64 { return max(e.changes, e.before.change) }
+func (e *entry) lastChange() int64 { return max(e.changes, e.before.get().change) }
 
 // compare returns what the next poll compares with.
 func (e *entry) compare() freshet.Head {
 	return freshet.Head{
 		Number: int(e.head), Hash: e.hash, Recipe: e.recipe,
-		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved,
-		Suspect: e.suspect, Landed: e.landed, Held: e.held, Polls: e.polls,
+		Validators: e.validators, Asked: e.asked.time(), Sums: e.sums, Moved: e.moved.get(),
+		Suspect: e.suspect, Landed: e.landed, Held: e.held.get(), Polls: e.polls,
 	}
 }
 
@@ -158,8 +173,9 @@ func (e *entry) compare() freshet.Head {
 // is news.
 func (e *entry) told(v freshet.Validators, m freshet.Moved) bool {
 	m.At = momentOf(m.At).time()
-	news := v != e.validators || m != e.moved
-	e.validators, e.moved = v, m
+	news := v != e.validators || m != e.moved.get()
+	e.validators = v
+	e.moved.set(m)
 	return news
 }
 

@@ -34,7 +34,7 @@ type heldRow struct {
 
 // heldOrNull returns what is held as it is stored, nothing as NULL.
 func (e *entry) heldOrNull() driver.Value {
-	h := e.held
+	h := e.held.get()
 	if h.Number == 0 {
 		if e.confirmed {
 			return `{"number":0,"confirmed":true}`
@@ -89,13 +89,14 @@ func rounded(h freshet.Held) freshet.Held {
 // doubt takes over what a look that is doubted says of what is held, with the version
 // that it brought, if it brought one.
 func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held) error {
-	if f == nil && e.held.Number == 0 { // somebody confirmed it meanwhile
+	before := e.held.get()
+	if f == nil && before.Number == 0 { // somebody confirmed it meanwhile
 		return nil
 	}
 	if f == nil {
-		held.Summary, held.Seen = e.held.Summary, e.held.Seen
-		held.Number, held.Hash, held.Recipe = e.held.Number, e.held.Hash, e.held.Recipe
-		e.held = rounded(held)
+		held.Summary, held.Seen = before.Summary, before.Seen
+		held.Number, held.Hash, held.Recipe = before.Number, before.Hash, before.Recipe
+		e.held.set(rounded(held))
 		return nil
 	}
 	text, raw, envelope, picture, err := b.keepFinding(e, f)
@@ -103,15 +104,15 @@ func (b *batch) doubt(e *entry, o freshet.Outcome, f *finding, held freshet.Held
 		return err
 	}
 	e.newest = e.lastVersion() + 1
-	e.quiets.Suspect++
-	e.recent.add(e.newest, f.Hash)
+	e.quieted(1, 0)
+	e.note(e.newest, f.Hash)
 	err = b.insert(&versionsTable, e.key, e.newest, f.Hash[:], momentOf(o.Ended).value(), text, raw, envelope, blob(f.header),
 		textOrNull(string(o.Suspect)), string(freshet.QuietSuspect), picture, jsonOrNull(f.Fields))
 	if err != nil {
 		return err
 	}
 	held.Number, held.Hash, held.Recipe, held.Summary, held.Seen = int(e.newest), f.Hash, f.Recipe, f.Summary, o.Ended
-	e.held = rounded(held)
+	e.held.set(rounded(held))
 	return b.dropHeld(e)
 }
 
@@ -164,7 +165,8 @@ func (b *batch) noteDropped(e *entry, number int64) (err error) {
 
 // promote makes the version that is held the head of its source.
 func (b *batch) promote(e *entry) error {
-	number := int64(e.held.Number)
+	held := e.held.get()
+	number := int64(held.Number)
 	text, raw, envelope := int64(0), int64(0), int64(0)
 	err := b.amend(&versionsTable, "source = ? AND number = ?", []driver.Value{e.key, number}, func(row []driver.Value) {
 		text, raw, envelope = row[4].(int64), row[5].(int64), row[6].(int64)
@@ -174,12 +176,12 @@ func (b *batch) promote(e *entry) error {
 		return err
 	}
 	if text == 0 {
-		return noVersion(e.id, e.held.Number)
+		return noVersion(e.id, held.Number)
 	}
 	b.forget = append(b.forget, e.text, e.raw)
-	e.head, e.newest, e.hash, e.recipe, e.text, e.raw = number, 0, e.held.Hash, e.held.Recipe, text, raw
+	e.head, e.newest, e.hash, e.recipe, e.text, e.raw = number, 0, held.Hash, held.Recipe, text, raw
 	e.envelope, e.envelopeSum = envelope, 0 // the next version has its own
-	e.quiets.Suspect--
+	e.quieted(-1, 0)
 	return b.Query("SELECT title FROM envelopes WHERE id = ?", []driver.Value{envelope}, func(v []driver.Value) error {
 		title, _ := v[0].(string)
 		e.title = strings.ToLower(title)
@@ -194,17 +196,17 @@ func (s *Store) Confirm(ctx context.Context, id freshet.SourceID, number int) (c
 		if e == nil {
 			return unknown(id)
 		}
-		if number == 0 || e.held.Number != number {
+		if number == 0 || e.held.get().Number != number {
 			return fmt.Errorf("version %d of source %s is not held: %w", number, id, freshet.ErrNotFound)
 		}
-		from, held := e.hash, e.held
+		from, held := e.hash, e.held.get()
 		if err := b.promote(e); err != nil {
 			return err
 		}
 		e.release()
 		e.confirmed, e.changedAt = true, momentOf(held.Seen)
 		// What the head before it was asked after with means nothing to this one.
-		e.told(freshet.Validators{}, e.moved)
+		e.told(freshet.Validators{}, e.moved.get())
 		e.sums, e.asked, e.suspect, e.landed = freshet.Sums{}, never, "", held.Landed
 		if c, err = b.change(e, freshet.Outcome{Since: e.seen.time(), Ended: held.Seen, Landed: held.Landed}, from, held.Summary, freshet.Details{}); err != nil {
 			return err
@@ -230,7 +232,7 @@ func (e *entry) acknowledge(o *freshet.Outcome, stored bool) bool {
 
 // release ends what is held, and reports whether that is news.
 func (e *entry) release() bool {
-	news := e.held.Number != 0
-	e.held = freshet.Held{}
+	news := e.held.get().Number != 0
+	e.held.set(freshet.Held{})
 	return news
 }

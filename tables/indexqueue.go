@@ -111,25 +111,52 @@ func (s *Store) lookAtAll(ctx context.Context) error {
 		return err
 	}
 	s.mu.RLock()
+	r := s.roll
+	s.mu.RUnlock()
+	for from, more := 0, true; more; from += lookAtOnce {
+		if more, err = s.lookAtSome(r, from, found); err != nil {
+			return err
+		}
+	}
+	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for id, e := range s.entries {
-		at, ok := found[e.key]
-		delete(found, e.key)
-		if at.Upto > e.lastVersion() {
-			return ErrStaleIndex
-		}
-		if e.head > at.Upto || ok && e.first > at.First {
-			x.add(e.key, waiting{id, at.Upto})
-		}
-	}
 	for key, at := range found { // purged
 		x.add(key, waiting{"", at.Upto})
 	}
 	x.queue = slices.Sorted(maps.Keys(x.waits))
 	x.left = s.countWaiting()
 	return nil
+}
+
+// lookAtOnce is how many sources are looked at while nothing can be written.
+const lookAtOnce = 1000
+
+// lookAtSome looks at the sources of some lines of the roll, and takes those from what is in the index.
+// It reports whether there are more. What comes meanwhile each batch says.
+func (s *Store) lookAtSome(r *roll, from int, found map[int64]Indexed) (more bool, err error) {
+	x := &s.index
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	upto := min(len(r.lines), from+lookAtOnce)
+	for _, l := range r.lines[from:upto] {
+		e := s.entries[l.id]
+		if l.face == nil || e == nil { // it is gone
+			continue
+		}
+		at, ok := found[e.key]
+		delete(found, e.key)
+		if at.Upto > e.lastVersion() {
+			return false, ErrStaleIndex
+		}
+		if e.head > at.Upto || ok && e.first > at.First {
+			x.add(e.key, waiting{l.id, at.Upto})
+		}
+	}
+	return upto < len(r.lines), nil
 }
 
 // finishWaiting notes how far sources have been indexed, by so many versions.

@@ -78,8 +78,9 @@ func (s *Store) readUnwritten(ctx context.Context) (ids []freshet.SourceID, err 
 
 // owe notes that the tally of a source is newer than what is written of it.
 func (s *Store) owe(id freshet.SourceID) {
-	if e := s.entries[id]; e != nil {
+	if e := s.entries[id]; e != nil && !e.dirty {
 		e.dirty = true
+		s.owing = append(s.owing, e)
 	}
 }
 

@@ -51,10 +51,13 @@ func (s *Store) load(ctx context.Context) (err error) {
 	}
 	to.next.latest = max(to.next.latest, latest)
 	byID := make(map[freshet.SourceID]*entry, len(entries))
+	var owing []*entry
 	for _, e := range entries {
 		byID[e.id] = e
 		e.begin(opens)
-		e.dirty = !s.cfg.ReadOnly && (e.last > mark || e.open != never)
+		if e.dirty = !s.cfg.ReadOnly && (e.last > mark || e.open != never); e.dirty {
+			owing = append(owing, e)
+		}
 		to.next.latest = max(to.next.latest, e.begun)
 	}
 	to.opens = opens
@@ -63,7 +66,7 @@ func (s *Store) load(ctx context.Context) (err error) {
 	s.next, s.unmarked, s.reached = to.next, unmarked, to
 	s.takeEpochs(to.epochs)
 	s.tail.clear()
-	s.shelves, s.entries = shelves, byID
+	s.shelves, s.entries, s.owing = shelves, byID, owing
 	if s.keepsRoll() {
 		s.roll = newRoll()
 		for _, e := range entries {
@@ -127,18 +130,26 @@ func readEntries(ctx context.Context, tx *sql.Tx, where string, args ...any) (ma
 			var hash []byte
 			var url, held string
 			var movedAt moment
+			var moved freshet.Moved
+			var before tombstone
+			var kept freshet.Held
+			var quiets freshet.Quiets
 			var env envelope
 			var row sourceRow
 			err := scan(append([]any{&e.key, &e.id, &url, &e.site, &e.removed, &e.begun, &e.seen, &e.notBefore, &e.failures, &e.failure, &e.err,
-				&e.requests, &e.route, &e.polls, &e.last, &e.moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &e.quiets.Suspect, &e.quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
+				&e.requests, &e.route, &e.polls, &e.last, &moved.URL, &movedAt, &e.suspect, &e.landed, &e.belied, &e.newest, &held, &quiets.Suspect, &quiets.Noise, &e.fresh, &e.first, &e.head, &e.changes, &e.changed, &e.changedAt, &e.validators.ETag, &e.validators.LastModified,
 				&e.recipe, &e.asked, &hash, &e.text, &e.raw, &e.envelope,
 				&env.status, &env.url, &env.mediaType, &env.title, &env.header,
-				&e.label, &e.before.version, &e.before.change, &e.before.revision}, row.places()...)...)
+				&e.label, &before.version, &before.change, &before.revision}, row.places()...)...)
 			if err == nil {
-				e.held, e.confirmed, err = readHeld(held)
+				kept, e.confirmed, err = readHeld(held)
 			}
 			copy(e.hash[:], hash)
-			e.moved.At = movedAt.time()
+			moved.At = movedAt.time()
+			e.moved.set(moved)
+			e.before.set(before)
+			e.held.set(kept)
+			e.quiets.set(quiets)
 			e.url = xxhash.Sum64String(url)
 			if e.envelope != 0 {
 				e.envelopeSum = env.sum()

@@ -101,11 +101,11 @@ func lineOf(e *entry, f *face) line {
 		Source: freshet.Source{Paused: f.paused, Created: f.created.time()},
 		Standing: freshet.Standing{
 			Failures: int(e.failures), Seen: e.seen.time(), Polls: e.polls, Changes: int(e.changes), ChangedAt: e.changedAt.time(),
-			Suspect: e.suspect, Moved: e.moved,
+			Suspect: e.suspect, Moved: e.moved.get(),
 		},
 	}
-	if e.held.Number != 0 {
-		w.Standing.Suspect = e.held.Suspect
+	if held := e.held.get(); held.Number != 0 {
+		w.Standing.Suspect = held.Suspect
 	}
 	l.in = w.Conditions()
 	return l

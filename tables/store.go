@@ -160,6 +160,7 @@ type ledger struct {
 	entries map[freshet.SourceID]*entry
 	shelves map[int64]*shelf // of sites, by their keys
 	roll    *roll            // of the sources; nil in a store that is only read
+	owing   []*entry         // those that are dirty, and some that were purged
 }
 
 // New returns the store in a database whose schema is up to date. Before it is used, other

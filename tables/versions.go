@@ -69,7 +69,7 @@ func bounds(in freshet.Between) (since, until int64) {
 func (s *Store) VersionWith(ctx context.Context, id freshet.SourceID, text freshet.Hash, above int) (number int, err error) {
 	if !s.cfg.ReadOnly {
 		e, err := s.remembered(ctx, id)
-		if err != nil || e.recent.lacks(text, int64(above)+1, e.lastVersion()) {
+		if seen := e.recent.get(); err != nil || seen.lacks(text, int64(above)+1, e.lastVersion()) {
 			return 0, err
 		}
 	}
