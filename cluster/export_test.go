@@ -1,8 +1,13 @@
 package cluster
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+
+	"freshet"
+	"freshet/hand"
 )
 
 // A Head is the header of a frame.
@@ -15,7 +20,15 @@ type Head struct {
 
 // Write returns a header as it is sent.
 func (h Head) Write() []byte {
-	return frame{Kind: kind(h.Kind), ID: h.ID, Ask: h.Ask, Blobs: h.Blobs, Say: h.Say}.appendHead(nil)
+	f := frame{Kind: kind(h.Kind), ID: h.ID, Ask: h.Ask, Say: h.Say}
+	for _, size := range h.Blobs {
+		var blob []byte
+		if size >= 0 {
+			blob = make([]byte, size)
+		}
+		f.blobs = append(f.blobs, blob)
+	}
+	return f.appendHead(nil)
 }
 
 // ReadHead reads a header as it was received.
@@ -32,10 +45,95 @@ func Chosen(names []string) map[string]string {
 		host := fmt.Sprintf("h%d.example", i)
 		var most uint64
 		for _, name := range names {
-			if s := score(host, name); s >= most {
+			if s := score(markOf(host), markOf(name)); s >= most {
 				most, chosen[host] = s, name
 			}
 		}
 	}
 	return chosen
 }
+
+// What goes over the wire, for those who hold it against itself.
+type (
+	OrderSay = orderSay
+	Told     = told
+	Heard    = heard
+)
+
+// The bounds of what a hand is told of how sources are read.
+const (
+	MostReadings = mostReadings
+	MostReading  = mostReading
+)
+
+// ReadingOf returns how a source is read, as it is told to a hand.
+func ReadingOf(s freshet.Source) []byte { return readingOf(s) }
+
+// WriteOrder returns a lean order as it is sent.
+func WriteOrder(id uint64, say *OrderSay, known *Told) []byte {
+	return say.appendLean(frame{Kind: order, ID: id}.appendLean(nil), known)
+}
+
+// ReadOrder reads an order as it was received, and returns its source.
+func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.Source, err error) {
+	var f frame
+	if err = f.readHead(head); err == nil && f.Kind == order {
+		say, err = known.order(f)
+	}
+	if err != nil || say == nil {
+		return f.ID, nil, s, err
+	}
+	s, err = say.source()
+	say.read = nil
+	return f.ID, say, s, err
+}
+
+// WriteDone returns a lean finding as it is sent, without its blobs.
+func WriteDone(id uint64, found hand.Finding) ([]byte, error) {
+	f, err := newDone(id, found, true)
+	return f.appendHead(nil), err
+}
+
+// ReadDone reads a finding as it was received, without its blobs.
+func ReadDone(head []byte) (id uint64, found *hand.Finding, err error) {
+	var f frame
+	var say doneSay
+	if err = f.readHead(head); err == nil && f.Kind == done {
+		err = f.hearDone(&say)
+	}
+	return f.ID, say.Finding, err
+}
+
+// A Stream carries frames, for those who speak for a brain or a hand.
+type Stream struct{ *stream }
+
+// NewStream returns a stream over a connection.
+func NewStream(conn io.ReadWriteCloser) Stream {
+	return Stream{newStream(conn, bufio.NewReader(conn), 1<<30)}
+}
+
+// Send sends a frame.
+func (s Stream) Send(k string, id uint64, say any, blobs ...[]byte) error {
+	f, err := newFrame(kind(k), id, say, blobs...)
+	if err != nil {
+		return err
+	}
+	return s.send(f)
+}
+
+// SendRaw sends a header as it is.
+func (s Stream) SendRaw(head []byte) error {
+	return s.write(func(b []byte) []byte { return append(b, head...) }, nil)
+}
+
+// Receive returns the next frame: what it is, whether it is lean, what it says, and its blobs.
+func (s Stream) Receive() (k string, id uint64, isLean bool, say []byte, blobs [][]byte, err error) {
+	f, err := s.receive(nil)
+	return string(f.Kind), f.ID, f.lean, f.Say, f.blobs, err
+}
+
+// Settle returns when all that was sent has left.
+func (s Stream) Settle() { s.settle() }
+
+// Known returns how many readings a hand has kept.
+func (h *heard) Known() int { return len(h.readings) }

@@ -1,17 +1,12 @@
 package cluster
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"sync"
-	"time"
 )
 
 // A kind says what a frame is.
@@ -35,7 +30,7 @@ const (
 )
 
 // A frame is what goes over the stream at once: a header, what it says in JSON, and bytes
-// that are not put into JSON because they are many.
+// that are not put into JSON because they are many. Of a lean one neither is JSON: see [lean].
 type frame struct {
 	Kind  kind            `json:"k"`
 	ID    uint64          `json:"id,omitempty"`    // of the order
@@ -44,15 +39,27 @@ type frame struct {
 	Say   json.RawMessage `json:"say,omitempty"`
 
 	blobs [][]byte
+	lean  bool // Say is valid until the next frame is received
 }
 
 // saying is where what a frame says begins in its header. It comes last, so that it can be
 // told from the rest without being read: it is read once, by who hears it.
 const saying = `,"say":`
 
+// sizeOf returns the size of a blob as a header has it.
+func sizeOf(blob []byte) int {
+	if blob == nil {
+		return -1
+	}
+	return len(blob)
+}
+
 // appendHead appends the header of a frame, as JSON. To marshal one that has JSON within
 // would read that twice more.
 func (f frame) appendHead(b []byte) []byte {
+	if f.lean {
+		return append(f.appendLean(b), f.Say...)
+	}
 	b = append(append(append(b, `{"k":"`...), f.Kind...), '"')
 	if f.ID != 0 {
 		b = strconv.AppendUint(append(b, `,"id":`...), f.ID, 10)
@@ -60,15 +67,15 @@ func (f frame) appendHead(b []byte) []byte {
 	if f.Ask != 0 {
 		b = strconv.AppendUint(append(b, `,"ask":`...), f.Ask, 10)
 	}
-	for i, size := range f.Blobs {
+	for i, blob := range f.blobs {
 		if i == 0 {
 			b = append(b, `,"blobs":[`...)
 		} else {
 			b = append(b, ',')
 		}
-		b = strconv.AppendInt(b, int64(size), 10)
+		b = strconv.AppendInt(b, int64(sizeOf(blob)), 10)
 	}
-	if len(f.Blobs) > 0 {
+	if len(f.blobs) > 0 {
 		b = append(b, ']')
 	}
 	if len(f.Say) > 0 {
@@ -80,6 +87,9 @@ func (f frame) appendHead(b []byte) []byte {
 // readHead reads the header of a frame. A header in which what is said does not come last is
 // read whole.
 func (f *frame) readHead(head []byte) error {
+	if isLean(head) {
+		return f.readLean(head)
+	}
 	at := bytes.Index(head, []byte(saying))
 	if at < 0 || !bytes.HasSuffix(head, []byte("}")) || bytes.Contains(head[at:], []byte(`,"blobs":[`)) {
 		return json.Unmarshal(head, f)
@@ -91,7 +101,7 @@ func (f *frame) readHead(head []byte) error {
 // Limits on what the other end may send.
 const (
 	mostSay   = 64 << 20 // a word can name 50,000 pages
-	mostBlobs = 1 << 12
+	mostBlobs = 1 << 16  // several for each source that is read along
 )
 
 // errTooLarge says that a frame was larger than anything that is sent here.
@@ -117,109 +127,3 @@ func (f frame) hear(v any) error {
 	}
 	return nil
 }
-
-// A stream carries frames both ways. Many may send at once; one receives.
-type stream struct {
-	conn  io.ReadWriteCloser
-	in    *bufio.Reader
-	blobs int64 // most bytes of blobs in a frame
-
-	mu      sync.Mutex
-	out     *bufio.Writer
-	waiting int // to send
-}
-
-func newStream(conn io.ReadWriteCloser, in *bufio.Reader, mostBytes int64) *stream {
-	return &stream{conn: conn, in: in, out: bufio.NewWriterSize(conn, 64<<10), blobs: mostBytes}
-}
-
-// sendPatience is how long the other end may take nothing.
-const sendPatience = 20 * time.Second
-
-// send sends a frame. What several send at once leaves together.
-func (s *stream) send(f frame) error {
-	f.Blobs = nil
-	for _, b := range f.blobs {
-		size := len(b)
-		if b == nil {
-			size = -1
-		}
-		f.Blobs = append(f.Blobs, size)
-	}
-	head := f.appendHead(make([]byte, 4, 64+len(f.Say)+8*len(f.Blobs)))
-	binary.BigEndian.PutUint32(head, uint32(len(head)-4))
-	s.mu.Lock()
-	s.waiting++
-	s.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting--
-	if c, ok := s.conn.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = c.SetWriteDeadline(time.Now().Add(sendPatience))
-	}
-	if _, err := s.out.Write(head); err != nil {
-		return err
-	}
-	for _, b := range f.blobs {
-		if _, err := s.out.Write(b); err != nil {
-			return err
-		}
-	}
-	if s.waiting > 0 {
-		return nil // the next one flushes
-	}
-	return s.out.Flush()
-}
-
-// receive returns the next frame. Before it reads blobs it asks room, if there is one; if
-// there is none they are passed over, and the frame comes with the error.
-func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
-	var size [4]byte
-	if _, err := io.ReadFull(s.in, size[:]); err != nil {
-		return f, err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > mostSay {
-		return f, errTooLarge
-	}
-	head := make([]byte, n)
-	if _, err := io.ReadFull(s.in, head); err != nil {
-		return f, err
-	}
-	if err := f.readHead(head); err != nil {
-		return f, fmt.Errorf("not a frame: %w", err)
-	}
-	var total int64
-	for _, size := range f.Blobs {
-		if size < -1 || int64(size) > s.blobs {
-			return f, errTooLarge
-		}
-		total += int64(max(0, size))
-	}
-	if len(f.Blobs) > mostBlobs || total > s.blobs {
-		return f, errTooLarge
-	}
-	if room != nil && total > 0 {
-		if err := room(f, total); err != nil {
-			if _, gone := io.CopyN(io.Discard, s.in, total); gone != nil {
-				return f, gone
-			}
-			return f, err
-		}
-	}
-	for _, size := range f.Blobs {
-		if size < 0 {
-			f.blobs = append(f.blobs, nil)
-			continue
-		}
-		b := make([]byte, size)
-		if _, err := io.ReadFull(s.in, b); err != nil {
-			return f, err
-		}
-		f.blobs = append(f.blobs, b)
-	}
-	return f, nil
-}
-
-// close ends the stream.
-func (s *stream) close() { s.conn.Close() }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -48,7 +49,7 @@ type Hands struct {
 	mu    sync.Mutex
 	links []*link
 	own   int           // looks of the own hand under way
-	news  chan struct{} // closed when a slot is free or a hand comes or goes
+	news  chan struct{} // closed when a slot is free or a hand comes or goes; nil if nobody waits for that
 
 	closed bool // nobody is let in any more
 }
@@ -64,7 +65,7 @@ func New(cfg Config) *Hands {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Hands{cfg: cfg, news: make(chan struct{})}
+	return &Hands{cfg: cfg}
 }
 
 // Look has a hand look at a source.
@@ -137,11 +138,11 @@ func (h *Hands) choose(ctx context.Context, o *hand.Order) (*link, error) {
 		h.mu.Lock()
 		best, found, can := (*link)(nil), false, false
 		var most uint64
-		host := freshet.HostOf(o.URL())
+		host := markOf(freshet.HostOf(o.URL()))
 		if h.cfg.Own != nil && (o.Source.From == "" || !plain(&o.Source)) {
 			can = true
 			if h.own < h.cfg.Slots || !plain(&o.Source) {
-				found, most = true, score(host, "")
+				found, most = true, score(host, markOf(""))
 			}
 		}
 		for _, l := range h.links {
@@ -150,7 +151,7 @@ func (h *Hands) choose(ctx context.Context, o *hand.Order) (*link, error) {
 			}
 			can = true
 			if l.ready() {
-				if s := score(host, l.hello.Name); !found || s > most {
+				if s := score(host, l.mark); !found || s > most {
 					best, found, most = l, true, s
 				}
 			}
@@ -164,11 +165,15 @@ func (h *Hands) choose(ctx context.Context, o *hand.Order) (*link, error) {
 			h.mu.Unlock()
 			return best, nil
 		}
-		news := h.news
-		h.mu.Unlock()
 		if !can {
+			h.mu.Unlock()
 			return nil, noHand(&o.Source)
 		}
+		if h.news == nil {
+			h.news = make(chan struct{})
+		}
+		news := h.news
+		h.mu.Unlock()
 		select {
 		case <-news:
 		case <-ctx.Done():
@@ -187,16 +192,21 @@ func noHand(s *freshet.Source) error {
 	return e
 }
 
-// score is by how much a hand is the one for a host: of any number of hands the one with
-// the highest score stays the same when others come and go.
-func score(host, name string) uint64 {
+// markOf returns a number for the name of a host or a hand.
+func markOf(name string) uint64 {
 	f := fnv.New64a()
-	f.Write([]byte(host))
-	f.Write([]byte{0})
 	f.Write([]byte(name))
-	x := f.Sum64()
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
+	return f.Sum64()
+}
+
+// score is by how much a hand is the one for a host, by their marks: of any number of hands the one
+// with the highest score stays the same when others come and go.
+func score(host, name uint64) uint64 {
+	x := host ^ bits.RotateLeft64(name, 31)
+	for range 2 {
+		x ^= x >> 33
+		x *= 0xff51afd7ed558ccd
+	}
 	return x ^ x>>29
 }
 
@@ -236,8 +246,10 @@ func (h *Hands) slacken(l *link, e *errand, slow bool) {
 
 // tellLocked wakes those who wait for a hand.
 func (h *Hands) tellLocked() {
-	close(h.news)
-	h.news = make(chan struct{})
+	if h.news != nil {
+		close(h.news)
+		h.news = nil
+	}
 }
 
 // enter adds a hand. One that comes back under its name takes the place of what is left of

@@ -1,14 +1,9 @@
 package cluster
 
 import (
-	"bufio"
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,17 +11,12 @@ import (
 	"freshet"
 )
 
-// Path is where a brain takes in hands.
-const Path = "/cluster/hand"
-
-// protocol is what a hand asks a connection to become.
-const protocol = "freshet-hand"
-
 // A link is a hand, as the brain sees it.
 type link struct {
 	hands   *Hands
 	stream  *stream
 	hello   helloSay
+	mark    uint64 // of its name
 	address string
 	since   time.Time
 
@@ -38,6 +28,7 @@ type link struct {
 	until  atomic.Int64 // until when it may begin requests, likewise
 	filled atomic.Bool  // its next frame waits for memory
 	gone   chan struct{}
+	told   told // guarded by the stream
 
 	mu      sync.Mutex
 	next    uint64
@@ -54,119 +45,6 @@ type underway struct {
 var (
 	errRefused = errors.New("the hand did not begin the order")
 )
-
-// BrainHeader is where a node that is not the brain says where the brain is.
-const BrainHeader = "Freshet-Brain"
-
-// Redirect tells a hand where the brain is, on a node that is not the brain; "" means that there
-// is none at the moment. The token and admit are as in Config.
-func Redirect(w http.ResponseWriter, r *http.Request, brain, token string, admit func(context.Context, string) (bool, error)) {
-	if !admitted(w, r, token, admit) {
-		return
-	}
-	w.Header().Set("Retry-After", "1")
-	if brain != "" {
-		w.Header().Set(BrainHeader, brain)
-	}
-	http.Error(w, "this node is not the brain", http.StatusServiceUnavailable)
-}
-
-// ServeHTTP takes in a hand. It returns when the hand is gone.
-func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !admitted(w, r, h.cfg.Token, h.cfg.Admit) {
-		return
-	}
-	if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
-		w.Header().Set("Upgrade", protocol)
-		http.Error(w, "here hands of freshet join: freshet hand --join URL", http.StatusUpgradeRequired)
-		return
-	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, "this connection cannot become a stream; join over HTTP/1.1", http.StatusHTTPVersionNotSupported)
-		return
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(sendPatience))
-	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol); err != nil {
-		return
-	}
-	if err := h.host(conn, buffered.Reader, r.RemoteAddr); err != nil {
-		h.cfg.Log.Warn("a hand was turned away", "address", r.RemoteAddr, "err", err)
-	}
-}
-
-// admitted reports whether whoever sent a request may join, and answers if not.
-func admitted(w http.ResponseWriter, r *http.Request, want string, admit func(context.Context, string) (bool, error)) bool {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	ok = ok && token != "" && want != ""
-	if ok && subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
-		var err error
-		if ok = admit != nil; ok {
-			ok, err = admit(r.Context(), token)
-		}
-		if err != nil { // a hand that may join tries again
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "it cannot be told now who this is", http.StatusServiceUnavailable)
-			return false
-		}
-	}
-	if !ok {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
-	}
-	return ok
-}
-
-// host works with a hand until it is gone. The error is why it was not let in.
-func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
-	l := &link{
-		hands: h, stream: newStream(conn, in, h.cfg.Body), address: address, since: time.Now(),
-		gone: make(chan struct{}), errands: map[uint64]*underway{},
-	}
-	f, err := l.stream.receive(nil)
-	if err == nil && f.Kind != hello {
-		err = fmt.Errorf("it said %q before hello", f.Kind)
-	}
-	if err == nil {
-		err = f.hear(&l.hello)
-	}
-	if err == nil {
-		err = l.hello.check()
-	}
-	if err != nil {
-		return err
-	}
-	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent}); err != nil {
-		return err
-	}
-	if l.hello.Version != version {
-		return fmt.Errorf("it speaks version %d of the protocol, and this is %d: run the same version of freshet on both", l.hello.Version, version)
-	}
-	_ = conn.SetDeadline(time.Time{})
-	l.hear()
-	h.enter(l)
-	h.cfg.Log.Info("a hand has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
-	go l.watch()
-	err = l.listen()
-	close(l.gone)
-	h.leave(l)
-	h.cfg.Log.Info("a hand has gone", "hand", l.hello.Name, "address", address, "why", err)
-	return nil
-}
-
-// check returns why a hand cannot be let in.
-func (s *helloSay) check() error {
-	switch {
-	case s.Name == "" || len(s.Name) > 100:
-		return errors.New("it has no name, or too long a one")
-	case s.Slots < 1 || s.Slots > 100_000:
-		return fmt.Errorf("it has %d slots", s.Slots)
-	case len(s.Place) > 100:
-		return errors.New("the name of its place is too long")
-	}
-	return nil
-}
 
 // clock returns how long the link has been there.
 func (l *link) clock() int64 { return int64(time.Since(l.since)) }
@@ -333,7 +211,7 @@ func (l *link) end(f frame, noRoom error) {
 		l.finish(f.ID, noRoom)
 		return
 	}
-	err := f.hear(&u.found)
+	err := f.hearDone(&u.found)
 	switch {
 	case err != nil:
 	case u.robots != "" && u.found.Manners == nil, u.robots == "" && u.found.Finding == nil:
@@ -373,14 +251,8 @@ func (l *link) do(ctx context.Context, e *errand) error {
 	l.errands[id] = u
 	l.mu.Unlock()
 	defer l.finish(id, nil)
-	say := sayOrder(e.order)
-	say.Granted, say.Robots = e.first, e.robots
-	f, err := newFrame(order, id, say)
-	if err != nil {
+	if err := l.order(id, e); err != nil {
 		return err
-	}
-	if l.stream.send(f) != nil {
-		l.stream.close() // it may have arrived all the same
 	}
 	select {
 	case err := <-u.over:
@@ -391,6 +263,27 @@ func (l *link) do(ctx context.Context, e *errand) error {
 	case <-l.gone:
 		return l.mourn(ctx, u)
 	}
+}
+
+// order tells the hand of an errand. An order that could not be sent may have arrived all the same.
+func (l *link) order(id uint64, e *errand) error {
+	define := freshet.Source.Definition
+	isLean := l.hello.Encoding >= encoding
+	if isLean {
+		define = readingOf
+	}
+	say := sayOrder(e.order, define)
+	say.Granted, say.Robots = e.first, e.robots
+	if isLean {
+		head := frame{Kind: order, ID: id, lean: true}
+		_ = l.stream.write(func(b []byte) []byte { return say.appendLean(head.appendLean(b), &l.told) }, nil)
+		return nil
+	}
+	f, err := newFrame(order, id, say)
+	if err == nil {
+		_ = l.stream.send(f)
+	}
+	return err
 }
 
 // mourn waits until a hand that is gone can make no request any more: its right is over, and

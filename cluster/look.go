@@ -11,12 +11,16 @@ import (
 )
 
 // begin carries out an order, unless the hand slept over it or takes no more.
-func (s *session) begin(ctx context.Context, f frame) {
+func (s *session) begin(ctx context.Context, f frame) error {
+	say, err := s.heard.order(f)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	if s.draining || s.right.check() != nil {
 		s.mu.Unlock()
 		_ = s.say(refused, f.ID, nil)
-		return
+		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
 	s.looks[f.ID] = stop
@@ -25,7 +29,7 @@ func (s *session) begin(ctx context.Context, f frame) {
 	go func() {
 		defer s.flying.Done()
 		defer stop()
-		err := s.carryOut(ctx, f)
+		err := s.carryOut(ctx, f.ID, say)
 		s.mu.Lock()
 		delete(s.looks, f.ID)
 		s.mu.Unlock()
@@ -34,19 +38,24 @@ func (s *session) begin(ctx context.Context, f frame) {
 			s.stream.close() // the brain must not wait for it
 		}
 	}()
+	return nil
+}
+
+// tell tells the brain what a look found.
+func (s *session) tell(id uint64, found hand.Finding) error {
+	f, err := newDone(id, found, s.isLean)
+	if err != nil {
+		return err
+	}
+	return s.stream.send(f)
 }
 
 // carryOut makes a look and tells what it found.
-func (s *session) carryOut(ctx context.Context, f frame) error {
-	var say orderSay
-	if err := f.hear(&say); err != nil {
-		return err
-	}
-	l := &remoteLook{session: s, id: f.ID, granted: say.Granted}
-	o, err := l.order(&say, 0)
+func (s *session) carryOut(ctx context.Context, id uint64, say *orderSay) error {
+	l := &remoteLook{session: s, id: id, granted: say.Granted}
+	o, err := l.order(say, 0)
 	if err != nil {
-		failed, blobs := sayFinding(o.Fail(&freshet.FetchError{Class: freshet.FailLocalHand, Err: err}))
-		return s.say(done, f.ID, doneSay{Finding: &failed}, blobs...)
+		return s.tell(id, o.Fail(&freshet.FetchError{Class: freshet.FailLocalHand, Err: err}))
 	}
 	if s.worker.cfg.Room != nil {
 		hold, free := s.worker.cfg.Room()
@@ -57,26 +66,25 @@ func (s *session) carryOut(ctx context.Context, f frame) error {
 	if say.Robots != "" {
 		m, err := s.hand.Robots(ctx, o, say.Robots)
 		if l.unbegun {
-			return s.say(refused, f.ID, nil)
+			return s.say(refused, id, nil)
 		}
 		if err != nil && ctx.Err() != nil {
 			err = cutOff(ctx)
 		}
 		body := m.Answer.Body
 		m.Answer.Body = nil
-		return s.say(done, f.ID, doneSay{Manners: &mannersSay{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes, Err: sayError(err)}}, body)
+		return s.say(done, id, doneSay{Manners: &mannersSay{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes, Err: sayError(err)}}, body)
 	}
 	found := s.hand.Look(ctx, o)
 	if l.unbegun {
-		return s.say(refused, f.ID, nil)
+		return s.say(refused, id, nil)
 	}
 	if found.Result == freshet.Failed && ctx.Err() != nil { // which says nothing about the source
 		requests := found.Requests
 		found = o.Fail(cutOff(ctx))
 		found.Requests = requests
 	}
-	said, blobs := sayFinding(found)
-	return s.say(done, f.ID, doneSay{Finding: &said}, blobs...)
+	return s.tell(id, found)
 }
 
 // cutOff says why a look was given up that the brain may still wait for.

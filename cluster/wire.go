@@ -20,6 +20,8 @@ type helloSay struct {
 	Slots   int    `json:"slots"`
 	Place   string `json:"place,omitempty"`
 	Renders bool   `json:"renders,omitempty"`
+
+	Encoding int `json:"encoding,omitempty"` // the newest form of orders that it reads; 0 means JSON
 }
 
 // A welcomeSay is what a hand is told when it comes.
@@ -28,6 +30,8 @@ type welcomeSay struct {
 	Epoch   int64         `json:"epoch"`
 	Lease   time.Duration `json:"lease"` // how long a right is at most
 	Agent   string        `json:"agent,omitempty"`
+
+	Encoding int `json:"encoding,omitempty"` // the newest form of findings that the brain reads; 0 means JSON
 }
 
 // A pingSay is how late it is by the clock of the hand, in its own count.
@@ -42,7 +46,8 @@ type pongSay struct {
 	Right time.Duration `json:"right"`
 }
 
-// An orderSay is an order. What it says of a source is a definition.
+// An orderSay is an order. What it says of a source is a definition, or only how it is read if the order
+// is lean.
 type orderSay struct {
 	Source     freshet.SourceID `json:"source"`
 	URL        string           `json:"url"`
@@ -55,6 +60,8 @@ type orderSay struct {
 
 	Granted string `json:"granted,omitempty"` // the URL of a request that has leave already
 	Robots  string `json:"robots,omitempty"`  // the origin whose robots.txt is to be read, instead of a look
+
+	read *reading // of a lean order that was received
 }
 
 // A voiceSay is a [hand.Voice] without what only the brain knows.
@@ -145,6 +152,27 @@ type doneSay struct {
 	Manners *mannersSay   `json:"manners,omitempty"`
 }
 
+// newDone returns a frame with a finding, and what is large beside it.
+func newDone(id uint64, found hand.Finding, isLean bool) (frame, error) {
+	said, blobs := sayFinding(found)
+	if !isLean {
+		return newFrame(done, id, doneSay{Finding: &said}, blobs...)
+	}
+	say, err := appendFinding(nil, &said)
+	return frame{Kind: done, ID: id, Say: say, blobs: blobs, lean: true}, err
+}
+
+// hearDone reads what a look found.
+func (f frame) hearDone(say *doneSay) error {
+	if !f.lean {
+		return f.hear(say)
+	}
+	r := lean{rest: f.Say}
+	found := r.finding(0)
+	say.Finding = &found
+	return r.err
+}
+
 type mannersSay struct {
 	Answer     robots.Answer `json:"answer"`
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
@@ -153,10 +181,10 @@ type mannersSay struct {
 	Err        *errorSay     `json:"err,omitempty"`
 }
 
-// sayOrder returns an order as it is sent.
-func sayOrder(o *hand.Order) orderSay {
+// sayOrder returns an order as it is sent. Define returns what is to be said of a source.
+func sayOrder(o *hand.Order, define func(freshet.Source) []byte) orderSay {
 	say := orderSay{
-		Source: o.Source.ID, URL: o.Source.URL, Definition: o.Source.Definition(), Head: o.Head, At: o.At,
+		Source: o.Source.ID, URL: o.Source.URL, Definition: define(o.Source), Head: o.Head, At: o.At,
 		Knows: knows{
 			Noise: o.Noise != nil, Recall: o.Recall != nil, BaseBody: o.BaseBody != nil, HeldText: o.HeldText != nil,
 			Items: o.Items != nil, Fields: o.Fields != nil, Recent: o.Recent != nil,
@@ -166,14 +194,20 @@ func sayOrder(o *hand.Order) orderSay {
 		say.Voice = &voiceSay{Index: o.Voice.Index, Anew: o.Voice.Anew}
 	}
 	for i := range o.Along {
-		say.Along = append(say.Along, sayOrder(&o.Along[i]))
+		say.Along = append(say.Along, sayOrder(&o.Along[i], define))
 	}
 	return say
 }
 
 // source returns the source of an order.
 func (say *orderSay) source() (freshet.Source, error) {
-	s, err := freshet.ParseDefinition(say.Definition)
+	var s freshet.Source
+	var err error
+	if say.read != nil {
+		s, err = say.read.source, say.read.err
+	} else {
+		s, err = freshet.ParseDefinition(say.Definition)
+	}
 	s.ID, s.URL = say.Source, say.URL
 	return s, err
 }

@@ -182,6 +182,8 @@ type session struct {
 	right  *right
 	lease  time.Duration
 	hand   hand.Looker
+	isLean bool  // the brain reads lean findings
+	heard  heard // of how sources are read
 
 	unwanted chan struct{} // holds one: the brain has no more orders
 
@@ -196,7 +198,7 @@ type session struct {
 // greet says who comes, and hears how things are done here.
 func (s *session) greet() error {
 	cfg := s.worker.cfg
-	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders}); err != nil {
+	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Encoding: encoding}); err != nil {
 		return err
 	}
 	f, err := s.stream.receive(nil)
@@ -216,7 +218,7 @@ func (s *session) greet() error {
 	if said.Lease <= 0 {
 		return errors.New("the brain gives no lease")
 	}
-	s.lease = said.Lease
+	s.lease, s.isLean = said.Lease, said.Encoding >= encoding
 	s.hand, err = cfg.Open(said.Agent, s.right.check)
 	if err != nil {
 		return refusal{err}
@@ -277,6 +279,7 @@ func (s *session) work(ctx context.Context) error {
 				leave()
 			}
 		case <-idle:
+			s.stream.settle()
 			return end
 		case <-late:
 			return errors.New("some looks did not end in time and were cut off")
@@ -319,7 +322,9 @@ func (s *session) listen(ctx context.Context, last chan<- struct{}) error {
 			}
 			s.right.give(p)
 		case order:
-			s.begin(ctx, f)
+			if err := s.begin(ctx, f); err != nil {
+				return err
+			}
 		case answer:
 			s.mu.Lock()
 			reply := s.asks[f.Ask]

@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"time"
+
+	"freshet"
+)
+
+// How a source is read is the same for most sources, and the same at every poll. So a brain tells each
+// hand once, under a number, and says only the number from then on. The numbers are those of one
+// stream: who comes back is told anew. A number that is used again means what was said last, and
+// orders arrive in the order in which they were numbered.
+const (
+	mostReadings = 1 << 10  // numbers
+	mostReading  = 16 << 10 // bytes of what is told under a number; what is longer is told each time
+)
+
+// readingOf returns how a source is read, as a definition of a source without what only the brain goes
+// by and without what is different for each; nothing if it is read as most are.
+func readingOf(s freshet.Source) []byte {
+	s.ID, s.URL, s.Name, s.Tags = "", "", "", nil
+	s.Paused, s.Life, s.Urgency, s.Weight, s.Cost, s.MinGap, s.MaxGap = false, freshet.Life{}, freshet.Urgency{}, 0, 0, 0, 0
+	s.Strategy, s.Level, s.Aim, s.From, s.Keep = freshet.Strategy{}, freshet.ServiceLevel{}, "", "", freshet.Keep{}
+	s.Site, s.Of, s.Index, s.Robots = nil, "", false, ""
+	s.Origin, s.Created, s.Revision = "", time.Time{}, 0
+	if reflect.ValueOf(&s).Elem().IsZero() {
+		return nil
+	}
+	return s.Definition()
+}
+
+// A told is what a brain has told a hand of how sources are read.
+type told struct {
+	numbers map[string]uint64
+	said    []string // by number
+	next    int      // of said: the oldest
+}
+
+// append appends how a source is read: a number, and what it means if the hand does not know. Zero with
+// nothing is how most are read, and zero with something is not to be kept.
+func (t *told) append(b, reading []byte) []byte {
+	if len(reading) == 0 {
+		return append(b, 0)
+	}
+	if n, known := t.numbers[string(reading)]; known {
+		return binary.AppendUvarint(b, n<<1)
+	}
+	n := uint64(0)
+	if len(reading) <= mostReading {
+		n = t.number(string(reading))
+	}
+	return appendText(binary.AppendUvarint(b, n<<1|1), reading)
+}
+
+// number gives a number, at last that which was given first.
+func (t *told) number(reading string) uint64 {
+	if t.numbers == nil {
+		t.numbers = map[string]uint64{}
+	}
+	if len(t.said) < mostReadings {
+		t.said = append(t.said, "")
+	}
+	at := t.next
+	t.next = (at + 1) % mostReadings
+	delete(t.numbers, t.said[at])
+	t.said[at], t.numbers[reading] = reading, uint64(at+1)
+	return uint64(at + 1)
+}
+
+// A heard is what a hand was told of how sources are read, by number.
+type heard struct {
+	most     reading // as most are read
+	readings []*reading
+}
+
+// order reads an order. It is called for every order in turn: what one says of how a source is read holds
+// for those that come after it.
+func (h *heard) order(f frame) (*orderSay, error) {
+	if !f.lean {
+		say := new(orderSay)
+		return say, f.hear(say)
+	}
+	r := lean{rest: f.Say}
+	say := r.order(h, 0)
+	if r.err != nil {
+		return nil, fmt.Errorf("%s: %w", order, r.err)
+	}
+	return &say, nil
+}
+
+// A reading is how a source is read.
+type reading struct {
+	source freshet.Source // without what is different for each
+	err    error          // it cannot be understood
+}
+
+// read reads how a source is read.
+func (h *heard) read(r *lean) *reading {
+	code := r.uint()
+	n, told := code>>1, code&1 == 1
+	switch {
+	case r.err != nil || n > mostReadings:
+		r.fail()
+		return nil
+	case n == 0 && !told:
+		return &h.most
+	case !told:
+		if n > uint64(len(h.readings)) || h.readings[n-1] == nil {
+			r.fail()
+			return nil
+		}
+		return h.readings[n-1]
+	}
+	text := r.bytes(r.uint())
+	if r.err != nil || n > 0 && len(text) > mostReading {
+		r.fail()
+		return nil
+	}
+	new := &reading{}
+	new.source, new.err = freshet.ParseDefinition(text)
+	if n > 0 {
+		for uint64(len(h.readings)) < n {
+			h.readings = append(h.readings, nil)
+		}
+		h.readings[n-1] = new
+	}
+	return new
+}

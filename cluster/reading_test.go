@@ -1,0 +1,44 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/wire"
+)
+
+// A source is read as was said last, also by a hand that was away meanwhile.
+func TestReadAsSaidLast(t *testing.T) {
+	g := newRig(t)
+	g.page("/", "<p id=a>first<p id=b>second")
+	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
+	look := func(css string) (text string) {
+		o := g.order("/")
+		o.Source.Recipe.CSS = css
+		if f := g.hands.Look(t.Context(), o); f.Result == freshet.First {
+			text = strings.TrimSpace(string(f.Capture.Text))
+		}
+		return text
+	}
+	wants := map[string]string{"#a": "first", "#b": "second", "p": "first\nsecond", "#c": ""}
+	for _, cut := range []bool{false, true} {
+		if cut {
+			w.Cut()
+			g.until("the hand works again", func() bool { return look("#a") == wants["#a"] })
+		}
+		for range 3 {
+			for _, css := range []string{"#a", "#b", "p", "#b", "#c"} {
+				if got := look(css); got != wants[css] {
+					t.Errorf("%s is read as %q, want %q", css, got, wants[css])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/fetch"
+	"freshet/hand"
+)
+
+// posing returns a stream to the brain on which the test speaks for a hand, which has said what it is.
+func (g *rig) posing(hello map[string]any) (s cluster.Stream, welcome map[string]any) {
+	g.Helper()
+	req, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.brain.URL+cluster.Path, nil)
+	if err != nil {
+		g.Fatal(err)
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + token, "Connection": "Upgrade", "Upgrade": "freshet-hand"} {
+		req.Header.Set(name, value)
+	}
+	resp, err := fetch.Trusted(time.Minute).Do(req)
+	if err != nil {
+		g.Fatal(err)
+	}
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		g.Fatalf("the brain answers %s", resp.Status)
+	}
+	g.Cleanup(func() { conn.Close() })
+	s = cluster.NewStream(conn)
+	if err := s.Send("hello", 0, hello); err != nil {
+		g.Fatal(err)
+	}
+	if _, _, _, say, _, err := s.Receive(); err != nil || json.Unmarshal(say, &welcome) != nil {
+		g.Fatalf("the brain says %s: %v", say, err)
+	}
+	if err := s.Send("ping", 0, map[string]any{"at": 1}); err != nil {
+		g.Fatal(err)
+	}
+	return s, welcome
+}
+
+// next returns the next frame of a kind.
+func next(t *testing.T, s cluster.Stream, want string) (id uint64, isLean bool, say []byte) {
+	t.Helper()
+	for {
+		k, id, isLean, say, _, err := s.Receive()
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", want, err)
+		}
+		if k == want {
+			return id, isLean, say
+		}
+	}
+}
+
+// A hand of an older version reads JSON, and gets it.
+func TestOlderHand(t *testing.T) {
+	g := newRig(t)
+	s, _ := g.posing(map[string]any{"version": 1, "name": "old", "slots": 2})
+	found := make(chan hand.Finding, 1)
+	o := g.order("/page")
+	o.Source.Recipe.CSS, o.Source.Name = "main", "A page"
+	go func() { found <- g.hands.Look(t.Context(), o) }()
+	id, isLean, say := next(t, s, "order")
+	var got struct {
+		Source     string
+		Definition []byte
+	}
+	if err := json.Unmarshal(say, &got); err != nil || isLean {
+		t.Fatalf("the order is not JSON: %v", err)
+	}
+	if d, err := freshet.ParseDefinition(got.Definition); err != nil || d.Recipe.CSS != "main" || d.Name != "A page" {
+		t.Errorf("the source is %s: %v", got.Definition, err)
+	}
+	if err := s.Send("done", id, map[string]any{"finding": map[string]any{"Status": 204, "Requests": 1}}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if f := <-found; f.Status != 204 || f.Err != "" {
+		t.Errorf("found is %+v", f)
+	}
+}
+
+// An older brain does not read lean findings, and gets none.
+func TestOlderBrain(t *testing.T) {
+	for _, older := range []bool{true, false} {
+		t.Run(fmt.Sprint(older), func(t *testing.T) {
+			t.Parallel()
+			b := newPoser(t, older)
+			s := b.hand(t)
+			next(t, s, "ping")
+			order := `{"source":"a","url":"http://127.0.0.1:1/","granted":"http://127.0.0.1:1/","definition":"e30="}`
+			if err := errors.Join(s.Send("pong", 0, map[string]any{"right": time.Hour}), s.Send("order", 9, json.RawMessage(order))); err != nil {
+				t.Fatal(err)
+			}
+			id, isLean, say := next(t, s, "done")
+			if id != 9 || isLean == older {
+				t.Errorf("finding %d is lean: %v", id, isLean)
+			}
+			if older && !strings.Contains(string(say), `"finding":`) {
+				t.Errorf("the finding is %s", say)
+			}
+		})
+	}
+}
+
+// A poser is a brain for which the test speaks.
+type poser struct {
+	streams chan cluster.Stream
+	ended   chan error // how the hand ended
+}
+
+// newPoser starts one that a hand joins.
+func newPoser(t *testing.T, older bool) *poser {
+	b := &poser{streams: make(chan cluster.Stream, 10), ended: make(chan error, 1)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n")
+		s := cluster.NewStream(conn)
+		if k, _, _, _, _, err := s.Receive(); err != nil || k != "hello" {
+			t.Errorf("the hand says %s: %v", k, err)
+		}
+		welcome := map[string]any{"version": 1, "epoch": 1, "lease": time.Minute}
+		if !older {
+			welcome["encoding"] = 2
+		}
+		if s.Send("welcome", 0, welcome) == nil {
+			b.streams <- s
+		}
+	}))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	worker := cluster.NewWorker(cluster.WorkerConfig{
+		Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do, Grace: time.Second,
+		Open: func(string, func() error) (hand.Looker, error) { return ownHand(), nil },
+	})
+	go func() { b.ended <- worker.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-b.ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// hand returns the stream of the next hand that comes.
+func (b *poser) hand(t *testing.T) cluster.Stream {
+	t.Helper()
+	select {
+	case s := <-b.streams:
+		return s
+	case <-time.After(time.Minute):
+		t.Fatal("no hand comes")
+		return cluster.Stream{}
+	}
+}
+
+// A brain that says what a hand cannot read loses it, and the hand comes back.
+func TestHostileBrain(t *testing.T) {
+	t.Parallel()
+	b := newPoser(t, false)
+	order := cluster.WriteOrder(1, &cluster.OrderSay{Source: "a", URL: "https://a.invalid/"}, &cluster.Told{})
+	for name, head := range map[string][]byte{
+		"an order that ends early":      order[:len(order)-3],
+		"a reading that was never told": withReading(0x0e),
+		"a number that is none":         withReading(0xff, 0xff, 0x03),
+		"nothing":                       {},
+		"a long reading to keep":        append(withReading(0x03, 0x81, 0x80, 0x02), make([]byte, cluster.MostReading+1)...),
+		"more orders than there can be": append(order[:len(order)-1:len(order)-1], 0xff, 0xff, 0x7f),
+		"orders within orders":          nested(20),
+	} {
+		s := b.hand(t)
+		next(t, s, "ping")
+		if err := s.SendRaw(head); err != nil {
+			t.Fatal(err)
+		}
+		for err := error(nil); err == nil; {
+			if _, _, _, _, _, err = s.Receive(); err != nil && err != io.EOF && !strings.Contains(err.Error(), "reset") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// nested returns an order that lies within others.
+func nested(depth int) []byte {
+	var say cluster.OrderSay
+	for range depth {
+		say = cluster.OrderSay{Along: []cluster.OrderSay{say}}
+	}
+	return cluster.WriteOrder(1, &say, &cluster.Told{})
+}
+
+// withReading returns the beginning of an order whose source is read as some bytes say.
+func withReading(reading ...byte) []byte { return append([]byte{1, 1, 1, 'a', 0}, reading...) }
+
+// A hand that says what cannot be read fails its order, or is lost; nothing else comes of it.
+func TestHostileHand(t *testing.T) {
+	g := newRig(t)
+	done, err := cluster.WriteDone(1, hand.Finding{Result: freshet.Changed, Capture: &freshet.Capture{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, head := range map[string][]byte{
+		"nothing":                     {2, 1, 0},
+		"a finding without its blobs": {2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		"a result that is none":       {2, 1, 0, 99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		"a finding that ends early":   done[:len(done)-4],
+		"too many blobs":              {2, 1, 0xff, 0xff, 0xff, 0x7f},
+		"a blob of less than nothing": {2, 1, 1, 0x0f},
+	} {
+		s, welcome := g.posing(map[string]any{"version": 1, "name": "bad", "slots": 2, "encoding": 2})
+		if welcome["encoding"] != 2.0 {
+			t.Errorf("the brain says %v", welcome)
+		}
+		found := make(chan hand.Finding, 1)
+		go func() { found <- g.hands.Look(t.Context(), g.order("/page")) }()
+		if _, isLean, _ := next(t, s, "order"); !isLean {
+			t.Error("the order is not lean")
+		}
+		if err := s.SendRaw(head); err != nil {
+			t.Fatal(err)
+		}
+		if f := <-found; !f.Failure.Is(freshet.FailLocalHand) {
+			t.Errorf("%s: found is %+v", name, f)
+		}
+	}
+}
+
+// What many send at once arrives whole, and what each sends in its order, however large it is.
+func TestManySend(t *testing.T) {
+	t.Parallel()
+	here, there := net.Pipe()
+	from, to := cluster.NewStream(here), cluster.NewStream(there)
+	const senders, frames = 20, 50
+	size := func(sender, i int) int { return []int{0, 10, 70_000, 5_000}[(sender+i)%4] }
+	var sending sync.WaitGroup
+	for sender := range senders {
+		sending.Go(func() {
+			for i := range frames {
+				blob := make([]byte, size(sender, i))
+				for at := range blob {
+					blob[at] = byte(i)
+				}
+				if err := from.Send("done", uint64(sender), i, blob); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	last := [senders]int{}
+	for range senders * frames {
+		_, sender, _, say, blobs, err := to.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := last[sender]
+		if last[sender]++; string(say) != fmt.Sprint(i) || len(blobs) != 1 || len(blobs[0]) != size(int(sender), i) || strings.Count(string(blobs[0]), string(rune(i))) != len(blobs[0]) {
+			t.Fatalf("sender %d: %s with %d bytes came as the one after %d", sender, say, len(blobs[0]), i-1)
+		}
+	}
+	sending.Wait()
+	from.Settle()
+	there.Close()
+	for from.Send("ping", 0, nil) == nil { // one may leave before that is known
+	}
+	from.Settle()
+}
