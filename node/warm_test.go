@@ -1,8 +1,11 @@
 package node_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -100,6 +103,43 @@ func TestStandbyTakesOverWarm(t *testing.T) {
 	c.leads(third, third, "")
 	until(t, "it goes on", func() bool { return pages.times("/d") > 0 })
 	c.tookOver(third, true)
+}
+
+// No poll waits for a client that takes its time to read what it asked the standby for.
+func TestTakeOverDoesNotWaitForGuests(t *testing.T) {
+	c, pages := newCrew(t), newCounter(t)
+	page := strings.Repeat("a long page\n", 650_000) // more than a connection has room for
+	large := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, page)
+	}))
+	defer large.Close()
+	first, second := c.serve(), c.serve()
+	c.leads(first, second, "")
+	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", fmt.Sprintf(`{"id":"large","url":%q}`, large.URL))
+	until(t, "the large page is there", func() bool {
+		resp, _ := c.ask("", "GET", second.url+"/api/v1/sources/large/versions/1", "")
+		return resp.StatusCode == http.StatusOK
+	})
+	guest, err := net.Dial("tcp", strings.TrimPrefix(second.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guest.Close()
+	if _, err := fmt.Fprintf(guest, "GET /api/v1/sources/large/versions/1/raw HTTP/1.1\r\nHost: %s\r\n\r\n", guest.RemoteAddr()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(guest), nil) // it has begun
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	c.is("warm", second)
+	first.end()
+	c.add(second, pages, "a")
+	until(t, "the second polls", func() bool { return pages.times("/a") > 0 })
+	if n, err := io.Copy(io.Discard, answer.Body); err != nil || n != int64(len(page)) {
+		t.Errorf("until it polled, the client that reads slowly was sent away with %d of %d bytes: %v", n, len(page), err)
+	}
 }
 
 // One that is cold takes over, too. So does a warm one whose node was set otherwise meanwhile.

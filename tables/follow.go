@@ -103,7 +103,6 @@ type happened struct {
 	logged  map[int64][]freshet.Outcome // by the key of their source
 	touched map[freshet.SourceID]bool
 	entries map[freshet.SourceID]*entry
-	rows    map[int64]sourceRow
 	shelves map[int64]*shelf
 }
 
@@ -120,7 +119,7 @@ func (s *Store) follow(ctx context.Context) (done bool, err error) {
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
 	var edits Edits
-	h := happened{logged: map[int64][]freshet.Outcome{}, touched: map[freshet.SourceID]bool{}, entries: map[freshet.SourceID]*entry{}, rows: map[int64]sourceRow{}}
+	h := happened{logged: map[int64][]freshet.Outcome{}, touched: map[freshet.SourceID]bool{}, entries: map[freshet.SourceID]*entry{}}
 	if h.to, err = s.readReached(ctx, tx, &edits); err != nil {
 		return false, err
 	}
@@ -130,7 +129,7 @@ func (s *Store) follow(ctx context.Context) (done bool, err error) {
 	for _, id := range edits.IDs {
 		h.touched[id] = true
 	}
-	if err := h.read(ctx, tx, &s.reached); err != nil {
+	if err := s.readHappened(ctx, tx, &h); err != nil {
 		return false, err
 	}
 	s.mu.Lock()
@@ -139,8 +138,9 @@ func (s *Store) follow(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// read reads what has happened since a place.
-func (h *happened) read(ctx context.Context, tx *sql.Tx, from *reached) (err error) {
+// readHappened reads what has happened since the store was last up to date.
+func (s *Store) readHappened(ctx context.Context, tx *sql.Tx, h *happened) (err error) {
+	from := &s.reached
 	h.to.next.latest = max(h.to.next.latest, from.next.latest)
 	err = eachRow(ctx, tx, "SELECT s.id, o.source, "+outcomeColumns+" FROM outcomes o JOIN sources s ON s.key = o.source WHERE o.cursor > ? ORDER BY o.cursor",
 		[]any{from.next.outcome}, func(scan func(...any) error) error {
@@ -163,22 +163,23 @@ func (h *happened) read(ctx context.Context, tx *sql.Tx, from *reached) (err err
 			h.touched[id] = true
 		}
 	}
+	if h.shelves, err = readShelves(ctx, tx); err != nil {
+		return err
+	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(h.touched)), sourcePage) {
 		text, err := json.Marshal(ids)
 		if err != nil {
 			return err
 		}
-		entries, rows, err := readEntries(ctx, tx, "WHERE s.id IN (SELECT value FROM json_each(?))", string(text))
+		entries, err := readEntries(ctx, tx, s.showing(h.shelves), "WHERE s.id IN (SELECT value FROM json_each(?))", string(text))
 		if err != nil {
 			return err
 		}
-		maps.Copy(h.rows, rows)
 		for _, e := range entries {
 			h.entries[e.id] = e
 		}
 	}
-	h.shelves, err = readShelves(ctx, tx)
-	return err
+	return nil
 }
 
 // take takes over what has happened.
@@ -209,11 +210,6 @@ func (s *Store) take(h *happened) {
 		}
 		e.begin(h.to.opens)
 		h.to.next.latest = max(h.to.next.latest, e.begun)
-		row, site := h.rows[e.key], freshet.Source{}
-		if sh := s.shelves[row.site]; sh != nil {
-			site = sh.site
-		}
-		e.face = storedFace(&row, site)
 		if old == nil {
 			s.entries[id] = e
 			s.roll.enter(e)

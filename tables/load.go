@@ -30,20 +30,17 @@ func (s *Store) load(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	entries, rows, err := readEntries(ctx, tx, "")
+	shelves, err := readShelves(ctx, tx)
+	if err != nil {
+		return err
+	}
+	entries, err := readEntries(ctx, tx, s.showing(shelves), "")
 	if err != nil {
 		return err
 	}
 	opens, err := readOpens(ctx, tx)
 	if err != nil {
 		return err
-	}
-	shelves, err := readShelves(ctx, tx)
-	if err != nil {
-		return err
-	}
-	if s.keepsRoll() {
-		showFaces(entries, rows, shelves)
 	}
 	unmarked, latest, err := foldOutcomes(ctx, tx, entries, mark)
 	if err != nil {
@@ -82,14 +79,18 @@ func readMark(ctx context.Context, tx querier) (mark freshet.Cursor, err error) 
 	return mark, err
 }
 
-// showFaces gives all entries the faces of their sources.
-func showFaces(entries map[int64]*entry, rows map[int64]sourceRow, shelves map[int64]*shelf) {
-	for key, e := range entries {
-		row, site := rows[key], freshet.Source{}
+// showing returns what makes the face of a source of its row, over what the sites of these shelves
+// say; nil if nobody wants to see any.
+func (s *Store) showing(shelves map[int64]*shelf) func(*sourceRow) *face {
+	if !s.keepsRoll() {
+		return nil
+	}
+	return func(row *sourceRow) *face {
+		var site freshet.Source
 		if sh := shelves[row.site]; sh != nil {
 			site = sh.site
 		}
-		e.face = storedFace(&row, site)
+		return storedFace(row, site)
 	}
 }
 
@@ -112,10 +113,10 @@ func readSeals(ctx context.Context, tx *sql.Tx, next *counter) error {
 	return err
 }
 
-// readEntries returns the sources by key, as the tables have them, and their rows: all, or those
-// that a condition lets through.
-func readEntries(ctx context.Context, tx *sql.Tx, where string, args ...any) (map[int64]*entry, map[int64]sourceRow, error) {
-	entries, rows := map[int64]*entry{}, map[int64]sourceRow{}
+// readEntries returns the sources by key, as the tables have them: all, or those that a condition
+// lets through. No row is kept longer than it takes to show its face.
+func readEntries(ctx context.Context, tx *sql.Tx, show func(*sourceRow) *face, where string, args ...any) (map[int64]*entry, error) {
+	entries := map[int64]*entry{}
 	err := eachRow(ctx, tx, `SELECT s.key, s.id, s.url, coalesce(s.site, 0), s.removed, t.begun, t.seen, t.not_before, t.failures, t.failure, t.err,
 		t.requests, coalesce(t.route, ''), t.polls, t.last_outcome, t.moved, t.moved_at, coalesce(t.suspect, ''), coalesce(t.landed, ''), coalesce(t.belied, 0), coalesce(t.newest, 0), coalesce(t.held, ''), coalesce(t.quiet_suspect, 0), coalesce(t.quiet_noise, 0), t.fresh, t.first, t.head, t.changes, t.last_change, t.changed_at, t.etag, t.last_modified,
 		t.head_recipe, v.seen, v.hash, coalesce(v.text, 0), coalesce(v.raw, 0), coalesce(v.envelope, 0),
@@ -155,10 +156,13 @@ func readEntries(ctx context.Context, tx *sql.Tx, where string, args ...any) (ma
 				e.envelopeSum = env.sum()
 			}
 			e.title = strings.ToLower(env.title)
-			entries[e.key], rows[e.key] = e, row
+			if show != nil && err == nil {
+				e.face = show(&row)
+			}
+			entries[e.key] = e
 			return err
 		})
-	return entries, rows, err
+	return entries, err
 }
 
 // readOpens returns when the newest attempts without an outcome began, by source.
