@@ -19,6 +19,16 @@ type ClusterBrain struct {
 	Address string `json:"address" doc:"Address of its API; empty while nobody decides"`
 	Epoch   int64  `json:"epoch" doc:"How many brains there have been before, and this one"`
 	Slots   int    `json:"slots" doc:"Most polls at the same time, of all hands together"`
+
+	Notes *ClusterNotes `json:"notes,omitempty" doc:"When what was learnt was last saved; missing if it was not since the brain started"`
+}
+
+// ClusterNotes are what was learnt, as it was last saved so that a start need not go through the whole log.
+type ClusterNotes struct {
+	By      string    `json:"by" doc:"Address of the node that took them down: a warm standby, or the brain itself"`
+	At      time.Time `json:"at"`
+	Upto    int64     `json:"upto" doc:"The last result of a poll that they rest on"`
+	Sources int       `json:"sources" doc:"Sources that they are about"`
 }
 
 // A ClusterNode is a daemon: it decides, or it stands by to take over.

@@ -35,8 +35,11 @@ type brain struct {
 
 	clockSet atomic.Pointer[string] // how the wall clock was last set, if it was
 
-	sched *sched.Scheduler // while the daemon runs; only for its loop
-	notes notes
+	sched   *sched.Scheduler // while the daemon runs; only for its loop
+	notes   notes
+	lineage lineage // likewise
+	taught  int     // lessons that were given since it started; likewise
+	origin  atomic.Pointer[Basis]
 
 	manners []sched.Manners // as they were last kept; only for who writes
 }
@@ -128,7 +131,8 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		recall.notice(w.Standing)
 		put(w)
 	}
-	if err := b.takeUp(ctx, c, put); err != nil {
+	basis, err := b.takeUp(ctx, c, put)
+	if err != nil {
 		return 0, nil, err
 	}
 	if err := b.recallChances(ctx); err != nil {
@@ -137,7 +141,8 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	if err := b.recallStakes(ctx, now); err != nil {
 		return 0, nil, err
 	}
-	place, err := b.catchUp(ctx, from, end, now)
+	place, shifted, err := b.catchUp(ctx, from, end, now)
+	b.beginLineage(basis, shifted)
 	return place, recall, err
 }
 
@@ -176,11 +181,12 @@ func (b *brain) bounded(w freshet.Watched) freshet.Watched {
 	return w
 }
 
-// catchUp goes through the log from a place to its end.
-func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (freshet.Cursor, error) {
+// catchUp goes through the log from a place to its end, and returns where that is. It reports whether it
+// told of outcomes by other dates than the log has.
+func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.Time) (place freshet.Cursor, shifted bool, err error) {
 	lessons, err := b.lessons(ctx)
 	if err != nil {
-		return from, err
+		return from, false, err
 	}
 	const everySoOften = 5 * time.Second
 	began, said, n := time.Now(), time.Now(), 0
@@ -188,11 +194,11 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 	for f.place < end {
 		found, err := f.next(ctx)
 		if err != nil {
-			return f.place, err
+			return f.place, shifted, err
 		}
 		for _, o := range found {
 			if early := o.Ended.Sub(now); early > 0 { // by a clock that was ahead
-				o = o.Shifted(-early)
+				o, shifted = o.Shifted(-early), true
 			}
 			lessons = b.teachUpTo(lessons, o.Cursor)
 			b.sched.Observe(o.Ended, o)
@@ -206,5 +212,5 @@ func (b *brain) catchUp(ctx context.Context, from, end freshet.Cursor, now time.
 	if n > 0 {
 		b.log.Debug("learnt from past polls", "outcomes", n, "took", time.Since(began))
 	}
-	return f.place, nil
+	return f.place, shifted, nil
 }

@@ -64,18 +64,22 @@ func (b *brain) examine(ctx context.Context, name string) (noteCopy, error) {
 }
 
 // takeUp brings the learner to what it thought when a copy was made. The sources
-// have been put; those of which the copy says nothing are put again.
-func (b *brain) takeUp(ctx context.Context, c noteCopy, put func(freshet.Watched)) error {
+// have been put; those of which the copy says nothing are put again. If there are none, it
+// returns which copy that was.
+func (b *brain) takeUp(ctx context.Context, c noteCopy, put func(freshet.Watched)) (from Basis, err error) {
 	if c.name == "" {
-		return nil
+		return from, nil
 	}
 	known := map[freshet.SourceID]bool{}
+	sum := uint64(0)
 	for belief, err := range b.store.Beliefs(ctx, c.name) {
 		if err != nil {
-			return err
+			return from, err
 		}
 		slot, ok := b.sched.Slot(belief.Source)
 		switch {
+		case belief.Source == "" && belief.Upto != c.upto:
+			return from, errors.New("what was saved is being saved anew; it is read again in a moment")
 		case belief.Source == "":
 			slot = -1
 		case !ok || belief.Upto != c.upto: // it was away when the copy was made
@@ -86,20 +90,21 @@ func (b *brain) takeUp(ctx context.Context, c noteCopy, put func(freshet.Watched
 			err = b.learner.Restore(slot, memory)
 		}
 		if err != nil {
-			return fmt.Errorf("belief about %q: %w", belief.Source, err)
+			return from, fmt.Errorf("belief about %q: %w", belief.Source, err)
 		}
 		known[belief.Source] = true
+		sum += sumOf(belief.Source, belief.Memory)
 	}
 	if len(known) > b.sched.Slots() { // all sources, and what they have in common
-		return nil
+		return Basis{c.upto, sum}, nil
 	}
 	for w, err := range b.store.Sources(ctx) {
 		if err != nil {
-			return err
+			return from, err
 		}
 		if !known[w.ID] {
 			put(w)
 		}
 	}
-	return nil
+	return from, nil
 }

@@ -57,6 +57,9 @@ type Config struct {
 	// by its Take: the daemon goes on from there. Policy and Learner are those that it was told of.
 	Warm *Warm
 
+	// Scribe has another process save what was learnt, if one knows the same; nil means that there is none.
+	Scribe *Scribe
+
 	SaveEvery time.Duration // between two times that what was learnt is saved; 0 means 5 minutes
 
 	Keep freshet.Keep  // bounds on all history together
@@ -115,6 +118,7 @@ type Daemon struct {
 	start      sync.Once
 	fatal      chan error
 	gauges     gauges
+	taken      atomic.Pointer[Taken]
 	levels     levelWatch
 	strategies tagStrategies
 	sites      siteList
@@ -221,7 +225,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	grace.Stop()
 	end()
 	work.Wait()
-	d.brain.save(context.WithoutCancel(ctx), d.brain.snapIfWorth(), func(f func()) error { f(); return nil })
+	d.takeLastNotes(context.WithoutCancel(ctx))
 	d.brain.keepManners(context.WithoutCancel(ctx), d.brain.sched.AllManners())
 	if errors.Is(err, errStopped) {
 		return nil
@@ -270,26 +274,6 @@ func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
 	d.followed.reach(place)
 	if err := f.run(ctx, d.tell, d.followed.reach); err != nil && ctx.Err() == nil {
 		d.fail(fmt.Errorf("follow the log of outcomes: %w", err))
-	}
-}
-
-// keepNotes saves now and then what was learnt, of sources and of robots.txt files.
-func (d *Daemon) keepNotes(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(d.cfg.SaveEvery):
-		}
-		var shot *snapshot
-		var manners []sched.Manners
-		look := func(_ time.Time, s *sched.Scheduler) { shot, manners = d.brain.snapIfWorth(), s.AllManners() }
-		if d.inLoop(ctx, look) == nil {
-			d.brain.save(ctx, shot, func(f func()) error {
-				return d.inLoop(ctx, func(time.Time, *sched.Scheduler) { f() })
-			})
-			d.brain.keepManners(ctx, manners)
-		}
 	}
 }
 

@@ -91,13 +91,15 @@ func (d *Daemon) goOn(ctx context.Context, w *Warm) (freshet.Cursor, *recall, er
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	d.brain.lineage.blurs = d.brain.lineage.blurs || w.told
 	w.daemon = nil // from here on it is told by its own loop
 	return w.place, r, nil
 }
 
 // inherit takes over what another daemon has learnt and noticed of sources.
 func (d *Daemon) inherit(from *Daemon) {
-	d.brain.sched = from.brain.sched
+	d.brain.sched, d.brain.lineage, d.brain.taught = from.brain.sched, from.brain.lineage, from.brain.taught
+	d.brain.origin.Store(from.brain.origin.Load())
 	if from.levels.any.Load() {
 		d.levels.any.Store(true)
 	}

@@ -37,6 +37,8 @@ type snapshot struct {
 	left    map[freshet.Slot]freshet.SourceID // sources that were removed before they were taken down
 	sources int                               // taken down so far
 	size    int                               // of the last piece
+	sum     uint64                            // of what was taken down so far
+	traits  int                               // as when it began, see lineage
 }
 
 // A piece is what was thought of some sources.
@@ -73,15 +75,23 @@ func (s *snapshot) next() (p piece, err error) {
 	return p, err
 }
 
-// write puts a piece in the place of that of a copy.
-func (p *piece) write(ctx context.Context, store freshet.BeliefStore, name string, upto freshet.Cursor) error {
+// seal returns a piece as beliefs of a copy.
+func (s *snapshot) seal(p *piece, name string) []freshet.Belief {
 	beliefs := make([]freshet.Belief, len(p.ids))
 	from := 0
 	for i, id := range p.ids {
-		beliefs[i] = freshet.Belief{Source: id, Estimator: name, Upto: upto, Memory: sealed(p.data[from:p.ends[i]])}
+		beliefs[i] = freshet.Belief{Source: id, Estimator: name, Upto: s.Upto(), Memory: sealed(p.data[from:p.ends[i]])}
 		from = p.ends[i]
+		s.sum += sumOf(id, beliefs[i].Memory)
 	}
-	return store.SaveBeliefs(ctx, beliefs)
+	return beliefs
+}
+
+// sealCommon returns what was thought of all sources together as the last belief of a copy.
+func (s *snapshot) sealCommon(name string) freshet.Belief {
+	common := freshet.Belief{Estimator: name, Upto: s.Upto(), Memory: sealed(s.Common())}
+	s.sum += sumOf("", common.Memory)
+	return common
 }
 
 // sealed adds to a memory what shows whether it was damaged.
@@ -103,21 +113,28 @@ func unsealed(b []byte) ([]byte, error) {
 // is read and learnt from.
 const notesWorth = 2
 
-// snapIfWorth begins a snapshot if enough was learnt since the last one. Until then it
-// takes less to go through the log again than to write all sources. It must be called from
-// within the loop, or after it has ended.
+// worthNotes reports whether enough was learnt since the last snapshot. Until then it takes less to go
+// through the log again than to write all sources. It must be called from within the loop, or after it
+// has ended.
+func (b *brain) worthNotes() bool {
+	return b.learner != nil && b.sched != nil && int64(b.learner.Upto()-b.notes.upto) > int64(b.sched.Slots()/notesWorth)
+}
+
+// snapIfWorth begins a snapshot if that is worth it. It must be called as worthNotes.
 func (b *brain) snapIfWorth() *snapshot {
-	if b.learner == nil || b.sched == nil || int64(b.learner.Upto()-b.notes.upto) <= int64(b.sched.Slots()/notesWorth) {
+	if !b.worthNotes() {
 		return nil
 	}
-	return snap(b.learner, b.sched)
+	shot := snap(b.learner, b.sched)
+	shot.traits = b.traits()
+	return shot
 }
 
 // save takes a snapshot down and writes it, if there is one. If it cannot be written, the
-// next one may. What inLoop is given runs while nothing else happens.
-func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) error) {
+// next one may. What inLoop is given runs while nothing else happens. It reports whether it was written.
+func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) error) bool {
 	if shot == nil {
-		return
+		return false
 	}
 	began := time.Now()
 	if err := b.writeAll(ctx, shot, inLoop); err != nil {
@@ -125,10 +142,12 @@ func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) er
 		if ctx.Err() == nil {
 			b.log.Error("cannot save the learning state", "err", err)
 		}
-		return
+		return false
 	}
+	inLoop(func() { b.rest(Basis{shot.Upto(), shot.sum}, shot.traits) })
 	b.notes.next = 1 - b.notes.next
 	b.log.Debug("saved the learning state", "upto", shot.Upto(), "sources", shot.sources, "took", time.Since(began))
+	return true
 }
 
 // writeAll puts a snapshot in the place of the older copy. The last to be written is what was
@@ -146,10 +165,10 @@ func (b *brain) writeAll(ctx context.Context, shot *snapshot, inLoop func(func()
 		if err = cmp.Or(err, broken); err != nil {
 			return err
 		}
-		if err := p.write(ctx, b.store, name, shot.Upto()); err != nil {
+		if err := b.store.SaveBeliefs(ctx, shot.seal(&p, name)); err != nil {
 			return err
 		}
 		last = p.last
 	}
-	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: name, Upto: shot.Upto(), Memory: sealed(shot.Common())}})
+	return b.store.SaveBeliefs(ctx, []freshet.Belief{shot.sealCommon(name)})
 }

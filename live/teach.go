@@ -36,6 +36,7 @@ func (d *Daemon) Teach(ctx context.Context, id freshet.SourceID, told []freshet.
 			if slot, ok := s.Slot(id); ok { // what it has learnt from by now
 				lesson.Upto = d.cfg.Learner.Upto()
 				d.brain.teach(slot, append(all.All(), lesson.Times...), -d.dates.Ahead())
+				d.brain.taught++
 			}
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -8,6 +9,7 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/courier"
+	"freshet/live"
 	"freshet/postgres"
 	"freshet/web"
 )
@@ -18,11 +20,20 @@ type account struct {
 	Hands []client.Hand `json:"hands"`
 
 	Deliveries map[string]courier.Status `json:"deliveries,omitempty"` // by address of the node that makes them
+
+	Notes  *client.ClusterNotes `json:"notes,omitempty"`
+	Origin *live.Basis          `json:"origin,omitempty"` // the oldest copy from which all that it knows follows
 }
 
 // account returns what there is to say of hands and deliveries.
 func (n *Node) account() account {
 	a := account{Slots: max(0, n.Daemon.Limits().Workers), Hands: []client.Hand{}, Deliveries: n.delivering()}
+	if from := n.Daemon.Origin(); from.Upto > 0 {
+		a.Origin = &from
+	}
+	if last, ok := n.Daemon.Taken(); ok {
+		a.Notes = &client.ClusterNotes{By: cmp.Or(last.By, n.address), At: last.At.UTC(), Upto: int64(last.Upto), Sources: last.Sources}
+	}
 	if n.hands != nil {
 		for _, h := range n.hands.Status() {
 			a.Hands = append(a.Hands, client.Hand(h))
@@ -35,7 +46,7 @@ func (n *Node) account() account {
 func (n *Node) alone(address, version string) client.Cluster {
 	said := n.account()
 	return client.Cluster{
-		Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: said.Slots},
+		Brain: client.ClusterBrain{Address: address, Epoch: 1, Slots: said.Slots, Notes: said.Notes},
 		Nodes: []client.ClusterNode{{Address: address, Role: postgres.Brain, Version: version}}, Hands: said.Hands,
 	}
 }
@@ -76,12 +87,12 @@ func together(ctx context.Context, peers *postgres.Peers, own *Node) (all client
 			continue
 		}
 		if json.Unmarshal([]byte(n.Told), &said) == nil && said.Hands != nil {
-			all.Brain.Slots, all.Hands = said.Slots, said.Hands
+			all.Brain.Slots, all.Hands, all.Brain.Notes = said.Slots, said.Hands, said.Notes
 		}
 	}
 	if own != nil {
 		said = own.account()
-		all.Brain.Slots, all.Hands = said.Slots, said.Hands
+		all.Brain.Slots, all.Hands, all.Brain.Notes = said.Slots, said.Hands, said.Notes
 	}
 	for i, n := range all.Nodes {
 		if does := said.Deliveries[n.Address]; n.Role != postgres.Lost {

@@ -35,6 +35,8 @@ type crew struct {
 	*testing.T
 	at   string // of the database
 	conn *pgx.Conn
+
+	saveEvery time.Duration // as in [node.ServeConfig]
 }
 
 func newCrew(t *testing.T) *crew { return crewAt(t, pgtest.Start(t, "fsync=on")) }
@@ -42,7 +44,7 @@ func newCrew(t *testing.T) *crew { return crewAt(t, pgtest.Start(t, "fsync=on"))
 // crewAt returns a crew with a database of its own.
 func crewAt(t *testing.T, server *pgtest.Server) *crew {
 	name := server.Database(t)
-	return &crew{t, server.URL(name), server.Connect(t, name)}
+	return &crew{T: t, at: server.URL(name), conn: server.Connect(t, name)}
 }
 
 // A member is one node of a crew.
@@ -91,7 +93,7 @@ func (c *crew) serveWith(s config.Settings) *member {
 	go func() {
 		ended <- node.Serve(ctx, s, node.ServeConfig{
 			Load: func() (config.Settings, error) { return s, nil }, Log: slog.New(slog.NewTextHandler(m.log, nil)),
-			Announce: func(url string) error { there <- url; return nil },
+			Announce: func(url string) error { there <- url; return nil }, SaveEvery: c.saveEvery,
 		})
 	}()
 	m.end = sync.OnceFunc(func() {

@@ -42,6 +42,7 @@ type Node struct {
 	Tick   time.Duration // by which it learns; zero if it does not
 
 	warm     bool // it goes on with what it followed while it stood by
+	address  string
 	settings config.Settings
 	reader   *content.Reader
 	access   *access.Client
@@ -86,6 +87,11 @@ type Config struct {
 
 	after *standby // what this node did before, if that was to stand by
 
+	peers *postgres.Peers // other nodes on the same database; nil if there can be none
+	build string          // as of buildOf
+
+	SaveEvery time.Duration // as in [live.Config]
+
 	// Store says how the store is opened, apart from its directory, clock and
 	// log. Tests put it on disks that fail.
 	Store sqlite.Config
@@ -111,7 +117,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	n := &Node{Store: store, stored: store, reader: reader}
+	n := &Node{Store: store, stored: store, reader: reader, address: cfg.Address}
 	n.log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if opened, ok := store.(*postgres.Store); ok && cfg.Standby {
 		n.reads = opened
@@ -223,6 +229,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Log:     cfg.Log,
 		Observe: cfg.Observe,
 		Grace:   cfg.Grace,
+		Scribe:  n.scribe(cfg),
+
+		SaveEvery: cfg.SaveEvery,
 	})
 	if !cfg.Idle {
 		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})

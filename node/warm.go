@@ -42,6 +42,9 @@ func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err e
 type following struct {
 	warm  *live.Warm
 	peers *postgres.Peers
+	name  string // of the run of this node
+	build string
+	look  time.Duration   // how often it is looked whether it is its turn
 	given config.Settings // without what was set over the API
 	now   func() time.Time
 	log   *slog.Logger
@@ -62,11 +65,15 @@ func (s *service) keepWarm(ctx context.Context, given config.Settings) {
 	if b.node == nil || given.Standby == config.ColdStandby {
 		return
 	}
-	f := &following{peers: s.peers, given: given, now: s.Now, log: s.Log, store: b.node.reads}
-	f.warm = live.NewWarm(live.WarmConfig{Open: f.open, Edited: f.edited, Log: s.Log})
+	f := &following{
+		peers: s.peers, name: s.where.Instance, build: buildOf(s.Version), look: s.lease / 5,
+		given: given, now: s.Now, log: s.Log, store: b.node.reads,
+	}
+	f.warm = live.NewWarm(live.WarmConfig{Open: f.open, Edited: f.edited, Origin: f.origin, Log: s.Log})
 	running, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { f.warm.Run(running) })
+	work.Go(func() { f.takeTurns(running) })
 	f.end = func() { cancel(); work.Wait(); f.ended = true }
 	s.playing.Lock()
 	defer s.playing.Unlock()
@@ -171,6 +178,9 @@ type standingBy struct {
 	Standby string `json:"standby"`       // as in [client.ClusterNode]
 	Why     string `json:"why,omitempty"` // what is wrong with it
 	Hint    string `json:"hint,omitempty"`
+
+	From  *live.Basis `json:"from,omitempty"` // that all it knows follows from by the log
+	Build string      `json:"build,omitempty"`
 }
 
 // says returns what a node that stands by says of itself, and up to which outcome it could go on.
@@ -181,7 +191,10 @@ func (b *standby) says() (said standingBy, upto freshet.Cursor) {
 	w := b.following.warm.Warmth()
 	said = standingBy{Standby: "warming", Why: w.Behind}
 	if w.Ready {
-		said = standingBy{Standby: config.WarmStandby}
+		said = standingBy{Standby: config.WarmStandby, Build: b.following.build}
+	}
+	if w.From.Upto > 0 {
+		said.From = &w.From
 	}
 	return said, w.Upto
 }

@@ -42,6 +42,7 @@ type Scheduler struct {
 	pressed bool               // a soft max has held back a source at this decision
 	spare   bool               // what is left of the budget is being spent, and no soft max binds
 	active  int                // sources that are polled
+	edits   Edits
 
 	docs    *lookup        // by URL, one of the sources that have it
 	claim   claim          // what the first poll that waits for several requests or hosts needs
@@ -195,6 +196,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	was := e.source
 	s.bars[slot] = 0
+	s.noteEdit(was.whole(), w.Source)
 	e.source, e.gone = s.commons.pack(w.Source), false
 	s.commons.drop(was)
 	if !known {
@@ -296,6 +298,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 	for _, l := range s.learners {
 		l.Remove(slot)
 	}
+	s.edits.Seats++
 	s.enlist(s.entries.At(slot), false)
 	if e := s.entries.At(slot); e.busy {
 		e.gone, e.asked = true, false // whoever puts it again can ask again

@@ -24,6 +24,9 @@ and could take over at once. It is warming while it reads that, and cold if it w
 with --standby cold. A node that has given no sign of life for three leases is lost. What is
 wrong with a node, such as another secret.key than the others have, is below the table.
 
+Notes are what was learnt, saved so that a start need not go through all past polls. A warm
+standby takes them for the brain if it knows exactly the same, and else the brain does.
+
 Any node answers. With --store, or if no node can be reached, the answer comes straight
 from the database.`
 
@@ -103,6 +106,9 @@ func (p *program) showCluster(all client.Cluster) error {
 		fmt.Fprintf(p.out, "no node decides at the moment, epoch %d\n", all.Brain.Epoch)
 	} else {
 		fmt.Fprintf(p.out, "brain  %s, epoch %d, %s at the same time\n", harmless(all.Brain.Address), all.Brain.Epoch, counted(all.Brain.Slots, "poll"))
+	}
+	if n := all.Brain.Notes; n != nil {
+		fmt.Fprintf(p.out, "notes  taken %s by %s, of %s\n", ago(n.At, p.now()), harmless(n.By), counted(n.Sources, "source"))
 	}
 	if len(all.Nodes) > 1 {
 		t := table{head: []string{"NODE", "ROLE", "VERSION", "SINKS", "SENDING", "BEHIND", "STARTED", "SEEN"}, drop: []string{"STARTED", "VERSION"}}

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+
+	"freshet"
+)
+
+// A Basis is a copy of what was learnt that somebody started from, told apart from all others by all
+// that it says.
+type Basis struct {
+	Upto freshet.Cursor `json:"upto"` // the last outcome that it rests on
+	Sum  uint64         `json:"sum"`
+}
+
+// A lineage is from which copies all that a brain knows follows by the log of outcomes alone. Whoever
+// starts from one of them, with the same sources, and is told of the same outcomes knows the same to
+// the bit: a learner is a function of the log.
+type lineage struct {
+	seats  int  // edits of that kind when it started: from then on sources lie where no start puts them
+	traits int  // other edits and lessons, up to the copies
+	blurs  bool // it was told of outcomes by other dates than the log has
+	copies []Basis
+}
+
+// mostCopies bounds them: those of half a year.
+const mostCopies = 1 << 16
+
+// begin notes that a start is over, from a copy if that had all sources.
+func (b *brain) beginLineage(from Basis, shifted bool) {
+	b.lineage = lineage{seats: b.sched.Edits().Seats, traits: b.traits(), blurs: shifted}
+	if from.Upto > 0 {
+		b.lineage.copies = []Basis{from}
+	}
+	b.origin.Store(&from)
+}
+
+// traits returns how often it was told something, but for sources that came, went or moved.
+func (b *brain) traits() int { return b.sched.Edits().Traits + b.taught }
+
+// asStarted reports whether sources lie as after a start, and dates are those of the log.
+func (b *brain) asStarted() bool {
+	return !b.lineage.blurs && !b.dates.shifted() && b.sched.Edits().Seats == b.lineage.seats
+}
+
+// follows reports whether all that is known follows from a copy.
+func (b *brain) follows(from Basis) bool {
+	return b.asStarted() && b.traits() == b.lineage.traits && slices.Contains(b.lineage.copies, from)
+}
+
+// basis returns the newest copy from which all that is known follows, if there is one.
+func (b *brain) basis() (newest Basis, ok bool) {
+	if n := len(b.lineage.copies); n > 0 {
+		newest = b.lineage.copies[n-1]
+	}
+	return newest, b.follows(newest)
+}
+
+// rest notes a copy of what is known. It was taken down after so many traits were told.
+func (b *brain) rest(on Basis, traits int) {
+	if traits != b.lineage.traits {
+		b.lineage.copies, b.lineage.traits = nil, traits
+	}
+	if len(b.lineage.copies) == mostCopies {
+		b.lineage.copies = slices.Delete(b.lineage.copies, 0, 1)
+	}
+	b.lineage.copies = append(b.lineage.copies, on)
+	first := b.lineage.copies[0]
+	b.origin.Store(&first)
+}
+
+// Origin returns the oldest copy of what was learnt from which all that the daemon knows follows by the
+// log, as it was when it last saved that; zero if there is none.
+func (d *Daemon) Origin() Basis {
+	if from := d.brain.origin.Load(); from != nil {
+		return *from
+	}
+	return Basis{}
+}
+
+// sumOf returns what a belief adds to the sum of its copy, in whatever order.
+func sumOf(id freshet.SourceID, sealed []byte) uint64 {
+	x := uint64(crc32.ChecksumIEEE([]byte(id)))<<32 | uint64(binary.LittleEndian.Uint32(sealed[len(sealed)-4:]))
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

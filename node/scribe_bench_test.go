@@ -1,0 +1,142 @@
+//go:build unix
+
+package node_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/learn"
+	"freshet/pgtest"
+	"freshet/postgres"
+)
+
+// BenchmarkNotesByStandby measures the CPU time that it takes to save what was learnt of
+// FRESHET_BENCH_SOURCES sources (2000 if that is not set): a brain that does so itself, one that has a
+// standby do it, and that standby. That of PostgreSQL is left out. A standby that is told nothing but
+// outcomes is a learner here.
+func BenchmarkNotesByStandby(b *testing.B) {
+	sources, err := strconv.Atoi(cmp.Or(os.Getenv("FRESHET_BENCH_SOURCES"), "2000"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	server := pgtest.Start(b, "fsync=on")
+	at := server.URL(server.Database(b))
+	leads, err := postgres.Open(b.Context(), postgres.Config{URL: at})
+	must(err)
+	defer leads.Close()
+	l, ids := learnMany(b, leads, sources)
+	reads, err := postgres.Open(b.Context(), postgres.Config{URL: at, ReadOnly: true})
+	must(err)
+	defer reads.Close()
+	peers, err := postgres.OpenPeers(b.Context(), postgres.Config{URL: at})
+	must(err)
+	defer peers.Close()
+
+	// pieces takes down all that was learnt, a piece at a time.
+	pieces := func(write func([]freshet.Belief) error) {
+		shot := l.Snapshot(nil)
+		for last := false; !last; {
+			var some []freshet.Belief
+			last, err = shot.Next(learn.SnapshotSlice, func(slot freshet.Slot, memory []byte) error {
+				some = append(some, freshet.Belief{Source: ids[slot], Estimator: "learn", Upto: shot.Upto(), Memory: append([]byte(nil), memory...)})
+				return nil
+			})
+			must(err)
+			must(write(some))
+		}
+	}
+	common := []freshet.Belief{{Estimator: "learn", Upto: l.Upto(), Memory: l.Snapshot(nil).Common()}}
+	for b.Loop() {
+		alone := cpuFor(func() {
+			pieces(func(some []freshet.Belief) error { return leads.SaveBeliefs(b.Context(), some) })
+			must(leads.SaveBeliefs(b.Context(), common))
+		})
+		turn := postgres.Turn{Term: leads.Term(), Number: 1, Node: "one", Copy: "learn"}
+		asking := cpuFor(func() { must(peers.GiveTurn(b.Context(), turn)) })
+		began := time.Now()
+		standby := cpuFor(func() {
+			pieces(func(some []freshet.Belief) error {
+				n, err := reads.SaveInTurn(b.Context(), turn, some)
+				if n != len(some) && err == nil {
+					err = fmt.Errorf("%d of %d were saved", n, len(some))
+				}
+				return err
+			})
+			must(peers.Offer(b.Context(), turn, common))
+		})
+		looks := int(time.Since(began)/time.Second) + 1
+		asking += cpuFor(func() {
+			var said []freshet.Belief
+			for range looks {
+				_, err := peers.Offered(b.Context(), turn, &said)
+				must(err)
+				_, err = peers.Nodes(b.Context())
+				must(err)
+			}
+			must(peers.GiveTurn(b.Context(), postgres.Turn{Term: leads.Term(), Number: 2}))
+			must(leads.SaveBeliefs(b.Context(), said))
+		})
+		perSource := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(sources) }
+		b.ReportMetric(perSource(alone), "alone-µs/source")
+		b.ReportMetric(perSource(asking), "asking-µs/source")
+		b.ReportMetric(perSource(standby), "standby-µs/source")
+		b.ReportMetric(alone.Seconds()/asking.Seconds(), "alone/asking")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// learnMany returns a learner that was told of two polls of each of many sources, which are in a store.
+func learnMany(b *testing.B, store freshet.Store, sources int) (*learn.Learner, []freshet.SourceID) {
+	ids := make([]freshet.SourceID, sources)
+	var next atomic.Int64
+	var crew sync.WaitGroup
+	for range 256 {
+		crew.Go(func() {
+			for i := next.Add(1) - 1; i < int64(sources); i = next.Add(1) - 1 {
+				ids[i] = freshet.SourceID(fmt.Sprintf("s%07d", i))
+				if _, err := store.AddSource(b.Context(), freshet.Source{ID: ids[i], URL: fmt.Sprintf("https://h%d.example/%d", i/20, i)}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	crew.Wait()
+	l := learn.New(learn.Config{Tick: time.Second, Polls: 100})
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for i, id := range ids {
+		l.Put(at, freshet.Slot(i), freshet.Source{ID: id, URL: fmt.Sprintf("https://h%d.example/%d", i/20, i)}, time.Time{})
+	}
+	for n := range 2 * sources {
+		at = at.Add(10 * time.Millisecond)
+		l.Observe(at, freshet.Slot(n%sources), freshet.Outcome{Cursor: freshet.Cursor(n + 1), Began: at, Ended: at, Result: freshet.Result(n * 7919 % 11 / 10)})
+	}
+	return l, ids
+}
+
+// cpuFor returns how much CPU time this process takes for something.
+func cpuFor(f func()) time.Duration {
+	used := func() time.Duration {
+		var r syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // of this process it is always known
+		return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	}
+	before := used()
+	f()
+	return used() - before
+}
