@@ -210,7 +210,7 @@ func TestDaemonTakesNotesAfterAnEdit(t *testing.T) {
 		"a tag":     {edit: func(d *duet) error { return d.edit(ctx, "p003", func(s *freshet.Source) { s.Tags = []string{"x"} }) }, own: 3},
 		"a source":  {edit: func(d *duet) error { _, err := d.daemon.AddSource(ctx, d.web.Sources()[12]); return err }, own: 3},
 		"a removal": {edit: func(d *duet) error { return d.daemon.RemoveSource(ctx, "p003", false) }, own: 3},
-		"a clock":   {edit: func(d *duet) error { d.ahead.Store(int64(time.Hour)); return nil }, own: 3},
+		"a clock":   {edit: func(d *duet) error { d.ahead.Store(int64(30 * time.Second)); return nil }, own: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {

@@ -134,19 +134,29 @@ func TestTurnsEnd(t *testing.T) {
 // A turn is not taken away while something is being written by it.
 func TestTurnIsTakenAfterTheLastPiece(t *testing.T) {
 	c := newCompany(t)
-	c.give(1, 1, "one")
+	term := c.leads.Term()
+	c.must(c.leads.SaveBeliefs(t.Context(), beliefs(1, "x")))
+	turn := c.give(term, 1, "one")
 	conn := c.shed.Connect(t, c.at[strings.LastIndex(c.at, "/")+1:strings.Index(c.at, "?")])
-	writing, err := conn.Begin(t.Context())
+	holding, err := conn.Begin(t.Context()) // a piece takes as long as this
 	c.must(err)
-	_, err = writing.Exec(t.Context(), "SELECT 1 FROM facts WHERE name = 'turn' FOR SHARE")
+	_, err = holding.Exec(t.Context(), "SELECT 1 FROM beliefs FOR UPDATE")
 	c.must(err)
+	saved := make(chan error, 1)
+	go func() { _, err := c.reads.SaveInTurn(t.Context(), turn, beliefs(7, "y")); saved <- err }()
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for waits := false; !waits; { // within a transaction nothing new would be seen
+		c.must(c.shed.conn.QueryRow(patience, "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'WITH held%')").Scan(&waits))
+	}
 	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := c.peers.GiveTurn(soon, postgres.Turn{Term: 1, Number: 2}); err == nil {
+	if err := c.peers.GiveTurn(soon, postgres.Turn{Term: term, Number: 2}); err == nil {
 		t.Error("it is taken away while a piece is being written")
 	}
-	c.must(writing.Commit(t.Context()))
-	c.give(1, 3, "")
+	c.must(holding.Commit(t.Context()))
+	c.must(<-saved)
+	c.give(term, 3, "")
 }
 
 // What is said at the end of a turn is heard as that of this turn.
