@@ -77,6 +77,18 @@ var outboxTests = []test{
 		b.ok("owed", err)
 		same(b, "the counts", [2]int{open, dead}, [2]int{5, 0})
 	}},
+	{"many debts come with their changes", func(b *bench) {
+		b.add("a")
+		changes := b.history("a", 41)
+		b.ok("advance", b.Advance(b.Context(), "r", changes[39].Entry(), messages(changes)))
+		for _, n := range []int{1, 2, 15, 16, 17, 33, 40} {
+			due, _ := b.debts(minute(600), n)
+			same(b, "the debts", owed(due), changes[:n])
+			for _, d := range due {
+				same(b, "the source", d.Source, freshet.SourceID("a"))
+			}
+		}
+	}},
 	{"a reader begins with its first advance, at zero too", func(b *bench) {
 		b.ok("advance", b.Advance(b.Context(), "r", freshet.Entry{Cursor: 0}, nil))
 		b.reopen()

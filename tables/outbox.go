@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"freshet"
@@ -201,24 +202,51 @@ func (s *Store) withEntries(ctx context.Context, debts []freshet.Debt) ([]freshe
 	if err != nil {
 		return nil, err
 	}
+	var ofChanges []*freshet.Debt
 	for i := range debts {
-		d := &debts[i]
-		if d.Parcel.Cursor > 0 {
+		if d := &debts[i]; d.Parcel.Cursor > 0 {
 			d.Parcel.End.Epoch = all.matches.Of(d.Parcel.End.Cursor)
-		} else if err := s.withChange(ctx, d); err != nil {
-			return nil, err
 		} else {
-			d.Change.Epoch = all.changes.Of(d.Change.Cursor)
-			d.Source = d.Change.Source
+			ofChanges = append(ofChanges, d)
 		}
+	}
+	for some := range slices.Chunk(ofChanges, changesAtOnce) {
+		if err := s.withChanges(ctx, some); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range ofChanges {
+		d.Change.Epoch = all.changes.Of(d.Change.Cursor)
+		d.Source = d.Change.Source
 	}
 	return debts, nil
 }
 
-// withChange reads the change of a debt.
-func (s *Store) withChange(ctx context.Context, d *freshet.Debt) error {
-	return eachRow(ctx, s.reader, "SELECT "+changeColumns+" FROM changes c"+changeJoins+"WHERE c.cursor = ?", []any{d.Change.Cursor}, func(scan func(...any) error) (err error) {
-		d.Change, err = scanChange(scan)
+// changesAtOnce is how many changes are read by one statement: a sink is asked for what it is owed after
+// each delivery, and a statement costs far more than a row.
+const changesAtOnce = 16
+
+// The statements that read a change, and several.
+const selectChange = "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor = ?"
+
+var selectChanges = "SELECT " + changeColumns + " FROM changes c" + changeJoins + "WHERE c.cursor IN (?" + strings.Repeat(", ?", changesAtOnce-1) + ")"
+
+// withChanges reads the changes of at most changesAtOnce debts.
+func (s *Store) withChanges(ctx context.Context, debts []*freshet.Debt) error {
+	query, args := selectChange, []any{debts[0].Change.Cursor}
+	if len(debts) > 1 {
+		query = selectChanges
+		for i := 1; i < changesAtOnce; i++ {
+			args = append(args, debts[min(i, len(debts)-1)].Change.Cursor)
+		}
+	}
+	return eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		c, err := scanChange(scan)
+		for _, d := range debts {
+			if d.Change.Cursor == c.Cursor {
+				d.Change = c
+			}
+		}
 		return err
 	})
 }
