@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
+
+	"freshet"
 )
 
 // Path is where a brain takes in hands.
@@ -100,7 +103,7 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Encoding: encoding}); err != nil {
+	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Encoding: encoding}); err != nil {
 		return err
 	}
 	if l.hello.Version != version {
@@ -109,6 +112,7 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
 	l.mark = markOf(l.hello.Name)
 	_ = conn.SetReadDeadline(time.Time{})
 	l.hear()
+	l.stream.moved = l.moved
 	h.enter(l)
 	h.cfg.Log.Info("a hand has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
 	go l.watch()
@@ -122,12 +126,10 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
 // check returns why a hand cannot be let in.
 func (s *helloSay) check() error {
 	switch {
-	case s.Name == "" || len(s.Name) > 100:
-		return errors.New("it has no name, or too long a one")
+	case s.Name == "" || len(s.Name) > 100 || strings.ContainsFunc(s.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return errors.New("it has no name, or one that is too long or cannot be printed")
 	case s.Slots < 1 || s.Slots > 100_000:
 		return fmt.Errorf("it has %d slots", s.Slots)
-	case len(s.Place) > 100:
-		return errors.New("the name of its place is too long")
 	}
-	return nil
+	return freshet.CheckPlace("place", s.Place)
 }

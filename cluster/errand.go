@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"freshet"
@@ -14,12 +15,15 @@ type errand struct {
 	first  string // URL of the first request
 	robots string // the origin whose robots.txt is read; "" means a look
 
-	asked bool // leave for the first request has been given
-	slow  bool // its server is slow, guarded by the hands
+	asked bool  // leave for the first request has been given
+	slow  bool  // its server is slow, guarded by the hands
+	at    *link // the hand that is at it, likewise; nil if it is the own one, or none
 	found doneSay
+	by    string // the hand that found it
 
 	mu     sync.Mutex
-	grants int // requests that had leave
+	grants int      // requests that had leave
+	hosts  []string // that they go to
 }
 
 // ask gets leave for the first request before the order leaves. So a hand need not ask for
@@ -42,6 +46,9 @@ func (e *errand) leave(ctx context.Context, hop freshet.Hop) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.grants++
+	if host := freshet.HostOf(hop.URL); !slices.Contains(e.hosts, host) {
+		e.hosts = append(e.hosts, host)
+	}
 	return nil
 }
 

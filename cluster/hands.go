@@ -70,18 +70,31 @@ func New(cfg Config) *Hands {
 
 // Look has a hand look at a source.
 func (h *Hands) Look(ctx context.Context, o hand.Order) hand.Finding {
+	began := time.Now()
 	e := &errand{order: &o, first: o.URL()}
 	own, err := h.send(ctx, e)
-	switch {
-	case own:
+	if own {
 		defer h.free(nil, e)
 		return h.cfg.Own.Look(ctx, o)
-	case err != nil:
+	}
+	if err == nil {
+		err = h.disbelieved(e, e.vet(e.found.Finding, time.Since(began)))
+	}
+	if err != nil {
 		found := o.Fail(err)
-		found.Requests = e.granted()
+		found.Took, found.Requests = time.Since(began), e.granted()
 		return found
 	}
 	return *e.found.Finding
+}
+
+// disbelieved returns how a look ends of which a hand said what cannot be true.
+func (h *Hands) disbelieved(e *errand, why error) error {
+	if why == nil {
+		return nil
+	}
+	h.cfg.Log.Warn("a hand says what cannot be true; the poll counts as failed", "hand", e.by, "source", e.order.Source.ID, "err", why)
+	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hand %s says what cannot be true: %w", e.by, why)}
 }
 
 // Robots has a hand read the robots.txt of an origin.
@@ -96,14 +109,21 @@ func (h *Hands) Robots(ctx context.Context, o hand.Order, origin string) (hand.M
 		return hand.Manners{Requests: e.granted()}, err
 	}
 	m := e.found.Manners
+	e.vetManners(m)
 	return hand.Manners{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
 }
+
+// mostRefusals is how often an order is given to hands that refuse it.
+const mostRefusals = 20
 
 // send gives an errand to a hand, and to another if that refuses. It reports whether the
 // hand of this process is to do it, which then has a slot for it.
 func (h *Hands) send(ctx context.Context, e *errand) (own bool, err error) {
-	for {
-		l, err := h.choose(ctx, e.order)
+	for refusals := 0; ; refusals++ {
+		if refusals == mostRefusals {
+			return false, &freshet.FetchError{Class: freshet.FailLocalHand, Err: fmt.Errorf("hands refused the order %d times, the last of them %s", refusals, e.by)}
+		}
+		l, err := h.choose(ctx, e)
 		if err != nil {
 			return false, err
 		}
@@ -117,6 +137,7 @@ func (h *Hands) send(ctx context.Context, e *errand) (own bool, err error) {
 			h.free(l, e)
 			return false, err
 		}
+		e.by = l.hello.Name
 		err = l.do(ctx, e)
 		h.free(l, e)
 		if !errors.Is(err, errRefused) {
@@ -133,7 +154,8 @@ func plain(s *freshet.Source) bool {
 
 // choose takes a slot of the hand that is to make a look: of those that can, the one that
 // knows the host best, so that connections stay warm. Nil means the hand of this process.
-func (h *Hands) choose(ctx context.Context, o *hand.Order) (*link, error) {
+func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
+	o := e.order
 	for {
 		h.mu.Lock()
 		best, found, can := (*link)(nil), false, false
@@ -162,6 +184,7 @@ func (h *Hands) choose(ctx context.Context, o *hand.Order) (*link, error) {
 			} else {
 				best.busy++
 			}
+			e.at = best
 			h.mu.Unlock()
 			return best, nil
 		}
@@ -214,6 +237,7 @@ func score(host, name uint64) uint64 {
 func (h *Hands) free(l *link, e *errand) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	e.at = nil
 	switch {
 	case l == nil:
 		h.own--
@@ -233,7 +257,7 @@ const slowTimes = 8
 func (h *Hands) slacken(l *link, e *errand, slow bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e.slow == slow {
+	if e.at != l || e.slow == slow { // it may be over
 		return
 	}
 	if e.slow = slow; slow {

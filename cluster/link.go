@@ -25,8 +25,10 @@ type link struct {
 	draining bool // likewise
 
 	heard  atomic.Int64 // when it last said something, as nanoseconds since the link was made
+	said   atomic.Int64 // when it was last told that what it says is heard, likewise
 	until  atomic.Int64 // until when it may begin requests, likewise
 	filled atomic.Bool  // its next frame waits for memory
+	shy    atomic.Bool  // it has refused an order since its last ping: it has no right, or is about to leave
 	gone   chan struct{}
 	told   told // guarded by the stream
 
@@ -51,6 +53,16 @@ func (l *link) clock() int64 { return int64(time.Since(l.since)) }
 
 func (l *link) hear() { l.heard.Store(l.clock()) }
 
+// moved notes that some of what is large has come or gone. While it comes, the pings of the hand
+// wait behind it, so it is told now and then that it is heard.
+func (l *link) moved() {
+	l.hear()
+	if now := l.clock(); now-l.said.Load() > int64(l.hands.cfg.Lease/4) {
+		l.said.Store(now)
+		go l.say(pong, 0, pongSay{}) // which gives no right
+	}
+}
+
 // can reports whether the hand can look at a source.
 func (l *link) can(s *freshet.Source) bool {
 	return !l.draining && plain(s) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
@@ -59,7 +71,7 @@ func (l *link) can(s *freshet.Source) bool {
 // ready reports whether the hand takes orders now. One that was silent for a while may have
 // no right any more, and would only refuse.
 func (l *link) ready() bool {
-	return l.clock() < l.until.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
+	return l.clock() < l.until.Load() && !l.shy.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
 }
 
 // say sends something.
@@ -107,6 +119,7 @@ func (l *link) listen() error {
 			l.end(f, err)
 			err = nil
 		case refused:
+			l.shy.Store(true)
 			l.finish(f.ID, errRefused)
 		case drain:
 			l.hands.mu.Lock()
@@ -133,7 +146,7 @@ func (l *link) answerPing(f frame) error {
 		return l.say(pong, 0, pongSay{At: p.At})
 	}
 	until := l.clock() + int64(right)
-	fresh := l.clock() >= l.until.Load()
+	fresh := l.shy.Swap(false) || l.clock() >= l.until.Load()
 	l.until.Store(max(until, l.until.Load()))
 	if fresh {
 		l.hands.mu.Lock()
@@ -187,10 +200,16 @@ func (l *link) tellSlow(f frame) {
 // errNoRoom says that there was no memory for what came with a frame.
 var errNoRoom = errors.New("no room")
 
-// room makes room for what an errand found. What nobody waits for any more takes none.
+// room makes room for what an errand found. What nobody waits for any more gets none.
 func (l *link) room(f frame, size int64) error {
 	u := l.underway(f.ID)
-	if f.Kind != done || u == nil || u.order.Room == nil {
+	if f.Kind != done {
+		return errTooLarge
+	}
+	if u == nil {
+		return errNoRoom
+	}
+	if u.order.Room == nil {
 		return nil
 	}
 	l.filled.Store(true)

@@ -150,7 +150,7 @@ func join(b *testing.B, t shift) (hand.Looker, func()) {
 	for i := range t.hands {
 		worker := cluster.NewWorker(cluster.WorkerConfig{
 			Join: []string{brain.URL}, Token: token, Name: fmt.Sprint("hand", i), Slots: 128, Do: fetch.Trusted(10 * time.Second).Do,
-			Open: func(string, func() error) (hand.Looker, error) { return &idler{still: t.still}, nil },
+			Open: func(cluster.Terms) (hand.Looker, error) { return &idler{still: t.still}, nil },
 		})
 		working.Go(func() { _ = worker.Run(ctx) })
 	}

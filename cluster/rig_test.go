@@ -97,9 +97,9 @@ func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave fun
 	cfg := cluster.WorkerConfig{
 		Join: []string{g.brain.URL}, Token: token, Name: name, Slots: 4,
 		Do: fetch.Trusted(10 * time.Second).Do,
-		Open: func(agent string, may func() error) (hand.Looker, error) {
+		Open: func(by cluster.Terms) (hand.Looker, error) {
 			c := fetching()
-			c.Agent, c.May = agent, may
+			c.Agent, c.May = by.Agent, by.May
 			return hand.New(fetch.New(c), nil), nil
 		},
 	}

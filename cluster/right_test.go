@@ -22,9 +22,9 @@ func TestNoRightNoRequest(t *testing.T) {
 	g.right.Store(int64(200 * time.Millisecond))
 	looking, look := make(chan struct{}), make(chan struct{})
 	g.join("far", func(c *cluster.WorkerConfig) {
-		c.Open = func(agent string, may func() error) (hand.Looker, error) {
+		c.Open = func(by cluster.Terms) (hand.Looker, error) {
 			f := fetching()
-			f.May = may
+			f.May = by.May
 			f.Ports = []uint16{netip.MustParseAddrPort(g.web.Listener.Addr().String()).Port()}
 			f.Resolver = func(context.Context, string) ([]netip.Addr, error) {
 				close(looking)
@@ -144,7 +144,7 @@ func TestDrainedByTheBrain(t *testing.T) {
 	go func() {
 		ended <- cluster.NewWorker(cluster.WorkerConfig{
 			Join: []string{g.brain.URL}, Token: token, Name: "one", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do,
-			Open: func(string, func() error) (hand.Looker, error) { return ownHand(), nil },
+			Open: func(cluster.Terms) (hand.Looker, error) { return ownHand(), nil },
 		}).Run(t.Context())
 	}()
 	g.until("the hand has come", func() bool { return g.has("one") })
@@ -169,9 +169,9 @@ func TestPlaces(t *testing.T) {
 	at := func(place string) func(*cluster.WorkerConfig) {
 		return func(c *cluster.WorkerConfig) {
 			c.Place = place
-			c.Open = func(_ string, may func() error) (hand.Looker, error) {
+			c.Open = func(by cluster.Terms) (hand.Looker, error) {
 				f := fetching()
-				f.Agent, f.May = "from "+place, may
+				f.Agent, f.May = "from "+place, by.May
 				return hand.New(fetch.New(f), nil), nil
 			}
 		}

@@ -16,6 +16,7 @@ type stream struct {
 	in    *bufio.Reader
 	blobs int64  // most bytes of blobs in a frame
 	head  []byte // of the last lean frame
+	moved func() // is told that some of what is large has come or gone; may be nil
 
 	mu      sync.Mutex
 	eased   sync.Cond // some bytes have left, or none ever will
@@ -130,11 +131,39 @@ func (s *stream) put(out []byte, blobs [][]byte) error {
 		return err
 	}
 	for _, b := range blobs {
-		if _, err := s.conn.Write(b); err != nil {
+		err := s.inPieces(b, func(piece []byte) error {
+			if can {
+				_ = c.SetWriteDeadline(time.Now().Add(sendPatience))
+			}
+			_, err := s.conn.Write(piece)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inPieces does something with one piece after the other. Each is a sign of life: something large
+// can take longer than a lease, and nothing else can be said meanwhile.
+func (s *stream) inPieces(b []byte, do func([]byte) error) error {
+	for len(b) > 0 {
+		piece := b[:min(len(b), bulk)]
+		if err := do(piece); err != nil {
+			return err
+		}
+		if b = b[len(piece):]; s.moved != nil && len(piece) == bulk {
+			s.moved()
+		}
+	}
+	return nil
+}
+
+// read receives a piece.
+func (s *stream) read(piece []byte) error {
+	_, err := io.ReadFull(s.in, piece)
+	return err
 }
 
 // receive returns the next frame. Before it reads blobs it asks room, if there is one; if
@@ -171,7 +200,7 @@ func (s *stream) receive(room func(frame, int64) error) (f frame, err error) {
 			continue
 		}
 		b := make([]byte, size)
-		if _, err := io.ReadFull(s.in, b); err != nil {
+		if err := s.inPieces(b, s.read); err != nil {
 			return f, err
 		}
 		f.blobs = append(f.blobs, b)
@@ -198,8 +227,7 @@ func (s *stream) receiveHead() ([]byte, error) {
 	} else {
 		head = make([]byte, n)
 	}
-	_, err := io.ReadFull(s.in, head)
-	return head, err
+	return head, s.inPieces(head, s.read)
 }
 
 // close ends the stream.

@@ -148,7 +148,7 @@ func newPoser(t *testing.T, older bool) *poser {
 	ctx, cancel := context.WithCancel(context.Background())
 	worker := cluster.NewWorker(cluster.WorkerConfig{
 		Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do, Grace: time.Second,
-		Open: func(string, func() error) (hand.Looker, error) { return ownHand(), nil },
+		Open: func(cluster.Terms) (hand.Looker, error) { return ownHand(), nil },
 	})
 	go func() { b.ended <- worker.Run(ctx) }()
 	t.Cleanup(func() {

@@ -30,6 +30,7 @@ type welcomeSay struct {
 	Epoch   int64         `json:"epoch"`
 	Lease   time.Duration `json:"lease"` // how long a right is at most
 	Agent   string        `json:"agent,omitempty"`
+	Total   time.Duration `json:"total,omitempty"` // the longest that a fetch may take
 
 	Encoding int `json:"encoding,omitempty"` // the newest form of findings that the brain reads; 0 means JSON
 }

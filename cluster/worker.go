@@ -25,10 +25,8 @@ type WorkerConfig struct {
 	Slots int    // looks at once
 	Place string // where it is, for sources that are looked at from there
 
-	// Open returns what looks. It must call may before it writes anything to a connection
-	// for a request, and send nothing if that returns an error.
-	Open    func(agent string, may func() error) (hand.Looker, error)
-	Renders bool // it can show pages in a browser
+	Open    func(Terms) (hand.Looker, error) // returns what looks
+	Renders bool                             // it can show pages in a browser
 
 	// Room returns what makes room for a look, as in [hand.Order], and what gives it back.
 	Room func() (hold func(context.Context, int64) error, free func())
@@ -37,6 +35,16 @@ type WorkerConfig struct {
 	Body  int64                                       // the most bytes that come with one answer; 0 means 256 MiB
 	Grace time.Duration                               // for looks under way when it ends; 0 means 30 s
 	Log   *slog.Logger                                // nil means silence
+}
+
+// Terms are how a hand looks for a brain.
+type Terms struct {
+	Agent string        // the User-Agent
+	Total time.Duration // the longest that a fetch takes: the brain goes by it when the hand is lost
+
+	// May is called before anything is written to a connection for a request. If it returns an
+	// error nothing is sent.
+	May func() error
 }
 
 // A Worker is a hand that works for a brain elsewhere.
@@ -90,6 +98,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				return r.error
 			}
 			if errors.Is(err, errDrained) {
+				w.cfg.Log.Info("the brain has let this hand go; its polls are finished")
 				return nil
 			}
 			w.cfg.Log.Warn("not connected to the brain", "address", at, "err", err)
@@ -219,7 +228,7 @@ func (s *session) greet() error {
 		return errors.New("the brain gives no lease")
 	}
 	s.lease, s.isLean = said.Lease, said.Encoding >= encoding
-	s.hand, err = cfg.Open(said.Agent, s.right.check)
+	s.hand, err = cfg.Open(Terms{Agent: said.Agent, Total: said.Total, May: s.right.check})
 	if err != nil {
 		return refusal{err}
 	}
@@ -243,7 +252,13 @@ func (s *session) work(ctx context.Context) error {
 	defer cut(errors.New("the hand has ended"))
 	heard := make(chan error, 1)
 	last := make(chan struct{}, 1)
-	go func() { heard <- s.listen(working, last) }()
+	s.stream.moved = func() {
+		select {
+		case last <- struct{}{}:
+		default:
+		}
+	}
+	go func() { heard <- s.listen(working) }()
 	tick := time.NewTicker(s.lease / 10)
 	defer tick.Stop()
 	silent := time.NewTimer(s.lease)
@@ -269,6 +284,12 @@ func (s *session) work(ctx context.Context) error {
 		case <-last:
 			silent.Reset(s.lease)
 		case <-silent.C:
+			select {
+			case <-last: // a ping had to wait for something large
+				silent.Reset(s.lease)
+				continue
+			default:
+			}
 			return fmt.Errorf("the brain was silent for %s", freshet.FormatDuration(s.lease))
 		case err := <-heard:
 			return err
@@ -304,16 +325,13 @@ func (s *session) ping() error {
 }
 
 // listen hears what the brain says until it is gone.
-func (s *session) listen(ctx context.Context, last chan<- struct{}) error {
+func (s *session) listen(ctx context.Context) error {
 	for {
 		f, err := s.stream.receive(nil)
 		if err != nil {
 			return err
 		}
-		select {
-		case last <- struct{}{}:
-		default:
-		}
+		s.stream.moved()
 		switch f.Kind {
 		case pong:
 			var p pongSay

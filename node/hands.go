@@ -183,12 +183,14 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 	}
 	_, _, missing := renderer.Check()
 	budget := pollMemory(settings)
-	open := func(agent string, may func() error) (hand.Looker, error) {
+	open := func(by cluster.Terms) (hand.Looker, error) {
 		s := settings
 		if s.Fetch.Agent == "" {
-			s.Fetch.Agent, s.Fetch.Contact = agent, ""
+			s.Fetch.Agent, s.Fetch.Contact = by.Agent, ""
 		}
-		s.Fetch.May = may
+		if s.Fetch.May = by.May; by.Total > 0 {
+			s.Fetch.Total = min(cmp.Or(s.Fetch.Total, by.Total), by.Total)
+		}
 		show, err := NewRenderer(s, log)
 		if err != nil {
 			return nil, err

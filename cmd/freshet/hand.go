@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -77,8 +78,8 @@ func handConfig(join []string, tokenFile, name, place string, slots int) (cfg no
 	if err := freshet.CheckPlace("place", place); err != nil {
 		return cfg, usagef("hand: --place: %v", err)
 	}
-	if len(name) > 100 {
-		return cfg, usagef("hand: --name is longer than 100 characters")
+	if len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return cfg, usagef("hand: --name is longer than 100 characters, or cannot be printed")
 	}
 	if name == "" {
 		host, _ := os.Hostname()

@@ -1,0 +1,193 @@
+package cluster_test
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/hand"
+)
+
+// A raw is somebody who has the token of hands and says what it likes.
+type raw struct {
+	net.Conn
+	in    *bufio.Reader
+	mu    *sync.Mutex // of frames
+	pings *atomic.Int64
+}
+
+// raw lets somebody in who says what it likes.
+func (g *rig) raw() raw {
+	g.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.brain.URL, "http://"))
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: brain\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: freshet-hand\r\n\r\n", cluster.Path, token)
+	r := raw{conn, bufio.NewReader(conn), new(sync.Mutex), new(atomic.Int64)}
+	resp, err := http.ReadResponse(r.in, nil)
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		g.Fatalf("it is answered with %v, %v", resp, err)
+	}
+	return r
+}
+
+// say sends a frame with bytes beside it.
+func (r raw) say(kind string, id uint64, v any, blobs ...[]byte) error {
+	say, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h := cluster.Head{Kind: kind, ID: id, Say: say}
+	for _, b := range blobs {
+		h.Blobs = append(h.Blobs, len(b))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head := h.Write()
+	if _, err = r.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(head))), head...)); err != nil {
+		return err
+	}
+	for _, b := range blobs {
+		if _, err := r.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hear returns the next frame.
+func (r raw) hear() (cluster.Head, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r.in, size[:]); err != nil {
+		return cluster.Head{}, err
+	}
+	head := make([]byte, binary.BigEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(r.in, head); err != nil {
+		return cluster.Head{}, err
+	}
+	return cluster.ReadHead(head)
+}
+
+// enter says hello and asks for the right to work, until the stream ends.
+func (r raw) enter(name string) {
+	r.say("hello", 0, map[string]any{"version": 1, "name": name, "slots": 4})
+	go func() {
+		for r.say("ping", 0, map[string]any{"at": 1}) == nil {
+			r.pings.Add(1)
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+}
+
+// A hand that refuses every order, over and over, has it fail in the end, and not at once: one
+// that has slept over its right refuses, too, until its next ping.
+func TestAHandThatRefusesForEver(t *testing.T) {
+	g := newRig(t)
+	r := g.raw()
+	r.enter("lazy")
+	orders := make(chan int, 1)
+	go func() {
+		n := 0
+		for f, err := r.hear(); err == nil; f, err = r.hear() {
+			if f.Kind == "order" {
+				n++
+				r.say("refused", f.ID, nil)
+			}
+		}
+		orders <- n
+	}()
+	g.until("it has come", func() bool { return g.has("lazy") })
+	f := g.hands.Look(t.Context(), g.order("/"))
+	if !f.Failure.Is(freshet.FailLocalHand) || !strings.Contains(f.Err, "lazy") {
+		t.Errorf("the look ends with %s: %s", f.Failure, f.Err)
+	}
+	r.Close()
+	if n, pings := <-orders, r.pings.Load(); n < 2 || int64(n) > pings+1 {
+		t.Errorf("it was given the order %d times, and has asked for its right %d times", n, pings)
+	}
+}
+
+// A hand that says it is done with what it was not given, or brings bytes for it, changes nothing,
+// and takes no memory.
+func TestAnswersToNoOrder(t *testing.T) {
+	g := newRig(t)
+	r := g.raw()
+	r.enter("odd")
+	g.until("it has come", func() bool { return g.has("odd") })
+	large := make([]byte, 8<<20)
+	for id := range uint64(3) {
+		if err := r.say("done", 70+id, map[string]any{"finding": map[string]any{"Result": 1}}, large, large, large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.say("slow", 70, true)
+	r.say("refused", 71, nil)
+	r.say("ask", 72, map[string]any{"what": "leave", "hop": map[string]any{"URL": "http://bank.example/"}})
+	looked := make(chan hand.Finding, 1)
+	go func() { looked <- g.hands.Look(t.Context(), g.order("/")) }()
+	for {
+		f, err := r.hear()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Kind != "order" {
+			continue
+		}
+		r.say("slow", f.ID, true)
+		r.say("slow", f.ID, true)
+		r.say("done", f.ID, map[string]any{"finding": map[string]any{"Result": int(freshet.Failed), "Failure": "timeout", "Listed": -1}}, nil, nil)
+		r.say("done", f.ID, map[string]any{"finding": map[string]any{"Result": int(freshet.Unchanged)}}, nil, nil)
+		r.say("slow", f.ID, true) // it is over
+		break
+	}
+	if f := <-looked; f.Failure != freshet.FailTimeout {
+		t.Errorf("the look ends with %s: %s", f.Failure, f.Err)
+	}
+	g.until("it is idle", func() bool { s := g.hands.Status(); return len(s) == 1 && s[0].Busy == 0 })
+}
+
+// Who cannot be named in a terminal, or is nowhere, is not let in; and nobody sends bytes where
+// none belong.
+func TestStrangeHands(t *testing.T) {
+	for name, hello := range map[string]map[string]any{
+		"no name":          {"version": 1, "slots": 4},
+		"name of a bell":   {"version": 1, "name": "a\x07b", "slots": 4},
+		"name right ahead": {"version": 1, "name": "a\u202eb", "slots": 4},
+		"no slots":         {"version": 1, "name": "a"},
+		"too many slots":   {"version": 1, "name": "a", "slots": 1 << 40},
+		"no such place":    {"version": 1, "name": "a", "slots": 4, "place": "over there\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			r := g.raw()
+			r.say("hello", 0, hello)
+			for f, err := r.hear(); err == nil; f, err = r.hear() {
+				t.Errorf("it is told %q", f.Kind)
+			}
+			if len(g.hands.Status()) != 0 {
+				t.Error("it was let in")
+			}
+		})
+	}
+	t.Run("bytes beside a ping", func(t *testing.T) {
+		g := newRig(t)
+		r := g.raw()
+		r.say("hello", 0, map[string]any{"version": 1, "name": "a", "slots": 4})
+		g.until("it has come", func() bool { return g.has("a") })
+		r.say("ping", 0, map[string]any{"at": 1}, make([]byte, 1000))
+		g.until("it was sent away", func() bool { return !g.has("a") })
+	})
+}

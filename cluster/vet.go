@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// What a hand says is held against what the brain knows: a hand runs elsewhere, and reads
+// whatever servers send it. What it found is its word, but when a poll ended, how many requests it
+// made and which hosts it may speak for is not.
+const (
+	longestAway  = freshet.Day       // that a host can ask to be left alone
+	longestFresh = 370 * freshet.Day // that a source can be said to stay as it is
+	mostBytes    = 1 << 40           // of one look
+	mostText     = 4 << 10           // bytes of what is said for people
+	clockSlack   = 5 * time.Minute   // as in package hand
+)
+
+// classes are what classes of failures look like: they become labels of metrics.
+var classes = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}(\.[a-z0-9_]{1,30}){0,2}$`)
+
+// vet holds a finding that took so long against its errand, and mends what only the brain can
+// know. The error says what cannot be true of it.
+func (e *errand) vet(f *hand.Finding, took time.Duration) error {
+	f.Requests = e.made(f.Requests)
+	f.Away = e.wishes(f.Away)
+	if err := vet(f, e.order, e.order.At.Add(took)); err != nil {
+		return err
+	}
+	f.Took, f.Moved = took, e.moved(f.Moved, e.order)
+	for i := range f.Along {
+		one, o := &f.Along[i], &e.order.Along[i]
+		if err := vet(one, o, e.order.At.Add(took)); err != nil {
+			return err
+		}
+		one.Took, one.Requests, one.Bytes, one.Away, one.Along = took, 0, 0, nil, nil
+		one.Moved = e.moved(one.Moved, o)
+	}
+	return nil
+}
+
+// made returns how many requests a hand made by its own word: none that had no leave.
+func (e *errand) made(said int) int { return min(max(0, said), e.granted()) }
+
+// wishes returns how long hosts want to be left alone: only those that were asked.
+func (e *errand) wishes(said map[string]time.Duration) map[string]time.Duration {
+	var heard map[string]time.Duration
+	for host, wait := range said {
+		if !e.reached(host) {
+			continue
+		}
+		if heard == nil {
+			heard = map[string]time.Duration{}
+		}
+		heard[host] = within(wait, longestAway)
+	}
+	return heard
+}
+
+// moved returns where a source is now: where it was, or at a host that was asked. Else a hand
+// could have a file of the brain's machine read.
+func (e *errand) moved(said freshet.Moved, o *hand.Order) freshet.Moved {
+	switch {
+	case said.URL == "":
+		return freshet.Moved{}
+	case said.URL == o.Head.Moved.URL && said.At.Equal(o.Head.Moved.At):
+		return o.Head.Moved
+	case freshet.MediumOf(said.URL) != freshet.OnWeb || !e.reached(freshet.HostOf(said.URL)):
+		return o.Head.Moved
+	case said.At.Equal(o.Head.Moved.At): // from where it has moved to, it has moved on
+		return freshet.Moved{URL: said.URL, At: o.Head.Moved.At}
+	}
+	return freshet.Moved{URL: said.URL, At: e.order.At}
+}
+
+// reached reports whether a request to a host had leave.
+func (e *errand) reached(host string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Contains(e.hosts, host)
+}
+
+// vetManners mends what a hand says of a robots.txt.
+func (e *errand) vetManners(m *mannersSay) {
+	m.Requests, m.Bytes = e.made(m.Requests), min(max(0, m.Bytes), mostBytes)
+	m.RetryAfter, m.Answer.FreshFor = within(m.RetryAfter, longestAway), within(m.Answer.FreshFor, longestFresh)
+}
+
+// vet returns what cannot be true of a finding that was in at a moment, and mends what is off.
+func vet(f *hand.Finding, o *hand.Order, in time.Time) error {
+	switch {
+	case f.Result > freshet.Doubted:
+		return fmt.Errorf("there is no result %d", f.Result)
+	case (f.Result == freshet.Failed) != (f.Failure != ""), f.Failure != "" && !classes.MatchString(string(f.Failure)):
+		return fmt.Errorf("a look that is %s does not fail as %.40q", f.Result, f.Failure)
+	case f.Capture == nil && f.Result.Captured(), f.Capture != nil && f.Result == freshet.Failed:
+		return fmt.Errorf("a look that is %s brings a version, or is none", f.Result)
+	case f.Capture != nil && f.Capture.Recipe != o.Source.Key():
+		return errors.New("it was not read as the source is to be read")
+	case f.Suspect != "" && f.Suspect.Reason() == string(f.Suspect):
+		return fmt.Errorf("%.40q is nothing to suspect", f.Suspect)
+	case f.Status != 0 && (f.Status < 100 || f.Status > 999):
+		return fmt.Errorf("there is no status %d", f.Status)
+	}
+	if err := vetWords(f); err != nil {
+		return err
+	}
+	f.Bytes = min(max(0, f.Bytes), mostBytes)
+	f.RetryAfter = within(f.RetryAfter, longestAway)
+	f.FreshFor, f.LookAgain = within(f.FreshFor, longestFresh), within(f.LookAgain, longestFresh)
+	f.Sums.Fresh = within(f.Sums.Fresh, longestFresh)
+	late := func(at time.Time) bool { return at.After(in.Add(clockSlack)) }
+	if late(f.Modified) {
+		f.Modified = time.Time{}
+	}
+	if f.Dates = slices.DeleteFunc(f.Dates, late); len(f.Dates) > freshet.MostDates {
+		f.Dates = f.Dates[:freshet.MostDates]
+	}
+	f.Err, f.Landed = cut(f.Err), cut(f.Landed)
+	return nil
+}
+
+// vetWords returns what cannot be true of what a source says of itself and of others.
+func vetWords(f *hand.Finding) error {
+	if w := f.Word; w != nil {
+		if w.Kind >= freshet.IndexKinds {
+			return fmt.Errorf("there is no index of kind %d", w.Kind)
+		}
+		for _, c := range w.Claims {
+			if c.Freq >= freshet.ChangeFreqs {
+				return fmt.Errorf("a page cannot change %d", c.Freq)
+			}
+		}
+	}
+	if f.Foretold == nil {
+		return nil
+	}
+	for i, n := range f.Foretold.Next {
+		if n.By >= freshet.NextKinds || n.Every < 0 || i >= freshet.NextKinds {
+			return fmt.Errorf("there is no word of kind %d", n.By)
+		}
+	}
+	return nil
+}
+
+// within returns a duration that is not below zero and not above most.
+func within(d, most time.Duration) time.Duration { return min(max(0, d), most) }
+
+// cut returns the beginning of a text that is too long.
+func cut(text string) string {
+	if len(text) > mostText {
+		return text[:mostText]
+	}
+	return text
+}

@@ -1,0 +1,198 @@
+package cluster_test
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/hand"
+	"freshet/wire"
+)
+
+// A liar is a hand that finds what it is told to.
+type liar struct {
+	find   func(hand.Order) hand.Finding
+	manner hand.Manners
+}
+
+func (l liar) Look(_ context.Context, o hand.Order) hand.Finding { return l.find(o) }
+
+func (l liar) Robots(context.Context, hand.Order, string) (hand.Manners, error) { return l.manner, nil }
+
+// lies has a hand join that lies.
+func (g *rig) lies(l liar) {
+	g.join("liar", func(c *cluster.WorkerConfig) {
+		c.Open = func(cluster.Terms) (hand.Looker, error) { return l, nil }
+	})
+}
+
+// captured returns a finding that can be true.
+func captured(o hand.Order) hand.Finding {
+	text := []byte("words\n")
+	return hand.Finding{
+		Took: time.Second, Result: freshet.First, Status: 200, Requests: 1, Bytes: 6, Listed: -1,
+		Capture: &freshet.Capture{Recipe: o.Source.Key(), Text: text, Hash: freshet.HashOf(text)},
+	}
+}
+
+// A hand runs elsewhere. What only the brain can know is not its to say: when a poll ended, how
+// many requests it had leave for, which hosts were asked, where a source may have moved to.
+func TestAHandsWordHasBounds(t *testing.T) {
+	g := newRig(t)
+	at := g.order("/").At
+	g.lies(liar{find: func(o hand.Order) hand.Finding {
+		f := captured(o)
+		f.Took, f.Requests, f.Bytes = -time.Hour, math.MaxInt, -1
+		if strings.HasSuffix(o.Source.URL, "/long") {
+			f.Took, f.Requests = math.MaxInt64, -5
+		}
+		f.RetryAfter, f.FreshFor, f.LookAgain = math.MaxInt64, -1, math.MinInt64
+		f.Away = map[string]time.Duration{"bank.example": time.Hour, freshet.HostOf(g.web.URL): math.MaxInt64}
+		f.Moved = freshet.Moved{URL: "file:///etc/passwd", At: at}
+		f.Modified, f.Dates = at.AddDate(10, 0, 0), []time.Time{at.AddDate(1, 0, 0), at.AddDate(-1, 0, 0)}
+		f.Landed = strings.Repeat("x", 1<<20)
+		return f
+	}})
+	for _, path := range []string{"/", "/long"} {
+		began := time.Now()
+		f := g.hands.Look(t.Context(), g.order(path))
+		if f.Result != freshet.First {
+			t.Fatalf("%s: the look ends with %s %s: %s", path, f.Result, f.Failure, f.Err)
+		}
+		if f.Took <= 0 || f.Took > time.Since(began) {
+			t.Errorf("%s: it took %s, want what the brain counts", path, f.Took)
+		}
+		if f.Requests < 0 || f.Requests > 1 || f.Bytes != 0 {
+			t.Errorf("%s: it made %d requests, and one had leave; it brought %d bytes", path, f.Requests, f.Bytes)
+		}
+		if f.RetryAfter != freshet.Day || f.FreshFor != 0 || f.LookAgain != 0 {
+			t.Errorf("%s: it asks to wait %s, is fresh for %s and wants a look after %s", path, f.RetryAfter, f.FreshFor, f.LookAgain)
+		}
+		if len(f.Away) != 1 || f.Away[freshet.HostOf(g.web.URL)] != freshet.Day {
+			t.Errorf("%s: it shuts %v, and only one host was asked", path, f.Away)
+		}
+		if f.Moved != (freshet.Moved{}) {
+			t.Errorf("%s: it moves the source to %v", path, f.Moved)
+		}
+		if !f.Modified.IsZero() || len(f.Dates) != 1 || len(f.Landed) > 1<<13 {
+			t.Errorf("%s: it is dated %s and %v, and landed on %d bytes", path, f.Modified, f.Dates, len(f.Landed))
+		}
+	}
+}
+
+// Where permanent redirects lead is told, if a request had leave to go there.
+func TestAHandTellsWhereASourceHasMoved(t *testing.T) {
+	g := newRig(t)
+	g.join("far")
+	g.mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
+	g.page("/new", "new")
+	o := g.order("/old")
+	f := g.hands.Look(t.Context(), o)
+	if want := (freshet.Moved{URL: g.web.URL + "/new", At: o.At}); f.Moved != want {
+		t.Fatalf("it has moved to %v, want %v: %s", f.Moved, want, f.Err)
+	}
+	o.Head.Moved, o.At = f.Moved, o.At.Add(time.Hour)
+	if f := g.hands.Look(t.Context(), o); f.Moved != o.Head.Moved || g.asked("/old") != 1 {
+		t.Errorf("an hour later it has moved to %v, want %v; the old URL was asked for %d times", f.Moved, o.Head.Moved, g.asked("/old"))
+	}
+}
+
+// What cannot be true of any look fails the poll, and nothing of it is stored.
+func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
+	for name, lie := range map[string]func(*hand.Finding){
+		"no such result":           func(f *hand.Finding) { f.Result = 77 },
+		"changed without a text":   func(f *hand.Finding) { f.Capture = nil },
+		"failed with a text":       func(f *hand.Finding) { f.Result, f.Failure = freshet.Failed, freshet.FailTimeout },
+		"failed without a class":   func(f *hand.Finding) { f.Result, f.Capture = freshet.Failed, nil },
+		"class that is no label":   func(f *hand.Finding) { f.Result, f.Failure, f.Capture = freshet.Failed, "dns\"} 1\n", nil },
+		"read by another recipe":   func(f *hand.Finding) { f.Capture.Recipe = "another" },
+		"text of another hash":     func(f *hand.Finding) { f.Capture.Hash = freshet.HashOf([]byte("other")) },
+		"no such suspicion":        func(f *hand.Finding) { f.Suspect = "ghosts" },
+		"no such status":           func(f *hand.Finding) { f.Status = -200 },
+		"index of no kind":         func(f *hand.Finding) { f.Word = &freshet.Word{Kind: 200} },
+		"claim of no kind":         func(f *hand.Finding) { f.Word = &freshet.Word{Claims: []freshet.PageClaim{{Freq: 200}}} },
+		"foretelling of no kind":   func(f *hand.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: 200}}} },
+		"more than was asked for":  func(f *hand.Finding) { f.Along = []hand.Finding{*f} },
+		"foretold again and again": func(f *hand.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{Every: -1}}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			g.lies(liar{find: func(o hand.Order) hand.Finding {
+				f := captured(o)
+				lie(&f)
+				return f
+			}})
+			f := g.hands.Look(t.Context(), g.order("/"))
+			if f.Result != freshet.Failed || !f.Failure.Is(freshet.FailLocalHand) || f.Capture != nil || f.Word != nil {
+				t.Errorf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
+			}
+			if !strings.Contains(f.Err, "liar") || f.Requests != 1 {
+				t.Errorf("it says %q and counts %d requests; want the name of the hand, and the one that had leave", f.Err, f.Requests)
+			}
+		})
+	}
+}
+
+// What a hand says of a robots.txt has bounds, too.
+func TestRobotsOfAHandHaveBounds(t *testing.T) {
+	g := newRig(t)
+	g.lies(liar{manner: hand.Manners{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
+	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
+	if err != nil || m.Requests != 1 || m.Bytes != 0 || m.RetryAfter != freshet.Day {
+		t.Errorf("it made %d requests, brought %d bytes and asks to wait %s: %v", m.Requests, m.Bytes, m.RetryAfter, err)
+	}
+}
+
+// The end of a poll is stamped by the brain: what a lost hand may have sent counts as sent when it
+// can send nothing any more, also for the next brain, which knows only the log.
+func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
+	const lease, total = 300 * time.Millisecond, 400 * time.Millisecond
+	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, total })
+	there := make(chan struct{})
+	g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+		close(there)
+		<-r.Context().Done()
+	})
+	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
+	found := make(chan hand.Finding, 1)
+	go func() { found <- g.hands.Look(t.Context(), g.order("/")) }()
+	<-there
+	w.Set(wire.Dead)
+	if f := <-found; f.Took < total || f.Requests != 1 || !f.Failure.Is(freshet.FailLocalHand) {
+		t.Errorf("it took %s, want at least %s; %d requests, %s", f.Took, total, f.Requests, f.Failure)
+	}
+}
+
+// A large page takes longer than a lease to come over a slow network. The hand is not lost.
+func TestALargePageOverASlowNetwork(t *testing.T) {
+	const lease = 500 * time.Millisecond
+	g := newRig(t, func(c *cluster.Config) { c.Lease = lease })
+	g.page("/", "<p>"+strings.Repeat("many words and more ", 150_000))
+	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
+	w.Set(wire.State{Delay: 20 * time.Millisecond}) // of each 64 KiB
+	f := g.hands.Look(t.Context(), g.order("/"))
+	if f.Result != freshet.First || len(f.Capture.Raw.Body) < 3_000_000 {
+		t.Fatalf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
+	}
+	if f.Took < 2*lease {
+		t.Errorf("it took %s only, which shows nothing", f.Took)
+	}
+	if !g.has("far") {
+		t.Error("the hand was lost")
+	}
+}
