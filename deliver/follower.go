@@ -135,9 +135,12 @@ func (f *Follower) endpoint() freshet.EndpointID { return freshet.EndpointAt(f.c
 // Run delivers until ctx is done. It returns nil when it was asked to stop or
 // the endpoint wants no more deliveries, and otherwise why it could not go on.
 // Attempts under way when ctx is done are cut off and made again by the next
-// Run.
+// Run. A store that cannot be read for a while is waited for.
 func (f *Follower) Run(ctx context.Context) error {
-	if err := f.run(ctx); err != nil && !errors.Is(err, errGone) && ctx.Err() == nil {
+	err := persist.Run(ctx, func() error { return f.run(ctx) }, func(err error) {
+		f.cfg.Log.Error("the data cannot be read; deliveries wait until it can", "err", err, "hint", freshet.HintOf(err))
+	})
+	if err != nil && !errors.Is(err, errGone) && ctx.Err() == nil {
 		return err
 	}
 	return nil

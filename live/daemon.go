@@ -14,6 +14,7 @@ import (
 	"freshet/hand"
 	"freshet/learn"
 	"freshet/memory"
+	"freshet/persist"
 	"freshet/render"
 	"freshet/sched"
 )
@@ -272,7 +273,10 @@ func (d *Daemon) notice(s freshet.Source) {
 func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
 	f := follower{log: d.cfg.Store, place: place}
 	d.followed.reach(place)
-	if err := f.run(ctx, d.tell, d.followed.reach); err != nil && ctx.Err() == nil {
+	err := persist.Run(ctx, func() error { return f.run(ctx, d.tell, d.followed.reach) }, func(err error) {
+		d.cfg.Log.Error("the results of polls cannot be read; polling waits until they can", "err", err, "hint", freshet.HintOf(err))
+	})
+	if err != nil && ctx.Err() == nil {
 		d.fail(fmt.Errorf("follow the log of outcomes: %w", err))
 	}
 }

@@ -55,11 +55,11 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 			again, err = s.lead(ctx, given)
 		}
 		switch {
-		case ctx.Err() != nil && (isNotBegun(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
+		case ctx.Err() != nil && (isUnable(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
 			return nil
-		case tries(err) && s.announced && ctx.Err() == nil:
-			s.Log.Error("this node cannot go on; it tries again", "err", err, "hint", freshet.HintOf(err))
-			rest(ctx, s.lease)
+		case tries(err) && (s.announced || s.led) && ctx.Err() == nil:
+			s.Log.Error("this node cannot go on; it stands by and tries again", "err", err, "hint", freshet.HintOf(err))
+			rest(ctx, s.lease/4)
 		case err != nil || !again:
 			return err
 		}
@@ -67,17 +67,17 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 	return nil
 }
 
-// A notBegun is why a node could not begin what it was to do.
-type notBegun struct{ error }
+// An unable is why a node could not begin what it was to do, or not go on with it.
+type unable struct{ error }
 
 // Unwrap returns the reason.
-func (e notBegun) Unwrap() error { return e.error }
+func (e unable) Unwrap() error { return e.error }
 
 // tries reports whether a node tries again after an error: the database may come back.
-func tries(err error) bool { return isNotBegun(err) && errors.Is(err, freshet.ErrStorage) }
+func tries(err error) bool { return isUnable(err) && errors.Is(err, freshet.ErrStorage) }
 
-func isNotBegun(err error) bool {
-	_, is := errors.AsType[notBegun](err)
+func isUnable(err error) bool {
+	_, is := errors.AsType[unable](err)
 	return is
 }
 
@@ -95,15 +95,14 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 		if ctx.Err() != nil {
 			return given, nil
 		}
-		if err == nil {
+		if was := problem; err == nil {
 			problem = ""
-		} else if problem != err.Error() {
-			problem = err.Error()
+		} else if problem = kindOf(err); problem != was {
 			s.Log.Error("this node cannot take over", "err", err, "hint", freshet.HintOf(err))
 		}
 		if s.standby == nil {
 			if err := s.standBy(ctx, given); err != nil {
-				return given, notBegun{err}
+				return given, unable{err}
 			}
 		}
 		s.rewarm(ctx, given, false)
@@ -128,6 +127,15 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 			}
 		}
 	}
+}
+
+// kindOf tells an error from another that is to be said, too. Those of a database that cannot be
+// reached name a port that is another each time.
+func kindOf(err error) string {
+	if errors.Is(err, freshet.ErrStorage) {
+		return freshet.ErrStorage.Error()
+	}
+	return err.Error()
 }
 
 // whoLeads returns who decides, as far as the database can be asked.
@@ -193,15 +201,16 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	n, err := s.takeOver(ctx, given)
 	switch {
 	case err != nil:
-		return false, notBegun{err}
+		return false, unable{err}
 	case n == nil:
 		return true, nil
 	}
 	s.node = n
 	defer func() { err = errors.Join(err, s.closeLed(n)) }()
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
-		return false, err
+		return false, unable{err}
 	}
+	s.led = true
 	s.Log.Info("this node decides", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
 	s.play(part{role: postgres.Brain, node: n, gate: s.gate})
 	defer s.play(part{role: postgres.Standby})
@@ -220,9 +229,14 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	err = s.work(working)
 	lose()
 	<-watched
-	if s.lost(n) && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+		return false, err
+	case s.lost(n):
 		s.Log.Warn("another node decides now, or the database cannot be written; this one stands by", "term", n.leads.Term(), "err", err)
 		return true, nil
+	case errors.Is(err, freshet.ErrStorage): // it may come back, and another node may reach it
+		return false, unable{err}
 	}
 	return false, err
 }

@@ -74,6 +74,7 @@ type service struct {
 	door       door
 	listen     func()          // has the door answer whoever knocks
 	announced  bool            // that the API is there
+	led        bool            // this node has decided
 	peers      *postgres.Peers // other nodes on the same database; nil if there can be none
 	standby    *standby        // while another node decides
 	part       part

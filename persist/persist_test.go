@@ -80,3 +80,35 @@ func TestWriteIsCutOff(t *testing.T) {
 		}
 	})
 }
+
+// TestRun has something end again and again because the store cannot be read: it is run again, the
+// sooner the longer it had run, until it fails for another reason.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		lasts := []time.Duration{0, 0, 0, time.Minute, 0, 0}
+		var runs []time.Duration
+		told := 0
+		err := persist.Run(t.Context(), func() error {
+			runs = append(runs, time.Since(began).Round(time.Millisecond))
+			if len(runs) > len(lasts) {
+				return errOther
+			}
+			time.Sleep(lasts[len(runs)-1])
+			return errFull
+		}, func(error) { told++ })
+		want := []time.Duration{0, 250, 750, 1750, 62_000, 62_500, 63_500} // ms
+		for i := range want {
+			want[i] *= time.Millisecond
+		}
+		if !errors.Is(err, errOther) || told != len(lasts) || !slices.Equal(runs, want) {
+			t.Errorf("it ended with %v after %v and %d refusals, want %v after %v", err, runs, told, errOther, want)
+		}
+	})
+	for _, last := range []error{nil, errOther, errFailed} {
+		runs := 0
+		if err := persist.Run(t.Context(), func() error { runs++; return last }, func(error) {}); err != last || runs != 1 {
+			t.Errorf("what ends with %v was run %d times and ended with %v", last, runs, err)
+		}
+	}
+}

@@ -5,8 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"freshet"
 	"freshet/clock"
@@ -78,6 +81,9 @@ func (d *database) Fault(doing string, err error) error {
 	}
 	say := func(as error, hint string) error {
 		return freshet.WithHint(fmt.Errorf("%s in %s: %w: %w", doing, d.name, as, err), hint)
+	}
+	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok && strings.Contains(failed.Error(), "server refused TLS") {
+		return say(freshet.ErrStorage, "the server has no TLS: set it up there, or add ?sslmode=disable to the URL if the network is private")
 	}
 	switch code := codeOf(err); code {
 	case "":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -173,10 +172,22 @@ func (c *conn) judged(err error) error {
 	}
 	if c.Conn.Conn().IsClosed() || errors.Is(err, driver.ErrBadConn) {
 		c.lost = true
-		return fmt.Errorf("%w: the connection is lost: %w", tables.ErrAgain, err)
+		return lostError{err}
 	}
 	return err
 }
+
+// A lostError is one of a connection that is lost. It is a [tables.ErrAgain], and for package sql
+// a [driver.ErrBadConn]: what is only read is then read over another connection, so that those
+// that PostgreSQL closed when it was started again are noticed by nobody.
+type lostError struct{ err error }
+
+func (e lostError) Error() string {
+	return tables.ErrAgain.Error() + ": the connection is lost: " + e.err.Error()
+}
+
+// Unwrap returns what it is.
+func (e lostError) Unwrap() []error { return []error{tables.ErrAgain, driver.ErrBadConn, e.err} }
 
 // A stmt is a prepared statement.
 type stmt struct {

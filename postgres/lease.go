@@ -26,7 +26,7 @@ func (d *database) lead(ctx context.Context) error {
 	for {
 		ours, was, err := d.elect(ctx)
 		if err != nil {
-			return d.Fault("taking the lease", err)
+			return d.Fault("taking the lease", d.conn.judged(err))
 		}
 		if ours {
 			d.resigned = was.renewed == "-infinity"

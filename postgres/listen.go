@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -83,9 +85,12 @@ func waitFor(ctx context.Context, on *pgx.Conn) error {
 	return err
 }
 
-// isConnectError reports whether the server could not be reached.
+// isConnectError reports whether the server could not be reached, or has ended the connection.
 func isConnectError(err error) bool {
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	if code := codeOf(err); strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") { // broken, or shut down
 		return true
 	}
 	_, ok := errors.AsType[*net.OpError](err)
