@@ -3,6 +3,8 @@ package node_test
 import (
 	"net/http"
 	"testing"
+
+	"freshet/who"
 )
 
 // A node of which the one that decides has not heard for a while is not one that is refused for
@@ -27,4 +29,17 @@ func TestNodeThatIsNotKnownYet(t *testing.T) {
 		resp, _ := c.ask("", "PATCH", second.url+"/api/v1/sources/a", `{"name":"known"}`)
 		return resp.StatusCode == http.StatusOK
 	})
+}
+
+// A node passes a request on to one that has just lost its office, and that does not know it. The
+// answer is not that the client has to log in: nothing was done, and it is to try again.
+func TestAStandbyDoesNotTurnAwayANode(t *testing.T) {
+	c := newCrew(t)
+	first, second := c.serve(), c.serve()
+	c.leads(first, second, "")
+	token := who.LocalPrefix + "of-a-node-that-nobody-knows"
+	resp, text := c.ask(token, "PATCH", second.url+"/api/v1/sources/a", `{"name":"x"}`, "Freshet-Passed", "1", "Freshet-Node", token)
+	if resp.StatusCode != http.StatusForbidden || resp.Header.Get("Freshet-Node") == "" {
+		t.Errorf("it is answered with %d %s, %v; want what a node takes for not being known yet", resp.StatusCode, text, resp.Header)
+	}
 }
