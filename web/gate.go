@@ -102,6 +102,8 @@ func (a *api) permit(r *http.Request, rule rule, c who.Caller) (*http.Request, e
 		return r, who.ErrUnknown
 	case c.Share():
 		return r, permitShare(r, rule, c.Limit)
+	case rule.self && c.OnlyHand():
+		return r, forbidden("this token is good for a hand, and for nothing else")
 	case rule.self:
 		return r, nil
 	case !c.May(rule.need):

@@ -26,6 +26,11 @@ func (c Caller) May(right freshet.Right) bool {
 	return c.Known && slices.Contains(c.Limit.Scopes, right)
 }
 
+// OnlyHand reports whether the caller has a token that is for a hand, and may nothing else.
+func (c Caller) OnlyHand() bool {
+	return c.Pass.Kind == freshet.PassToken && slices.Equal(c.Limit.Scopes, []freshet.Right{freshet.RightHand})
+}
+
 // Share reports whether the caller came by a share link.
 func (c Caller) Share() bool { return c.Limit.Source != "" || c.Limit.Query != "" }
 
