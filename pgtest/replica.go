@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +14,8 @@ import (
 // Follow returns a server that follows this one, and has what it has committed before it says
 // so. It must be removed.
 func (s *Server) Follow(ctx context.Context) (_ *Server, err error) {
-	f, err := place(s.settings)
+	// What is committed waits for it: when the other is back, it is to follow at once.
+	f, err := place(append(slices.Clone(s.settings), "wal_retrieve_retry_interval=200ms"))
 	if err != nil {
 		return nil, err
 	}

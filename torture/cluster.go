@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,6 +23,7 @@ type ClusterConfig struct {
 	Only     []string      // kinds of faults, of [ClusterFaults]; none means all
 	Freshet  string        // the shipped program
 	Dir      string        // where data goes; "" means the system's place for such things
+	Logs     string        // where all that processes say is kept; "" means nowhere
 	Progress func(string)  // is told how it goes; may be nil
 }
 
@@ -52,6 +54,7 @@ type ClusterReport struct {
 	Together   int            `json:"together"` // deliveries of a source that came while another was under way
 	Epochs     int64          `json:"epochs"`
 	Pause      float64        `json:"pause_seconds"` // the longest without a request
+	Pauses     []Pause        `json:"pauses"`        // those over 10 s
 	Excused    int            `json:"excused"`       // requests of a process that was stopped just before it sent them
 	Violations []string       `json:"violations"`
 	Log        string         `json:"log,omitempty"` // the last lines of all processes, if a promise did not hold
@@ -89,6 +92,9 @@ func (r *ClusterReport) Print(w io.Writer) {
 	fmt.Fprintf(w, "  %d requests, %d changes, %d of them heard over streams, %d edits acknowledged, %d deliveries to %d sinks (%d repeats, %d while another of their source was under way), %d epochs\n",
 		r.Requests, r.Changes, r.Heard, r.Edits, r.Delivered, clusterSinks, r.Repeated, r.Together, r.Epochs)
 	fmt.Fprintf(w, "  the longest pause without a request took %.1f s\n", r.Pause)
+	for _, p := range r.Pauses {
+		fmt.Fprintf(w, "    %.1f s from %s on: %s\n", p.Seconds, p.From.Format("15:04:05.0"), strings.Join(p.Broken, "; "))
+	}
 	if r.Excused > 0 {
 		fmt.Fprintf(w, "  %d requests excused: sent by a process that was stopped between check and write\n", r.Excused)
 	}
@@ -112,7 +118,7 @@ func (r *ClusterReport) Print(w io.Writer) {
 // log of the web server, by what streams and receivers were told, and by what was acknowledged.
 // The error is only of the campaign itself.
 func RunCluster(ctx context.Context, c ClusterConfig) (*ClusterReport, error) {
-	r := &ClusterReport{Seed: c.Seed, Faults: map[string]int{}, Violations: []string{}}
+	r := &ClusterReport{Seed: c.Seed, Faults: map[string]int{}, Pauses: []Pause{}, Violations: []string{}}
 	if c.Progress == nil {
 		c.Progress = func(string) {}
 	}
@@ -131,7 +137,7 @@ func RunCluster(ctx context.Context, c ClusterConfig) (*ClusterReport, error) {
 	defer stop()
 	j := newJury(g)
 	var judging sync.WaitGroup
-	for _, watch := range []func(context.Context){j.follow, j.edit, j.count} {
+	for _, watch := range []func(context.Context){j.follow, j.edit, j.count, g.supervise} {
 		judging.Go(func() { watch(judged) })
 	}
 	err = g.breakThings(ctx, rand.New(rand.NewPCG(c.Seed, 1)))

@@ -87,18 +87,16 @@ func ended(which func(*grove, *rand.Rand) *proc, by syscall.Signal) trial {
 
 // replace ends a process and starts it again, unless somebody else is about to.
 func (g *grove) replace(p *proc, by syscall.Signal) error {
-	p.mu.Lock()
-	if p.busy {
-		p.mu.Unlock()
+	if !p.take() {
 		return nil
 	}
-	p.busy = true
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		p.busy = false
-		p.mu.Unlock()
-	}()
+	defer p.leave()
+	return g.again(p, by)
+}
+
+// again ends a process that was taken and starts it again.
+func (g *grove) again(p *proc, by syscall.Signal) error {
+	defer g.diary.note("%s ended by %v", p.name, by)()
 	p.signal(by)
 	select {
 	case <-p.ended:
@@ -128,13 +126,11 @@ func killBrain(ctx context.Context, g *grove, chance *rand.Rand) error {
 func slept(which func(*grove, *rand.Rand) *proc) trial {
 	return func(ctx context.Context, g *grove, chance *rand.Rand) error {
 		p := which(g, chance)
-		p.mu.Lock()
-		if p.busy {
-			p.mu.Unlock()
+		if !p.take() {
 			return nil
 		}
-		p.busy = true
-		p.mu.Unlock()
+		defer p.leave()
+		defer g.diary.note("%s stopped", p.name)()
 		from := time.Now()
 		p.signal(syscall.SIGSTOP)
 		pause(ctx, time.Duration(chance.Int64N(int64(3*clusterLease))))
@@ -142,7 +138,6 @@ func slept(which func(*grove, *rand.Rand) *proc) trial {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.stopped = append(p.stopped, stretch{from, time.Now()})
-		p.busy = false
 		return nil
 	}
 }
@@ -150,6 +145,10 @@ func slept(which func(*grove, *rand.Rand) *proc) trial {
 // drained asks the brain to let a hand go, and starts it again when it has.
 func drained(ctx context.Context, g *grove, chance *rand.Rand) error {
 	p := some(chance, g.hands)
+	if !p.take() {
+		return nil
+	}
+	defer p.leave()
 	if some(chance, g.nodes).api().DrainHand(ctx, p.name) != nil {
 		return nil // it is not there at the moment
 	}
@@ -159,32 +158,43 @@ func drained(ctx context.Context, g *grove, chance *rand.Rand) error {
 		}
 		pause(ctx, 100*time.Millisecond)
 	}
-	return g.replace(p, syscall.SIGTERM)
+	return g.again(p, syscall.SIGTERM)
 }
 
 func cut(which func(*grove, *rand.Rand) *wire.Wire) trial {
-	return func(_ context.Context, g *grove, chance *rand.Rand) error { which(g, chance).Cut(); return nil }
+	return broke(which, "cut", (*wire.Wire).Cut)
 }
 
 func orphaned(which func(*grove, *rand.Rand) *wire.Wire) trial {
-	return func(_ context.Context, g *grove, chance *rand.Rand) error { which(g, chance).Orphan(); return nil }
+	return broke(which, "cut at one end", (*wire.Wire).Orphan)
+}
+
+// broke breaks all connections of a wire in some way.
+func broke(which func(*grove, *rand.Rand) *wire.Wire, how string, do func(*wire.Wire) int) trial {
+	return func(_ context.Context, g *grove, chance *rand.Rand) error {
+		w := which(g, chance)
+		defer g.diary.note("%s %s", g.nameOf(w), how)()
+		do(w)
+		return nil
+	}
 }
 
 // dead has nothing go over a wire for up to three leases, in one direction or in both.
 func dead(which func(*grove, *rand.Rand) *wire.Wire) trial {
 	return func(ctx context.Context, g *grove, chance *rand.Rand) error {
-		return sick(ctx, which(g, chance), some(chance, []wire.State{wire.Dead, {Out: true}, {In: true}}), chance)
+		return g.sick(ctx, which(g, chance), some(chance, []wire.State{wire.Dead, {Out: true}, {In: true}}), chance)
 	}
 }
 
 // slowed has everything take its time.
 func slowed(which func(*grove, *rand.Rand) *wire.Wire) trial {
 	return func(ctx context.Context, g *grove, chance *rand.Rand) error {
-		return sick(ctx, which(g, chance), wire.State{Delay: time.Duration(chance.Int64N(int64(clusterLease / 4)))}, chance)
+		return g.sick(ctx, which(g, chance), wire.State{Delay: time.Duration(chance.Int64N(int64(clusterLease / 4)))}, chance)
 	}
 }
 
-func sick(ctx context.Context, w *wire.Wire, s wire.State, chance *rand.Rand) error {
+func (g *grove) sick(ctx context.Context, w *wire.Wire, s wire.State, chance *rand.Rand) error {
+	defer g.diary.note("%s %+v", g.nameOf(w), s)()
 	w.Set(s)
 	pause(ctx, time.Duration(chance.Int64N(int64(3*clusterLease))))
 	w.Set(wire.State{})
@@ -195,6 +205,7 @@ func sick(ctx context.Context, w *wire.Wire, s wire.State, chance *rand.Rand) er
 func restarted(ctx context.Context, g *grove, chance *rand.Rand) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	defer g.diary.note("PostgreSQL restarted")()
 	if err := g.primary.Halt(); err != nil {
 		return err
 	}
@@ -206,6 +217,8 @@ func restarted(ctx context.Context, g *grove, chance *rand.Rand) error {
 func replaced(ctx context.Context, g *grove, _ *rand.Rand) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	defer g.diary.note("PostgreSQL's standby being made anew")()
+	whole := g.diary.note("PostgreSQL's primary replaced")
 	lost := g.primary
 	if err := lost.Kill(); err != nil {
 		return err
@@ -218,6 +231,7 @@ func replaced(ctx context.Context, g *grove, _ *rand.Rand) error {
 		w.Lead(g.primary.Address)
 		w.Cut()
 	}
+	whole()
 	if err := lost.Remove(); err != nil {
 		return err
 	}

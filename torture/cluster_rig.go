@@ -49,6 +49,7 @@ type grove struct {
 	frozen atomic.Int64 // the edition that stays; zero while there are new ones
 
 	sinks receivers
+	diary diary
 }
 
 // A proc is a process of the program, which is started again when it has ended.
@@ -135,6 +136,9 @@ func (g *grove) populate(ctx context.Context) error {
 		g.hands = append(g.hands, &proc{name: name, args: []string{"hand", "--join", strings.Join(join, ","), "--token-file", token, "--name", name, "--slots", "4", "--allow-cidr", "127.0.0.0/8"}})
 	}
 	for _, p := range append(g.nodes, g.hands...) {
+		if err := p.keep(g.Logs); err != nil {
+			return err
+		}
 		if err := p.start(g.Freshet); err != nil {
 			return err
 		}
@@ -187,6 +191,7 @@ func (g *grove) close() {
 	for _, p := range append(append([]*proc{}, g.nodes...), g.hands...) {
 		p.signal(syscall.SIGKILL)
 		p.wait()
+		_ = p.log.file.Close() // it may be nil
 	}
 	for _, w := range append(append([]*wire.Wire{}, g.store...), g.front...) {
 		_ = w.Close() // nobody is there any more
@@ -231,10 +236,38 @@ func (g *grove) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<p>edition %d of %s</p>", edition, r.URL.Path)
 }
 
+// keep keeps what a process says in a directory, unless that is "".
+func (p *proc) keep(dir string) (err error) {
+	if dir == "" {
+		return nil
+	}
+	p.log.file, err = os.Create(filepath.Join(dir, p.name+".log"))
+	return err
+}
+
+// take reports whether nobody else is about to end the process. Then it must be left again.
+func (p *proc) take() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.busy
+	p.busy = true
+	return !was
+}
+
+func (p *proc) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = false
+}
+
 // start starts a process that does not run.
 func (p *proc) start(program string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.runs() {
+		return nil
+	}
+	p.log.begin()
 	cmd := exec.Command(program, p.args...)
 	cmd.Stderr = &p.log
 	if err := cmd.Start(); err != nil {
@@ -271,11 +304,19 @@ func (p *proc) wait() {
 func (p *proc) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return !p.runs()
+}
+
+// runs reports whether the process has been started and has not ended. The lock is held.
+func (p *proc) runs() bool {
+	if p.ended == nil {
+		return false
+	}
 	select {
 	case <-p.ended:
-		return true
-	default:
 		return false
+	default:
+		return true
 	}
 }
 
@@ -285,6 +326,22 @@ func (p *proc) api() *client.Client { return client.New(p.at, fetch.Trusted(5*ti
 type lastLines struct {
 	mu   sync.Mutex
 	text []byte
+	from int      // where what this start of the process says begins
+	file *os.File // has all of it, if it is not nil
+}
+
+// begin notes that the process is started again.
+func (l *lastLines) begin() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.from = len(l.text)
+}
+
+// now returns what was said since the process was last started, as far as it is known.
+func (l *lastLines) now() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text[l.from:])
 }
 
 // Write implements [io.Writer].
@@ -292,8 +349,13 @@ func (l *lastLines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = append(l.text, b...)
+	if l.file != nil {
+		if _, err := l.file.Write(b); err != nil {
+			return 0, err
+		}
+	}
 	if over := len(l.text) - 64<<10; over > 32<<10 {
-		l.text = append([]byte(nil), l.text[over:]...)
+		l.text, l.from = append([]byte(nil), l.text[over:]...), max(0, l.from-over)
 	}
 	return len(b), nil
 }

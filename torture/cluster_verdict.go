@@ -69,7 +69,7 @@ func (j *jury) judgeTraffic() {
 	for i, from := 0, 0; i < len(all); i++ {
 		v := all[i]
 		if i > 0 {
-			j.report.Pause = max(j.report.Pause, v.at.Sub(all[i-1].at).Seconds())
+			j.judgePause(stretch{all[i-1].at, v.at})
 		}
 		for v.at.Sub(all[from].at) >= clusterPer {
 			from++
@@ -81,6 +81,14 @@ func (j *jury) judgeTraffic() {
 			j.accuse(before, v.at, 1, "politeness: %s was asked for %s %s after the request before", v.host, v.path, v.at.Sub(before))
 		}
 		last[v.host] = v.at
+	}
+}
+
+// judgePause notes a time without a request. There is no promise of how long it may be.
+func (j *jury) judgePause(s stretch) {
+	long := s.to.Sub(s.from)
+	if j.report.Pause = max(j.report.Pause, long.Seconds()); long > longPause {
+		j.report.Pauses = append(j.report.Pauses, Pause{From: s.from, Seconds: long.Seconds(), Broken: j.diary.within(s)})
 	}
 }
 

@@ -55,13 +55,14 @@ func run(ctx context.Context, args []string) int {
 	flags.StringVar(&c.Dir, "dir", "", "where to keep the data meanwhile")
 	freshet := flags.String("freshet", "bin/freshet", "the program to break")
 	cluster := flags.Bool("cluster", false, "break a cluster on PostgreSQL instead of a daemon; its faults are "+strings.Join(torture.ClusterFaults(), ", "))
+	logs := flags.String("logs", "", "a directory in which to keep all that the processes of a cluster say")
 	asJSON := flags.Bool("json", false, "report as JSON")
 	only := flags.String("faults-only", "", "kinds of faults, with commas: "+names(torture.Kinds))
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if *cluster {
-		return breakCluster(ctx, c, *freshet, *only, *asJSON)
+		return breakCluster(ctx, c, *freshet, *only, *logs, *asJSON)
 	}
 	for _, name := range strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(torture.Kinds, torture.Kind(name)) {
@@ -79,9 +80,9 @@ func run(ctx context.Context, args []string) int {
 }
 
 // breakCluster is run for a cluster.
-func breakCluster(ctx context.Context, c torture.Config, freshet, only string, asJSON bool) int {
+func breakCluster(ctx context.Context, c torture.Config, freshet, only, logs string, asJSON bool) int {
 	cfg := torture.ClusterConfig{
-		Seed: c.Seed, For: cmp.Or(c.For, 10*time.Minute), Faults: c.Faults, Freshet: freshet, Dir: c.Dir,
+		Seed: c.Seed, For: cmp.Or(c.For, 10*time.Minute), Faults: c.Faults, Freshet: freshet, Dir: c.Dir, Logs: logs,
 		Only:     strings.FieldsFunc(only, func(r rune) bool { return r == ',' }),
 		Progress: func(line string) { fmt.Fprintln(os.Stderr, line) },
 	}
