@@ -24,6 +24,8 @@ var floors = map[string]int{
 	"policytest":  1,
 	"learn":       2,
 	"solve":       1,
+	"parts":       2,
+	"pool":        3,
 	"fetch":       1,
 	"content":     1,
 	"render":      1,
@@ -87,7 +89,7 @@ var floors = map[string]int{
 
 // clockless packages are replayed in the lab: time and chance come to them as
 // arguments, and they touch neither a store nor the network.
-var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper", "noise", "doubt", "robots", "sitemap", "site", "query", "words", "column"}
+var clockless = []string{".", "sched", "policy", "rival", "turn", "cycle", "estimate", "learn", "solve", "whatif", "lab", "plot", "paper", "noise", "doubt", "robots", "sitemap", "site", "query", "words", "column", "parts"}
 
 // A rule inspects one source file of the package in dir and returns what is
 // wrong with it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"freshet"
+	"freshet/parts"
 	"freshet/sched"
 )
 
@@ -37,7 +38,7 @@ type brain struct {
 	pages   int
 	before  float64
 	polls   int
-	claim   claim
+	claim   parts.Claim
 	may     float64       // polls an instant
 	told    bool          // it knows
 	news    *sched.Limits // that it is told when all have met; nil if nothing has changed
@@ -141,10 +142,10 @@ func (m *moot) sit() {
 // hear takes in what a brain says of its part of the budget.
 func (b *brain) hear() {
 	made := int(b.world.cursor)
-	b.claim.made += float64(made - b.polls)
+	b.claim.Made += float64(made - b.polls)
 	b.polls = made
 	if p, ok := b.policy.(interface{ Price() float64 }); ok {
-		b.claim.hear(p.Price())
+		b.claim.Hear(p.Price(), 1)
 	}
 }
 
@@ -152,13 +153,13 @@ func (b *brain) hear() {
 func (m *moot) begin() {
 	m.last = m.instant
 	for _, b := range m.brains {
-		b.claim = claim{}
+		b.claim = parts.Claim{}
 	}
 }
 
 // exchange moves a part of the budget if prices differ.
 func (m *moot) exchange() {
-	claims := make([]claim, len(m.brains))
+	claims := make([]parts.Claim, len(m.brains))
 	for i, b := range m.brains {
 		claims[i] = b.claim
 	}
@@ -182,7 +183,7 @@ func (m *moot) give() {
 		if dealt != nil {
 			may = float64(dealt[i])
 		}
-		b.claim.given += may * m.usable()
+		b.claim.Given += may * m.usable()
 		if !b.told || b.may != may {
 			l := m.limits(may)
 			b.news, b.may, b.told = &l, may, true
@@ -220,7 +221,7 @@ func (m *moot) figures() ShardFigures {
 	f := ShardFigures{Moves: m.moves, Met: m.met}
 	for i, b := range m.brains {
 		b.hear()
-		f.Shards = append(f.Shards, ShardFigure{Hosts: b.hosts, Pages: b.pages, Polls: b.polls, Before: b.before, After: m.shares.held[i], Price: b.claim.price})
+		f.Shards = append(f.Shards, ShardFigure{Hosts: b.hosts, Pages: b.pages, Polls: b.polls, Before: b.before, After: m.shares.held[i], Price: b.claim.Price})
 	}
 	return f
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 
 	"freshet"
+	"freshet/parts"
 )
 
 // Shards are several brains that share the pages of a grid by the hash of the host, and
@@ -36,17 +36,14 @@ type ShardFigure struct {
 	Price  float64 `json:"price"` // of a poll, at the end
 }
 
-// mostShards bounds how many brains there are.
-const mostShards = 64
-
 // check says what is wrong with replaying in shards.
 func (n Shards) check(o *Options) error {
 	bad := func(format string, args ...any) error {
 		return &freshet.InvalidError{Field: "shards", Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case n.Count < 1 || n.Count > mostShards:
-		return bad("%d is not a number from 1 to %d", n.Count, mostShards)
+	case n.Count < 1 || n.Count > parts.Most:
+		return bad("%d is not a number from 1 to %d", n.Count, parts.Most)
 	case o.Learner != nil:
 		return bad("predictions are not compared with the truth for several brains")
 	case o.Latency > 0 && !o.Continuous:
@@ -105,9 +102,7 @@ func (o *Options) hostKey(g *Grid, page int) string {
 
 // ShardOf returns which of so many brains has a host.
 func ShardOf(host string, shards int) int {
-	sum := fnv.New64a()
-	sum.Write([]byte(host))
-	return int(sum.Sum64() >> 11 % uint64(shards))
+	return parts.Of(host, shards)
 }
 
 // editsOf returns the edits of pages that are not another brain's.
