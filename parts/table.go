@@ -20,7 +20,6 @@ type Table struct {
 	Budget  sched.Budget `json:"budget"`
 	Seats   []Seat       `json:"seats"`
 	Version int64        `json:"version"`           // grows whenever a part changes, or is to
-	Era     string       `json:"era,omitempty"`     // another one begins when the table was replaced by an older copy
 	Since   time.Time    `json:"since"`             // when parts last were as they are to be
 	Began   time.Time    `json:"began,omitzero"`    // when the move began that is under way
 	Moves   int          `json:"moves,omitempty"`   // of parts of the budget, so far
@@ -57,8 +56,6 @@ type Report struct {
 	Run    int64        // that it was last; 0 if it never sat there
 	Uses   sched.Budget // it makes no more polls than that; zero if it makes none
 	Known  int64        // Version of the table that it has seen last; 0 if none
-	Era    string       // likewise
-	Token  string       // that nobody has said before, for the next era
 	Waited int64        // Version for which it has waited as it was told; 0 if for none
 
 	Price float64
@@ -72,7 +69,6 @@ type Allowance struct {
 	Part    sched.Budget // it may make so many polls from now on
 	Whole   sched.Budget
 	Version int64
-	Era     string
 
 	// Wait is how long the brain has to wait, from when it is first told this Version with a
 	// Wait, until it may have more; 0 if it is to have no more.
@@ -123,7 +119,7 @@ func (t *Table) Sit(number int, r Report, now time.Time) (run int64, a Allowance
 	if now := t.per(s.Part); r.Uses.Per != now.Per || r.Uses.Polls > now.Polls {
 		r.Uses = now
 	}
-	t.compare(s, r)
+	t.compare(r)
 	s.Run = max(s.Run, r.Run) + 1
 	a, err = t.Tell(number, s.Run, r, now)
 	return s.Run, a, err
@@ -135,19 +131,17 @@ func (t *Table) Tell(number int, run int64, r Report, now time.Time) (Allowance,
 	if run < s.Run {
 		return Allowance{}, ErrUnseated
 	}
-	if t.compare(s, r); run > s.Run && !s.Unsure {
-		t.doubt(r)
-	}
+	t.compare(r)
 	s.hear(run, r, now, t.instant())
 	t.turn(now)
-	if r.Waited == t.Version && t.quiet() && s.Goal > s.Part {
+	if r.Waited == t.Version && s.Goal > s.Part {
 		s.Part = s.Goal
 		t.settle(now)
 	}
 	if s.Uses.Per != t.Budget.Per || s.Uses.Polls < s.Part {
 		s.Uses = t.per(s.Part) // for it will, as soon as it hears of it
 	}
-	a := Allowance{Part: t.per(s.Part), Whole: t.Budget, Version: t.Version, Era: t.Era}
+	a := Allowance{Part: t.per(s.Part), Whole: t.Budget, Version: t.Version}
 	if s.Goal > s.Part && t.quiet() {
 		a.Wait = t.wait()
 	}
@@ -168,17 +162,18 @@ func (s *Seat) hear(run int64, r Report, now time.Time, instant time.Duration) {
 	}
 }
 
-// compare begins to doubt if a brain has seen a newer table than this one.
-func (t *Table) compare(s *Seat, r Report) {
-	if r.Known > 0 && !s.Unsure && (r.Era != t.Era || r.Known > t.Version) {
-		t.doubt(r)
-	}
-}
+// leap is by how much the version grows when the table was replaced by an older copy: past all
+// that the other copies can have.
+const leap = 1_000_000
 
-// doubt begins to find out again who uses what. Each keeps to what it has, or to what is
+// compare finds out again who uses what if a brain has seen a newer table than this one. Until a
+// brain has spoken it is taken to use what it did, and then keeps to that, or to what is
 // written here if that is less. A seat that nobody has in this copy may have been taken since.
-func (t *Table) doubt(r Report) {
-	t.Version, t.Era = max(t.Version, r.Known)+1, r.Token
+func (t *Table) compare(r Report) {
+	if r.Known <= t.Version {
+		return
+	}
+	t.Version = r.Known + leap
 	t.Began = time.Time{}
 	for i := range t.Seats {
 		s := &t.Seats[i]

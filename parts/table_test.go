@@ -25,12 +25,12 @@ type member struct {
 	kept    parts.Report // what it has on its disk: Run, Known, Uses
 	uses    sched.Budget
 	known   int64
-	era     string
 	waiting int64 // version that it waits for
 	until   time.Duration
 	price   float64
 	wants   sched.Budget
 	made    float64
+	sources int // more than ten
 	polls   []poll
 }
 
@@ -41,7 +41,7 @@ const longest = 700 * time.Millisecond
 
 func (m *member) report(now time.Duration) parts.Report {
 	r := parts.Report{
-		Store: fmt.Sprint("store", m.number), Sources: 10, Wants: m.wants, Longest: longest, Uses: m.uses, Known: m.known, Era: m.era, Token: fmt.Sprint(m.number, now),
+		Store: fmt.Sprint("store", m.number), Sources: 10 + m.sources, Wants: m.wants, Longest: longest, Uses: m.uses, Known: m.known,
 		Price: m.price, Made: m.made, Given: m.made, Spoke: 100 * time.Millisecond,
 	}
 	if m.waiting != 0 && now >= m.until {
@@ -59,13 +59,13 @@ func (m *member) hear(now time.Duration, a parts.Allowance) {
 	if a.Wait == 0 {
 		m.waiting = 0
 	}
-	m.kept = parts.Report{Run: m.run, Known: a.Version, Era: a.Era, Uses: a.Part}
-	m.uses, m.known, m.era = a.Part, a.Version, a.Era
+	m.kept = parts.Report{Run: m.run, Known: a.Version, Uses: a.Part}
+	m.uses, m.known = a.Part, a.Version
 }
 
 // sit begins anew with what is on the disk.
 func (m *member) sit(t *parts.Table, now time.Duration, clock time.Time) error {
-	m.waiting, m.uses, m.known, m.era, m.made = 0, m.kept.Uses, m.kept.Known, m.kept.Era, 0
+	m.waiting, m.uses, m.known, m.made = 0, m.kept.Uses, m.kept.Known, 0
 	r := m.report(now)
 	r.Run = m.kept.Run
 	run, a, err := t.Sit(m.number, r, clock)
@@ -266,6 +266,43 @@ func TestTableGoesOnWithoutOne(t *testing.T) {
 	}
 }
 
+// A brain that has more now, and is to have less before it speaks again, may be spending
+// it: nobody gets more until it says that it does not.
+func TestTableWaitsForTheSilent(t *testing.T) {
+	table, members := newTable(t, sched.Budget{Polls: 30, Per: time.Second}, 1, 1, 30)
+	var at time.Duration
+	for members[2].uses.Polls <= 10 && at < 2*time.Minute {
+		at = play(t, table, members, at, 100*time.Millisecond)
+	}
+	before := members[2].uses.Polls
+	members[0].price, members[2].price = 900, 1
+	table.Seats[2].Claim.Price = 0.1
+	play(t, table, members[:2], at, 100*time.Second) // it is taken to be there all the time
+	if got := held(table); got[2] == before || got[0]+got[1]+before > 30 {
+		t.Errorf("the parts are %v, and the last may still spend %v of 30", got, before)
+	}
+}
+
+// Of two brains that are to have more, one does not come for it. The other keeps what it has,
+// and gets the rest.
+func TestTableGivesTheRestToOthers(t *testing.T) {
+	table, members := newTable(t, sched.Budget{Polls: 40, Per: time.Second}, 1, 1, 1, 1)
+	members[0].sources, members[1].sources = -9, -9 // one each
+	at := play(t, table, members, 0, 1900*time.Millisecond)
+	for table.Began.IsZero() {
+		at = play(t, table, members, at, 100*time.Millisecond)
+	}
+	at = play(t, table, members[:3], at, 5*time.Second)
+	got := held(table)
+	if got[2] <= 10 || got[3] != 10 {
+		t.Fatalf("the parts are %v, want more for the third", got)
+	}
+	play(t, table, members[:3], at, 12*time.Minute)
+	if now := held(table); now[2] < got[2] || now[3] != 10 || sum(now) != 40 {
+		t.Errorf("the parts are %v, and were %v", now, got)
+	}
+}
+
 // While brains were told of different budgets the smallest holds; when all know of the new
 // one, all of it is given out.
 func TestTableTakesOnAnotherBudget(t *testing.T) {
@@ -328,6 +365,9 @@ func TestSeatsAreRefused(t *testing.T) {
 	}
 	if _, err := table.Tell(1, run, parts.Report{Store: "a", Wants: b}, epoch); !errors.Is(err, parts.ErrUnseated) {
 		t.Errorf("a run that has ended may speak: %v", err)
+	}
+	if run, _, err := table.Sit(2, parts.Report{Store: "c", Run: 7, Wants: b}, epoch); run != 8 || err != nil {
+		t.Errorf("a brain that was run 7, by a newer table, is run %d: %v", run, err)
 	}
 	table.Forget(1)
 	if _, err := table.Tell(1, again, parts.Report{Store: "a", Wants: b}, epoch); !errors.Is(err, parts.ErrUnseated) {
