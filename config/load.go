@@ -95,6 +95,9 @@ func (in Input) load(text []byte) (Settings, error) {
 			faults = append(faults, err)
 		}
 	}
+	if err := s.checkShard(); err != nil {
+		faults = append(faults, err)
+	}
 	doc.admit(&s) // only now is it known which addresses are allowed
 	doc.admitQueries(&s)
 	doc.admitHooks(&s)

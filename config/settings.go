@@ -14,6 +14,7 @@ import (
 	"freshet/access"
 	"freshet/fetch"
 	"freshet/openid"
+	"freshet/parts"
 	"freshet/policy"
 	"freshet/render"
 	"freshet/sched"
@@ -46,6 +47,9 @@ type Settings struct {
 	Advertise string        // where other nodes reach the API; "" means where it listens
 	Lease     time.Duration // after so long without a sign of life another node takes over; 0 means 5 s
 	Standby   string        // what this node does while another decides: WarmStandby or ColdStandby; "" means the former
+
+	Pool  string      // URL of the database in which daemons share the budget; "" means that this one has all of it
+	Shard parts.Shard // which of them this one is
 
 	HandToken string // file with the token that hands on other machines show; "" means that there are none
 	OwnSlots  int    // looks that this machine makes at once beside theirs; less than 0 means as many as there are workers

@@ -84,6 +84,12 @@ type Config struct {
 	// means that this cannot be told.
 	Uptime func() (boot string, up time.Duration)
 
+	// Elsewhere says which other daemon polls a host, if one does that shares the budget with
+	// this one; nil means that none does. Trouble says why this one may make no polls at all;
+	// nil and "" mean that it may.
+	Elsewhere func(host string) error
+	Trouble   func() string
+
 	Unbound bool // poll no source because its MaxGap has passed, or its strategy says so
 
 	Log     *slog.Logger          // nil means silence
@@ -212,6 +218,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	work.Go(func() { d.follow(beside, place) })
 	work.Go(func() { d.keepHouse(beside) })
 	work.Go(func() { d.watchSpace(beside) })
+	work.Go(func() { d.warnOfOthers(beside) })
 	work.Go(func() { d.watchLevels(beside) })
 	work.Go(func() { d.watchStakes(beside) })
 	work.Go(func() { d.keepNotes(beside) })

@@ -53,6 +53,7 @@ type Node struct {
 	queries  *standing.Runner  // nil if none are run
 	hands    *cluster.Hands    // nil if none may join
 	limits   handLimits
+	seat     *seat                    // in a pool; nil if the budget is not shared
 	gate     atomic.Pointer[who.Gate] // nil until the API is served
 	log      *slog.Logger
 
@@ -74,6 +75,7 @@ type Config struct {
 	Idle    bool                  // make no poll but those that somebody asks for, whatever the settings say
 	Queries bool                  // run the queries although it is idle
 	Unbound bool                  // poll no source because its MaxGap has passed
+	Share   bool                  // share the budget with the other daemons of the pool, if the settings name one
 	Learn   bool                  // learn from the log although it is idle
 	Grace   time.Duration         // for polls under way at the end; zero means that of package live
 	Observe func(freshet.Outcome) // is told of every poll; may be nil
@@ -198,7 +200,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	n.Daemon = live.New(live.Config{
+	daemon := live.Config{
 		Store:   watched,
 		Hands:   hands,
 		Fetcher: n.access,
@@ -232,7 +234,14 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		Scribe:  n.scribe(cfg),
 
 		SaveEvery: cfg.SaveEvery,
-	})
+	}
+	if cfg.Share && cfg.Pool != "" && !cfg.Standby {
+		if n.seat, err = newSeat(n, cfg); err != nil {
+			return err
+		}
+		n.seat.prepare(&daemon)
+	}
+	n.Daemon = live.New(daemon)
 	if !cfg.Idle {
 		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
@@ -275,6 +284,9 @@ func (n *Node) Start(ctx context.Context) (<-chan error, error) {
 		}
 		if n.queries != nil {
 			beside.Go(func() { n.runQueries(exploring) })
+		}
+		if n.seat != nil {
+			beside.Go(func() { n.seat.hold(exploring) })
 		}
 		err := n.outliveHands(ctx)
 		if err == nil {

@@ -32,6 +32,7 @@ func verbs(p *program) []*cobra.Command {
 		in(atWork, statusVerb(p)),
 		in(atWork, handVerb(p)),
 		in(atWork, clusterVerb(p)),
+		in(atWork, poolVerb(p)),
 		in(atWork, demoVerb(p)),
 		in(sources, addVerb(p)),
 		in(sources, importVerb(p)),
