@@ -71,7 +71,7 @@ func poolVerb(p *program) *cobra.Command {
 			}
 			number, err := strconv.Atoi(args[0])
 			if err != nil {
-				return &freshet.InvalidError{Field: "shard", Reason: fmt.Sprintf("%q is not the number of a shard, such as 2", args[0])}
+				return usagef("pool: %q is not the number of a shard, such as 2", args[0])
 			}
 			if err := node.ForgetShard(cmd.Context(), at, number); err != nil {
 				return err
