@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -26,6 +27,7 @@ func (b *brain) keepManners(ctx context.Context, known []sched.Manners) {
 	if err := b.rules.keep(ctx, b.store, b.dates); err != nil && ctx.Err() == nil {
 		b.log.Error("cannot save what robots.txt files allow", "err", err)
 	}
+	sortManners(known)
 	if slices.Equal(known, b.manners) || len(known) == 0 {
 		return
 	}
@@ -44,6 +46,11 @@ func (b *brain) keepManners(ctx context.Context, known []sched.Manners) {
 		return
 	}
 	b.manners = known
+}
+
+// sortManners puts manners in the order of their hosts.
+func sortManners(all []sched.Manners) {
+	slices.SortFunc(all, func(a, b sched.Manners) int { return cmp.Compare(a.Host, b.Host) })
 }
 
 // recallManners tells the scheduler what was kept of robots.txt files. What cannot be
@@ -67,6 +74,7 @@ func (b *brain) recallManners(ctx context.Context, r *recall) error {
 		}
 	}
 	b.manners = b.sched.AllManners()
+	sortManners(b.manners)
 	for belief, err := range b.store.Beliefs(ctx, rulesBelief) {
 		if err != nil {
 			return err
