@@ -40,3 +40,6 @@ func (b *backlog) Add(query string, values []any) { b.add(query, values) }
 
 // Ready returns all that was queued as it is sent.
 func (b *backlog) Ready() *pgx.Batch { b.close(); return &b.ready }
+
+// FaultOf returns what the store makes of an error of PostgreSQL.
+func FaultOf(err error) error { return (&database{Store: &Store{name: "test"}}).Fault("doing", err) }

@@ -1,0 +1,40 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"freshet"
+	"freshet/postgres"
+)
+
+// A server that ends a connection, or is shut down, can come back: a node waits for that, and does
+// not end. What is wrong with a statement does not pass.
+func TestFaultsThatPass(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err    error
+		passes bool
+	}{
+		{&pgconn.PgError{Code: "57P01"}, true}, // terminated by an administrator
+		{&pgconn.PgError{Code: "57P03"}, true}, // starting up
+		{&pgconn.PgError{Code: "08006"}, true}, // connection failure
+		{&pgconn.PgError{Code: "53100"}, true}, // disk full
+		{fmt.Errorf("receive: %w", io.ErrUnexpectedEOF), true},
+		{&pgconn.PgError{Code: "57014"}, false}, // a statement was cancelled
+		{&pgconn.PgError{Code: "42703"}, false}, // no such column
+		{errors.New("another"), false},
+	} {
+		got := postgres.FaultOf(tt.err)
+		if errors.Is(got, freshet.ErrStorage) != tt.passes || !errors.Is(got, tt.err) {
+			t.Errorf("%v becomes %v; want it to pass: %v", tt.err, got, tt.passes)
+		}
+		if tt.passes && freshet.HintOf(got) == "" {
+			t.Errorf("%v comes without a hint", got)
+		}
+	}
+}
