@@ -50,7 +50,7 @@ type ClusterNode struct {
 type Hand struct {
 	Name     string    `json:"name"`
 	Address  string    `json:"address" doc:"Where it came from"`
-	Place    string    `json:"place,omitempty" doc:"Where it says it is"`
+	Place    string    `json:"place" doc:"Where it says it is; empty if it does not say"`
 	Slots    int       `json:"slots" doc:"Most polls at the same time"`
 	Busy     int       `json:"busy" doc:"Polls that it is making"`
 	Renders  bool      `json:"renders,omitempty" doc:"It can show pages in a browser"`

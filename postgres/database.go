@@ -74,12 +74,21 @@ func (d *database) Judge(err error) tables.Verdict {
 	return tables.Failed
 }
 
+// An unreachable is why there is no connection: nothing can be written.
+type unreachable struct{ error }
+
+// Unwrap returns what it is.
+func (u unreachable) Unwrap() []error { return []error{freshet.ErrStorage, u.error} }
+
 // Fault implements [tables.Database].
 func (d *database) Fault(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
 	say := func(as error, hint string) error {
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+			return freshet.WithHint(unreachable{fmt.Errorf("cannot connect to %s: %w", d.name, err)}, hint)
+		}
 		return freshet.WithHint(fmt.Errorf("%s in %s: %w: %w", doing, d.name, as, err), hint)
 	}
 	if failed, ok := errors.AsType[*pgconn.ConnectError](err); ok && strings.Contains(failed.Error(), "server refused TLS") {
