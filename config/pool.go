@@ -1,20 +1,9 @@
 package config
 
 import (
-	"errors"
-
 	"freshet"
 	"freshet/parts"
 )
-
-// setPool takes the URL of the database in which daemons share a budget.
-func setPool(s *Settings, v string) error {
-	if v != "" && !IsStore(v) {
-		return freshet.WithHint(errors.New("is not the URL of a PostgreSQL database"), "write postgres://USER@HOST:PORT/DATABASE")
-	}
-	s.Pool = v
-	return nil
-}
 
 // setShard takes which of the daemons that share a budget this one is.
 func setShard(s *Settings, v string) (err error) {

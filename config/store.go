@@ -10,13 +10,15 @@ import (
 	"freshet"
 )
 
-// setStore takes the URL of a PostgreSQL database.
-func setStore(s *Settings, v string) error {
-	if v != "" && !IsStore(v) {
-		return freshet.WithHint(errors.New("is not the URL of a PostgreSQL database"), "write postgres://USER@HOST:PORT/DATABASE; for a directory use data")
+// database reads the URL of a PostgreSQL database. The hint says what to write instead.
+func database(field func(*Settings) *string, hint string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if v != "" && !IsStore(v) {
+			return freshet.WithHint(errors.New("is not the URL of a PostgreSQL database"), hint)
+		}
+		*field(s) = v
+		return nil
 	}
-	s.Store = v
-	return nil
 }
 
 // IsStore reports whether a text is the URL of a PostgreSQL database.
