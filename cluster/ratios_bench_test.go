@@ -175,7 +175,7 @@ func (i *idler) Look(_ context.Context, o hand.Order) hand.Finding {
 	f := hand.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
 	if n := i.looks.Add(1); !i.still && n%10 == 0 {
 		text := fmt.Appendf(nil, "%s at %d of %s", strings.Repeat("a line that stays\n", 280), n, o.Source.ID)
-		f.Result, f.Capture = freshet.Changed, &freshet.Capture{Raw: freshet.Raw{Status: 200, Body: text}, Text: text, Hash: freshet.HashOf(text)}
+		f.Result, f.Capture = freshet.Changed, &freshet.Capture{Recipe: o.Source.Key(), Raw: freshet.Raw{Status: 200, Body: text}, Text: text, Hash: freshet.HashOf(text)}
 	}
 	return f
 }
