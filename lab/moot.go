@@ -65,7 +65,7 @@ func newMoot(g *Grid, n Shards, o *Options) (*moot, error) {
 	hosts := make([]map[string]bool, n.Count)
 	for page := range g.pages {
 		key := o.hostKey(g, page)
-		i := ShardOf(key, n.Count)
+		i := parts.Of(key, n.Count)
 		if hosts[i] == nil {
 			hosts[i] = map[string]bool{}
 		}

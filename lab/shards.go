@@ -100,11 +100,6 @@ func (o *Options) hostKey(g *Grid, page int) string {
 	return string(s.ID)
 }
 
-// ShardOf returns which of so many brains has a host.
-func ShardOf(host string, shards int) int {
-	return parts.Of(host, shards)
-}
-
 // editsOf returns the edits of pages that are not another brain's.
 func (o *Options) editsOf(g *Grid, alien func(page int) bool) (mine []Edit) {
 	for _, e := range o.Edits {

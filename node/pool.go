@@ -158,9 +158,12 @@ func (s *seat) hold(ctx context.Context) {
 		case err == nil && problem != "":
 			s.log.Info("the pool can be reached again", "pool", s.pool.Name())
 			problem = ""
-		case err != nil && problem != err.Error():
-			problem = err.Error()
-			s.complain(err)
+		case err != nil:
+			// Errors of one kind differ, such as by the port of a connection that broke.
+			if kind := cmp.Or(freshet.HintOf(err), err.Error()); kind != problem {
+				problem = kind
+				s.complain(err)
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -200,8 +200,8 @@ func (t *Table) goals() []float64 {
 	return goals
 }
 
-// heard reports whether a brain sits there that has spoken of late.
-func (s Seat) heard(now time.Time) bool { return s.Store != "" && now.Sub(s.Seen) < silence }
+// Heard reports whether a brain sits there that has spoken of late.
+func (s Seat) Heard(now time.Time) bool { return s.Store != "" && now.Sub(s.Seen) < silence }
 
 // spare returns what nobody is to have.
 func (t *Table) spare() float64 {

@@ -19,7 +19,7 @@ func (t *Table) turn(now time.Time) {
 		t.giveUp(now)
 	case t.spare() >= 1:
 		t.begin(now, t.shareOut(now))
-	case !t.Weighed && t.sources() > 0 && !now.Before(t.Since.Add(2*t.instant())) && t.all(func(s Seat) bool { return s.heard(now) }):
+	case !t.Weighed && t.sources() > 0 && !now.Before(t.Since.Add(2*t.instant())) && t.all(func(s Seat) bool { return s.Heard(now) }):
 		t.Weighed = true
 		t.begin(now, Divide(t.Budget.Polls, t.weights(), true))
 	case now.Before(t.Since.Add(t.pause())):
@@ -32,7 +32,7 @@ func (t *Table) turn(now time.Time) {
 func (t *Table) exchange(now time.Time) {
 	claims := make([]Claim, len(t.Seats))
 	for i, s := range t.Seats {
-		if s.heard(now) {
+		if s.Heard(now) {
 			claims[i] = s.Claim
 		}
 	}
@@ -109,7 +109,7 @@ func (t *Table) giveUp(now time.Time) {
 		switch {
 		case undo:
 			s.Part, s.Goal = s.Was, s.Was
-		case !s.heard(now):
+		case !s.Heard(now):
 			s.Goal = min(s.Goal, s.Part)
 		}
 	}
@@ -136,7 +136,7 @@ func (t *Table) shareOut(now time.Time) []float64 {
 	goals, weights, left := t.goals(), make([]float64, len(t.Seats)), math.Floor(t.spare())
 	dearest := -1
 	for i, s := range t.Seats {
-		if s.heard(now) {
+		if s.Heard(now) {
 			weights[i] = max(1, s.Goal)
 			if dearest < 0 || s.Claim.Price > t.Seats[dearest].Claim.Price {
 				dearest = i

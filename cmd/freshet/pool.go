@@ -119,9 +119,6 @@ type share struct {
 	age     time.Duration
 }
 
-// lostAfter is after how long without a word a daemon counts as lost.
-const lostAfter = time.Minute
-
 func sharing(t *parts.Table, now time.Time) shared {
 	all := shared{Budget: t.Budget.String(), Moving: !t.Began.IsZero(), Met: t.Met, Moves: t.Moves}
 	for i, s := range t.Seats {
@@ -130,8 +127,7 @@ func sharing(t *parts.Table, now time.Time) shared {
 			one.Goal = sched.Budget{Polls: s.Goal, Per: t.Budget.Per}.String()
 		}
 		if s.Store != "" {
-			one.Seen, one.age = &s.Seen, max(0, now.Sub(s.Seen))
-			one.Lost = one.age > lostAfter
+			one.Seen, one.age, one.Lost = &s.Seen, max(0, now.Sub(s.Seen)), !s.Heard(now)
 		}
 		all.Shards = append(all.Shards, one)
 	}
