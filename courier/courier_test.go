@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,6 +164,37 @@ func TestNodeObeysTheNewBrain(t *testing.T) {
 	was := len(at.senders())
 	if by, _ := stale.carry(s); by != own || !slices.Equal(at.senders()[was:], []string{"brain"}) {
 		t.Errorf("%s sends for the old brain", by)
+	}
+}
+
+// A node that is still at an order of the old brain takes none of the new one.
+func TestNewBrainWaitsForTheOldOne(t *testing.T) {
+	t.Parallel()
+	at, a := newReceiver(t), newHelper(t, "a")
+	old := newBrain(t, 1, a)
+	s := old.hookFor(at, a.address())
+	knows(s, a)
+	begun, release := make(chan struct{}), make(chan struct{})
+	a.looking = sync.OnceFunc(func() {
+		close(begun)
+		<-release
+	})
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = old.carry(s) // whoever sends it in the end
+	}()
+	<-begun
+	a.leads.Store(2)
+	next := newBrain(t, 2, a) // asks in vain for half a lease
+	if next.Status([]freshet.Sink{s})[a.address()].Sinks != 0 {
+		t.Error("the node takes orders before it is done with those of the old brain")
+	}
+	close(release)
+	<-over
+	next.Look(t.Context())
+	if by, err := next.carry(s); by != a.address() || err != nil {
+		t.Errorf("it was sent by %s: %v", by, err)
 	}
 }
 

@@ -108,7 +108,8 @@ type helper struct {
 	sinks map[string]freshet.Sink
 	fetch fetch.Config
 
-	unknown error // of a sink that it does not know
+	unknown error  // of a sink that it does not know
+	looking func() // is called when it looks for a sink; may be nil
 }
 
 // newHelper starts a node behind a wire.
@@ -120,6 +121,9 @@ func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
 	}
 	h.Courier = courier.New(courier.Config{
 		Find: func(_ context.Context, name string) (freshet.Sink, error) {
+			if h.looking != nil {
+				h.looking()
+			}
 			s, ok := h.sinks[name]
 			if !ok {
 				return s, cmp.Or(h.unknown, errors.New("there is no such sink"))
