@@ -52,6 +52,7 @@ type reign struct {
 	ctx   context.Context // of the attempts that it ordered
 	end   context.CancelFunc
 	under sync.WaitGroup
+	clear chan struct{} // is closed when nothing of the reigns before is under way
 }
 
 // New returns a Courier. It must be closed.
@@ -60,13 +61,20 @@ func New(cfg Config) *Courier {
 	c := &Courier{cfg: cfg, run: rand.Text(), count: clock.Begin()}
 	c.outlets.cfg, c.outlets.may = &c.cfg, c.may
 	c.reign = newReign(0)
+	close(c.reign.clear)
 	return c
 }
 
 func newReign(epoch int64) *reign {
-	r := &reign{epoch: epoch}
+	r := &reign{epoch: epoch, clear: make(chan struct{})}
 	r.ctx, r.end = context.WithCancel(context.Background())
 	return r
+}
+
+// wait returns when nothing of this reign or an earlier one is under way.
+func (r *reign) wait() {
+	<-r.clear
+	r.under.Wait()
 }
 
 // may says that nothing may be written any more: another node may decide by now.
@@ -85,16 +93,19 @@ func (c *Courier) See(epoch int64) {
 	c.seeLocked(epoch)
 }
 
-// seeLocked returns the reign before, if there is another now.
-func (c *Courier) seeLocked(epoch int64) (before *reign) {
-	if epoch <= c.reign.epoch {
-		return nil
+func (c *Courier) seeLocked(epoch int64) {
+	before := c.reign
+	if epoch <= before.epoch {
+		return
 	}
-	before = c.reign
 	before.end()
-	c.reign = newReign(epoch)
+	r := newReign(epoch)
+	c.reign = r
 	c.until.Store(0)
-	return before
+	go func() {
+		before.wait()
+		close(r.clear)
+	}()
 }
 
 // ServeHTTP takes an order.
@@ -165,12 +176,16 @@ func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) 
 		}
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if before := c.seeLocked(o.Epoch); before != nil {
-		c.mu.Unlock()
-		before.under.Wait()
-		c.mu.Lock()
+	c.seeLocked(o.Epoch)
+	free := c.reign.clear
+	c.mu.Unlock()
+	select {
+	case <-free:
+	case <-ctx.Done():
+		return nil, "it is still at what the brain before ordered"
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case c.leaving:
 		return nil, "it is about to end"
@@ -216,7 +231,7 @@ func (c *Courier) Leave(ctx context.Context) {
 	c.mu.Unlock()
 	over := make(chan struct{})
 	go func() {
-		r.under.Wait()
+		r.wait()
 		close(over)
 	}()
 	select {
@@ -232,7 +247,7 @@ func (c *Courier) Close() {
 	r := c.reign
 	c.mu.Unlock()
 	r.end()
-	r.under.Wait()
+	r.wait()
 	c.outlets.forget()
 }
 

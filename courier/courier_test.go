@@ -167,9 +167,21 @@ func TestNodeObeysTheNewBrain(t *testing.T) {
 	}
 }
 
-// A node that is still at an order of the old brain takes none of the new one.
+// A node that is still at an order of the old brain takes none of the new one, however it has heard of
+// it and however often it is asked.
 func TestNewBrainWaitsForTheOldOne(t *testing.T) {
-	t.Parallel()
+	for name, hears := range map[string]func(h *helper){
+		"in its first order": func(h *helper) { h.leads.Store(2) },
+		"before":             func(h *helper) { h.See(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			newBrainWaits(t, hears)
+		})
+	}
+}
+
+func newBrainWaits(t *testing.T, hears func(*helper)) {
 	at, a := newReceiver(t), newHelper(t, "a")
 	old := newBrain(t, 1, a)
 	s := old.hookFor(at, a.address())
@@ -185,8 +197,9 @@ func TestNewBrainWaitsForTheOldOne(t *testing.T) {
 		_, _ = old.carry(s) // whoever sends it in the end
 	}()
 	<-begun
-	a.leads.Store(2)
+	hears(a)
 	next := newBrain(t, 2, a) // asks in vain for half a lease
+	next.Look(t.Context())
 	if next.Status([]freshet.Sink{s})[a.address()].Sinks != 0 {
 		t.Error("the node takes orders before it is done with those of the old brain")
 	}
