@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -21,10 +22,21 @@ type errand struct {
 	found doneSay
 	by    string // the hand that found it
 
+	asking sync.Mutex // held while a question is answered that is not about a part: a look asks one after the other
+
 	mu     sync.Mutex
 	grants int      // requests that had leave
+	hops   int      // requests that leave was asked for, but for parts
+	parts  int      // likewise, of a page in a browser
 	hosts  []string // that they go to
 }
+
+// A look makes far fewer requests than these, whatever its settings: a hand that asks for more would
+// only spend the budget of others.
+const (
+	mostHops  = 100    // redirects and ways aside
+	mostParts = 20_000 // parts of a page in a browser
+)
 
 // ask gets leave for the first request before the order leaves. So a hand need not ask for
 // it, which would cost every poll the way there and back.
@@ -38,6 +50,9 @@ func (e *errand) ask(ctx context.Context) error {
 
 // leave returns when a request may leave, and counts it.
 func (e *errand) leave(ctx context.Context, hop freshet.Hop) error {
+	if err := e.count(hop.Part); err != nil {
+		return err
+	}
 	if e.order.Leave != nil {
 		if err := e.order.Leave(ctx, hop); err != nil {
 			return err
@@ -50,6 +65,21 @@ func (e *errand) leave(ctx context.Context, hop freshet.Hop) error {
 		e.hosts = append(e.hosts, host)
 	}
 	return nil
+}
+
+// count returns an error if a look makes no more requests.
+func (e *errand) count(part bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case part && e.order.Source.Recipe.Render.On && e.parts < mostParts:
+		e.parts++
+		return nil
+	case !part && e.hops < mostHops:
+		e.hops++
+		return nil
+	}
+	return &freshet.FetchError{Class: freshet.FailLocalHand, Err: errors.New("the hand asks for more requests than a look makes")}
 }
 
 // granted returns how many requests had leave: of a hand that is lost nobody knows which of
@@ -91,6 +121,10 @@ func (e *errand) of(along int) *hand.Order {
 
 // reply answers a question of the hand.
 func (e *errand) reply(ctx context.Context, q askSay) (say answerSay, blob []byte) {
+	if q.What != askLeave || q.Hop == nil || !q.Hop.Part {
+		e.asking.Lock()
+		defer e.asking.Unlock()
+	}
 	var err error
 	o := e.of(q.Along)
 	bytes := func(f func(context.Context) ([]byte, error)) {

@@ -27,6 +27,7 @@ type link struct {
 	heard  atomic.Int64 // when it last said something, as nanoseconds since the link was made
 	said   atomic.Int64 // when it was last told that what it says is heard, likewise
 	until  atomic.Int64 // until when it may begin requests, likewise
+	asking atomic.Int64 // questions that are being answered
 	filled atomic.Bool  // its next frame waits for memory
 	shy    atomic.Bool  // it has refused an order since its last ping: it has no right, or is about to leave
 	gone   chan struct{}
@@ -163,6 +164,10 @@ func (l *link) underway(id uint64) *underway {
 	return l.errands[id]
 }
 
+// mostAsking is how many questions of a hand are answered at once. One that shows pages in browsers asks
+// for some hundred parts of each.
+const mostAsking = 20_000
+
 // answerAsk answers a question beside what else is said.
 func (l *link) answerAsk(f frame) error {
 	var q askSay
@@ -173,7 +178,11 @@ func (l *link) answerAsk(f frame) error {
 	if u == nil {
 		return nil // nobody wants it any more
 	}
+	if l.asking.Add(1) > mostAsking {
+		return errors.New("it asks too much at once")
+	}
 	go func() {
+		defer l.asking.Add(-1)
 		say, blob := u.reply(u.ctx, q)
 		reply, err := newFrame(answer, f.ID, say, blob)
 		if err != nil {

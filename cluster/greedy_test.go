@@ -1,0 +1,121 @@
+package cluster_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet"
+	"freshet/cluster"
+	"freshet/hand"
+)
+
+// leaves returns a question for leave to ask for a page.
+func leaves(part bool) map[string]any {
+	return map[string]any{"what": "leave", "hop": map[string]any{"URL": "http://bank.example/", "Part": part}}
+}
+
+// order returns the next order that comes.
+func (r raw) order(t *testing.T) cluster.Head {
+	t.Helper()
+	for {
+		f, err := r.hear()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Kind == "order" {
+			return f
+		}
+	}
+}
+
+// fail ends an order.
+func (r raw) fail(id uint64) {
+	r.say("done", id, map[string]any{"finding": map[string]any{"Result": int(freshet.Failed), "Failure": "timeout", "Listed": -1}}, nil, nil)
+}
+
+// A hand that asks for leave over and over spends no more of the budget than the longest look would, and
+// is answered one question after the other, as those that answer expect it.
+func TestAHandThatAsksTooMuch(t *testing.T) {
+	for name, row := range map[string]struct {
+		part, renders bool
+		want          int64 // leaves that were given
+	}{
+		"the page":                          {want: 100},
+		"parts of a page that is not shown": {part: true, want: 1},
+		"parts":                             {part: true, renders: true, want: 301},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t)
+			r := g.raw()
+			r.say("hello", 0, map[string]any{"version": 1, "name": "greedy", "slots": 4, "renders": true})
+			r.say("ping", 0, map[string]any{"at": 1})
+			g.until("it has come", func() bool { return g.has("greedy") })
+			var given, under, most atomic.Int64
+			o := g.order("/")
+			o.Source.Recipe.Render.On = row.renders
+			o.Leave = func(_ context.Context, hop freshet.Hop) error {
+				if n := under.Add(1); n > 1 && !hop.Part {
+					most.Store(n)
+				}
+				time.Sleep(time.Millisecond)
+				under.Add(-1)
+				given.Add(1)
+				return nil
+			}
+			looked := make(chan hand.Finding, 1)
+			go func() { looked <- g.hands.Look(t.Context(), o) }()
+			f := r.order(t)
+			const asks = 300
+			go func() {
+				for range asks {
+					r.say("ask", f.ID, leaves(row.part))
+				}
+			}()
+			for n := 0; n < asks; {
+				f, err := r.hear()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f.Kind == "answer" {
+					n++
+				}
+			}
+			r.fail(f.ID)
+			if found := <-looked; found.Failure != freshet.FailTimeout {
+				t.Errorf("the look ends with %s: %s", found.Failure, found.Err)
+			}
+			if given.Load() != row.want || most.Load() > 0 {
+				t.Errorf("leave was given %d times, want %d; %d at once", given.Load(), row.want, most.Load())
+			}
+		})
+	}
+}
+
+// A hand that asks more than the brain can hold is sent away.
+func TestAHandThatFloods(t *testing.T) {
+	g := newRig(t)
+	r := g.raw()
+	r.enter("flood")
+	g.until("it has come", func() bool { return g.has("flood") })
+	o := g.order("/")
+	first := true
+	o.Leave = func(ctx context.Context, _ freshet.Hop) error {
+		if first {
+			first = false
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go g.hands.Look(ctx, o)
+	id := r.order(t).ID
+	go func() {
+		for r.say("ask", id, leaves(false)) == nil {
+		}
+	}()
+	g.until("it was sent away", func() bool { return !g.has("flood") })
+}
