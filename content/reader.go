@@ -24,7 +24,7 @@ type ReaderConfig struct {
 	Command []string
 
 	Workers int           // children at most; 0 means 2
-	Timeout time.Duration // for reading one response; 0 means 2 seconds
+	Timeout time.Duration // of processor time for reading one response; 0 means 2 seconds
 	Memory  int64         // bytes a child may take, unless it was given less; 0 means 256 MiB
 }
 
@@ -36,7 +36,7 @@ func (c ReaderConfig) withDefaults() ReaderConfig {
 }
 
 // A Reader reads responses as [Extract] does, and stays in charge: a selector
-// or path runs in a child process, which is killed when its time is up. The
+// or path runs in a child process, which ends when its time is up. The
 // children are started when they are first needed and then kept. A Reader may
 // be used by several goroutines.
 type Reader struct {
@@ -93,7 +93,7 @@ func (r *Reader) read(ctx context.Context, recipe freshet.Recipe, resp freshet.R
 				return Reading{}, err
 			}
 		}
-		rd, err := c.ask(ctx, q, resp.Body, r.cfg.Timeout)
+		rd, err := c.ask(ctx, q, resp.Body)
 		gone, ok := errors.AsType[*goneError](err)
 		if !ok {
 			return rd, err
@@ -181,11 +181,16 @@ func startChild(command []string) (*child, error) {
 	return c, nil
 }
 
+// patience is how many times as long as a child may work the reader waits for it. A
+// child keeps its time itself; this is for one that cannot, and for a machine that is too busy
+// to let it.
+const patience = 10
+
 // ask has the child read a response. A *goneError means that there is no child
 // any more.
-func (c *child) ask(ctx context.Context, q question, body []byte, timeout time.Duration) (Reading, error) {
+func (c *child) ask(ctx context.Context, q question, body []byte) (Reading, error) {
 	var late atomic.Bool
-	timer := time.AfterFunc(timeout, func() { late.Store(true); c.kill() })
+	timer := time.AfterFunc(patience*q.Timeout, func() { late.Store(true); c.kill() })
 	defer timer.Stop()
 	defer context.AfterFunc(ctx, c.kill)()
 
@@ -199,7 +204,8 @@ func (c *child) ask(ctx context.Context, q question, body []byte, timeout time.D
 		c.kill()
 		c.in.Close()
 		c.cmd.Wait()
-		return Reading{}, &goneError{err: err, idle: idle && !late.Load(), late: late.Load(), code: c.cmd.ProcessState.ExitCode()}
+		code := c.cmd.ProcessState.ExitCode()
+		return Reading{}, &goneError{err: err, idle: idle && !late.Load(), late: late.Load() || code == exitTime, code: code}
 	}
 	return a.reading(body)
 }
@@ -218,7 +224,7 @@ func (c *child) kill() { c.cmd.Process.Kill() }
 type goneError struct {
 	err  error
 	idle bool // before it had heard the whole question
-	late bool // it was killed because its time was up
+	late bool // its time was up
 	code int  // with which it exited; -1 if by a signal
 }
 

@@ -10,13 +10,16 @@ import (
 	"time"
 )
 
-// exitMemory is how a child ends that would have taken too much memory.
-const exitMemory = 86
+// How a child ends that would have taken too much memory, or too much time.
+const (
+	exitMemory = 86
+	exitTime   = 87
+)
 
 // Serve is the body of a child process of a [Reader]: it reads responses as it
 // is asked to on in and answers on out, until in ends. If reading one takes
-// more than memory bytes (0 means 256 MiB) or than the Reader asks for, or much
-// longer than the Reader would wait, Serve ends the process: there is no other way to stop a
+// more than memory bytes (0 means 256 MiB) or than the Reader asks for, or more
+// processor time than it asks for, Serve ends the process: there is no other way to stop a
 // selector.
 func Serve(in io.Reader, out io.Writer, memory int64) error {
 	if memory <= 0 {
@@ -40,7 +43,7 @@ func Serve(in io.Reader, out io.Writer, memory int64) error {
 		// Near the limit, rather collect garbage than count it as use.
 		debug.SetMemoryLimit(memory - memory/4)
 		done := make(chan struct{})
-		go watch(done, memory, 2*q.Timeout)
+		go watch(done, memory, q.Timeout)
 		a, text := answerOf(extractSafely(q, body))
 		close(done)
 		if err := writeMessage(out, a, text); err != nil {
@@ -64,11 +67,13 @@ func extractSafely(q question, body []byte) (rd Reading, err error) {
 }
 
 // watch ends the process if it takes too much memory or time before done is
-// closed. The parent is the one to keep the time, but it may be gone.
+// closed. The time is that of the processor where it can be asked for: a machine that
+// is busy with others, or was suspended, says nothing about a selector.
 func watch(done <-chan struct{}, memory int64, limit time.Duration) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	begin := time.Now()
+	before, known := worked()
 	use := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},
 		{Name: "/memory/classes/heap/released:bytes"},
@@ -83,8 +88,12 @@ func watch(done <-chan struct{}, memory int64, limit time.Duration) {
 		if int64(use[0].Value.Uint64()-use[1].Value.Uint64()) > memory {
 			os.Exit(exitMemory)
 		}
-		if limit > 0 && time.Since(begin) > limit {
-			os.Exit(1)
+		took := time.Since(begin)
+		if now, ok := worked(); known && ok {
+			took = now - before
+		}
+		if limit > 0 && took > limit {
+			os.Exit(exitTime)
 		}
 	}
 }
