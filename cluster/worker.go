@@ -79,32 +79,38 @@ func (m moved) Error() string { return "the brain is at " + m.to }
 type refusal struct{ error }
 
 // Run works until ctx is done, or the brain wants no more of it. It then ends what it has begun, and takes nothing more. It
-// comes back to a brain that goes away, and returns an error only if that is of no use.
+// comes back to a brain that goes away, and returns an error only if that is of no use anywhere.
 func (w *Worker) Run(ctx context.Context) error {
 	const soonest, latest = 200 * time.Millisecond, 2 * time.Second // an election is over in a few seconds
 	wait := soonest
 	for ctx.Err() == nil {
+		var refusals []error
+		hope := false
 		for _, at := range w.addresses() {
 			began := time.Now()
-			err := w.serve(ctx, at)
-			if m, ok := errors.AsType[moved](err); ok && ctx.Err() == nil {
-				at = m.to
-				err = w.serve(ctx, at)
-			}
+			at, err := w.follow(ctx, at)
 			if ctx.Err() != nil {
 				return nil
-			}
-			if r, ok := errors.AsType[refusal](err); ok {
-				return r.error
 			}
 			if errors.Is(err, errDrained) {
 				w.cfg.Log.Info("the brain has let this hand go; its polls are finished")
 				return nil
 			}
+			if r, ok := errors.AsType[refusal](err); ok {
+				refusals = append(refusals, r.error)
+				continue
+			}
+			hope = true
 			w.cfg.Log.Warn("not connected to the brain", "address", at, "err", err)
 			if time.Since(began) > latest {
 				wait = soonest
 			}
+		}
+		if !hope {
+			return refusals[0]
+		}
+		for _, err := range refusals {
+			w.cfg.Log.Warn("a node does not take this hand in", "err", err, "hint", freshet.HintOf(err))
 		}
 		select {
 		case <-time.After(wait):
@@ -113,6 +119,16 @@ func (w *Worker) Run(ctx context.Context) error {
 		wait = min(2*wait, latest)
 	}
 	return nil
+}
+
+// follow works for the brain at an address, or where that says that the brain is. It returns where that was.
+func (w *Worker) follow(ctx context.Context, at string) (string, error) {
+	err := w.serve(ctx, at)
+	if m, ok := errors.AsType[moved](err); ok && ctx.Err() == nil {
+		at = m.to
+		err = w.serve(ctx, at)
+	}
+	return at, err
 }
 
 // addresses returns where to look for the brain: last where it was last, because that one has
@@ -161,6 +177,9 @@ func (w *Worker) connect(ctx context.Context, at string) (io.ReadWriteCloser, er
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusal{freshet.WithHint(err, "give the hand the token of its brain with --token-file")}
 	case http.StatusNotFound:
+		if w.last != "" { // whoever stands before the nodes has none to send it to
+			return nil, err
+		}
 		return nil, refusal{freshet.WithHint(err, "start the brain with freshet serve --hand-token-file FILE, and join its address without a path")}
 	}
 	return nil, err

@@ -1,0 +1,75 @@
+package cluster_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet/cluster"
+	"freshet/fetch"
+	"freshet/wire"
+)
+
+// A hand that one address turns away tries the others, and gives up when all of them do.
+func TestAHandTriesAllAddresses(t *testing.T) {
+	g := newRig(t)
+	no := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(no.Close)
+	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{no.URL, g.brain.URL} })
+
+	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{no.URL, g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do})
+	if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("a hand that nobody lets in ends with %v", err)
+	}
+}
+
+// A proxy that finds no node behind it says that there is no such page. A hand that was let in before
+// waits for the nodes to come back.
+func TestAHandWaitsBehindAProxy(t *testing.T) {
+	g := newRig(t)
+	var asked atomic.Int64
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(empty.Close)
+	brain := strings.TrimPrefix(g.brain.URL, "http://")
+	proxy, err := wire.New(brain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + proxy.Address()} })
+	proxy.Lead(strings.TrimPrefix(empty.URL, "http://"))
+	proxy.Cut()
+	g.until("it has asked in vain", func() bool { return asked.Load() > 1 })
+	proxy.Lead(brain)
+	proxy.Cut() // which a proxy need not, since it looks at each request
+	g.until("it has come back", func() bool { return g.has("far") })
+}
+
+// A hand that is let in nowhere for now goes on trying, though one address turns it away for good.
+func TestAHandHopes(t *testing.T) {
+	g := newRig(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	tries := make(chan struct{}, 100)
+	w := cluster.NewWorker(cluster.WorkerConfig{Join: []string{gone.URL, g.brain.URL}, Token: "no", Name: "x", Slots: 1, Do: func(r *http.Request) (*http.Response, error) {
+		tries <- struct{}{}
+		return fetch.Trusted(10 * time.Second).Do(r)
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	for range 5 {
+		<-tries
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}
