@@ -171,20 +171,35 @@ type knownNodes struct {
 	peers *postgres.Peers
 	lease time.Duration
 
-	mu    sync.Mutex // held to ask, so that strangers do not use up the connections
-	token string     // that was known last
+	asking sync.Mutex // held to ask, so that strangers do not use up the connections
+
+	mu    sync.Mutex
+	hash  freshet.Hash // of the token that was known last
 	until time.Time
 }
 
 func (k *knownNodes) knows(ctx context.Context, token string) (bool, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if token == k.token && time.Now().Before(k.until) {
+	hash := who.HashOf(token)
+	if k.remembers(hash) { // who is known does not wait behind strangers
 		return true, nil
 	}
-	known, err := k.peers.Knows(ctx, who.HashOf(token))
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	if k.remembers(hash) {
+		return true, nil
+	}
+	asked := time.Now()
+	known, err := k.peers.Knows(ctx, hash)
 	if known && err == nil {
-		k.token, k.until = token, time.Now().Add(k.lease)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.hash, k.until = hash, asked.Add(k.lease)
 	}
 	return known, err
+}
+
+func (k *knownNodes) remembers(hash freshet.Hash) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return hash == k.hash && time.Now().Before(k.until)
 }
