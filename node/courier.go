@@ -85,10 +85,9 @@ func (s *service) newRunner(ctx context.Context, given config.Settings, n *Node)
 			r.now = func() time.Time { return time.Now().Add(ahead) }
 		}
 	}
-	known := knownNodes{peers: s.peers, lease: s.lease}
 	r.Courier = courier.New(courier.Config{
 		Log:   s.Log,
-		Known: known.knows,
+		Known: func(ctx context.Context, token string) (bool, error) { return s.known.knows(ctx, who.HashOf(token)) },
 		Leads: func(ctx context.Context, epoch int64) (bool, error) {
 			l, err := s.peers.Lease(ctx)
 			return l.Held() && l.Term == epoch, err
@@ -164,42 +163,4 @@ func (b *standby) withRunner(h http.Handler) http.Handler {
 			b.runner.ServeHTTP(w, r)
 		}
 	})
-}
-
-// knownNodes remembers which tokens are those of nodes, for a lease.
-type knownNodes struct {
-	peers *postgres.Peers
-	lease time.Duration
-
-	asking sync.Mutex // held to ask, so that strangers do not use up the connections
-
-	mu    sync.Mutex
-	hash  freshet.Hash // of the token that was known last
-	until time.Time
-}
-
-func (k *knownNodes) knows(ctx context.Context, token string) (bool, error) {
-	hash := who.HashOf(token)
-	if k.remembers(hash) { // who is known does not wait behind strangers
-		return true, nil
-	}
-	k.asking.Lock()
-	defer k.asking.Unlock()
-	if k.remembers(hash) {
-		return true, nil
-	}
-	asked := time.Now()
-	known, err := k.peers.Knows(ctx, hash)
-	if known && err == nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.hash, k.until = hash, asked.Add(k.lease)
-	}
-	return known, err
-}
-
-func (k *knownNodes) remembers(hash freshet.Hash) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return hash == k.hash && time.Now().Before(k.until)
 }

@@ -41,6 +41,7 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.peers.Close()) }()
 	s.lease, s.vault = leaseOf(s.settings), secret.Open(s.settings.SecretDir())
+	s.known = &knownNodes{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
 	me := postgres.Node{Name: s.where.Instance, Address: s.advertised(), Version: s.Version, Pass: who.HashOf(s.where.Token), Started: time.Now().UTC()}

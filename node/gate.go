@@ -34,7 +34,7 @@ func (s *service) openGate(ctx context.Context, n *Node, follows bool) (*who.Gat
 		Provider: s.settings.OIDC.Issuer, Proxies: s.settings.Proxies, Public: s.settings.PublicURL, Keep: s.settings.Audit, Now: s.Now, Log: s.Log,
 	}
 	if s.peers != nil {
-		cfg.Nodes = s.peers.Knows
+		cfg.Nodes = s.known.knows
 	}
 	gate, err := who.New(ctx, cfg)
 	if err != nil {

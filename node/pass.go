@@ -182,7 +182,7 @@ func (p *passer) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // fromNodes takes requests of other nodes as those of their clients, if they really come from
 // another node.
-func fromNodes(peers *postgres.Peers, h http.Handler) http.Handler {
+func fromNodes(nodes *knownNodes, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := r.Header.Get(nodeHeader)
 		if token == "" {
@@ -190,7 +190,7 @@ func fromNodes(peers *postgres.Peers, h http.Handler) http.Handler {
 			return
 		}
 		node := who.HashOf(token)
-		known, err := peers.Knows(r.Context(), node)
+		known, err := nodes.knows(r.Context(), node)
 		switch {
 		case err != nil:
 			web.NoBrain(w, http.StatusServiceUnavailable, "the database cannot be read", "try again in a moment")

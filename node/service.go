@@ -76,6 +76,7 @@ type service struct {
 	announced  bool            // that the API is there
 	led        bool            // this node has decided
 	peers      *postgres.Peers // other nodes on the same database; nil if there can be none
+	known      *knownNodes     // likewise
 	standby    *standby        // while another node decides
 	part       part
 	playing    sync.RWMutex  // held to use or to change the part
@@ -375,7 +376,7 @@ func (s *service) handler(stopped <-chan struct{}) http.Handler {
 		Log:     s.Log,
 	})
 	if s.peers != nil {
-		h = fromNodes(s.peers, h)
+		h = fromNodes(s.known, h)
 	}
 	return h
 }

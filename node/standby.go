@@ -46,7 +46,7 @@ func (s *service) standBy(ctx context.Context, given config.Settings) error {
 			return errors.Join(err, n.Close())
 		}
 		b.node, p.node, p.gate, b.runner = n, n, gate, s.newRunner(ctx, given, n)
-		handler = fromNodes(s.peers, s.standbyHandler(b, gate)) // another node may think that this one decides
+		handler = fromNodes(s.known, s.standbyHandler(b, gate)) // another node may think that this one decides
 	}
 	b.room = s.door.open(b.withRunner(s.redirectHands(b, handler)))
 	s.listen()
