@@ -41,7 +41,7 @@ type brain struct {
 	taught  int     // lessons that were given since it started; likewise
 	origin  atomic.Pointer[Basis]
 
-	manners []sched.Manners // as they were last kept; only for who writes
+	manners manners // only for who writes
 }
 
 // longestPoll returns how long a poll can take under a budget at most: what fetching

@@ -234,7 +234,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	end()
 	work.Wait()
 	d.takeLastNotes(context.WithoutCancel(ctx))
-	d.brain.keepManners(context.WithoutCancel(ctx), d.brain.sched.AllManners())
+	d.brain.keepManners(context.WithoutCancel(ctx), func(f func()) error { f(); return nil })
 	if errors.Is(err, errStopped) {
 		return nil
 	}

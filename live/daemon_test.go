@@ -264,6 +264,16 @@ type faulty struct {
 	given    error
 	commits  atomic.Int64
 	attempts atomic.Int64
+	refuse   func(estimator string) error // why beliefs cannot be saved; nil means that they can
+}
+
+func (f *faulty) SaveBeliefs(ctx context.Context, all []freshet.Belief) error {
+	if f.refuse != nil {
+		if err := f.refuse(all[0].Estimator); err != nil {
+			return err
+		}
+	}
+	return f.Store.SaveBeliefs(ctx, all)
 }
 
 func (f *faulty) Begin(ctx context.Context, p freshet.Poll) (freshet.Head, error) {

@@ -22,20 +22,50 @@ type keptManners struct {
 	Read  time.Time     `json:"read"`
 }
 
-// keepManners keeps what is known of robots.txt files, if it is news.
-func (b *brain) keepManners(ctx context.Context, known []sched.Manners) {
+// manners are what the scheduler has told of robots.txt files so far.
+type manners struct {
+	hosts map[string]sched.Manners
+	news  bool // there are some that are not kept yet
+}
+
+// mannersAtOnce is of how many hosts it is taken down within the loop at a time what is known of them.
+const mannersAtOnce = 500
+
+// take takes down what was told since. Within the loop it does so for a few hosts at a time: nothing begins meanwhile.
+func (m *manners) take(s *sched.Scheduler, inLoop func(func()) error) error {
+	for {
+		var told []sched.Manners
+		if err := inLoop(func() { told = s.TakeManners(mannersAtOnce) }); err != nil {
+			return err
+		}
+		for _, t := range told {
+			m.hosts[t.Host], m.news = t, true
+		}
+		if len(told) < mannersAtOnce {
+			return nil
+		}
+	}
+}
+
+// list returns what is to be kept, in the order of hosts.
+func (m *manners) list(dates *dates) []keptManners {
+	list := make([]keptManners, 0, len(m.hosts))
+	for _, t := range m.hosts {
+		list = append(list, keptManners{Host: t.Host, Delay: t.Delay, Read: dates.Date(t.Read)})
+	}
+	slices.SortFunc(list, func(a, b keptManners) int { return cmp.Compare(a.Host, b.Host) })
+	return list
+}
+
+// keepManners keeps what is known of robots.txt files, if there is news.
+func (b *brain) keepManners(ctx context.Context, inLoop func(func()) error) {
 	if err := b.rules.keep(ctx, b.store, b.dates); err != nil && ctx.Err() == nil {
 		b.log.Error("cannot save what robots.txt files allow", "err", err)
 	}
-	sortManners(known)
-	if slices.Equal(known, b.manners) || len(known) == 0 {
+	if b.manners.take(b.sched, inLoop) != nil || !b.manners.news {
 		return
 	}
-	var list []keptManners
-	for _, m := range known {
-		list = append(list, keptManners{Host: m.Host, Delay: m.Delay, Read: b.dates.Date(m.Read)})
-	}
-	memory, err := json.Marshal(list)
+	memory, err := json.Marshal(b.manners.list(b.dates))
 	if err == nil {
 		err = b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: robotsBelief, Memory: sealed(memory)}})
 	}
@@ -45,12 +75,7 @@ func (b *brain) keepManners(ctx context.Context, known []sched.Manners) {
 		}
 		return
 	}
-	b.manners = known
-}
-
-// sortManners puts manners in the order of their hosts.
-func sortManners(all []sched.Manners) {
-	slices.SortFunc(all, func(a, b sched.Manners) int { return cmp.Compare(a.Host, b.Host) })
+	b.manners.news = false
 }
 
 // recallManners tells the scheduler what was kept of robots.txt files. What cannot be
@@ -73,8 +98,11 @@ func (b *brain) recallManners(ctx context.Context, r *recall) error {
 			b.sched.Manners(r.now, sched.Manners{Host: m.Host, Delay: m.Delay, Read: m.Read.Add(r.shift(m.Read))})
 		}
 	}
-	b.manners = b.sched.AllManners()
-	sortManners(b.manners)
+	b.manners = manners{hosts: map[string]sched.Manners{}}
+	if err := b.manners.take(b.sched, func(f func()) error { f(); return nil }); err != nil {
+		return err
+	}
+	b.manners.news = false // that is where they come from
 	for belief, err := range b.store.Beliefs(ctx, rulesBelief) {
 		if err != nil {
 			return err

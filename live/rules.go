@@ -72,6 +72,7 @@ const robotsHint = "robots: ignore of the source polls it all the same"
 const (
 	rulesBelief = "robots.rules"      // the estimator under which it is
 	mostRules   = 5000                // of a file; one with more is read anew after a restart
+	rulesAtOnce = 500                 // files that are taken down while polls wait
 	keptCopies  = 30 * 24 * time.Hour // after a file had to be read again
 )
 
@@ -81,7 +82,12 @@ func (b *ruleBook) keep(ctx context.Context, store freshet.BeliefStore, dates *d
 	news, now := b.news, dates.Now()
 	b.news = false
 	kept := make(map[string]robots.Standing, len(b.origins))
+	seen := 0
 	for origin, s := range b.origins {
+		if seen++; seen%rulesAtOnce == 0 { // what is heard meanwhile is news for the next time
+			b.mu.Unlock()
+			b.mu.Lock()
+		}
 		if now.Sub(s.Until) > keptCopies {
 			delete(b.origins, origin)
 		} else if s.Rules.Len() <= mostRules {

@@ -70,10 +70,8 @@ func (d *Daemon) keepNotes(ctx context.Context) {
 		if !d.haveTaken(ctx) {
 			d.takeNotes(ctx)
 		}
-		var manners []sched.Manners
-		if d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) { manners = s.AllManners() }) == nil {
-			d.brain.keepManners(ctx, manners)
-		}
+		inLoop := func(f func()) error { return d.inLoop(ctx, func(time.Time, *sched.Scheduler) { f() }) }
+		d.brain.keepManners(ctx, inLoop)
 	}
 }
 

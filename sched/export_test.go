@@ -115,3 +115,13 @@ func NewLookup(texts []string) *Lookup {
 func (l *Lookup) Put(slot freshet.Slot)                { l.put(l.texts[slot], slot) }
 func (l *Lookup) Drop(slot freshet.Slot)               { l.drop(l.texts[slot]) }
 func (l *Lookup) Get(text string) (freshet.Slot, bool) { return l.get(text) }
+
+// AllManners returns what is known of the manners of hosts, in no order.
+func AllManners(s *Scheduler) (all []Manners) {
+	for name, h := range s.hosts {
+		if !h.read.IsZero() {
+			all = append(all, Manners{Host: name, Delay: h.manners, Read: h.read})
+		}
+	}
+	return all
+}

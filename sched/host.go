@@ -17,6 +17,7 @@ type host struct {
 	read    time.Time     // when its robots.txt was last read
 	manners time.Duration // between two requests, as that asks
 	reading bool          // a poll under way reads it
+	told    bool          // what it says was told, and not taken since
 }
 
 // expects reports whether one more poll may set out that redirects will lead to

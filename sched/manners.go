@@ -47,6 +47,9 @@ func (s *Scheduler) Manners(now time.Time, m Manners) {
 	default:
 		h.read, h.manners = m.Read, m.Delay
 	}
+	if !h.told {
+		h.told, s.told = true, append(s.told, h)
+	}
 	if s.limits.Hosts.delayOf(h) < was {
 		clear(s.bars)
 	}
@@ -55,13 +58,17 @@ func (s *Scheduler) Manners(now time.Time, m Manners) {
 	}
 }
 
-// AllManners returns what is known of the manners of hosts, in no order: nothing begins meanwhile, and to
-// sort those of a million hosts takes a second.
-func (s *Scheduler) AllManners() (all []Manners) {
-	for name, h := range s.hosts {
-		if !h.read.IsZero() {
-			all = append(all, Manners{Host: name, Delay: h.manners, Read: h.read})
-		}
+// TakeManners returns what is known of the manners of hosts of which something was told since they were last
+// returned, of at most so many hosts at a time: nothing begins meanwhile.
+func (s *Scheduler) TakeManners(most int) []Manners {
+	n := min(most, len(s.told))
+	taken := make([]Manners, n)
+	for i, h := range s.told[:n] {
+		h.told = false
+		taken[i] = Manners{Host: h.name, Delay: h.manners, Read: h.read}
 	}
-	return all
+	if s.told = s.told[n:]; len(s.told) == 0 {
+		s.told = nil
+	}
+	return taken
 }

@@ -36,6 +36,7 @@ type Scheduler struct {
 	slots   *lookup // by ID
 	commons commons // what is said of sources
 	hosts   map[string]*host
+	told    []*host // whose manners were told and not taken since, each once
 	groups  map[string]*group
 	sets    map[string]*groups // of groups that sources belong to, by their names
 	minima  []*group           // those that are granted a part of the budget
