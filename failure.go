@@ -33,11 +33,12 @@ const (
 	FailDeferredHost   Failure = "deferred.host"   // its host is owed a rest
 	FailDeferredBudget Failure = "deferred.budget" // the budget has no room for one more request
 
-	FailLocal        Failure = "local"         // all of the following: this machine is short of something for now
-	FailLocalMemory  Failure = "local.memory"  // of memory for polls under way
-	FailLocalFiles   Failure = "local.files"   // of open files, and so of connections
-	FailLocalBrowser Failure = "local.browser" // of browsers: all are busy with other pages
-	FailLocalHand    Failure = "local.hand"    // of hands: the one that looked was lost, or none is there that can
+	FailLocal        Failure = "local"             // all of the following: this machine is short of something for now
+	FailLocalMemory  Failure = "local.memory"      // of memory for polls under way
+	FailLocalFiles   Failure = "local.files"       // of open files, and so of connections
+	FailLocalBrowser Failure = "local.browser"     // of browsers: all are busy with other pages
+	FailLocalHand    Failure = "local.hand"        // of hands: the one that looked was lost, or none is there that can
+	FailLocalUnsure  Failure = "local.hand.unsure" // nothing was sent, because it is not sure that the brain still decides
 
 	FailRender         Failure = "render"          // all of the following: the page could not be shown in a browser
 	FailRenderMissing  Failure = "render.missing"  // there is no browser on this machine

@@ -65,7 +65,7 @@ func (s *session) carryOut(ctx context.Context, id uint64, say *orderSay) error 
 	o.Leave, o.Slow = l.leave, l.slow
 	if say.Robots != "" {
 		m, err := s.hand.Robots(ctx, o, say.Robots)
-		if l.unbegun {
+		if l.unbegun || l.unsent(m.Requests, err) {
 			return s.say(refused, id, nil)
 		}
 		if err != nil && ctx.Err() != nil {
@@ -76,7 +76,7 @@ func (s *session) carryOut(ctx context.Context, id uint64, say *orderSay) error 
 		return s.say(done, id, doneSay{Manners: &mannersSay{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes, Err: sayError(err)}}, body)
 	}
 	found := s.hand.Look(ctx, o)
-	if l.unbegun {
+	if l.unbegun || l.unsent(found.Requests, &freshet.FetchError{Class: found.Failure}) {
 		return s.say(refused, id, nil)
 	}
 	if found.Result == freshet.Failed && ctx.Err() != nil { // which says nothing about the source
@@ -98,10 +98,20 @@ type remoteLook struct {
 	id      uint64
 	granted string // the URL of the first request, until it has been asked for
 	unbegun bool   // not even the first request could leave
+	leaves  int    // requests that had leave, but for parts
+}
+
+// unsent reports whether the first request had leave and was not sent, because the right ended before it was.
+func (l *remoteLook) unsent(requests int, err error) bool {
+	failed, ok := errors.AsType[*freshet.FetchError](err)
+	return ok && failed.Class.Is(freshet.FailLocalUnsure) && requests == 0 && l.leaves == 1
 }
 
 // leave returns when a request may leave.
 func (l *remoteLook) leave(ctx context.Context, hop freshet.Hop) error {
+	if !hop.Part {
+		l.leaves++
+	}
 	if err := l.right.check(); err != nil {
 		l.unbegun = l.granted != ""
 		return err

@@ -34,7 +34,7 @@ func (r *right) give(p pongSay) {
 
 // errNoRight is what a request gets that may not begin.
 var errNoRight = &freshet.FetchError{
-	Class: freshet.FailLocalHand, Err: errors.New("the request was not sent: this hand has not heard from the brain in time"),
+	Class: freshet.FailLocalUnsure, Err: errors.New("the request was not sent: this hand has not heard from the brain in time"),
 }
 
 // check returns an error if no request may begin now.

@@ -16,18 +16,19 @@ import (
 )
 
 // TestNoRightNoRequest has the brain lose its office between the leave for a request and the
-// moment that it would be written. The name of the server takes that long to be looked up.
+// moment that it would be written. The name of the server takes that long to be looked up. Nothing is
+// sent before it has the office again, and then the page is looked at: no poll failed.
 func TestNoRightNoRequest(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease = 300 * time.Millisecond })
 	g.right.Store(int64(200 * time.Millisecond))
-	looking, look := make(chan struct{}), make(chan struct{})
+	looking, look := make(chan struct{}, 2), make(chan struct{})
 	g.join("far", func(c *cluster.WorkerConfig) {
 		c.Open = func(by cluster.Terms) (hand.Looker, error) {
 			f := fetching()
 			f.May = by.May
 			f.Ports = []uint16{netip.MustParseAddrPort(g.web.Listener.Addr().String()).Port()}
 			f.Resolver = func(context.Context, string) ([]netip.Addr, error) {
-				close(looking)
+				looking <- struct{}{}
 				<-look
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 			}
@@ -38,18 +39,21 @@ func TestNoRightNoRequest(t *testing.T) {
 	o := g.order("/")
 	_, port, _ := net.SplitHostPort(g.web.Listener.Addr().String())
 	o.Source.URL = "http://name.example:" + port + "/"
+	leaves := 0
+	o.Leave = func(context.Context, freshet.Hop) error { leaves++; return nil }
 	found := make(chan hand.Finding, 1)
 	go func() { found <- g.hands.Look(t.Context(), o) }()
 	<-looking
 	g.right.Store(-1) // somebody else may be elected now
 	g.until("the right is over", func() bool { return !g.canWork(o) })
 	close(look)
-	f := <-found
+	g.until("the hand gives the order back", func() bool { return g.hands.Status()[0].Busy == 0 })
 	if n := g.asked("/"); n != 0 {
 		t.Errorf("%d requests were written without the right to", n)
 	}
-	if f.Result != freshet.Failed || !f.Failure.Is(freshet.FailLocalHand) {
-		t.Errorf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)
+	g.right.Store(int64(200 * time.Millisecond))
+	if f := <-found; f.Result != freshet.First || f.Requests != 1 || leaves != 1 {
+		t.Errorf("the look ends with %s %s after %d requests with leave for %d: %s", f.Result, f.Failure, f.Requests, leaves, f.Err)
 	}
 }
 

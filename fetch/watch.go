@@ -119,13 +119,15 @@ func (w *watch) wroteHeaders() { w.sent.Add(1) }
 // has left already, over a connection that turned out to be dead, it has to ask
 // again, and only once: the transport would try more often than that.
 func (w *watch) gotConn(info httptrace.GotConnInfo) {
-	if w.sent.Load() < w.granted.Load() {
+	reason := w.held()
+	switch {
+	case reason != nil:
+		w.granted.Store(min(w.sent.Load(), w.granted.Load())) // it will not leave, though the transport may tell of it
+	case w.sent.Load() < w.granted.Load():
 		return
-	}
-	reason := fail(freshet.FailProtocol, "the server closes the connection on every request")
-	if held := w.held(); held != nil {
-		reason = held
-	} else if !w.again {
+	case w.again:
+		reason = fail(freshet.FailProtocol, "the server closes the connection on every request")
+	default:
 		w.again = true
 		if reason = w.leave(); reason == nil {
 			w.granted.Add(1)

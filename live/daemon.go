@@ -90,6 +90,10 @@ type Config struct {
 	Elsewhere func(host string) error
 	Trouble   func() string
 
+	// Right returns for how long from now it is sure that no other process decides; nil means for ever.
+	// Polls that are on record wait while it is not.
+	Right func() time.Duration
+
 	Unbound bool // poll no source because its MaxGap has passed, or its strategy says so
 
 	Log     *slog.Logger          // nil means silence

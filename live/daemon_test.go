@@ -264,7 +264,13 @@ type faulty struct {
 	given    error
 	commits  atomic.Int64
 	attempts atomic.Int64
+	hops     atomic.Int64
 	refuse   func(estimator string) error // why beliefs cannot be saved; nil means that they can
+}
+
+func (f *faulty) Hop(ctx context.Context, p freshet.Poll, at time.Time, host string) error {
+	f.hops.Add(1)
+	return f.Store.Hop(ctx, p, at, host)
 }
 
 func (f *faulty) SaveBeliefs(ctx context.Context, all []freshet.Belief) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"freshet"
@@ -27,6 +28,10 @@ type passage struct {
 	order  hand.Order       // of the poll
 	robots int              // requests that were made for robots.txt files
 	retry  time.Duration    // that the answer to one of them asked to wait
+
+	patience time.Time   // until when it waits to be sure that this process decides
+	granted  int         // requests of the present look that had leave, but for parts
+	givenUp  atomic.Bool // the daemon stops before it is sure
 }
 
 // errStopping is what a poll gets that wants to go on while the daemon stops.
@@ -35,8 +40,23 @@ var errStopping = &freshet.FetchError{Class: freshet.FailDeferredHost, Err: erro
 // leave returns when a request may leave. It is a Leave of [freshet.Request].
 func (w *passage) leave(ctx context.Context, hop freshet.Hop) error {
 	if hop.Part {
-		return w.leavePart(ctx, freshet.HostOf(hop.URL))
+		if err := w.leavePart(ctx, freshet.HostOf(hop.URL)); err != nil {
+			return err
+		}
+		return w.sure(ctx)
 	}
+	err := w.leaveWhole(ctx, hop)
+	if err == nil {
+		err = w.sure(ctx) // it may have taken long to put it on record
+	}
+	if err == nil {
+		w.granted++
+	}
+	return err
+}
+
+// leaveWhole returns when a request for a page of its own may leave.
+func (w *passage) leaveWhole(ctx context.Context, hop freshet.Hop) error {
 	if early := w.early; early != nil {
 		w.early = nil
 		if early.url == hop.URL {

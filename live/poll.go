@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"freshet"
 	"freshet/doubt"
@@ -30,22 +31,21 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 	}
 	room := d.openRoom()
 	defer room.close()
-	way := &passage{daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey), order: d.order(p.Source, head)}
-	order := &way.order // it is large
-	order.At, order.Room, order.Leave, order.Slow = now(), room.hold, way.leavePage, slow
-	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
-	if way.robotsFirst(ctx) {
-		order.At = now()
+	way := &passage{
+		daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey), order: d.order(p.Source, head),
+		patience: time.Now().Add(unsureFor),
 	}
-	began := order.At
-	found := d.hand.Look(ctx, *order)
+	order := &way.order // it is large
+	order.Room, order.Leave, order.Slow = room.hold, way.leavePage, slow
+	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
+	found, began := way.look(ctx)
 	found.Requests = max(1, found.Requests+way.robots)
 	if found.Result == freshet.Failed {
 		found.RetryAfter = max(found.RetryAfter, way.retry)
 	}
 	way.overhear(&found)
 	d.voices.hear(p.Source, found)
-	if ctx.Err() != nil && found.Result == freshet.Failed {
+	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
 		return // cut off by us, which says nothing about the source
 	}
 	if found.RetryAfter > 0 && len(way.hosts) > 0 {

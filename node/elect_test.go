@@ -307,14 +307,18 @@ func (c tellingConn) Close() error {
 }
 
 // A node that is not sure any more that it decides sends nothing, nor does a hand that works for
-// it, although the poll is on record: another may have taken over, and may poll by now.
+// it, although the poll is on record: another may have taken over, and may poll by now. When it is sure
+// again the poll goes on, and has not failed.
 func TestNothingIsSentWithoutTheLease(t *testing.T) {
 	server := pgtest.Start(t, "fsync=on")
 	for _, by := range []string{"the node", "a hand"} {
 		t.Run(by, func(t *testing.T) {
 			c := crewAt(t, server)
 			var asked atomic.Int32
-			page := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+			page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				fmt.Fprint(w, "here")
+			}))
 			defer page.Close()
 			dialled, release, closed := make(chan struct{}, 1), make(chan struct{}), make(chan struct{}, 100)
 			s := c.settings()
@@ -328,7 +332,7 @@ func TestNothingIsSentWithoutTheLease(t *testing.T) {
 				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", to.String())
 				return tellingConn{conn, closed}, err
 			}
-			right := c.poll(s, by == "a hand", page.URL)
+			store := c.poll(s, by == "a hand", page.URL)
 			<-dialled
 			held, err := c.conn.Begin(t.Context())
 			if err != nil {
@@ -337,7 +341,7 @@ func TestNothingIsSentWithoutTheLease(t *testing.T) {
 			if _, err := held.Exec(t.Context(), "SELECT 1 FROM leases FOR UPDATE"); err != nil { // it cannot be renewed
 				t.Fatal(err)
 			}
-			until(t, "the right ends", func() bool { return right() <= 0 })
+			until(t, "the right ends", func() bool { return store.Right() <= 0 })
 			close(release)
 			until(t, "the connection is closed", func() bool { return len(closed) > 0 || asked.Load() > 0 })
 			if asked.Load() > 0 {
@@ -346,13 +350,16 @@ func TestNothingIsSentWithoutTheLease(t *testing.T) {
 			if err := held.Rollback(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			if o := firstPoll(t, store); o.Result != freshet.First || o.Requests != 1 {
+				t.Errorf("the poll ended as %s %s after %d requests: %s", o.Result, o.Failure, o.Requests, o.Err)
+			}
 		})
 	}
 }
 
-// poll runs a daemon with a source until the test is over, and returns how long its right
-// lasts. Its polls are made by a hand, if that is wanted.
-func (c *crew) poll(s config.Settings, elsewhere bool, url string) (right func() time.Duration) {
+// poll runs a daemon with a source until the test is over, and returns its store. Its polls are made by a
+// hand, if that is wanted.
+func (c *crew) poll(s config.Settings, elsewhere bool, url string) *postgres.Store {
 	at := "http://127.0.0.1:1"
 	cfg := node.Config{Settings: s, Address: at}
 	if elsewhere {
@@ -386,5 +393,5 @@ func (c *crew) poll(s config.Settings, elsewhere bool, url string) (right func()
 	if _, err := n.Daemon.AddSource(c.Context(), freshet.Source{ID: "a", URL: url}); err != nil {
 		c.Fatal(err)
 	}
-	return n.Store.(*postgres.Store).Right
+	return n.Store.(*postgres.Store)
 }

@@ -235,6 +235,9 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 
 		SaveEvery: cfg.SaveEvery,
 	}
+	if n.leads != nil {
+		daemon.Right = n.leads.Right
+	}
 	if cfg.Share && cfg.Pool != "" && !cfg.Standby {
 		if n.seat, err = newSeat(n, cfg); err != nil {
 			return err
