@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"freshet"
 	"freshet/tables"
@@ -144,15 +145,20 @@ func (d *database) Begin(*tables.Writer) error {
 	both.Queue("UPDATE leases SET renewed = clock_timestamp(), batch = $1 WHERE name = 'brain' AND epoch = $2", d.batch+1, d.epoch)
 	answers := d.conn.Conn.Conn().SendBatch(ctx, &both)
 	_, err := answers.Exec()
+	var updated pgconn.CommandTag
+	if err == nil {
+		updated, err = answers.Exec()
+	}
+	if closed := answers.Close(); err == nil { // otherwise it says the same once more
+		err = closed
+	}
+	if err == nil && updated.RowsAffected() == 0 {
+		err = ErrFenced
+	}
 	if err != nil {
-		return errors.Join(d.conn.judged(err), answers.Close())
-	}
-	updated, err := answers.Exec()
-	if err := errors.Join(err, answers.Close()); err != nil {
-		return d.conn.judged(err)
-	}
-	if updated.RowsAffected() == 0 {
-		return errors.Join(ErrFenced, d.Rollback(nil))
+		err = d.conn.judged(err)
+		_ = d.Rollback(nil) // what has begun would refuse all that comes; the reason is told
+		return err
 	}
 	return nil
 }

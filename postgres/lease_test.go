@@ -279,3 +279,32 @@ func TestReaderHears(t *testing.T) {
 		t.Errorf("a reader writes: %v", err)
 	}
 }
+
+// The lease cannot be renewed for a while: the disk is full, or a right is missing. Every write says
+// so, and as soon as the reason is gone all is written again, over the same connection.
+func TestWritesAgainAfterTheLeaseCouldNotBeRenewed(t *testing.T) {
+	shed := newShed(t)
+	at := shed.url(t, t.TempDir())
+	s := open(t, postgres.Config{URL: at, Lease: time.Minute})
+	add(t, s, "a")
+	schema := at[strings.LastIndex(at, "=")+1:]
+	do := func(query string) {
+		t.Helper()
+		if _, err := shed.conn.Exec(t.Context(), strings.ReplaceAll(query, "SCHEMA", schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`CREATE FUNCTION SCHEMA.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)
+	do("CREATE TRIGGER full_disk BEFORE UPDATE ON SCHEMA.leases FOR EACH ROW EXECUTE FUNCTION SCHEMA.full_disk()")
+	for n := range 3 {
+		_, err := poll(s, "a", n)
+		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) || strings.Count(err.Error(), "could not extend file") != 1 {
+			t.Errorf("write %d on a full disk gives %v; want why, once", n, err)
+		}
+	}
+	do("DROP FUNCTION SCHEMA.full_disk CASCADE")
+	if o, err := poll(s, "a", 3); err != nil || o.Cursor != 1 {
+		t.Errorf("after there is room again outcome %d is written: %v", o.Cursor, err)
+	}
+}
