@@ -99,7 +99,7 @@ func (d *database) Fault(doing string, err error) error {
 	case "53100":
 		return say(freshet.ErrStorage, "the disk of PostgreSQL is full: free some disk space, or keep less history")
 	case "53300":
-		return say(freshet.ErrStorage, "PostgreSQL has no connection left: raise max_connections, or end other clients")
+		return say(freshet.ErrStorage, "PostgreSQL has no connection left: raise max_connections, or the CONNECTION LIMIT of the role or the database, or end other clients")
 	case "25006":
 		return say(freshet.ErrStorage, "this server only reads: name the primary in the URL, or both with ?target_session_attrs=read-write")
 	case "28P01", "28000":
@@ -107,17 +107,25 @@ func (d *database) Fault(doing string, err error) error {
 	case "3D000":
 		return say(freshet.ErrStorage, "create the database first: createdb NAME")
 	case "42501":
-		return say(freshet.ErrStorage, "let this user create tables: GRANT CREATE ON SCHEMA public TO the user, or make it the owner of the database")
+		hint := "let this user create tables: GRANT CREATE ON SCHEMA public TO the user, or make it the owner of the database"
+		if !strings.Contains(err.Error(), "for schema") {
+			hint = "the tables belong to another user: name that one in the URL, or make this one their owner (REASSIGN OWNED BY the other TO this one)"
+		}
+		return say(freshet.ErrStorage, hint)
+	case "57014":
+		return say(freshet.ErrStorage, "somebody cancelled a statement, or it took longer than the statement_timeout in the URL: it is tried again")
 	case "XX001", "XX002":
 		return say(freshet.ErrDamaged, d.Hint())
 	}
-	switch {
+	switch code := codeOf(err); {
 	case errors.Is(err, ErrFenced):
 		return say(freshet.ErrStorage, "restart freshet, if it does not go on by itself: it then stands by, and takes over when the other ends")
 	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrNotFound):
 		return fmt.Errorf("%s: %w", doing, err)
 	case errors.Is(err, tables.ErrAgain), isConnectError(err):
 		return say(freshet.ErrStorage, "check that PostgreSQL runs and can be reached: psql URL")
+	case strings.HasPrefix(code, "40"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "55"), strings.HasPrefix(code, "57"), strings.HasPrefix(code, "58"):
+		return say(freshet.ErrStorage, "PostgreSQL could not do it now, and it is tried again; its log says more")
 	}
 	return fmt.Errorf("%s in %s: %w", doing, d.name, err)
 }

@@ -43,3 +43,18 @@ func (b *backlog) Ready() *pgx.Batch { b.close(); return &b.ready }
 
 // FaultOf returns what the store makes of an error of PostgreSQL.
 func FaultOf(err error) error { return (&database{Store: &Store{name: "test"}}).Fault("doing", err) }
+
+// Settings returns some of the settings with which a store reads and writes.
+func (s *Store) Settings(ctx context.Context, names ...string) (reads, writes []string, err error) {
+	for _, name := range names {
+		var read, write string
+		if err := s.reader.QueryRowContext(ctx, "SELECT current_setting(?)", name).Scan(&read); err != nil {
+			return nil, nil, err
+		}
+		if err := s.base.conn.Conn.Conn().QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&write); err != nil {
+			return nil, nil, err
+		}
+		reads, writes = append(reads, read), append(writes, write)
+	}
+	return reads, writes, nil
+}

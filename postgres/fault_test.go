@@ -24,8 +24,12 @@ func TestFaultsThatPass(t *testing.T) {
 		{&pgconn.PgError{Code: "57P03"}, true}, // starting up
 		{&pgconn.PgError{Code: "08006"}, true}, // connection failure
 		{&pgconn.PgError{Code: "53100"}, true}, // disk full
+		{&pgconn.PgError{Code: "53200"}, true}, // out of memory
+		{&pgconn.PgError{Code: "40P01"}, true}, // a deadlock
+		{&pgconn.PgError{Code: "55P03"}, true}, // a lock is not to be had
+		{&pgconn.PgError{Code: "58030"}, true}, // reading or writing a file failed
 		{fmt.Errorf("receive: %w", io.ErrUnexpectedEOF), true},
-		{&pgconn.PgError{Code: "57014"}, false}, // a statement was cancelled
+		{&pgconn.PgError{Code: "57014"}, true},  // a statement was cancelled
 		{&pgconn.PgError{Code: "42703"}, false}, // no such column
 		{errors.New("another"), false},
 	} {

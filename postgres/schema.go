@@ -154,7 +154,7 @@ func (s *Store) update(ctx context.Context, files []string) (err error) {
 			return err
 		}
 		if schema == "" {
-			return freshet.WithHint(errors.New("the schema of the search_path does not exist"), "create it, or leave out search_path")
+			return freshet.WithHint(fmt.Errorf("%w: the schema of the search_path does not exist", freshet.ErrStorage), "create it, or leave out search_path")
 		}
 		lock := fnv.New64a()
 		lock.Write([]byte("freshet " + schema)) // never fails

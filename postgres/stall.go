@@ -69,15 +69,32 @@ func (l *line) Close() error {
 	return l.Conn.Close()
 }
 
-// meet notes which process of PostgreSQL is at the other end of a connection. The one that it
-// names itself may be that of a program in between.
+// overruled are settings that a role, a database or a server can have for other programs, and under
+// which a store does not work: what is large takes its time to read, a connection may be idle, and
+// a transaction sees what was committed before each of its statements.
+var overruled = [][2]string{
+	{"statement_timeout", "0"}, {"lock_timeout", "0"}, {"idle_session_timeout", "0"}, {"idle_in_transaction_session_timeout", "0"},
+	{"default_transaction_isolation", "read committed"}, {"client_encoding", "UTF8"},
+}
+
+// meet begins with a connection. It overrules settings, unless the URL has them, and notes which
+// process of PostgreSQL is at the other end: the one that it names itself may be that of a program
+// in between.
 func meet(ctx context.Context, on *pgx.Conn) error {
 	conn := on.PgConn().Conn()
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
 	}
-	var backend int64
-	if err := on.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+	var names, values []string
+	for _, o := range overruled {
+		if _, said := on.Config().RuntimeParams[o[0]]; !said {
+			names, values = append(names, o[0]), append(values, o[1])
+		}
+	}
+	var backend, done int64
+	err := on.QueryRow(ctx, `SELECT pg_backend_pid(), count(set_config(s.name, o.value, false))
+		FROM unnest($1::text[], $2::text[]) AS o (name, value) JOIN pg_settings s ON s.name = o.name`, names, values).Scan(&backend, &done)
+	if err != nil {
 		return err
 	}
 	if l, ok := conn.(*line); ok {
