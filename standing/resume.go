@@ -18,6 +18,7 @@ const (
 func (r *Runner) load(ctx context.Context) error {
 	var err error
 	r.known, r.paces, r.behind, r.ahead = map[freshet.QueryID]freshet.Query{}, map[freshet.QueryID]*query.Pace{}, map[freshet.QueryID]*lane{}, nil
+	r.step, r.kept = freshet.QueryStep{}, place{}
 	if r.main, err = r.newLane(); err != nil {
 		return err
 	}

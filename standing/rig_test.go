@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ type rig struct {
 	t      *testing.T
 	dir    string
 	store  freshet.Store
+	out    atomic.Bool // the runner cannot read the store
 	runner *standing.Runner
 	stop   func()
 }
@@ -52,7 +54,7 @@ func (r *rig) open() {
 
 // start has the queries run.
 func (r *rig) start() {
-	r.runner = standing.New(standing.Config{Store: r.store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	r.runner = standing.New(standing.Config{Store: shaky{r.store, &r.out}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	done := make(chan error)
 	go func() { done <- r.runner.Run(ctx) }()
@@ -63,6 +65,20 @@ func (r *rig) start() {
 		}
 		r.stop = func() {}
 	}
+}
+
+// A shaky store is one whose changes cannot be read now and then.
+type shaky struct {
+	freshet.Store
+	out *atomic.Bool
+}
+
+// Changes implements [freshet.Store].
+func (s shaky) Changes(ctx context.Context, q freshet.ChangeQuery) ([]freshet.Change, error) {
+	if s.out.Load() {
+		return nil, fmt.Errorf("reading changes: %w", freshet.ErrStorage)
+	}
+	return s.Store.Changes(ctx, q)
 }
 
 func (r *rig) close() {

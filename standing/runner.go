@@ -63,10 +63,28 @@ const (
 	lookEvery = time.Minute
 )
 
-// Run runs the queries until ctx is done.
+// Run runs the queries until ctx is done. A store that cannot be read for a while is waited for; then
+// all begins at what is on disk, as after a restart.
 func (r *Runner) Run(ctx context.Context) error {
+	waiting := false
+	err := persist.Run(ctx, func() error { return r.work(ctx, &waiting) }, func(err error) {
+		if !waiting {
+			waiting = true
+			r.cfg.Log.Error("the data cannot be read; queries wait until it can", "err", err, "hint", freshet.HintOf(err))
+		}
+	})
+	return ended(ctx, err)
+}
+
+// work runs the queries until ctx is done or the store cannot be read. What was waited for is over as
+// soon as everything is loaded.
+func (r *Runner) work(ctx context.Context, waiting *bool) error {
 	if err := r.load(ctx); err != nil {
-		return ended(ctx, err)
+		return err
+	}
+	if *waiting {
+		*waiting = false
+		r.cfg.Log.Info("the data can be read again; queries are run")
 	}
 	looked := r.cfg.Now()
 	for {
@@ -79,7 +97,7 @@ func (r *Runner) Run(ctx context.Context) error {
 			err = r.look(ctx)
 		}
 		if err != nil || ctx.Err() != nil {
-			return ended(ctx, err)
+			return err
 		}
 	}
 }
