@@ -100,19 +100,26 @@ const (
 
 // Run follows until ctx is done. Whatever goes wrong, it begins anew.
 func (w *Warm) Run(ctx context.Context) {
+	said := false // why it cannot begin
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := w.begin(ctx)
 		took := time.Since(began)
 		if err == nil {
 			w.cfg.Log.Debug("following what another node decides", "outcome", w.Warmth().Upto, "took", took)
+			said = false
 			err = w.follow(ctx, took)
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		if !errors.Is(err, errEdited) && !errors.Is(err, errAstray) {
-			w.cfg.Log.Warn("this node begins anew to follow what another decides", "why", err, "hint", freshet.HintOf(err))
+			level := slog.LevelWarn
+			if said {
+				level = slog.LevelDebug
+			}
+			said = true
+			w.cfg.Log.Log(ctx, level, "this node begins anew to follow what another decides", "why", err, "hint", freshet.HintOf(err))
 			w.rest(ctx, warmRetry)
 		}
 	}

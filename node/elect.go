@@ -59,7 +59,10 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 		case ctx.Err() != nil && (isUnable(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
 			return nil
 		case tries(err) && (s.announced || s.led) && ctx.Err() == nil:
-			s.Log.Error("this node cannot go on; it stands by and tries again", "err", err, "hint", freshet.HintOf(err))
+			if kind := kindOf(err) + freshet.HintOf(err); kind != s.problem { // else it has been told
+				s.Log.Error("this node cannot go on; it stands by and tries again", "err", err, "hint", freshet.HintOf(err))
+				s.problem = kind
+			}
 			rest(ctx, s.lease/4)
 		case err != nil || !again:
 			return err
@@ -211,7 +214,7 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
 		return false, unable{err}
 	}
-	s.led = true
+	s.led, s.problem = true, ""
 	s.Log.Info("this node decides", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
 	s.play(part{role: postgres.Brain, node: n, gate: s.gate})
 	defer s.play(part{role: postgres.Standby})

@@ -75,6 +75,7 @@ type service struct {
 	listen     func()          // has the door answer whoever knocks
 	announced  bool            // that the API is there
 	led        bool            // this node has decided
+	problem    string          // which kept it from deciding, as it was told last
 	peers      *postgres.Peers // other nodes on the same database; nil if there can be none
 	known      *knownNodes     // likewise
 	standby    *standby        // while another node decides

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -245,6 +246,7 @@ func (d *database) resign() error {
 // renew gives a sign of life while nothing else is written.
 func (s *Store) renew(ctx context.Context) {
 	every := s.cfg.Lease / 3
+	failing := trouble{log: s.cfg.Log, level: slog.LevelError, begun: "the lease could not be renewed; it is tried again", over: "the lease is renewed again"}
 	for {
 		select {
 		case <-time.After(every):
@@ -252,14 +254,17 @@ func (s *Store) renew(ctx context.Context) {
 			return
 		}
 		if s.base.count.Now()-time.Duration(s.base.begun.Load()) < every {
+			if s.Right() > s.cfg.Lease-every { // something was written since the last look
+				failing.tell(ctx, nil)
+			}
 			continue
 		}
 		err := s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil })
 		if errors.Is(err, freshet.ErrStoreFailed) {
 			return
 		}
-		if err != nil && ctx.Err() == nil {
-			s.cfg.Log.ErrorContext(ctx, "the lease could not be renewed", "err", err)
+		if ctx.Err() == nil {
+			failing.tell(ctx, err)
 		}
 	}
 }

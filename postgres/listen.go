@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -33,10 +34,10 @@ func (d *database) notify() error {
 
 // listen hears of what others write, until ctx is done.
 func (s *Store) listen(ctx context.Context) {
+	deaf := &trouble{log: s.cfg.Log, level: slog.LevelWarn, begun: "changes are not heard of for now; it is tried again", over: "changes are heard of again"}
 	for ctx.Err() == nil {
-		err := s.hear(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.cfg.Log.WarnContext(ctx, "changes are not heard of for a moment", "err", err)
+		if err := s.hear(ctx, deaf); ctx.Err() == nil {
+			deaf.tell(ctx, s.base.Fault("hearing of changes", err))
 		}
 		select {
 		case <-time.After(lookEvery):
@@ -46,7 +47,7 @@ func (s *Store) listen(ctx context.Context) {
 }
 
 // hear listens on a connection of its own, for as long as that lasts.
-func (s *Store) hear(ctx context.Context) error {
+func (s *Store) hear(ctx context.Context, deaf *trouble) error {
 	one, err := s.connector.Connect(ctx)
 	if err != nil {
 		return err
@@ -60,6 +61,7 @@ func (s *Store) hear(ctx context.Context) error {
 		if err := s.refresh(ctx); err != nil {
 			return err
 		}
+		deaf.tell(ctx, nil)
 		if err := waitFor(ctx, c.Conn.Conn()); err != nil {
 			return err
 		}

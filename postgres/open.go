@@ -96,6 +96,9 @@ func Open(ctx context.Context, cfg Config) (_ *Store, err error) {
 	if cfg.ReadOnly {
 		s.running.Go(func() { s.listen(beside) })
 	} else {
+		for _, warning := range s.warnings {
+			s.cfg.Log.WarnContext(ctx, warning, "store", s.name)
+		}
 		s.running.Go(func() { s.renew(beside) })
 	}
 	return s, nil

@@ -43,19 +43,12 @@ func (s *Store) examine(ctx context.Context) error {
 		return freshet.WithHint(fmt.Errorf("%s has the encoding %s", s.name, encoding), "create the database with: createdb --encoding UTF8 --template template0 NAME")
 	}
 	if standby == "" {
-		s.warn(ctx, "PostgreSQL has no synchronous standby: what was written last is lost if its disk is; see synchronous_standby_names")
+		s.warnings = append(s.warnings, "PostgreSQL has no synchronous standby: what was written last is lost if its disk is; see synchronous_standby_names")
 	}
 	if sums == "off" {
-		s.warn(ctx, "PostgreSQL has no data checksums: a damaged page is found only by freshet check; see pg_checksums")
+		s.warnings = append(s.warnings, "PostgreSQL has no data checksums: a damaged page is found only by freshet check; see pg_checksums")
 	}
 	return nil
-}
-
-func (s *Store) warn(ctx context.Context, what string) {
-	s.warnings = append(s.warnings, what)
-	if !s.cfg.ReadOnly {
-		s.cfg.Log.WarnContext(ctx, what, "store", s.name)
-	}
 }
 
 // ErrOldFormat means that a store has to be opened for writing once before it can be read.
