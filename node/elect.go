@@ -40,7 +40,7 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.peers.Close()) }()
-	s.lease, s.vault = leaseOf(s.settings), secret.Open(s.settings.SecretDir())
+	s.lease, s.troubles, s.vault = leaseOf(s.settings), map[string]string{}, secret.Open(s.settings.SecretDir())
 	s.known = &knownNodes{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)
@@ -59,10 +59,7 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 		case ctx.Err() != nil && (isUnable(err) || errors.Is(err, context.Canceled)): // asked to stop before it had begun
 			return nil
 		case tries(err) && (s.announced || s.led) && ctx.Err() == nil:
-			if kind := kindOf(err) + freshet.HintOf(err); kind != s.problem { // else it has been told
-				s.Log.Error("this node cannot go on; it stands by and tries again", "err", err, "hint", freshet.HintOf(err))
-				s.problem = kind
-			}
+			s.tellOnce("this node cannot go on; it stands by and tries again", err)
 			rest(ctx, s.lease/4)
 		case err != nil || !again:
 			return err
@@ -88,7 +85,6 @@ func isUnable(err error) bool {
 // standFor returns when nobody decides and this node may. Until then it stands by. It returns
 // the settings as they were given, or reloaded meanwhile.
 func (s *service) standFor(ctx context.Context, given config.Settings) (config.Settings, error) {
-	var problem string
 	for {
 		lease, err := s.whoLeads(ctx)
 		if err == nil && !lease.Held() {
@@ -99,11 +95,7 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 		if ctx.Err() != nil {
 			return given, nil
 		}
-		if was := problem; err == nil {
-			problem = ""
-		} else if problem = kindOf(err); problem != was {
-			s.Log.Error("this node cannot take over", "err", err, "hint", freshet.HintOf(err))
-		}
+		s.tellOnce("this node cannot take over", err)
 		if s.standby == nil {
 			if err := s.standBy(ctx, given); err != nil {
 				return given, unable{err}
@@ -133,11 +125,24 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 	}
 }
 
+// tellOnce logs that something does not work, unless that has been told and it has not worked since.
+// Without an error it works.
+func (s *service) tellOnce(what string, err error) {
+	if err == nil {
+		delete(s.troubles, what)
+		return
+	}
+	if kind := kindOf(err); kind != s.troubles[what] {
+		s.troubles[what] = kind
+		s.Log.Error(what, "err", err, "hint", freshet.HintOf(err))
+	}
+}
+
 // kindOf tells an error from another that is to be said, too. Those of a database that cannot be
 // reached name a port that is another each time.
 func kindOf(err error) string {
 	if errors.Is(err, freshet.ErrStorage) {
-		return freshet.ErrStorage.Error()
+		return freshet.ErrStorage.Error() + ": " + freshet.HintOf(err)
 	}
 	return err.Error()
 }
@@ -214,7 +219,8 @@ func (s *service) lead(ctx context.Context, given config.Settings) (again bool, 
 	if s.gate, err = s.openGate(ctx, n, false); err != nil {
 		return false, unable{err}
 	}
-	s.led, s.problem = true, ""
+	s.led = true
+	clear(s.troubles)
 	s.Log.Info("this node decides", "term", n.leads.Term(), "address", s.advertised(), "warm", n.warm)
 	s.play(part{role: postgres.Brain, node: n, gate: s.gate})
 	defer s.play(part{role: postgres.Standby})

@@ -72,13 +72,13 @@ type service struct {
 	where      Address  // of the API
 	at         net.Addr // likewise
 	door       door
-	listen     func()          // has the door answer whoever knocks
-	announced  bool            // that the API is there
-	led        bool            // this node has decided
-	problem    string          // which kept it from deciding, as it was told last
-	peers      *postgres.Peers // other nodes on the same database; nil if there can be none
-	known      *knownNodes     // likewise
-	standby    *standby        // while another node decides
+	listen     func()            // has the door answer whoever knocks
+	announced  bool              // that the API is there
+	led        bool              // this node has decided
+	troubles   map[string]string // of what does not work, which kind of trouble was told
+	peers      *postgres.Peers   // other nodes on the same database; nil if there can be none
+	known      *knownNodes       // likewise
+	standby    *standby          // while another node decides
 	part       part
 	playing    sync.RWMutex  // held to use or to change the part
 	lease      time.Duration // after which another node takes over

@@ -74,6 +74,9 @@ func (d *database) Judge(err error) tables.Verdict {
 	return tables.Failed
 }
 
+// diskFull is the code of PostgreSQL for that.
+const diskFull = "53100"
+
 // An unreachable is why there is no connection: nothing can be written.
 type unreachable struct{ error }
 
@@ -96,7 +99,7 @@ func (d *database) Fault(doing string, err error) error {
 	}
 	switch code := codeOf(err); code {
 	case "":
-	case "53100":
+	case diskFull:
 		return say(freshet.ErrStorage, "the disk of PostgreSQL is full: free some disk space, or keep less history")
 	case "53300":
 		return say(freshet.ErrStorage, "PostgreSQL has no connection left: raise max_connections, or the CONNECTION LIMIT of the role or the database, or end other clients")

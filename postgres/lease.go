@@ -253,20 +253,36 @@ func (s *Store) renew(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if s.base.count.Now()-time.Duration(s.base.begun.Load()) < every {
-			if s.Right() > s.cfg.Lease-every { // something was written since the last look
-				failing.tell(ctx, nil)
-			}
-			continue
+		var err error
+		if s.Right() <= s.cfg.Lease-every { // nothing was written since the last look
+			err = s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil })
 		}
-		err := s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil })
 		if errors.Is(err, freshet.ErrStoreFailed) {
 			return
+		}
+		if codeOf(err) == diskFull {
+			err = s.renewAlone(ctx)
 		}
 		if ctx.Err() == nil {
 			failing.tell(ctx, err)
 		}
 	}
+}
+
+// renewAlone renews the lease outside of the transactions that others share. On a full disk these
+// fail and the lease can still be renewed: an election would not make room.
+func (s *Store) renewAlone(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease/3)
+	defer cancel()
+	asked := s.base.count.Now()
+	done, err := s.reader.ExecContext(ctx, "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND epoch = ?", s.base.epoch)
+	if err != nil {
+		return s.base.Fault("renewing the lease", err)
+	}
+	if n, err := done.RowsAffected(); err == nil && n > 0 { // else the next write finds out
+		s.base.renewedAt(asked)
+	}
+	return nil
 }
 
 // hold renews the lease while the store is not open yet, until the function is called: what is

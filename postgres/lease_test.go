@@ -308,3 +308,57 @@ func TestWritesAgainAfterTheLeaseCouldNotBeRenewed(t *testing.T) {
 		t.Errorf("after there is room again outcome %d is written: %v", o.Cursor, err)
 	}
 }
+
+// On a full disk polls cannot be recorded, however often that is tried. Whoever decides goes on to
+// renew the lease: another node could record nothing either, and would drop what was fetched.
+func TestAFullDiskIsNoReasonForAnElection(t *testing.T) {
+	shed := newShed(t)
+	at := shed.url(t, t.TempDir())
+	const lease = 2 * time.Second
+	s := open(t, postgres.Config{URL: at, Lease: lease})
+	defer s.Close()
+	add(t, s, "a")
+	schema := at[strings.LastIndex(at, "=")+1:]
+	do := func(query string) {
+		t.Helper()
+		if _, err := shed.conn.Exec(t.Context(), strings.ReplaceAll(query, "SCHEMA", schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`CREATE FUNCTION SCHEMA.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)
+	do("CREATE TRIGGER full_disk BEFORE INSERT ON SCHEMA.outcomes FOR EACH ROW EXECUTE FUNCTION SCHEMA.full_disk()")
+	over := make(chan struct{})
+	var polling sync.WaitGroup
+	for range 8 { // so that there is always something else to write in the same transaction
+		polling.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if _, err := poll(s, "a", 1); !errors.Is(err, freshet.ErrStorage) {
+					t.Errorf("a poll on a full disk gives %v", err)
+					return
+				}
+			}
+		})
+	}
+	stop := sync.OnceFunc(func() { close(over); polling.Wait() })
+	defer stop()
+	for end := time.Now().Add(2 * lease); time.Now().Before(end); {
+		var age float64
+		if err := shed.conn.QueryRow(t.Context(), "SELECT extract(epoch FROM clock_timestamp() - renewed)::float8 FROM "+schema+".leases").Scan(&age); err != nil {
+			t.Fatal(err)
+		}
+		if age > lease.Seconds() {
+			t.Fatalf("the lease of %s was last renewed %.1f s ago", lease, age)
+		}
+	}
+	stop()
+	do("DROP FUNCTION SCHEMA.full_disk CASCADE")
+	if _, err := poll(s, "a", 1); err != nil {
+		t.Error(err)
+	}
+}
