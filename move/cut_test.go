@@ -111,8 +111,11 @@ func TestMove(t *testing.T) {
 func oneStoreCanBeUsed(t *testing.T, y *yard) {
 	dir, url := filled(t), y.fresh(t)
 	looked, err := run(t, move.Config{From: dir, To: url, DryRun: true})
-	if err != nil || !looked.DryRun || looked.Rows == 0 {
+	if err != nil || !looked.DryRun || looked.Rows == 0 || !strings.HasPrefix(looked.To, "postgres://") {
 		t.Errorf("a dry run gives %+v: %v", looked, err)
+	}
+	if at, err := pgx.ParseConfig(url); err != nil || at.Password == "" || strings.Contains(looked.To, at.Password) {
+		t.Errorf("a dry run tells the password of the target: %s (%v)", looked.To, err)
 	}
 	if err := usable(t, dir); err != nil {
 		t.Errorf("after a dry run: %v", err)
@@ -406,5 +409,19 @@ func compareColumns(t *testing.T, where string, found []string) {
 		if !slices.Contains(found, column) {
 			t.Errorf("%s is moved, and %s does not have it", column, where)
 		}
+	}
+}
+
+// A move that was stopped before it had begun says of which store nothing was lost, and of what was
+// to be the target only what anybody may know.
+func TestNamesOfAMoveThatHasNotBegun(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	moved, err := move.Run(done, move.Config{From: "postgres://me:hush@127.0.0.1:1/one?password=hush", To: "postgres://me:hush@127.0.0.1:1/two", Now: time.Now})
+	if err == nil || moved.From != "postgres://me@127.0.0.1:1/one" || moved.To != "postgres://me@127.0.0.1:1/two" {
+		t.Errorf("the move is from %s to %s: %v", moved.From, moved.To, err)
+	}
+	if err != nil && strings.Contains(err.Error(), "hush") {
+		t.Error(err)
 	}
 }

@@ -41,6 +41,25 @@ func isDatabase(where string) bool {
 	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
 }
 
+// Name returns the name of a store as it can be shown to anybody: without a password.
+func Name(where string) string {
+	if !isDatabase(where) {
+		return where
+	}
+	u, err := url.Parse(where)
+	if err != nil {
+		return "the database"
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	q.Del("password")
+	q.Del("sslpassword")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
 // same reports whether two names are of one store, as far as can be told without opening it.
 func same(a, b string) bool {
 	if isDatabase(a) || isDatabase(b) {

@@ -69,6 +69,7 @@ func Run(ctx context.Context, cfg Config) (_ Result, err error) {
 	}
 	m := &mover{cfg: cfg, tables: tables.Moved()}
 	m.result.DryRun, m.result.Tables = cfg.DryRun, []Table{}
+	m.result.From, m.result.To = Name(cfg.From), Name(cfg.To)
 	if same(cfg.From, cfg.To) {
 		return m.result, freshet.WithHint(&freshet.InvalidError{Field: "to", Reason: "it is the store that is to be moved"}, "name another directory or database")
 	}
@@ -76,7 +77,7 @@ func Run(ctx context.Context, cfg Config) (_ Result, err error) {
 		return m.result, err
 	}
 	defer func() { err = errors.Join(err, m.from.Close()) }()
-	m.result.From, m.result.To = m.from.Name(), cfg.To
+	m.result.From = m.from.Name()
 	m.to, err = open(ctx, cfg.To, cfg.Log, aim{fresh: true, look: cfg.DryRun})
 	switch {
 	case cfg.DryRun && errors.Is(err, freshet.ErrNotFound): // there is nothing yet

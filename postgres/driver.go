@@ -177,6 +177,9 @@ func (c *conn) judged(err error) error {
 	return err
 }
 
+// isLost reports whether nothing can be done with the connection, also if nobody has noticed yet.
+func (c *conn) isLost() bool { return c.lost || c.Conn.Conn().IsClosed() }
+
 // A lostError is one of a connection that is lost. It is a [tables.ErrAgain], and for package sql
 // a [driver.ErrBadConn]: what is only read is then read over another connection, so that those
 // that PostgreSQL closed when it was started again are noticed by nobody.

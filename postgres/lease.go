@@ -234,7 +234,7 @@ func (d *database) Rollback(*tables.Writer) error {
 
 // resign gives up the lease, so that the next process need not wait.
 func (d *database) resign() error {
-	if d.writer == nil || d.conn.lost || d.epoch == 0 {
+	if d.writer == nil || d.conn.isLost() || d.epoch == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Lease)

@@ -219,7 +219,7 @@ func (s *Store) Close() error {
 // release closes the connections.
 func (s *Store) release() error {
 	var errs []error
-	if s.base.writer != nil && !s.base.conn.lost {
+	if s.base.writer != nil && !s.base.conn.isLost() {
 		errs = append(errs, s.base.writer.Close())
 	}
 	errs = append(errs, s.reader.Close())

@@ -96,6 +96,8 @@ func runMove(ctx context.Context, p *program, cfg move.Config, asJSON bool) erro
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return freshet.WithHint(errors.New("move: it was interrupted"), "run it again to start over, or go on using "+moved.From)
+	case errors.Is(err, freshet.ErrStorage) && !cfg.DryRun:
+		return freshet.WithHint(err, freshet.HintOf(err)+"; then run the same command again: "+moved.From+" has lost nothing")
 	case err != nil:
 		return err
 	case asJSON:
@@ -127,6 +129,7 @@ func undoMove(ctx context.Context, p *program, from string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	from = move.Name(from)
 	if asJSON {
 		return p.printJSON(map[string]string{"store": from, "other": other})
 	}
