@@ -167,15 +167,15 @@ func (h *Hands) choose(ctx context.Context, e *errand) (*link, error) {
 				found, most = true, score(host, markOf(""))
 			}
 		}
-		for _, l := range h.links {
-			if !l.can(&o.Source) {
+		now := time.Now()
+		for _, l := range h.links { // of many hands few are the best so far
+			s := score(host, l.mark)
+			if found && s <= most || !l.can(&o.Source) {
 				continue
 			}
 			can = true
-			if l.ready() {
-				if s := score(host, l.mark); !found || s > most {
-					best, found, most = l, true, s
-				}
+			if l.ready(now) {
+				best, found, most = l, true, s
 			}
 		}
 		if found {

@@ -69,10 +69,10 @@ func (l *link) can(s *freshet.Source) bool {
 	return !l.draining && plain(s) && (s.From == "" || s.From == l.hello.Place) && (l.hello.Renders || !s.Recipe.Render.On)
 }
 
-// ready reports whether the hand takes orders now. One that was silent for a while may have
+// ready reports whether the hand takes orders at now. One that was silent for a while may have
 // no right any more, and would only refuse.
-func (l *link) ready() bool {
-	return l.clock() < l.until.Load() && !l.shy.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
+func (l *link) ready(now time.Time) bool {
+	return int64(now.Sub(l.since)) < l.until.Load() && !l.shy.Load() && l.busy < l.hello.Slots && l.slow < slowTimes*l.hello.Slots
 }
 
 // say sends something.

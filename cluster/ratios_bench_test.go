@@ -32,7 +32,7 @@ import (
 // in ten finds a change of 5 KB. What is reported are medians of turns that are taken in
 // alternation: go test ./cluster -run '^$' -bench Ratios -benchtime 1x
 func BenchmarkRatios(b *testing.B) {
-	const turns, polls = 3, 6000
+	const turns, polls = 5, 6000
 	w := &works{server: pgtest.Start(b, "fsync=on")}
 	w.database = w.server.Database(b)
 	w.conn = w.server.Connect(b, w.database)
