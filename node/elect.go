@@ -115,6 +115,7 @@ func (s *service) standFor(ctx context.Context, given config.Settings) (config.S
 				s.Log.Error("reload failed; nothing has changed", "err", err, "hint", freshet.HintOf(err))
 			} else {
 				to.Fetch.Self, to.Data, given = given.Fetch.Self, given.Data, to
+				s.inForce.Store(&to)
 				s.Log.Info("settings reloaded; they hold when this node decides")
 				s.rewarm(ctx, given, true)
 				if s.standby.runner != nil {
@@ -337,6 +338,9 @@ func (s *service) beatOnce(ctx context.Context, me postgres.Node) error {
 	if p.role == postgres.Standby {
 		said, upto := p.standby.says()
 		problem, err := s.lookAtKey(ctx)
+		if err == nil && problem == nil {
+			problem, err = s.lookAtLikeness(ctx, p.standby)
+		}
 		if err != nil {
 			return err
 		}
@@ -355,7 +359,7 @@ func (s *service) beatOnce(ctx context.Context, me postgres.Node) error {
 			return err
 		}
 		me.Told = string(told)
-		if err := s.noteKey(ctx, p.node); err != nil {
+		if err := errors.Join(s.noteKey(ctx, p.node), s.noteLikeness(ctx, p.node)); err != nil {
 			return err
 		}
 	} else if err := p.gate.Recheck(ctx); err != nil {

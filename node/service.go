@@ -84,6 +84,8 @@ type service struct {
 	lease      time.Duration // after which another node takes over
 	vault      *secret.Vault
 	keyProblem string // what was last told of the key, by beat
+	unlike     string // likewise, of in what this node differs from the one that decides
+	likened    likened
 	loader     loader
 	asks       chan ask
 	inForce    atomic.Pointer[config.Settings] // settings, for whoever only looks

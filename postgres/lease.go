@@ -50,6 +50,19 @@ func (d *database) lead(ctx context.Context) error {
 	}
 }
 
+// leaseHeld is for how many seconds whoever leads may think that it does: its lease, which can be
+// longer than ours by mistake.
+const leaseHeld = "coalesce((SELECT CAST(value AS DOUBLE PRECISION) FROM facts WHERE name = 'lease'), 0)"
+
+// electAmongOthers takes the lease, and says for how long it is taken.
+const electAmongOthers = `WITH won AS (
+		UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp(), address = $4
+		WHERE name = 'brain' AND renewed = $3::timestamptz AND renewed < clock_timestamp() - make_interval(secs => greatest($2::float8, ` + leaseHeld + `))
+		RETURNING epoch, batch
+	), told AS (
+		INSERT INTO facts (name, value) SELECT 'lease', CAST($2::float8 AS TEXT) FROM won ON CONFLICT (name) DO UPDATE SET value = excluded.value
+	) SELECT epoch, batch FROM won`
+
 // A held is who holds the lease, and when it was renewed, in PostgreSQL's words.
 type held struct{ holder, renewed string }
 
@@ -59,14 +72,14 @@ func (d *database) elect(ctx context.Context) (ours bool, was held, err error) {
 	if err := on.QueryRow(ctx, "SELECT holder, renewed::text FROM leases WHERE name = 'brain'").Scan(&was.holder, &was.renewed); err != nil {
 		return false, was, err
 	}
-	set, args := "", []any{d.holder, d.cfg.Lease.Seconds(), was.renewed}
+	query, args := `UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp()
+		WHERE name = 'brain' AND renewed = $3::timestamptz AND renewed < clock_timestamp() - make_interval(secs => $2) RETURNING epoch, batch`,
+		[]any{d.holder, d.cfg.Lease.Seconds(), was.renewed}
 	if d.version >= clusterFormat {
-		set, args = ", address = $4", append(args, d.cfg.Address)
+		query, args = electAmongOthers, append(args, d.cfg.Address)
 	}
 	asked := d.count.Now()
-	err = on.QueryRow(ctx, `UPDATE leases SET epoch = epoch + 1, holder = $1, renewed = clock_timestamp()`+set+`
-		WHERE name = 'brain' AND renewed = $3::timestamptz AND renewed < clock_timestamp() - make_interval(secs => $2) RETURNING epoch, batch`,
-		args...).Scan(&d.epoch, &d.batch)
+	err = on.QueryRow(ctx, query, args...).Scan(&d.epoch, &d.batch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, was, nil
 	}

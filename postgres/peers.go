@@ -67,6 +67,7 @@ type Lease struct {
 	Holder  string        // which process it is
 	Address string        // where it is reached
 	Left    time.Duration // for which it lasts; not more than zero if nobody leads
+	Length  time.Duration // for which it was taken; zero if that is not known
 }
 
 // Held reports whether somebody leads.
@@ -74,11 +75,12 @@ func (l Lease) Held() bool { return l.Left > 0 }
 
 // Lease returns who leads, by the clock of PostgreSQL.
 func (p *Peers) Lease(ctx context.Context) (l Lease, err error) {
-	var age float64
+	var age, length float64
 	err = p.store.reader.QueryRowContext(ctx, `SELECT epoch, holder, address,
-		CASE WHEN isfinite(renewed) THEN CAST(extract(epoch FROM clock_timestamp() - renewed) AS DOUBLE PRECISION) ELSE 1e9 END
-		FROM leases WHERE name = 'brain'`).Scan(&l.Term, &l.Holder, &l.Address, &age)
-	l.Left = p.store.cfg.Lease - time.Duration(age*float64(time.Second))
+		CASE WHEN isfinite(renewed) THEN CAST(extract(epoch FROM clock_timestamp() - renewed) AS DOUBLE PRECISION) ELSE 1e9 END, `+leaseHeld+`
+		FROM leases WHERE name = 'brain'`).Scan(&l.Term, &l.Holder, &l.Address, &age, &length)
+	l.Length = time.Duration(length * float64(time.Second))
+	l.Left = max(p.store.cfg.Lease, l.Length) - time.Duration(age*float64(time.Second))
 	return l, p.store.base.Fault("reading who leads", err)
 }
 

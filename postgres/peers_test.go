@@ -121,3 +121,38 @@ func TestOldFormatIsUpdatedByTheLeader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A node that was given a shorter lease than the one that decides waits for the longer one: the other
+// takes it for its own until then, and goes on to send.
+func TestShorterLeaseOfAnotherNode(t *testing.T) {
+	shed := newShed(t)
+	at := shed.url(t, t.TempDir())
+	first := open(t, postgres.Config{URL: at, Lease: time.Minute})
+	defer first.Close()
+	hasty := postgres.Config{URL: at, Lease: time.Second, Try: true}
+	peers, err := postgres.OpenPeers(t.Context(), hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peers.Close()
+	schema := at[strings.LastIndex(at, "=")+1:]
+	silentFor := func(length string) {
+		t.Helper()
+		if _, err := shed.conn.Exec(t.Context(), "UPDATE "+schema+".leases SET renewed = clock_timestamp() - interval '"+length+"'"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silentFor("30 seconds")
+	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Length != time.Minute {
+		t.Errorf("half a minute after the last sign of life %+v leads: %v", l, err)
+	}
+	if _, err := postgres.Open(t.Context(), hasty); !errors.Is(err, freshet.ErrBusy) {
+		t.Fatalf("half a minute after the last sign of life another gets %v", err)
+	}
+	silentFor("2 minutes")
+	second := open(t, hasty)
+	defer second.Close()
+	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Length != time.Second || l.Term != first.Term()+1 {
+		t.Errorf("after an election %+v leads: %v", l, err)
+	}
+}
