@@ -103,8 +103,12 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Encoding: encoding}); err != nil {
+	taken := h.namesake(l)
+	if err := l.say(welcome, 0, welcomeSay{Version: version, Epoch: h.cfg.Epoch, Lease: h.cfg.Lease, Agent: h.cfg.Agent, Total: h.cfg.Total, Encoding: encoding, Taken: taken}); err != nil {
 		return err
+	}
+	if taken != "" {
+		return fmt.Errorf("another hand of the name %s is at work, from %s", l.hello.Name, taken)
 	}
 	if l.hello.Version != version {
 		return fmt.Errorf("it speaks version %d of the protocol, and this is %d: run the same version of freshet on both", l.hello.Version, version)

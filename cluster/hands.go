@@ -276,6 +276,20 @@ func (h *Hands) tellLocked() {
 	}
 }
 
+// namesake returns where another hand is that has the name of one that comes, and is at work; "" if
+// there is none. Two such hands would take each other's place for ever.
+func (h *Hands) namesake(l *link) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.links {
+		alive := time.Duration(o.clock()-o.heard.Load()) < h.cfg.Lease/2 // it says something much more often
+		if o.hello.Name == l.hello.Name && o.hello.Run != l.hello.Run && o.hello.Run != "" && l.hello.Run != "" && alive {
+			return o.address
+		}
+	}
+	return ""
+}
+
 // enter adds a hand. One that comes back under its name takes the place of what is left of
 // the old one.
 func (h *Hands) enter(l *link) {

@@ -22,6 +22,8 @@ type helloSay struct {
 	Renders bool   `json:"renders,omitempty"`
 
 	Encoding int `json:"encoding,omitempty"` // the newest form of orders that it reads; 0 means JSON
+
+	Run string `json:"run,omitempty"` // tells a hand that comes back from another of its name; "" means that it is an old version
 }
 
 // A welcomeSay is what a hand is told when it comes.
@@ -33,6 +35,8 @@ type welcomeSay struct {
 	Total   time.Duration `json:"total,omitempty"` // the longest that a fetch may take
 
 	Encoding int `json:"encoding,omitempty"` // the newest form of findings that the brain reads; 0 means JSON
+
+	Taken string `json:"taken,omitempty"` // where another hand is that has the name and is at work: this one is not let in
 }
 
 // A pingSay is how late it is by the clock of the hand, in its own count.

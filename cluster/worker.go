@@ -3,6 +3,7 @@ package cluster
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,9 @@ type Terms struct {
 // A Worker is a hand that works for a brain elsewhere.
 type Worker struct {
 	cfg  WorkerConfig
-	last string // address of the brain that let it in last
+	run  string            // its own name, that no other hand is given by mistake
+	last string            // address of the brain that let it in last
+	told map[string]string // why it is not connected, by address
 }
 
 // NewWorker returns a Worker.
@@ -64,7 +67,7 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Worker{cfg: cfg}
+	return &Worker{cfg: cfg, run: rand.Text(), told: map[string]string{}}
 }
 
 // errDrained is how a session ends that the brain wanted to end.
@@ -101,7 +104,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				continue
 			}
 			hope = true
-			w.cfg.Log.Warn("not connected to the brain", "address", at, "err", err)
+			w.tell(at, err)
 			if time.Since(began) > latest {
 				wait = soonest
 			}
@@ -119,6 +122,20 @@ func (w *Worker) Run(ctx context.Context) error {
 		wait = min(2*wait, latest)
 	}
 	return nil
+}
+
+// tell logs why there is no connection, unless it is the same as before: a brain can be away for hours.
+func (w *Worker) tell(at string, err error) {
+	level, why := slog.LevelWarn, err.Error()
+	if why == w.told[at] {
+		level = slog.LevelDebug
+	}
+	w.told[at] = why
+	said := []any{"address", at, "err", err}
+	if hint := freshet.HintOf(err); hint != "" {
+		said = append(said, "hint", hint)
+	}
+	w.cfg.Log.Log(context.Background(), level, "not connected to the brain", said...)
 }
 
 // follow works for the brain at an address, or where that says that the brain is. It returns where that was.
@@ -200,6 +217,7 @@ func (w *Worker) serve(ctx context.Context, at string) error {
 		return err
 	}
 	w.last = at
+	clear(w.told)
 	return s.work(ctx)
 }
 
@@ -226,7 +244,7 @@ type session struct {
 // greet says who comes, and hears how things are done here.
 func (s *session) greet() error {
 	cfg := s.worker.cfg
-	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Encoding: encoding}); err != nil {
+	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Encoding: encoding, Run: s.worker.run}); err != nil {
 		return err
 	}
 	f, err := s.stream.receive(nil)
@@ -242,6 +260,9 @@ func (s *session) greet() error {
 	}
 	if said.Version != version {
 		return refusal{fmt.Errorf("the brain speaks version %d of the protocol, and this hand %d: run the same version of freshet on both", said.Version, version)}
+	}
+	if said.Taken != "" {
+		return freshet.WithHint(fmt.Errorf("another hand of the name %s is at work, from %s", cfg.Name, said.Taken), "give each hand a name of its own with --name")
 	}
 	if said.Lease <= 0 {
 		return errors.New("the brain gives no lease")

@@ -1,0 +1,53 @@
+package cluster_test
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"freshet/cluster"
+)
+
+// A notebook is a log that can be read while it is written.
+type notebook struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements [io.Writer].
+func (n *notebook) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(p)
+}
+
+// count returns how often something was said.
+func (n *notebook) count(what string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Count(n.text.String(), what)
+}
+
+// Two hands were given one name. The first stays at work, the second says why it is not let in, once, and
+// takes its place when it has gone.
+func TestTwoHandsOfOneName(t *testing.T) {
+	turned := &notebook{}
+	g := newRig(t, func(c *cluster.Config) { c.Log = slog.New(slog.NewTextHandler(turned, nil)) })
+	leave := g.join("twin")
+	first := g.hands.Status()[0]
+	said := &notebook{}
+	g.join("twin", func(c *cluster.WorkerConfig) { c.Log = slog.New(slog.NewTextHandler(said, nil)) })
+	g.until("the second was turned away twice", func() bool { return turned.count("a hand was turned away") >= 2 })
+	if all := g.hands.Status(); len(all) != 1 || all[0].Address != first.Address || !all[0].Since.Equal(first.Since) {
+		t.Errorf("the first was %+v, and there are %+v", first, all)
+	}
+	if said.count("another hand of the name twin is at work, from "+first.Address) != 1 || said.count("give each hand a name of its own with --name") != 1 {
+		t.Errorf("the second says:\n%s", said.text.String())
+	}
+	leave()
+	g.until("the second has come", func() bool {
+		all := g.hands.Status()
+		return len(all) == 1 && all[0].Address != first.Address
+	})
+}
