@@ -3,12 +3,12 @@ package cluster_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"freshet"
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/wire"
 )
 
@@ -24,37 +24,25 @@ func TestDeadNetworkToAHand(t *testing.T) {
 		"for a beat": func(w *wire.Wire) { w.Cut() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 500*time.Millisecond, 500*time.Millisecond })
-			there := make(chan struct{}, 10)
-			g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
-				there <- struct{}{}
-				<-r.Context().Done()
-			})
-			g.page("/next", "next")
+			g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = time.Second, 2*time.Second })
 			w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { w.Close() })
+			there := make(chan struct{}, 10)
+			var once sync.Once
+			g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
+				once.Do(func() { do(w) })
+				there <- struct{}{}
+				<-r.Context().Done()
+			})
+			g.page("/next", "next")
 			g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
-			found := make(chan hand.Finding, 1)
-			for begun := false; !begun; { // a hand that is very slow may be lost before it begins
-				go func() { found <- g.hands.Look(t.Context(), g.order("/")) }()
-				select {
-				case <-there:
-					begun = true
-				case <-found:
-				}
-			}
+			found := g.begun(g.order("/"), there)
 			asked := g.asked("/")
-			do(w)
-			select {
-			case f := <-found:
-				if !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {
-					t.Errorf("the order counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
-				}
-			case <-time.After(time.Minute):
-				t.Fatal("the order is under way for ever")
+			if f := <-found; !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {
+				t.Errorf("the order counts as %s with %d requests: %s", f.Failure, f.Requests, f.Err)
 			}
 			w.Set(wire.State{})
 			g.until("the hand works again", func() bool { return g.hands.Look(t.Context(), g.order("/next")).Result == freshet.First })

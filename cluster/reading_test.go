@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"freshet"
 	"freshet/cluster"
@@ -11,7 +12,7 @@ import (
 
 // A source is read as was said last, also by a hand that was away meanwhile.
 func TestReadAsSaidLast(t *testing.T) {
-	g := newRig(t)
+	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 3*time.Second }) // of one that is lost
 	g.page("/", "<p id=a>first<p id=b>second")
 	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
 	if err != nil {

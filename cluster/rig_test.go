@@ -45,7 +45,7 @@ func newRig(t *testing.T, alter ...func(*cluster.Config)) *rig {
 	t.Cleanup(g.web.Close)
 	g.right.Store(int64(time.Minute))
 	cfg := cluster.Config{
-		Token: token, Lease: 2 * time.Second, Total: time.Second, Epoch: 1, Agent: "freshet-test",
+		Token: token, Lease: 10 * time.Second, Total: 10 * time.Second, Epoch: 1, Agent: "freshet-test",
 		Right:   func() time.Duration { return time.Duration(g.right.Load()) },
 		Changed: func(slots int) { g.slots.Store(int64(slots)) },
 	}
@@ -132,7 +132,7 @@ func (g *rig) has(name string) bool {
 // until waits for something that other goroutines bring about.
 func (g *rig) until(what string, is func() bool) {
 	g.Helper()
-	for end := time.Now().Add(time.Minute); !is(); {
+	for end := time.Now().Add(5 * time.Minute); !is(); {
 		if time.Now().After(end) {
 			g.Fatalf("waited in vain: %s", what)
 		}

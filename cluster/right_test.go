@@ -19,9 +19,10 @@ import (
 // moment that it would be written. The name of the server takes that long to be looked up. Nothing is
 // sent before it has the office again, and then the page is looked at: no poll failed.
 func TestNoRightNoRequest(t *testing.T) {
-	g := newRig(t, func(c *cluster.Config) { c.Lease = 300 * time.Millisecond })
-	g.right.Store(int64(200 * time.Millisecond))
-	looking, look := make(chan struct{}, 2), make(chan struct{})
+	const right = time.Second
+	g := newRig(t)
+	g.right.Store(int64(right))
+	looking, look := make(chan struct{}, 10), make(chan struct{})
 	g.join("far", func(c *cluster.WorkerConfig) {
 		c.Open = func(by cluster.Terms) (hand.Looker, error) {
 			f := fetching()
@@ -41,36 +42,39 @@ func TestNoRightNoRequest(t *testing.T) {
 	o.Source.URL = "http://name.example:" + port + "/"
 	leaves := 0
 	o.Leave = func(context.Context, freshet.Hop) error { leaves++; return nil }
-	found := make(chan hand.Finding, 1)
-	go func() { found <- g.hands.Look(t.Context(), o) }()
-	<-looking
+	found := g.begun(o, looking)
 	g.right.Store(-1) // somebody else may be elected now
-	g.until("the right is over", func() bool { return !g.canWork(o) })
+	<-time.After(right)
 	close(look)
 	g.until("the hand gives the order back", func() bool { return g.hands.Status()[0].Busy == 0 })
 	if n := g.asked("/"); n != 0 {
 		t.Errorf("%d requests were written without the right to", n)
 	}
-	g.right.Store(int64(200 * time.Millisecond))
+	g.right.Store(int64(right))
 	if f := <-found; f.Result != freshet.First || f.Requests != 1 || leaves != 1 {
 		t.Errorf("the look ends with %s %s after %d requests with leave for %d: %s", f.Result, f.Failure, f.Requests, leaves, f.Err)
 	}
 }
 
-// canWork reports whether a hand would be given an order.
-func (g *rig) canWork(o hand.Order) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	given := false
-	o.Leave = func(context.Context, freshet.Hop) error { given = true; return freshet.ErrNotFound }
-	g.hands.Look(ctx, o)
-	return given
+// begun orders a look until one has begun, and returns what will be found: a hand that is very
+// slow may be lost before.
+func (g *rig) begun(o hand.Order, there <-chan struct{}) <-chan hand.Finding {
+	for {
+		found := make(chan hand.Finding, 1)
+		go func() { found <- g.hands.Look(g.Context(), o) }()
+		select {
+		case <-there:
+			return found
+		case <-found:
+		}
+	}
 }
 
 // TestLostHand cuts a hand off while its server takes its time: the brain counts the request
 // as under way until it can be sure that no more come, and as made then.
 func TestLostHand(t *testing.T) {
-	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 400*time.Millisecond, 500*time.Millisecond })
+	const total = 3 * time.Second
+	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 2*time.Second, total })
 	there := make(chan struct{}, 10)
 	g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
 		there <- struct{}{}
@@ -91,17 +95,15 @@ func TestLostHand(t *testing.T) {
 		}}}
 		c.Do = client.Do
 	})
-	g.right.Store(int64(300 * time.Millisecond))
-	found := make(chan hand.Finding, 1)
-	go func() { found <- g.hands.Look(t.Context(), g.order("/")) }()
-	<-there
+	g.right.Store(int64(time.Second))
+	found := g.begun(g.order("/"), there)
 	close(cut)
 	at := time.Now()
 	for _, c := range conns {
 		c.Close()
 	}
 	f := <-found
-	if took := time.Since(at); took < 500*time.Millisecond {
+	if took := time.Since(at); took < total {
 		t.Errorf("the order of a hand that is lost was given up after %v", took)
 	}
 	if !f.Failure.Is(freshet.FailLocalHand) || f.Requests != 1 {

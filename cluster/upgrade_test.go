@@ -213,7 +213,7 @@ func withReading(reading ...byte) []byte { return append([]byte{1, 1, 1, 'a', 0}
 
 // A hand that says what cannot be read fails its order, or is lost; nothing else comes of it.
 func TestHostileHand(t *testing.T) {
-	g := newRig(t)
+	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 100*time.Millisecond }) // of one that is lost
 	done, err := cluster.WriteDone(1, hand.Finding{Result: freshet.Changed, Capture: &freshet.Capture{}})
 	if err != nil {
 		t.Fatal(err)

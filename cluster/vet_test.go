@@ -151,11 +151,11 @@ func TestRobotsOfAHandHaveBounds(t *testing.T) {
 // The end of a poll is stamped by the brain: what a lost hand may have sent counts as sent when it
 // can send nothing any more, also for the next brain, which knows only the log.
 func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
-	const lease, total = 300 * time.Millisecond, 400 * time.Millisecond
+	const lease, total = 2 * time.Second, 3 * time.Second
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, total })
-	there := make(chan struct{})
+	there := make(chan struct{}, 10)
 	g.mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) {
-		close(there)
+		there <- struct{}{}
 		<-r.Context().Done()
 	})
 	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
@@ -164,9 +164,7 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
-	found := make(chan hand.Finding, 1)
-	go func() { found <- g.hands.Look(t.Context(), g.order("/")) }()
-	<-there
+	found := g.begun(g.order("/"), there)
 	w.Set(wire.Dead)
 	if f := <-found; f.Took < total || f.Requests != 1 || !f.Failure.Is(freshet.FailLocalHand) {
 		t.Errorf("it took %s, want at least %s; %d requests, %s", f.Took, total, f.Requests, f.Failure)
@@ -175,8 +173,8 @@ func TestALostHandsPollEndsWhenItIsOver(t *testing.T) {
 
 // A large page takes longer than a lease to come over a slow network. The hand is not lost.
 func TestALargePageOverASlowNetwork(t *testing.T) {
-	const lease = 500 * time.Millisecond
-	g := newRig(t, func(c *cluster.Config) { c.Lease = lease })
+	const lease = 2 * time.Second
+	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = lease, time.Minute })
 	g.page("/", "<p>"+strings.Repeat("many words and more ", 150_000))
 	w, err := wire.New(strings.TrimPrefix(g.brain.URL, "http://"))
 	if err != nil {
@@ -184,7 +182,7 @@ func TestALargePageOverASlowNetwork(t *testing.T) {
 	}
 	t.Cleanup(func() { w.Close() })
 	g.join("far", func(c *cluster.WorkerConfig) { c.Join = []string{"http://" + w.Address()} })
-	w.Set(wire.State{Delay: 20 * time.Millisecond}) // of each 64 KiB
+	w.Set(wire.State{Delay: 100 * time.Millisecond}) // of each 64 KiB
 	f := g.hands.Look(t.Context(), g.order("/"))
 	if f.Result != freshet.First || len(f.Capture.Raw.Body) < 3_000_000 {
 		t.Fatalf("the look ends with %s %s: %s", f.Result, f.Failure, f.Err)

@@ -104,7 +104,7 @@ func (c *crew) busy() config.Settings {
 	s.Limits.Budget = sched.Budget{Polls: 4, Per: time.Second}
 	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share, s.Limits.Hosts.CrawlDelay = 0, 1, 1, 0
 	s.Limits.Hosts.Concurrency = 8
-	s.Policy, s.Lease = "uniform", 5*time.Second // nobody is lost who only is slow
+	s.Policy = "uniform"
 	return s
 }
 

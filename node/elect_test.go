@@ -39,10 +39,14 @@ type crew struct {
 	saveEvery time.Duration // as in [node.ServeConfig]
 }
 
+// crewLease is that of a crew. Nobody is lost who only is slow.
+const crewLease = 5 * time.Second
+
 func newCrew(t *testing.T) *crew { return crewAt(t, pgtest.Start(t, "fsync=on")) }
 
 // crewAt returns a crew with a database of its own.
 func crewAt(t *testing.T, server *pgtest.Server) *crew {
+	t.Parallel()
 	name := server.Database(t)
 	return &crew{T: t, at: server.URL(name), conn: server.Connect(t, name)}
 }
@@ -74,7 +78,7 @@ func (b *lockedBuffer) String() string {
 // settings returns those of a node with a directory of its own.
 func (c *crew) settings() config.Settings {
 	s := settings(c.T)
-	s.Store, s.Lease, s.Listen = c.at, time.Second, "127.0.0.1:0"
+	s.Store, s.Lease, s.Listen = c.at, crewLease, "127.0.0.1:0"
 	return s
 }
 

@@ -69,10 +69,10 @@ func joined(t *testing.T, c *client.Client, name string, is bool) {
 	})
 }
 
-// until waits for what other goroutines bring about.
+// until waits for what other goroutines bring about, also on a machine that is slow.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
@@ -161,7 +161,6 @@ func TestHandsKeepTheBudget(t *testing.T) {
 	s.Limits.Budget = sched.Budget{Polls: polls, Per: per}
 	s.Limits.SourceGap, s.Limits.SourceShare, s.Limits.Hosts.Share, s.Limits.Hosts.CrawlDelay = 0, 1, 1, 0
 	s.Policy = "uniform"
-	s.Fetch.Total = time.Second
 	var mu sync.Mutex
 	var seen []time.Time
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +200,7 @@ func TestHandsKeepTheBudget(t *testing.T) {
 		t.Errorf("only %d requests were made", len(seen))
 	}
 	for i := polls; i < len(seen); i++ {
-		if apart := seen[i].Sub(seen[i-polls]); apart < per-50*time.Millisecond { // arrivals jitter
+		if apart := seen[i].Sub(seen[i-polls]); apart < per*9/10 { // the server may come late to one that was given up
 			t.Errorf("%d requests came within %v", polls+1, apart)
 		}
 	}

@@ -55,7 +55,7 @@ func accept() int { return http.StatusNoContent }
 // ask makes a request of the API and returns its status and answer.
 func ask(t *testing.T, method, url string, body any, header ...string) (int, map[string]any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -19,7 +19,6 @@ func TestANodeOutlivesOutagesOfTheDatabase(t *testing.T) {
 	box := newMailbox(t, 5*time.Millisecond)
 	pages, _ := changing(t)
 	s := withSinks(c.busy(), box, 8)
-	s.Lease = time.Second
 	m := c.serveWith(s)
 	c.watch(m.url, pages, 4)
 	for range 6 {

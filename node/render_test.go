@@ -161,7 +161,7 @@ func TestBrowserCrashes(t *testing.T) {
 // follow reads the log of polls until there is what is waited for.
 func follow(t *testing.T, c *client.Client, what string, done func(client.Outcome) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var q client.OutcomeQuery
 	for q.Wait = 10 * time.Second; ; {

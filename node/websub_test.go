@@ -122,15 +122,11 @@ func TestWebSub(t *testing.T) {
 	if code := tell(callback, good); code != http.StatusAccepted {
 		t.Errorf("news are answered with %d", code)
 	}
-	for range 1000 {
+	until(t, "the news cause a poll", func() bool {
 		now, err := c.Source(t.Context(), "feed")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if now.Standing.Polls > before.Standing.Polls {
-			return
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-	t.Error("the news caused no poll")
+		return now.Standing.Polls > before.Standing.Polls
+	})
 }
