@@ -102,7 +102,7 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 			close(slow.through)
 			editing.Wait()
 			before := 0
-			for i := range 5 { // the first of these is asked for behind the edits
+			for i := range 10 { // the first of these is asked for behind the edits
 				if _, err := d.Poll(ctx, "other"); err != nil {
 					t.Fatal(err)
 				}
@@ -117,12 +117,14 @@ func TestLoopGoesByTheLastEdit(t *testing.T) {
 			}
 			stop()
 			running.Wait()
-			polled := false
+			polled, others := false, 0
 			for _, r := range w.Requests()[before:] {
-				if r.Page != "other" && r.Page != tt.want {
+				if polled = polled || r.Page == tt.want; r.Page == "other" || r.Page == tt.want {
+					continue
+				}
+				if others++; others > 1 { // one may have been on its way before
 					t.Fatalf("in the end page %s is polled, want %q", r.Page, tt.want)
 				}
-				polled = polled || r.Page == tt.want
 			}
 			if tt.want != "" && !polled {
 				t.Errorf("in the end page %s is not polled", tt.want)

@@ -58,7 +58,7 @@ func TestPrivateAddresses(t *testing.T) {
 				http.Redirect(w, r, direct+"/redirect", http.StatusFound)
 			})
 			g.page("/", strings.NewReplacer("DIRECT", direct, "NAMED", named, "HOST", l.Addr().String(), "PORT", fmt.Sprint(port)).Replace(attack))
-			v := g.mustRender("/", freshet.Render{On: true, Screenshot: true, WaitFor: "#done", Wait: 15 * time.Second})
+			v := g.mustRender("/", freshet.Render{On: true, Screenshot: true, WaitFor: "#done", Wait: 2 * time.Minute})
 			g.wantBody(v, "the page itself")
 			if g.renderer.Confined() != confined {
 				t.Errorf("the browser has a network of its own: %v", g.renderer.Confined())
@@ -122,7 +122,7 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 		class      freshet.Failure
 	}{
 		{"never stops", `<p>here</p><script>setTimeout(() => { for (;;); }, 50)</script>`,
-			func(c *render.Config) { c.Total = 4 * time.Second }, freshet.Render{}, freshet.FailRenderTimeout},
+			func(c *render.Config) { c.Total = 10 * time.Second }, freshet.Render{}, freshet.FailRenderTimeout},
 		{"eats memory", `<p>here</p><script>const all = []; setInterval(() => { for (let i = 0; i < 4; i++) all.push(new Uint8Array(8 << 20).fill(7)) }, 5)</script>`,
 			func(c *render.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, freshet.FailRenderMemory},
 		{"asks for ever", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 5)</script>`,
@@ -190,7 +190,7 @@ func TestCrash(t *testing.T) {
 	// On a starved machine a browser may fail before it shows the page: it gets another try.
 	for tries := 1; ; tries++ {
 		go func() {
-			_, err := g.render("/", freshet.Render{On: true})
+			_, err := g.render("/", freshet.Render{On: true, Wait: 3 * time.Minute})
 			failed <- err
 		}()
 		select {
@@ -246,7 +246,7 @@ func exitOf(t *testing.T, pid int) func() {
 	}
 	return func() {
 		defer unix.Close(fd)
-		const patience = 10_000 // milliseconds
+		const patience = 120_000 // milliseconds
 		n, err := 0, error(unix.EINTR)
 		for err == unix.EINTR {
 			n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, patience)
@@ -289,7 +289,11 @@ func diesWithItsProcess(t *testing.T, how string, unaware bool) {
 	case err := <-ended:
 		t.Fatalf("the page was not shown: %v", err)
 	}
-	browser := processesIn(t, dir)[0]
+	all := processesIn(t, dir)
+	if len(all) == 0 {
+		t.Fatal("no browser shows the page")
+	}
+	browser := all[0]
 	gone := exitOf(t, browser)
 	for fd := 1; unaware && fd <= 4; fd++ { // what it prints, is told and answers
 		end, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", browser, fd), os.O_RDWR, 0)

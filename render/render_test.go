@@ -158,7 +158,7 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 		{"/en", freshet.Render{Consent: freshet.ConsentAccept}, []string{"the server heard accepted"}},
 		{"/de", freshet.Render{Consent: freshet.ConsentReject}, []string{"the server heard rejected"}},
 		{"/shadow", freshet.Render{Consent: freshet.ConsentAccept}, []string{"shadow accepted", "inside the shadow"}},
-		{"/steps", freshet.Render{Steps: steps("fill #q = two = 2", "click #go", "wait .hit", "scroll", "wait 10ms"), Wait: 5 * time.Second},
+		{"/steps", freshet.Render{Steps: steps("fill #q = two = 2", "click #go", "wait .hit", "scroll", "wait 10ms"), Wait: time.Minute},
 			[]string{`<li class="hit">two = 2</li>`, "the end was seen"}},
 	} {
 		all.Go(func() {

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // renderHere renders a page in this process, which is about to be killed.
 func renderHere(url, dir string, confined bool) {
 	c := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
-	cfg := render.Config{Dir: dir, Do: fetch.NewEgress(c).Do}
+	cfg := render.Config{Dir: dir, Do: fetch.NewEgress(c).Do, Total: 4 * time.Minute}
 	if confined {
 		cfg.Launch = []string{os.Args[0], "launch-browser"}
 	}
@@ -58,7 +58,7 @@ func renderHere(url, dir string, confined bool) {
 		panic(err)
 	}
 	for range 3 { // a starved browser gets another try
-		b.Render(context.Background(), render.Page{Document: doc})
+		b.Render(context.Background(), render.Page{Document: doc, Render: freshet.Render{On: true, Wait: 3 * time.Minute}})
 	}
 }
 
@@ -95,7 +95,7 @@ func newRig(t *testing.T, alter ...func(*render.Config)) *rig {
 	cfg := render.Config{
 		Launch: []string{os.Args[0], "launch-browser"},
 		Dir:    shortDir(t),
-		Total:  40 * time.Second,
+		Total:  4 * time.Minute,
 		Agent:  "freshet-test",
 	}
 	if testing.Verbose() {
