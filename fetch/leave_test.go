@@ -120,10 +120,10 @@ func TestWaitForLeaveIsNotTheServers(t *testing.T) {
 			http.Redirect(w, r, "/there", 302)
 		}
 	})
-	const total = 300 * time.Millisecond
+	const total = 2 * time.Second
 	client := newClient(t, fetch.Config{Total: total})
 	_, err := client.Fetch(t.Context(), freshet.Request{URL: url, Leave: func(context.Context, freshet.Hop) error {
-		<-time.After(2 * total)
+		<-time.After(total * 3 / 4) // before each of the two requests
 		return nil
 	}})
 	if err != nil {

@@ -108,7 +108,7 @@ func TestZoo(t *testing.T) {
 // runtime's and of servers that are about to end.
 func leaves(t *testing.T, base int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for runtime.NumGoroutine() > base+10 {
 		if time.Now().After(deadline) {
 			t.Fatalf("there were %d goroutines, and %d are left", base, runtime.NumGoroutine())
@@ -310,7 +310,7 @@ func caged(b zoo.Beast) func(*testing.T) animal {
 // special returns beasts of the pen with what is special about them: limits that are
 // reached soon, and checks.
 func special(pen map[string]func(*testing.T) animal) map[string]func(*testing.T) animal {
-	const soon = 200 * time.Millisecond
+	const soon = 500 * time.Millisecond
 	hasty := fetch.Config{HeaderTimeout: 2 * soon, TLSTimeout: soon, BodyIdle: 5 * soon, Total: time.Minute, RateWindow: 7 * soon}
 	short := fetch.Config{Total: 4 * soon}
 	return map[string]func(*testing.T) animal{

@@ -53,7 +53,7 @@ func serveNATS(t *testing.T, dir string, port int, with *tls.Config) *server.Ser
 		t.Fatal(err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("the NATS server does not start")
 	}
 	t.Cleanup(s.Shutdown)
@@ -89,7 +89,7 @@ func TestNATS(t *testing.T) {
 	port := s.Addr().(*net.TCPAddr).Port
 	set := values{"subject": "freshet.{source}", "user": "me", "password": "pass-word"}
 	to := freshet.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: set}
-	o := opened(t, to, func(c *sink.Config) { c.Timeout = 3 * time.Second })
+	o := opened(t, to, func(c *sink.Config) { c.Timeout = 10 * time.Second })
 	fails(t, o, "no stream takes the subject")
 	conn, err := nats.Connect(s.ClientURL(), nats.UserInfo("me", "pass-word"))
 	if err != nil {
@@ -193,7 +193,7 @@ func TestNATSKeys(t *testing.T) {
 			}
 			s.Start()
 			defer s.Shutdown()
-			if !s.ReadyForConnections(10 * time.Second) {
+			if !s.ReadyForConnections(2 * time.Minute) {
 				t.Fatal("the NATS server does not start")
 			}
 			for _, set := range []values{tt.set, tt.wrong} {
@@ -229,7 +229,7 @@ func TestKafka(t *testing.T) {
 	}
 	defer cluster.Close()
 	to := freshet.Sink{Name: "kafka", URL: freshet.Value("kafka://" + cluster.ListenAddrs()[0]), Settings: values{"topic": "changes", "user": "me", "password": "pass-word", "sasl": "scram-sha-256"}}
-	o := opened(t, to, func(c *sink.Config) { c.Timeout = 10 * time.Second })
+	o := opened(t, to, func(c *sink.Config) { c.Timeout = time.Minute })
 	if got := sends(t, o, "page", "a", "b", "c"); !strings.HasSuffix(got, "offset 2") {
 		t.Errorf("answered %q", got)
 	}
@@ -238,7 +238,7 @@ func TestKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var got []string
 	for len(got) < 3 && ctx.Err() == nil {

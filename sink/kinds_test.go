@@ -286,7 +286,7 @@ func TestTemplates(t *testing.T) {
 				if field, _ := freshet.FieldOf(err); field != "template" || !strings.Contains(err.Error(), reason) {
 					t.Errorf("it is wrong by %v, want %s", err, reason)
 				}
-				if took := time.Since(begun); took > 5*time.Second {
+				if took := time.Since(begun); took > time.Minute {
 					t.Errorf("it took %v", took)
 				}
 				return

@@ -72,7 +72,7 @@ func TestCommand(t *testing.T) {
 	s := func(command string) freshet.Sink {
 		return freshet.Sink{Name: "command", Kind: "command", Origin: freshet.FromFile, Settings: values{"command": freshet.Value(command)}}
 	}
-	allowed := func(c *sink.Config) { c.Exec, c.Timeout = true, 2*time.Second }
+	allowed := func(c *sink.Config) { c.Exec, c.Timeout = true, time.Minute }
 	if _, err := sink.Open(config(nil), s("true")); err == nil || !strings.Contains(freshet.HintOf(err), "allow_exec") {
 		t.Errorf("commands run although nobody allowed it: %v", err)
 	}
@@ -96,7 +96,8 @@ func TestCommand(t *testing.T) {
 	if _, err := send("echo oh no >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "oh no") {
 		t.Errorf("a command that fails: %v", err)
 	}
-	if _, err := send("sleep 60"); err == nil || !strings.Contains(err.Error(), "no answer within 2s") {
+	hurried := func(c *sink.Config) { c.Exec, c.Timeout = true, time.Second }
+	if _, err := opened(t, s("sleep 60"), hurried).Send(t.Context(), sink.Message{ID: "a"}); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
 		t.Errorf("a command that hangs: %v", err)
 	}
 }

@@ -98,7 +98,7 @@ func serveMail(t *testing.T, security string) (p *postOffice, address string, tr
 	trusted.AddCert(certified.Certificate())
 	p = &postOffice{}
 	server := smtp.NewServer(p)
-	server.Domain, server.AllowInsecureAuth, server.ReadTimeout = "localhost", true, 10*time.Second
+	server.Domain, server.AllowInsecureAuth, server.ReadTimeout = "localhost", true, time.Minute
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func letter(url string, settings values) freshet.Sink {
 func trusting(pool *x509.CertPool) func(*sink.Config) {
 	return func(c *sink.Config) {
 		c.TLS = fetch.Config{RootCAs: pool}.TLS
-		c.Timeout = 5 * time.Second
+		c.Timeout = time.Minute
 	}
 }
 

@@ -57,7 +57,7 @@ func (b base) rows(t *testing.T, sql string) string {
 // heard returns the next notification.
 func (b base) heard(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	n, err := b.conn.WaitForNotification(ctx)
 	if err != nil {
