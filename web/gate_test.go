@@ -83,7 +83,7 @@ func (g *gateRig) pass(p freshet.Pass) (freshet.Pass, []string) {
 // status sends a request and returns the status, without waiting for the end of a stream.
 func (g *gateRig) status(method, path string, header []string) int {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Minute)
 	defer cancel()
 	var body io.Reader
 	if method != "GET" && method != "DELETE" {

@@ -135,7 +135,7 @@ func TestQueriesOverHistory(t *testing.T) {
 	}
 	r.do("POST", "/api/v1/queries", map[string]any{"name": "old", "when": "now.price < 3.0", "backfill": "0"}).is(201)
 	var page client.MatchPage
-	for deadline := time.Now().Add(30 * time.Second); len(page.Items) < 3 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); len(page.Items) < 3 && time.Now().Before(deadline); {
 		r.do("GET", "/api/v1/queries/old/matches?wait=1s", nil).is(200).into(&page)
 	}
 	if len(page.Items) != 3 || page.Items[2].Number != 3 || page.Items[2].Change.Seq != 3 {
@@ -150,7 +150,7 @@ func TestMatchStream(t *testing.T) {
 	r.do("GET", "/api/v1/queries/none/matches/stream", nil).is(404)
 	follow := func(lastID string, n int) (ids []string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, "GET", r.api.URL+"/api/v1/queries/all/matches/stream?after=0", nil)
 		if err != nil {

@@ -21,7 +21,7 @@ func TestSharedPollIsTold(t *testing.T) {
 		t.Errorf("the poll was made by %s with %d requests", o.Cause, o.Requests)
 	}
 	text := ""
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(text, "\nfreshet_shared_polls_total 1") && time.Now().Before(end); {
+	for end := time.Now().Add(5 * time.Minute); !strings.Contains(text, "\nfreshet_shared_polls_total 1") && time.Now().Before(end); {
 		text = string(r.do("GET", "/metrics", nil).is(200).Body)
 	}
 	for _, want := range []string{

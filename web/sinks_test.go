@@ -32,7 +32,7 @@ func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
 	}
 	with := sink.Config{
 		Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL, Dial: limits.Dialer, TLS: limits.TLS,
-		Secrets: access.Secrets{Env: func(string) string { return "" }, Vault: vault}, Timeout: 5 * time.Second,
+		Secrets: access.Secrets{Env: func(string) string { return "" }, Vault: vault}, Timeout: 5 * time.Minute,
 	}
 	var listed []freshet.Sink
 	for _, name := range names {
