@@ -298,7 +298,7 @@ func (b *tab) clean(where string) {
 func (b *tab) wide() int {
 	b.Helper()
 	const settled = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](settled, chromedp.WithPollingTimeout(5*time.Second), chromedp.WithPollingInterval(20*time.Millisecond))); err == nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool](settled, chromedp.WithPollingTimeout(time.Minute), chromedp.WithPollingInterval(20*time.Millisecond))); err == nil {
 		return 0
 	}
 	return eval[int](b, "document.documentElement.scrollWidth - document.documentElement.clientWidth")

