@@ -27,7 +27,7 @@ const BrainHeader = "Freshet-Brain"
 // Redirect tells a hand where the brain is, on a node that is not the brain; "" means that there
 // is none at the moment. The token and admit are as in Config.
 func Redirect(w http.ResponseWriter, r *http.Request, brain, token string, admit func(context.Context, string) (bool, error)) {
-	if !admitted(w, r, token, admit) {
+	if _, ok := admitted(w, r, token, admit); !ok {
 		return
 	}
 	w.Header().Set("Retry-After", "1")
@@ -39,7 +39,8 @@ func Redirect(w http.ResponseWriter, r *http.Request, brain, token string, admit
 
 // ServeHTTP takes in a hand. It returns when the hand is gone.
 func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !admitted(w, r, h.cfg.Token, h.cfg.Admit) {
+	token, ok := admitted(w, r, h.cfg.Token(), h.cfg.Admit)
+	if !ok {
 		return
 	}
 	if !strings.EqualFold(r.Header.Get("Upgrade"), protocol) {
@@ -57,37 +58,45 @@ func (h *Hands) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol); err != nil {
 		return
 	}
-	if err := h.host(conn, buffered.Reader, r.RemoteAddr); err != nil {
+	if err := h.host(conn, buffered.Reader, r.RemoteAddr, token); err != nil {
 		h.cfg.Log.Warn("a hand was turned away", "address", r.RemoteAddr, "err", err)
 	}
 }
 
-// admitted reports whether whoever sent a request may join, and answers if not.
-func admitted(w http.ResponseWriter, r *http.Request, want string, admit func(context.Context, string) (bool, error)) bool {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	ok = ok && token != "" && want != ""
-	if ok && subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
-		var err error
-		if ok = admit != nil; ok {
-			ok, err = admit(r.Context(), token)
-		}
-		if err != nil { // a hand that may join tries again
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "it cannot be told now who this is", http.StatusServiceUnavailable)
-			return false
-		}
-	}
-	if !ok {
+// admitted reports whether whoever sent a request may join, and answers if not. It returns the token
+// that was shown.
+func admitted(w http.ResponseWriter, r *http.Request, want string, admit func(context.Context, string) (bool, error)) (string, bool) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	ok, err := isGood(r.Context(), token, want, admit)
+	switch {
+	case err != nil: // a hand that may join tries again
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "it cannot be told now who this is", http.StatusServiceUnavailable)
+	case !ok:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "a hand needs the token of its brain: see --token-file", http.StatusUnauthorized)
 	}
-	return ok
+	return token, ok && err == nil
+}
+
+// isGood reports whether a token is that of hands, or one that was given out for a hand.
+func isGood(ctx context.Context, token, want string, admit func(context.Context, string) (bool, error)) (bool, error) {
+	if token == "" || want == "" {
+		return false, nil
+	}
+	if subtle.ConstantTimeCompare([]byte(token), []byte(want)) == 1 {
+		return true, nil
+	}
+	if admit == nil {
+		return false, nil
+	}
+	return admit(ctx, token)
 }
 
 // host works with a hand until it is gone. The error is why it was not let in.
-func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
+func (h *Hands) host(conn net.Conn, in *bufio.Reader, address, token string) error {
 	l := &link{
-		hands: h, stream: newStream(conn, in, h.cfg.Body), address: address, since: time.Now(),
+		hands: h, stream: newStream(conn, in, h.cfg.Body), address: address, token: token, since: time.Now(),
 		gone: make(chan struct{}), errands: map[uint64]*underway{},
 	}
 	f, err := l.stream.receive(nil)
@@ -120,6 +129,7 @@ func (h *Hands) host(conn net.Conn, in *bufio.Reader, address string) error {
 	h.enter(l)
 	h.cfg.Log.Info("a hand has come", "hand", l.hello.Name, "address", address, "slots", l.hello.Slots, "place", l.hello.Place)
 	go l.watch()
+	go l.guard()
 	err = l.listen()
 	close(l.gone)
 	h.leave(l)

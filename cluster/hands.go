@@ -21,7 +21,10 @@ import (
 type Config struct {
 	Own   hand.Looker // the hand of this process; nil if it has none
 	Slots int         // looks that it makes at once, but for those that no other hand can make
-	Token string      // that hands show; it must not be empty
+
+	// Token returns what hands show by now. It must not be empty. A hand that has shown another one is
+	// cut off in some leases.
+	Token func() string
 
 	// Admit reports whether a hand may join that shows another token, or that this cannot be
 	// told now; nil means that none may.

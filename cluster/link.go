@@ -18,6 +18,7 @@ type link struct {
 	hello   helloSay
 	mark    uint64 // of its name
 	address string
+	token   string // that it has shown
 	since   time.Time
 
 	busy     int  // looks but for slow ones, guarded by the hands
@@ -95,6 +96,27 @@ func (l *link) watch() {
 		case <-tick.C:
 		}
 		if !l.filled.Load() && time.Duration(l.clock()-l.heard.Load()) > l.hands.cfg.Lease {
+			l.stream.close()
+			return
+		}
+	}
+}
+
+// guard ends a link whose token is not good any more, because it was revoked or changed. While that
+// cannot be told, the hand stays.
+func (l *link) guard() {
+	cfg := &l.hands.cfg
+	for {
+		select {
+		case <-l.gone:
+			return
+		case <-time.After(2 * cfg.Lease):
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), cfg.Lease)
+		good, err := isGood(ctx, l.token, cfg.Token(), cfg.Admit)
+		cancel()
+		if err == nil && !good {
+			cfg.Log.Warn("the token of a hand is not good any more; the hand is cut off", "hand", l.hello.Name, "address", l.address)
 			l.stream.close()
 			return
 		}

@@ -143,7 +143,7 @@ func join(b *testing.B, t shift) (hand.Looker, func()) {
 	if t.hands == 0 {
 		return &idler{still: t.still}, func() {}
 	}
-	hands := cluster.New(cluster.Config{Token: token, Lease: time.Minute, Total: time.Second, Epoch: 1, Agent: "freshet-test"})
+	hands := cluster.New(cluster.Config{Token: func() string { return token }, Lease: time.Minute, Total: time.Second, Epoch: 1, Agent: "freshet-test"})
 	brain := httptest.NewServer(hands)
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup

@@ -45,7 +45,7 @@ func newRig(t *testing.T, alter ...func(*cluster.Config)) *rig {
 	t.Cleanup(g.web.Close)
 	g.right.Store(int64(time.Minute))
 	cfg := cluster.Config{
-		Token: token, Lease: 10 * time.Second, Total: 10 * time.Second, Epoch: 1, Agent: "freshet-test",
+		Token: func() string { return token }, Lease: 10 * time.Second, Total: 10 * time.Second, Epoch: 1, Agent: "freshet-test",
 		Right:   func() time.Duration { return time.Duration(g.right.Load()) },
 		Changed: func(slots int) { g.slots.Store(int64(slots)) },
 	}

@@ -45,8 +45,8 @@ func (n *Node) openHands(cfg Config) (hand.Looker, error) {
 	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
 		return own, nil
 	}
-	token, err := ReadToken(cfg.HandToken)
-	if err != nil {
+	token := &tokenFile{name: cfg.HandToken, log: n.log}
+	if err := token.read(); err != nil {
 		return nil, err
 	}
 	slots := cfg.OwnSlots
@@ -59,11 +59,42 @@ func (n *Node) openHands(cfg Config) (hand.Looker, error) {
 		term, right = n.leads.Term(), n.leads.Right
 	}
 	n.hands = cluster.New(cluster.Config{
-		Own: own, Slots: slots, Token: token, Admit: n.admits, Epoch: term, Right: right, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
+		Own: own, Slots: slots, Token: token.now, Admit: n.admits, Epoch: term, Right: right, Lease: leaseOf(cfg.Settings), Total: cfg.Fetch.Total, Agent: cfg.Fetch.UserAgent(),
 		Body: 4*cfg.Fetch.MaxBody() + 64*mib, Log: cfg.Log,
 		Changed: func(all int) { n.limits.join(n.Daemon, all-slots) },
 	})
 	return n.hands, nil
+}
+
+// A tokenFile is the file with the token of hands, which can be changed while the daemon runs.
+type tokenFile struct {
+	name string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	token  string
+	unread bool // the last try failed
+}
+
+// read reads the token.
+func (f *tokenFile) read() (err error) {
+	token, err := ReadToken(f.name)
+	if err == nil {
+		f.token = token
+	}
+	return err
+}
+
+// now returns the token that holds. While the file cannot be read that is the one of before.
+func (f *tokenFile) now() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.read()
+	if err != nil && !f.unread {
+		f.log.Error("the token of hands is the one of before", "err", err, "hint", freshet.HintOf(err))
+	}
+	f.unread = err != nil
+	return f.token
 }
 
 // leaseOf returns how long nodes and hands take each other's word after they have heard it.
