@@ -51,3 +51,25 @@ func TestTwoHandsOfOneName(t *testing.T) {
 		return len(all) == 1 && all[0].Address != first.Address
 	})
 }
+
+// A hand comes back before the brain has noticed that its connection is dead: it is let in at once. One of
+// an older version, which does not say of which run it is, too.
+func TestAHandComesBack(t *testing.T) {
+	for _, run := range []string{"a run", ""} {
+		t.Run(run, func(t *testing.T) {
+			g := newRig(t)
+			for range 2 {
+				one := g.raw()
+				one.say("hello", 0, map[string]any{"version": 1, "name": "one", "slots": 4, "run": run})
+				said, err := one.hear()
+				if err != nil || said.Kind != "welcome" || strings.Contains(string(said.Say), "taken") {
+					t.Fatalf("it is told %+v: %v", said, err)
+				}
+				g.until("it has come", func() bool {
+					all := g.hands.Status()
+					return len(all) == 1 && all[0].Address == one.LocalAddr().String()
+				})
+			}
+		})
+	}
+}
