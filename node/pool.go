@@ -152,8 +152,9 @@ func (s *seat) hold(ctx context.Context) {
 		case errors.Is(err, parts.ErrUnseated) && !s.node.sure(): // another node of this cluster decides now
 			return
 		case errors.Is(err, parts.ErrUnseated):
-			s.stop("another daemon runs as this shard with a copy of this store")
-			s.log.Error("this daemon makes no more polls: another one speaks for its shard", "shard", s.shard, "hint", "stop one of the two; each shard needs a store of its own")
+			s.stop("another daemon runs as this shard with a copy of this store, or the shard was freed with freshet pool forget")
+			s.log.Error("this daemon makes no more polls: another one speaks for its shard, or it was freed with freshet pool forget", "shard", s.shard,
+				"hint", "stop one of the two; each shard needs a store of its own. If nobody else has the shard, restart this daemon")
 			return
 		case err == nil && problem != "":
 			s.log.Info("the pool can be reached again", "pool", s.pool.Name())
@@ -344,16 +345,21 @@ func Pool(ctx context.Context, at string) (*parts.Table, time.Time, error) {
 	return p.Table(ctx)
 }
 
-// ForgetShard frees the seat of a daemon that will not come back.
+// ForgetShard frees the seat of a daemon that will not come back. One that has spoken of late gives
+// ErrBusy: it would go on with its part until it hears of that, beside whoever gets the seat.
 func ForgetShard(ctx context.Context, at string, number int) error {
 	p, err := pool.Open(at)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	return p.Change(ctx, func(t *parts.Table, _ time.Time) (*parts.Table, error) {
+	return p.Change(ctx, func(t *parts.Table, now time.Time) (*parts.Table, error) {
 		if t == nil || number < 1 || number > len(t.Seats) {
 			return nil, fmt.Errorf("the pool has no shard %d: %w", number, freshet.ErrNotFound)
+		}
+		if s := t.Seats[number-1]; s.Heard(now) {
+			return nil, freshet.WithHint(fmt.Errorf("shard %d is %w: %s has spoken for it %s ago", number, freshet.ErrBusy, s.Address, freshet.FormatDuration(max(0, now.Sub(s.Seen)).Round(100*time.Millisecond))),
+				"stop that daemon, and wait until freshet pool shows the shard as lost")
 		}
 		t.Forget(number)
 		return t, nil

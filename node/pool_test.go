@@ -18,6 +18,7 @@ import (
 	"freshet/node"
 	"freshet/parts"
 	"freshet/pgtest"
+	"freshet/pool"
 	"freshet/sched"
 )
 
@@ -167,10 +168,10 @@ func TestDaemonsShareABudget(t *testing.T) {
 func TestNoPollsWithoutAPart(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	pool := server.URL(server.Database(t))
+	at := server.URL(server.Database(t))
 	web := newPoolWeb(t, 2)
 	server.Stop(t)
-	first := shardSettings(t, pool, "1/2", web.url[0]+"/")
+	first := shardSettings(t, at, "1/2", web.url[0]+"/")
 	one, _, stopOne := serve(t, first, node.ServeConfig{})
 	defer stopOne()
 	says := func(c *client.Client, part string) func() bool {
@@ -186,14 +187,36 @@ func TestNoPollsWithoutAPart(t *testing.T) {
 	server.Resume(t)
 	until(t, "the first polls", func() bool { return web.count() > 0 })
 
-	thief, _, stopThief := serve(t, shardSettings(t, pool, "1/2", web.url[0]+"/thief"), node.ServeConfig{})
+	thief, _, stopThief := serve(t, shardSettings(t, at, "1/2", web.url[0]+"/thief"), node.ServeConfig{})
 	until(t, "the thief says that the shard is another's", says(thief, "another store has this shard"))
 	stopThief()
-	if err := node.ForgetShard(t.Context(), pool, 3); !errors.Is(err, freshet.ErrNotFound) {
+	if err := node.ForgetShard(t.Context(), at, 3); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("forgetting a shard that there is not: %v", err)
 	}
-	if err := node.ForgetShard(t.Context(), pool, 1); err != nil {
+	if err := node.ForgetShard(t.Context(), at, 1); !errors.Is(err, freshet.ErrBusy) || freshet.HintOf(err) == "" {
+		t.Errorf("forgetting a shard that is at work: %v", err)
+	}
+	before := web.count()
+	until(t, "the first polls on", func() bool { return web.count() > before })
+	table, err := pool.Open(at)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer table.Close()
+	longAgo := func(t *parts.Table, now time.Time) (*parts.Table, error) { // as far as anybody can tell
+		t.Seats[0].Seen = now.Add(-time.Hour)
+		t.Version++
+		return t, nil
+	}
+	until(t, "a shard that is silent can be forgotten", func() bool {
+		if err := table.Change(t.Context(), longAgo); err != nil {
+			t.Fatal(err)
+		}
+		err := node.ForgetShard(t.Context(), at, 1)
+		if err != nil && !errors.Is(err, freshet.ErrBusy) { // it has spoken meanwhile
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	until(t, "the one that was forgotten stops", says(one, "another daemon runs as this shard"))
 }

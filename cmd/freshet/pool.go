@@ -28,8 +28,8 @@ domain are in one. Give all of them the same configuration file, and each takes 
 sources of it.`
 
 const forgetHelp = `Free a shard whose store is lost, so that a daemon with another store can run as this
-shard. Stop the daemon that ran as it first: one that still runs makes polls until it next
-reaches the pool.`
+shard. Stop the daemon that ran as it first, and wait for two minutes: a shard that has
+spoken of late is not freed, because its daemon would make polls beside the new one.`
 
 func poolVerb(p *program) *cobra.Command {
 	var asJSON bool
