@@ -151,6 +151,10 @@ func (s *seat) hold(ctx context.Context) {
 			return
 		case errors.Is(err, parts.ErrUnseated) && !s.node.sure(): // another node of this cluster decides now
 			return
+		case s.run != 0 && isOtherNumber(err): // hosts of this daemon are another's now
+			s.stop(err.Error())
+			s.log.Error("this daemon makes no more polls: the number of shards has changed", "shard", s.shard, "err", err, "hint", freshet.HintOf(err))
+			return
 		case errors.Is(err, parts.ErrUnseated):
 			s.stop("another daemon runs as this shard with a copy of this store, or the shard was freed with freshet pool forget")
 			s.log.Error("this daemon makes no more polls: another one speaks for its shard, or it was freed with freshet pool forget", "shard", s.shard,
@@ -194,8 +198,11 @@ func (s *seat) stop(why string) {
 }
 
 // every returns how often the daemon speaks.
-func (s *seat) every() time.Duration {
-	return min(max(s.node.limits.wants().Per/10, 500*time.Millisecond), 5*time.Second)
+func (s *seat) every() time.Duration { return speaksEvery(s.node.limits.wants()) }
+
+// speaksEvery returns how often a daemon speaks that shares a budget.
+func speaksEvery(b sched.Budget) time.Duration {
+	return min(max(b.Per/10, 500*time.Millisecond), 5*time.Second)
 }
 
 // speak tells the others how this daemon fares, and goes by what they say. If it is to make
@@ -249,6 +256,21 @@ func (s *seat) report(price float64) parts.Report {
 	return r
 }
 
+// An otherNumber says that a daemon was started for another number of shards than there are.
+type otherNumber struct {
+	shards int
+	this   parts.Shard
+}
+
+func (e *otherNumber) Error() string {
+	return fmt.Sprintf("the pool has %d shards, and this is shard %s", e.shards, e.this)
+}
+
+func isOtherNumber(err error) bool {
+	_, is := errors.AsType[*otherNumber](err)
+	return is
+}
+
 // tell tells the table, and returns what it says.
 func (s *seat) tell(ctx context.Context, r parts.Report) (a parts.Allowance, err error) {
 	run, addresses := s.run, make([]string, s.shard.Of)
@@ -259,7 +281,8 @@ func (s *seat) tell(ctx context.Context, r parts.Report) (a parts.Allowance, err
 			}
 		}
 		if len(t.Seats) != s.shard.Of {
-			return nil, freshet.WithHint(fmt.Errorf("the pool has %d shards, and this is shard %s", len(t.Seats), s.shard), "give all daemons the same number of shards; to change it, stop all of them and drop the table freshet_pool")
+			return nil, freshet.WithHint(&otherNumber{len(t.Seats), s.shard},
+				fmt.Sprintf("start it as one of %d; for more shards stop all of them and run: freshet pool grow NUMBER", len(t.Seats)))
 		}
 		if s.run == 0 {
 			run, a, err = t.Sit(s.shard.Number, r, now)
@@ -298,13 +321,15 @@ func (s *seat) goBy(ctx context.Context, a parts.Allowance) error {
 			return err
 		}
 	}
-	if s.part == a.Part && s.trouble() == "" {
+	if s.part == a.Part && (s.trouble() == "" || a.Part.Polls == 0) {
 		return nil
 	}
 	s.log.Info("this shard has a part of the budget", "shard", s.shard, "part", a.Part, "of", a.Whole)
 	s.part = a.Part
 	s.mu.Lock()
-	s.why = ""
+	if s.why = ""; a.Part.Polls == 0 {
+		s.why = "this shard is new: it waits until the others have given up its part of the budget"
+	}
 	s.mu.Unlock()
 	s.node.limits.share(s.node.Daemon, a.Part, a.Whole)
 	return nil
@@ -363,5 +388,28 @@ func ForgetShard(ctx context.Context, at string, number int) error {
 		}
 		t.Forget(number)
 		return t, nil
+	})
+}
+
+// GrowPool makes room for more shards in a pool, so many in all. All its daemons must have stopped: hosts go to
+// other shards by it, and one that still ran would poll them beside those that have them now.
+func GrowPool(ctx context.Context, at string, shards int) error {
+	p, err := pool.Open(at)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return p.Change(ctx, func(t *parts.Table, now time.Time) (*parts.Table, error) {
+		if t == nil {
+			return nil, fmt.Errorf("no daemon shares a budget there yet: %w", freshet.ErrNotFound)
+		}
+		stopped := 4 * speaksEvery(t.Budget) // who has not spoken for so long
+		for i, s := range t.Seats {
+			if ago := max(0, now.Sub(s.Seen)); s.Store != "" && ago < stopped {
+				return nil, freshet.WithHint(fmt.Errorf("shard %d is %w: %s has spoken for it %s ago", i+1, freshet.ErrBusy, s.Address, freshet.FormatDuration(ago.Round(100*time.Millisecond))),
+					fmt.Sprintf("stop all daemons of the pool, and try again after %s", freshet.FormatDuration(stopped)))
+			}
+		}
+		return t, t.Grow(shards, now)
 	})
 }

@@ -109,9 +109,9 @@ func copied(t interface{ Fatal(...any) }, table *parts.Table) *parts.Table {
 
 // Whatever happens, all brains together never make more requests in a stretch than the budget
 // has: prices jump, answers get lost, brains stop and begin anew, the clock of the table is
-// set, and the table is replaced by an older copy of itself.
+// set, more brains come, and the table is replaced by an older copy of itself.
 func TestTableKeepsTheBudget(t *testing.T) {
-	moves := 0
+	moves, grown := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		brains := rapid.IntRange(2, 4).Draw(t, "brains")
 		budget := sched.Budget{Polls: float64(rapid.IntRange(brains, 20).Draw(t, "budget")), Per: time.Second}
@@ -137,6 +137,12 @@ func TestTableKeepsTheBudget(t *testing.T) {
 				old = copied(t, table)
 			case luck < 26:
 				table = copied(t, old)
+			case luck < 29:
+				if table.Grow(len(members)+1, clock) == nil {
+					old = copied(t, table)
+					members = append(members, &member{number: len(members) + 1, price: 1, wants: budget})
+					grown++
+				}
 			}
 			for _, m := range members {
 				luck := draw.IntN(1000)
@@ -174,8 +180,8 @@ func TestTableKeepsTheBudget(t *testing.T) {
 		}
 		moves += table.Moves
 	})
-	if moves == 0 {
-		t.Error("no part ever moved: nothing was tried")
+	if moves == 0 || grown == 0 {
+		t.Errorf("parts moved %d times and %d brains came: not all was tried", moves, grown)
 	}
 }
 

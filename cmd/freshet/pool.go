@@ -31,6 +31,16 @@ const forgetHelp = `Free a shard whose store is lost, so that a daemon with anot
 shard. Stop the daemon that ran as it first, and wait for two minutes: a shard that has
 spoken of late is not freed, because its daemon would make polls beside the new one.`
 
+const growHelp = `Make room for more shards in a pool. Stop all its daemons first, and start all of them with
+the new number afterwards:
+
+  freshet pool grow 3 --pool postgres://freshet@db/pool
+  freshet serve --pool postgres://freshet@db/pool --shard 1/3 ...
+
+Those that were there poll on at once, with less of the budget. A new one gets its part when
+they have given it up, after the time that the budget counts over. Many hosts go to other
+shards by it: docs/cluster.md says how to keep their history.`
+
 func poolVerb(p *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -80,8 +90,30 @@ func poolVerb(p *program) *cobra.Command {
 			return err
 		},
 	}
+	grow := &cobra.Command{
+		Use:     "grow NUMBER",
+		Short:   "Make room for more shards, so many in all",
+		Long:    growHelp,
+		Example: "  freshet pool grow 3 --pool postgres://freshet@db/pool",
+		Args:    takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := p.poolAt(cmd)
+			if err != nil {
+				return err
+			}
+			number, err := strconv.Atoi(args[0])
+			if err != nil {
+				return usagef("pool: %q is not a number of shards, such as 3", args[0])
+			}
+			if err := node.GrowPool(cmd.Context(), at, number); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.out, "the pool has %d shards; start all of them with --shard NUMBER/%d\n", number, number)
+			return err
+		},
+	}
 	optionFlags(cmd.PersistentFlags(), "pool")
-	cmd.AddCommand(forget)
+	cmd.AddCommand(forget, grow)
 	return cmd
 }
 
