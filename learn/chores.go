@@ -176,7 +176,7 @@ func (l *Learner) endSweep() {
 	l.sweep = 0
 	l.reshape()
 	l.all.learnAlone()
-	for _, f := range l.families {
+	for _, f := range l.tags {
 		f.learn(&l.all.prior)
 	}
 	l.todo.ending, l.todo.prior = true, 0
@@ -192,7 +192,7 @@ func (l *Learner) renewSites(n int) bool {
 		s := l.sites[do.prior]
 		l.keepSiteFor(s, s.claimed != nil)
 		parent := &l.all.prior
-		if s.family != nil {
+		if s.family != nil && s.family.prior[0] > 0 { // of one that has come since the sweep ended nothing is known
 			parent = &s.family.prior
 		}
 		if s.pages > 1 {

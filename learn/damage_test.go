@@ -25,16 +25,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // that of one.
 const (
 	versionAt   = 0
-	startAt     = 8
-	lengthAt    = 16
-	pointsAt    = 24
-	paceAt      = 44
-	sweepAt     = 1596
-	ownHoursAt  = 1604
-	ownWeekAt   = 1612
-	lastAt      = 0
-	rateAt      = 24
-	evidenceAt  = 36
+	slotsAt     = 8
+	startAt     = 16
+	lengthAt    = 24
+	pointsAt    = 32
+	paceAt      = 52
+	sweepAt     = 1604
+	ownHoursAt  = 1612
+	ownWeekAt   = 1620
+	lastAt      = 4
+	rateAt      = 28
+	evidenceAt  = 40
 	evidenceEnd = evidenceAt + 4*learn.Points
 )
 
@@ -65,6 +66,8 @@ func TestDamagedStates(t *testing.T) {
 		{"all sources, as they were", -1, all, false},
 		{"another version", -1, with(all, versionAt, int64(99)), true},
 		{"no version", -1, with(all, versionAt, int64(0)), true},
+		{"fewer slots than none", -1, with(all, slotsAt, int64(-1)), true},
+		{"more slots than can be", -1, with(all, slotsAt, int64(1<<31)), true},
 		{"another start", -1, with(all, startAt, monday.Add(1).UnixNano()), true},
 		{"another tick", -1, with(all, lengthAt, int64(time.Hour+1)), true},
 		{"another number of rates", -1, with(all, pointsAt, int64(learn.Points+1)), true},
@@ -167,7 +170,9 @@ func TestSaveBeforeTheFirstOutcome(t *testing.T) {
 // Where the layout or the meaning has to change, the version of the state does
 // too, and the state of the version before is read as well.
 func TestStatesStayReadable(t *testing.T) {
-	t.Run("this version", func(t *testing.T) { staysReadable(t, "testdata/state-9.json", *update) })
+	t.Run("this version", func(t *testing.T) { staysReadable(t, "testdata/state-13.json", *update) })
+	t.Run("without seats", func(t *testing.T) { staysReadable(t, "testdata/state-12.json", false) })
+	t.Run("without what sources say of themselves", func(t *testing.T) { staysReadable(t, "testdata/state-9.json", false) })
 	t.Run("without polls that found a change", func(t *testing.T) { staysReadable(t, "testdata/state-4.json", false) })
 	t.Run("without missed changes", func(t *testing.T) { staysReadable(t, "testdata/state-3.json", false) })
 	t.Run("without credit", func(t *testing.T) { staysReadable(t, "testdata/state-1.json", false) })

@@ -40,12 +40,11 @@ type Learner struct {
 	says    []*sayer                           // by slot; nil where a source says nothing of when it will change
 	seen    int                                // how many pages there are that are polled
 
-	sites    []*site
-	named    map[string]*site // sites by their names
-	families []*pool
-	tags     map[string]*pool // families by their tags
-	all      pool
-	common   *profile // of all sources
+	sites  []*site
+	named  map[string]*site // sites by their names
+	tags   map[string]*family
+	all    pool
+	common *profile // of all sources
 
 	open     int64             // the tick that is under way
 	began    bool              // a tick is under way at all
@@ -121,9 +120,9 @@ const (
 type site struct {
 	pool
 	name    string
-	place   int // among the sites
-	lists   int // sources that are not counted as pages
-	family  *pool
+	place   int                           // among the sites
+	lists   int                           // sources that are not counted as pages
+	family  *family                       // nil if no source of it ever had tags
 	claimed *[freshet.ChangeFreqs]claimed // its pages by what sitemaps say of them; nil if nothing is said
 	profile *profile
 	dirty   bool   // the profile has to be settled
@@ -141,6 +140,13 @@ type site struct {
 	now    moment // scratch: what a forecast at some moment needs
 	looked uint64 // scratch: the look for which that was worked out
 	view   int32  // scratch: where its courses are, if they are still its own
+}
+
+// A family is the sites whose sources share all tags.
+type family struct {
+	pool
+	key   string // its tags
+	sites int    // it is not saved if there are none
 }
 
 // A pulse is the activity of a site.
@@ -172,7 +178,7 @@ func New(c Config) *Learner {
 	c.Memory = cmp.Or(c.Memory, 30*24*time.Hour)
 	l := &Learner{
 		config: c, clock: newClock(c.Start, c.Tick), grid: newGrid(newClock(c.Start, c.Tick)),
-		named: map[string]*site{}, tags: map[string]*pool{}, common: newProfile(),
+		named: map[string]*site{}, tags: map[string]*family{}, common: newProfile(),
 		pace: c.Polls, fix: newCorrection(), credit: newCredit(), restored: stateVersion, slice: aSlice,
 	}
 	l.scale.half = c.Memory.Seconds() / c.Tick.Seconds()
@@ -189,12 +195,7 @@ func (l *Learner) Tick() time.Duration { return l.config.Tick }
 // Put adds a source, or tells of an edit to one. Since is when it was last
 // seen, zero if never.
 func (l *Learner) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	for int(slot) >= l.pages.Len() {
-		l.pages.Add(page{})
-		l.minds.Add(mind{})
-		l.counts.Add(count{})
-		l.beats, l.says = append(l.beats, nil), append(l.says, nil)
-	}
+	l.MakeRoom(int(slot) + 1)
 	l.keep(slot)
 	l.enter(slot)
 	p := l.pages.At(slot)
@@ -276,8 +277,9 @@ func (l *Learner) siteOf(s freshet.Source) *site {
 		l.named[name] = at
 		l.sites = append(l.sites, at)
 	}
-	if at.family == nil {
-		at.family = l.familyOf(s)
+	if at.family == nil && len(s.Tags) > 0 {
+		l.keepSite(at)
+		at.join(l.familyNamed(strings.Join(s.Tags, "\x00")))
 	}
 	return at
 }
@@ -296,20 +298,24 @@ func siteName(s freshet.Source) string {
 	return s.Host()
 }
 
-// familyOf returns the pool of the sources that share all tags with one; nil if
-// it has none.
-func (l *Learner) familyOf(s freshet.Source) *pool {
-	if len(s.Tags) == 0 {
-		return nil
-	}
-	key := strings.Join(s.Tags, "\x00")
+// familyNamed returns the family of some tags, which may be new.
+func (l *Learner) familyNamed(key string) *family {
 	f := l.tags[key]
 	if f == nil {
-		f = &pool{}
+		f = &family{key: key}
 		l.tags[key] = f
-		l.families = append(l.families, f)
 	}
 	return f
+}
+
+// join makes a site one of a family, or of none.
+func (s *site) join(f *family) {
+	if s.family != nil {
+		s.family.sites--
+	}
+	if s.family = f; f != nil {
+		f.sites++
+	}
 }
 
 // leave takes a source from its site, for another or for none. A site that has no more
@@ -329,8 +335,10 @@ func (l *Learner) leave(p *page, to *site) {
 		return
 	}
 	delete(l.named, from.name)
+	from.join(nil)
 	last := l.sites[len(l.sites)-1]
 	l.enterSite(last) // it would be passed over
+	l.keepSite(last)
 	l.sites[from.place], last.place = last, from.place
 	l.sites = l.sites[:len(l.sites)-1]
 }

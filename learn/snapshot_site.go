@@ -47,15 +47,18 @@ func (l *Learner) keepSiteFor(at *site, more bool) {
 // writeSite writes what was known of a site that is not kept in whole.
 func (s *Snapshot) writeSite(c *codec, at *site) {
 	s.enterSite(at)
-	if !s.hasBrief(at) {
+	write := func() {
 		at.encode(c)
 		at.encodeClaims(c)
+		at.writeSeat(c)
+	}
+	if !s.hasBrief(at) {
+		write()
 		return
 	}
 	now := at.brief(0)
 	at.setBrief(at.was)
-	at.encode(c)
-	at.encodeClaims(c)
+	write()
 	at.setBrief(&now)
 	at.was = nil
 }

@@ -21,6 +21,9 @@ type bustle struct {
 	first, second *learn.Learner
 	now           time.Time
 	there         [slots]freshet.SourceID // "" where there is no source
+	is            [slots]freshet.Source
+	config        learn.Config
+	some          int // chores that are done at once
 	since         [slots]time.Time
 	told          [slots][]freshet.UpdateTime
 	outcomes      freshet.Cursor
@@ -36,13 +39,19 @@ func newBustle(t *rapid.T) *bustle {
 	if rapid.Bool().Draw(t, "fades") {
 		c.Memory = b.tick
 	}
-	b.first, b.second = learn.New(c), learn.New(c)
-	some := rapid.IntRange(0, 2).Draw(t, "chores at once")
-	b.each(func(l *learn.Learner) { l.DoSlices(some, some, some) })
+	b.config, b.some = c, rapid.IntRange(0, 2).Draw(t, "chores at once")
+	b.first, b.second = b.fresh(), b.fresh()
 	for slot := range slots - 3 {
 		b.put(slot)
 	}
 	return b
+}
+
+// fresh returns a Learner that knows nothing.
+func (b *bustle) fresh() *learn.Learner {
+	l := learn.New(b.config)
+	l.DoSlices(b.some, b.some, b.some)
+	return l
 }
 
 func (b *bustle) each(do func(l *learn.Learner)) {
@@ -83,8 +92,9 @@ func (b *bustle) put(slot int) {
 	}
 	s := freshet.Source{ID: b.there[slot], URL: b.url(3), Index: b.below(4, "lists") == 0, Paused: b.below(8, "paused") == 0}
 	if b.below(3, "tagged") == 0 {
-		s.Tags = []string{"a"}
+		s.Tags = []string{rapid.SampledFrom([]string{"a", "b"}).Draw(b.T, "tag")}
 	}
+	b.is[slot] = s
 	b.each(func(l *learn.Learner) { l.Put(b.now, freshet.Slot(slot), s, b.since[slot]) })
 }
 

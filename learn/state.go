@@ -14,7 +14,8 @@ import (
 // stateVersion tells states apart whose layout or meaning differs. One of a version
 // before oldestVersion is no use: what was learnt is then learnt anew from the log.
 const (
-	stateVersion   = 12
+	stateVersion   = 13
+	withoutSeats   = 12 // did not say in which slots sources lay, in which order sites came and which tags they go by: that is as after a start
 	withoutChores  = 11 // had no part of a sweep that was left for later
 	withoutClaims  = 10 // had nothing that sitemaps say of how often pages change: it is heard when they are read anew
 	withoutWords   = 9  // had nothing that sources say of when they will change: it is learnt from then on
@@ -62,6 +63,11 @@ func (l *Learner) encode(c *codec) {
 	c.int(&version)
 	c.bad = c.bad || version < oldestVersion || version > stateVersion
 	l.restored = version
+	if c.writing || version > withoutSeats {
+		slots := int64(l.pages.Len())
+		c.int(&slots)
+		c.bad = c.bad || slots < 0 || slots > math.MaxInt32
+	}
 	c.expect(l.clock.start)
 	c.expect(l.clock.length)
 	c.expect(points)
@@ -129,26 +135,31 @@ func (do *chores) encode(c *codec) {
 
 // encodeFamilies writes or reads what is known of sources with the same tags.
 func (l *Learner) encodeFamilies(c *codec) {
-	n := int64(len(l.families))
+	n := int64(0)
+	for _, f := range l.tags {
+		if f.sites > 0 {
+			n++
+		}
+	}
 	c.int(&n)
 	if c.writing {
 		for _, key := range slices.Sorted(maps.Keys(l.tags)) {
-			c.text(&key)
-			c.pool(l.tags[key])
+			if f := l.tags[key]; f.sites > 0 {
+				c.text(&key)
+				c.pool(&f.pool)
+			}
 		}
 		return
 	}
 	for range n {
 		var key string
-		var f pool
+		var p pool
 		c.text(&key)
-		c.pool(&f)
+		c.pool(&p)
 		if c.bad {
 			return
 		}
-		if known := l.tags[key]; known != nil {
-			*known = f
-		}
+		l.familyNamed(key).pool = p
 	}
 }
 
@@ -164,11 +175,17 @@ func (l *Learner) readSource(c *codec, slot freshet.Slot) {
 	if l.restored > withoutClaims {
 		at.encodeClaims(c)
 	}
+	if l.restored > withoutSeats {
+		l.readSiteSeat(c, at)
+	}
 }
 
 // encodePage writes or reads what is known of one source.
 func (l *Learner) encodePage(c *codec, slot freshet.Slot) {
 	p, m := l.pages.At(slot), l.minds.At(slot)
+	if c.writing || l.restored > withoutSeats {
+		c.half(uint32(slot)) // where it is put now has been decided: see SeatOf
+	}
 	c.float(&p.last)
 	c.float(&p.upto)
 	c.float(&p.mass)

@@ -13,10 +13,10 @@ const mostSteps = 100_000
 // Teach tells when a source changed by what somebody knows from elsewhere: all that was
 // ever told, in the order in which it was. What the Learner has heard before it passes
 // over. It learns how often the source changes, and at which hours, and counts neither
-// polls nor captures.
-func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
+// polls nor captures. It reports whether anything was new.
+func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) bool {
 	if int(slot) >= l.pages.Len() || l.pages.At(slot).site == nil || len(told) <= int(l.pages.At(slot).taught) {
-		return
+		return false
 	}
 	l.enter(slot)
 	l.keep(slot)
@@ -36,6 +36,7 @@ func (l *Learner) Teach(slot freshet.Slot, told []freshet.UpdateTime) {
 	p.rate = float32(m.mean(&l.world))
 	l.teachHours(slot, ticks)
 	l.foresee(slot)
+	return true
 }
 
 // teachHours takes in at which hours a source changed.
