@@ -24,6 +24,7 @@ type brain struct {
 	learner    *learn.Learner // nil if nothing is learnt
 	retell     int            // how many of the last outcomes the policy wants to be told of at a start
 	relearn    int            // likewise the learner, if none of its notes can be taken up
+	asSaved    bool           // sources lie where they did, however many slots are empty
 	unbound    bool           // no source has to be polled because its MaxGap has passed, or its strategy says so
 	log        *slog.Logger
 	dates      *dates
@@ -38,7 +39,7 @@ type brain struct {
 	sched   *sched.Scheduler // while the daemon runs; only for its loop
 	notes   notes
 	lineage lineage // likewise
-	taught  int     // lessons that were given since it started; likewise
+	taught  int     // lessons from which something was learnt; likewise
 	origin  atomic.Pointer[Basis]
 
 	manners manners // only for who writes
@@ -84,7 +85,9 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, c := range append(copies, noteCopy{upto: max(0, end-freshet.Cursor(b.relearn))}) {
+	copies = append(copies, noteCopy{upto: max(0, end-freshet.Cursor(b.relearn))})
+	for i, c := range copies {
+		copies[i].seats = nil // it takes memory that is not needed for long
 		if b.learner != nil {
 			b.learner.Forget()
 		}
@@ -99,6 +102,10 @@ func (b *brain) start(ctx context.Context, l sched.Limits, show func(freshet.Sou
 		}
 		b.log.Info("saved learning state is from another version or setting; learning again from past polls", "copy", c.name, "why", err)
 		b.notes.upto = 0
+		b.learner.Forget()
+		for _, s := range b.sched.All() { // the policy is told of them anew, in other slots
+			b.sched.Remove(s.ID)
+		}
 	}
 	return 0, nil, errors.New("cannot learn from past polls")
 }
@@ -123,6 +130,9 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		}
 		b.sched.Put(now, w)
 	}
+	if err := b.seat(ctx, c); err != nil {
+		return 0, nil, err
+	}
 	for w, err := range b.store.Sources(ctx) {
 		if err != nil {
 			return 0, nil, err
@@ -131,6 +141,8 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 		recall.notice(w.Standing)
 		put(w)
 	}
+	b.sched.Settle()
+	c.seats = nil
 	basis, err := b.takeUp(ctx, c, put)
 	if err != nil {
 		return 0, nil, err
@@ -141,8 +153,9 @@ func (b *brain) startFrom(ctx context.Context, c noteCopy, end freshet.Cursor, l
 	if err := b.recallStakes(ctx, now); err != nil {
 		return 0, nil, err
 	}
+	b.beginLineage(basis)
 	place, shifted, err := b.catchUp(ctx, from, end, now)
-	b.beginLineage(basis, shifted)
+	b.lineage.blurs = shifted
 	return place, recall, err
 }
 

@@ -19,8 +19,7 @@ type Basis struct {
 // starts from one of them, with the same sources, and is told of the same outcomes knows the same to
 // the bit: a learner is a function of the log.
 type lineage struct {
-	seats  int  // edits of that kind when it started: from then on sources lie where no start puts them
-	traits int  // other edits and lessons, up to the copies
+	edits  int  // and lessons, up to the copies
 	blurs  bool // it was told of outcomes by other dates than the log has
 	copies []Basis
 }
@@ -28,26 +27,22 @@ type lineage struct {
 // mostCopies bounds them: those of half a year.
 const mostCopies = 1 << 16
 
-// begin notes that a start is over, from a copy if that had all sources.
-func (b *brain) beginLineage(from Basis, shifted bool) {
-	b.lineage = lineage{seats: b.sched.Edits().Seats, traits: b.traits(), blurs: shifted}
+// beginLineage notes that all sources were put as they lay in a copy, if there is one. A lesson that is
+// given from then on is not in it.
+func (b *brain) beginLineage(from Basis) {
+	b.lineage = lineage{edits: b.edits()}
 	if from.Upto > 0 {
 		b.lineage.copies = []Basis{from}
 	}
 	b.origin.Store(&from)
 }
 
-// traits returns how often it was told something, but for sources that came, went or moved.
-func (b *brain) traits() int { return b.sched.Edits().Traits + b.taught }
-
-// asStarted reports whether sources lie as after a start, and dates are those of the log.
-func (b *brain) asStarted() bool {
-	return !b.lineage.blurs && !b.dates.shifted() && b.sched.Edits().Seats == b.lineage.seats
-}
+// edits returns how often it was told something but outcomes.
+func (b *brain) edits() int { return b.sched.Edits() + b.taught }
 
 // follows reports whether all that is known follows from a copy.
 func (b *brain) follows(from Basis) bool {
-	return b.asStarted() && b.traits() == b.lineage.traits && slices.Contains(b.lineage.copies, from)
+	return !b.lineage.blurs && !b.dates.shifted() && b.edits() == b.lineage.edits && slices.Contains(b.lineage.copies, from)
 }
 
 // basis returns the newest copy from which all that is known follows, if there is one.
@@ -58,10 +53,10 @@ func (b *brain) basis() (newest Basis, ok bool) {
 	return newest, b.follows(newest)
 }
 
-// rest notes a copy of what is known. It was taken down after so many traits were told.
-func (b *brain) rest(on Basis, traits int) {
-	if traits != b.lineage.traits {
-		b.lineage.copies, b.lineage.traits = nil, traits
+// rest notes a copy of what is known. It was taken down after so many edits.
+func (b *brain) rest(on Basis, edits int) {
+	if edits != b.lineage.edits {
+		b.lineage.copies, b.lineage.edits = nil, edits
 	}
 	if len(b.lineage.copies) == mostCopies {
 		b.lineage.copies = slices.Delete(b.lineage.copies, 0, 1)

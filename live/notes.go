@@ -38,7 +38,7 @@ type snapshot struct {
 	sources int                               // taken down so far
 	size    int                               // of the last piece
 	sum     uint64                            // of what was taken down so far
-	traits  int                               // as when it began, see lineage
+	edits   int                               // as when it began, see lineage
 }
 
 // A piece is what was thought of some sources.
@@ -126,7 +126,7 @@ func (b *brain) snapIfWorth() *snapshot {
 		return nil
 	}
 	shot := snap(b.learner, b.sched)
-	shot.traits = b.traits()
+	shot.edits = b.edits()
 	return shot
 }
 
@@ -144,7 +144,7 @@ func (b *brain) save(ctx context.Context, shot *snapshot, inLoop func(func()) er
 		}
 		return false
 	}
-	inLoop(func() { b.rest(Basis{shot.Upto(), shot.sum}, shot.traits) })
+	inLoop(func() { b.rest(Basis{shot.Upto(), shot.sum}, shot.edits) })
 	b.notes.next = 1 - b.notes.next
 	b.log.Debug("saved the learning state", "upto", shot.Upto(), "sources", shot.sources, "took", time.Since(began))
 	return true

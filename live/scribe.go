@@ -33,6 +33,7 @@ type Offer struct {
 	From    Basis          // that it rests on
 	Upto    freshet.Cursor // the last outcome that it has learnt from
 	Sources int            // that are written
+	Traits  uint64         // what they are, as far as learning goes by it: the Sum of a Scheduler
 	Sum     uint64         // as of a Basis
 	Common  []byte         // what was thought of all sources together, sealed
 }
@@ -159,7 +160,7 @@ func (d *Daemon) accept(ctx context.Context, t Turn, o Offer) error {
 	d.taken.Store(&Taken{By: o.By, At: d.cfg.Now(), Upto: o.Upto, Sources: o.Sources})
 	return d.inLoop(ctx, func(time.Time, *sched.Scheduler) {
 		d.brain.notes.upto = o.Upto
-		d.brain.rest(Basis{o.Upto, o.Sum}, d.brain.lineage.traits)
+		d.brain.rest(Basis{o.Upto, o.Sum}, d.brain.lineage.edits)
 	})
 }
 
@@ -169,6 +170,8 @@ func (b *brain) judge(o Offer) error {
 	switch {
 	case !b.follows(o.From):
 		return errors.New("sources were edited meanwhile, or it began from something else")
+	case o.Traits != b.sched.Sum():
+		return errors.New("sources are not what it takes them for")
 	case o.Upto <= b.notes.upto:
 		return errors.New("it is not newer than what is saved")
 	case o.Upto > b.learner.Upto():

@@ -95,8 +95,11 @@ func (d *duet) ask(ctx context.Context, t live.Turn) (o live.Offer, err error) {
 			for _, b := range some {
 				got = append(got, b.Memory[:len(b.Memory)-4]...)
 			}
-			if d.during != nil {
-				d.during()
+			d.mu.Lock()
+			during := d.during
+			d.mu.Unlock()
+			if during != nil {
+				during()
 			}
 			return len(some), beneath(d.store).SaveBeliefs(ctx, some)
 		})
@@ -207,10 +210,21 @@ func TestDaemonTakesNotesAfterAnEdit(t *testing.T) {
 			_, _, err := d.daemon.Teach(ctx, "p003", told)
 			return err
 		}, own: 1, again: true},
-		"a tag":     {edit: func(d *duet) error { return d.edit(ctx, "p003", func(s *freshet.Source) { s.Tags = []string{"x"} }) }, own: 3},
-		"a source":  {edit: func(d *duet) error { _, err := d.daemon.AddSource(ctx, d.web.Sources()[12]); return err }, own: 3},
-		"a removal": {edit: func(d *duet) error { return d.daemon.RemoveSource(ctx, "p003", false) }, own: 3},
-		"a clock":   {edit: func(d *duet) error { d.ahead.Store(int64(30 * time.Second)); return nil }, own: 3},
+		"a tag":     {edit: func(d *duet) error { return d.edit(ctx, "p003", func(s *freshet.Source) { s.Tags = []string{"x"} }) }, own: 1, again: true},
+		"a source":  {edit: func(d *duet) error { _, err := d.daemon.AddSource(ctx, d.web.Sources()[12]); return err }, own: 1, again: true},
+		"a removal": {edit: func(d *duet) error { return d.daemon.RemoveSource(ctx, "p003", false) }, own: 1, again: true},
+		"a purge":   {edit: func(d *duet) error { return d.daemon.RemoveSource(ctx, "p003", true) }, own: 1, again: true},
+		"a move": {edit: func(d *duet) error {
+			return d.edit(ctx, "p003", func(s *freshet.Source) { s.URL = d.web.Sources()[12].URL })
+		}, own: 1, again: true},
+		"one that comes back": {edit: func(d *duet) error {
+			if err := d.daemon.RemoveSource(ctx, "p003", false); err != nil {
+				return err
+			}
+			_, err := d.daemon.AddSource(ctx, d.web.Sources()[3])
+			return err
+		}, own: 1, again: true},
+		"a clock": {edit: func(d *duet) error { d.ahead.Store(int64(30 * time.Second)); return nil }, own: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, dir string) {
@@ -261,6 +275,7 @@ func TestOffersAreRefused(t *testing.T) {
 		},
 		"ahead of the log": func(d *duet) { d.tamper = func(o *live.Offer) { o.Upto = d.learner.Upto() + 1 } },
 		"not all sources":  func(d *duet) { d.tamper = func(o *live.Offer) { o.Sources-- } },
+		"of other sources": func(d *duet) { d.tamper = func(o *live.Offer) { o.Traits++ } },
 		"damaged":          func(d *duet) { d.tamper = func(o *live.Offer) { o.Common[5] ^= 1 } },
 		"edited meanwhile": func(d *duet) {
 			once := sync.OnceFunc(func() {

@@ -36,7 +36,6 @@ func (d *Daemon) Teach(ctx context.Context, id freshet.SourceID, told []freshet.
 			if slot, ok := s.Slot(id); ok { // what it has learnt from by now
 				lesson.Upto = d.cfg.Learner.Upto()
 				d.brain.teach(slot, append(all.All(), lesson.Times...), -d.dates.Ahead())
-				d.brain.taught++
 			}
 		})
 		if err != nil {
@@ -69,7 +68,9 @@ func (b *brain) teach(slot freshet.Slot, told []freshet.UpdateTime, by time.Dura
 	for i, u := range told {
 		told[i] = freshet.UpdateTime{After: clock.Shift(u.After, by), Until: clock.Shift(u.Until, by)}
 	}
-	b.learner.Teach(slot, told)
+	if b.learner.Teach(slot, told) {
+		b.taught++
+	}
 }
 
 // A dueLesson is a lesson that the learner is given when it has learnt from an outcome.

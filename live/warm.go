@@ -176,6 +176,7 @@ func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epoc
 	if epochs, err = d.cfg.Store.OutcomeEpochs(ctx); err != nil {
 		return nil, 0, nil, err
 	}
+	d.brain.asSaved = true
 	place, r, err := d.brain.start(ctx, d.inForce(), d.notice)
 	if err != nil {
 		return nil, 0, nil, err

@@ -45,6 +45,7 @@ func (w *Warm) TakeNotes(ctx context.Context, copy string, write func(context.Co
 		return o, errUnequal
 	}
 	shot := snap(w.daemon.brain.learner, w.daemon.brain.sched)
+	o.Traits = w.daemon.brain.sched.Sum()
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()

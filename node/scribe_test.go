@@ -25,17 +25,18 @@ import (
 // A press is a crew whose brain saves what it learns every other second, of sources that were there before it.
 type press struct {
 	*crew
-	pages *counter
-	reads *postgres.Store // opened when it is needed
+	pages   *counter
+	sources int
+	reads   *postgres.Store // opened when it is needed
 }
 
 const (
-	pressed    = 6               // sources
+	pressed    = 6               // sources at first
 	pressLease = 3 * time.Second // a standby looks for its turn five times in it, and a turn lasts two seconds
 )
 
 func newPress(t *testing.T) *press {
-	p := &press{crew: newCrew(t), pages: newCounter(t)}
+	p := &press{crew: newCrew(t), pages: newCounter(t), sources: pressed}
 	store, err := postgres.Open(t.Context(), postgres.Config{URL: p.at, Lease: pressLease})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func (p *press) newest() (found saved) {
 				whole = whole && b.Upto == c.upto // it is not being written
 				c.memories[b.Source] = b.Memory[:len(b.Memory)-4]
 			}
-			if whole && len(c.memories) == pressed && c.upto > found.upto {
+			if whole && len(c.memories) == p.sources && c.upto > found.upto {
 				found = c
 			}
 		}
@@ -235,11 +236,6 @@ func TestStandbySavesForTheBrain(t *testing.T) {
 	if from := warm.Warmth().From; int64(from.Upto) < taken.Upto {
 		t.Errorf("a start loads what goes up to %d; saved was %+v", from.Upto, taken)
 	}
-	stop()
-	p.add(first, p.pages, "more") // from now on no start would put sources where the brain has them
-	before := p.notes(first).Upto
-	p.takenBy(first, before)
-	p.takenBy(first, p.notes(first).Upto)
 }
 
 // A ghost is a standby that says it is warm, and does only what the test does for it.
@@ -361,7 +357,7 @@ func TestBrainRefusesWhatItDidNotAskFor(t *testing.T) {
 			first := p.node()
 			before := p.takenBy(first, 0)
 			g := newGhost(p, node.BuildOf(""))
-			o := live.Offer{Upto: freshet.Cursor(before.Upto + 1), Sources: pressed, Common: []byte("\x00\x00\x00\x00")}
+			o := live.Offer{Upto: freshet.Cursor(before.Upto + 1), Sources: pressed, Traits: p.traits(), Common: []byte("\x00\x00\x00\x00")}
 			g.inTurn(o.Upto, pressed)
 			var told string
 			if err := p.conn.QueryRow(t.Context(), "SELECT told FROM nodes WHERE name = 'ghost'").Scan(&told); err != nil {

@@ -186,6 +186,9 @@ func (a *Auto) Remove(slot freshet.Slot) {
 	}
 }
 
+// Pass says that there is nothing to learn from an outcome.
+func (a *Auto) Pass(o freshet.Cursor) { a.learner.Pass(o) }
+
 // Observe implements [freshet.Policy].
 func (a *Auto) Observe(now time.Time, slot freshet.Slot, o freshet.Outcome) {
 	a.learner.Observe(o.Ended, slot, o)

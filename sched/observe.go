@@ -15,6 +15,7 @@ import (
 func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	slot, ok := s.slots.get(string(o.Source))
 	if !ok {
+		s.pass(o.Cursor)
 		return
 	}
 	e := s.entries.At(slot)
@@ -43,6 +44,7 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	}
 	if e.gone {
 		s.release(slot)
+		s.pass(o.Cursor)
 		return
 	}
 	s.answerPush(slot, o)
@@ -52,6 +54,16 @@ func (s *Scheduler) Observe(now time.Time, o freshet.Outcome) {
 	}
 	if price := e.source.PriceAt(int(e.requests)); price > 1.2*e.price || price < 0.8*e.price {
 		s.tellSource(now, slot)
+	}
+}
+
+// pass tells those who learn of an outcome that nothing is learnt from, if they want to know: its source may
+// come back, and whoever starts from what they save is not to learn from it then.
+func (s *Scheduler) pass(o freshet.Cursor) {
+	for _, l := range s.learners {
+		if p, ok := l.(interface{ Pass(freshet.Cursor) }); ok {
+			p.Pass(o)
+		}
 	}
 }
 

@@ -33,8 +33,9 @@ type Scheduler struct {
 	entries column.Of[freshet.Slot, entry]
 	bars    []stamp // by slot: before that the source is not polled, since its host is shut; 0 if that is not known
 	free    []freshet.Slot
-	slots   *lookup // by ID
-	commons commons // what is said of sources
+	seats   map[freshet.SourceID]freshet.Slot // kept for sources that are yet to be put, see Reserve
+	slots   *lookup                           // by ID
+	commons commons                           // what is said of sources
 	hosts   map[string]*host
 	told    []*host // whose manners were told and not taken since, each once
 	groups  map[string]*group
@@ -43,7 +44,8 @@ type Scheduler struct {
 	pressed bool               // a soft max has held back a source at this decision
 	spare   bool               // what is left of the budget is being spent, and no soft max binds
 	active  int                // sources that are polled
-	edits   Edits
+	edits   int                // see Edits
+	sum     uint64             // see Sum
 
 	docs    *lookup        // by URL, one of the sources that have it
 	claim   claim          // what the first poll that waits for several requests or hosts needs
@@ -169,7 +171,7 @@ func (s *Scheduler) SetLimits(now time.Time, l Limits) {
 func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	slot, known := s.slots.get(string(w.ID))
 	if !known {
-		slot = s.grow()
+		slot = s.grow(w.ID)
 		*s.entries.At(slot) = entry{used: true, mate: slot}
 		s.stand(now, s.entries.At(slot), w)
 	}
@@ -197,7 +199,7 @@ func (s *Scheduler) Put(now time.Time, w freshet.Watched) {
 	}
 	was := e.source
 	s.bars[slot] = 0
-	s.noteEdit(was.whole(), w.Source)
+	s.noteEdit(e, w.Source)
 	e.source, e.gone = s.commons.pack(w.Source), false
 	s.commons.drop(was)
 	if !known {
@@ -269,7 +271,10 @@ func (s *Scheduler) resumeBackoff(now time.Time, w freshet.Watched) time.Time {
 }
 
 // grow returns a slot for a new source.
-func (s *Scheduler) grow() freshet.Slot {
+func (s *Scheduler) grow(id freshet.SourceID) freshet.Slot {
+	if slot, kept := s.seats[id]; kept && !s.entries.At(slot).used {
+		return slot
+	}
 	if n := len(s.free); n > 0 {
 		slot := s.free[n-1]
 		s.free = s.free[:n-1]
@@ -299,7 +304,7 @@ func (s *Scheduler) Remove(id freshet.SourceID) {
 	for _, l := range s.learners {
 		l.Remove(slot)
 	}
-	s.edits.Seats++
+	s.noteRemoval(s.entries.At(slot))
 	s.enlist(s.entries.At(slot), false)
 	if e := s.entries.At(slot); e.busy {
 		e.gone, e.asked = true, false // whoever puts it again can ask again
