@@ -31,7 +31,7 @@ func TestNodesThatDiffer(t *testing.T) {
 	differs := c.settings()
 	differs.Lease, differs.HandToken = 2*time.Second, other
 	third := c.serveWith(differs)
-	const why = `it differs from the node that decides, and goes by its own when it decides itself: its lease is 2s and not 1s; it has another token of hands; its configuration file has other sources`
+	why := `it differs from the node that decides, and goes by its own when it decides itself: its lease is 2s and not ` + s.Lease.String() + `; it has another token of hands; its configuration file has other sources`
 	until(t, "it is told that the third differs", func() bool {
 		_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
 		return strings.Count(text, `"why":"`+why+`"`) == 1 && strings.Contains(text, `"hint":"give all nodes the same --lease`)
