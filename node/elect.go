@@ -152,7 +152,11 @@ func kindOf(err error) string {
 func (s *service) whoLeads(ctx context.Context) (postgres.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(time.Second, s.lease))
 	defer cancel()
-	return s.peers.Lease(ctx)
+	l, err := s.peers.Lease(ctx)
+	if err == nil && l.Left > max(s.lease, l.Length)+time.Second {
+		err = s.peers.Redate(ctx)
+	}
+	return l, err
 }
 
 // advertised returns where others reach this node.

@@ -63,12 +63,20 @@ const electAmongOthers = `WITH won AS (
 		INSERT INTO facts (name, value) SELECT 'lease', CAST($2::float8 AS TEXT) FROM won ON CONFLICT (name) DO UPDATE SET value = excluded.value
 	) SELECT epoch, batch FROM won`
 
+// redate dates a lease that was renewed in the future as renewed now: the clock of PostgreSQL was set
+// back, or another server has taken over whose clock is behind. Whoever holds it has renewed it
+// before, so that it lasts no longer than from now.
+const redate = "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND isfinite(renewed) AND renewed > clock_timestamp() + interval '1 second'"
+
 // A held is who holds the lease, and when it was renewed, in PostgreSQL's words.
 type held struct{ holder, renewed string }
 
 // elect takes the lease if nobody holds it. It returns who held it last.
 func (d *database) elect(ctx context.Context) (ours bool, was held, err error) {
 	on := d.conn.Conn.Conn()
+	if _, err := on.Exec(ctx, redate); err != nil {
+		return false, was, err
+	}
 	if err := on.QueryRow(ctx, "SELECT holder, renewed::text FROM leases WHERE name = 'brain'").Scan(&was.holder, &was.renewed); err != nil {
 		return false, was, err
 	}

@@ -84,6 +84,13 @@ func (p *Peers) Lease(ctx context.Context) (l Lease, err error) {
 	return l, p.store.base.Fault("reading who leads", err)
 }
 
+// Redate sees to it that a lease which ends too far in the future ends in time: the clock of PostgreSQL
+// was set back since it was renewed.
+func (p *Peers) Redate(ctx context.Context) error {
+	_, err := p.store.reader.ExecContext(ctx, redate)
+	return p.store.base.Fault("dating the lease", err)
+}
+
 // The roles of a node.
 const (
 	Brain   = "brain"

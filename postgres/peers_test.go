@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +156,52 @@ func TestShorterLeaseOfAnotherNode(t *testing.T) {
 	if l, err := peers.Lease(t.Context()); err != nil || !l.Held() || l.Length != time.Second || l.Term != first.Term()+1 {
 		t.Errorf("after an election %+v leads: %v", l, err)
 	}
+}
+
+// The clock of PostgreSQL was set back by an hour when the process that led was killed: another need not wait
+// for that hour, and waits for a whole lease from when it has noticed.
+func TestLeaseOfTheFuture(t *testing.T) {
+	shed := newShed(t)
+	at := shed.url(t, t.TempDir())
+	cfg := postgres.Config{URL: at, Lease: time.Minute, Try: true}
+	first := open(t, cfg)
+	defer first.Close()
+	schema := at[strings.LastIndex(at, "=")+1:]
+	shift := func(by string) {
+		t.Helper()
+		if _, err := shed.conn.Exec(t.Context(), "UPDATE "+schema+".leases SET renewed = renewed + interval '"+by+"'"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	peers, err := postgres.OpenPeers(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peers.Close()
+	for name, notice := range map[string]func() error{
+		"a node that stands by": func() error { return peers.Redate(t.Context()) },
+		"one that starts": func() error {
+			if _, err := postgres.Open(t.Context(), cfg); !errors.Is(err, freshet.ErrBusy) {
+				return fmt.Errorf("it gets %w", err)
+			}
+			return nil
+		},
+	} {
+		shift("1 hour")
+		if l, err := peers.Lease(t.Context()); err != nil || l.Left < 30*time.Minute {
+			t.Errorf("%+v leads: %v", l, err)
+		}
+		if err := notice(); err != nil {
+			t.Errorf("%s notices: %v", name, err)
+		}
+		if l, err := peers.Lease(t.Context()); err != nil || l.Left > time.Minute || l.Left < 30*time.Second {
+			t.Errorf("after %s has noticed, %+v leads: %v", name, l, err)
+		}
+	}
+	if err := peers.Redate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shift("-2 minutes")
+	second := open(t, cfg)
+	defer second.Close()
 }

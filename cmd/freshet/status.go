@@ -100,7 +100,11 @@ func (v *statusView) running(s client.Status) string {
 	case !s.Ready:
 		return v.red("Freshet is running but cannot capture changes") + ": " + harmless(s.Trouble) + "."
 	}
-	return fmt.Sprintf("%s since %s (%s), version %s.", v.green("Freshet is running"), s.StartedAt.Local().Format("2006-01-02 15:04"), roughDuration(v.now.Sub(s.StartedAt)), s.Version)
+	up := ""
+	if d := v.now.Sub(s.StartedAt); d >= 0 { // else the clock of the daemon, or of its database, is ahead of ours
+		up = " (" + roughDuration(d) + ")"
+	}
+	return fmt.Sprintf("%s since %s%s, version %s.", v.green("Freshet is running"), s.StartedAt.Local().Format("2006-01-02 15:04"), up, s.Version)
 }
 
 // sources counts the sources by state.
