@@ -1,11 +1,11 @@
 package node_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"freshet"
 )
@@ -29,9 +29,10 @@ func TestNodesThatDiffer(t *testing.T) {
 	alike.Sources, alike.HandToken = s.Sources, s.HandToken
 	second := c.serveWith(alike)
 	differs := c.settings()
-	differs.Lease, differs.HandToken = 2*time.Second, other
+	differs.Lease, differs.HandToken = 2*s.Lease, other
 	third := c.serveWith(differs)
-	why := `it differs from the node that decides, and goes by its own when it decides itself: its lease is 2s and not ` + s.Lease.String() + `; it has another token of hands; its configuration file has other sources`
+	why := "it differs from the node that decides, and goes by its own when it decides itself: its lease is " + freshet.FormatDuration(differs.Lease) +
+		" and not " + freshet.FormatDuration(s.Lease) + "; it has another token of hands; its configuration file has other sources"
 	until(t, "it is told that the third differs", func() bool {
 		_, text := c.ask("", "GET", first.url+"/api/v1/cluster", "")
 		return strings.Count(text, `"why":"`+why+`"`) == 1 && strings.Contains(text, `"hint":"give all nodes the same --lease`)
@@ -42,5 +43,31 @@ func TestNodesThatDiffer(t *testing.T) {
 	}
 	if said := strings.Count(third.log.String(), why); said != 1 {
 		t.Errorf("the third says it %d times", said)
+	}
+}
+
+// A newer version has updated the format of the database, and the node that runs it has gone. One of the
+// old version does not decide, and goes on to answer reads.
+func TestOldNodeOnANewFormat(t *testing.T) {
+	c := newCrew(t)
+	first := c.serve()
+	c.wants(http.StatusCreated, "", "POST", first.url+"/api/v1/sources", `{"id":"a","url":"http://127.0.0.1:1/"}`)
+	second := c.serve()
+	c.is("warm", second)
+	if _, err := c.conn.Exec(t.Context(), "INSERT INTO schema_versions (version) VALUES (999)"); err != nil {
+		t.Fatal(err)
+	}
+	first.end()
+	until(t, "the second says that it is too old", func() bool { return strings.Contains(second.log.String(), "has data format 999") })
+	for range 3 {
+		c.wants(http.StatusOK, "", "GET", second.url+"/api/v1/sources/a", "")
+		c.wants(http.StatusServiceUnavailable, "", "POST", second.url+"/api/v1/sources", `{"url":"http://127.0.0.1:2/"}`)
+	}
+	if _, err := c.conn.Exec(t.Context(), "DELETE FROM schema_versions WHERE version = 999"); err != nil {
+		t.Fatal(err)
+	}
+	c.leads(second, second, "")
+	if said := strings.Count(second.log.String(), "has data format 999"); said != 1 {
+		t.Errorf("the second says %d times that it is too old", said)
 	}
 }

@@ -74,8 +74,11 @@ type unable struct{ error }
 // Unwrap returns the reason.
 func (e unable) Unwrap() error { return e.error }
 
-// tries reports whether a node tries again after an error: the database may come back.
-func tries(err error) bool { return isUnable(err) && errors.Is(err, freshet.ErrStorage) }
+// tries reports whether a node tries again after an error: the database may come back. One whose
+// version is too old to decide goes on to answer what it can until it is upgraded.
+func tries(err error) bool {
+	return isUnable(err) && (errors.Is(err, freshet.ErrStorage) || errors.Is(err, postgres.ErrNewFormat))
+}
 
 func isUnable(err error) bool {
 	_, is := errors.AsType[unable](err)

@@ -54,6 +54,15 @@ func (s *Store) examine(ctx context.Context) error {
 // ErrOldFormat means that a store has to be opened for writing once before it can be read.
 var ErrOldFormat = errors.New("the format is older")
 
+// ErrNewFormat means that a newer version of freshet has updated a store.
+var ErrNewFormat = errors.New("the format is newer")
+
+// A formatError is one whose words say more.
+type formatError struct{ error }
+
+// Is reports whether it is that of a newer format.
+func (formatError) Is(target error) bool { return target == ErrNewFormat }
+
 // clusterFormat is the version of the schema from which on nodes know of each other.
 const clusterFormat = 2
 
@@ -81,7 +90,7 @@ func (s *Store) known(version, known int) error {
 	if version <= known {
 		return nil
 	}
-	return freshet.WithHint(fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known),
+	return freshet.WithHint(formatError{fmt.Errorf("%s has data format %d, but this version of freshet knows only formats up to %d", s.name, version, known)},
 		"it was written by a newer version of freshet: use that version, or restore an older backup")
 }
 
