@@ -245,6 +245,8 @@ type ghost struct {
 	turn  postgres.Turn
 }
 
+const haunt = "http://0.example" // is where it is
+
 // newGhost has a brain hear of one that runs a program of some build.
 func newGhost(p *press, build string) *ghost {
 	p.Helper()
@@ -271,7 +273,7 @@ func (g *ghost) beat(build string) {
 		return err == nil && json.Unmarshal([]byte(told), &said) == nil && said.Origin != nil
 	})
 	told = fmt.Sprintf(`{"standby":"warm","from":%s,"build":%q}`, said.Origin, build)
-	if err := g.peers.Beat(g.Context(), postgres.Node{Name: "ghost", Address: "http://0.example", Role: postgres.Standby, Told: told, Started: time.Now()}); err != nil {
+	if err := g.peers.Beat(g.Context(), postgres.Node{Name: "ghost", Address: haunt, Role: postgres.Standby, Told: told, Started: time.Now()}); err != nil {
 		g.Fatal(err)
 	}
 }
@@ -372,7 +374,14 @@ func TestBrainRefusesWhatItDidNotAskFor(t *testing.T) {
 			if err := g.peers.Offer(t.Context(), g.turn, o); err != nil {
 				t.Fatal(err)
 			}
-			p.takenBy(first, before.Upto)
+			p.poke(first)
+			until(t, "the brain saves itself", func() bool {
+				now := p.notes(first)
+				if now.By == haunt {
+					t.Fatal("the offer is taken")
+				}
+				return now.By == first.url && now.Upto > before.Upto
+			})
 			p.same(p.newest())
 		})
 	}
