@@ -90,8 +90,12 @@ func (p *press) poke(m *member) {
 // takenBy waits until a node has taken down what was learnt after some outcome.
 func (p *press) takenBy(m *member, after int64) (last client.ClusterNotes) {
 	p.Helper()
-	p.poke(m)
+	poked := time.Time{}
 	until(p.T, "the notes are those of "+m.url, func() bool {
+		if time.Since(poked) > p.saveEvery {
+			p.poke(m)
+			poked = time.Now()
+		}
 		last = p.notes(m)
 		return last.By == m.url && last.Upto > after
 	})
