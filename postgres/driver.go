@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -47,6 +48,14 @@ type conn struct {
 	queued  backlog           // statements that are not sent yet
 	shapes  map[string]*shape // of statements; nil for one that has none
 	lost    bool              // nothing can be done with it any more
+}
+
+// Close implements driver.Conn. One that was given up is closed already.
+func (c *conn) Close() error {
+	if err := c.Conn.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // CheckNamedValue implements driver.NamedValueChecker.

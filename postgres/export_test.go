@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,6 +24,32 @@ func Dial(ctx context.Context, address string, lease time.Duration) (net.Conn, e
 		return nil, err
 	}
 	return conn.(*line).Conn, nil
+}
+
+// GiveUp breaks all connections, as if nothing came over them any more.
+func (p *Peers) GiveUp() {
+	lines := p.store.connector.lines
+	lines.mu.Lock()
+	all := slices.Collect(maps.Keys(lines.all))
+	lines.mu.Unlock()
+	for _, one := range all {
+		_ = one.Close() // as the one that watches does
+	}
+}
+
+// Waiting returns a connection over another, and what finds out over it that something is waited
+// for: that tells later whether the same still is.
+func Waiting(over net.Conn) (_ net.Conn, found func() (still func() bool)) {
+	l := newLines()
+	one := l.add(over)
+	one.backend.Store(1)
+	return one, func() func() bool {
+		for {
+			if h, ok := l.waiting(-time.Hour)[1]; ok {
+				return h.still
+			}
+		}
+	}
 }
 
 // What tests hold against statements made one after the other: see merge.go.

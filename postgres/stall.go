@@ -103,17 +103,28 @@ func meet(ctx context.Context, on *pgx.Conn) error {
 	return nil
 }
 
+// A silent is a connection over which something has been waited for for long.
+type silent struct {
+	*line
+	since [2]int64 // as its waits were
+}
+
+// still reports whether the same is waited for.
+func (s silent) still() bool {
+	return s.waits[0].Load() == s.since[0] && s.waits[1].Load() == s.since[1]
+}
+
 // waiting returns the connections over which something has been waited for for so long, by the
 // processes of PostgreSQL at their ends.
-func (l *lines) waiting(long time.Duration) map[int64]*line {
+func (l *lines) waiting(long time.Duration) map[int64]silent {
 	late := int64(l.count.Now() - long)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found := map[int64]*line{}
+	found := map[int64]silent{}
 	for one := range l.all {
 		at := one.backend.Load()
 		if in, out := one.waits[0].Load(), one.waits[1].Load(); at != 0 && (0 < in && in < late || 0 < out && out < late) {
-			found[at] = one
+			found[at] = silent{one, [2]int64{in, out}}
 		}
 	}
 	return found
@@ -136,7 +147,7 @@ func (s *Store) watch(ctx context.Context) {
 		}
 		working := s.working(ctx, found)
 		for backend, one := range found {
-			if slices.Contains(working, backend) || ctx.Err() != nil {
+			if slices.Contains(working, backend) || !one.still() || ctx.Err() != nil { // it may have come while that was asked
 				continue
 			}
 			s.cfg.Log.WarnContext(ctx, "PostgreSQL does not answer; a connection is given up", "store", s.name)
@@ -151,7 +162,7 @@ const leastPatience = 5 * time.Second
 // working returns those processes of PostgreSQL that are still at what they were last told. Those
 // that have been done for a lease have sent an answer that has not come. That PostgreSQL
 // cannot be asked says the same.
-func (s *Store) working(ctx context.Context, of map[int64]*line) (busy []int64) {
+func (s *Store) working(ctx context.Context, of map[int64]silent) (busy []int64) {
 	ctx, cancel := context.WithTimeout(ctx, max(s.cfg.Lease, leastPatience))
 	defer cancel()
 	var all []int64

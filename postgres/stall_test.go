@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -173,5 +174,52 @@ func longTransaction(t *testing.T, shed *shed) {
 	})
 	if err := errors.Join(err, s.Close()); err != nil || tries != 1 || strings.Contains(said.String(), "given up") {
 		t.Errorf("it was tried %d times and ended with %v\n%s", tries, err, &said)
+	}
+}
+
+// Whoever has waited for long is asked about. What comes meanwhile has come, and the connection is
+// good: the next thing that is waited for over it is another.
+func TestAnAnswerWhileItIsAskedAboutIsAnAnswer(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	conn, found := postgres.Waiting(here)
+	defer conn.Close()
+	read := make(chan error, 1)
+	next := func() { _, err := conn.Read(make([]byte, 1)); read <- err }
+	go next()
+	still := found()
+	if !still() {
+		t.Error("what is waited for is taken for answered")
+	}
+	if _, err := there.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; err != nil {
+		t.Fatal(err)
+	}
+	if still() {
+		t.Error("what was answered is taken for waited for")
+	}
+	go next()
+	if again := found(); still() || !again() {
+		t.Error("what is waited for next is taken for what was waited for before")
+	}
+}
+
+// Connections that were given up are no error at the end.
+func TestConnectionsThatWereGivenUpAreClosed(t *testing.T) {
+	at := newShed(t).url(t, t.TempDir())
+	s := open(t, postgres.Config{URL: at})
+	defer s.Close()
+	peers, err := postgres.OpenPeers(t.Context(), postgres.Config{URL: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := peers.Nodes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	peers.GiveUp()
+	if err := peers.Close(); err != nil {
+		t.Errorf("it ends with %v", err)
 	}
 }
