@@ -33,7 +33,7 @@ func (s *Store) storageFault(err error) error {
 	if s.cfg.Database.Judge(err) == InDoubt {
 		found = fmt.Errorf("%w: %w", freshet.ErrStoreFailed, found)
 		s.broken = found
-		s.log.Error("nothing more is written until freshet is restarted", "err", err)
+		s.log.Error("nothing more is written to this store", "err", err, "hint", "restart freshet, unless it goes on by itself, as a node on PostgreSQL does")
 	}
 	return found
 }

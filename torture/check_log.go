@@ -11,7 +11,7 @@ var explained = map[Kind][]string{
 	Hooks:  {"answered 410 Gone", "delivery given up"},
 	Memory: {"too many large responses are being sent"},
 	Full:   {"the data cannot be written", "disk is full", "database or disk is full", "could not be recorded"},
-	Sync:   {"nothing more is written until freshet is restarted", "disk I/O error"},
+	Sync:   {"nothing more is written to this store", "disk I/O error"},
 }
 
 // checkLog wants no error in the log that no fault explains, and no panic.

@@ -102,25 +102,37 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 		s.Loading = &client.Loading{Done: st.Loaded, Of: st.Listed}
 	}
 	s.Numbers = a.statusNumbers(ctx)
-	end, err := a.Store.LastChange(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("end of the change log: %w", err)
-	}
-	if s.LastChange, err = a.changePlace(ctx, end); err != nil {
-		return nil, err
-	}
-	if a.Size != nil {
-		if s.StoreBytes, err = a.Size(); err != nil {
-			return nil, fmt.Errorf("size of the store: %w", err)
+	err := a.storedStatus(ctx, &s)
+	switch {
+	case errors.Is(err, freshet.ErrStorage): // what is known without the store is wanted most while it is away
+		if s.Ready {
+			s.Ready, s.Trouble = false, err.Error()
 		}
-	}
-	if s.Behind, err = a.queriesBehind(ctx); err != nil {
-		return nil, err
-	}
-	if s.Sinks, err = a.sinks(ctx); err != nil {
+	case err != nil:
 		return nil, err
 	}
 	return &bodyOf[client.Status]{s}, nil
+}
+
+// storedStatus adds what only the store knows.
+func (a *api) storedStatus(ctx context.Context, s *client.Status) error {
+	end, err := a.Store.LastChange(ctx)
+	if err != nil {
+		return fmt.Errorf("end of the change log: %w", err)
+	}
+	if s.LastChange, err = a.changePlace(ctx, end); err != nil {
+		return err
+	}
+	if s.Behind, err = a.queriesBehind(ctx); err != nil {
+		return err
+	}
+	if s.Sinks, err = a.sinks(ctx); err != nil || a.Size == nil {
+		return err
+	}
+	if s.StoreBytes, err = a.Size(); err != nil {
+		return fmt.Errorf("size of the store: %w", err)
+	}
+	return nil
 }
 
 // limitsOf returns what keeps polls apart as the API tells it.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"errors"
+	"fmt"
 	"html"
 	"regexp"
 	"slices"
@@ -55,6 +56,19 @@ func TestStatus(t *testing.T) {
 	}
 	if len(s.Sinks) != 1 || s.Sinks[0] != (client.Sink{Name: "sink", Kind: "webhook", State: client.SinkOK, Place: freshet.Place{Cursor: 1, Epoch: "rig"}, Open: 1}) {
 		t.Errorf("the sinks are %+v", s.Sinks)
+	}
+}
+
+// While the store cannot be read, the status says so, and all that is known without it.
+func TestStatusWithoutTheStore(t *testing.T) {
+	r := newRig(t, func(c *web.Config) {
+		c.Size = func() (int64, error) { return 0, fmt.Errorf("%w: the database is away", freshet.ErrStorage) }
+	}).run()
+	r.add("page", "/page")
+	var s client.Status
+	r.do("GET", "/api/v1/status", nil).is(200).into(&s)
+	if s.Ready || !strings.Contains(s.Trouble, "the database is away") || s.Sources != 1 || s.Budget == "" {
+		t.Errorf("the status is %+v", s)
 	}
 }
 
