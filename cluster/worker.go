@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -87,7 +88,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	const soonest, latest = 200 * time.Millisecond, 2 * time.Second // an election is over in a few seconds
 	wait := soonest
 	for ctx.Err() == nil {
-		var refusals []error
+		refusals := map[string]error{}
+		var first error
 		hope := false
 		for _, at := range w.addresses() {
 			began := time.Now()
@@ -100,7 +102,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				return nil
 			}
 			if r, ok := errors.AsType[refusal](err); ok {
-				refusals = append(refusals, r.error)
+				refusals[at], first = r.error, cmp.Or(first, r.error)
 				continue
 			}
 			hope = true
@@ -110,10 +112,10 @@ func (w *Worker) Run(ctx context.Context) error {
 			}
 		}
 		if !hope {
-			return refusals[0]
+			return first
 		}
-		for _, err := range refusals {
-			w.cfg.Log.Warn("a node does not take this hand in", "err", err, "hint", freshet.HintOf(err))
+		for at, err := range refusals { // else they would be told twice
+			w.tell(at, err)
 		}
 		select {
 		case <-time.After(wait):
