@@ -37,6 +37,7 @@ type crew struct {
 	conn *pgx.Conn
 
 	saveEvery time.Duration // as in [node.ServeConfig]
+	client    *http.Client
 }
 
 // crewLease is that of a crew. Nobody is lost who only is slow.
@@ -48,7 +49,7 @@ func newCrew(t *testing.T) *crew { return crewAt(t, pgtest.Start(t, "fsync=on"))
 func crewAt(t *testing.T, server *pgtest.Server) *crew {
 	t.Parallel()
 	name := server.Database(t)
-	return &crew{T: t, at: server.URL(name), conn: server.Connect(t, name)}
+	return &crew{T: t, at: server.URL(name), conn: server.Connect(t, name), client: fetch.Trusted(time.Minute)}
 }
 
 // A member is one node of a crew.
@@ -138,7 +139,7 @@ func (c *crew) ask(token, method, url, body string, headers ...string) (*http.Re
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	resp, err := fetch.Trusted(time.Minute).Do(req)
+	resp, err := c.client.Do(req)
 	if err != nil { // a node that changes its role may cut a request off
 		return &http.Response{}, err.Error()
 	}
