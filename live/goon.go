@@ -99,6 +99,7 @@ func (d *Daemon) goOn(ctx context.Context, w *Warm) (freshet.Cursor, *recall, er
 // inherit takes over what another daemon has learnt and noticed of sources.
 func (d *Daemon) inherit(from *Daemon) {
 	d.brain.sched, d.brain.lineage, d.brain.taught = from.brain.sched, from.brain.lineage, from.brain.taught
+	d.brain.lineage.heir = len(d.brain.lineage.copies)
 	d.brain.origin.Store(from.brain.origin.Load())
 	if from.levels.any.Load() {
 		d.levels.any.Store(true)

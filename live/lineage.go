@@ -22,6 +22,7 @@ type lineage struct {
 	edits  int  // and lessons, up to the copies
 	blurs  bool // it was told of outcomes by other dates than the log has
 	copies []Basis
+	heir   int // how many of them are from before it took over: of others from then it does not know
 }
 
 // mostCopies bounds them: those of half a year.
@@ -56,18 +57,19 @@ func (b *brain) basis() (newest Basis, ok bool) {
 // rest notes a copy of what is known. It was taken down after so many edits.
 func (b *brain) rest(on Basis, edits int) {
 	if edits != b.lineage.edits {
-		b.lineage.copies, b.lineage.edits = nil, edits
+		b.lineage.copies, b.lineage.heir, b.lineage.edits = nil, 0, edits
 	}
 	if len(b.lineage.copies) == mostCopies {
-		b.lineage.copies = slices.Delete(b.lineage.copies, 0, 1)
+		b.lineage.copies, b.lineage.heir = slices.Delete(b.lineage.copies, 0, 1), max(0, b.lineage.heir-1)
 	}
 	b.lineage.copies = append(b.lineage.copies, on)
-	first := b.lineage.copies[0]
+	first := b.lineage.copies[b.lineage.heir]
 	b.origin.Store(&first)
 }
 
 // Origin returns the oldest copy of what was learnt from which all that the daemon knows follows by the
-// log, as it was when it last saved that; zero if there is none.
+// log, and from which on it knows all copies: who goes by an older one may go by one that it does not know. It is
+// as it was when the daemon last saved; zero if there is none.
 func (d *Daemon) Origin() Basis {
 	if from := d.brain.origin.Load(); from != nil {
 		return *from
