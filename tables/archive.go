@@ -272,7 +272,7 @@ func (b *batch) append(e *entry, o *freshet.Outcome) error {
 func (b *batch) endAttempt(e *entry, began moment) error {
 	known := e.opens
 	e.opens = seal{}
-	if known.upto == 0 {
+	if known.upto == 0 || began < b.store.pruned {
 		return b.remove(&attemptsTable, "source = ? AND began = ?", e.key, int64(began))
 	}
 	b.reseal(&attemptsTable, seal{-known.upto, -known.value})

@@ -241,6 +241,7 @@ func (s *Store) pruneLogs(ctx context.Context, before moment, done *freshet.Prun
 	for {
 		var n int64
 		err := s.write(ctx, "pruning the log", func(b *batch) (err error) {
+			s.pruned = max(s.pruned, before)
 			if err := b.remove(&attemptsTable, "at < ?", int64(before)); err != nil {
 				return err
 			}

@@ -136,8 +136,9 @@ type Store struct {
 	slate    slate
 	broken   error // why nothing can be written until the store is opened again
 	next     counter
-	unmarked int  // outcomes since the last mark
-	begun    bool // the present epoch is on record
+	unmarked int    // outcomes since the last mark
+	begun    bool   // the present epoch is on record
+	pruned   moment // attempts that began before it may have been deleted, though they are open
 
 	*ledger
 	changed bell // rung when there is a new change
