@@ -2,9 +2,9 @@ package cluster_test
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"freshet"
 	"freshet/cluster"
@@ -53,13 +53,17 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 			r.say("ping", 0, map[string]any{"at": 1})
 			g.until("it has come", func() bool { return g.has("greedy") })
 			var given, under, most atomic.Int64
+			asked := make(chan struct{})
 			o := g.order("/")
 			o.Source.Recipe.Render.On = row.renders
 			o.Leave = func(_ context.Context, hop freshet.Hop) error {
 				if n := under.Add(1); n > 1 && !hop.Part {
 					most.Store(n)
 				}
-				time.Sleep(time.Millisecond)
+				if given.Load() > 0 { // the first is asked for before the order leaves
+					<-asked
+					runtime.Gosched()
+				}
 				under.Add(-1)
 				given.Add(1)
 				return nil
@@ -72,6 +76,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				for range asks {
 					r.say("ask", f.ID, leaves(row.part))
 				}
+				close(asked)
 			}()
 			for n := 0; n < asks; {
 				f, err := r.hear()

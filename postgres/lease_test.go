@@ -280,6 +280,24 @@ func TestReaderHears(t *testing.T) {
 	}
 }
 
+// schemaIn returns the schema that the URL of a store names.
+func schemaIn(at string) string { return at[strings.LastIndex(at, "=")+1:] }
+
+// fill has writes of a kind to a table of a store fail, as on a full disk, until there is room again.
+func (s *shed) fill(t *testing.T, at, writes, table string) (makeRoom func()) {
+	t.Helper()
+	do := func(query string) {
+		t.Helper()
+		if _, err := s.conn.Exec(t.Context(), strings.ReplaceAll(query, "SCHEMA", schemaIn(at))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`CREATE FUNCTION SCHEMA.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)
+	do("CREATE TRIGGER full_disk BEFORE " + writes + " ON SCHEMA." + table + " FOR EACH ROW EXECUTE FUNCTION SCHEMA.full_disk()")
+	return func() { t.Helper(); do("DROP FUNCTION SCHEMA.full_disk CASCADE") }
+}
+
 // The lease cannot be renewed for a while: the disk is full, or a right is missing. Every write says
 // so, and as soon as the reason is gone all is written again, over the same connection.
 func TestWritesAgainAfterTheLeaseCouldNotBeRenewed(t *testing.T) {
@@ -287,23 +305,14 @@ func TestWritesAgainAfterTheLeaseCouldNotBeRenewed(t *testing.T) {
 	at := shed.url(t, t.TempDir())
 	s := open(t, postgres.Config{URL: at, Lease: time.Minute})
 	add(t, s, "a")
-	schema := at[strings.LastIndex(at, "=")+1:]
-	do := func(query string) {
-		t.Helper()
-		if _, err := shed.conn.Exec(t.Context(), strings.ReplaceAll(query, "SCHEMA", schema)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	do(`CREATE FUNCTION SCHEMA.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)
-	do("CREATE TRIGGER full_disk BEFORE UPDATE ON SCHEMA.leases FOR EACH ROW EXECUTE FUNCTION SCHEMA.full_disk()")
+	makeRoom := shed.fill(t, at, "UPDATE", "leases")
 	for n := range 3 {
 		_, err := poll(s, "a", n)
 		if !errors.Is(err, freshet.ErrStorage) || errors.Is(err, freshet.ErrStoreFailed) || strings.Count(err.Error(), "could not extend file") != 1 {
 			t.Errorf("write %d on a full disk gives %v; want why, once", n, err)
 		}
 	}
-	do("DROP FUNCTION SCHEMA.full_disk CASCADE")
+	makeRoom()
 	if o, err := poll(s, "a", 3); err != nil || o.Cursor != 1 {
 		t.Errorf("after there is room again outcome %d is written: %v", o.Cursor, err)
 	}
@@ -318,16 +327,7 @@ func TestAFullDiskIsNoReasonForAnElection(t *testing.T) {
 	s := open(t, postgres.Config{URL: at, Lease: lease})
 	defer s.Close()
 	add(t, s, "a")
-	schema := at[strings.LastIndex(at, "=")+1:]
-	do := func(query string) {
-		t.Helper()
-		if _, err := shed.conn.Exec(t.Context(), strings.ReplaceAll(query, "SCHEMA", schema)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	do(`CREATE FUNCTION SCHEMA.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)
-	do("CREATE TRIGGER full_disk BEFORE INSERT ON SCHEMA.outcomes FOR EACH ROW EXECUTE FUNCTION SCHEMA.full_disk()")
+	makeRoom := shed.fill(t, at, "INSERT", "outcomes")
 	over := make(chan struct{})
 	var polling sync.WaitGroup
 	for range 8 { // so that there is always something else to write in the same transaction
@@ -350,7 +350,7 @@ func TestAFullDiskIsNoReasonForAnElection(t *testing.T) {
 	var first, renewed time.Time
 	for renewed.Sub(first) < lease {
 		var now time.Time
-		if err := shed.conn.QueryRow(t.Context(), "SELECT renewed, clock_timestamp() FROM "+schema+".leases").Scan(&renewed, &now); err != nil {
+		if err := shed.conn.QueryRow(t.Context(), "SELECT renewed, clock_timestamp() FROM "+schemaIn(at)+".leases").Scan(&renewed, &now); err != nil {
 			t.Fatal(err)
 		}
 		if first.IsZero() {
@@ -361,7 +361,7 @@ func TestAFullDiskIsNoReasonForAnElection(t *testing.T) {
 		}
 	}
 	stop()
-	do("DROP FUNCTION SCHEMA.full_disk CASCADE")
+	makeRoom()
 	if _, err := poll(s, "a", 1); err != nil {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -68,53 +69,42 @@ func poolVerb(p *program) *cobra.Command {
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	forget := &cobra.Command{
+	forget := p.poolEdit(cobra.Command{
 		Use:     "forget NUMBER",
 		Short:   "Free a shard whose store is lost",
 		Long:    forgetHelp,
 		Example: "  freshet pool forget 2 --pool postgres://freshet@db/pool",
-		Args:    takes(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			at, err := p.poolAt(cmd)
-			if err != nil {
-				return err
-			}
-			number, err := strconv.Atoi(args[0])
-			if err != nil {
-				return usagef("pool: %q is not the number of a shard, such as 2", args[0])
-			}
-			if err := node.ForgetShard(cmd.Context(), at, number); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(p.out, "shard %d is free\n", number)
-			return err
-		},
-	}
-	grow := &cobra.Command{
+	}, "the number of a shard, such as 2", node.ForgetShard, "shard %[1]d is free\n")
+	grow := p.poolEdit(cobra.Command{
 		Use:     "grow NUMBER",
 		Short:   "Make room for more shards, so many in all",
 		Long:    growHelp,
 		Example: "  freshet pool grow 3 --pool postgres://freshet@db/pool",
-		Args:    takes(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			at, err := p.poolAt(cmd)
-			if err != nil {
-				return err
-			}
-			number, err := strconv.Atoi(args[0])
-			if err != nil {
-				return usagef("pool: %q is not a number of shards, such as 3", args[0])
-			}
-			if err := node.GrowPool(cmd.Context(), at, number); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(p.out, "the pool has %d shards; start all of them with --shard NUMBER/%d\n", number, number)
-			return err
-		},
-	}
+	}, "a number of shards, such as 3", node.GrowPool, "the pool has %[1]d shards; start all of them with --shard NUMBER/%[1]d\n")
 	optionFlags(cmd.PersistentFlags(), "pool")
 	cmd.AddCommand(forget, grow)
 	return cmd
+}
+
+// poolEdit returns a command that changes a pool by a number, and says what that is and what was done.
+func (p *program) poolEdit(cmd cobra.Command, what string, do func(ctx context.Context, at string, number int) error, done string) *cobra.Command {
+	cmd.Args = takes(1, 1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		at, err := p.poolAt(cmd)
+		if err != nil {
+			return err
+		}
+		number, err := strconv.Atoi(args[0])
+		if err != nil {
+			return usagef("pool: %q is not %s", args[0], what)
+		}
+		if err := do(cmd.Context(), at, number); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.out, done, number)
+		return err
+	}
+	return &cmd
 }
 
 // poolAt returns where the pool is.

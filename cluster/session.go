@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"freshet"
+	"freshet/hand"
+)
+
+// A session is the time that a worker works for a brain without a break.
+type session struct {
+	worker *Worker
+	stream *stream
+	right  *right
+	lease  time.Duration
+	hand   hand.Looker
+	isLean bool  // the brain reads lean findings
+	heard  heard // of how sources are read
+
+	unwanted chan struct{} // holds one: the brain has no more orders
+
+	mu       sync.Mutex
+	draining bool
+	looks    map[uint64]context.CancelFunc // under way
+	asks     map[uint64]chan frame         // unanswered
+	next     uint64                        // question
+	flying   sync.WaitGroup
+}
+
+// greet says who comes, and hears how things are done here.
+func (s *session) greet() error {
+	cfg := s.worker.cfg
+	if err := s.say(hello, 0, helloSay{Version: version, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: cfg.Renders, Encoding: encoding, Run: s.worker.run}); err != nil {
+		return err
+	}
+	f, err := s.stream.receive(nil)
+	if err != nil {
+		return err
+	}
+	var said welcomeSay
+	if f.Kind != welcome {
+		return fmt.Errorf("the brain said %q before welcome", f.Kind)
+	}
+	if err := f.hear(&said); err != nil {
+		return err
+	}
+	if said.Version != version {
+		return refusal{fmt.Errorf("the brain speaks version %d of the protocol, and this hand %d: run the same version of freshet on both", said.Version, version)}
+	}
+	if said.Taken != "" {
+		return freshet.WithHint(fmt.Errorf("another hand of the name %s is at work, from %s", cfg.Name, said.Taken), "give each hand a name of its own with --name")
+	}
+	if said.Lease <= 0 {
+		return errors.New("the brain gives no lease")
+	}
+	s.lease, s.isLean = said.Lease, said.Encoding >= encoding
+	s.hand, err = cfg.Open(Terms{Agent: said.Agent, Total: said.Total, May: s.right.check})
+	if err != nil {
+		return refusal{err}
+	}
+	cfg.Log.Info("working for the brain", "epoch", said.Epoch, "slots", cfg.Slots, "place", cfg.Place)
+	return nil
+}
+
+// say sends something.
+func (s *session) say(k kind, id uint64, v any, blobs ...[]byte) error {
+	f, err := newFrame(k, id, v, blobs...)
+	if err != nil {
+		return err
+	}
+	return s.stream.send(f)
+}
+
+// work carries out orders until the brain is gone, or ctx is done and what was begun is over.
+func (s *session) work(ctx context.Context) error {
+	// Looks end by themselves when ctx is done, within the grace.
+	working, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(errors.New("the hand has ended"))
+	heard := make(chan error, 1)
+	last := make(chan struct{}, 1)
+	s.stream.moved = func() {
+		select {
+		case last <- struct{}{}:
+		default:
+		}
+	}
+	go func() { heard <- s.listen(working) }()
+	tick := time.NewTicker(s.lease / 10)
+	defer tick.Stop()
+	silent := time.NewTimer(s.lease)
+	defer silent.Stop()
+	idle := make(chan struct{})
+	var late <-chan time.Time
+	stop, end := ctx.Done(), error(nil)
+	leave := func() {
+		stop = nil
+		s.drain()
+		late = time.After(s.worker.cfg.Grace)
+		go func() { s.flying.Wait(); close(idle) }()
+	}
+	if err := s.ping(); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-tick.C:
+			if err := s.ping(); err != nil {
+				return err
+			}
+		case <-last:
+			silent.Reset(s.lease)
+		case <-silent.C:
+			select {
+			case <-last: // a ping had to wait for something large
+				silent.Reset(s.lease)
+				continue
+			default:
+			}
+			return fmt.Errorf("the brain was silent for %s", freshet.FormatDuration(s.lease))
+		case err := <-heard:
+			return err
+		case <-stop:
+			leave()
+		case <-s.unwanted:
+			if end = errDrained; stop != nil {
+				leave()
+			}
+		case <-idle:
+			s.stream.settle()
+			return end
+		case <-late:
+			return errors.New("some looks did not end in time and were cut off")
+		}
+	}
+}
+
+// drain takes no more orders.
+func (s *session) drain() {
+	s.mu.Lock()
+	s.draining = true
+	s.mu.Unlock()
+	_ = s.say(drain, 0, nil)
+}
+
+// ping asks for the right to begin requests.
+func (s *session) ping() error {
+	s.mu.Lock()
+	busy := len(s.looks)
+	s.mu.Unlock()
+	return s.say(ping, 0, pingSay{At: s.right.now(), Busy: busy})
+}
+
+// listen hears what the brain says until it is gone.
+func (s *session) listen(ctx context.Context) error {
+	for {
+		f, err := s.stream.receive(nil)
+		if err != nil {
+			return err
+		}
+		s.stream.moved()
+		switch f.Kind {
+		case pong:
+			var p pongSay
+			if err := f.hear(&p); err != nil {
+				return err
+			}
+			s.right.give(p)
+		case order:
+			if err := s.begin(ctx, f); err != nil {
+				return err
+			}
+		case answer:
+			s.mu.Lock()
+			reply := s.asks[f.Ask]
+			delete(s.asks, f.Ask)
+			s.mu.Unlock()
+			if reply != nil {
+				reply <- f
+			}
+		case cancel:
+			s.mu.Lock()
+			stop := s.looks[f.ID]
+			s.mu.Unlock()
+			if stop != nil {
+				stop()
+			}
+		case drain:
+			select {
+			case s.unwanted <- struct{}{}:
+			default:
+			}
+		default: // of a later version
+		}
+	}
+}
