@@ -2,7 +2,7 @@ package cluster_test
 
 import (
 	"context"
-	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -62,7 +62,6 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				}
 				if given.Load() > 0 { // the first is asked for before the order leaves
 					<-asked
-					runtime.Gosched()
 				}
 				under.Add(-1)
 				given.Add(1)
@@ -76,15 +75,18 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				for range asks {
 					r.say("ask", f.ID, leaves(row.part))
 				}
-				close(asked)
+				r.say("ping", 0, map[string]any{"at": 2}) // it is answered when the brain has heard all
 			}()
 			for n := 0; n < asks; {
 				f, err := r.hear()
 				if err != nil {
 					t.Fatal(err)
 				}
-				if f.Kind == "answer" {
+				switch {
+				case f.Kind == "answer":
 					n++
+				case f.Kind == "pong" && strings.Contains(string(f.Say), `"at":2`):
+					close(asked)
 				}
 			}
 			r.fail(f.ID)
