@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +63,9 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				}
 				if given.Load() > 0 { // the first is asked for before the order leaves
 					<-asked
+					for range 100 { // let in whoever would come in beside it
+						runtime.Gosched()
+					}
 				}
 				under.Add(-1)
 				given.Add(1)
