@@ -38,8 +38,13 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 		o.Captured = &captured
 		o.Spending = &client.Spending{Budget: o.Status.Budget, Used: n.Used, Most: n.Most}
 	}
+	latest, err := a.latest(ctx, latestChanges)
+	if err := without(&o.Status, err); err != nil {
+		return nil, err
+	}
+	o.Changes = append(o.Changes, latest...)
 	seen, err := a.survey(ctx)
-	if err != nil {
+	if err := without(&o.Status, err); err != nil {
 		return nil, err
 	}
 	o.Sources = seen.StateCounts
@@ -50,8 +55,7 @@ func (a *api) getOverview(ctx context.Context, _ *struct{}) (*bodyOf[client.Over
 			Kind: "levels", Text: fmt.Sprintf("%d of %d service levels are not expected to be met", l.Unmet, l.Set), Command: "freshet budget --levels",
 		})
 	}
-	o.Changes, err = a.latest(ctx, latestChanges)
-	return &bodyOf[client.Overview]{o}, err
+	return &bodyOf[client.Overview]{o}, nil
 }
 
 // latest returns the newest changes, the newest first.

@@ -102,16 +102,22 @@ func (a *api) getStatus(ctx context.Context, _ *struct{}) (*bodyOf[client.Status
 		s.Loading = &client.Loading{Done: st.Loaded, Of: st.Listed}
 	}
 	s.Numbers = a.statusNumbers(ctx)
-	err := a.storedStatus(ctx, &s)
-	switch {
-	case errors.Is(err, freshet.ErrStorage): // what is known without the store is wanted most while it is away
-		if s.Ready {
-			s.Ready, s.Trouble = false, err.Error()
-		}
-	case err != nil:
+	if err := without(&s, a.storedStatus(ctx, &s)); err != nil {
 		return nil, err
 	}
 	return &bodyOf[client.Status]{s}, nil
+}
+
+// without has a status tell that the store cannot be read: what is known without it is wanted most while it is
+// away. Other errors it returns.
+func without(s *client.Status, err error) error {
+	if !errors.Is(err, freshet.ErrStorage) {
+		return err
+	}
+	if s.Ready {
+		s.Ready, s.Trouble = false, err.Error()
+	}
+	return nil
 }
 
 // storedStatus adds what only the store knows.

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"html"
@@ -59,16 +60,30 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// An away is a store whose logs cannot be read.
+type away struct{ freshet.Store }
+
+func (away) LastChange(context.Context) (freshet.Cursor, error) { return 0, errAway }
+
+func (away) Changes(context.Context, freshet.ChangeQuery) ([]freshet.Change, error) { return nil, errAway }
+
+var errAway = fmt.Errorf("%w: the database is away", freshet.ErrStorage)
+
 // While the store cannot be read, the status says so, and all that is known without it.
 func TestStatusWithoutTheStore(t *testing.T) {
 	r := newRig(t, func(c *web.Config) {
-		c.Size = func() (int64, error) { return 0, fmt.Errorf("%w: the database is away", freshet.ErrStorage) }
+		c.Store = away{c.Store}
 	}).run()
 	r.add("page", "/page")
 	var s client.Status
 	r.do("GET", "/api/v1/status", nil).is(200).into(&s)
 	if s.Ready || !strings.Contains(s.Trouble, "the database is away") || s.Sources != 1 || s.Budget == "" {
 		t.Errorf("the status is %+v", s)
+	}
+	var o client.Overview
+	r.do("GET", "/api/v1/overview", nil).is(200).into(&o)
+	if o.Status.Ready || len(o.Attention) == 0 || o.Status.Sources != 1 {
+		t.Errorf("the overview is %+v", o)
 	}
 }
 
