@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 )
 

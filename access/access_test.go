@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 	"freshet/secret"
 )
 

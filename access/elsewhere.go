@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // elsewhere brings the state of a source that is not a page of the Web. Like a request

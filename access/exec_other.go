@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const nonBlocking = 0

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // nonBlocking keeps the opening of a pipe from waiting for somebody to write.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // mostSteps bounds what holding a pattern against a body can cost: its instructions

@@ -1,6 +1,6 @@
 package access
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Take shows take to tests.
 func Take(t freshet.Taking, body []byte) (string, error) { return take(t, body) }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // counting counts visits in a cookie.

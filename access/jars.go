@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A jarKey says whose cookies a jar holds: those of one source, or of all that name

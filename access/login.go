@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // login sees to it that there is a session, and a newer one than the one that has

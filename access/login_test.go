@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A site has a login form with a CSRF token, and pages for those who have a session.

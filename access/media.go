@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // Media says which media beside the Web may be watched.

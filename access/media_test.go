@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 func TestMediaAreChecked(t *testing.T) {

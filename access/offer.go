@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 var linkHeader = regexp.MustCompile(`<([^<>]*)>([^,<]*)`)

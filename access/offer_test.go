@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 func TestOffered(t *testing.T) {

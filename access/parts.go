@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // headers fills in headers. Those with a secret go only to the host that they are

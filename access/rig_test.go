@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"freshet"
 	"freshet/access"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sqlite"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // hidden stands for a secret that a server has repeated.

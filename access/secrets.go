@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/secret"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A session is what a login has opened. Sources with the same login and jar share it.

@@ -12,7 +12,7 @@ import (
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 func TestTake(t *testing.T) {

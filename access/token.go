@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // How long a token is used, if whoever gives it out does not say, and how long before

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An issuer gives out tokens and serves a page to those who have the last one.

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // clientCert writes a client certificate and its key to files.

@@ -19,8 +19,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 // Only who knows the secret of a subscription is believed, and a subscription is

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/sched"
 )

@@ -3,7 +3,7 @@ package bench
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/sched"
 )

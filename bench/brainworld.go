@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

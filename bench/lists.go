@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 	"freshet/sqlite"
 )

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/policy"
 	"freshet/sched"

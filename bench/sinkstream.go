@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // stream has clients follow the stream of changes of a daemon of its own.

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // A soakSink takes the changes of a soak: as a webhook, and from the stream.

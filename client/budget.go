@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Budget is what the budget brings, and what others would.

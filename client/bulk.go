@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A BulkAction is what can be done to many sources.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // GivenChances are when a source is likely to change, by the chances that somebody gave.

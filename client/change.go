@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A ChangePage is part of the change log.

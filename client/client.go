@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Client calls the API of one daemon. It can be used by several goroutines at

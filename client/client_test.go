@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func rigged(t *testing.T) (*rig, *client.Client) {

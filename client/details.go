@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A FieldChange is a named value that is other than before.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Diff is how two versions of a source differ.

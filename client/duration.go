@@ -3,7 +3,7 @@ package client
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Duration is a time.Duration that is written as in "90s", "1h30m" or "2d".

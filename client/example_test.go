@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // Watch a page, poll it, and read what changed.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Foretold is when a source says that it changes next, and how far that has been true.

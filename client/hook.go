@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Hook is how others say that a source has changed.

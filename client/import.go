@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Import is a list of pages as another program keeps it.

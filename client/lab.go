@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Lab is what can be tried on what the daemon has recorded.

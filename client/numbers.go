@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Numbers say how well sources are captured, as the API tells it.

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Outcome is how a poll ended, as the API tells it.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Outline lists the elements of a version that say something, in the order of the page.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Token is what a program shows to be let in, without its secret.

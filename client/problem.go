@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Problem is a request that the API refuses: problem details as of RFC 9457.

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A NewQuery is what somebody says of a query.

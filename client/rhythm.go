@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Rhythm is what was learnt of when a source changes. Hours, days and minutes are those

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/sched"
 	"freshet/sqlite"

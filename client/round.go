@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Held is a source whose poll is wanted, and what it waits for.

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A SearchPage is part of what was found.

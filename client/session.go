@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Session says who somebody is to the API, and what they may do.

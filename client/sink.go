@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Sink is how far the deliveries to one sink are.

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Site is what is known of a site, as the API tells it.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Source is a watched source, as the API tells it.

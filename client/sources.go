@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A SourcePage is part of the list of sources.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Status is how the program is doing, as the API tells it.

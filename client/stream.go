@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Stream follows the change log from after a cursor. It yields events as they come until ctx is done, or an error when the

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Suspect says why a capture is probably not the page that is wanted.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Taught is what a source was told of when it changed, from elsewhere.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A SourceTrial is what another way of reading makes of the last capture.

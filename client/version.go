@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Version is one state of a source, as the API tells it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Why explains the next poll of a source, as the API tells it.

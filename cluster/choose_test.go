@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // A witness is a hand that notes which hosts it looked at.

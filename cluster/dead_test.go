@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
+	"freshet/internal/freshet"
 	"freshet/wire"
 )
 

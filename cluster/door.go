@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Path is where a brain takes in hands.

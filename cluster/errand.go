@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // An errand is an order on its way to a hand.

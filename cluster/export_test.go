@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // A Head is the header of a frame.

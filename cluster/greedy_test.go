@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // leaves returns a question for leave to ask for a page.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/robots"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // encoding is the newest form of orders and findings that this end reads. From 2 on they are lean:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

@@ -3,7 +3,7 @@ package cluster
 import (
 	"encoding/binary"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // mostNested is how deep orders and findings lie within each other.

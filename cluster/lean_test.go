@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // fill gives every field of a value something, or leaves it as it is. A field that somebody adds is

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A link is a hand, as the brain sees it.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

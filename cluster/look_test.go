@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/pgtest"
 	"freshet/postgres"
 )

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // A raw is somebody who has the token of hands and says what it likes.

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // How a source is read is the same for most sources, and the same at every poll. So a brain tells each

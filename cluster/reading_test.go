@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
+	"freshet/internal/freshet"
 	"freshet/wire"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 const token = "a token of hands"

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 )
 
 // A right says until when a hand may begin requests, by its own clock. It is never set back:

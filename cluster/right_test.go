@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // TestNoRightNoRequest has the brain lose its office between the leave for a request and the

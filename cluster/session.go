@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // A session is the time that a worker works for a brain without a break.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // posing returns a stream to the brain on which the test speaks for a hand, which has said what it is.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // What a hand says is held against what the brain knows: a hand runs elsewhere, and reads

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/wire"
 )
 

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 	"freshet/robots"
 )

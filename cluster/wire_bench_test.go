@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // BenchmarkWire measures what a look over the wire costs both ends together, as CPU time: nothing is

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // A WorkerConfig says what a hand is, and where its brain is.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 func TestAims(t *testing.T) {

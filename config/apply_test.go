@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // TestLoadToApply reads a file for a daemon elsewhere: it counts alone, and secrets of

@@ -9,8 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // ParseRecipe reads how a response is to be read from a file of its own, in YAML

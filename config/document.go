@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

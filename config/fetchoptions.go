@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // fetchOptions bound what one poll may take. A zero leaves the default of

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // fileName is what a configuration file is called that is found without being named.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // What was set over the API is read back, below file, environment and flags.

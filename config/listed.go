@@ -8,8 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // A listedSource is a source of the file with the places of its parts.

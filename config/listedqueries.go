@@ -7,7 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Input is where settings come from.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // The settings of a provider come from the file, the environment and flags; the secret of the

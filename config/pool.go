@@ -1,7 +1,7 @@
 package config
 
 import (
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/parts"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Problem is one thing that is wrong with a configuration file.

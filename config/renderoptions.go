@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // renderOptions say with which browser pages are rendered, and bound what one page may

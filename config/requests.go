@@ -11,8 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 // requests reads the profiles that sources build on.

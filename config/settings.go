@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/parts"
 	"freshet/policy"

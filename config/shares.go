@@ -4,7 +4,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

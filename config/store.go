@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // database reads the URL of a PostgreSQL database. The hint says what to write instead.

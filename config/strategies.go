@@ -4,7 +4,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // strategy returns a reader of one item of the list of strategies by tag.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
 )

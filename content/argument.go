@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html"
 	"znkr.io/diff"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // samplePage returns a page of about 20 KB of the make that sites have today:

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // On a machine that is busy with others a child hardly gets the processor: it is stopped most of

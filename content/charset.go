@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // decode returns body as valid UTF-8 without a byte order mark.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/andybalholm/cascadia"
 	"github.com/theory/jsonpath"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // maxSelector is the longest selector or path, in bytes.

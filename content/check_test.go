@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func TestCheck(t *testing.T) {

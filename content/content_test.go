@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // TestMain lets the test binary be the child process of a Reader.

@@ -9,7 +9,7 @@ import (
 
 	"znkr.io/diff"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Bounds on what is compared line by line.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // diffStyle is all the style that a page with a diff has.

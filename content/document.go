@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A document is a response, or what a step decoded. What it is parsed into is

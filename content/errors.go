@@ -3,7 +3,7 @@ package content
 import (
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The classes of failed extraction. All of them are a freshet.FailExtract.

@@ -3,8 +3,8 @@ package content_test
 import (
 	"fmt"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // Two polls of a page that was served with another token and another order of

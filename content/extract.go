@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Limits on what is read whole into a tree. Pages and plain text without a

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mmcdole/gofeed"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

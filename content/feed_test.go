@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // extractFeed reads a feed, whatever else it looks like.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

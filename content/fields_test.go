@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func TestParseNumber(t *testing.T) {

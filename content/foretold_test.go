@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // A text that says when its page changes next is understood, and one that says something

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Bounds of what is taken for a foretold time: how far ahead it may lie, and by how much a

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func FuzzNumber(f *testing.F) {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 var update = flag.Bool("update", false, "accept what the code says now as golden")

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // zoo makes the responses of the cases in testdata/hostile.json, by id.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // keyNames are what the key of an item is mostly called.

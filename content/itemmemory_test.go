@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func itemsNamed(keys ...string) (items []freshet.Item) {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An itemFinder finds the items in a response.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Bounds on looking for the element of a place.

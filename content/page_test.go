@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func FuzzHTML(f *testing.F) {

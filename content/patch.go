@@ -9,7 +9,7 @@ import (
 
 	"github.com/wI2L/jsondiff"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Bounds on documents that are compared by their structure.

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // An operation is one step of a JSON Patch.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // onePagePDF returns a PDF file with lines of text.

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // Text is set eight bytes at a time where that can be done, and comes out as if each were

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // textOf returns the text of an HTML page.

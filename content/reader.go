@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const defaultMemory = 256 << 20

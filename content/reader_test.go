@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 const childMode = "be-the-child"

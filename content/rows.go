@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

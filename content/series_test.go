@@ -13,8 +13,8 @@ import (
 	"slices"
 	"testing"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // TestRealSeries reads successive real versions of sources, one .tgz file a

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // The newest date on a sitemap is when the site last changed; dates of the

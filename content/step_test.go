@@ -7,8 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // stepOf reads a step as it stands in a file.

@@ -23,8 +23,8 @@ import (
 	"github.com/theory/jsonpath"
 	"golang.org/x/net/html"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // largePage returns a page with a list of a thousand offers.

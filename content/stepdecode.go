@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // maxUnpacked is how large something packed may become.

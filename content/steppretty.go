@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func compilePretty(a argument) (func(value) (value, error), bool, error) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func compileRegex(a argument) (func(value) (value, error), bool, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Suggestion is a way to read a response that may be what somebody wants.

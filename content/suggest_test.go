@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // What is proposed can be read, and reads what it says.

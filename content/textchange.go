@@ -1,6 +1,6 @@
 package content
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // How much a change tells of the lines that are other, added and removed ones each.
 const (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func TestTextChange(t *testing.T) {

@@ -3,7 +3,7 @@ package content
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Trace is what one step made of a response.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A form is how what is read is held between two steps.

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Reader and its children talk in messages: the length of a JSON head and of

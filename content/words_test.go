@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // wordDiff writes spans as git does with --word-diff.

@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/courier"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/wire"
 )

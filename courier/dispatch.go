@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

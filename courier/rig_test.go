@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/courier"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Why a node cannot send to a sink is told once, with what to do about it, until it is another reason

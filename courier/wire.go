@@ -10,7 +10,7 @@ import (
 	"io"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

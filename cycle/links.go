@@ -3,7 +3,7 @@ package cycle
 import (
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A linkCost prices the link between two neighbouring polls of a cycle: what is

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // PlanOptimal returns offsets with the fewest misses in the history, and of

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Timeline is when pages changed, as a cyclic strategy is planned from it.

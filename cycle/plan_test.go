@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 )
 
 // simulate polls a history instant by instant and counts what is seen. The

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // maxRecent is how many attempts of a sink are remembered.

@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // told returns the IDs of what a sink of r.many was sent.

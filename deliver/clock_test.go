@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

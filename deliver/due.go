@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // followClock moves all retries when the wall clock was set: they are kept as

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/persist"
 	"freshet/sink"
 )

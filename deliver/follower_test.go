@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

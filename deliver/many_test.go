@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
 )

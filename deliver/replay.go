@@ -8,7 +8,7 @@ import (
 	"sort"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

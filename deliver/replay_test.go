@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/sqlite"
 )

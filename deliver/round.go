@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

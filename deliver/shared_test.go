@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
 )

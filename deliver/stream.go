@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // end returns where the stream ends that the sink follows.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // What a node does not send because another may decide by now is no attempt: it is sent in a moment,

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // working are the sinks that are delivered to at the moment, for whoever must not wait until they

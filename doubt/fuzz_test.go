@@ -3,8 +3,8 @@ package doubt_test
 import (
 	"testing"
 
-	"freshet"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 )
 
 // FuzzJudge wants every page to be judged, the same each time, and no page to be suspect

@@ -6,7 +6,7 @@ import (
 	"html"
 	"regexp"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Page is what a look saw.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // What speaks for an obstacle, a page that stands in the way of the one that is

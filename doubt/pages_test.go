@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"freshet"
 	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 )
 
 // A collection is pages that servers send instead of the one that is watched, and

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A patience is how long a suspect capture of some class is held.

@@ -1,6 +1,6 @@
 package doubt
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // titles are what obstacles call themselves, by class.
 var titles = byPhrase(map[freshet.Suspect][]string{

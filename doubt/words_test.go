@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 )
 
 // Words are compared line by line first; that comes to the same as comparing all.

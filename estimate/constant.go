@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Constant takes every source for equally likely to change, at any time.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Exact knows when every source will change: chances are 0 or 1. Make one with

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Noise says how a truth is blurred.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Names lists the estimators as Parse reads them.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Poisson takes each source to change at a rate of its own, independently of

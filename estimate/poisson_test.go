@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // rateOf returns how many changes of a source are expected in a second.

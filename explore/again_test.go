@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A site that is removed and added again while its pages are being found has the pages

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
 	"freshet/explore"
+	"freshet/internal/freshet"
 	"freshet/site"
 )
 

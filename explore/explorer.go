@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 )
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/site"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

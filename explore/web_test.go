@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/explore"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"

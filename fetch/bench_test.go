@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // BenchmarkFetch compares a fetch with a bare GET over the same transport

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A wireReader counts a body as it comes and stops it at the limit. It keeps

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // maxChain bounds how many certificates of a server are told of.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Verdict is what the egress rules make of a URL.

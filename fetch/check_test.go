@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // stub returns a lookup that knows one answer for all names.

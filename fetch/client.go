@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Client fetches the present state of sources. It is a [freshet.Fetcher],

@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // acceptEncoding names the codings that decoders take off.

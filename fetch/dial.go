@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // maxAnswers bounds how many of a name's addresses are tried.

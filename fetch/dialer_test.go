@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // What is not HTTP leaves by the same rules: by the address that a name resolves to, and

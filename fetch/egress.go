@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Egress sends single requests out of the program: it refuses addresses

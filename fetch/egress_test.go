@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 func post(t *testing.T, url string) *http.Request {

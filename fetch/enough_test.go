@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // As much of a body is read as is enough, however long it is; one that breaks off before

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // NewOver returns a Client whose connections come from connect, so that tests

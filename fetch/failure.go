@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // fail returns a failure of a class, told by format.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // How long a response stays as it is, is said by its max-age and, without one, by

@@ -16,8 +16,8 @@ import (
 
 	"code.dny.dev/ssrf"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // FuzzCheckAddr: the form in which an address is written does not matter, and

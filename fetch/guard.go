@@ -6,7 +6,7 @@ import (
 	"slices"
 	"syscall"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A guard decides where the program may connect to.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

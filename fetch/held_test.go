@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // A request that may not be sent any more when there is a connection does not count as made, be the connection

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // Every request asks before it leaves: the first, and each that follows a redirect.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // RecordTypes are the types of DNS records that can be looked up.

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // TestMain silences what net/http logs of servers that say more than they were

@@ -3,7 +3,7 @@ package fetch
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Room for a body is asked for in steps: what nearly every page needs, what most

@@ -15,8 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // TestRoomIsAskedFor tells how room is asked for: by the size of a body that is

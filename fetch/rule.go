@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Rule names the rule that decided whether a URL may be fetched from, as dotted

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Sending says how the requests of a fetch are made, where a plain GET does not

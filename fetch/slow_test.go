@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // TestSlowServers plays servers that take their time, in virtual time and

@@ -18,8 +18,8 @@ import (
 	"code.dny.dev/ssrf"
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // An ssrfCase is a URL and whether it may be fetched from.

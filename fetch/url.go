@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // CheckURL returns raw in its normal form: scheme and host in lower case, the

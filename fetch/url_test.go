@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // TestNormalForm admits URLs and shows what becomes of them.

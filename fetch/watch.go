@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A watch ends a fetch that takes too long or asks too often, whatever the

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ways are the transports beside the plain one: through proxies, and with client

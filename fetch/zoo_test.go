@@ -14,8 +14,8 @@ import (
 	"time"
 	"unicode"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/zoo"
 )
 

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // addSecure adds the servers that speak TLS, and HTTP/2 over it.

@@ -3,7 +3,7 @@ package hand
 import (
 	"errors"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // after returns the order as one for what another order brings: it was given then, and

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // An owner is a fetcher whose answers are for one source alone.

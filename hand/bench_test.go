@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/synth"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // sumOf returns a fast hash of what a reading says: its text, and its named values

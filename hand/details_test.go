@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // then orders a look at a site as one that has seen what an earlier look found.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"freshet"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 )
 
 // doubt decides what becomes of a capture that differs from the head, by what is held

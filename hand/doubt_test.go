@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // A watch looks at a site again and again, and keeps what a store would.

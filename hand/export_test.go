@@ -3,7 +3,7 @@ package hand
 import (
 	"context"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Speak returns what a new version says of other pages.

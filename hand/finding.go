@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

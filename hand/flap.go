@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // When a page counts as flapping: it has come back so many times in a day to a text

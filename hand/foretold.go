@@ -3,8 +3,8 @@ package hand
 import (
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // foretold returns what a source that was read says of when it will change; nil if that is

@@ -6,9 +6,9 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
 	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 	"freshet/render"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/content"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

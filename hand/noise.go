@@ -3,7 +3,7 @@ package hand
 import (
 	"context"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

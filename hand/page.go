@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A page is a URL as far as it says which page of which site is meant. Servers

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/robots"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/render"
 )
 

@@ -3,8 +3,8 @@ package hand
 import (
 	"cmp"
 
-	"freshet"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 )
 
 // steady says what is still held against a page that is as it was, and where it

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 const form = `<form action=/login><input name=user><input name=pw type="password"></form>`

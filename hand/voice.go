@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/site"
 	"freshet/sitemap"
 )

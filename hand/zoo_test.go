@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/content"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/robots"
 )
 

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Case is what policies are tried on: a trace on a grid, with what is at

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ReadChances reads the chances of pages from a CSV file with the columns page and time,

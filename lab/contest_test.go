@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/lab"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ChangesBehind is a divergence that counts the changes a copy lacks.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/plot"
 )
 

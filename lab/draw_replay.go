@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/plot"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Evidence is how much replayed polls show of the truth. The zero Evidence is Bits.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // A Period is the part of a history that is looked at, and how finely.

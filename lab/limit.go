@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Limit is what the best of all schedules could have captured: one made by

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Gains says what a poll at instant j is expected to gain from the change of

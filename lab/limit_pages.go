@@ -1,6 +1,6 @@
 package lab
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // priced returns a bound by prices. Asks are a first idea of them.
 func (b *board) priced(budget, reached float64, asks []float64) float64 {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/parts"
 	"freshet/sched"
 )

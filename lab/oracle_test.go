@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 )
 

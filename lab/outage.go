@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An outage is a time in which polls of a page fail.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // A Recorded is what a log of outcomes tells of the past. The log knows of a

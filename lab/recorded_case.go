@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A RecordedCase is what a daemon has recorded, and how it fared itself.

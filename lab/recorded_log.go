@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // logPage is how many outcomes are read at once: many enough that asking costs

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Placement says where in its window a change is put that its source does not

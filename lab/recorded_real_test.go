@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"

@@ -1,6 +1,6 @@
 package lab
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // ownStakes returns what captures are worth to those who named the sources. What
 // is not to be their own is as k says.

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A StoredSource is a source of which a store has a history.

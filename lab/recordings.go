@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Recording is a history of change that was recorded in public, and the

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/policy"
 	"freshet/sched"

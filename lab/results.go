@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/policy"
 	"freshet/rival"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // withEvidence returns each contender with each kind of evidence. All of its runs have

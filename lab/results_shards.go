@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 )
 

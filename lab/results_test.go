@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"

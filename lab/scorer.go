@@ -1,6 +1,6 @@
 package lab
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // An Age is a way of counting how old a stale copy is.
 type Age uint8

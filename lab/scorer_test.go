@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 )
 

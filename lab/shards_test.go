@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/parts"
 	"freshet/policy"

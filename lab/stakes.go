@@ -1,6 +1,6 @@
 package lab
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Stakes say what captures are worth: how long a change of each page can be
 // captured at all, how its worth falls with the delay, and how much the page

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 )
 
 // A StrategyRequest says what strategy is wanted of a history.

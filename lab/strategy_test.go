@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	planner "freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/lab"
 )
 

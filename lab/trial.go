@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/policy"
 	"freshet/rival"

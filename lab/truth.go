@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A truth says which version each page shows, to a world whose time only moves

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strconv"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ReadWeights reads the importance of pages, which are 1 unless the file says

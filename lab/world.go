@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -3,8 +3,8 @@ package learn
 import (
 	"math"
 
-	"freshet"
 	"freshet/column"
+	"freshet/internal/freshet"
 )
 
 // longestGap is how many ticks without an outcome are gone through one by one.

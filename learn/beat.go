@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A beat tells whether a source keeps to certain minutes of the hour: a report that

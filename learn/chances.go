@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Learner is an estimator, too: what it forecasts of any stretch of time, where others

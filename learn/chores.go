@@ -3,7 +3,7 @@ package learn
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Chores are what a new tick asks of all sources. They are done some at a time, as

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A sitemap can say of each page how often it changes. Whether that is true is for polls to

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A sighting is what one poll saw of the time since the last one.

@@ -3,7 +3,7 @@ package learn
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Exp is exp.

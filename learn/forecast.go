@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A moment is how things stand with a site at some moment: where its clock

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // given are the chances that somebody gave of a source: how many changes are expected up

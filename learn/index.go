@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An index is a source that speaks for others. What it says of pages is kept with the

@@ -1,6 +1,6 @@
 package learn
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // An IndexTrust is how far an index can be believed.
 type IndexTrust struct {

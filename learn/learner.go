@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/column"
+	"freshet/internal/freshet"
 )
 
 // A Config says how a Learner divides time. The zero Config works.

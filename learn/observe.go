@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // Observe implements [freshet.Learner]. Outcomes come in the order of the log;

@@ -1,6 +1,6 @@
 package learn
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Sources have profiles of their own, of the hours of the day and, where all can be polled
 // often, of the minutes of the hour. There are as many of them as sources, so they keep what

@@ -3,7 +3,7 @@ package learn
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A push is a word of a hook or a hub that a source has changed. Where such words have

@@ -3,7 +3,7 @@ package learn
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // NineInTen is how many standard deviations either way of its mean hold nine in

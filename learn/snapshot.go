@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Snapshot is what was known at one place in the log, shown some sources at a time while

@@ -3,8 +3,8 @@ package learn
 import (
 	"math"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // Standings tells how often sources change from how things stand with them in

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // stateVersion tells states apart whose layout or meaning differs. One of a version

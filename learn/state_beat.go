@@ -1,6 +1,6 @@
 package learn
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // encodeBeat writes or reads the minutes of the hour to which a source keeps. What
 // follows from the changes is worked out anew.

@@ -1,6 +1,6 @@
 package learn
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // encodeSays writes or reads what a source says of when it will change.
 func (l *Learner) encodeSays(c *codec, slot freshet.Slot) {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // encodeKinds writes or reads how far indexes of each kind can be believed.

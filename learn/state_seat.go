@@ -3,7 +3,7 @@ package learn
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A learner adds up what it thinks of sources in the order of their slots, and renews what it thinks of

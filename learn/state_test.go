@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 )
 

@@ -3,7 +3,7 @@ package learn
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Strange sets dst[slot], for every slot up to len(dst), to how little is known of

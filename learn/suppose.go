@@ -1,6 +1,6 @@
 package learn
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // supposes is how likely a rate has to be to be told of.
 const supposes = 1e-6

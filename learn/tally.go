@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A count is the tally of one source while it is kept. What is new weighs more

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // mostSteps is in how many steps at most the time of a lesson is gone through.

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/live"

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"

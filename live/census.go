@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A census counts the sources. While a start loads them, edits go on, and it is

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sqlite"

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/memory"
 	"freshet/persist"

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"

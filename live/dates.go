@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 )
 
 // dates stands between the loop, which goes by steady time, and the store, which

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/sched"
 	"freshet/synth"

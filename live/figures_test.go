@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/live"

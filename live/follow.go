@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // followAtOnce is how many outcomes are read from the log at once.

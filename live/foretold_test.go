@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"

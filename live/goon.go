@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // heedEdits takes in sources as they are in a store, and reports whether any differs from what was

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/robots"
 	"freshet/sched"
 )

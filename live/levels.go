@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 	"freshet/whatif"
 )

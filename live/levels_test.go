@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Basis is a copy of what was learnt that somebody started from, told apart from all others by all

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A loading is how far a Sync is with the sources of the file. Sources that are

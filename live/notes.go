@@ -9,7 +9,7 @@ import (
 	"hash/crc32"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/sched"
 )

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/sched"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/sched"
 )

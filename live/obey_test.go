@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/sched"
 )

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

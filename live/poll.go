@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet"
 	"freshet/doubt"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 	"freshet/sched"
 )

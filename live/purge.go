@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // purges are the sources that are being purged. The brain waits for the outcome of every

@@ -3,7 +3,7 @@ package live
 import (
 	"context"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

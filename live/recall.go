@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/persist"
 )
 

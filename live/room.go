@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/memory"
 )
 

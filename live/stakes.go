@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/policy"
 	"freshet/sched"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

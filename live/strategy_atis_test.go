@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/live"
 	"freshet/policy"

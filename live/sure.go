@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 )
 
 // What a poll does that is on record when this process is not sure any more that it decides, because the

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Synced counts what a Sync did.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A WarmConfig says what a Warm follows. All but Log is needed.

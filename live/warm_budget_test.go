@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/sched"
 )

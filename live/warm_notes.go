@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // errUnequal means that a Warm may know something else than the daemon that it follows.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // What is pruned for its age is gone for good, and a wall clock that was set ahead

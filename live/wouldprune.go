@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/move"
 	"freshet/postgres"
 	"freshet/sqlite"

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/sqlite"
 	"freshet/tables"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

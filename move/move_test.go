@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/move"
 	"freshet/pgtest"
 	"freshet/postgres"

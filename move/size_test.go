@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/move"
 	"freshet/sqlite"
 	"freshet/tables"

@@ -16,9 +16,9 @@ import (
 	"syscall"
 	"time"
 
-	"freshet"
 	"freshet/courier"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/who"
 )
 

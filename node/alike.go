@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // alikeFact is where the node that decides says what others are to have in common with it.

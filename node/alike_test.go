@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Nodes are given different files by mistake. One that stands by says in what it differs from the one

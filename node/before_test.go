@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/pgtest"
 	"freshet/postgres"
 )

@@ -3,8 +3,8 @@ package node
 import (
 	"errors"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // browser says with what pages are rendered, or why they cannot be.

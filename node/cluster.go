@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
 	"freshet/courier"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/postgres"
 	"freshet/web"

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/config"
 	"freshet/courier"
 	"freshet/deliver"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/secret"
 	"freshet/sink"

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"
 	"freshet/postgres"

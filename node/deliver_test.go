@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
 	"freshet/courier"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"
 	"freshet/sched"

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/clock"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/secret"
 	"freshet/who"

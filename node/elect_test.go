@@ -21,10 +21,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"
 	"freshet/postgres"

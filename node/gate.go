@@ -12,8 +12,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/secret"
 	"freshet/web"

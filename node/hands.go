@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/config"
 	"freshet/content"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/sched"
 	"freshet/who"

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sched"
 )

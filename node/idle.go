@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // idle is a policy that holds no poll to be worth anything: only those that

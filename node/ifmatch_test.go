@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 )
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 )
 

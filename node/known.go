@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 )
 

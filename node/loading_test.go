@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
 	"freshet/disk"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sqlite"
 )

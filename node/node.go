@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/clock"
 	"freshet/cluster"
@@ -19,6 +18,7 @@ import (
 	"freshet/content"
 	"freshet/explore"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"

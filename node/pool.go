@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/parts"
 	"freshet/pool"

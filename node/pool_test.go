@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/parts"
 	"freshet/pgtest"

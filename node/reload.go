@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/standing"
 )
 

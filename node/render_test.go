@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sched"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/node"
 )
 

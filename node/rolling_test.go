@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"
 	"freshet/postgres"

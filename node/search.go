@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

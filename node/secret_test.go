@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/secret"
 	"freshet/sqlite"

@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/config"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/secret"
 	"freshet/sqlite"

@@ -5,8 +5,8 @@ import (
 	"os"
 	"time"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
 )

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/config"
 	"freshet/explore"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sched"
 	"freshet/sqlite"

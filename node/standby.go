@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 
-	"freshet"
 	"freshet/cluster"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/web"
 	"freshet/who"

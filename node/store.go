@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/sqlite"
 	"freshet/tables"

@@ -17,9 +17,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
 	"freshet/config"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/pgtest"
 	"freshet/postgres"
 )

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/clock"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"

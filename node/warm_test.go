@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"
 )

@@ -1,6 +1,6 @@
 package noise
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // What is looked at again of a source. Habits reach back less far than this.
 const (

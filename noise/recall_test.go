@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

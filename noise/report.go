@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Report says what differs in a source at nearly every poll.

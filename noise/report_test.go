@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

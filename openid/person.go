@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Person is somebody as a provider knows them.

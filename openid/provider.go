@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Config says how a provider is used.

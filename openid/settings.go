@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Settings are what an operator says of a provider. None is used while Issuer is empty.

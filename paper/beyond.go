@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/plot"
 	"freshet/policy"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/plot"
 )
 

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/policy"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/paper"
 	"freshet/policy"

@@ -3,7 +3,7 @@ package paper
 import (
 	"context"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 )
 

@@ -1,7 +1,7 @@
 package paper
 
 import (
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/plot"
 	"freshet/policy"

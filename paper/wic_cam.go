@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/plot"
 )
 

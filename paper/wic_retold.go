@@ -3,7 +3,7 @@ package paper
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/plot"
 )

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The pause after a refused write doubles from the first to the longest.

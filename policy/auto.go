@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/sched"
 	"freshet/turn"

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // aimOf returns the place of an aim in freshet.Aims; that of all sources if it is none.

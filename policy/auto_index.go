@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A source that flips between two contents, or says that it changes all the

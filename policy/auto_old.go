@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An oldest is a bound on how old copies grow where polls are for captures. A source that

@@ -3,7 +3,7 @@ package policy
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Sources are ranked in parts: where there are many, one after the other within the time

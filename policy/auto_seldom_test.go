@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/sched"
 )

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // outOfTurn is what a poll is worth, whatever its source weighs and costs, if it

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Calendar says when cycles of downloads begin and at what times pages are polled,

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/turn"
 )
 

@@ -1,6 +1,6 @@
 package policy
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // SharePolls shares polls a period out over sources that change by chance, so
 // often a period and of such values, as a Cyclic policy does.

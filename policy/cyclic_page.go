@@ -5,9 +5,9 @@ import (
 	"math/cmplx"
 	"slices"
 
-	"freshet"
 	"freshet/cycle"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // A cyclicPage is what a Cyclic policy knows of a source. Times are instants.

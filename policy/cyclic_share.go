@@ -6,9 +6,9 @@ import (
 	"math"
 	"sort"
 
-	"freshet"
 	"freshet/cycle"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 )
 
 // doubt is how far a history is taken for an accident.

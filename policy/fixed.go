@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // NewFixed returns a policy that polls every source at one interval, three

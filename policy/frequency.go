@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/turn"
 )
 

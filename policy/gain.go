@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Gains holds, for every slot, the utility that has accrued since its source

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A kernel is a life and an urgency, brought to the simplest form that gives

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Value says what polls of a source are worth by its life and urgency, when

@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ages is an urgency laid out to be summed over, times the chance that a change

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Options are what is written behind a policy's name. Reading one takes it; what

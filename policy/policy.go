@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 )
 
 // Default is the policy that is used where none is named.

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/policytest"
 )

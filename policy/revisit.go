@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/turn"
 )
 

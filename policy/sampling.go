@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 	"freshet/turn"
 )

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A round is the part of a cycle that goes round all pages.

@@ -3,7 +3,7 @@ package policy
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A firstCopy is what is there to do before pages can be found changed: to see

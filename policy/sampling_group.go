@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // SiteOf returns the site that a source was found for or stands for, if there is

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // drawSamples takes up to n samples, one of each site in turn.

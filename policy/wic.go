@@ -3,7 +3,7 @@ package policy
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/turn"
 )

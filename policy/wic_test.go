@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/policytest"
 	"freshet/sched"

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Gaps polls one source whenever it is due, with the results given (1 for

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/parts"
 )
 

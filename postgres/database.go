@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

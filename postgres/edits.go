@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 )
 

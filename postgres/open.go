@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
 	"freshet/clock"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

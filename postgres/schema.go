@@ -9,7 +9,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/pgtest"
 	"freshet/postgres"
 	"freshet/storetest"

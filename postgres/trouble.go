@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A trouble is told when it begins and when it is over, and not each time that something is tried

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Turn says which node may write which copy of what was learnt, beside the one that leads. There is

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/tables"
 )

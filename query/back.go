@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

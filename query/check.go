@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A test is what an index can tell of a value.

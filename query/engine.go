@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Engine runs queries. It is not for use by several goroutines at once.

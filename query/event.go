@@ -1,6 +1,6 @@
 package query
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // A Subject is the source that an event is about, as it was then.
 type Subject struct {

@@ -3,7 +3,7 @@ package query
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A OneByOne is an engine that evaluates every condition in scope.

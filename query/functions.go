@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // functions are what conditions can call, beyond what CEL has.

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A group is what a query remembers of changes that are counted together.

@@ -3,7 +3,7 @@ package query
 import (
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An index finds the queries that an event can match: by their scope first, and within

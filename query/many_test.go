@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

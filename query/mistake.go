@@ -3,7 +3,7 @@ package query
 import (
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Mistake says where a condition is wrong, and why.

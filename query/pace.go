@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Pace says when the matches of one query are told: in a digest, outside of quiet

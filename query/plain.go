@@ -7,7 +7,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A plan is a query made ready to run.

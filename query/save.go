@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // noteVersion is the first byte of every note. It goes up by one whenever what is

@@ -3,7 +3,7 @@ package query
 import (
 	"container/heap"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Begin says that the engine goes on after these places in the logs.

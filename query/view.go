@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // errMissing means that a value that a condition asks for is not there.

@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The types of the names in a condition.

@@ -3,7 +3,7 @@ package query
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // wall returns when a clock on the wall shows a time on a day. Where it shows it twice,

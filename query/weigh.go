@@ -8,7 +8,7 @@ import (
 
 	"cel.dev/cel-go/common/types/ref"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // weigh holds a change against a query that remembers, and takes it into what the

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/render"
 )
 

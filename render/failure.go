@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // fail returns a failure of a class with advice, which may be empty.

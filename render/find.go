@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // names are what Chromium is called on different systems.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // startPatience is how long a browser may take to start on a busy machine.

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/render"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // supported says whether pages can be rendered on this system at all.

@@ -8,7 +8,7 @@ import (
 	"net"
 	"os"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const supported = false

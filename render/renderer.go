@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Renderer shows pages in browsers. It may be used by many goroutines at once: as

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // script is what is asked of pages; see its file.

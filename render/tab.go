@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A tab is the one page of a browser. What it asks of the page runs in a world of its

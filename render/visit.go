@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A visit is all that one page asks for while it is shown. The document is there

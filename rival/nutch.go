@@ -3,7 +3,7 @@ package rival
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/turn"
 )

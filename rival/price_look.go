@@ -3,7 +3,7 @@ package rival
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 )
 

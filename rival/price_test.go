@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/policytest"
 	"freshet/rival"

@@ -3,8 +3,8 @@ package rival
 import (
 	"time"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/turn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Sources that watch the same document, each with a recipe of its own, are polled by

@@ -1,6 +1,6 @@
 package sched
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Hurry has the next poll of a source that somebody asks for not wait for the
 // source's MinGap. Budget, hosts and what they asked for are kept.

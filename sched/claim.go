@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A claim belongs to the first poll, in the order of choice, that cannot begin

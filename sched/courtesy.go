@@ -3,7 +3,7 @@ package sched
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Three limits keep what the policy chooses considerate, so that a budget is a

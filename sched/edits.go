@@ -3,7 +3,7 @@ package sched
 import (
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Edits returns how often the Scheduler was told of sources by anything but outcomes since it was made, as far as

@@ -1,6 +1,6 @@
 package sched
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Chances are what somebody gives of when a source is likely to change.
 type Chances struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Sources that belong together can be bounded together: those of a site take no more

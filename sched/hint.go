@@ -3,7 +3,7 @@ package sched
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A hint is what a server says about how long a source stays as it is. The policy

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Limits are what the operator allows. They can be changed while polls run.

@@ -3,7 +3,7 @@ package sched
 import (
 	"hash/maphash"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A lookup finds slots by a text that the source in each has, its ID or its URL. It keeps

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Observe learns from an outcome: of a poll that Next returned or, before the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A packed is a source as the scheduler keeps it. Most of what is said of a source is

@@ -3,7 +3,7 @@ package sched
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Push is somebody's word that a source has changed: a hook was called, or a hub has

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A World is where polls happen and time passes.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/sched"
 )

@@ -1,6 +1,6 @@
 package sched
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Reserve makes so many slots, and keeps one for each of some sources that are about to be put, where it lay
 // when somebody else, or a run before, was told of it. Other sources get the slots that are left. It is for a

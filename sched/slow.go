@@ -3,7 +3,7 @@ package sched
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // slowTimes is how many times as many polls as there are workers may be slow, if the

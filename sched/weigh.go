@@ -3,7 +3,7 @@ package sched
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Weight is what the changes of a source matter beside what its own weight says.

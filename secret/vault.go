@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lock"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/secret"
 )
 

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

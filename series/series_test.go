@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/series"
 	"freshet/sqlite"
 )

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/config"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sched"
 	"freshet/sqlite"

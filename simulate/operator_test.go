@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // brokerKinds hand changes to message brokers.

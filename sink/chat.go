@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The words in which people are told if the sink has none of its own. Page is set where a

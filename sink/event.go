@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // ChangeOf returns c as it is told. Nothing goes into it that can change later.

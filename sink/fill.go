@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 // filled are the values of a sink with their secrets, for one attempt.

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A producer produces to a topic of Kafka. It keeps one client.

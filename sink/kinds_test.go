@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 	vaults "freshet/secret"
 	"freshet/sink"
 )

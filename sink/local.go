@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"sync"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 // localKinds stay on this machine. Whoever can use the API must not be able to write files

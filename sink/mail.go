@@ -17,7 +17,7 @@ import (
 	"github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // mailKind tells people by e-mail.

@@ -12,7 +12,7 @@ import (
 	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A topical publishes to an MQTT broker over one connection, which it keeps.

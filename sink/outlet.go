@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"freshet"
 	"freshet/access"
+	"freshet/internal/freshet"
 )
 
 // A Config is what outlets are made with. All but Exec is needed.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // MostMatches is how many matches of a parcel are told one by one. The others are counted,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // sampleTime is when the sample of a check was seen.

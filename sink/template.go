@@ -15,7 +15,7 @@ import (
 	"text/template/parse"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

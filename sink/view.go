@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // Texts returns what a source said before and after a change.

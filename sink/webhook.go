@@ -13,8 +13,8 @@ import (
 
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 const minKey, maxKey = 24, 64 // bytes of a signing key

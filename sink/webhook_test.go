@@ -19,9 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/sitemap"
 )
 

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

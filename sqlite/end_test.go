@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
 

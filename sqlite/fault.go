@@ -10,7 +10,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // codeOf returns the primary result code of SQLite in err, or 0.

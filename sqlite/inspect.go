@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // checkedBytes is the size up to which a database is looked through when it

@@ -4,7 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 )
 

@@ -19,8 +19,8 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"freshet"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/sqlite"
 )

@@ -16,7 +16,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lock"
 	"freshet/tables"
 )

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"freshet"
 	"freshet/disk"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
 

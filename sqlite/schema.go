@@ -13,7 +13,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 //go:embed migrations/*.sql

@@ -14,7 +14,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/tables"
 	"freshet/words"
 )

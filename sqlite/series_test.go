@@ -17,7 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 	"freshet/tables"
 )

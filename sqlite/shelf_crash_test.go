@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/disk"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
 

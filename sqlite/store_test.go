@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 	"freshet/storetest"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

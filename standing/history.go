@@ -6,8 +6,8 @@ import (
 	"sort"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

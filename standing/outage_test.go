@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The store cannot be read for a while: queries go on by themselves, and match what they would have

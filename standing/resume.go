@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/persist"
 	"freshet/query"
 )

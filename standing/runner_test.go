@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func want(t *testing.T, what string, got []string, want ...string) {

@@ -3,7 +3,7 @@ package standing
 import (
 	"context"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/query"
 )
 

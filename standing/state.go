@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A State is how it stands with a query that is run.

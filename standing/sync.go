@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Synced counts what a Sync did.

@@ -1,6 +1,6 @@
 package storetest
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // told fails the test unless what happened to a page is told as a change of it, once.
 func (b *bench) told(id freshet.SourceID, what freshet.PageEvent, n int, want freshet.Change) freshet.Change {

@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // claim asks for the key of a request.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 var archiveTests = []test{

@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // attemptTests say what is on record of requests before their answers are in.

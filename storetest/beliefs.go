@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // beliefs returns what an estimator has saved.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 var bodyTests = []test{

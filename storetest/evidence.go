@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // spoke returns the record of a poll that found an index as it was but for what it says

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A listMachine drives a store, and holds its lists against what the sources add up to

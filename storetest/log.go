@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 var logTests = []test{

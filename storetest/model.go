@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A model is a store without a disk: what the real one must look like from

@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // owes returns a bench with five changes, all owed to reader r.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // pageTests say what becomes of a page that is taken off the shelf.

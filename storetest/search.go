@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // index brings the index up to date, a few versions at a time.

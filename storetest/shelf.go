@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // docs is the site of the tests.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Open opens the store that place stands for, which is empty the first time

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 var togetherTests = []test{

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A witness remembers every name that a store has given out, in all its lives.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An answer is what the web says to one request.

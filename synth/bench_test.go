@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/synth"
 )
 

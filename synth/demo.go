@@ -3,7 +3,7 @@ package synth
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Demo is a web of forty pages on eight hosts with very different rhythms, on

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Fetch answers a request in process, as a real fetcher would after asking a

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/synth"
 
 	"github.com/google/go-cmp/cmp"

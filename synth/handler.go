@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Handler serves the pages of all hosts, told apart by their paths alone.

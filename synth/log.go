@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Request is one request as the web saw it: the outside truth about whoever

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/synth"
 )
 

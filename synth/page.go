@@ -3,7 +3,7 @@ package synth
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Page is one address of the web.

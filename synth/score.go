@@ -3,7 +3,7 @@ package synth
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Capture is a version that somebody got hold of. [VersionIn] tells the

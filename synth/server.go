@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Server serves a web on loopback, each virtual host at an address of its

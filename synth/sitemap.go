@@ -6,7 +6,7 @@ import (
 	"html"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Listing says how far a sitemap tells the truth about the pages of its host. The zero

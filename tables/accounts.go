@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Accounts implements [freshet.Outbox].

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // SetPage implements [freshet.Shelf].

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ClaimAnswer implements [freshet.AnswerStore].

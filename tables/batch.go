@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A batch is the work of one transaction: what it writes goes through w, what

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // SaveBeliefs implements [freshet.BeliefStore]. A belief without a source is one

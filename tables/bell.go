@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A bell wakes those who wait for a log to grow. It is rung and heard under the

@@ -4,7 +4,7 @@ import (
 	"container/list"
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A cachedBody is a body with its place in the bodies table.

@@ -6,7 +6,7 @@ import (
 	"database/sql/driver"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A finding is a capture made ready to be written.

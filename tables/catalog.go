@@ -11,7 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // AddSource implements [freshet.Catalog].

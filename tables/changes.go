@@ -5,7 +5,7 @@ import (
 	"context"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const changeColumns = `c.cursor, s.id, c.seq, c.number, c.from_hash, c.to_hash, c.after, c.before, c.modified, c.summary,

@@ -3,7 +3,7 @@ package tables_test
 import (
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // noon is when the tests begin.

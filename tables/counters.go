@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A counter hands out the numbers of the tables that the writing process

@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // cut drops versions of a source with numbers below first, the oldest first

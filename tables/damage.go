@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Damage is one thing in a store that is not as it was written.

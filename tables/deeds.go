@@ -6,7 +6,7 @@ import (
 	"database/sql/driver"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Tell implements [freshet.UserStore].

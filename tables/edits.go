@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An EditPlace is how far somebody has read which sources were edited.

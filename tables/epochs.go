@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // epochs are the epochs of the logs; one of each belongs together.

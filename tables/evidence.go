@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // What a source says when it is polled, of itself and of other pages, and what others had

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Codec lets tests encode bodies as the store does.

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A reached is how far a store has read what another process writes.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // mostHeld is how many versions of a source are kept that were held and never told.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/words"
 )
 

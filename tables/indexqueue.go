@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A waiting source has versions that are not in the index yet, or is there no more.

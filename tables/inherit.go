@@ -3,7 +3,7 @@ package tables
 import (
 	"context"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // LoadFrom is Load, for a store that is to be written, with what another one has read of the same

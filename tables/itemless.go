@@ -3,7 +3,7 @@ package tables
 import (
 	"sync"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An itemless is which sources are known to have no belief about their items. Most have

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A keptKey says what a list has, and in which order.

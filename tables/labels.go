@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // called returns what a source is called now, and makes a label of it if there is

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unique"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // linesAtOnce is how many lines a list looks at in one go. Meanwhile nothing is written.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // load reads into memory what the writing process has to know: a few numbers

@@ -3,7 +3,7 @@ package tables
 import (
 	"database/sql/driver"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An entryOf is what has to be known of an entry of a log to take it out.

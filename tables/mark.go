@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A MarkState says where a store stands in a move.

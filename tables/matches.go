@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // RunQueries implements [freshet.QueryStore].

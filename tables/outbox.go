@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The debts of a reader are one queue, whatever stream they are of: the keys of parcels,

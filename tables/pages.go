@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The states and ways of finding of pages, by their numbers in the table.

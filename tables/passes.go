@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const passColumns = "id, kind, secret, user, name, parent, address, bounds, created, expires, used"

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"iter"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A queryRow is a query as it is stored. One that was removed has no definition.

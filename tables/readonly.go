@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Known is a source of which there is a history, whether or not it is still

@@ -3,7 +3,7 @@ package tables
 import (
 	"encoding/binary"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A recent is which texts the newest versions of a source have, as far as this process

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unique"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A face is what lists look for in a source, apart from how things stand with it. It is

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/words"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A shelf is what the writing process remembers of a site: what the site says, which

@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Sinks implements [freshet.SinkStore].

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const (

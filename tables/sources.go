@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // sourcePage is how many sources are read at once. Between pages no

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Database is what the tables are in.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // tailLength is how many outcomes the tail holds at least: more than are logged

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const userColumns = "name, role, password, subject, created, changed, revision"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A storedVersion is what is verified of a version.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A chainWalk follows the chain of checksums over a log.

@@ -4,7 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // pages verifies the pages of sites, and holds them against what their shelves count.

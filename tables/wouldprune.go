@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // weighAtMost is of how many sources it is measured what dropping versions frees; the

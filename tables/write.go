@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // write performs a job in the next transaction, and returns when it is synced.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/synth"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/synth"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // A chronicle is all that the daemon ever told anybody: what it said once must

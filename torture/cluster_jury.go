@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/wire"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // hookPath begins the paths of receivers.

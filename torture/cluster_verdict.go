@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 )
 

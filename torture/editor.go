@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // An editor adds, changes, pauses, removes, purges and adds again sources over

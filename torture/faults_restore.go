@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A backup is a copy of the data, and what was known when it was made.

@@ -18,9 +18,9 @@ import (
 	"time"
 	"unsafe"
 
-	"freshet"
 	machine "freshet/clock"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sqlite"
 )

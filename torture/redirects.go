@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // redirectCodes are all the ways to send a client elsewhere, for ever and for

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // A follower reads the change stream through all lives of the daemon, as a

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/synth"
 )
 

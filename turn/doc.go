@@ -4,7 +4,7 @@
 // the time that policies decide in.
 package turn
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // Grown returns s, long enough to have an element for slot.
 func Grown[T any](s []T, slot freshet.Slot) []T {

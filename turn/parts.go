@@ -3,7 +3,7 @@ package turn
 import (
 	"math/bits"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Parts are rankings of some slots each. Each can be made anew while the others stay as

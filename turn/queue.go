@@ -3,7 +3,7 @@ package turn
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Never is a due time that does not come.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Ranking finds the sources whose polls are worth most and offers them in

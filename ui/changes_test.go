@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // The log of changes shows what matches, also of what comes, and is walked by keys.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // lines returns what an action is for a shell.

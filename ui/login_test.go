@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/node"
 )
 

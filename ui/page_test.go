@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // board returns a page with a table.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // column opens the numbers of a section and returns one of their columns.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/openidtest"
 	"freshet/web"

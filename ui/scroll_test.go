@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
 

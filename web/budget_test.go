@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/sched"

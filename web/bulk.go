@@ -12,8 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeBulk(h huma.API) {

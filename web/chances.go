@@ -8,7 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeChances(h huma.API) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // Chances that are given of a source can be read, replaced and taken back, and a daemon

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // A Cluster is the machines that work together, as the API tells of them.

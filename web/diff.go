@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeDiff(h huma.API, tags []string) {

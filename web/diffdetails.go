@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // details returns what became of named values and items between two versions. Of

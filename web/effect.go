@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/sched"
 	"freshet/whatif"

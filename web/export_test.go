@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // WriteEvent gives the encoder of server-sent events to its fuzz test.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mmcdole/gofeed"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

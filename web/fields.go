@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeFields(h huma.API, tags []string) {

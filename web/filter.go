@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/words"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/ui"
 	"freshet/who"
 )

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/ui"
 	"freshet/web"
 	"freshet/who"

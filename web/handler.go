@@ -14,11 +14,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"freshet"
 	"freshet/access"
 	"freshet/client"
 	"freshet/content"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/memory"
 	"freshet/openid"

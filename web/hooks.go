@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/access"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeHooks(h huma.API) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/who"
 )
 

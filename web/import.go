@@ -8,9 +8,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
 	"freshet/intake"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeImport(h huma.API) {

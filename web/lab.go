@@ -12,9 +12,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
 	"freshet/docs"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/rival"
 	"freshet/sched"

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/client"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/rival"
 	"freshet/web"

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // labRuns are the runs of the lab: one under way, some that wait for it, and the last that

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/sched"
 )

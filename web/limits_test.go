@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

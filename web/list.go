@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 type listSourcesInput struct {

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // listByNext returns a page in the order of the next polls, which only the loop knows.

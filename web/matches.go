@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A mergePatch is an edit as it was sent; T has its schema. Only there can a field that is

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"freshet"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 )
 
 // Metrics count what the program does, for Prometheus. They are made before

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/noise"
 )
 

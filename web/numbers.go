@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/learn"
 	"freshet/live"
 )

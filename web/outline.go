@@ -13,9 +13,9 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeOutline(h huma.API, tags []string) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // Every list comes in pages: each item once, in an order, also when others come and go in

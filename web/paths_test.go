@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // However a path is written, an answer that sends the client elsewhere says where.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // parsePlace reads a cursor that was given at a location such as "query.after".

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/live"
 )
 

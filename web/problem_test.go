@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/who"
 )

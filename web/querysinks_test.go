@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/standing"
 	"freshet/web"

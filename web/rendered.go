@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeRendered(h huma.API, tags []string) {

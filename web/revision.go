@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // An editedSource is a source with the tag of its revision: an edit can name it

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/sched"
 	"freshet/sqlite"

@@ -1,6 +1,6 @@
 package web
 
-import "freshet"
+import "freshet/internal/freshet"
 
 // A rule says who may use a route.
 type rule struct {

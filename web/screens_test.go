@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

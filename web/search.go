@@ -7,8 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func (a *api) routeSearch(h huma.API) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // What was read from the poll of another source is told as that, and counted once.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // The shell of the page tells people who they are and nobody else, and asks early only for what

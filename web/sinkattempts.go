@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 )
 
 type listOwedInput struct {

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/access"
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
 	"freshet/web"

@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"freshet"
 	"freshet/client"
 	"freshet/explore"
+	"freshet/internal/freshet"
 	"freshet/live"
 )
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/doubt"
+	"freshet/internal/freshet"
 )
 
 // sourceOf returns a source as the API tells it.

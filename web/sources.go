@@ -9,8 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // bodyOf is a response that is one JSON value.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func TestListSources(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 
@@ -65,7 +65,9 @@ type away struct{ freshet.Store }
 
 func (away) LastChange(context.Context) (freshet.Cursor, error) { return 0, errAway }
 
-func (away) Changes(context.Context, freshet.ChangeQuery) ([]freshet.Change, error) { return nil, errAway }
+func (away) Changes(context.Context, freshet.ChangeQuery) ([]freshet.Change, error) {
+	return nil, errAway
+}
 
 var errAway = fmt.Errorf("%w: the database is away", freshet.ErrStorage)
 

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

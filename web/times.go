@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Between is a span of time that a client asks for.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

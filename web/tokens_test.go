@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/web"
 )
 

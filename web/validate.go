@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // admit returns the source that n describes in its normal form, or a

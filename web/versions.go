@@ -11,8 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func versionOf(v freshet.Version) client.Version {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // maxNotice is how much of a message of a hub is read.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/policy"
 )

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An anchor ties what is expected of budgets to what polls have seen of late, so

@@ -3,7 +3,7 @@ package whatif
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/learn"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // An Obstacle is what keeps a service level from being kept.

@@ -3,7 +3,7 @@ package whatif
 import (
 	"math"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A manner is how captures of a source count: how long a change can be

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Prospect is what is expected of a source that is polled.

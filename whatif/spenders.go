@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Spender is a source with what it takes of the budget and what it brings.

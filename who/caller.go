@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Caller is whoever asks something of the API.

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Mode says who has to log in.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Guest is somebody whom an OpenID provider has let in.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // ErrWrong means that a name and a password do not belong together. Which of them is

@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Passing is what a node says of a request that it passes on to another: where it came from,

@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/who"
 )
 

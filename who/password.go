@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/crypto/argon2"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A Cost is what hashing a password takes.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // AddUser adds a user with a password; "" means that the user has none.

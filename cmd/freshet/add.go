@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func addVerb(p *program) *cobra.Command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // An application is one run of the verb "apply".

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // heldSources are the sources of a daemon, but for the pages of sites.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/bench"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/sched"
 )

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/bench"
+	"freshet/internal/freshet"
 	"freshet/sched"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 const (

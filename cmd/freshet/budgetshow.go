@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // show prints an answer for people: what to do, what is captured, the chart, and

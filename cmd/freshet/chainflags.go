@@ -10,9 +10,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 
-	"freshet"
 	"freshet/config"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // chainFlags are how a response is to be read, as flags say it.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/render"
 )
 

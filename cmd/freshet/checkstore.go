@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/sqlite"
 	"freshet/tables"

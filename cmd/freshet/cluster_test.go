@@ -22,9 +22,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/pgtest"
 )
 

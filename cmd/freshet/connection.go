@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"syscall"
 
-	"freshet"
 	"freshet/client"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // A connection is how a verb reaches the API: over the network, or in this

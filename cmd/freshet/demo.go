@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/policy"
 	"freshet/stage"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 const diffHelp = `Show what changed between two versions of a source. Without FROM and TO, compare

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // diffItems is how many items of one kind a diff names.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // A diffView prints diffs: as patches into a pipe, and for people on a screen.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"testing"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 )
 

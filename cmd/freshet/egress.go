@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/config"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

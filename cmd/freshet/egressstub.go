@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"freshet"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 )
 
 // stubs are what names resolve to for a check: for each name the answers to the first

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"syscall"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // The exit codes, which scripts rely on.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 const exportHelp = `Write every version that was captured on a day, or in a span of time: as JSON lines

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // fewItems is how many items of a change are printed.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // diffStore makes a store whose sources changed in ways that are hard to show: a

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // troubledStore makes a store in which something is wrong with every source, and

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // heldInWords says what is held, since when, and what becomes of it.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func labVerb(p *program) *cobra.Command {

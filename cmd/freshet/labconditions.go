@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/sched"
 )

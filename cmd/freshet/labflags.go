@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet"
 	"freshet/estimate"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"

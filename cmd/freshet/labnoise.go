@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/series"
 	"freshet/sqlite"
 	"freshet/web"

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/series"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/paper"
 	"freshet/spell"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // A labRun is one run of the verb "lab run".

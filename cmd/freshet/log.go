@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // errNobodyPolls is what following comes to without a daemon.

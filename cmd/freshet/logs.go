@@ -7,7 +7,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // newLogger returns a logger to w in the form that was set. The level can be

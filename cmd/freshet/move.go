@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/move"
 	"freshet/tables"
 )

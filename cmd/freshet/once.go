@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 	"freshet/node"
 )
 

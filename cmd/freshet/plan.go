@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/node"
 	"freshet/spell"

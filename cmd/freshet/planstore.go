@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet"
 	"freshet/client"
 	"freshet/cycle"
+	"freshet/internal/freshet"
 	"freshet/lab"
 	"freshet/node"
 )

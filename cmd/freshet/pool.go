@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/parts"
 	"freshet/sched"

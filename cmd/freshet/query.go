@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func queryVerb(p *program) *cobra.Command {

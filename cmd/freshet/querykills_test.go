@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // A killWorld is pages that change, and receivers that sometimes refuse.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func queryTestVerb(p *program) *cobra.Command {

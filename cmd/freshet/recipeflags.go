@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // recipeFlags are how a source is read, from a file and by names of values.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"freshet"
+	"freshet/internal/freshet"
 	"freshet/spell"
 )
 

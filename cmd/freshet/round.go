@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // A round is one poll of many sources, followed until all have ended.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 const searchHelp = `Find words in what all stored versions say, now and in the past. A hit is a run of

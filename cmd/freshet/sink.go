@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/sink"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 // errNotAccepted means that a receiver did not take a sample.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // siteFlags are what can be said with flags of a source that stands for a whole site.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 )
 
 func sitePagesVerb(p *program) *cobra.Command {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/freshet"
 	"freshet/robots"
 )
 

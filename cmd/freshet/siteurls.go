@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/access"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sitemap"
 )

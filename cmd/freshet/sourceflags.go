@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/freshet"
 )
 
 // sourceFlags are what can be said of a source with flags.

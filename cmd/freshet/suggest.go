@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/content"
+	"freshet/internal/freshet"
 )
 
 // A suggested is a way to read a page, with what it would read.

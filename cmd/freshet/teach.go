@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func teachVerb(p *program) *cobra.Command {

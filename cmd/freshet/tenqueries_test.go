@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // TestTenQueriesReachASink has pages change under a daemon, and waits until a sink is told

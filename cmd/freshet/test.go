@@ -17,11 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/access"
 	"freshet/config"
 	"freshet/content"
 	"freshet/fetch"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/render"
 	"freshet/secret"

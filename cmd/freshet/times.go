@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A span is a stretch of time that is given with --since and --until.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"freshet"
 	"freshet/client"
+	"freshet/internal/freshet"
 	"freshet/who"
 )
 

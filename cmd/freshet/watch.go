@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet"
 	"freshet/config"
 	"freshet/content"
+	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sched"
 	"freshet/sink"

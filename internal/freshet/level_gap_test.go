@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A source that is polled at the gap of its level has just the share of its

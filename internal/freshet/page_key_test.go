@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestNormalURL(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestTallyAddsUp(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestParsePlace(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestSpan(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestMaskURL(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestRenderIsReadAsItIsWritten(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // settings draws what can be said of a site and of its pages.

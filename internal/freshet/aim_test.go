@@ -3,7 +3,7 @@ package freshet_test
 import (
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // A source has its own aim, or the first of its tags' in the order of the list, or that

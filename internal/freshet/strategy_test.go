@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestParseStrategy(t *testing.T) {

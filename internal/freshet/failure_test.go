@@ -3,7 +3,7 @@ package freshet_test
 import (
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestFailureIs(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestShortNames(t *testing.T) {

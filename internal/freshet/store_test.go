@@ -3,7 +3,7 @@ package freshet_test
 import (
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // Stores hold these names, so the same URL must keep its name.

@@ -3,7 +3,7 @@ package freshet_test
 import (
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestFairness(t *testing.T) {

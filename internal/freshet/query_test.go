@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // TestQueryJSON reads queries as people write them, and reads what it writes once more.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestStepAsWritten(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 // changed makes a change of items: + is new, < is back, ~ is updated in a field, and -

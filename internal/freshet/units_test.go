@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 const day = freshet.Day

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet"
+	"freshet/internal/freshet"
 )
 
 func TestValue(t *testing.T) {
