@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A Brain measures what deciding costs: the scheduler, the policy and the learner that

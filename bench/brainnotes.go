@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
-	"freshet/sched"
 )
 
 // A noteTaking takes down once what was learnt, as a daemon does to save it, and throws it

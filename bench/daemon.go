@@ -18,7 +18,7 @@ import (
 
 	"freshet/client"
 	"freshet/fetch"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A daemon is one that is measured from outside, a process of its own.

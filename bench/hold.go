@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 )
 
 // A Hold polls many sources at a steady rate for long, to see whether anything

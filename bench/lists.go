@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 	"freshet/sqlite"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A Poll measures polls a second and the CPU time of a poll, beside a bare loop.

@@ -13,9 +13,9 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A rig is a daemon and the server that it polls.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A Sinks delivers changes to many webhooks, first to healthy ones alone and then to as many

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/client"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A Soak runs a daemon as a process of its own for long, with a stream, a

@@ -12,8 +12,8 @@ import (
 
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/web"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/spell"
 )
 

@@ -13,11 +13,11 @@ import (
 	"freshet/access"
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/openid"
 	"freshet/parts"
 	"freshet/policy"
 	"freshet/render"
-	"freshet/sched"
 )
 
 // Settings are all that an operator can set. They come, the later ones winning, from the

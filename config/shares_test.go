@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"freshet/config"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 func TestShares(t *testing.T) {

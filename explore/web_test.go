@@ -17,10 +17,10 @@ import (
 
 	"freshet/explore"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/sqlite"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // Conditions are what polls meet in a replay. The zero Conditions are those of

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // Indexes are the indexes of all sites of a grid, and what they can say. A poll of one

@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A listener is a policy that is shown indexes, polls in turns, and notes what it hears.

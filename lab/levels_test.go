@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // slowAndBusy is a week of one page that changes four times a day, the first one,

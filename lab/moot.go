@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/parts"
-	"freshet/sched"
 )
 
 // A moot is where brains meet, at every instant.

@@ -6,9 +6,9 @@ import (
 	"net/url"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // Options say how a policy is replayed.

@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/policy"
 	"freshet/rival"
-	"freshet/sched"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/parts"
 	"freshet/policy"
 	"freshet/rival"
-	"freshet/sched"
 )
 
 // autos starts auto for each brain, as the conditions of a replay have it.

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -14,11 +14,11 @@ import (
 
 	"freshet/content"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/synth"
 )

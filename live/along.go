@@ -7,7 +7,7 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // ordersAlong returns the orders for sources that are read along with a poll, and those

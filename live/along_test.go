@@ -14,10 +14,10 @@ import (
 
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A paper is one page with two parts, on a real server that counts who asks for it and

@@ -12,11 +12,11 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/memory"
 	"freshet/persist"
 	"freshet/render"
-	"freshet/sched"
 )
 
 // Config says what a Daemon works with. Store, Fetcher and Policy are needed.

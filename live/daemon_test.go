@@ -13,9 +13,9 @@ import (
 
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/synth"
 )

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/sched"
 	"freshet/synth"
 )
 

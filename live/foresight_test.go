@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/whatif"
 )
 

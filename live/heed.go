@@ -8,8 +8,8 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/robots"
-	"freshet/sched"
 )
 
 // leavePage is leave for requests that may be for the page of a source. If the source

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 	"freshet/whatif"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 // robots answers with a robots.txt, and with pages at all other URLs.

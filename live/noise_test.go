@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/noise"
-	"freshet/sched"
 )
 
 // A clocked page shows the time and a fee.

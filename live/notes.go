@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
-	"freshet/sched"
 )
 
 // notes are what the learner has come to think, kept in the store as beliefs so

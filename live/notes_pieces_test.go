@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 // slowNotes is a store that takes its time to save what was learnt of sources.

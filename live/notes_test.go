@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/synth"
 )
 

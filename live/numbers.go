@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
-	"freshet/sched"
 )
 
 // A Grouping says by what numbers are added up.

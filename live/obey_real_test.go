@@ -12,8 +12,8 @@ import (
 
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 // Over real connections, a robots.txt that is obeyed decides whether a page is asked for,

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 // obedient returns limits under which robots.txt files are read for who obeys them only.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // AddPages puts pages that were found for a site on its shelf, as the store's AddPages

@@ -10,7 +10,7 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A passage is the way of one poll from host to host. It sees to it that every

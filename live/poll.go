@@ -10,8 +10,8 @@ import (
 	"freshet/doubt"
 	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/noise"
-	"freshet/sched"
 )
 
 // poll makes one poll: it is put on record, a hand looks, and what the hand

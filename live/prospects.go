@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/whatif"
 )
 

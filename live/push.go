@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // Push takes in that somebody says that a source has changed, as a hook or a hub does. It

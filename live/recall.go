@@ -11,7 +11,7 @@ import (
 
 	"freshet/clock"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A recall reads the dates that earlier runs left behind as the steady time of

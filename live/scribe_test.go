@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/sched"
 	"freshet/synth"
 )
 

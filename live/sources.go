@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // AddSource begins to watch a source. It is the store's AddSource, told to the

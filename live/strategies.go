@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // tagStrategies are when sources with a tag are polled that have no strategy of their

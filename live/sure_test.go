@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 // A door lets requests out only while it is sure that the daemon decides, as package fetch does: it looks

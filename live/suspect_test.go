@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 // A member is a page that sends who asks for it to log in, if it does.

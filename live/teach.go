@@ -10,7 +10,7 @@ import (
 
 	"freshet/clock"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // Teach tells when a source changed by what somebody knows from elsewhere, and returns how

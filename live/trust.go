@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
-	"freshet/sched"
 )
 
 // IndexTrusts returns how far the indexes of a site can be believed, as far as they have

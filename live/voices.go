@@ -10,7 +10,7 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 	"freshet/site"
 )
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A shown web shows what a test says, by the path of the URL.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // wishes are the hosts that asked to be left alone, and until when. The brain knows

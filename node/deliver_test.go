@@ -18,9 +18,9 @@ import (
 	"freshet/config"
 	"freshet/courier"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
 	"freshet/pgtest"
-	"freshet/sched"
 )
 
 // A mailbox is a receiver that judges what it gets.

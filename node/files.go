@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"freshet/config"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // ownFiles is how many open files the daemon needs for itself: the store and its

@@ -18,8 +18,8 @@ import (
 	"freshet/fetch"
 	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 	"freshet/who"
 )
 

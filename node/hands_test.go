@@ -17,8 +17,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 )
 
 // handToken writes a token of hands and returns its file.

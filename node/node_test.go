@@ -18,8 +18,8 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 	"freshet/sqlite"
 )
 

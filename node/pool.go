@@ -13,10 +13,10 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/parts"
 	"freshet/pool"
-	"freshet/sched"
 )
 
 // poolBelief is under what name a store keeps where it sits in a pool.

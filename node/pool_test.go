@@ -15,11 +15,11 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
 	"freshet/parts"
 	"freshet/pgtest"
 	"freshet/pool"
-	"freshet/sched"
 )
 
 // A poolWeb is a web server under several hosts, one for each shard, that notes when it was asked.

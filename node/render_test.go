@@ -19,8 +19,8 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 )
 
 // A shop serves a page that is made of several parts, and notes when it was asked for

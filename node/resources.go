@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/memory"
-	"freshet/sched"
 )
 
 const mib = 1 << 20

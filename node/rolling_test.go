@@ -14,10 +14,10 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
 	"freshet/pgtest"
 	"freshet/postgres"
-	"freshet/sched"
 )
 
 // A slowPage is a web whose every answer takes until some more requests have come, or a moment:

@@ -9,9 +9,9 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // traits returns what a scheduler says of the sources, as far as learning goes by them.

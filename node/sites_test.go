@@ -18,8 +18,8 @@ import (
 	"freshet/config"
 	"freshet/explore"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 	"freshet/sqlite"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A brain for which room was made gets its part when the others have given it up, and not before, also if it

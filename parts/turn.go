@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // turn goes on with the move that is under way, or begins one if that is due.

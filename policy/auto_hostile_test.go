@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // fair is the worst wait, in ticks, that the floor under what is expected of a

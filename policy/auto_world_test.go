@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // An autoRun is auto under the scheduler in a world of the lab.

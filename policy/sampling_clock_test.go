@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A diary is pages under a Sampling that is begun anew now and then, with what is

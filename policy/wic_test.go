@@ -11,9 +11,9 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
 	"freshet/policytest"
-	"freshet/sched"
 )
 
 func TestWICOracle(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/parts"
 	"freshet/pgtest"
 	"freshet/pool"
-	"freshet/sched"
 )
 
 var budget = sched.Budget{Polls: 60, Per: time.Minute}

@@ -14,8 +14,8 @@ import (
 	"freshet/config"
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 	"freshet/sqlite"
 )
 

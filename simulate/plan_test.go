@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A plan is what a seed makes of a run: what is watched, and how often what

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/disk"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A simulation is one run: a world, the daemon in it, and those who use it.

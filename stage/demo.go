@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/config"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 	"freshet/synth"
 )
 

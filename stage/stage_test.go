@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/stage"
 	"freshet/synth"

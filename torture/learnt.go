@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A blankStore has lost all beliefs.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // Rules are what a daemon is held to in an episode.

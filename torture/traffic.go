@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A traffic holds the servers' log of requests against what was allowed.

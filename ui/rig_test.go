@@ -22,8 +22,8 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 )
 
 // A rig is a daemon on a small web, and a browser that looks at its page.

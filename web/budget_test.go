@@ -11,9 +11,9 @@ import (
 	"freshet/client"
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/sched"
 	"freshet/web"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/learn"
-	"freshet/sched"
 	"freshet/whatif"
 )
 

@@ -15,9 +15,9 @@ import (
 	"freshet/client"
 	"freshet/docs"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
 	"freshet/rival"
-	"freshet/sched"
 	"freshet/spell"
 )
 

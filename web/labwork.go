@@ -13,8 +13,8 @@ import (
 	"freshet/client"
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
-	"freshet/sched"
 )
 
 // labLimits bound a run, so that it cannot take the memory that polls need: about 40 bytes

@@ -12,9 +12,9 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/synth"
 	"freshet/web"

@@ -17,8 +17,8 @@ import (
 	"freshet/client"
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/web"
 )

@@ -9,8 +9,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/sched"
 )
 
 func (a *api) routeWhy(h huma.API) {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // shared reports whether what sources may take depends on the budget itself: by

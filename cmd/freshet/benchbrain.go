@@ -10,7 +10,7 @@ import (
 
 	"freshet/bench"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A brainBench is one run of the verb "bench brain".

@@ -11,8 +11,8 @@ import (
 	"freshet/bench"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A holdBench is one run of the verb "bench hold".

@@ -9,8 +9,8 @@ import (
 
 	"freshet/bench"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A listsBench is one run of the verb "bench lists".

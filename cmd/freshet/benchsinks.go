@@ -9,7 +9,7 @@ import (
 
 	"freshet/bench"
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 // A sinksBench is one run of the verb "bench sinks".

@@ -15,8 +15,8 @@ import (
 	"freshet/bench"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/policy"
-	"freshet/sched"
 )
 
 // A soakBench is one run of the verb "bench soak".

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"freshet/sched"
+	"freshet/internal/sched"
 	"freshet/stage"
 	"freshet/synth"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
-	"freshet/sched"
 )
 
 // A labConditions says what polls meet in a replay.

@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/lab"
 	"freshet/live"
 	"freshet/policy"
-	"freshet/sched"
 	"freshet/sqlite"
 	"freshet/synth"
 )

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
 	"freshet/parts"
-	"freshet/sched"
 )
 
 const poolHelp = `Show how several daemons share one budget: what part each has, how many sources, and

@@ -21,8 +21,8 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 )
 
 // A use is a command line for a daemon elsewhere.

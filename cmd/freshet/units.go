@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sched"
+	"freshet/internal/sched"
 )
 
 const day = freshet.Day

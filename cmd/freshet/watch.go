@@ -13,8 +13,8 @@ import (
 	"freshet/config"
 	"freshet/content"
 	"freshet/internal/freshet"
+	"freshet/internal/sched"
 	"freshet/node"
-	"freshet/sched"
 	"freshet/sink"
 )
 
