@@ -8,8 +8,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/ranking"
 	"freshet/learn"
-	"freshet/turn"
 )
 
 // Auto spends the budget where it is worth most by what it has learnt, and
@@ -39,8 +39,8 @@ import (
 // Make one with NewAuto.
 type Auto struct {
 	learner *learn.Learner
-	grid    turn.Instants // at which sources are ranked anew
-	reached int64         // the one for which they are, or are being ranked; -1 if they never were
+	grid    ranking.Instants // at which sources are ranked anew
+	reached int64            // the one for which they are, or are being ranked; -1 if they never were
 	parts   []part
 	lap     lap
 	every   time.Duration // how long an instant is by which lives and urgencies count
@@ -56,7 +56,7 @@ type Auto struct {
 	failed []int64   // by slot: when its last poll failed, in nanoseconds since 1970; 0 if it did not
 	common float64   // changes a tick of a source, by what was last expected of all
 	usual  usual
-	rank   turn.Parts
+	rank   ranking.Parts
 	margin margin
 	least  float64 // changes that a poll is worth making for
 	jitter float64
@@ -123,7 +123,7 @@ func NewAuto(c AutoConfig) *Auto {
 	c.Rank = cmp.Or(c.Rank, c.Tick)
 	a := &Auto{
 		learner: learn.New(learn.Config{Start: c.Start, Tick: c.Tick, Polls: c.Polls * float64(c.Tick) / float64(c.Instant)}),
-		grid:    turn.NewInstants(c.Start, c.Rank),
+		grid:    ranking.NewInstants(c.Start, c.Rank),
 		every:   c.Instant,
 		kinds:   map[Pair]int32{},
 		reached: -1,
@@ -132,7 +132,7 @@ func NewAuto(c AutoConfig) *Auto {
 		draw:    rand.New(rand.NewPCG(c.Seed, 1)),
 		scale:   [aims]float64{1, 1, 1},
 		old:     oldest{times: c.Oldest},
-		rank:    turn.NewParts(cmp.Or(c.Part, partSize)),
+		rank:    ranking.NewParts(cmp.Or(c.Part, partSize)),
 	}
 	a.aim = a.aimOf(c.Aim)
 	return a

@@ -8,7 +8,7 @@ import (
 
 	"freshet/cycle"
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // CyclicConfig is how a Cyclic policy counts and plans. The zero value works.
@@ -61,11 +61,11 @@ func (c CyclicConfig) withDefaults() CyclicConfig {
 // known, so do all polls.
 type Cyclic struct {
 	config  CyclicConfig
-	clock   turn.Instants
+	clock   ranking.Instants
 	periods []int // in instants, the shortest first
 
-	pages []cyclicPage // by slot
-	due   turn.Queue   // in instants
+	pages []cyclicPage  // by slot
+	due   ranking.Queue // in instants
 	shut  []freshet.Slot
 
 	round  []freshet.Slot // those before next have had their turn
@@ -82,7 +82,7 @@ type Cyclic struct {
 // NewCyclic returns a Cyclic policy.
 func NewCyclic(config CyclicConfig) *Cyclic {
 	config = config.withDefaults()
-	c := &Cyclic{config: config, clock: turn.NewInstants(config.Start, config.Instant), now: -1, idle: -1}
+	c := &Cyclic{config: config, clock: ranking.NewInstants(config.Start, config.Instant), now: -1, idle: -1}
 	for _, p := range config.Periods {
 		if n := int(p / config.Instant); n > 0 {
 			c.periods = append(c.periods, n)
@@ -97,7 +97,7 @@ func NewCyclic(config CyclicConfig) *Cyclic {
 
 // Put implements [freshet.Policy].
 func (c *Cyclic) Put(now time.Time, slot freshet.Slot, s freshet.Source, _ time.Time) {
-	c.pages = turn.Grown(c.pages, slot)
+	c.pages = ranking.Grown(c.pages, slot)
 	c.due.Name(slot, s.ID)
 	p := &c.pages[slot]
 	if p.id != s.ID {

@@ -7,7 +7,7 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // FrequencyConfig says how a Frequency polls.
@@ -55,7 +55,7 @@ func (c FrequencyConfig) withDefaults() FrequencyConfig {
 // anew when as many outcomes have come in as an eighth of the sources.
 type Frequency struct {
 	cfg     FrequencyConfig
-	queue   turn.Queue
+	queue   ranking.Queue
 	pages   []frequencyPage // by slot
 	present int             // sources that are polled
 	news    int             // outcomes since the last plan
@@ -92,7 +92,7 @@ func NewFrequency(c FrequencyConfig) *Frequency {
 
 // Put implements [freshet.Policy].
 func (f *Frequency) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	f.pages = turn.Grown(f.pages, slot)
+	f.pages = ranking.Grown(f.pages, slot)
 	page := &f.pages[slot]
 	if !f.queue.Is(slot, s.ID) {
 		*page = frequencyPage{}
@@ -146,7 +146,7 @@ func (f *Frequency) Choose(now time.Time, n int, take func(freshet.Slot, float64
 	f.aside = f.aside[:0]
 	for taken < n {
 		slot, due, ok := f.queue.First()
-		if !ok || due == turn.Never {
+		if !ok || due == ranking.Never {
 			break
 		}
 		f.queue.Drop(slot)
@@ -217,7 +217,7 @@ func (f *Frequency) dueAfter(page *frequencyPage) int64 {
 	frequency := f.even + f.cfg.Objective.At(rate, float64(page.weight), f.price)
 	gap := float64(f.cfg.Instant) / frequency
 	if !(gap < math.MaxInt64/4) {
-		return turn.Never
+		return ranking.Never
 	}
 	return page.last + int64(gap)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // A RevisitConfig sets the intervals of a Revisit. What is 0 is as the product
@@ -80,7 +80,7 @@ type RevisitRule interface {
 // Make one with NewRevisit.
 type Revisit struct {
 	rule   RevisitRule
-	queue  turn.Queue
+	queue  ranking.Queue
 	paused []bool // by slot
 	aside  []freshet.Slot
 }
@@ -90,7 +90,7 @@ func NewRevisit(rule RevisitRule) *Revisit { return &Revisit{rule: rule} }
 
 // Put implements [freshet.Policy].
 func (r *Revisit) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	r.paused = turn.Grown(r.paused, slot)
+	r.paused = ranking.Grown(r.paused, slot)
 	if !r.queue.Is(slot, s.ID) {
 		r.queue.Name(slot, s.ID)
 		r.rule.Forget(slot)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // RoundRobin polls the source that has waited longest, so that no two waits
@@ -31,7 +31,7 @@ func (r *RoundRobin) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since
 	if len(r.next) == 0 {
 		r.next, r.prev = []freshet.Slot{0}, []freshet.Slot{0}
 	}
-	r.next, r.prev = turn.Grown(r.next, slot+1), turn.Grown(r.prev, slot+1)
+	r.next, r.prev = ranking.Grown(r.next, slot+1), ranking.Grown(r.prev, slot+1)
 	switch at := slot + 1; {
 	case s.Apart():
 		r.unlink(at)

@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // A SamplingMethod is a way of using what samples have told about sites.
@@ -186,7 +186,7 @@ func (p *Sampling) Heed(l sched.Limits) {
 // Put implements [freshet.Policy]. The page takes part from the next cycle on, once
 // it has been seen.
 func (p *Sampling) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
-	p.pages, p.ids = turn.Grown(p.pages, slot), turn.Grown(p.ids, slot)
+	p.pages, p.ids = ranking.Grown(p.pages, slot), ranking.Grown(p.ids, slot)
 	p.dirty, p.idle = true, math.MinInt64
 	p.ids[slot] = s.ID
 	if s.Apart() {

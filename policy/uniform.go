@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // Uniform polls the sources in the order of their IDs, round and round, each
@@ -31,7 +31,7 @@ type Uniform struct {
 // Put implements [freshet.Policy].
 func (u *Uniform) Put(_ time.Time, slot freshet.Slot, s freshet.Source, since time.Time) {
 	u.goOnAfter(s.ID, since)
-	u.ids, u.isLate = turn.Grown(u.ids, slot), turn.Grown(u.isLate, slot)
+	u.ids, u.isLate = ranking.Grown(u.ids, slot), ranking.Grown(u.isLate, slot)
 	if s.Apart() {
 		s.ID = ""
 	}

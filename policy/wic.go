@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/ranking"
 	"freshet/learn"
-	"freshet/turn"
 )
 
 // WIC polls the sources for which the most utility has accrued since their
@@ -22,12 +22,12 @@ import (
 // Make one with NewWIC.
 type WIC struct {
 	est     freshet.Estimator
-	grid    turn.Instants
+	grid    ranking.Instants
 	reached int64 // the instant up to which utility has accrued
 
 	gains  Gains
 	chance []float64 // scratch: of a change in one instant, by slot
-	rank   turn.Ranking
+	rank   ranking.Ranking
 }
 
 // A WICConfig says how WIC sees time and where its chances come from. The zero
@@ -44,7 +44,7 @@ const evenChance = 1.0 / 64
 
 // NewWIC returns a WIC.
 func NewWIC(c WICConfig) *WIC {
-	return &WIC{est: c.Estimator, grid: turn.NewInstants(c.Start, c.Instant)}
+	return &WIC{est: c.Estimator, grid: ranking.NewInstants(c.Start, c.Instant)}
 }
 
 // Learner returns what WIC has its chances from, if that is a learner; nil otherwise.
@@ -161,8 +161,8 @@ func (w *WIC) step(at int64, n int) {
 	w.gains.stepGroups(w.chance)
 	w.rank.Begin(n)
 	run := 0
-	for from := 0; from < len(w.gains.now); from += turn.Block {
-		to := min(from+turn.Block, len(w.gains.now))
+	for from := 0; from < len(w.gains.now); from += ranking.Block {
+		to := min(from+ranking.Block, len(w.gains.now))
 		run = w.gains.stepRuns(w.chance, from, to, run)
 		w.rank.Scan(w.gains.now, from, to)
 	}

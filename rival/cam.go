@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/ranking"
 	"freshet/learn"
-	"freshet/turn"
 )
 
 // CAM allocates polls for a whole epoch ahead: of all pairs of a source and an
@@ -24,7 +24,7 @@ import (
 // Make one with NewCAM.
 type CAM struct {
 	conf CAMConfig
-	grid turn.Instants
+	grid ranking.Instants
 
 	ids    []freshet.SourceID // by slot
 	factor []float64          // by slot: weight over price; 0 if not to be polled
@@ -57,7 +57,7 @@ type visit struct {
 // NewCAM returns a CAM.
 func NewCAM(c CAMConfig) *CAM {
 	c.Epoch = cmp.Or(c.Epoch, 1440)
-	return &CAM{conf: c, grid: turn.NewInstants(c.Start, c.Instant)}
+	return &CAM{conf: c, grid: ranking.NewInstants(c.Start, c.Instant)}
 }
 
 // Give says how likely a source is to change at coming times, by what somebody gave; nil
@@ -76,7 +76,7 @@ func (c *CAM) Put(now time.Time, slot freshet.Slot, s freshet.Source, since time
 	if c.conf.Estimator != nil {
 		c.conf.Estimator.Put(now, slot, s, since)
 	}
-	c.ids, c.factor, c.met = turn.Grown(c.ids, slot), turn.Grown(c.factor, slot), turn.Grown(c.met, slot)
+	c.ids, c.factor, c.met = ranking.Grown(c.ids, slot), ranking.Grown(c.factor, slot), ranking.Grown(c.met, slot)
 	if c.ids[slot] != s.ID {
 		c.drop(slot)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/ranking"
 	"freshet/policy"
-	"freshet/turn"
 )
 
 // NewMiniflux returns a policy that comes back as Miniflux does in its mode
@@ -37,7 +37,7 @@ type miniflux struct {
 
 // Forget implements [policy.RevisitRule].
 func (m *miniflux) Forget(slot freshet.Slot) {
-	m.entries = turn.Grown(m.entries, slot)
+	m.entries = ranking.Grown(m.entries, slot)
 	m.entries[slot] = nil
 }
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/ranking"
 	"freshet/policy"
-	"freshet/turn"
 )
 
 // NewNutch returns a policy that comes back as Apache Nutch does with its
@@ -39,7 +39,7 @@ type nutchPage struct {
 
 // Forget implements [policy.RevisitRule].
 func (n *nutch) Forget(slot freshet.Slot) {
-	n.pages = turn.Grown(n.pages, slot)
+	n.pages = ranking.Grown(n.pages, slot)
 	n.pages[slot] = nutchPage{interval: n.cfg.Initial}
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/ranking"
 	"freshet/learn"
 	"freshet/policy"
-	"freshet/turn"
 )
 
 // Priced polls the sources for which a poll now beats the best later one by
@@ -29,12 +29,12 @@ import (
 // to be due or nearly so, and no oftener. Make one with NewPriced.
 type Priced struct {
 	conf    PricedConfig
-	grid    turn.Instants
+	grid    ranking.Instants
 	reached int64 // the present instant
 
-	pages  []pricedPage // by slot
-	queue  turn.Queue   // of those neither held nor in flight, by the instant of their next look
-	spare  turn.Queue   // of the same, by what the last look showed, the best first
+	pages  []pricedPage  // by slot
+	queue  ranking.Queue // of those neither held nor in flight, by the instant of their next look
+	spare  ranking.Queue // of the same, by what the last look showed, the best first
 	held   []freshet.Slot
 	line   []candidate // of the present instant, the most worth first
 	looked int         // how many have been looked at in the present instant
@@ -84,7 +84,7 @@ type PricedConfig struct {
 // NewPriced returns a Priced.
 func NewPriced(c PricedConfig) *Priced {
 	c.Horizon = cmp.Or(c.Horizon, 128)
-	p := &Priced{conf: c, grid: turn.NewInstants(c.Start, c.Instant), pairs: map[policy.Pair]int32{}}
+	p := &Priced{conf: c, grid: ranking.NewInstants(c.Start, c.Instant), pairs: map[policy.Pair]int32{}}
 	p.market.polls = c.Polls
 	return p
 }
@@ -109,7 +109,7 @@ func (p *Priced) Put(now time.Time, slot freshet.Slot, s freshet.Source, since t
 	if p.conf.Estimator != nil {
 		p.conf.Estimator.Put(now, slot, s, since)
 	}
-	p.pages = turn.Grown(p.pages, slot)
+	p.pages = ranking.Grown(p.pages, slot)
 	page := &p.pages[slot]
 	if isNew := !page.there || !p.queue.Is(slot, s.ID); isNew {
 		*page = pricedPage{there: true, since: p.grid.At(now), turn: -1, met: -1}

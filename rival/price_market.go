@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // A priceMarket finds the price of a poll.
@@ -73,12 +73,12 @@ func (p *Priced) clear() {
 // then, when there is no contest for them any more.
 func (p *Priced) ending(slots []freshet.Slot) int64 {
 	if p.conf.Estimator == nil {
-		return turn.Never
+		return ranking.Never
 	}
 	end, far := p.reached, p.reached+int64(p.conf.Horizon)
 	for _, slot := range slots {
 		if p.expect(slot, far-1, far) > 0 {
-			return turn.Never
+			return ranking.Never
 		}
 		for end < far && p.expect(slot, end, far) > 0 {
 			end++

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/ranking"
 	"freshet/policy"
-	"freshet/turn"
 )
 
 // NewStormCrawler returns a policy that comes back as StormCrawler does with
@@ -31,7 +31,7 @@ type stormCrawler struct {
 
 // Forget implements [policy.RevisitRule].
 func (s *stormCrawler) Forget(slot freshet.Slot) {
-	s.intervals = turn.Grown(s.intervals, slot)
+	s.intervals = ranking.Grown(s.intervals, slot)
 	s.intervals[slot] = s.cfg.Initial
 }
 

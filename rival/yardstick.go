@@ -5,7 +5,7 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // Yardstick is what any learning policy has to beat: the simplest that learns
@@ -21,7 +21,7 @@ import (
 // Make one with NewYardstick.
 type Yardstick struct {
 	cfg     YardstickConfig
-	grid    turn.Instants
+	grid    ranking.Instants
 	reached int64 // the instant that the expected changes are of
 
 	hours    dayProfile
@@ -30,7 +30,7 @@ type Yardstick struct {
 	changes  float64 // of all sources together, as far as can be told
 	watched  float64 // seconds, weighted by the profile
 	expected []float64
-	rank     turn.Ranking
+	rank     ranking.Ranking
 }
 
 // A YardstickConfig says where a Yardstick works. The zero YardstickConfig
@@ -54,7 +54,7 @@ const yardstickPrior = 2
 
 // NewYardstick returns a Yardstick.
 func NewYardstick(c YardstickConfig) *Yardstick {
-	y := &Yardstick{cfg: c, grid: turn.NewInstants(c.Start, c.Instant)}
+	y := &Yardstick{cfg: c, grid: ranking.NewInstants(c.Start, c.Instant)}
 	y.hours.settle()
 	return y
 }

@@ -1,4 +1,4 @@
-package turn_test
+package ranking_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 // Parts offer what one ranking of all would, also where only some of them were made
@@ -15,7 +15,7 @@ import (
 func TestParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 40
-		p := turn.NewParts(rapid.SampledFrom([]int{1, 3, 8, 16, 64}).Draw(t, "size"))
+		p := ranking.NewParts(rapid.SampledFrom([]int{1, 3, 8, 16, 64}).Draw(t, "size"))
 		worth, factor, flying := make([]float64, n), make([]float64, n), make([]bool, n)
 		for slot := range freshet.Slot(n) {
 			factor[slot] = rapid.SampledFrom([]float64{0.5, 1, 2}).Draw(t, "weight")

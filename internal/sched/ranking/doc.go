@@ -1,8 +1,8 @@
-// Package turn says whose turn it is: the parts that policies share. A [Ranking]
+// Package ranking says whose turn it is: the parts that policies share. A [Ranking]
 // finds the sources whose polls are worth most at an instant, [Parts] are several that
 // are made one by one, a [Queue] finds those that are due first, and [Instants] counts
 // the time that policies decide in.
-package turn
+package ranking
 
 import "freshet/internal/freshet"
 

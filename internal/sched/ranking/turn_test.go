@@ -1,4 +1,4 @@
-package turn_test
+package ranking_test
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/turn"
+	"freshet/internal/sched/ranking"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -18,7 +18,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func id(slot freshet.Slot) freshet.SourceID { return freshet.SourceID(fmt.Sprint(9-slot%10, slot)) }
 
 func TestInstants(t *testing.T) {
-	grid := turn.NewInstants(time.Time{}, 0)
+	grid := ranking.NewInstants(time.Time{}, 0)
 	grid.Begin(noon)
 	grid.Begin(noon.Add(time.Hour)) // it has begun
 	for after, want := range map[time.Duration]int64{
@@ -31,7 +31,7 @@ func TestInstants(t *testing.T) {
 	if got := grid.Time(3); !got.Equal(noon.Add(3 * time.Minute)) {
 		t.Errorf("instant 3 ends at %v, want three minutes after the start", got)
 	}
-	late := turn.NewInstants(noon, time.Hour)
+	late := ranking.NewInstants(noon, time.Hour)
 	late.Begin(noon.Add(time.Minute))
 	if got := late.Time(1); !got.Equal(noon.Add(time.Hour)) {
 		t.Errorf("the first instant ends at %v, want an hour after the start that was given", got)
@@ -42,7 +42,7 @@ func TestInstants(t *testing.T) {
 // equals the one with the smallest ID.
 func TestQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var q turn.Queue
+		var q ranking.Queue
 		due := map[freshet.Slot]int64{} // of those in the queue
 		for slot := range freshet.Slot(20) {
 			q.Name(slot, id(slot))
@@ -81,7 +81,7 @@ func TestQueue(t *testing.T) {
 			}
 			slices.SortFunc(want, func(a, b freshet.Slot) int { return cmp.Or(cmp.Compare(due[a], due[b]), cmp.Compare(id(a), id(b))) })
 			first, at, ok := q.First()
-			if ok != (len(want) > 0) || ok && (first != want[0] || at != due[first]) || !ok && at != turn.Never {
+			if ok != (len(want) > 0) || ok && (first != want[0] || at != due[first]) || !ok && at != ranking.Never {
 				t.Fatalf("first is %d, due at %d (%v), want %v", first, at, ok, want)
 			}
 		}
@@ -96,7 +96,7 @@ func TestQueue(t *testing.T) {
 // removed since, and every source once an instant.
 func TestRanking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r turn.Ranking
+		var r ranking.Ranking
 		const n = 40
 		worth, factor := make([]float64, n), make([]float64, n)
 		flying, there := make([]bool, n), make([]bool, n)
