@@ -3,8 +3,8 @@ package learn
 import (
 	"math"
 
-	"freshet/column"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/column"
 )
 
 // longestGap is how many ticks without an outcome are gone through one by one.

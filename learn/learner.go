@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/column"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/column"
 )
 
 // A Config says how a Learner divides time. The zero Config works.

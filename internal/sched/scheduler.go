@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet/column"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/column"
 )
 
 // A Scheduler holds what is known of every source and says which poll to make

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/column"
+	"freshet/internal/sched/column"
 )
 
 // A number is as a slot.
