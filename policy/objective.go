@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"freshet/solve"
+	"freshet/internal/sched/rootfind"
 )
 
 // An Objective is what polls of sources that change at random, each at its own
@@ -115,7 +115,7 @@ func clearing(guess, within, budget float64, demand func(price float64) float64)
 		below = excess(hi)
 	}
 	if above > 0 && below < 0 {
-		lo, hi = solve.Falling(excess, lo, hi, above, below, within)
+		lo, hi = rootfind.Falling(excess, lo, hi, above, below, within)
 	}
 	return math.Exp(lo), math.Exp(hi)
 }

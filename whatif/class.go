@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/rootfind"
 	"freshet/learn"
-	"freshet/solve"
 )
 
 // A class is sources that are alike, or all but alike.
@@ -88,7 +88,7 @@ func (c *class) gap(price float64) float64 {
 	// longer gaps. A price ever so little lower finds the shortest of them.
 	price *= 1 - 1e-8
 	excess := func(x float64) float64 { return math.Log(price / c.index(math.Exp(x))) }
-	from, to := solve.Falling(excess, math.Log(c.least), math.Log(c.most), math.Log(price/c.atLeast), math.Log(price/c.atMost), 1e-9)
+	from, to := rootfind.Falling(excess, math.Log(c.least), math.Log(c.most), math.Log(price/c.atLeast), math.Log(price/c.atMost), 1e-9)
 	return math.Exp((from + to) / 2)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/solve"
+	"freshet/internal/sched/rootfind"
 )
 
 // A Market is prospects under terms, ready to be asked. It can be asked from
@@ -205,7 +205,7 @@ func (m *Market) clear(budget, guess float64) stance {
 		above = m.wants(lo)
 	}
 	excess := func(x float64) float64 { return math.Log(m.wants(math.Exp(x)) / budget) }
-	from, to := solve.Falling(excess, math.Log(lo), math.Log(hi), math.Log(above/budget), math.Log(below/budget), 1e-6)
+	from, to := rootfind.Falling(excess, math.Log(lo), math.Log(hi), math.Log(above/budget), math.Log(below/budget), 1e-6)
 	s := stance{price: math.Exp(to), lower: math.Exp(from), stretch: 1}
 	if from != to {
 		more, less := m.wants(s.lower), m.wants(s.price)

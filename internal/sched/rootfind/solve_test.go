@@ -1,4 +1,4 @@
-package solve_test
+package rootfind_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/solve"
+	"freshet/internal/sched/rootfind"
 )
 
 // A falling function's zero is found, however it bends.
@@ -20,7 +20,7 @@ func TestOf(t *testing.T) {
 			return math.Expm1(bend * (zero - x))
 		}
 		lo, hi := zero-rapid.Float64Range(0.1, 5).Draw(t, "left"), zero+rapid.Float64Range(0.1, 5).Draw(t, "right")
-		from, to := solve.Falling(f, lo, hi, f(lo), f(hi), 1e-12)
+		from, to := rootfind.Falling(f, lo, hi, f(lo), f(hi), 1e-12)
 		if from != to || math.Abs(from-zero) > 1e-9 {
 			t.Errorf("passes zero between %v and %v, want at %v", from, to, zero)
 		}
@@ -41,7 +41,7 @@ func TestOfAJump(t *testing.T) {
 			return -1
 		},
 	} {
-		from, to := solve.Falling(f, 0, 1, f(0), f(1), 1e-12)
+		from, to := rootfind.Falling(f, 0, 1, f(0), f(1), 1e-12)
 		if from > 0.3 || to < 0.3 || to-from > 1e-12 {
 			t.Errorf("%s: between %v and %v, want both sides of 0.3", name, from, to)
 		}

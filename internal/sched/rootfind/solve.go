@@ -1,6 +1,6 @@
-// Package solve finds where a function that falls passes zero: the price at
+// Package rootfind finds where a function that falls passes zero: the price at
 // which demand meets a budget, the gap at which a poll is worth its price.
-package solve
+package rootfind
 
 import "math"
 
