@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A Brain measures what deciding costs: the scheduler, the policy and the learner that

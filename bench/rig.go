@@ -14,8 +14,8 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/node"
-	"freshet/policy"
 )
 
 // A rig is a daemon and the server that it polls.

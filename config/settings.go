@@ -14,9 +14,9 @@ import (
 	"freshet/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/openid"
 	"freshet/parts"
-	"freshet/policy"
 	"freshet/render"
 )
 

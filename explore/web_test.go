@@ -18,9 +18,9 @@ import (
 	"freshet/explore"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // A Calibration holds what a learner says during a replay against the truth. It learns

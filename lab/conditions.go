@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // Conditions are what polls meet in a replay. The zero Conditions are those of

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // TestCaptureCurveEndsAtTheScore holds the picture against the figures.

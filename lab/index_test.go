@@ -16,9 +16,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/learn"
-	"freshet/policy"
 )
 
 // A listener is a policy that is shown indexes, polls in turns, and notes what it hears.

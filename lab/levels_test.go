@@ -7,8 +7,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // slowAndBusy is a week of one page that changes four times a day, the first one,

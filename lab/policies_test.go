@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/estimate"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 	"freshet/rival"
 )
 

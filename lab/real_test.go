@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // Real traces, where FRESHET_TRACES names a folder of them, are read, replayed

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // after returns a moment so many minutes after the start.

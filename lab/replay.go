@@ -7,8 +7,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
-	"freshet/policy"
 )
 
 // Options say how a policy is replayed.

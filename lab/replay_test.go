@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // Replay a day in which one page changes every hour and another once, with one

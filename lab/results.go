@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
-	"freshet/policy"
 	"freshet/rival"
 )
 

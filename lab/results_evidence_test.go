@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // A comparison of evidence has five runs of everybody, which differ by chance alone, and

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A Comparison says which contenders are to be held against each other, and on

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A ShardResult holds several brains against one on a trace, at its reference budget. What

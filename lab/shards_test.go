@@ -13,9 +13,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/parts"
-	"freshet/policy"
 	"freshet/rival"
 )
 

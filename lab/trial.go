@@ -9,8 +9,8 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
-	"freshet/policy"
 	"freshet/rival"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -15,10 +15,10 @@ import (
 	"freshet/content"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 	"freshet/synth"
 )

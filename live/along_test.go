@@ -15,9 +15,9 @@ import (
 	"freshet/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 )
 
 // A paper is one page with two parts, on a real server that counts who asks for it and

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 )
 

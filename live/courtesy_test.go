@@ -9,8 +9,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/synth"
 )
 

@@ -14,8 +14,8 @@ import (
 	"freshet/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 	"freshet/synth"
 )

@@ -13,9 +13,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 )
 
 // A meddler edits sources of a duet at random.

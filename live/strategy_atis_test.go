@@ -13,9 +13,9 @@ import (
 	"freshet/cycle"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/synth"
 )
 

@@ -10,8 +10,8 @@ import (
 	"freshet/client"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
-	"freshet/policy"
 )
 
 // traits returns what a scheduler says of the sources, as far as learning goes by them.

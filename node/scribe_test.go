@@ -16,9 +16,9 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/live"
 	"freshet/node"
-	"freshet/policy"
 	"freshet/postgres"
 )
 

@@ -11,9 +11,9 @@ import (
 	"freshet/clock"
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/postgres"
 	"freshet/tables"
 )

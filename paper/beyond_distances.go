@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/estimate"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // A workload is a history with budgets to poll it under.

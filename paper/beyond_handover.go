@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // A handover lets one policy choose up to a moment and another one after it.

@@ -7,9 +7,9 @@ import (
 
 	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // hourPolicies are those that have to find out when pages change.

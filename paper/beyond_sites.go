@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // A siteWorld is sites of pages that are downloaded in cycles. There is a copy of

@@ -10,9 +10,9 @@ import (
 
 	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/paper"
-	"freshet/policy"
 	"freshet/rival"
 )
 

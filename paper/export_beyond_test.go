@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // BeyondWith returns the experiments beyond the papers, with policies from make.

@@ -1,6 +1,6 @@
 package paper
 
-import "freshet/policy"
+import "freshet/internal/sched/policy"
 
 // SamplingExperimentsWith are the experiments on sampling with other rules under
 // the names of those that are tried; nil keeps a rule.

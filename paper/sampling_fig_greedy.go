@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"freshet/internal/sched/policy"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // adaptiveSettings is figures 11 and 12.

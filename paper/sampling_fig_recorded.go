@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // recordedSites are traces of pages on sites, with how long a cycle should be

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"freshet/internal/sched/policy"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // logAxis returns a logarithmic axis with the given ticks, from the first to

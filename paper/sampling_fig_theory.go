@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"freshet/internal/sched/policy"
 	"freshet/plot"
-	"freshet/policy"
 )
 
 // twoSites is figure 1, with the example and the theorem before it.

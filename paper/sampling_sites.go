@@ -1,6 +1,6 @@
 package paper
 
-import "freshet/policy"
+import "freshet/internal/sched/policy"
 
 // samplingRules are the parts of package policy that the experiments try. Only
 // tests put others in their place.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/paper"
-	"freshet/policy"
 )
 
 // samplingDoubts are the claims that the generated sets do not bear out, by

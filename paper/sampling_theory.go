@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A logFactorials holds the logarithms of 0!, 1!, 2! and so on.

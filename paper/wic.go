@@ -9,9 +9,9 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"
-	"freshet/policy"
 	"freshet/rival"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/paper"
-	"freshet/policy"
 	"freshet/rival"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/internal/sched/ranking"
-	"freshet/policy"
 )
 
 // NewMiniflux returns a policy that comes back as Miniflux does in its mode

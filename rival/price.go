@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/internal/sched/ranking"
 	"freshet/learn"
-	"freshet/policy"
 )
 
 // Priced polls the sources for which a poll now beats the best later one by

@@ -3,7 +3,7 @@ package rival
 import (
 	"math"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A foresight is the time around the present of one source, cut into cells: of

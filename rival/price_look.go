@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A view is what a look at a source shows.

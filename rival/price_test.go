@@ -12,7 +12,7 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/policytest"
 	"freshet/rival"
 )

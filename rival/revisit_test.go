@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/policytest"
 	"freshet/rival"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // Names returns the rules that New knows: the daemon's policies, and the rivals.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/internal/sched/ranking"
-	"freshet/policy"
 )
 
 // NewStormCrawler returns a policy that comes back as StormCrawler does with

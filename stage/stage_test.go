@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 	"freshet/stage"
 	"freshet/synth"

@@ -16,7 +16,7 @@ import (
 	"freshet/docs"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/rival"
 	"freshet/spell"
 )

@@ -11,8 +11,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/live"
-	"freshet/policy"
 )
 
 // Every kind of explanation, in words.

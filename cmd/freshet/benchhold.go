@@ -12,7 +12,7 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A holdBench is one run of the verb "bench hold".

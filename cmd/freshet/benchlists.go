@@ -10,7 +10,7 @@ import (
 	"freshet/bench"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A listsBench is one run of the verb "bench lists".

@@ -16,7 +16,7 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A soakBench is one run of the verb "bench soak".

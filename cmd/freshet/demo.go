@@ -12,7 +12,7 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/stage"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 	"freshet/rival"
 	"freshet/spell"
 )

@@ -18,9 +18,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/live"
-	"freshet/policy"
 	"freshet/sqlite"
 	"freshet/synth"
 )

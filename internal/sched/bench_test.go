@@ -7,7 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // BenchmarkTurn measures one turn of the loop: a choice, a poll and what it

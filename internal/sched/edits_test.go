@@ -6,7 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // Edits of what those that learn go by are counted, and two Schedulers with other sources have another sum.

@@ -11,7 +11,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // FuzzHops checks what must hold whatever redirects do: the budget as the servers

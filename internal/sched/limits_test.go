@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // What the operator leaves open is 60 polls a minute, 64 at once, 2 of a host.

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // However what is known of robots.txt files is taken down by and by, and whatever is told between, in the

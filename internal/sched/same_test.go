@@ -13,7 +13,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 var update = flag.Bool("update", false, "write what is found to the golden file")

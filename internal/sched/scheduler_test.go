@@ -7,7 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // generous limits let only the one under test bind.

@@ -9,8 +9,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/learn"
-	"freshet/policy"
 )
 
 // Sources get the slots that are kept for them, in whatever order they come, and others those that are left. What

@@ -10,7 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // An edit that leaves the URL alone leaves everything else alone too; another

@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

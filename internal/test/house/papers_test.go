@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A row of the table of the papers.

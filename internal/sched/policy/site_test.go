@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 func drawSites(t *rapid.T, most, size int) []policy.Site {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // partRun returns a run with sources that change more and less often, ranked so many at

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A night is a Sampling made from options, with pages that were all seen long ago.

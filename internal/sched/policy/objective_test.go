@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // Five sources change one to five times a day, and there are five polls a day.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/policytest"
 )
 

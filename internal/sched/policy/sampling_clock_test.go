@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A diary is pages under a Sampling that is begun anew now and then, with what is

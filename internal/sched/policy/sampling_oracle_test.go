@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // samplingCase is a small instance whose exact answer was found by other means.

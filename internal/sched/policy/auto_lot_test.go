@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // batch has auto poll 200 of 2,000 pages of 20 sites at one moment. Half of the

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A crawl is a set of sites whose pages change from cycle to cycle, and a

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // Whatever comes, goes, is paused, polled and refused, auto offers only what is

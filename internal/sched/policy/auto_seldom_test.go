@@ -6,7 +6,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A page that never changes is polled less and less, however much budget there is,

@@ -8,7 +8,7 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // sink keeps the compiler from leaving out what nobody reads.

@@ -10,8 +10,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // An autoRun is auto under the scheduler in a world of the lab.

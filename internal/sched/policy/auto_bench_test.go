@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // BenchmarkAuto makes one decision and learns from its outcomes, for as many

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A page that has told the truth about when it changes next is expected to be polled then,

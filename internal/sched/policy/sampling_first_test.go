@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // A shelf is a policy with pages of three sites, of which some were never seen.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // valuePairs are lives and urgencies, and how far a Value of them may be from

@@ -12,7 +12,7 @@ import (
 	"freshet/estimate"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/policytest"
 )
 

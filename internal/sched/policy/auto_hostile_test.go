@@ -7,7 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // fair is the worst wait, in ticks, that the floor under what is expected of a

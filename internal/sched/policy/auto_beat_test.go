@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/policy"
 )
 
 // Pages that change twice an hour, each around minutes of its own, are polled twice an hour.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 )
 
 // An index is tau*c(tau) less all costs before, whatever the cost.

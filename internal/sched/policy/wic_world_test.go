@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/policy"
+	"freshet/internal/sched/policy"
 	"freshet/policytest"
 )
 
