@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 )
 
 // A StrategyRequest says what strategy is wanted of a history.
 type StrategyRequest struct {
 	Every  freshet.StrategyPeriod
 	Zone   string // by whose clock the period is counted; "" means UTC
-	Method cycle.Method
+	Method cyclic.Method
 }
 
 // A StrategyPlan is a strategy, and what it captures of the changes of a history.
@@ -42,7 +42,7 @@ type Chronicle struct {
 	request StrategyRequest
 	table   *freshet.Timetable
 	updates []freshet.UpdateTime
-	misses  *cycle.Misses
+	misses  *cyclic.Misses
 }
 
 // NewChronicle returns what is known of a source for a request. Updates may come in any
@@ -73,7 +73,7 @@ const (
 )
 
 // timeline returns histories that could have been, by the minute.
-func (c *Chronicle) timeline(updates []freshet.UpdateTime) (t cycle.Timeline) {
+func (c *Chronicle) timeline(updates []freshet.UpdateTime) (t cyclic.Timeline) {
 	times := 1
 	if width(updates) > time.Minute {
 		times = draws
@@ -114,7 +114,7 @@ func (c *Chronicle) Saves(k int) float64 {
 	}
 	t := c.timeline(c.updates)
 	if c.misses == nil {
-		c.misses = cycle.NewMisses(t, c.period())
+		c.misses = cyclic.NewMisses(t, c.period())
 	}
 	all := 0
 	for _, page := range t.Pages {
@@ -144,7 +144,7 @@ func (c *Chronicle) Plan(polls int, inForce freshet.Strategy) (p StrategyPlan, e
 		p.From, p.To = c.updates[0].Until, c.updates[n-1].Until
 	}
 	all := c.timeline(c.updates)
-	offsets, err := cycle.Plan(all, c.period(), polls, c.request.Method)
+	offsets, err := cyclic.Plan(all, c.period(), polls, c.request.Method)
 	if err != nil {
 		return p, err
 	}
@@ -153,7 +153,7 @@ func (c *Chronicle) Plan(polls int, inForce freshet.Strategy) (p StrategyPlan, e
 	if cut := c.cut(); cut > 0 {
 		p.HeldOut = true
 		judged = c.timeline(c.updates[cut:])
-		if offsets, err = cycle.Plan(c.timeline(c.updates[:cut]), c.period(), polls, c.request.Method); err != nil {
+		if offsets, err = cyclic.Plan(c.timeline(c.updates[:cut]), c.period(), polls, c.request.Method); err != nil {
 			return p, err
 		}
 	}
@@ -195,12 +195,12 @@ func (c *Chronicle) strategy(offsets []int) freshet.Strategy {
 
 // uniform returns what so many polls at equal distances capture, on average over where
 // they begin.
-func (c *Chronicle) uniform(t cycle.Timeline, polls int) float64 {
+func (c *Chronicle) uniform(t cyclic.Timeline, polls int) float64 {
 	const most = 60 // beginnings are tried
 	step := max(1, (c.period()+polls-1)/polls)
 	tried, sum := 0, 0.0
 	for shift := 0; shift < step; shift += max(1, step/most) {
-		sum += t.Count(c.period(), cycle.Spaced(c.period(), polls, shift)).Recall()
+		sum += t.Count(c.period(), cyclic.Spaced(c.period(), polls, shift)).Recall()
 		tried++
 	}
 	return sum / float64(tried)

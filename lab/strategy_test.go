@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	planner "freshet/cycle"
 	"freshet/internal/freshet"
+	planner "freshet/internal/sched/cyclic"
 	"freshet/lab"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/live"
@@ -64,7 +64,7 @@ func TestPlannedStrategyKeepsItsPromise(t *testing.T) {
 		}
 		promised, uniform := 0.0, 0.0
 		for id, updates := range known {
-			c, err := lab.NewChronicle(updates, lab.StrategyRequest{Every: freshet.EveryHour, Method: cycle.Optimal})
+			c, err := lab.NewChronicle(updates, lab.StrategyRequest{Every: freshet.EveryHour, Method: cyclic.Optimal})
 			if err != nil {
 				t.Fatal(err)
 			}

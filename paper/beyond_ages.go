@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 	"freshet/plot"
 )
@@ -17,28 +17,28 @@ const hourly = 60
 // A schedule is a way of planning so many polls an hour from a history.
 type schedule struct {
 	name string
-	plan func(h cycle.Timeline, polls int) ([]int, error)
+	plan func(h cyclic.Timeline, polls int) ([]int, error)
 }
 
 // capturing are the strategies that Ashish, Kulkarni and Wang compare, and two
 // beside them.
 func capturing() []schedule {
-	planned := func(m cycle.Method) func(cycle.Timeline, int) ([]int, error) {
-		return func(h cycle.Timeline, polls int) ([]int, error) { return cycle.Plan(h, hourly, polls, m) }
+	planned := func(m cyclic.Method) func(cyclic.Timeline, int) ([]int, error) {
+		return func(h cyclic.Timeline, polls int) ([]int, error) { return cyclic.Plan(h, hourly, polls, m) }
 	}
 	return []schedule{
-		{"uniform", planned(cycle.Even)},
-		{"uniform, best phase", planned(cycle.BestPhase)},
-		{"optimal", planned(cycle.Optimal)},
-		{"modeled", planned(cycle.Modeled)},
-		{"for age", func(h cycle.Timeline, polls int) ([]int, error) { return planForAge(h, polls), nil }},
+		{"uniform", planned(cyclic.Even)},
+		{"uniform, best phase", planned(cyclic.BestPhase)},
+		{"optimal", planned(cyclic.Optimal)},
+		{"modeled", planned(cyclic.Modeled)},
+		{"for age", func(h cyclic.Timeline, polls int) ([]int, error) { return planForAge(h, polls), nil }},
 	}
 }
 
 // planForAge returns the offsets of so many polls an hour at which the copies in
 // a history are the least old, counted from the first change that they lack. It
 // is exact on the line of the history cut into hours.
-func planForAge(h cycle.Timeline, polls int) []int {
+func planForAge(h cyclic.Timeline, polls int) []int {
 	cost := ageCosts(h)
 	best, offsets := math.Inf(1), []int(nil)
 	for start := range hourly {
@@ -73,7 +73,7 @@ func planForAge(h cycle.Timeline, polls int) []int {
 
 // ageCosts returns, for polls at offset a and n instants later with none
 // between, how old the copies get in between, over the whole history.
-func ageCosts(h cycle.Timeline) (cost [hourly][hourly + 1]float64) {
+func ageCosts(h cyclic.Timeline) (cost [hourly][hourly + 1]float64) {
 	for _, changes := range h.Pages {
 		// From the first change after a poll at a to the next poll at a+n the
 		// copy is stale. Polls at a lie a whole number of hours apart.
@@ -118,7 +118,7 @@ func scoreOffsets(g *lab.Grid, offsets []int, age lab.Age) lab.Score {
 
 // historyOf returns the changes of one page of a grid, in two parts: those up to
 // an instant, to plan from, and a grid of the rest, to judge by.
-func historyOf(g *lab.Grid, page, upto int) (cycle.Timeline, *lab.Grid) {
+func historyOf(g *lab.Grid, page, upto int) (cyclic.Timeline, *lab.Grid) {
 	var before, after []int
 	for _, at := range g.Of(page) {
 		if int(at) <= upto {
@@ -127,7 +127,7 @@ func historyOf(g *lab.Grid, page, upto int) (cycle.Timeline, *lab.Grid) {
 			after = append(after, int(at)-upto)
 		}
 	}
-	return cycle.Timeline{Pages: [][]int{before}}, lab.NewGrid(g.Time(upto), g.Instant, g.Instants-upto, [][]int{after})
+	return cyclic.Timeline{Pages: [][]int{before}}, lab.NewGrid(g.Time(upto), g.Instant, g.Instants-upto, [][]int{after})
 }
 
 // An agesOf is how strategies did, by strategy and polls an hour, as means over

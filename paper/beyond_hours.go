@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"
@@ -39,8 +39,8 @@ func hoursFigure(ctx context.Context, s Options, q question, make policyMaker) (
 			got[name] = append(got[name], recall)
 			row = append(row, fmt.Sprintf("%.3f", recall))
 		}
-		for _, m := range []cycle.Method{cycle.Optimal, cycle.Modeled} {
-			r, err := captureMeans{cycle.Plan, cycle.Model.Strategy}.follow(set, set.grid(), m, polls)
+		for _, m := range []cyclic.Method{cyclic.Optimal, cyclic.Modeled} {
+			r, err := captureMeans{cyclic.Plan, cyclic.Model.Strategy}.follow(set, set.grid(), m, polls)
 			if err != nil {
 				return f, err
 			}
@@ -57,11 +57,11 @@ func hoursFigure(ctx context.Context, s Options, q question, make policyMaker) (
 	}
 	bars := plot.Bars{Title: "Two polls an hour of pages that keep to minutes of it", Caption: "change recall"}
 	for i, name := range table.Head[1:] {
-		recall := []string{string(cycle.Optimal), string(cycle.Modeled)}
+		recall := []string{string(cyclic.Optimal), string(cyclic.Modeled)}
 		bars.Bars = append(bars.Bars, plot.Bar{Name: name, Value: got[append(recall, hourPolicies...)[i]][0]})
 	}
 	f.SVGs, f.Tables = []string{bars.SVG()}, []Table{table}
-	plan, often, auto, own := got[string(cycle.Optimal)], got["frequency"], got["auto"], got["cyclic"]
+	plan, often, auto, own := got[string(cyclic.Optimal)], got["frequency"], got["auto"], got["cyclic"]
 	f.Claims = []Claim{
 		q.finding("Do plans by the hour capture more where pages keep to minutes of it?", "yes: a plan from the history captures more than the same polls spaced evenly by how often each page changes",
 			plan[0] > often[0]+.05 && plan[1] > often[1]+.05, "at 2 and 3 polls an hour the plan has %s, frequency %s, uniform %s", figuresOf(plan), figuresOf(often), figuresOf(got["uniform"])),

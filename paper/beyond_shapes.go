@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 	"freshet/plot"
 )
@@ -40,7 +40,7 @@ func shapes() []shape {
 
 // threeMessages is the worked example of the paper: A between minutes 5 and 20
 // of the hour, B between 10 and 35, C between 30 and 40.
-var threeMessages = cycle.Model{Period: hourly, Messages: []cycle.Message{
+var threeMessages = cyclic.Model{Period: hourly, Messages: []cyclic.Message{
 	{From: 5, To: 20, Chance: 1}, {From: 10, To: 35, Chance: 1}, {From: 30, To: 40, Chance: 1},
 }}
 
@@ -62,8 +62,8 @@ func (x shape) publish(seed uint64, hours int) []int {
 // them; the others plan from a history.
 func assuming() []schedule {
 	return []schedule{
-		{"uniform polls", func(_ cycle.Timeline, n int) ([]int, error) { return cycle.PlanUniform(hourly, n) }},
-		{"the paper's, from intervals", func(_ cycle.Timeline, n int) ([]int, error) {
+		{"uniform polls", func(_ cyclic.Timeline, n int) ([]int, error) { return cyclic.PlanUniform(hourly, n) }},
+		{"the paper's, from intervals", func(_ cyclic.Timeline, n int) ([]int, error) {
 			times := threeMessages.Strategy(n)
 			if times == nil {
 				return threeMessages.Best(n), nil
@@ -74,8 +74,8 @@ func assuming() []schedule {
 			}
 			return offsets, nil
 		}},
-		{"modeled from history", func(h cycle.Timeline, n int) ([]int, error) { return cycle.PlanModeled(h, hourly, n) }},
-		{"optimal for history", func(h cycle.Timeline, n int) ([]int, error) { return cycle.PlanOptimal(h, hourly, n) }},
+		{"modeled from history", func(h cyclic.Timeline, n int) ([]int, error) { return cyclic.PlanModeled(h, hourly, n) }},
+		{"optimal for history", func(h cyclic.Timeline, n int) ([]int, error) { return cyclic.PlanOptimal(h, hourly, n) }},
 	}
 }
 
@@ -138,7 +138,7 @@ func shapesWith(ctx context.Context, s Options, q question, ways []schedule) (Fi
 
 // judge returns the recall of strategies, by strategy and number of polls.
 func (x shape) judge(ctx context.Context, seed uint64, hours int, ways []schedule) ([][]float64, error) {
-	h := cycle.Timeline{Pages: [][]int{x.publish(seed, hours)}}
+	h := cyclic.Timeline{Pages: [][]int{x.publish(seed, hours)}}
 	rest := lab.NewGrid(beyondStart, time.Minute, hours*hourly, [][]int{x.publish(seed+1, hours)})
 	found := make([][]float64, len(ways))
 	for k, way := range ways {

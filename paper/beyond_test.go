@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/paper"
@@ -154,7 +154,7 @@ func TestPlanForAgeIsTheYoungest(t *testing.T) {
 		}
 		return s.Score().AgeSeconds
 	}
-	planned := age(paper.PlanForAge(cycle.Timeline{Pages: [][]int{changes}}, 2))
+	planned := age(paper.PlanForAge(cyclic.Timeline{Pages: [][]int{changes}}, 2))
 	for a := range 60 {
 		for b := range a {
 			// The history ends where the strategy goes on, which may be worth

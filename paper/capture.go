@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
@@ -15,15 +15,15 @@ const captureHour = 60
 // captureMeans are the ways of planning that the paper's experiments compare.
 type captureMeans struct {
 	// plan places polls by a history.
-	plan func(h cycle.Timeline, period, polls int, m cycle.Method) ([]int, error)
+	plan func(h cyclic.Timeline, period, polls int, m cyclic.Method) ([]int, error)
 
 	// model places polls by the messages that come; nil if there are too few.
-	model func(m cycle.Model, polls int) []float64
+	model func(m cyclic.Model, polls int) []float64
 }
 
 // captureExperiments are those of this paper.
 func captureExperiments() []Experiment {
-	return captureMeans{cycle.Plan, cycle.Model.Strategy}.experiments()
+	return captureMeans{cyclic.Plan, cyclic.Model.Strategy}.experiments()
 }
 
 func (c captureMeans) experiments() []Experiment {
@@ -41,18 +41,18 @@ func (c captureMeans) experiments() []Experiment {
 
 // captureHistory returns a page that changed at these minutes of the clock, as
 // in 65 for 1:05.
-func captureHistory(minutes ...int) cycle.Timeline {
+func captureHistory(minutes ...int) cyclic.Timeline {
 	page := make([]int, len(minutes))
 	for i, m := range minutes {
 		page[i] = m + 1
 	}
-	return cycle.Timeline{Pages: [][]int{page}}
+	return cyclic.Timeline{Pages: [][]int{page}}
 }
 
 // captureLater returns the history in which polls see a change only from the
 // minute after it.
-func captureLater(h cycle.Timeline) cycle.Timeline {
-	later := cycle.Timeline{Circle: h.Circle}
+func captureLater(h cyclic.Timeline) cyclic.Timeline {
+	later := cyclic.Timeline{Circle: h.Circle}
 	for _, page := range h.Pages {
 		page = slices.Clone(page)
 		for i := range page {

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
@@ -23,7 +23,7 @@ type captureProgramme struct {
 
 // captureLinks returns how many changes are missed between polls at i and i+k
 // and none between, by i and k, over a history bent into a circle.
-func captureLinks(h cycle.Timeline, s int) [][]int {
+func captureLinks(h cyclic.Timeline, s int) [][]int {
 	links := make([][]int, s)
 	for i := range links {
 		links[i] = make([]int, s+1)
@@ -48,7 +48,7 @@ func captureLinks(h cycle.Timeline, s int) [][]int {
 }
 
 // newCaptureProgramme runs the programme for up to so many polls between.
-func newCaptureProgramme(h cycle.Timeline, s, between int) *captureProgramme {
+func newCaptureProgramme(h cyclic.Timeline, s, between int) *captureProgramme {
 	p := &captureProgramme{s: s, misses: [][][]int{captureLinks(h, s)}, first: [][][]int{nil}}
 	for l := 1; l <= between; l++ {
 		misses, first := make([][]int, s), make([][]int, s)
@@ -134,18 +134,18 @@ type captureProgrammed struct {
 }
 
 // compare runs the programme as printed and set right beside Freshet's planner.
-func (c captureMeans) compare(p *captureProgramme, h cycle.Timeline, most int) (captureProgrammed, error) {
+func (c captureMeans) compare(p *captureProgramme, h cyclic.Timeline, most int) (captureProgrammed, error) {
 	g := captureProgrammed{
 		table: Table{Head: []string{"polls an hour", "as printed: polls at", "change recall", "circle closed: polls at", "change recall", "Freshet: polls at", "change recall"}},
 		lines: []plot.Line{{Name: "as printed"}, {Name: "circle closed"}, {Name: "Freshet, optimal", Dashed: true}},
 	}
 	for n := 2; n <= most; n++ {
-		planned, err := c.plan(h, captureHour, n, cycle.Optimal)
+		planned, err := c.plan(h, captureHour, n, cyclic.Optimal)
 		if err != nil {
 			return g, err
 		}
 		row := []string{fmt.Sprint(n)}
-		var tallies [3]cycle.Score
+		var tallies [3]cyclic.Score
 		for i, polls := range [][]int{p.printed(n), p.closed(n), planned} {
 			tallies[i] = h.Count(captureHour, polls)
 			g.lines[i].Points = append(g.lines[i].Points, [2]float64{float64(n), tallies[i].Recall()})
@@ -170,7 +170,7 @@ func (c captureMeans) empirical(_ context.Context, s Options) (Figure, error) {
 	const most = 8
 	_, days, _ := captureSize(s)
 	page := captureSettings[captureTypical].changes(rand.New(rand.NewPCG(s.Seed, 11)), 24*days)
-	h := cycle.Timeline{Pages: [][]int{page}, Circle: days * 24 * captureHour}
+	h := cyclic.Timeline{Pages: [][]int{page}, Circle: days * 24 * captureHour}
 	p := newCaptureProgramme(h, captureHour, most-1)
 	g, err := c.compare(p, h, most)
 	if err != nil {

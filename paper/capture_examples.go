@@ -6,14 +6,14 @@ import (
 	"math"
 	"slices"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
 // captureCase is a strategy held against a log of changes.
 type captureCase struct {
 	name    string
-	history cycle.Timeline
+	history cyclic.Timeline
 	offsets []int
 }
 
@@ -33,11 +33,11 @@ func captureCases(title string, cases []captureCase) (svg string, t Table) {
 // table1 is the log of changes that opens the paper, and its metric.
 func (c captureMeans) table1(_ context.Context, s Options) (Figure, error) {
 	log := captureHistory(65, 74, 124, 135, 183, 194)
-	even, err := c.plan(log, captureHour, 2, cycle.Even)
+	even, err := c.plan(log, captureHour, 2, cyclic.Even)
 	if err != nil {
 		return Figure{}, err
 	}
-	planned, err := c.plan(log, captureHour, 2, cycle.Optimal)
+	planned, err := c.plan(log, captureHour, 2, cyclic.Optimal)
 	if err != nil {
 		return Figure{}, err
 	}
@@ -50,7 +50,7 @@ func (c captureMeans) table1(_ context.Context, s Options) (Figure, error) {
 	})
 	uniform, smart, optimal := log.Count(captureHour, even), log.Count(captureHour, printed), log.Count(captureHour, planned)
 	later := captureLater(log).Count(captureHour, printed)
-	atis, cnn := cycle.Score{Changes: 30, Misses: 3}.Recall(), cycle.Score{Changes: 18, Misses: 3}.Recall()
+	atis, cnn := cyclic.Score{Changes: 30, Misses: 3}.Recall(), cyclic.Score{Changes: 18, Misses: 3}.Recall()
 	return Figure{
 		Title: "Table 1: when to poll matters",
 		About: fmt.Sprintf("The printed log (1:05, 1:14, 2:04, 2:15, 3:03, 3:14) and two polls an hour. A poll sees a change of its own minute; in the last row, only those before it. Nothing is drawn by chance (seed %d).", s.Seed),
@@ -78,9 +78,9 @@ func (c captureMeans) burst(_ context.Context, s Options) (Figure, error) {
 	var cases []captureCase
 	for _, log := range []struct {
 		name string
-		cycle.Timeline
+		cyclic.Timeline
 	}{{"as printed", literal}, {"within a gap", strict}} {
-		for _, m := range []cycle.Method{cycle.Even, cycle.Optimal, cycle.Modeled} {
+		for _, m := range []cyclic.Method{cyclic.Even, cyclic.Optimal, cyclic.Modeled} {
 			offsets, err := c.plan(log.Timeline, captureHour, 4, m)
 			if err != nil {
 				return Figure{}, err

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
@@ -124,14 +124,14 @@ func (o captureOutcome) claims(of string) []Claim {
 		said, all := o.each(format, figure, right)
 		return Claim{Paper: Capture, Kind: o.kind(), Where: where, Claim: of + ": " + words, Expected: expected, Measured: said, Holds: all, Why: why}
 	}
-	gain := func(m, over cycle.Method) func(captureRuns) float64 {
+	gain := func(m, over cyclic.Method) func(captureRuns) float64 {
 		return func(r captureRuns) float64 { return r.gain(m, over, 1, capturePolls) }
 	}
 	significant := fmt.Sprintf("significantly better (taken as %g of recall or more, in the mean over 1 to %d polls)", captureMuch, capturePolls)
 	much := func(v float64) bool { return v >= captureMuch }
 	above := func(v float64) bool { return v >= captureLittle }
 	phase, _ := o.each("%.0f%%", func(r captureRuns) float64 {
-		return 100 * r.gain(cycle.BestPhase, cycle.Even, 1, capturePolls) / r.gain(cycle.Optimal, cycle.Even, 1, capturePolls)
+		return 100 * r.gain(cyclic.BestPhase, cyclic.Even, 1, capturePolls) / r.gain(cyclic.Optimal, cyclic.Even, 1, capturePolls)
 	}, much)
 	lack := ""
 	if o[0].set.real {
@@ -139,23 +139,23 @@ func (o captureOutcome) claims(of string) []Claim {
 	}
 	return append([]Claim{
 		claim("figure 5", "the optimal strategy captures significantly more than the uniform one", significant,
-			"%+.3f of recall", gain(cycle.Optimal, cycle.Even), much, lack),
+			"%+.3f of recall", gain(cyclic.Optimal, cyclic.Even), much, lack),
 		claim("figure 5", "so does the modelled one", significant,
-			"%+.3f of recall", gain(cycle.Modeled, cycle.Even), much, lack),
+			"%+.3f of recall", gain(cyclic.Modeled, cyclic.Even), much, lack),
 		claim("figure 5", "the improvement is more significant when the polling frequency is less", "more with fewer polls",
 			"%+.3f of recall more with 2 to 4 polls than with 10 to 12",
 			func(r captureRuns) float64 {
-				return r.gain(cycle.Optimal, cycle.Even, 2, 4) - r.gain(cycle.Optimal, cycle.Even, 10, 12)
+				return r.gain(cyclic.Optimal, cyclic.Even, 2, 4) - r.gain(cyclic.Optimal, cyclic.Even, 10, 12)
 			}, above, "with a single poll an hour there is next to nothing to improve: it captures one change an hour wherever it is put."),
 		claim("figure 5", "the modelled strategy performs almost as well as the optimal one", fmt.Sprintf("almost as well (taken as within %g of recall)", captureNear),
-			"%.3f of recall below it", gain(cycle.Optimal, cycle.Modeled), func(v float64) bool { return v <= captureNear },
+			"%.3f of recall below it", gain(cyclic.Optimal, cyclic.Modeled), func(v float64) bool { return v <= captureNear },
 			"in the mean over 1 to 12 polls an hour. "+o.worst()),
 		claim("section 3.1.3", "exploiting the update time distribution helps", fmt.Sprintf("better than polling at regular intervals (taken as %g of recall or more)", captureLittle),
-			"%+.4f of recall over the uniform strategy with the best phase", gain(cycle.Optimal, cycle.BestPhase), above,
+			"%+.4f of recall over the uniform strategy with the best phase", gain(cyclic.Optimal, cyclic.BestPhase), above,
 			"of the gain over the uniform strategy the best phase alone brings "+phase+"."),
 		claim("section 3", "the past pattern of updates is a good predictor of the future one", fmt.Sprintf("good (taken as within %g of recall)", captureNear),
 			"%.3f of recall lost at the most", func(r captureRuns) (most float64) {
-				for _, run := range r[cycle.Optimal] {
+				for _, run := range r[cyclic.Optimal] {
 					most = max(most, run.past.Recall()-run.future.Recall())
 				}
 				return most
@@ -168,7 +168,7 @@ func (o captureOutcome) worst() string {
 	most, said := math.Inf(-1), ""
 	for _, r := range o {
 		for n := 1; n <= capturePolls; n++ {
-			if gap := r.runs.gain(cycle.Optimal, cycle.Modeled, n, n); gap > most {
+			if gap := r.runs.gain(cyclic.Optimal, cyclic.Modeled, n, n); gap > most {
 				most, said = gap, fmt.Sprintf("At the most it is %.3f (%s, polls an hour: %d).", gap, r.set.name, n)
 			}
 		}
@@ -189,8 +189,8 @@ func (o captureOutcome) kind() Kind {
 func (o captureOutcome) ages() (claims []Claim) {
 	for _, r := range o {
 		younger, fresher, ahead, behind := 0, 0, 0.0, 0.0
-		for i, run := range r.runs[cycle.Optimal] {
-			even := r.runs[cycle.Even][i]
+		for i, run := range r.runs[cyclic.Optimal] {
+			even := r.runs[cyclic.Even][i]
 			if run.ageLast < even.ageLast {
 				younger++
 			}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
@@ -31,9 +31,9 @@ func captureTogether(r *rand.Rand, messages, k, draws int) float64 {
 // captureWithin returns the same as the model expects it.
 func captureWithin(messages, k int) float64 {
 	const length = 10
-	m := cycle.Model{Period: captureHour}
+	m := cyclic.Model{Period: captureHour}
 	for range messages {
-		m.Messages = append(m.Messages, cycle.Message{To: length, Chance: 1})
+		m.Messages = append(m.Messages, cyclic.Message{To: length, Chance: 1})
 	}
 	polls := make([]float64, k)
 	for j := range polls {
@@ -111,10 +111,10 @@ func captureConditionI(r *rand.Rand) Claim {
 		}
 		least := captureLeast(misses, polls)
 		instances++
-		if left(captureFloats(cycle.Apportion(misses, polls))) <= least*(1+1e-9) {
+		if left(captureFloats(cyclic.Apportion(misses, polls))) <= least*(1+1e-9) {
 			same++
 		}
-		if left(cycle.ConditionI(misses, float64(polls))) <= least*(1+1e-9) {
+		if left(cyclic.ConditionI(misses, float64(polls))) <= least*(1+1e-9) {
 			below++
 		}
 	}

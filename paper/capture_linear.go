@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 )
 
 // A captureSweep is the algorithm of section 3.1.2 as printed: it goes once over the
@@ -19,7 +19,7 @@ type captureSweep struct {
 
 // captureSwept sweeps over so many points of the period, and shares polls out by
 // condition I.
-func captureSwept(m cycle.Model, points, polls int) captureSweep {
+func captureSwept(m cyclic.Model, points, polls int) captureSweep {
 	var w captureSweep
 	const none = -1
 	last, pairs := none, 0.0 // which messages can come at the point before, and their C so far
@@ -50,14 +50,14 @@ func captureSwept(m cycle.Model, points, polls int) captureSweep {
 		pairs = math.Pow(math.Sqrt(pairs)+math.Sqrt((sum*sum-squares)/2), 2)
 	}
 	end(points)
-	w.shares = cycle.Apportion(w.multiple, polls)
+	w.shares = cyclic.Apportion(w.multiple, polls)
 	w.steps += polls
 	return w
 }
 
 // captureLinear claims that the algorithm takes time in proportion to the points.
 func captureLinear() Claim {
-	m := cycle.Model{Period: captureHour, Messages: []cycle.Message{{From: 5, To: 20, Chance: 1}, {From: 10, To: 35, Chance: 1}, {From: 30, To: 40, Chance: 1}}}
+	m := cyclic.Model{Period: captureHour, Messages: []cyclic.Message{{From: 5, To: 20, Chance: 1}, {From: 10, To: 35, Chance: 1}, {From: 30, To: 40, Chance: 1}}}
 	const few, polls = captureHour, 7
 	base := captureSwept(m, few, polls)
 	said, worst, alike := "", 0.0, true

@@ -7,22 +7,22 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
 // captureModel returns messages A, B, C that come once an hour, each evenly
 // over its minutes.
-func captureModel(spans ...[2]float64) cycle.Model {
-	m := cycle.Model{Period: captureHour}
+func captureModel(spans ...[2]float64) cyclic.Model {
+	m := cyclic.Model{Period: captureHour}
 	for _, s := range spans {
-		m.Messages = append(m.Messages, cycle.Message{From: s[0], To: s[1], Chance: 1})
+		m.Messages = append(m.Messages, cyclic.Message{From: s[0], To: s[1], Chance: 1})
 	}
 	return m
 }
 
 // captureDensities draws when the messages of a model come.
-func captureDensities(title string, m cycle.Model) string {
+func captureDensities(title string, m cyclic.Model) string {
 	c := plot.Chart{Title: title, X: plot.Linear("minute of the hour", 0, captureHour)}
 	most := 0.0
 	for i, msg := range m.Messages {
@@ -86,7 +86,7 @@ func (c captureMeans) figure3(_ context.Context, s Options) (Figure, error) {
 	}, nil
 }
 
-func (c captureMeans) figure3Claims(m cycle.Model, worst float64) []Claim {
+func (c captureMeans) figure3Claims(m cyclic.Model, worst float64) []Claim {
 	var intervals []string
 	for _, in := range m.Stretches() {
 		if len(in.Messages) > 1 {

@@ -4,19 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 )
 
 // captureMethods are the strategies in the order of figure 5, and one more.
 var captureMethods = []struct {
-	cycle.Method
+	cyclic.Method
 	name string
 }{
-	{cycle.Even, "uniform"},
-	{cycle.BestPhase, "uniform, best phase"},
-	{cycle.Optimal, "optimal"},
-	{cycle.Modeled, "modelled"},
+	{cyclic.Even, "uniform"},
+	{cyclic.BestPhase, "uniform, best phase"},
+	{cyclic.Optimal, "optimal"},
+	{cyclic.Modeled, "modelled"},
 }
 
 // capturePolls is how many polls an hour are tried, from one.
@@ -24,14 +24,14 @@ const capturePolls = 12
 
 // A captureRun is what a strategy did on a set of sources.
 type captureRun struct {
-	past, future cycle.Score // all sources together
+	past, future cyclic.Score // all sources together
 	freshness    float64
 	ageLast      float64 // mean minutes since the latest change that the copy lacks
 	ageFirst     float64 // and since the first
 }
 
 // captureRuns are those of a set, by method and polls an hour.
-type captureRuns map[cycle.Method][]captureRun
+type captureRuns map[cyclic.Method][]captureRun
 
 // run plans for every source of a set by its past, and follows the plans
 // through its future.
@@ -53,7 +53,7 @@ func (c captureMeans) run(ctx context.Context, set captureSet) (captureRuns, err
 	return runs, nil
 }
 
-func (c captureMeans) follow(set captureSet, grid *lab.Grid, m cycle.Method, polls int) (captureRun, error) {
+func (c captureMeans) follow(set captureSet, grid *lab.Grid, m cyclic.Method, polls int) (captureRun, error) {
 	var r captureRun
 	last := lab.NewScorer(grid, lab.Stakes{}, lab.Measures{Age: lab.AgeLast})
 	first := lab.NewScorer(grid, lab.Stakes{}, lab.Measures{Age: lab.AgeFirst})
@@ -77,13 +77,13 @@ func (c captureMeans) follow(set captureSet, grid *lab.Grid, m cycle.Method, pol
 	return r, nil
 }
 
-func captureSum(a, b cycle.Score) cycle.Score {
-	return cycle.Score{Changes: a.Changes + b.Changes, Misses: a.Misses + b.Misses, Delay: a.Delay + b.Delay}
+func captureSum(a, b cyclic.Score) cyclic.Score {
+	return cyclic.Score{Changes: a.Changes + b.Changes, Misses: a.Misses + b.Misses, Delay: a.Delay + b.Delay}
 }
 
 // gain returns how much more of the changes one method captures than another,
 // in the mean over polls an hour from one number to another.
-func (r captureRuns) gain(m, over cycle.Method, from, to int) float64 {
+func (r captureRuns) gain(m, over cyclic.Method, from, to int) float64 {
 	sum := 0.0
 	for n := from; n <= to; n++ {
 		sum += r[m][n-1].future.Recall() - r[over][n-1].future.Recall()

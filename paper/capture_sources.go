@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 )
 
@@ -24,7 +24,7 @@ type captureSet struct {
 }
 
 // captureOf returns the past or the future of one source as a history.
-func captureOf(page []int) cycle.Timeline { return cycle.Timeline{Pages: [][]int{page}} }
+func captureOf(page []int) cyclic.Timeline { return cyclic.Timeline{Pages: [][]int{page}} }
 
 // captureSetting is how regular a made-up source is.
 type captureSetting struct {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 	"freshet/paper"
 )
@@ -92,15 +92,15 @@ func captureComplete(t *testing.T, where string, f paper.Figure) {
 
 // A planner that is not what its label says is found out.
 func TestCaptureVerdictsTurn(t *testing.T) {
-	mislabelled := func(wrong cycle.Method) func(cycle.Timeline, int, int, cycle.Method) ([]int, error) {
-		return func(h cycle.Timeline, period, polls int, m cycle.Method) ([]int, error) {
+	mislabelled := func(wrong cyclic.Method) func(cyclic.Timeline, int, int, cyclic.Method) ([]int, error) {
+		return func(h cyclic.Timeline, period, polls int, m cyclic.Method) ([]int, error) {
 			if m == wrong {
-				return cycle.PlanUniform(period, polls)
+				return cyclic.PlanUniform(period, polls)
 			}
-			return cycle.Plan(h, period, polls, m)
+			return cyclic.Plan(h, period, polls, m)
 		}
 	}
-	evenly := func(m cycle.Model, polls int) []float64 {
+	evenly := func(m cyclic.Model, polls int) []float64 {
 		times := make([]float64, polls)
 		for i := range times {
 			times[i] = m.Period * float64(i) / float64(polls)
@@ -112,7 +112,7 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 		list  []paper.Experiment
 		turns []string
 	}{
-		{"uniform polls called optimal", paper.CaptureWith(mislabelled(cycle.Optimal), cycle.Model.Strategy), []string{
+		{"uniform polls called optimal", paper.CaptureWith(mislabelled(cyclic.Optimal), cyclic.Model.Strategy), []string{
 			"table 1: the more intelligent strategy is found from the log",
 			"section 3.1.1: all combinations of polling times are considered, and the best is found",
 			"figure 5: made-up airports: the optimal strategy captures significantly more than the uniform one",
@@ -120,12 +120,12 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 			"section 3.1.3: made-up airports: exploiting the update time distribution helps",
 			"section 3.1.3: the optimal strategies capture nearly all with four polls",
 		}},
-		{"uniform polls called modelled", paper.CaptureWith(mislabelled(cycle.Modeled), cycle.Model.Strategy), []string{
+		{"uniform polls called modelled", paper.CaptureWith(mislabelled(cyclic.Modeled), cyclic.Model.Strategy), []string{
 			"figure 5: made-up airports: so does the modelled one",
 			"figure 5: made-up airports: the modelled strategy performs almost as well as the optimal one",
 			"section 3.1.3: the optimal strategies capture nearly all with four polls",
 		}},
-		{"uniform polls called the model's", paper.CaptureWith(cycle.Plan, evenly)[3:5], []string{
+		{"uniform polls called the model's", paper.CaptureWith(cyclic.Plan, evenly)[3:5], []string{
 			"figure 2: one poll at the end of each single-update interval",
 			"figure 3: five polls, one at the end of each interval",
 			"figure 3: of five further polls, condition I finds the shares with the fewest misses",
@@ -147,7 +147,7 @@ func TestCaptureVerdictsTurn(t *testing.T) {
 // The rule that the paper prints crowds its polls where nothing happens; with
 // the circle closed the programme is exact.
 func TestCaptureProgramme(t *testing.T) {
-	h := cycle.Timeline{Circle: 24}
+	h := cyclic.Timeline{Circle: 24}
 	page := []int{2, 5, 6, 9, 14, 17, 19, 21}
 	for i := range page {
 		page[i]++

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 	"freshet/plot"
 )
 
@@ -55,7 +55,7 @@ func (c captureMeans) weekly(r *rand.Rand) (Claim, error) {
 		page = append(page, w*week+on*day+9+r.IntN(10)+1)
 	}
 	h := captureOf(page)
-	polls, err := c.plan(h, week, 1, cycle.Optimal)
+	polls, err := c.plan(h, week, 1, cyclic.Optimal)
 	if err != nil {
 		return Claim{}, err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 	"freshet/node"
 	"freshet/spell"
@@ -64,7 +64,7 @@ last change is captured at the next poll.`,
 		Args:    takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.method == "modelled" {
-				l.method = string(cycle.Modeled)
+				l.method = string(cyclic.Modeled)
 			}
 			if err := l.check(); err != nil {
 				return err
@@ -103,7 +103,7 @@ last change is captured at the next poll.`,
 	flags.BoolVar(&l.separate, "separate", false, "every page keeps its own changes, and each poll sees all pages")
 	flags.Var((*lengthFlag)(&l.period), "period", "time after which the plan repeats")
 	flags.IntVar(&l.polls, "polls", 0, "number of polls per period")
-	flags.StringVar(&l.method, "method", string(cycle.Optimal), "planning method: "+strings.Join(methods(), ", "))
+	flags.StringVar(&l.method, "method", string(cyclic.Optimal), "planning method: "+strings.Join(methods(), ", "))
 	flags.StringVar(&l.zone, "zone", "", "time zone whose clock the period goes by, such as Europe/Berlin (default UTC)")
 	l.store.register(flags)
 	l.labPeriod.register(flags)
@@ -114,7 +114,7 @@ last change is captured at the next poll.`,
 
 // methods returns the names of the methods of planning.
 func methods() []string {
-	return each(cycle.Methods, func(m cycle.Method) string { return string(m) })
+	return each(cyclic.Methods, func(m cyclic.Method) string { return string(m) })
 }
 
 // A cyclicPlan is a strategy and what it makes of the history.
@@ -166,7 +166,7 @@ func (l *planning) run(file string) error {
 		return err
 	}
 	s := int(l.period / l.instant)
-	offsets, err := cycle.Plan(h, s, l.polls, cycle.Method(l.method))
+	offsets, err := cyclic.Plan(h, s, l.polls, cyclic.Method(l.method))
 	if err != nil {
 		return flagFault(err)
 	}
@@ -180,7 +180,7 @@ func (l *planning) run(file string) error {
 }
 
 // history returns what the strategy is planned from.
-func (l *planning) history(g *lab.Grid, file string) (h cycle.Timeline, err error) {
+func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err error) {
 	count, err := l.counter(g)
 	if err != nil {
 		return h, err

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/client"
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 	"freshet/lab"
 	"freshet/node"
 )
@@ -83,7 +83,7 @@ func (l *planning) checkStore(args []string) error {
 	if every < 0 {
 		return usagef("--period: a strategy repeats every 1h, 24h or 7d, not %s", freshet.FormatDuration(l.period))
 	}
-	s.request = lab.StrategyRequest{Every: freshet.StrategyPeriods[every], Zone: l.zone, Method: cycle.Method(l.method)}
+	s.request = lab.StrategyRequest{Every: freshet.StrategyPeriods[every], Zone: l.zone, Method: cyclic.Method(l.method)}
 	return nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/ranking"
 )
 
@@ -25,9 +25,9 @@ type CyclicConfig struct {
 	// means as many as were granted lately.
 	Polls float64
 
-	Explore float64      // share of the polls that is not planned; zero means a tenth
-	Memory  int          // changes remembered of a source; zero means 48
-	Method  cycle.Method // how to plan; none means cycle.Optimal
+	Explore float64       // share of the polls that is not planned; zero means a tenth
+	Memory  int           // changes remembered of a source; zero means 48
+	Method  cyclic.Method // how to plan; none means cyclic.Optimal
 }
 
 func (c CyclicConfig) withDefaults() CyclicConfig {
@@ -40,7 +40,7 @@ func (c CyclicConfig) withDefaults() CyclicConfig {
 	}
 	c.Explore = cmp.Or(c.Explore, 0.1)
 	c.Memory = cmp.Or(c.Memory, 48)
-	c.Method = cmp.Or(c.Method, cycle.Optimal)
+	c.Method = cmp.Or(c.Method, cyclic.Optimal)
 	return c
 }
 

@@ -5,9 +5,9 @@ import (
 	"math/cmplx"
 	"slices"
 
-	"freshet/cycle"
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 )
 
 // A cyclicPage is what a Cyclic policy knows of a source. Times are instants.
@@ -105,9 +105,9 @@ func (p *cyclicPage) timely(period int) []int {
 // history returns what the source did in so far as that is known: the changes
 // that were found within a period, several times over, with each change at
 // another place between the polls on both sides of it.
-func (p *cyclicPage) history(period int) cycle.Timeline {
+func (p *cyclicPage) history(period int) cyclic.Timeline {
 	const places = 3
-	var h cycle.Timeline
+	var h cyclic.Timeline
 	for place := range places {
 		var at []int
 		for _, n := range p.notes {
@@ -157,7 +157,7 @@ func (p *cyclicPage) spread(period, polls int) {
 		hash = (hash ^ uint64(b)) * 1099511628211
 	}
 	gap := period / polls
-	p.set(period, cycle.Spaced(period, polls, int(hash>>33)%max(1, gap)))
+	p.set(period, cyclic.Spaced(period, polls, int(hash>>33)%max(1, gap)))
 }
 
 func (p *cyclicPage) set(period int, offsets []int) {

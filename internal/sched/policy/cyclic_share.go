@@ -6,9 +6,9 @@ import (
 	"math"
 	"sort"
 
-	"freshet/cycle"
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 )
 
 // doubt is how far a history is taken for an accident.
@@ -62,9 +62,9 @@ func (c *Cyclic) settle(b *pollBid) {
 	case p.period == 0 || b.polls > b.period/2:
 		p.spread(b.period, b.polls)
 	default:
-		offsets, err := cycle.Plan(b.history, b.period, b.polls, c.config.Method)
+		offsets, err := cyclic.Plan(b.history, b.period, b.polls, c.config.Method)
 		if err != nil { // no such method, or too large for it
-			offsets = cycle.Spaced(b.period, b.polls, 0)
+			offsets = cyclic.Spaced(b.period, b.polls, 0)
 		}
 		p.set(b.period, offsets)
 	}
@@ -76,9 +76,9 @@ type pollBid struct {
 	slot    freshet.Slot
 	page    *cyclicPage
 	period  int
-	changes float64        // expected in a period
-	history cycle.Timeline // of a source that keeps to a period
-	best    *cycle.Misses  // of the history, made when it is needed
+	changes float64         // expected in a period
+	history cyclic.Timeline // of a source that keeps to a period
+	best    *cyclic.Misses  // of the history, made when it is needed
 
 	polls int     // that it has
 	gain  float64 // of one more
@@ -134,7 +134,7 @@ func (b *pollBid) missesOfHistory(polls int) int32 {
 		return 0
 	}
 	if b.best == nil {
-		b.best = cycle.NewMisses(b.history, b.period)
+		b.best = cyclic.NewMisses(b.history, b.period)
 	}
 	return int32(b.best.Fewest(polls))
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 )
 
 // Default is the policy that is used where none is named.
@@ -115,7 +115,7 @@ func build(name string, at Setting, o *Options) freshet.Policy {
 
 // methods lists how cyclic can plan; the first is what it does unless told.
 func methods() (names []string) {
-	for _, m := range cycle.Methods {
+	for _, m := range cyclic.Methods {
 		names = append(names, string(m))
 	}
 	return names
@@ -124,7 +124,7 @@ func methods() (names []string) {
 func cyclicConfig(at Setting, o *Options) CyclicConfig {
 	c := CyclicConfig{
 		Start: at.Start, Instant: at.Instant, Polls: at.Polls,
-		Method:  cycle.Method(o.Choice("method", methods()...)),
+		Method:  cyclic.Method(o.Choice("method", methods()...)),
 		Explore: o.Number("explore", 0), Memory: o.Count("memory", 0),
 	}
 	if period := o.Length("period"); period > 0 {

@@ -1,4 +1,4 @@
-package cycle_test
+package cyclic_test
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/cycle"
 	"freshet/internal/freshet"
+	"freshet/internal/sched/cyclic"
 )
 
 // simulate polls a history instant by instant and counts what is seen. The
 // strategy has been running for ever before the history and goes on after it.
-func simulate(h cycle.Timeline, period int, offsets []int) cycle.Score {
-	var t cycle.Score
+func simulate(h cyclic.Timeline, period int, offsets []int) cyclic.Score {
+	var t cyclic.Score
 	for _, page := range h.Pages {
 		changed := map[int]bool{}
 		end := 0
@@ -55,13 +55,13 @@ func simulate(h cycle.Timeline, period int, offsets []int) cycle.Score {
 }
 
 // fewer reports whether one tally is better than another.
-func fewer(a, b cycle.Score) bool {
+func fewer(a, b cyclic.Score) bool {
 	return a.Misses < b.Misses || a.Misses == b.Misses && a.Delay < b.Delay
 }
 
 // exhaustive tries all sets of offsets.
-func exhaustive(h cycle.Timeline, period, polls int) cycle.Score {
-	var best cycle.Score
+func exhaustive(h cyclic.Timeline, period, polls int) cyclic.Score {
+	var best cyclic.Score
 	found := false
 	var try func(offsets []int, from int)
 	try = func(offsets []int, from int) {
@@ -81,7 +81,7 @@ func exhaustive(h cycle.Timeline, period, polls int) cycle.Score {
 
 // plainPlan is the plain dynamic programme: every offset, every beginning, every
 // last link, over a table of what each link loses.
-func plainPlan(h cycle.Timeline, period, polls int) (misses, delay int) {
+func plainPlan(h cyclic.Timeline, period, polls int) (misses, delay int) {
 	const big = 1 << 40
 	loss := make([][]int, period)
 	for a := range loss {
@@ -117,7 +117,7 @@ func plainPlan(h cycle.Timeline, period, polls int) (misses, delay int) {
 
 // linkLosses returns what links from a to the offsets after it lose, by walking
 // along each period with a count of its changes and its latest.
-func linkLosses(h cycle.Timeline, period, a, big int) []int {
+func linkLosses(h cyclic.Timeline, period, a, big int) []int {
 	losses := make([]int, period+1)
 	for _, page := range h.Pages {
 		page = slices.Compact(slices.Sorted(slices.Values(page)))
@@ -145,7 +145,7 @@ func linkLosses(h cycle.Timeline, period, a, big int) []int {
 }
 
 // draw draws a small history, a period and a number of polls.
-func draw(t *rapid.T, most int) (h cycle.Timeline, period, polls int) {
+func draw(t *rapid.T, most int) (h cyclic.Timeline, period, polls int) {
 	period = rapid.IntRange(1, most).Draw(t, "period")
 	polls = rapid.IntRange(1, period).Draw(t, "polls")
 	laps := rapid.IntRange(1, 4).Draw(t, "laps")
@@ -179,7 +179,7 @@ func TestCountIsWhatASimulationSees(t *testing.T) {
 func TestOptimalIsTheBestOfAllSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, period, polls := draw(t, 8)
-		offsets := planned(t, h, period, polls, cycle.Optimal)
+		offsets := planned(t, h, period, polls, cyclic.Optimal)
 		got, want := h.Count(period, offsets), exhaustive(h, period, polls)
 		if got != want {
 			t.Fatalf("offsets %v give %+v, and the best set gives %+v", offsets, got, want)
@@ -191,7 +191,7 @@ func TestOptimalEqualsThePlainProgramme(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, period, polls := draw(t, 40)
 		h.Circle = 0
-		offsets := planned(t, h, period, polls, cycle.Optimal)
+		offsets := planned(t, h, period, polls, cyclic.Optimal)
 		got := h.Count(period, offsets)
 		misses, delay := plainPlan(h, period, polls)
 		if got.Misses != misses || got.Delay != delay {
@@ -208,7 +208,7 @@ func TestOptimalEqualsThePlainProgrammeOnRegularPages(t *testing.T) {
 		period := 60
 		h := regularPage(r, period, 20)
 		for _, polls := range []int{1, 2, 3, 5, 9, 20, 40} {
-			offsets, err := cycle.PlanOptimal(h, period, polls)
+			offsets, err := cyclic.PlanOptimal(h, period, polls)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +223,7 @@ func TestOptimalEqualsThePlainProgrammeOnRegularPages(t *testing.T) {
 
 // regularPage is a page with three messages a period, each a few instants early
 // or late, and now and then a special.
-func regularPage(r *rand.Rand, period, laps int) cycle.Timeline {
+func regularPage(r *rand.Rand, period, laps int) cyclic.Timeline {
 	var page []int
 	for d := range laps {
 		for _, at := range []int{period / 12, period / 4, period - 1} {
@@ -234,12 +234,12 @@ func regularPage(r *rand.Rand, period, laps int) cycle.Timeline {
 		}
 	}
 	slices.Sort(page)
-	return cycle.Timeline{Pages: [][]int{page}}
+	return cyclic.Timeline{Pages: [][]int{page}}
 }
 
 // planned returns a plan after looking that it is one.
-func planned(t interface{ Fatalf(string, ...any) }, h cycle.Timeline, period, polls int, m cycle.Method) []int {
-	offsets, err := cycle.Plan(h, period, polls, m)
+func planned(t interface{ Fatalf(string, ...any) }, h cyclic.Timeline, period, polls int, m cyclic.Method) []int {
+	offsets, err := cyclic.Plan(h, period, polls, m)
 	if err != nil {
 		t.Fatalf("planning %d polls in %d instants: %v", polls, period, err)
 	}
@@ -257,8 +257,8 @@ func planned(t interface{ Fatalf(string, ...any) }, h cycle.Timeline, period, po
 func TestEveryMethodPlansAndNoneBeatsOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, period, polls := draw(t, 30)
-		best := h.Count(period, planned(t, h, period, polls, cycle.Optimal))
-		for _, m := range cycle.Methods {
+		best := h.Count(period, planned(t, h, period, polls, cyclic.Optimal))
+		for _, m := range cyclic.Methods {
 			if got := h.Count(period, planned(t, h, period, polls, m)); fewer(got, best) {
 				t.Fatalf("%s gives %+v, better than optimal's %+v", m, got, best)
 			}
@@ -271,7 +271,7 @@ func TestMorePollsSaveLessEachAndNeverHurt(t *testing.T) {
 		h, period, _ := draw(t, 16)
 		var misses []int
 		for polls := 1; polls <= period; polls++ {
-			misses = append(misses, h.Count(period, planned(t, h, period, polls, cycle.Optimal)).Misses)
+			misses = append(misses, h.Count(period, planned(t, h, period, polls, cyclic.Optimal)).Misses)
 		}
 		for i := 2; i < len(misses); i++ {
 			if misses[i] > misses[i-1] || misses[i-2]-misses[i-1] < misses[i-1]-misses[i] {
@@ -282,26 +282,26 @@ func TestMorePollsSaveLessEachAndNeverHurt(t *testing.T) {
 }
 
 func TestPlansOfLittle(t *testing.T) {
-	one := cycle.Timeline{Pages: [][]int{{8}}}
+	one := cyclic.Timeline{Pages: [][]int{{8}}}
 	for _, c := range []struct {
 		what          string
-		h             cycle.Timeline
+		h             cyclic.Timeline
 		period, polls int
-		m             cycle.Method
+		m             cyclic.Method
 		want          string
 	}{
-		{"nothing ever changed", cycle.Timeline{}, 60, 4, cycle.Optimal, "[0 15 30 45]"},
-		{"nothing ever changed, by a model", cycle.Timeline{}, 60, 4, cycle.Modeled, "[0 15 30 45]"},
-		{"one change is met", one, 60, 1, cycle.Optimal, "[7]"},
-		{"one change is met by a model", one, 60, 1, cycle.Modeled, "[7]"},
-		{"the rest of the polls are spread", one, 60, 3, cycle.Optimal, "[7 22 37]"},
-		{"all instants", one, 4, 4, cycle.Optimal, "[0 1 2 3]"},
-		{"a period of one", one, 1, 1, cycle.Modeled, "[0]"},
-		{"uniform begins with the period", one, 60, 2, cycle.Even, "[0 30]"},
-		{"uniform in a period that does not divide", one, 10, 3, cycle.Even, "[0 3 6]"},
-		{"uniform where it meets the change", one, 60, 2, cycle.BestPhase, "[7 37]"},
+		{"nothing ever changed", cyclic.Timeline{}, 60, 4, cyclic.Optimal, "[0 15 30 45]"},
+		{"nothing ever changed, by a model", cyclic.Timeline{}, 60, 4, cyclic.Modeled, "[0 15 30 45]"},
+		{"one change is met", one, 60, 1, cyclic.Optimal, "[7]"},
+		{"one change is met by a model", one, 60, 1, cyclic.Modeled, "[7]"},
+		{"the rest of the polls are spread", one, 60, 3, cyclic.Optimal, "[7 22 37]"},
+		{"all instants", one, 4, 4, cyclic.Optimal, "[0 1 2 3]"},
+		{"a period of one", one, 1, 1, cyclic.Modeled, "[0]"},
+		{"uniform begins with the period", one, 60, 2, cyclic.Even, "[0 30]"},
+		{"uniform in a period that does not divide", one, 10, 3, cyclic.Even, "[0 3 6]"},
+		{"uniform where it meets the change", one, 60, 2, cyclic.BestPhase, "[7 37]"},
 	} {
-		got, err := cycle.Plan(c.h, c.period, c.polls, c.m)
+		got, err := cyclic.Plan(c.h, c.period, c.polls, c.m)
 		if fmt.Sprint(got) != c.want || err != nil {
 			t.Errorf("%s: %v, %v, want %s", c.what, got, err, c.want)
 		}
@@ -309,12 +309,12 @@ func TestPlansOfLittle(t *testing.T) {
 }
 
 func TestNothingWrapsFromTheEndOfTheLine(t *testing.T) {
-	h := cycle.Timeline{Pages: [][]int{{1, 12}}} // offsets 0 and 11 of one period of 12
-	if got := h.Count(12, []int{5}); got != (cycle.Score{Changes: 2, Delay: 5 + 6}) {
+	h := cyclic.Timeline{Pages: [][]int{{1, 12}}} // offsets 0 and 11 of one period of 12
+	if got := h.Count(12, []int{5}); got != (cyclic.Score{Changes: 2, Delay: 5 + 6}) {
 		t.Errorf("on the line %+v, want both captured, the last one in the next period", got)
 	}
 	h.Circle = 12
-	if got := h.Count(12, []int{5}); got != (cycle.Score{Changes: 2, Misses: 1, Delay: 5}) {
+	if got := h.Count(12, []int{5}); got != (cyclic.Score{Changes: 2, Misses: 1, Delay: 5}) {
 		t.Errorf("on the circle %+v, want the last replaced by the first", got)
 	}
 	if got := h.Count(12, nil); got.Misses != 2 || got.MeanDelay() != 0 || got.Recall() != 0 {
@@ -325,19 +325,19 @@ func TestNothingWrapsFromTheEndOfTheLine(t *testing.T) {
 func TestPlansThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		period, polls int
-		m             cycle.Method
+		m             cyclic.Method
 		field         string
 	}{
-		{60, 61, cycle.Optimal, "polls"},
-		{60, 61, cycle.Modeled, "polls"},
-		{60, 61, cycle.Even, "polls"},
-		{60, 61, cycle.BestPhase, "polls"},
-		{60, 0, cycle.Optimal, "polls"},
-		{0, 1, cycle.Optimal, "period"},
-		{1 << 30, 1, cycle.Optimal, "period"},
+		{60, 61, cyclic.Optimal, "polls"},
+		{60, 61, cyclic.Modeled, "polls"},
+		{60, 61, cyclic.Even, "polls"},
+		{60, 61, cyclic.BestPhase, "polls"},
+		{60, 0, cyclic.Optimal, "polls"},
+		{0, 1, cyclic.Optimal, "period"},
+		{1 << 30, 1, cyclic.Optimal, "period"},
 		{60, 2, "optimum", "method"},
 	} {
-		_, err := cycle.Plan(cycle.Timeline{Pages: [][]int{{1, 5}}}, c.period, c.polls, c.m)
+		_, err := cyclic.Plan(cyclic.Timeline{Pages: [][]int{{1, 5}}}, c.period, c.polls, c.m)
 		if invalid, ok := errors.AsType[*freshet.InvalidError](err); !ok || invalid.Field != c.field {
 			t.Errorf("%d polls in %d instants by %s: error %v, want one about the %s", c.polls, c.period, c.m, err, c.field)
 		}
@@ -348,7 +348,7 @@ func TestPlansThatCannotBe(t *testing.T) {
 func BenchmarkPlanWeek(b *testing.B) {
 	h := busyWeeks(10080, 8, 2000)
 	for b.Loop() {
-		if _, err := cycle.PlanOptimal(h, 10080, 336); err != nil {
+		if _, err := cyclic.PlanOptimal(h, 10080, 336); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -362,7 +362,7 @@ func BenchmarkPlanRatio(b *testing.B) {
 	for b.Loop() {
 		begun := time.Now()
 		for range 10 {
-			if _, err := cycle.PlanOptimal(h, 240, 24); err != nil {
+			if _, err := cyclic.PlanOptimal(h, 240, 24); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -375,7 +375,7 @@ func BenchmarkPlanRatio(b *testing.B) {
 }
 
 // busyWeeks is a page that is busier at some hours than at others.
-func busyWeeks(period, laps, changes int) cycle.Timeline {
+func busyWeeks(period, laps, changes int) cyclic.Timeline {
 	r := rand.New(rand.NewPCG(7, 7))
 	var page []int
 	for d := range laps {
@@ -388,5 +388,5 @@ func busyWeeks(period, laps, changes int) cycle.Timeline {
 		}
 	}
 	slices.Sort(page)
-	return cycle.Timeline{Pages: [][]int{page}}
+	return cyclic.Timeline{Pages: [][]int{page}}
 }

@@ -1,4 +1,4 @@
-package cycle_test
+package cyclic_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 )
 
 // A cyclicCase is a small instance of a cyclic strategy with its exact answers,
@@ -55,7 +55,7 @@ func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol }
 // line counts what polls at these instants make of changes at these, as one long
 // period of which the history is the beginning. An invisible change is seen one
 // instant later.
-func line(updates, polls []int, visible bool) cycle.Score {
+func line(updates, polls []int, visible bool) cyclic.Score {
 	period := 2 * (slices.Max(append(slices.Clone(updates), polls...)) + 2)
 	shifted := slices.Clone(updates)
 	for i := range shifted {
@@ -64,7 +64,7 @@ func line(updates, polls []int, visible bool) cycle.Score {
 		}
 		shifted[i]++ // minute 0 is instant 1
 	}
-	return cycle.Timeline{Pages: [][]int{shifted}}.Count(period, polls)
+	return cyclic.Timeline{Pages: [][]int{shifted}}.Count(period, polls)
 }
 
 func TestOracleRecall(t *testing.T) {
@@ -121,7 +121,7 @@ func TestOracleRecall(t *testing.T) {
 		var want struct{ Recall []float64 }
 		c.read(t, &in, &want)
 		for i, p := range in.Pairs {
-			if got := (cycle.Score{Changes: p[1], Misses: p[1] - p[0]}).Recall(); !near(got, want.Recall[i], c.Tol) {
+			if got := (cyclic.Score{Changes: p[1], Misses: p[1] - p[0]}).Recall(); !near(got, want.Recall[i], c.Tol) {
 				t.Errorf("%s: %d of %d is a recall of %v, want %v", c.ID, p[0], p[1], got, want.Recall[i])
 			}
 		}
@@ -134,19 +134,19 @@ type circularCase struct {
 	History []int
 }
 
-func (c circularCase) history() cycle.Timeline {
+func (c circularCase) history() cyclic.Timeline {
 	page := slices.Clone(c.History)
 	for i := range page {
 		page[i]++
 	}
-	return cycle.Timeline{Pages: [][]int{page}, Circle: c.T * c.D}
+	return cyclic.Timeline{Pages: [][]int{page}, Circle: c.T * c.D}
 }
 
 // optimum looks that the planner finds the fewest misses that there are.
-func (c circularCase) optimum(t *testing.T, id string, polls, want int) cycle.Score {
+func (c circularCase) optimum(t *testing.T, id string, polls, want int) cyclic.Score {
 	t.Helper()
 	h := c.history()
-	got := h.Count(c.T, planned(t, h, c.T, polls, cycle.Optimal))
+	got := h.Count(c.T, planned(t, h, c.T, polls, cyclic.Optimal))
 	if got.Misses != want {
 		t.Errorf("%s: %d misses with %d polls, want %d", id, got.Misses, polls, want)
 	}
@@ -254,7 +254,7 @@ func TestOracleOptimumWithLeastDelay(t *testing.T) {
 		if got := in.optimum(t, c.ID, in.N, want.Misses); got.Delay != want.Delay {
 			t.Errorf("%s: delay %d, want %d", c.ID, got.Delay, want.Delay)
 		}
-		if got := planned(t, in.history(), in.T, in.N, cycle.Optimal); !slices.Equal(got, want.Polls) {
+		if got := planned(t, in.history(), in.T, in.N, cyclic.Optimal); !slices.Equal(got, want.Polls) {
 			t.Errorf("%s: polls at %v, want the paper's own %v", c.ID, got, want.Polls)
 		}
 	}

@@ -1,4 +1,4 @@
-package cycle_test
+package cyclic_test
 
 import (
 	"maps"
@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/cycle"
+	"freshet/internal/sched/cyclic"
 )
 
 func TestOracleConditionI(t *testing.T) {
@@ -26,7 +26,7 @@ func TestOracleConditionI(t *testing.T) {
 			IntegerValue    float64 `json:"integer_value"`
 		}
 		c.read(t, &in, &want)
-		shares, whole := cycle.ConditionI(in.M, float64(in.K)), cycle.Apportion(in.M, in.K)
+		shares, whole := cyclic.ConditionI(in.M, float64(in.K)), cyclic.Apportion(in.M, in.K)
 		left, wholeLeft := 0.0, 0.0
 		for i, m := range in.M {
 			left += m / shares[i]
@@ -42,10 +42,10 @@ func TestOracleConditionI(t *testing.T) {
 }
 
 // fig3 reads the model of the paper's third figure.
-func fig3(messages map[string][2]float64) cycle.Model {
-	m := cycle.Model{Period: 60}
+func fig3(messages map[string][2]float64) cyclic.Model {
+	m := cyclic.Model{Period: 60}
 	for _, name := range slices.Sorted(maps.Keys(messages)) {
-		m.Messages = append(m.Messages, cycle.Message{From: messages[name][0], To: messages[name][1], Chance: 1})
+		m.Messages = append(m.Messages, cyclic.Message{From: messages[name][0], To: messages[name][1], Chance: 1})
 	}
 	return m
 }
@@ -134,7 +134,7 @@ func TestOracleExpectedMisses(t *testing.T) {
 
 // Expected misses are what happens on the average when the messages come.
 func TestModelMissesAreAMean(t *testing.T) {
-	m := cycle.Model{Period: 60, Messages: []cycle.Message{{From: 5, To: 20, Chance: 0.9}, {From: 10, To: 35, Chance: 0.5}, {From: 50, To: 65, Chance: 1}}}
+	m := cyclic.Model{Period: 60, Messages: []cyclic.Message{{From: 5, To: 20, Chance: 0.9}, {From: 10, To: 35, Chance: 0.5}, {From: 50, To: 65, Chance: 1}}}
 	polls := []int{4, 17, 33, 58}
 	r := rand.New(rand.NewPCG(3, 4))
 	const laps = 200_000
@@ -154,7 +154,7 @@ func TestModelMissesAreAMean(t *testing.T) {
 	for i, b := range polls {
 		fine[i], times[i] = b*1000, float64(b)
 	}
-	got := float64(cycle.Timeline{Pages: [][]int{page}}.Count(60_000, fine).Misses) / laps
+	got := float64(cyclic.Timeline{Pages: [][]int{page}}.Count(60_000, fine).Misses) / laps
 	if want := m.Misses(times); math.Abs(got-want) > 0.01 {
 		t.Errorf("%v misses a period, and %v expected", got, want)
 	}
@@ -162,10 +162,10 @@ func TestModelMissesAreAMean(t *testing.T) {
 
 func TestBestIsNoWorseThanTheStrategy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := cycle.Model{Period: 24}
+		m := cyclic.Model{Period: 24}
 		for range rapid.IntRange(1, 4).Draw(t, "messages") {
 			from := rapid.IntRange(0, 23).Draw(t, "from")
-			m.Messages = append(m.Messages, cycle.Message{
+			m.Messages = append(m.Messages, cyclic.Message{
 				From: float64(from), To: float64(from + rapid.IntRange(1, 12).Draw(t, "length")),
 				Chance: float64(rapid.IntRange(1, 10).Draw(t, "chance")) / 10,
 			})
@@ -204,20 +204,20 @@ func TestPlansCarryOver(t *testing.T) {
 	past := regularPage(rand.New(rand.NewPCG(1, 1)), 60, 60*24)
 	future := regularPage(rand.New(rand.NewPCG(2, 2)), 60, 30*24)
 	for _, polls := range []int{3, 4, 6, 10} {
-		missed := map[cycle.Method]float64{}
-		for _, m := range cycle.Methods {
+		missed := map[cyclic.Method]float64{}
+		for _, m := range cyclic.Methods {
 			plan := planned(t, past, 60, polls, m)
 			missed[m] = 1 - future.Count(60, plan).Recall()
 			if was := 1 - past.Count(60, plan).Recall(); math.Abs(missed[m]-was) > 0.025 { // thrice what chance does
 				t.Errorf("%d polls: %s missed %.4f of the past and %.4f of the future, want the same", polls, m, was, missed[m])
 			}
 		}
-		least := 1 - future.Count(60, planned(t, future, 60, polls, cycle.Optimal)).Recall()
+		least := 1 - future.Count(60, planned(t, future, 60, polls, cyclic.Optimal)).Recall()
 		t.Logf("%d polls: missed %v, at the least %.4f", polls, missed, least)
-		if missed[cycle.Optimal] > 1.25*least {
-			t.Errorf("%d polls: the optimal strategy misses %.4f, and %.4f can be had", polls, missed[cycle.Optimal], least)
+		if missed[cyclic.Optimal] > 1.25*least {
+			t.Errorf("%d polls: the optimal strategy misses %.4f, and %.4f can be had", polls, missed[cyclic.Optimal], least)
 		}
-		if even := missed[cycle.Even]; missed[cycle.Optimal] > 0.4*even || missed[cycle.Modeled] > 0.8*even {
+		if even := missed[cyclic.Even]; missed[cyclic.Optimal] > 0.4*even || missed[cyclic.Modeled] > 0.8*even {
 			t.Errorf("%d polls: missed %v, want the planned to miss far less than the uniform", polls, missed)
 		}
 	}
@@ -227,8 +227,8 @@ func TestPlansCarryOver(t *testing.T) {
 // messages to tell apart; the plan follows how often it changes.
 func TestModeledWithoutMessages(t *testing.T) {
 	h := busyWeeks(1008, 6, 200)
-	model := h.Count(1008, planned(t, h, 1008, 84, cycle.Modeled))
-	even := h.Count(1008, planned(t, h, 1008, 84, cycle.Even))
+	model := h.Count(1008, planned(t, h, 1008, 84, cyclic.Modeled))
+	even := h.Count(1008, planned(t, h, 1008, 84, cyclic.Even))
 	if model.Misses >= even.Misses {
 		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
 	}
@@ -244,9 +244,9 @@ func TestModeledWithManyMessages(t *testing.T) {
 			page = append(page, d*period+1+k*100+r.IntN(90))
 		}
 	}
-	h := cycle.Timeline{Pages: [][]int{page}}
-	model := h.Count(period, planned(t, h, period, 30, cycle.Modeled))
-	if even := h.Count(period, planned(t, h, period, 30, cycle.Even)); model.Misses >= even.Misses {
+	h := cyclic.Timeline{Pages: [][]int{page}}
+	model := h.Count(period, planned(t, h, period, 30, cyclic.Modeled))
+	if even := h.Count(period, planned(t, h, period, 30, cyclic.Even)); model.Misses >= even.Misses {
 		t.Errorf("%d misses by the model and %d at equal distances, want fewer", model.Misses, even.Misses)
 	}
 }

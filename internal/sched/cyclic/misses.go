@@ -1,4 +1,4 @@
-package cycle
+package cyclic
 
 // Misses says how many changes of a history are missed by the best plans.
 type Misses struct{ window *linkWindow }
