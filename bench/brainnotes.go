@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 )
 
 // A noteTaking takes down once what was learnt, as a daemon does to save it, and throws it

@@ -17,9 +17,9 @@ import (
 
 	"freshet/explore"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/live"
 	"freshet/sqlite"
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/plot"
 )
 

@@ -6,9 +6,9 @@ import (
 	"net/url"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 )
 
 // Options say how a policy is replayed.

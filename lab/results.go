@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/rival"
 )
 

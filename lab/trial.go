@@ -9,8 +9,8 @@ import (
 
 	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/rival"
 )
 

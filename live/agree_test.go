@@ -14,10 +14,10 @@ import (
 
 	"freshet/content"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/learn"
 	"freshet/live"
 	"freshet/sqlite"
 	"freshet/synth"

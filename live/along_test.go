@@ -14,9 +14,9 @@ import (
 
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/live"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 )
 
 // A brain decides what to poll next and learns from what polls found. It owns

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 )
 
 // A noteCopy is a copy of what was learnt, up to a place in the log. Without a

@@ -12,8 +12,8 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 	"freshet/memory"
 	"freshet/persist"
 	"freshet/render"

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 )
 
 // A DaysQuery selects days and the sources that count.

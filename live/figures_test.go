@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/lab"
-	"freshet/learn"
 	"freshet/live"
 	"freshet/synth"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 )
 
 // notes are what the learner has come to think, kept in the store as beliefs so

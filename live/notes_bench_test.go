@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 	"freshet/sqlite"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/live"
 	"freshet/synth"
 )

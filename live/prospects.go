@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 	"freshet/whatif"
 )
 

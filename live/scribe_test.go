@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 	"freshet/live"
 	"freshet/synth"
 )

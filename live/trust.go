@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 )
 
 // IndexTrusts returns how far the indexes of a site can be believed, as far as they have

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 	"freshet/live"
 	"freshet/postgres"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 	"freshet/pgtest"
 	"freshet/postgres"
 )

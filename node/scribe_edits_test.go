@@ -9,9 +9,9 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 )
 
 // traits returns what a scheduler says of the sources, as far as learning goes by them.

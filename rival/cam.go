@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/ranking"
-	"freshet/learn"
 )
 
 // CAM allocates polls for a whole epoch ahead: of all pairs of a source and an

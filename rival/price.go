@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sched/ranking"
-	"freshet/learn"
 )
 
 // Priced polls the sources for which a poll now beats the best later one by

@@ -12,8 +12,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 	"freshet/whatif"
 )
 

@@ -11,8 +11,8 @@ import (
 	"freshet/client"
 	"freshet/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 	"freshet/live"
 	"freshet/web"
 )

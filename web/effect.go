@@ -7,8 +7,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/learn"
 	"freshet/whatif"
 )
 

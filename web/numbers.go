@@ -13,7 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 	"freshet/live"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/rootfind"
-	"freshet/learn"
 )
 
 // A class is sources that are alike, or all but alike.

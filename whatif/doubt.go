@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 )
 
 // A guess is one of the rates that a source may have.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"freshet/client"
+	"freshet/internal/learn"
 	"freshet/lab"
-	"freshet/learn"
 )
 
 const calibrationHelp = `

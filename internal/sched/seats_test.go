@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/learn"
 )
 
 // Sources get the slots that are kept for them, in whatever order they come, and others those that are left. What

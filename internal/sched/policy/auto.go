@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/ranking"
-	"freshet/learn"
 )
 
 // Auto spends the budget where it is worth most by what it has learnt, and

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 )
 
 // A beat is a source that keeps to certain minutes of the hour.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/learn"
+	"freshet/internal/learn"
 )
 
 // A promise is what the chances that somebody gave say of a source.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn"
 	"freshet/internal/sched/ranking"
-	"freshet/learn"
 )
 
 // WIC polls the sources for which the most utility has accrued since their
