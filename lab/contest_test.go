@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/lab"
 )
 

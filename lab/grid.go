@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 )
 
 // A Period is the part of a history that is looked at, and how finely.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/estimate"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/rival"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"freshet/estimate"
+	"freshet/internal/learn/estimate"
 	"freshet/lab"
 )
 

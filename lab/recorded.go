@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 )
 
 // A Recorded is what a log of outcomes tells of the past. The log knows of a

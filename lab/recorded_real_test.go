@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/rival"

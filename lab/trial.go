@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/rival"
 )

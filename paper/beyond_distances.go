@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/estimate"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"freshet/estimate"
+	"freshet/internal/learn/estimate"
 )
 
 // A rateEstimate says how often a page changes, given what downloads found of

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/plot"

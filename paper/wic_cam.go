@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/plot"
 )
 

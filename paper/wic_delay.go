@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/estimate"
+	"freshet/internal/learn/estimate"
 	"freshet/lab"
 	"freshet/plot"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/lab"
 )
 

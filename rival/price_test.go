@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/policytest"
 	"freshet/rival"

@@ -3,8 +3,8 @@ package rival
 import (
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/ranking"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched"
 	"freshet/lab"
 )

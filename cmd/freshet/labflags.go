@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
 	"freshet/rival"

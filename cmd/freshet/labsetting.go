@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/lab"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 )
 
 // Observe implements [freshet.Learner]. Outcomes come in the order of the log;

@@ -3,8 +3,8 @@ package learn
 import (
 	"math"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 )
 
 // Standings tells how often sources change from how things stand with them in

@@ -5,8 +5,8 @@ import (
 	"math/cmplx"
 	"slices"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/cyclic"
 )
 

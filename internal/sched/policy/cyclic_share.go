@@ -6,8 +6,8 @@ import (
 	"math"
 	"sort"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/cyclic"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/ranking"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/policytest"

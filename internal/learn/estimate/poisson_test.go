@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/estimate"
 	"freshet/internal/freshet"
+	"freshet/internal/learn/estimate"
 )
 
 // rateOf returns how many changes of a source are expected in a second.

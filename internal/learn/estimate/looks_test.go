@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/estimate"
+	"freshet/internal/learn/estimate"
 )
 
 // The rate from looks at regular times is that of Cho and Garcia-Molina, with its
