@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/live"
-	"freshet/whatif"
 )
 
 // Under the limits of a daemon that is told of no others, most of the budget is not
@@ -37,7 +37,7 @@ func TestForesightKnowsWhatIsNotPolled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := whatif.New(prospects, b.Terms())
+		m := forecast.New(prospects, b.Terms())
 		said := map[freshet.SourceID]float64{}
 		for _, s := range m.Spenders(len(prospects)) {
 			said[s.ID] = s.Gap.Seconds()

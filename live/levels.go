@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
-	"freshet/whatif"
 )
 
 // LevelStatus is how things stand with the service levels.
@@ -105,7 +105,7 @@ func (d *Daemon) weighLevels(ctx context.Context) error {
 	var now LevelStatus
 	if set > 0 {
 		d.levels.any.Store(true)
-		pledges := whatif.New(prospects, d.Terms()).Levels()
+		pledges := forecast.New(prospects, d.Terms()).Levels()
 		now = LevelStatus{At: d.cfg.Now(), Set: set, Unmet: pledges.Unmet, Need: pledges.Need, Budget: pledges.Budget, Impossible: pledges.Impossible, Claim: pledges.Claim}
 	}
 	d.levels.mu.Lock()

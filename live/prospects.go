@@ -7,24 +7,24 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/whatif"
 )
 
 // Prospects returns what is expected of every source that is polled, with the
 // service level that holds for it. How often each changes is what the policy has
 // learned. If the policy does not learn, or the daemon does not run, it is what
 // the store says of the sources' polls.
-func (d *Daemon) Prospects(ctx context.Context) ([]whatif.Prospect, error) {
+func (d *Daemon) Prospects(ctx context.Context) ([]forecast.Prospect, error) {
 	return d.ProspectsUnder(ctx, d.Limits())
 }
 
 // ProspectsUnder is Prospects as it would be under other limits.
-func (d *Daemon) ProspectsUnder(ctx context.Context, l sched.Limits) ([]whatif.Prospect, error) {
+func (d *Daemon) ProspectsUnder(ctx context.Context, l sched.Limits) ([]forecast.Prospect, error) {
 	levels, strategies, gap := d.levels.tags(), d.strategies.tags(), l.SourceGap
 	timed := map[freshet.SourceID]bool{} // that are polled by a strategy
-	var all []whatif.Prospect
+	var all []forecast.Prospect
 	var standings learn.Standings
 	for w, err := range d.cfg.Store.Sources(ctx) {
 		if err != nil {
@@ -33,7 +33,7 @@ func (d *Daemon) ProspectsUnder(ctx context.Context, l sched.Limits) ([]whatif.P
 		if w.Paused {
 			continue
 		}
-		p := whatif.ProspectOf(w.Source, freshet.Range{})
+		p := forecast.ProspectOf(w.Source, freshet.Range{})
 		if stake, matters := d.stakes.get(w.ID); matters {
 			p.Weight *= stake.Factor
 		}
@@ -72,7 +72,7 @@ const askAtOnce = 500
 
 // askOutlooks completes prospects by what the policy has learned. When those are polled
 // that have a strategy is not for the policy to say.
-func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []whatif.Prospect, timed map[freshet.SourceID]bool) error {
+func (d *Daemon) askOutlooks(ctx context.Context, from outlooker, tick time.Duration, all []forecast.Prospect, timed map[freshet.SourceID]bool) error {
 	auto, _ := d.plans().(*policy.Auto)
 	for part := range slices.Chunk(all, askAtOnce) {
 		outlooks := make([]freshet.Outlook, len(part))
@@ -116,7 +116,7 @@ func (d *Daemon) inLoop(ctx context.Context, f func(now time.Time, s *sched.Sche
 }
 
 // learned completes a prospect by what the policy has learned of its source.
-func learned(p *whatif.Prospect, o freshet.Outlook, tick time.Duration) {
+func learned(p *forecast.Prospect, o freshet.Outlook, tick time.Duration) {
 	if !(o.Rate.Mean > 0) {
 		return
 	}
@@ -143,11 +143,11 @@ func (d *Daemon) plans() freshet.Policy {
 }
 
 // Terms returns the terms that the present limits set.
-func (d *Daemon) Terms() whatif.Terms { return d.TermsUnder(d.Limits()) }
+func (d *Daemon) Terms() forecast.Terms { return d.TermsUnder(d.Limits()) }
 
 // TermsUnder returns the terms that limits would set.
-func (d *Daemon) TermsUnder(l sched.Limits) whatif.Terms {
-	t := whatif.Terms{HostGap: l.Hosts.Delay, SourceShare: l.SourceShare, HostShare: l.Hosts.Share}
+func (d *Daemon) TermsUnder(l sched.Limits) forecast.Terms {
+	t := forecast.Terms{HostGap: l.Hosts.Delay, SourceShare: l.SourceShare, HostShare: l.Hosts.Share}
 	if _, ok := d.plans().(*policy.Auto); ok {
 		t.Curiosity, t.LevelShare = policy.Curiosity, policy.LevelShare
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/live"
 	"freshet/synth"
-	"freshet/whatif"
 )
 
 // What is said of a budget, from what polls under the present one have shown, is
@@ -46,7 +46,7 @@ func budgetIsAsSaid(t *testing.T, dir string, polls float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := whatif.New(prospects, b.Terms()).At(polls / 60)
+	said := forecast.New(prospects, b.Terms()).At(polls / 60)
 
 	b.SetLimits(sched.Limits{Budget: sched.Budget{Polls: polls, Per: time.Minute}})
 	from := b.captured(t)

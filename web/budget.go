@@ -13,8 +13,8 @@ import (
 	"freshet/client"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
-	"freshet/whatif"
 )
 
 func (a *api) routeBudget(h huma.API) {
@@ -41,7 +41,7 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 	if err != nil {
 		return nil, err
 	}
-	choice, err := whatif.ParseChoice(in.Drop)
+	choice, err := forecast.ParseChoice(in.Drop)
 	if e, ok := errors.AsType[*freshet.InvalidError](err); ok {
 		return nil, invalid("query."+e.Field, e.Reason, in.Drop)
 	}
@@ -69,7 +69,7 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 			terms.Seen = learn.Share(t)
 		}
 	}
-	m := whatif.New(prospects, terms)
+	m := forecast.New(prospects, terms)
 	b.Now, b.OneMore = pointOf(m.Now()), m.Marginal(1.0/60)
 	for _, p := range m.Curve(in.Span, in.Points) {
 		b.Curve = append(b.Curve, pointOf(p))
@@ -78,7 +78,7 @@ func (a *api) getBudget(ctx context.Context, in *budgetInput) (*bodyOf[client.Bu
 		p := pointOf(m.At(at.PerSecond()))
 		b.At = &p
 	}
-	if goal != (whatif.Goal{}) {
+	if goal != (forecast.Goal{}) {
 		p, ok := m.Least(goal)
 		b.Goal = &client.BudgetGoal{Share: goal.Share, Delay: client.Duration(max(goal.Within, goal.Delay)), Reachable: ok, At: pointOf(p)}
 	}
@@ -113,13 +113,13 @@ func (a *api) foresee(ctx context.Context, items []client.Pledge) {
 }
 
 // goal returns what was asked for.
-func (in *budgetInput) goal() (g whatif.Goal, err error) {
+func (in *budgetInput) goal() (g forecast.Goal, err error) {
 	delay, err := parseDuration(in.Delay)
 	if err != nil {
 		return g, invalid("query.delay", err.Error(), in.Delay)
 	}
 	if in.Share == "" {
-		return whatif.Goal{Delay: delay}, nil
+		return forecast.Goal{Delay: delay}, nil
 	}
 	g.Within = delay
 	if g.Share, err = parseShare(in.Share); err != nil {
@@ -141,12 +141,12 @@ func perDay(perSecond float64) float64 { return perSecond * (24 * time.Hour).Sec
 
 func estimateOf(r freshet.Range) client.Estimate { return client.Estimate(r) }
 
-func pointOf(p whatif.Point) client.BudgetPoint {
+func pointOf(p forecast.Point) client.BudgetPoint {
 	point := client.BudgetPoint{
 		PollsPerDay: perDay(p.Budget), SpentPerDay: perDay(p.Spent), ChangesPerDay: perDay(p.Changes),
 		Share: estimateOf(p.Share), Delay: rounded(p.Delay), Freshness: p.Freshness, Age: rounded(p.Age),
 	}
-	for i, h := range whatif.Horizons {
+	for i, h := range forecast.Horizons {
 		point.Within = append(point.Within, client.Within{Time: client.Duration(h), Share: p.Within[i]})
 	}
 	return point
@@ -163,7 +163,7 @@ func rounded(d time.Duration) client.Duration {
 	return client.Duration(d.Round(time.Second))
 }
 
-func eaterOf(e whatif.Spender) client.Eater {
+func eaterOf(e forecast.Spender) client.Eater {
 	return client.Eater{
 		ID: e.ID, PollsPerDay: perDay(e.Spent), Gap: rounded(e.Gap), ChangesPerDay: perDay(e.Changes),
 		CapturedPerDay: perDay(e.Captured), Share: estimateOf(e.Share), Delay: rounded(e.Delay),
@@ -171,7 +171,7 @@ func eaterOf(e whatif.Spender) client.Eater {
 }
 
 // levelsOf returns the levels as the API tells them; nil if there are none.
-func levelsOf(p whatif.LevelCosts, each bool) *client.Levels {
+func levelsOf(p forecast.LevelCosts, each bool) *client.Levels {
 	if len(p.All) == 0 {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"freshet/client"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/learn/forecast"
 	"freshet/internal/sched"
-	"freshet/whatif"
 )
 
 // Bounds are what settings allow: how much is polled, and how much of it is kept.
@@ -72,7 +72,7 @@ func (a *api) pollingUnder(ctx context.Context, b Bounds) (*client.PollingEffect
 			terms.Seen = learn.Share(t)
 		}
 	}
-	m := whatif.New(now, terms)
+	m := forecast.New(now, terms)
 	other, rest := m, b.Then
 	if rest.Budget = b.Now.Budget; !alike(b.Now, rest) { // not the budget alone, which the same market knows
 		other = m.Under(then, a.Daemon.TermsUnder(b.Then))

@@ -5,19 +5,19 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/whatif"
+	"freshet/internal/learn/forecast"
 )
 
 // holds says why a level is not kept, and what helps.
-var holds = map[whatif.Obstacle]string{
-	whatif.NoObstacle:  "",
-	whatif.ByBudget:    "all levels together need more than half of the budget",
-	whatif.ByHost:      "its host may not be polled so often (hosts.delay)",
-	whatif.ByMinGap:    "cannot be kept: its min_gap is too long",
-	whatif.BySourceGap: "cannot be kept: source_gap is too long; set a shorter min_gap for it",
-	whatif.ByRate:      "cannot be kept: it changes too often",
-	whatif.ByDoubt:     "too early to say: it may change too often",
-	whatif.ByWorth:     "other pages are polled first; set its max_gap",
+var holds = map[forecast.Obstacle]string{
+	forecast.NoObstacle:  "",
+	forecast.ByBudget:    "all levels together need more than half of the budget",
+	forecast.ByHost:      "its host may not be polled so often (hosts.delay)",
+	forecast.ByMinGap:    "cannot be kept: its min_gap is too long",
+	forecast.BySourceGap: "cannot be kept: source_gap is too long; set a shorter min_gap for it",
+	forecast.ByRate:      "cannot be kept: it changes too often",
+	forecast.ByDoubt:     "too early to say: it may change too often",
+	forecast.ByWorth:     "other pages are polled first; set its max_gap",
 }
 
 // showLevels prints how things stand with the service levels.
@@ -65,7 +65,7 @@ func (b *budgeting) showLevels(l *client.Levels, paint screen, say func(string, 
 		default:
 			next = "in " + roughDuration(i.Next.Sub(b.now()))
 		}
-		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(next), plain(needs), plain(holds[whatif.Obstacle(i.Hold)]))
+		t.add(plain(string(i.ID)), plain(i.Level), share, plain(late(i.Gap)), plain(late(i.NeedGap)), plain(next), plain(needs), plain(holds[forecast.Obstacle(i.Hold)]))
 	}
 	return t.write(b.out, paint)
 }

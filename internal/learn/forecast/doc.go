@@ -1,4 +1,4 @@
-// Package whatif answers what another budget would bring: how large a share of
+// Package forecast answers what another budget would bring: how large a share of
 // the changes would be captured and how soon, what a share or a delay costs,
 // which sources eat the budget, what dropping some would free, and whether
 // service levels can be kept.
@@ -17,4 +17,4 @@
 //
 // It is plain arithmetic: no clock, no chance, the same answers to the same
 // questions.
-package whatif
+package forecast

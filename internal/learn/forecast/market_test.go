@@ -1,4 +1,4 @@
-package whatif_test
+package forecast_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/whatif"
+	"freshet/internal/learn/forecast"
 )
 
 const day = 24 * time.Hour
@@ -28,7 +28,7 @@ func doubted(every time.Duration, factor float64) freshet.Range {
 }
 
 // gaps returns how often each source is polled.
-func gaps(m *whatif.Market) map[freshet.SourceID]float64 {
+func gaps(m *forecast.Market) map[freshet.SourceID]float64 {
 	all := map[freshet.SourceID]float64{}
 	for _, e := range m.Spenders(math.MaxInt) {
 		all[e.ID] = e.Gap.Seconds()
@@ -46,7 +46,7 @@ func near(t testing.TB, what string, got, want, within float64) {
 
 // gained is what polls of one source bring a second, by the definition: the
 // integral over the ages of what is captured at each, done with small steps.
-func gained(p whatif.Prospect, gap float64) float64 {
+func gained(p forecast.Prospect, gap float64) float64 {
 	const steps = 1500
 	total := 0.0
 	for i := range steps {
@@ -89,7 +89,7 @@ func gained(p whatif.Prospect, gap float64) float64 {
 // does, whatever becomes of late changes.
 func TestPriceIsBest(t *testing.T) {
 	exp := freshet.Urgency{Kind: freshet.UrgencyExp, A: 0.999, Per: time.Second}
-	sets := map[string][]whatif.Prospect{
+	sets := map[string][]forecast.Prospect{
 		"overwrite": {
 			{ID: "a", Rate: known(10 * time.Minute), Weight: 1},
 			{ID: "b", Rate: known(2 * time.Hour), Weight: 3},
@@ -109,7 +109,7 @@ func TestPriceIsBest(t *testing.T) {
 	for name, set := range sets {
 		t.Run(name, func(t *testing.T) {
 			const budget = 1.0 / 120
-			m := whatif.New(set, whatif.Terms{Budget: budget})
+			m := forecast.New(set, forecast.Terms{Budget: budget})
 			chosen, spent := 0.0, 0.0
 			for _, p := range set {
 				gap := gaps(m)[p.ID]
@@ -182,11 +182,11 @@ func TestPredictionComesTrue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var set []whatif.Prospect
+			var set []forecast.Prospect
 			for i, every := range []time.Duration{5 * time.Minute, 20 * time.Minute, time.Hour, 3 * time.Hour} {
-				set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: known(every), Life: l})
+				set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: known(every), Life: l})
 			}
-			m := whatif.New(set, whatif.Terms{Budget: 1.0 / 300})
+			m := forecast.New(set, forecast.Terms{Budget: 1.0 / 300})
 			want := m.Now()
 			var got seen
 			r := rand.New(rand.NewPCG(1, 2))
@@ -213,13 +213,13 @@ func TestPredictionComesTrue(t *testing.T) {
 }
 
 // draw returns prospects of every kind.
-func draw(rt *rapid.T) []whatif.Prospect {
+func draw(rt *rapid.T) []forecast.Prospect {
 	lives := []freshet.Life{{}, {}, {Kind: freshet.LifeAppend}, {Kind: freshet.LifeWindow, For: 600 * time.Second}, {Kind: freshet.LifeLast, N: 4}}
 	urgencies := []freshet.Urgency{{}, {}, {Kind: freshet.UrgencyExp, A: 0.9995, Per: time.Second}, {Kind: freshet.UrgencyWindow, Width: 300 * time.Second}, {Kind: freshet.UrgencyChordal, Width: 4000 * time.Second}}
-	set := make([]whatif.Prospect, rapid.IntRange(1, 8).Draw(rt, "sources"))
+	set := make([]forecast.Prospect, rapid.IntRange(1, 8).Draw(rt, "sources"))
 	for i := range set {
 		every := time.Duration(math.Exp(rapid.Float64Range(3, 15).Draw(rt, "every")) * float64(time.Second))
-		set[i] = whatif.Prospect{
+		set[i] = forecast.Prospect{
 			ID: freshet.SourceID(fmt.Sprint(i)), Host: fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "host")),
 			Rate: doubted(every, math.Exp(rapid.Float64Range(0, 3).Draw(rt, "doubt"))),
 			Life: rapid.SampledFrom(lives).Draw(rt, "life"), Urgency: rapid.SampledFrom(urgencies).Draw(rt, "urgency"),
@@ -236,11 +236,11 @@ func draw(rt *rapid.T) []whatif.Prospect {
 // there is use for it, and no number leaves its bounds.
 func TestMoreIsNeverLess(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		terms := whatif.Terms{Budget: math.Exp(rapid.Float64Range(-9, 1).Draw(rt, "budget"))}
+		terms := forecast.Terms{Budget: math.Exp(rapid.Float64Range(-9, 1).Draw(rt, "budget"))}
 		if rapid.Bool().Draw(rt, "polite") {
 			terms.HostGap = 5 * time.Second
 		}
-		m := whatif.New(draw(rt), terms)
+		m := forecast.New(draw(rt), terms)
 		curve := m.Curve(32, 9)
 		for i, p := range curve {
 			if p.Spent > p.Budget*(1+1e-5) {
@@ -277,15 +277,15 @@ func TestMoreIsNeverLess(t *testing.T) {
 
 // Sources together are never polled more often than their host allows.
 func TestHostsAreKeptTo(t *testing.T) {
-	var set []whatif.Prospect
+	var set []forecast.Prospect
 	for i := range 8 {
 		host := "busy"
 		if i > 5 {
 			host = fmt.Sprint("own", i)
 		}
-		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Host: host, Rate: known(time.Duration(i+1) * time.Minute)})
+		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Host: host, Rate: known(time.Duration(i+1) * time.Minute)})
 	}
-	m := whatif.New(set, whatif.Terms{Budget: 0.5, HostGap: 20 * time.Second})
+	m := forecast.New(set, forecast.Terms{Budget: 0.5, HostGap: 20 * time.Second})
 	busy, others := 0.0, 0.0
 	for _, e := range m.Spenders(math.MaxInt) {
 		if e.ID < "6" {
@@ -300,7 +300,7 @@ func TestHostsAreKeptTo(t *testing.T) {
 		t.Errorf("two hosts get %.4g polls a second, more than they allow", others)
 	}
 	// Within the host polls go as if it were a budget.
-	alone := whatif.New(set[:6], whatif.Terms{Budget: 1.0 / 20})
+	alone := forecast.New(set[:6], forecast.Terms{Budget: 1.0 / 20})
 	for id, gap := range gaps(alone) {
 		near(t, "the gap of "+string(id), gaps(m)[id], gap, 1e-3)
 	}
@@ -308,11 +308,11 @@ func TestHostsAreKeptTo(t *testing.T) {
 
 // A host with too many sources even for their longest gaps stretches them.
 func TestOverfullHost(t *testing.T) {
-	var set []whatif.Prospect
+	var set []forecast.Prospect
 	for i := range 10 {
-		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Host: "full", Rate: known(time.Hour), MaxGap: time.Minute})
+		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Host: "full", Rate: known(time.Hour), MaxGap: time.Minute})
 	}
-	m := whatif.New(set, whatif.Terms{Budget: 1, HostGap: 30 * time.Second})
+	m := forecast.New(set, forecast.Terms{Budget: 1, HostGap: 30 * time.Second})
 	for _, gap := range gaps(m) {
 		near(t, "the gap", gap, 300, 1e-6)
 	}
@@ -320,15 +320,15 @@ func TestOverfullHost(t *testing.T) {
 
 // Without enough even for the longest gaps, all of them are stretched.
 func TestTooSmallABudget(t *testing.T) {
-	set := []whatif.Prospect{
+	set := []forecast.Prospect{
 		{ID: "a", Rate: known(time.Hour), MaxGap: time.Minute},
 		{ID: "b", Rate: known(time.Minute), MaxGap: 2 * time.Minute},
 	}
-	m := whatif.New(set, whatif.Terms{Budget: 0.0025})
+	m := forecast.New(set, forecast.Terms{Budget: 0.0025})
 	near(t, "the spending", m.Now().Spent, 0.0025, 1e-9)
 	near(t, "the gap of a", gaps(m)["a"], 600, 1e-6)
 	near(t, "the gap of b", gaps(m)["b"], 1200, 1e-6)
-	if none := whatif.New(nil, whatif.Terms{}).Now(); none.Share.Mean != 1 || none.Spent != 0 {
+	if none := forecast.New(nil, forecast.Terms{}).Now(); none.Share.Mean != 1 || none.Spent != 0 {
 		t.Errorf("without sources the point is %+v", none)
 	}
 	if p := m.At(0); p.Share.Mean != 0 || p.Spent != 0 {
@@ -352,18 +352,18 @@ func honest(sources int) float64 {
 	const worlds = 400
 	held := 0
 	for range worlds {
-		var set []whatif.Prospect
+		var set []forecast.Prospect
 		truth := make([]float64, sources)
 		for i := range sources {
 			every := math.Exp(5 + 5*r.Float64())
 			spread := 0.2 + 0.8*r.Float64()
 			truth[i] = math.Exp(spread*r.NormFloat64()-spread*spread/2) / every
 			middle := math.Exp(-spread*spread/2) / every
-			set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: freshet.Range{
+			set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: freshet.Range{
 				Mean: 1 / every, Low: middle * math.Exp(-1.6449*spread), High: middle * math.Exp(1.6449*spread),
 			}})
 		}
-		m := whatif.New(set, whatif.Terms{Budget: 1.0 / 60})
+		m := forecast.New(set, forecast.Terms{Budget: 1.0 / 60})
 		changes, captured, every := 0.0, 0.0, gaps(m)
 		for i, p := range set {
 			x := truth[i] * every[p.ID]
@@ -378,12 +378,12 @@ func honest(sources int) float64 {
 }
 
 // crowd returns many prospects of many kinds.
-func crowd(n int) []whatif.Prospect {
+func crowd(n int) []forecast.Prospect {
 	r := rand.New(rand.NewPCG(3, 4))
-	set := make([]whatif.Prospect, n)
+	set := make([]forecast.Prospect, n)
 	for i := range set {
 		every := time.Duration(math.Exp(5+10*r.Float64()) * float64(time.Second))
-		set[i] = whatif.Prospect{
+		set[i] = forecast.Prospect{
 			ID: freshet.SourceID(fmt.Sprint(i)), Host: fmt.Sprint("h", r.IntN(n/10+1)),
 			Rate: doubted(every, 1.2+10*r.Float64()*r.Float64()), Weight: float64(1 + r.IntN(3)),
 		}
@@ -402,8 +402,8 @@ func crowd(n int) []whatif.Prospect {
 // Lumping alike sources together costs less than anybody could see.
 func TestLumpsAreClose(t *testing.T) {
 	set := crowd(12_000)
-	terms := whatif.Terms{Budget: 10, HostGap: time.Second}
-	exact, lumped := whatif.NewExact(set, terms), whatif.New(set, terms)
+	terms := forecast.Terms{Budget: 10, HostGap: time.Second}
+	exact, lumped := forecast.NewExact(set, terms), forecast.New(set, terms)
 	worst := 0.0
 	for _, budget := range []float64{0.1, 1, 10, 100} {
 		a, b := exact.At(budget), lumped.At(budget)
@@ -421,7 +421,7 @@ func TestLumpsAreClose(t *testing.T) {
 func BenchmarkMillion(b *testing.B) {
 	set := crowd(1_000_000)
 	for b.Loop() {
-		m := whatif.New(set, whatif.Terms{Budget: 100, HostGap: time.Second})
+		m := forecast.New(set, forecast.Terms{Budget: 100, HostGap: time.Second})
 		if curve := m.Curve(32, 41); curve[40].Share.Mean <= curve[0].Share.Mean {
 			b.Fatal("the curve does not rise")
 		}
@@ -430,9 +430,9 @@ func BenchmarkMillion(b *testing.B) {
 
 // A curious poller sees also those again that its prices would leave alone.
 func TestCuriosity(t *testing.T) {
-	set := []whatif.Prospect{{ID: "slow", Rate: known(day)}}
+	set := []forecast.Prospect{{ID: "slow", Rate: known(day)}}
 	for i := range 20 {
-		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint("fast", i)), Rate: known(time.Hour)})
+		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint("fast", i)), Rate: known(time.Hour)})
 	}
 	hurry, err := freshet.ParseUrgency("exp:0.999/1s")
 	if err != nil {
@@ -441,11 +441,11 @@ func TestCuriosity(t *testing.T) {
 	for i := range set {
 		set[i].Urgency = hurry
 	}
-	terms := whatif.Terms{Budget: 1.0 / 300}
-	if gap := gaps(whatif.New(set, terms))["slow"]; gap < 29*day.Seconds() {
+	terms := forecast.Terms{Budget: 1.0 / 300}
+	if gap := gaps(forecast.New(set, terms))["slow"]; gap < 29*day.Seconds() {
 		t.Errorf("a source that is not worth it is polled every %v s, want once in 30 days", gap)
 	}
 	terms.Curiosity = 3
 	changes := 20.0/3600 + 1/day.Seconds()
-	near(t, "the gap of a source that is not worth it", gaps(whatif.New(set, terms))["slow"], 3*changes*300*day.Seconds(), 0.01)
+	near(t, "the gap of a source that is not worth it", gaps(forecast.New(set, terms))["slow"], 3*changes*300*day.Seconds(), 0.01)
 }

@@ -1,4 +1,4 @@
-package whatif_test
+package forecast_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/internal/freshet"
-	"freshet/whatif"
+	"freshet/internal/learn/forecast"
 )
 
 // The least budget for a goal reaches it, and a slightly smaller one does not.
@@ -26,9 +26,9 @@ func TestLeastIsLeast(t *testing.T) {
 				set[i].Urgency = freshet.Urgency{}
 			}
 		}
-		m := whatif.New(set, whatif.Terms{Budget: math.Exp(rapid.Float64Range(-6, -1).Draw(rt, "budget"))})
+		m := forecast.New(set, forecast.Terms{Budget: math.Exp(rapid.Float64Range(-6, -1).Draw(rt, "budget"))})
 		share := rapid.Float64Range(0.05, 0.99).Draw(rt, "share")
-		p, ok := m.Least(whatif.Goal{Share: share})
+		p, ok := m.Least(forecast.Goal{Share: share})
 		if !ok {
 			if p.Share.Mean >= share {
 				rt.Fatalf("a share of %.3f is said to be out of reach, and %.3f is reached", share, p.Share.Mean)
@@ -56,14 +56,14 @@ func TestLeastWithinAJump(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var set []whatif.Prospect
+		var set []forecast.Prospect
 		for i := range 4 {
-			set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: known(time.Hour), Urgency: urgency})
+			set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint(i)), Rate: known(time.Hour), Urgency: urgency})
 		}
-		m := whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
-		var before whatif.Point
+		m := forecast.New(set, forecast.Terms{Budget: 1.0 / 600})
+		var before forecast.Point
 		for _, share := range []float64{0.1, 0.3, 0.5, 0.7} {
-			p, ok := m.Least(whatif.Goal{Share: share})
+			p, ok := m.Least(forecast.Goal{Share: share})
 			if !ok || p.Share.Mean < share-1e-9 || p.Share.Mean > share+0.002 {
 				t.Errorf("%s: the least budget for %.2f captures %.4f (%v)", text, share, p.Share.Mean, ok)
 			}
@@ -77,30 +77,30 @@ func TestLeastWithinAJump(t *testing.T) {
 }
 
 func TestLeastOfOtherGoals(t *testing.T) {
-	set := []whatif.Prospect{{ID: "a", Rate: known(time.Hour)}, {ID: "b", Rate: doubted(4*time.Hour, 2)}}
-	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
-	p, ok := m.Least(whatif.Goal{Delay: 5 * time.Minute})
+	set := []forecast.Prospect{{ID: "a", Rate: known(time.Hour)}, {ID: "b", Rate: doubted(4*time.Hour, 2)}}
+	m := forecast.New(set, forecast.Terms{Budget: 1.0 / 600})
+	p, ok := m.Least(forecast.Goal{Delay: 5 * time.Minute})
 	if !ok || p.Delay > 5*time.Minute || p.Delay < 299*time.Second {
 		t.Errorf("a delay of five minutes is met by %v (%v)", p.Delay, ok)
 	}
-	p, ok = m.Least(whatif.Goal{Share: 0.9, Within: 10 * time.Minute})
+	p, ok = m.Least(forecast.Goal{Share: 0.9, Within: 10 * time.Minute})
 	if !ok || math.Abs(p.Within[1]-0.9) > 0.001 {
 		t.Errorf("nine in ten within ten minutes are met by %v (%v)", p.Within[1], ok)
 	}
 	// Of a source that changes every minute the last change is always recent:
 	// a mean delay can be short although next to nothing is captured.
-	fast := []whatif.Prospect{{ID: "fast", Rate: known(time.Minute)}, {ID: "slow", Rate: known(6 * time.Hour), Weight: 100}}
-	m = whatif.New(fast, whatif.Terms{Budget: 1.0 / 60})
-	p, ok = m.Least(whatif.Goal{Delay: 10 * time.Minute})
+	fast := []forecast.Prospect{{ID: "fast", Rate: known(time.Minute)}, {ID: "slow", Rate: known(6 * time.Hour), Weight: 100}}
+	m = forecast.New(fast, forecast.Terms{Budget: 1.0 / 60})
+	p, ok = m.Least(forecast.Goal{Delay: 10 * time.Minute})
 	for _, factor := range []float64{1, 1.5, 4, 20} {
 		if d := m.At(p.Budget * factor).Delay; !ok || d > 10*time.Minute+time.Second {
 			t.Errorf("with %g times the budget for ten minutes the delay is %v (%v)", factor, d, ok)
 		}
 	}
-	m = whatif.New(set, whatif.Terms{Budget: 1.0 / 600})
+	m = forecast.New(set, forecast.Terms{Budget: 1.0 / 600})
 	set = slices.Clone(set)
 	set[0].MinGap = 3 * time.Hour
-	if p, ok = whatif.New(set, whatif.Terms{}).Least(whatif.Goal{Share: 0.9}); ok {
+	if p, ok = forecast.New(set, forecast.Terms{}).Least(forecast.Goal{Share: 0.9}); ok {
 		t.Errorf("a source that may not be polled often enough is captured by %+v", p)
 	}
 	// One poll more a minute buys what the curve says.
@@ -111,12 +111,12 @@ func TestLeastOfOtherGoals(t *testing.T) {
 }
 
 func TestSpenders(t *testing.T) {
-	set := []whatif.Prospect{
+	set := []forecast.Prospect{
 		{ID: "calm", Rate: known(100 * time.Hour), Host: "x.example", Tags: []string{"slow"}},
 		{ID: "busy", Rate: known(time.Minute), Host: "x.example"},
 		{ID: "redirected", Rate: known(time.Hour), Host: "y.example", Tags: []string{"slow", "new"}, Requests: 2},
 	}
-	m := whatif.New(set, whatif.Terms{Budget: 1.0 / 30})
+	m := forecast.New(set, forecast.Terms{Budget: 1.0 / 30})
 	spenders := m.Spenders(2)
 	if len(spenders) != 2 || spenders[0].ID != "busy" || spenders[1].ID != "redirected" {
 		t.Fatalf("the spenders are %+v", spenders)
@@ -128,7 +128,7 @@ func TestSpenders(t *testing.T) {
 	}
 	near(t, "what all take", total, 1.0/30, 1e-5)
 
-	d := m.Drop(whatif.Choice{IDs: []freshet.SourceID{"busy"}})
+	d := m.Drop(forecast.Choice{IDs: []freshet.SourceID{"busy"}})
 	if d.Sources != 1 {
 		t.Errorf("%d sources were dropped", d.Sources)
 	}
@@ -139,7 +139,7 @@ func TestSpenders(t *testing.T) {
 		t.Errorf("the others gain nothing: %+v and then %+v", d.Before, d.After)
 	}
 	for names, want := range map[string]int{"tag:slow": 2, "host:X.example": 2, "tag:new": 1, "none": 0} {
-		c, err := whatif.ParseChoice([]string{names})
+		c, err := forecast.ParseChoice([]string{names})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,13 +150,13 @@ func TestSpenders(t *testing.T) {
 }
 
 func TestParseChoice(t *testing.T) {
-	c, err := whatif.ParseChoice([]string{"news", "tag:a", "host:X.example:8080"})
-	want := whatif.Choice{IDs: []freshet.SourceID{"news"}, Tags: []string{"a"}, Hosts: []string{"x.example:8080"}}
+	c, err := forecast.ParseChoice([]string{"news", "tag:a", "host:X.example:8080"})
+	want := forecast.Choice{IDs: []freshet.SourceID{"news"}, Tags: []string{"a"}, Hosts: []string{"x.example:8080"}}
 	if diff := cmp.Diff(want, c); err != nil || diff != "" {
 		t.Errorf("the choice is wrong (%v):\n%s", err, diff)
 	}
 	for _, bad := range []string{"", "tag:", "a b", "name:x"} {
-		if _, err := whatif.ParseChoice([]string{bad}); err == nil {
+		if _, err := forecast.ParseChoice([]string{bad}); err == nil {
 			t.Errorf("%q is taken for a choice", bad)
 		} else if _, ok := errors.AsType[*freshet.InvalidError](err); !ok {
 			t.Errorf("%q is refused with %v", bad, err)
@@ -170,14 +170,14 @@ func level(share float64, within time.Duration) freshet.ServiceLevel {
 
 func TestLevels(t *testing.T) {
 	append := freshet.Life{Kind: freshet.LifeAppend}
-	set := []whatif.Prospect{
+	set := []forecast.Prospect{
 		{ID: "kept", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 11 * time.Minute},
 		{ID: "missed", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), Gap: 20 * time.Minute},
 		{ID: "barred", Rate: known(time.Hour), Life: append, Level: level(0.9, 10*time.Minute), MinGap: time.Hour},
 		{ID: "none", Rate: known(time.Hour)},
 		{ID: "fast", Rate: known(time.Second), Level: level(0.9, 10*time.Minute)},
 	}
-	got := whatif.New(set, whatif.Terms{Budget: 1}).Levels()
+	got := forecast.New(set, forecast.Terms{Budget: 1}).Levels()
 	if len(got.All) != 4 || got.Unmet != 3 || got.Short() {
 		t.Fatalf("the levels are %+v", got)
 	}
@@ -187,22 +187,22 @@ func TestLevels(t *testing.T) {
 	near(t, "the gap needed", kept.Gap.Seconds(), 600/0.9, 1e-6)
 	near(t, "the cost", kept.Need, 0.9/600, 1e-6)
 	near(t, "the share in time", missed.Share, 0.5, 1e-6)
-	if !kept.Kept() || missed.Obstacle != whatif.ByWorth || barred.Obstacle != whatif.ByMinGap || barred.Gap != 0 {
+	if !kept.Kept() || missed.Obstacle != forecast.ByWorth || barred.Obstacle != forecast.ByMinGap || barred.Gap != 0 {
 		t.Errorf("kept %+v, missed %+v, barred %+v", kept, missed, barred)
 	}
-	if fast := got.All[3]; fast.Obstacle != whatif.ByRate || fast.Gap != 0 {
+	if fast := got.All[3]; fast.Obstacle != forecast.ByRate || fast.Gap != 0 {
 		t.Errorf("a page that changes every second is %+v, want it too fast for its level", fast)
 	}
 
-	short := whatif.New(set, whatif.Terms{Budget: 1.0 / 600}).Levels()
-	if !short.Short() || short.All[1].Obstacle != whatif.ByBudget {
+	short := forecast.New(set, forecast.Terms{Budget: 1.0 / 600}).Levels()
+	if !short.Short() || short.All[1].Obstacle != forecast.ByBudget {
 		t.Errorf("with too small a budget the levels are %+v", short)
 	}
 	for i := range set {
 		set[i].Host = "one.example"
 	}
-	slow := whatif.New(set, whatif.Terms{Budget: 1, HostGap: 8 * time.Minute}).Levels()
-	if slow.All[1].Obstacle != whatif.ByHost {
+	slow := forecast.New(set, forecast.Terms{Budget: 1, HostGap: 8 * time.Minute}).Levels()
+	if slow.All[1].Obstacle != forecast.ByHost {
 		t.Errorf("with a slow host the levels are %+v", slow)
 	}
 }
@@ -213,12 +213,12 @@ func TestLevelGapKeepsIt(t *testing.T) {
 		set := draw(rt)[:1]
 		set[0].MinGap, set[0].MaxGap, set[0].Host = 0, 0, ""
 		set[0].Level = level(rapid.Float64Range(0.1, 0.99).Draw(rt, "share"), time.Duration(rapid.IntRange(10, 1e6).Draw(rt, "within"))*time.Second)
-		p := whatif.New(set, whatif.Terms{}).Levels().All[0]
+		p := forecast.New(set, forecast.Terms{}).Levels().All[0]
 		if p.Gap == 0 {
 			return
 		}
 		set[0].Gap = p.Gap
-		if again := whatif.New(set, whatif.Terms{}).Levels().All[0]; !again.Kept() || again.Share < set[0].Level.Share-1e-6 {
+		if again := forecast.New(set, forecast.Terms{}).Levels().All[0]; !again.Kept() || again.Share < set[0].Level.Share-1e-6 {
 			rt.Fatalf("at a gap of %v the share in time is %.6f, want %.6f", p.Gap, again.Share, set[0].Level.Share)
 		}
 	})
@@ -227,12 +227,12 @@ func TestLevelGapKeepsIt(t *testing.T) {
 // The bounds of the share follow the budget without jumps, also where half of
 // the changes are captured.
 func TestBoundsAreSmooth(t *testing.T) {
-	var set []whatif.Prospect
+	var set []forecast.Prospect
 	for i := range 20 {
 		rate := 1.0 / (60 * float64(i+1))
-		set = append(set, whatif.Prospect{ID: freshet.SourceID(fmt.Sprint("s", i)), Rate: freshet.Range{Mean: rate, Low: rate / 20, High: 3 * rate}})
+		set = append(set, forecast.Prospect{ID: freshet.SourceID(fmt.Sprint("s", i)), Rate: freshet.Range{Mean: rate, Low: rate / 20, High: 3 * rate}})
 	}
-	curve := whatif.New(set, whatif.Terms{Budget: 0.1}).Curve(32, 201)
+	curve := forecast.New(set, forecast.Terms{Budget: 0.1}).Curve(32, 201)
 	for i, p := range curve[1:] {
 		before, now := curve[i].Share, p.Share
 		if now.Low > now.Mean || now.Mean > now.High {
