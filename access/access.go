@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/secret"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

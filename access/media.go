@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"freshet/access"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

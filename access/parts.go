@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

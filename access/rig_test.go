@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"freshet/access"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sqlite"

@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/secret"
 )

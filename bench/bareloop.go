@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 )
 
 // A roundTrip sends a request with a client of its own.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/live"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/wire"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/cluster"
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/pgtest"
 	"freshet/postgres"

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

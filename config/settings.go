@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/access"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/access"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"

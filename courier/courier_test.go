@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"freshet/courier"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/wire"

@@ -19,7 +19,7 @@ import (
 
 	"freshet/access"
 	"freshet/courier"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/wire"

@@ -14,7 +14,7 @@ import (
 
 	"freshet/client"
 	"freshet/deliver"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/content"
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"freshet/content"
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/robots"
 )

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"

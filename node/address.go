@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"freshet/courier"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/who"
 )

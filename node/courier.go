@@ -13,7 +13,7 @@ import (
 	"freshet/config"
 	"freshet/courier"
 	"freshet/deliver"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/postgres"
 	"freshet/secret"

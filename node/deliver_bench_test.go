@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"

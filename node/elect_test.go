@@ -23,7 +23,7 @@ import (
 
 	"freshet/client"
 	"freshet/config"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/pgtest"

@@ -17,7 +17,7 @@ import (
 	"freshet/config"
 	"freshet/content"
 	"freshet/explore"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"

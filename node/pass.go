@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"freshet/courier"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/postgres"
 	"freshet/web"
 	"freshet/who"

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/config"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/pgtest"
 	"freshet/postgres"

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/render"
 )

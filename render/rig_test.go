@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/render"
 )

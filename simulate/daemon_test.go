@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"freshet/config"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/node"

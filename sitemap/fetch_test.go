@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/sitemap"
 )

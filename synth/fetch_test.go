@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/synth"
 

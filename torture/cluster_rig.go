@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/pgtest"
 	"freshet/synth"
 	"freshet/wire"

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 )
 
 const (

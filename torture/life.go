@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 )
 
 // A life is one run of the daemon, from its start to its end.

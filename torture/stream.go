@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

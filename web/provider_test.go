@@ -22,7 +22,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/openidtest"

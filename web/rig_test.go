@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/live"

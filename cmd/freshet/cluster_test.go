@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/pgtest"
 )

@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"freshet/client"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

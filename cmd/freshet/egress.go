@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/spell"
 )

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

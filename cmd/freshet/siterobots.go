@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/fetch"
 	"freshet/hand"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/robots"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/access"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sitemap"

@@ -20,7 +20,7 @@ import (
 	"freshet/access"
 	"freshet/config"
 	"freshet/content"
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/render"

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/zoo"
 )

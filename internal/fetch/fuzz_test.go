@@ -16,7 +16,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

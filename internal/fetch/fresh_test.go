@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

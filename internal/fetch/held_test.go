@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

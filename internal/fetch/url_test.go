@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 )
 
 // TestBombsTakeLittle decodes bombs and looks at what they made us allocate:

@@ -18,7 +18,7 @@ import (
 	"code.dny.dev/ssrf"
 	"pgregory.net/rapid"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/fetch"
+	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
 
