@@ -11,7 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet/access"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 )
 
@@ -29,7 +29,7 @@ func (d *document) requests(n ast.Node, path string, s *Settings) {
 		d.report(m, path, "expected profiles by their names, but found %s", kindOf(m))
 		return
 	}
-	s.Requests = access.Profiles{}
+	s.Requests = auth.Profiles{}
 	for _, pair := range pairs {
 		name := pair.Key.GetToken().Value
 		inside := path + "." + name

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet/access"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
@@ -60,9 +60,9 @@ type Settings struct {
 
 	OIDC openid.Settings // where people log in besides; without an issuer there is no such place
 
-	Media    access.Media    // beside the Web that may be watched
-	NoSearch bool            // what versions say is not indexed
-	Requests access.Profiles // that sources build on, by name
+	Media    auth.Media    // beside the Web that may be watched
+	NoSearch bool          // what versions say is not indexed
+	Requests auth.Profiles // that sources build on, by name
 	Webhooks []Webhook
 	Sinks    []freshet.Sink // beside the webhooks
 	Queries  []freshet.Query

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/access"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
@@ -93,6 +93,6 @@ func (s *Settings) AllSinks() []freshet.Sink {
 func (s *Settings) Outlets(env func(string) string, vault *secret.Vault, now func() time.Time) sink.Config {
 	return sink.Config{
 		Do: fetch.NewEgress(s.Fetch).Do, CheckURL: s.Fetch.CheckURL, Dial: s.Fetch.Dialer, TLS: s.Fetch.TLS,
-		Secrets: access.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Base: s.PublicURL, Now: now,
+		Secrets: auth.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Base: s.PublicURL, Now: now,
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet/access"
 	"freshet/courier"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/sink"
 	"freshet/wire"
@@ -86,7 +86,7 @@ func (r *receiver) senders() []string {
 func outletOf(name string, s freshet.Sink, c fetch.Config) (*sink.Outlet, error) {
 	do := fetch.NewEgress(c).Do
 	return sink.Open(sink.Config{
-		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: access.Secrets{Env: func(string) string { return map[string]string{"brain": "known to the brain"}[name] }},
+		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: auth.Secrets{Env: func(string) string { return map[string]string{"brain": "known to the brain"}[name] }},
 		Do: func(r *http.Request) (*http.Response, error) {
 			r.Header.Set("X-By", name)
 			return do(r)

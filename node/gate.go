@@ -12,7 +12,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"freshet/access"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/openid"
 	"freshet/secret"
@@ -96,7 +96,7 @@ func (s *service) provider() *openid.Provider {
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
 	if set.Secret != "" {
-		secrets := access.Secrets{Env: os.Getenv, Vault: secret.Open(s.settings.SecretDir())}
+		secrets := auth.Secrets{Env: os.Getenv, Vault: secret.Open(s.settings.SecretDir())}
 		host := ""
 		if u, err := url.Parse(set.Issuer); err == nil {
 			host = u.Hostname()

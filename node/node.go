@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/access"
 	"freshet/clock"
 	"freshet/cluster"
 	"freshet/config"
 	"freshet/content"
 	"freshet/explore"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
@@ -45,9 +45,9 @@ type Node struct {
 	address  string
 	settings config.Settings
 	reader   *content.Reader
-	access   *access.Client
-	hooks    *access.Hooks
-	webSub   *access.WebSub
+	access   *auth.Client
+	hooks    *auth.Hooks
+	webSub   *auth.WebSub
 	renderer *render.Renderer
 	explorer *explore.Explorer // nil if polls are only made by hand
 	queries  *standing.Runner  // nil if none are run
@@ -188,11 +188,11 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if now == nil {
 		now = time.Now
 	}
-	n.hooks = &access.Hooks{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Now: now}
+	n.hooks = &auth.Hooks{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Now: now}
 	if cfg.WebSubURL != "" && !cfg.Idle {
-		n.webSub = &access.WebSub{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
+		n.webSub = &auth.WebSub{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	}
-	n.access = access.New(access.Config{
+	n.access = auth.New(auth.Config{
 		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secret.Open(cfg.SecretDir()), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})

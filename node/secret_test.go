@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"freshet/access"
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/secret"
@@ -81,7 +81,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	server := repeater(t)
 	hook, received := receiver(t)
 	s.Webhooks = []config.Webhook{{Name: "hook", URL: hook, Unsigned: true}}
-	s.Requests = access.Profiles{"keyed": {Headers: map[string]freshet.Value{"X-Key": "${env:FRESHET_TEST_CANARY}"}, Jar: freshet.OwnJar}}
+	s.Requests = auth.Profiles{"keyed": {Headers: map[string]freshet.Value{"X-Key": "${env:FRESHET_TEST_CANARY}"}, Jar: freshet.OwnJar}}
 	vault := secret.Open(s.Data)
 	host := strings.TrimPrefix(server.URL, "http://")
 	if err := vault.Set(secret.Entry{Name: "sealed", Hosts: []string{host}}, []byte(sealed)); err != nil {

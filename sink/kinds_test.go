@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/access"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	vaults "freshet/secret"
 	"freshet/sink"
@@ -320,7 +320,7 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	with := func(c *sink.Config) {
-		c.Secrets = access.Secrets{Vault: vault, Env: func(name string) string { return map[string]string{"TOKEN": "token-of-env"}[name] }}
+		c.Secrets = auth.Secrets{Vault: vault, Env: func(name string) string { return map[string]string{"TOKEN": "token-of-env"}[name] }}
 	}
 	tests := []struct {
 		name   string

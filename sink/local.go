@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"sync"
 
-	"freshet/access"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 )
 
@@ -171,6 +171,6 @@ func openCommand(o *Outlet) (sender, error) {
 func (commander) close() error { return nil }
 
 func (commander) send(ctx context.Context, f filled, m Message) (string, error) {
-	out, err := access.RunCommand(ctx, f.settings["command"], m.Body, maxAnswer)
+	out, err := auth.RunCommand(ctx, f.settings["command"], m.Body, maxAnswer)
 	return quoted(bytes.TrimSpace(out)), err
 }

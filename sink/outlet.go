@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet/access"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 )
 
@@ -27,7 +27,7 @@ type Config struct {
 	Dial func(ports ...uint16) func(ctx context.Context, network, address string) (net.Conn, error)
 	TLS  func(server string) *tls.Config
 
-	Secrets access.Secrets
+	Secrets auth.Secrets
 	Exec    bool             // commands may be run
 	Base    string           // of the URLs in events; see Envelope
 	Timeout time.Duration    // of one attempt; 0 means 15 seconds

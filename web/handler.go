@@ -14,10 +14,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"freshet/access"
 	"freshet/client"
 	"freshet/content"
 	"freshet/deliver"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/live"
 	"freshet/memory"
@@ -58,10 +58,10 @@ type Config struct {
 	Cluster *Cluster
 
 	// Hooks are how others say that a source has changed; nil means that they cannot.
-	Hooks *access.Hooks
+	Hooks *auth.Hooks
 
 	// WebSub are the subscriptions to feeds; nil means that there are none.
-	WebSub *access.WebSub
+	WebSub *auth.WebSub
 
 	// Read reads a stored response again. Nil means that none is.
 	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)

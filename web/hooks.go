@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"freshet/access"
 	"freshet/client"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 )
 
@@ -75,7 +75,7 @@ func (a *api) callHook(ctx context.Context, in *callHookInput) (*struct{}, error
 	}
 	id, again, err := a.Hooks.Called(ctx, in.Token)
 	switch {
-	case errors.Is(err, access.ErrManyCalls):
+	case errors.Is(err, auth.ErrManyCalls):
 		return nil, problem(http.StatusTooManyRequests, err.Error())
 	case errors.Is(err, freshet.ErrNotFound):
 		return nil, problem(http.StatusNotFound, "there is no such hook")

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/access"
 	"freshet/client"
+	"freshet/internal/fetch/auth"
 	"freshet/secret"
 	"freshet/web"
 )
@@ -16,7 +16,7 @@ func TestHooks(t *testing.T) {
 	now := time.Now()
 	vault := secret.Open(t.TempDir())
 	r := newRig(t, func(c *web.Config) {
-		c.Hooks = &access.Hooks{Vault: vault, Store: c.Store, Now: func() time.Time { return now }}
+		c.Hooks = &auth.Hooks{Vault: vault, Store: c.Store, Now: func() time.Time { return now }}
 		c.Base = "https://freshet.example/"
 	}).run()
 	c := client.New(r.api.URL, http.DefaultClient.Do)

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"freshet/access"
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sink"
@@ -32,7 +32,7 @@ func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
 	}
 	with := sink.Config{
 		Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL, Dial: limits.Dialer, TLS: limits.TLS,
-		Secrets: access.Secrets{Env: func(string) string { return "" }, Vault: vault}, Timeout: 5 * time.Minute,
+		Secrets: auth.Secrets{Env: func(string) string { return "" }, Vault: vault}, Timeout: 5 * time.Minute,
 	}
 	var listed []freshet.Sink
 	for _, name := range names {

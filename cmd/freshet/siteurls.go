@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/access"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/secret"
 	"freshet/sitemap"
@@ -136,7 +136,7 @@ func (v *siteURLs) fetch(cmd *cobra.Command, url string) (resp freshet.Response,
 	}
 	settings.Fetch.WireBytes = max(settings.Fetch.WireBytes, listBytes)
 	settings.Fetch.DecodedBytes = max(settings.Fetch.DecodedBytes, listBytes)
-	fetcher := access.New(access.Config{
+	fetcher := auth.New(auth.Config{
 		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.SecretDir()), Env: v.env,
 	})
 	return fetcher.Fetch(cmd.Context(), freshet.Request{URL: checked})

@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/access"
 	"freshet/config"
 	"freshet/content"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/render"
@@ -133,7 +133,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 	if s.Request != nil || s.Expect != nil {
 		req.Source = &s
 	}
-	fetcher := access.New(access.Config{
+	fetcher := auth.New(auth.Config{
 		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.SecretDir()), Env: v.env,
 	})
 	how := s.Recipe.Render

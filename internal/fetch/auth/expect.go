@@ -1,0 +1,58 @@
+package auth
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+
+	"freshet/internal/freshet"
+)
+
+// mostSteps bounds what holding a pattern against a body can cost: its instructions
+// times the bytes. It is a second or two.
+const mostSteps = 200_000_000
+
+// judge returns why an answer is not what a source expects, nil if it is.
+func judge(e *freshet.Expect, body []byte) error {
+	if e == nil {
+		return nil
+	}
+	if e.Match != "" {
+		found, err := matches(e.Match, body)
+		if err != nil {
+			return unexpected(freshet.FailExpectMatch, "expect.match: %w", err)
+		}
+		if !found {
+			return unexpected(freshet.FailExpectMatch, "the page does not contain %q", freshet.Shorten(e.Match, 100))
+		}
+	}
+	if e.NoMatch != "" {
+		found, err := matches(e.NoMatch, body)
+		if err != nil {
+			return unexpected(freshet.FailExpectNoMatch, "expect.no_match: %w", err)
+		}
+		if found {
+			return unexpected(freshet.FailExpectNoMatch, "the page contains %q", freshet.Shorten(e.NoMatch, 100))
+		}
+	}
+	return nil
+}
+
+func unexpected(class freshet.Failure, format string, args ...any) error {
+	return &freshet.FetchError{Class: class, Err: fmt.Errorf(format, args...)}
+}
+
+// matches reports whether a pattern matches somewhere in a body.
+func matches(pattern string, body []byte) (bool, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return false, err
+	}
+	if literal, whole := re.LiteralPrefix(); whole {
+		return bytes.Contains(body, []byte(literal)), nil
+	}
+	if freshet.PatternSize(pattern)*len(body) > mostSteps {
+		return false, fmt.Errorf("the page of %d bytes is too large for this pattern; use a shorter one, or plain text", len(body))
+	}
+	return re.Match(body), nil
+}

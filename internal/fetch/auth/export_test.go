@@ -1,0 +1,9 @@
+package auth
+
+import "freshet/internal/freshet"
+
+// Take shows take to tests.
+func Take(t freshet.Taking, body []byte) (string, error) { return take(t, body) }
+
+// Offered shows offered to tests.
+func Offered(resp freshet.Response) (hub, self string) { return offered(resp) }

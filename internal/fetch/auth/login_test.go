@@ -1,0 +1,199 @@
+package auth_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"freshet/internal/freshet"
+)
+
+// A site has a login form with a CSRF token, and pages for those who have a session.
+type site struct {
+	logins, tries atomic.Int64
+	csrf          atomic.Int64
+	session       atomic.Pointer[string] // that is open
+}
+
+func (s *site) serve(w http.ResponseWriter, req *http.Request) {
+	switch req.URL.Path {
+	case "/login":
+		if req.Method == http.MethodGet {
+			n := s.csrf.Add(1)
+			http.SetCookie(w, &http.Cookie{Name: "form", Value: fmt.Sprint("form-of-visitor-", n), Path: "/"})
+			fmt.Fprintf(w, `<form><input name="user"><input type=hidden name='csrf' value="csrf&amp;number-%d"></form>`, n)
+			return
+		}
+		s.tries.Add(1)
+		_ = req.ParseForm()
+		form, err := req.Cookie("form")
+		n := s.csrf.Load()
+		if err != nil || form.Value != fmt.Sprint("form-of-visitor-", n) || req.Form.Get("csrf") != fmt.Sprint("csrf&number-", n) || req.Form.Get("user") != "me" || req.Form.Get("password") != "the-right-password" {
+			fmt.Fprint(w, "<p>wrong password</p>")
+			return
+		}
+		session := fmt.Sprint("session-of-login-", s.logins.Add(1))
+		s.session.Store(&session)
+		http.SetCookie(w, &http.Cookie{Name: "sid", Value: session, Path: "/"})
+		http.Redirect(w, req, "/welcome", http.StatusFound)
+	default:
+		sid, err := req.Cookie("sid")
+		if open := s.session.Load(); err != nil || open == nil || sid.Value != *open {
+			fmt.Fprint(w, "<p>please log in</p>")
+			return
+		}
+		fmt.Fprintf(w, "page %s for members", req.URL.Path)
+	}
+}
+
+const members = `{"id": "%s", "url": "%[2]s/%[1]s", "expect": {"no_match": "please log in"}, "request": {"login": {"steps": [
+	{"get": "%[2]s/login", "take": {"csrf": {"css": "input[name=csrf]@value"}}},
+	{"post": "%[2]s/login", "form": {"user": "me", "password": {"secret": {"env": "PASSWORD"}}, "csrf": "${csrf}"}}]}}}`
+
+func TestLogin(t *testing.T) {
+	r := newRig(t)
+	r.env["PASSWORD"] = "the-right-password"
+	now := time.Now()
+	r.cfg.Now = func() time.Time { return now }
+	var s site
+	server := r.server(s.serve)
+	c := r.client()
+	a := r.add(r.source(members, "a", server.URL))
+	b := r.add(r.source(members, "b", server.URL))
+	var l leaves
+	resp, err := c.Fetch(t.Context(), freshet.Request{URL: a.URL, Source: a, Leave: l.leave})
+	if err != nil || string(resp.Body) != "page /a for members" {
+		t.Fatalf("the first fetch brings %q, %v", resp.Body, err)
+	}
+	if want := "[/login /login /welcome /a]"; fmt.Sprint(l.urls) != want || resp.Requests != 4 {
+		t.Errorf("leave was asked for %v, and %d requests are counted; want %s", l.urls, resp.Requests, want)
+	}
+	// Another source has the same login, and a restart keeps it.
+	body(t, c, b)
+	c = r.client()
+	body(t, c, b)
+	if n := s.logins.Load(); n != 1 {
+		t.Errorf("%d logins were made, want 1", n)
+	}
+	// The session expires.
+	now = now.Add(time.Hour)
+	s.session.Store(nil)
+	resp, err = get(t, c, a)
+	if err != nil || string(resp.Body) != "page /a for members" || resp.Requests != 5 {
+		t.Errorf("after the session had expired came %q, %v, with %d requests", resp.Body, err, resp.Requests)
+	}
+	body(t, c, b)
+	if n := s.logins.Load(); n != 2 {
+		t.Errorf("%d logins were made, want 2", n)
+	}
+	// It expires again too soon: the next login waits, also after a restart.
+	s.session.Store(nil)
+	if _, err := get(t, c, a); classOf(err) != freshet.FailLoginWait {
+		t.Errorf("a login right after another ends with %v", err)
+	}
+	if _, err := get(t, r.client(), a); classOf(err) != freshet.FailLoginWait {
+		t.Errorf("a login right after another and a restart ends with %v", err)
+	}
+	now = now.Add(6 * time.Minute)
+	body(t, c, a)
+}
+
+func TestOneLoginForAllWhoWait(t *testing.T) {
+	r := newRig(t)
+	r.env["PASSWORD"] = "the-right-password"
+	var s site
+	server := r.server(s.serve)
+	c := r.client()
+	var sources []*freshet.Source
+	for i := range 12 {
+		sources = append(sources, r.add(r.source(members, fmt.Sprint("p", i), server.URL)))
+	}
+	r.together(c, sources)
+	if n := s.logins.Load(); n != 1 {
+		t.Errorf("%d logins were made, want 1", n)
+	}
+}
+
+// A wrong password is tried less and less often, whichever source asks and however
+// often the daemon starts anew.
+func TestWrongPasswordWaits(t *testing.T) {
+	r := newRig(t)
+	r.env["PASSWORD"] = "the-wrong-password"
+	now := time.Now()
+	r.cfg.Now = func() time.Time { return now }
+	var s site
+	server := r.server(s.serve)
+	sources := []*freshet.Source{r.add(r.source(members, "a", server.URL)), r.add(r.source(members, "b", server.URL))}
+	c := r.client()
+	for minute := range 24 * 60 {
+		now = now.Add(time.Minute)
+		if minute%100 == 0 {
+			c = r.client()
+		}
+		_, err := get(t, c, sources[minute%2])
+		if err == nil || strings.Contains(err.Error(), "the-wrong-password") {
+			t.Fatalf("minute %d ends with %v", minute, err)
+		}
+	}
+	if n := s.tries.Load(); n < 5 || n > 15 {
+		t.Errorf("a wrong password was tried %d times in a day", n)
+	}
+}
+
+func TestLoginWithTokens(t *testing.T) {
+	r := newRig(t)
+	r.env["PASSWORD"] = "the-right-password"
+	server := r.server(func(w http.ResponseWriter, req *http.Request) {
+		switch req.URL.Path {
+		case "/start":
+			http.SetCookie(w, &http.Cookie{Name: "XSRF", Value: "cookie-value", Path: "/"})
+			fmt.Fprint(w, `<script>var nonce = "nonce-12345";</script>`)
+		case "/login":
+			if req.Header.Get("X-XSRF") != "cookie-value" || req.Header.Get("X-Nonce") != "nonce-12345" {
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			fmt.Fprint(w, `{"data": [{"token": "token-from-login"}], "id": 17}`)
+		default:
+			if req.Header.Get("Authorization") != "Bearer token-from-login" || req.Header.Get("X-User") != "17" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			fmt.Fprint(w, "welcome, ", req.Header.Get("Authorization"))
+		}
+	})
+	src := r.source(`{"url": "%s/page", "request": {"auth": {"bearer": "${token}"}, "headers": {"X-User": "${user}"}, "login": {"steps": [
+		{"get": "%[1]s/start", "take": {"xsrf": {"cookie": "XSRF"}, "nonce": {"regex": "nonce = \"([^\"]+)\""}}},
+		{"post": "%[1]s/login", "headers": {"X-XSRF": "${xsrf}", "X-Nonce": "${nonce}"}, "body": "{\"password\": \"${env:PASSWORD}\"}", "take": {"token": {"json": "$.data[0].token"}, "user": {"json": "$['id']"}}}]}}}`, server.URL)
+	if got := body(t, r.client(), src); got != "welcome, Bearer ***" {
+		t.Errorf("the page is %q", got)
+	}
+}
+
+func TestLoginThatFails(t *testing.T) {
+	r := newRig(t)
+	r.env["PASSWORD"] = "some-password"
+	server := r.server(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/missing" {
+			http.NotFound(w, req)
+			return
+		}
+		fmt.Fprint(w, "<p>nothing here</p>")
+	})
+	for steps, reason := range map[string]string{
+		`[{"get": "%[1]s/missing"}]`: "step 1",
+		`[{"get": "%[1]s/"}, {"get": "%[1]s/", "take": {"a": {"css": "input@value"}}}]`: "step 2",
+		`[{"get": "%[1]s/", "take": {"a": {"regex": "x(y)"}}}]`:                         "take a: it is not there",
+		`[{"get": "%[1]s/", "take": {"a": {"json": "$.a"}}}]`:                           "not JSON",
+		`[{"get": "%[1]s/", "take": {"a": {"cookie": "a"}}}]`:                           "take a",
+		`[{"post": "%[1]s/", "expect": {"match": "welcome"}}]`:                          "does not contain",
+	} {
+		_, err := get(t, r.client(), r.source(`{"url": "%[1]s/page", "request": {"login": {"steps": `+steps+`}}}`, server.URL))
+		if classOf(err) != freshet.FailLogin || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%s ends with %v, want %q", steps, err, reason)
+		}
+	}
+}
