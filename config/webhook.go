@@ -8,8 +8,8 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sink"
 )
 
@@ -90,7 +90,7 @@ func (s *Settings) AllSinks() []freshet.Sink {
 
 // Outlets returns what outlets of sinks are made with. Requests are dated by now; nil
 // means time.Now. Vault is where secrets are kept; nil means that there are none.
-func (s *Settings) Outlets(env func(string) string, vault *secret.Vault, now func() time.Time) sink.Config {
+func (s *Settings) Outlets(env func(string) string, vault *secrets.Vault, now func() time.Time) sink.Config {
 	return sink.Config{
 		Do: fetch.NewEgress(s.Fetch).Do, CheckURL: s.Fetch.CheckURL, Dial: s.Fetch.Dialer, TLS: s.Fetch.TLS,
 		Secrets: auth.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Base: s.PublicURL, Now: now,

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/deliver"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sink"
 )
 
@@ -24,7 +24,7 @@ func (r *rig) many(n int, observe func(deliver.Delivery), change func(i int, s *
 		listed = append(listed, s)
 	}
 	all, err := deliver.NewSinks(r.t.Context(), deliver.SinksConfig{
-		Store: r.store, Vault: secret.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(sink.Config{}, s) },
+		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(sink.Config{}, s) },
 	}, listed)
 	if err != nil {
 		r.t.Fatal(err)

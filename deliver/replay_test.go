@@ -15,8 +15,8 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sink"
 )
 
@@ -52,7 +52,7 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	delivered := make(chan string, 100)
 	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
-		Store: r.store, Vault: secret.Open(t.TempDir()),
+		Store: r.store, Vault: secrets.Open(t.TempDir()),
 		Open: func(s freshet.Sink) (*sink.Outlet, error) {
 			return sink.Open(sink.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
@@ -110,7 +110,7 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	limits := fetch.Config{}
 	sure := false
 	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
-		Store: r.store, Vault: secret.Open(t.TempDir()), Sure: func() bool { return sure },
+		Store: r.store, Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
 		Open: func(s freshet.Sink) (*sink.Outlet, error) {
 			return sink.Open(sink.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},

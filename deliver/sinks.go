@@ -12,15 +12,15 @@ import (
 	"sync"
 	"time"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sink"
 )
 
 // SinksConfig is what Sinks are made with. Store, Vault and Open are needed.
 type SinksConfig struct {
 	Store freshet.Store
-	Vault *secret.Vault // seals the definitions of sinks that come over the API
+	Vault *secrets.Vault // seals the definitions of sinks that come over the API
 
 	// Open returns the outlet of a sink by the settings in force.
 	Open func(freshet.Sink) (*sink.Outlet, error)
@@ -115,7 +115,7 @@ func (s *Sinks) kept(ctx context.Context) (all []station, err error) {
 }
 
 // Unseal returns a sink of the store. One that cannot be decrypted has only its name.
-func Unseal(vault *secret.Vault, r freshet.SinkRecord) (s freshet.Sink, err error) {
+func Unseal(vault *secrets.Vault, r freshet.SinkRecord) (s freshet.Sink, err error) {
 	text, err := vault.Unseal(sealLabel(r.Name), r.Definition)
 	if err == nil {
 		err = json.Unmarshal(text, &s)

@@ -14,9 +14,9 @@ import (
 	"freshet/courier"
 	"freshet/deliver"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/postgres"
-	"freshet/secret"
 	"freshet/sink"
 	"freshet/who"
 )
@@ -122,7 +122,7 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 	if err != nil {
 		return freshet.Sink{}, err
 	}
-	to, err := deliver.Unseal(secret.Open(given.SecretDir()), record)
+	to, err := deliver.Unseal(secrets.Open(given.SecretDir()), record)
 	if err != nil && freshet.HintOf(err) == "" {
 		err = freshet.WithHint(err, keyHint)
 	}
@@ -135,7 +135,7 @@ func (r *runner) open(to freshet.Sink, may func() error) (*sink.Outlet, error) {
 	by.once.Do(func() {
 		given := by.Settings
 		given.Fetch.May = may
-		by.out = given.Outlets(os.Getenv, secret.Open(given.SecretDir()), r.now)
+		by.out = given.Outlets(os.Getenv, secrets.Open(given.SecretDir()), r.now)
 	})
 	return sink.Open(by.out, to)
 }

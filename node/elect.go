@@ -15,9 +15,9 @@ import (
 
 	"freshet/clock"
 	"freshet/config"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/postgres"
-	"freshet/secret"
 	"freshet/who"
 )
 
@@ -40,7 +40,7 @@ func (s *service) amongOthers(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.peers.Close()) }()
-	s.lease, s.troubles, s.vault = leaseOf(s.settings), map[string]string{}, secret.Open(s.settings.SecretDir())
+	s.lease, s.troubles, s.vault = leaseOf(s.settings), map[string]string{}, secrets.Open(s.settings.SecretDir())
 	s.known = &knownNodes{peers: s.peers, lease: s.lease}
 	var beating sync.WaitGroup
 	alive, stop := context.WithCancel(ctx)

@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/openid"
-	"freshet/secret"
 	"freshet/web"
 	"freshet/who"
 )
@@ -96,7 +96,7 @@ func (s *service) provider() *openid.Provider {
 		Reach: func(ctx context.Context) context.Context { return oidc.ClientContext(ctx, out) },
 	}
 	if set.Secret != "" {
-		secrets := auth.Secrets{Env: os.Getenv, Vault: secret.Open(s.settings.SecretDir())}
+		secrets := auth.Secrets{Env: os.Getenv, Vault: secrets.Open(s.settings.SecretDir())}
 		host := ""
 		if u, err := url.Parse(set.Issuer); err == nil {
 			host = u.Hostname()

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"freshet/deliver"
-	"freshet/secret"
+	"freshet/internal/fetch/secrets"
 	"freshet/web"
 	"freshet/who"
 )
@@ -45,7 +45,7 @@ func Local(ctx context.Context, cfg Config, version string, work Work) (*LocalAP
 		closeAll = func() error { stop(); return errors.Join(<-ended, n.Close()) }
 	}
 	sinks, err := deliver.NewSinks(ctx, deliver.SinksConfig{
-		Store: n.Store, Vault: secret.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
+		Store: n.Store, Vault: secrets.Open(cfg.SecretDir()), Open: outlets(cfg.Settings, cfg.Now), Now: cfg.Now,
 	}, cfg.AllSinks())
 	if err != nil {
 		return nil, errors.Join(err, closeAll())

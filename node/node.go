@@ -18,6 +18,7 @@ import (
 	"freshet/explore"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
@@ -25,7 +26,6 @@ import (
 	"freshet/live"
 	"freshet/postgres"
 	"freshet/render"
-	"freshet/secret"
 	"freshet/sqlite"
 	"freshet/standing"
 	"freshet/who"
@@ -188,12 +188,12 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if now == nil {
 		now = time.Now
 	}
-	n.hooks = &auth.Hooks{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Now: now}
+	n.hooks = &auth.Hooks{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Now: now}
 	if cfg.WebSubURL != "" && !cfg.Idle {
-		n.webSub = &auth.WebSub{Vault: secret.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
+		n.webSub = &auth.WebSub{Vault: secrets.Open(cfg.SecretDir()), Store: n.Store, Base: cfg.WebSubURL, Now: now, Log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))}
 	}
 	n.access = auth.New(auth.Config{
-		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secret.Open(cfg.SecretDir()), Store: watched,
+		Fetcher: fetch.New(cfg.Fetch), Profiles: cfg.Requests, Media: cfg.Media, WebSub: n.webSub, Vault: secrets.Open(cfg.SecretDir()), Store: watched,
 		Env: os.Getenv, Now: cfg.Now, Log: cfg.Log,
 	})
 	hands, err := n.openHands(cfg)

@@ -19,9 +19,9 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/node"
-	"freshet/secret"
 	"freshet/sqlite"
 )
 
@@ -82,9 +82,9 @@ func TestSecretsStayHidden(t *testing.T) {
 	hook, received := receiver(t)
 	s.Webhooks = []config.Webhook{{Name: "hook", URL: hook, Unsigned: true}}
 	s.Requests = auth.Profiles{"keyed": {Headers: map[string]freshet.Value{"X-Key": "${env:FRESHET_TEST_CANARY}"}, Jar: freshet.OwnJar}}
-	vault := secret.Open(s.Data)
+	vault := secrets.Open(s.Data)
 	host := strings.TrimPrefix(server.URL, "http://")
-	if err := vault.Set(secret.Entry{Name: "sealed", Hosts: []string{host}}, []byte(sealed)); err != nil {
+	if err := vault.Set(secrets.Entry{Name: "sealed", Hosts: []string{host}}, []byte(sealed)); err != nil {
 		t.Fatal(err)
 	}
 	for id, path := range map[string]string{"page": "/page", "refused": "/refused", "away": "/away", "round": "/round"} {

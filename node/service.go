@@ -18,9 +18,9 @@ import (
 
 	"freshet/config"
 	"freshet/deliver"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/postgres"
-	"freshet/secret"
 	"freshet/sqlite"
 	"freshet/web"
 	"freshet/who"
@@ -82,7 +82,7 @@ type service struct {
 	part       part
 	playing    sync.RWMutex  // held to use or to change the part
 	lease      time.Duration // after which another node takes over
-	vault      *secret.Vault
+	vault      *secrets.Vault
 	keyProblem string // what was last told of the key, by beat
 	unlike     string // likewise, of in what this node differs from the one that decides
 	likened    likened
@@ -259,7 +259,7 @@ func (s *service) openSinks(ctx context.Context) (err error) {
 		s.standby.leave(0)
 	}
 	cfg := deliver.SinksConfig{
-		Store: s.node.Store, Vault: secret.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
+		Store: s.node.Store, Vault: secrets.Open(s.settings.SecretDir()), Open: outlets(s.node.sendsBy(s.settings), s.Now),
 		Sure: s.node.sure, Now: s.Now, Log: s.Log, Observe: s.metrics.Delivery,
 	}
 	shared := s.dispatch()

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sink"
 )
 
 // outlets returns what opens sinks by some settings.
 func outlets(s config.Settings, now func() time.Time) func(freshet.Sink) (*sink.Outlet, error) {
-	with := s.Outlets(os.Getenv, secret.Open(s.SecretDir()), now)
+	with := s.Outlets(os.Getenv, secrets.Open(s.SecretDir()), now)
 	return func(to freshet.Sink) (*sink.Outlet, error) { return sink.Open(with, to) }
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/fetch/auth"
+	vaults "freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	vaults "freshet/secret"
 	"freshet/sink"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	"freshet/client"
 	"freshet/internal/fetch/auth"
-	"freshet/secret"
+	"freshet/internal/fetch/secrets"
 	"freshet/web"
 )
 
 func TestHooks(t *testing.T) {
 	now := time.Now()
-	vault := secret.Open(t.TempDir())
+	vault := secrets.Open(t.TempDir())
 	r := newRig(t, func(c *web.Config) {
 		c.Hooks = &auth.Hooks{Vault: vault, Store: c.Store, Now: func() time.Time { return now }}
 		c.Base = "https://freshet.example/"

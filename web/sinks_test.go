@@ -15,8 +15,8 @@ import (
 	"freshet/deliver"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sink"
 	"freshet/web"
 )
@@ -26,8 +26,8 @@ import (
 func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
 	t.Helper()
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	vault := secret.Open(t.TempDir())
-	if err := vault.Set(secret.Entry{Name: "token", Hosts: []string{"chat.example"}}, []byte("very-secret-token")); err != nil {
+	vault := secrets.Open(t.TempDir())
+	if err := vault.Set(secrets.Entry{Name: "token", Hosts: []string{"chat.example"}}, []byte("very-secret-token")); err != nil {
 		t.Fatal(err)
 	}
 	with := sink.Config{

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 func secretVerb(p *program) *cobra.Command {
@@ -36,7 +36,7 @@ where the directory is; --server is not for them.`,
 }
 
 // vault returns the secrets of the data directory, or of the directory for secrets.
-func (p *program) vault(cmd *cobra.Command) (*secret.Vault, error) {
+func (p *program) vault(cmd *cobra.Command) (*secrets.Vault, error) {
 	s, err := p.settings(cmd)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (p *program) vault(cmd *cobra.Command) (*secret.Vault, error) {
 	if s.Secrets == "" {
 		err = s.CheckData()
 	}
-	return secret.Open(s.SecretDir()), err
+	return secrets.Open(s.SecretDir()), err
 }
 
 func secretSetVerb(p *program) *cobra.Command {
@@ -70,7 +70,7 @@ it sent anywhere.`,
 			if isTerminal(p.out) {
 				p.remark("type the secret, then press Enter and Ctrl-D")
 			}
-			value, err := io.ReadAll(io.LimitReader(p.in, secret.MaxSecret+2))
+			value, err := io.ReadAll(io.LimitReader(p.in, secrets.MaxSecret+2))
 			if err != nil {
 				return fmt.Errorf("read the secret: %w", err)
 			}
@@ -81,7 +81,7 @@ it sent anywhere.`,
 					return usagef("--host: %q is not a host such as api.example or api.example:8443", h)
 				}
 			}
-			if err := v.Set(secret.Entry{Name: args[0], Hosts: hosts, Set: p.now().UTC().Truncate(time.Second)}, []byte(text)); err != nil {
+			if err := v.Set(secrets.Entry{Name: args[0], Hosts: hosts, Set: p.now().UTC().Truncate(time.Second)}, []byte(text)); err != nil {
 				return fmt.Errorf("set secret %s: %w", args[0], err)
 			}
 			fmt.Fprintf(p.out, "set secret %s\n", args[0])
@@ -111,7 +111,7 @@ func secretListVerb(p *program) *cobra.Command {
 			}
 			list = firstOf(list, limit)
 			if asJSON {
-				return p.printJSON(append([]secret.Entry{}, list...))
+				return p.printJSON(append([]secrets.Entry{}, list...))
 			}
 			for _, e := range list {
 				where := "configuration file only"

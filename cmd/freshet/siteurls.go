@@ -11,8 +11,8 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sitemap"
 )
 
@@ -137,7 +137,7 @@ func (v *siteURLs) fetch(cmd *cobra.Command, url string) (resp freshet.Response,
 	settings.Fetch.WireBytes = max(settings.Fetch.WireBytes, listBytes)
 	settings.Fetch.DecodedBytes = max(settings.Fetch.DecodedBytes, listBytes)
 	fetcher := auth.New(auth.Config{
-		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.SecretDir()), Env: v.env,
+		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secrets.Open(settings.SecretDir()), Env: v.env,
 	})
 	return fetcher.Fetch(cmd.Context(), freshet.Request{URL: checked})
 }

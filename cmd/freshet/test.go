@@ -21,10 +21,10 @@ import (
 	"freshet/content"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/render"
-	"freshet/secret"
 )
 
 // A trial is one run of the verb test.
@@ -134,7 +134,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 		req.Source = &s
 	}
 	fetcher := auth.New(auth.Config{
-		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secret.Open(settings.SecretDir()), Env: v.env,
+		Fetcher: fetch.New(settings.Fetch), Profiles: settings.Requests, Media: settings.Media, Vault: secrets.Open(settings.SecretDir()), Env: v.env,
 	})
 	how := s.Recipe.Render
 	if v.render != "" {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 // Config says what a Client works with. Fetcher is needed.
@@ -23,7 +23,7 @@ type Config struct {
 	Profiles Profiles
 	Media    Media
 	WebSub   *WebSub             // nil means that no feed is subscribed to
-	Vault    *secret.Vault       // nil means that there is none
+	Vault    *secrets.Vault      // nil means that there is none
 	Store    freshet.BeliefStore // where cookies are kept, encrypted; nil means that they are not
 	Env      func(string) string // variables of the environment; nil means that there are none
 	Now      func() time.Time    // the wall clock; nil means time.Now

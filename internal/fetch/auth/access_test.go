@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 func TestWhatIsSent(t *testing.T) {
@@ -48,7 +48,7 @@ func TestSecretsAreFilledIn(t *testing.T) {
 	if err := os.WriteFile(file, []byte("token-of-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.cfg.Vault.Set(secret.Entry{Name: "sealed"}, []byte("token-of-vault")); err != nil {
+	if err := r.cfg.Vault.Set(secrets.Entry{Name: "sealed"}, []byte("token-of-vault")); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct{ request, header, want string }{
@@ -226,7 +226,7 @@ func TestSourcesOfTheAPI(t *testing.T) {
 		"other": {Auth: &freshet.Auth{Bearer: "${env:TOKEN}"}, Hosts: []string{"other.example"}},
 	}
 	for name, hosts := range map[string][]string{"free": nil, "mine": {host}, "theirs": {"other.example"}} {
-		if err := r.cfg.Vault.Set(secret.Entry{Name: name, Hosts: hosts}, []byte("the-sealed-token")); err != nil {
+		if err := r.cfg.Vault.Set(secrets.Entry{Name: name, Hosts: hosts}, []byte("the-sealed-token")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 // A filling fills in the secrets of the requests of one poll, and remembers them: what
 // comes back is searched for them.
 type filling struct {
 	env    func(string) string
-	vault  *secret.Vault
+	vault  *secrets.Vault
 	source *freshet.Source
 	own    []freshet.Reference // what the source itself refers to, and not a profile that it uses
 	taken  map[string]string   // by the login

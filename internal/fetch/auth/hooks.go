@@ -9,15 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 // Hooks let others say that a source has changed, each by a token that cannot be
 // guessed. A token is made of the source, of a number that is drawn anew when the
 // token is, and of the key of the vault: the store alone does not tell it.
 type Hooks struct {
-	Vault *secret.Vault
+	Vault *secrets.Vault
 	Store freshet.BeliefStore
 	Now   func() time.Time
 

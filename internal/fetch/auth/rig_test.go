@@ -14,8 +14,8 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 	"freshet/sqlite"
 )
 
@@ -42,7 +42,7 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() { store.Close() })
 	r.store = store
 	r.fetch = fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	r.cfg = auth.Config{Vault: secret.Open(r.dir), Store: store, Env: func(name string) string { return r.env[name] }}
+	r.cfg = auth.Config{Vault: secrets.Open(r.dir), Store: store, Env: func(name string) string { return r.env[name] }}
 	return r
 }
 

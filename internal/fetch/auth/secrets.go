@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 // Secrets are where references to secrets are looked up.
 type Secrets struct {
 	Env   func(string) string
-	Vault *secret.Vault // nil means that there is none
+	Vault *secrets.Vault // nil means that there is none
 }
 
 // Look returns what a reference stands for, if it may be sent to a host. A foreign
@@ -66,12 +66,12 @@ func readSecret(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, secret.MaxSecret+1))
+	text, err := io.ReadAll(io.LimitReader(file, secrets.MaxSecret+1))
 	switch {
 	case err != nil:
 		return "", err
-	case len(text) > secret.MaxSecret:
-		return "", fmt.Errorf("the file is longer than %d bytes", secret.MaxSecret)
+	case len(text) > secrets.MaxSecret:
+		return "", fmt.Errorf("the file is longer than %d bytes", secrets.MaxSecret)
 	}
 	trimmed := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if trimmed == "" {

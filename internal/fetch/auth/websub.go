@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 // WebSub subscribes to feeds that name a hub, as of the W3C recommendation of that
@@ -31,7 +31,7 @@ import (
 // A subscription is asked for, and renewed, by the poll that sees the feed, so that the
 // request has leave like every other.
 type WebSub struct {
-	Vault *secret.Vault
+	Vault *secrets.Vault
 	Store freshet.BeliefStore
 	Base  string // of the callbacks, such as https://freshet.example
 	Now   func() time.Time

@@ -1,4 +1,4 @@
-package secret
+package secrets
 
 // Locked has a vault locked while a function runs.
 func (v *Vault) Locked(f func() error) error { return v.locked(f) }

@@ -1,4 +1,4 @@
-package secret_test
+package secrets_test
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/secret"
 )
 
 func TestVault(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	v := secret.Open(dir)
+	v := secrets.Open(dir)
 	if list, err := v.List(); err != nil || len(list) != 0 {
 		t.Fatalf("a new vault lists %v, %v", list, err)
 	}
@@ -22,14 +22,14 @@ func TestVault(t *testing.T) {
 		t.Errorf("a secret that was not set is %v", err)
 	}
 	for name, value := range map[string]string{"b": "two", "a": "one"} {
-		if err := v.Set(secret.Entry{Name: name, Hosts: []string{name + ".example"}}, []byte(value)); err != nil {
+		if err := v.Set(secrets.Entry{Name: name, Hosts: []string{name + ".example"}}, []byte(value)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := v.Set(secret.Entry{Name: "a"}, []byte("changed")); err != nil {
+	if err := v.Set(secrets.Entry{Name: "a"}, []byte("changed")); err != nil {
 		t.Fatal(err)
 	}
-	e, value, err := secret.Open(dir).Get("a")
+	e, value, err := secrets.Open(dir).Get("a")
 	if err != nil || string(value) != "changed" || len(e.Hosts) != 0 {
 		t.Errorf("the secret is %q for %v, %v", value, e.Hosts, err)
 	}
@@ -43,20 +43,20 @@ func TestVault(t *testing.T) {
 	if err := v.Remove("a"); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("removed again: %v", err)
 	}
-	for _, e := range []secret.Entry{{Name: "../x"}, {Name: ""}} {
+	for _, e := range []secrets.Entry{{Name: "../x"}, {Name: ""}} {
 		if v.Set(e, []byte("x")) == nil {
 			t.Errorf("%q is taken as a name", e.Name)
 		}
 	}
-	if v.Set(secret.Entry{Name: "x"}, nil) == nil || v.Set(secret.Entry{Name: "x"}, make([]byte, secret.MaxSecret+1)) == nil {
+	if v.Set(secrets.Entry{Name: "x"}, nil) == nil || v.Set(secrets.Entry{Name: "x"}, make([]byte, secrets.MaxSecret+1)) == nil {
 		t.Error("an empty or endless secret is taken")
 	}
 }
 
 func TestFilesAreForTheOwner(t *testing.T) {
 	dir := t.TempDir()
-	v := secret.Open(dir)
-	if err := v.Set(secret.Entry{Name: "a"}, []byte("canary-in-the-mine")); err != nil {
+	v := secrets.Open(dir)
+	if err := v.Set(secrets.Entry{Name: "a"}, []byte("canary-in-the-mine")); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
@@ -82,7 +82,7 @@ func TestFilesAreForTheOwner(t *testing.T) {
 }
 
 func TestSealedIsBoundToItsLabel(t *testing.T) {
-	v := secret.Open(t.TempDir())
+	v := secrets.Open(t.TempDir())
 	sealed, err := v.Seal("mine", []byte("text"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +106,8 @@ func TestSealedIsBoundToItsLabel(t *testing.T) {
 // open the secret to that host.
 func TestHostsCannotBeAltered(t *testing.T) {
 	dir := t.TempDir()
-	v := secret.Open(dir)
-	if err := v.Set(secret.Entry{Name: "a", Hosts: []string{"good.example"}}, []byte("text")); err != nil {
+	v := secrets.Open(dir)
+	if err := v.Set(secrets.Entry{Name: "a", Hosts: []string{"good.example"}}, []byte("text")); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "secrets.json")
@@ -125,16 +125,16 @@ func TestHostsCannotBeAltered(t *testing.T) {
 
 func TestOneCommandAtATime(t *testing.T) {
 	dir := t.TempDir()
-	v := secret.Open(dir)
+	v := secrets.Open(dir)
 	// The file of a lock is left behind, as by a command that was killed.
 	if err := os.WriteFile(filepath.Join(dir, "secrets.json.lock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Set(secret.Entry{Name: "a"}, []byte("one")); err != nil {
+	if err := v.Set(secrets.Entry{Name: "a"}, []byte("one")); err != nil {
 		t.Fatalf("a lock that nobody holds is in the way: %v", err)
 	}
 	err := v.Locked(func() error {
-		if err := secret.Open(dir).Set(secret.Entry{Name: "b"}, []byte("two")); err == nil || !strings.Contains(err.Error(), "another command") {
+		if err := secrets.Open(dir).Set(secrets.Entry{Name: "b"}, []byte("two")); err == nil || !strings.Contains(err.Error(), "another command") {
 			t.Errorf("while another command changes the secrets, one is set with %v", err)
 		}
 		return nil
@@ -150,7 +150,7 @@ func TestOneCommandAtATime(t *testing.T) {
 // FuzzVault reads any file as that of a vault, and any text as a sealed one.
 func FuzzVault(f *testing.F) {
 	dir := f.TempDir()
-	if err := secret.Open(dir).Set(secret.Entry{Name: "a", Hosts: []string{"a.example"}}, []byte("one")); err != nil {
+	if err := secrets.Open(dir).Set(secrets.Entry{Name: "a", Hosts: []string{"a.example"}}, []byte("one")); err != nil {
 		f.Fatal(err)
 	}
 	file, err := os.ReadFile(filepath.Join(dir, "secrets.json"))
@@ -165,7 +165,7 @@ func FuzzVault(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "secrets.json"), file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		v := secret.Open(dir)
+		v := secrets.Open(dir)
 		if _, err := v.Unseal("a", file); err == nil {
 			t.Error("what nobody sealed is opened")
 		}
@@ -173,7 +173,7 @@ func FuzzVault(f *testing.F) {
 		if _, value, got := v.Get("a"); got == nil {
 			t.Errorf("what nobody sealed is the secret %q", value)
 		}
-		if set := v.Set(secret.Entry{Name: "new"}, []byte("value")); set != nil {
+		if set := v.Set(secrets.Entry{Name: "new"}, []byte("value")); set != nil {
 			if err == nil {
 				t.Errorf("a vault that can be read cannot be written: %v", set)
 			}
