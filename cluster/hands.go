@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"freshet/hand"
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/robots"
 )
 
 // A Config says how a brain works with hands.

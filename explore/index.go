@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/robots"
 	"freshet/site"
 	"freshet/sitemap"
 )

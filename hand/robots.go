@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/robots"
 )
 
 // Manners are how a read of the robots.txt of an origin ended.

@@ -16,8 +16,8 @@ import (
 	"freshet/content"
 	"freshet/hand"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/robots"
 )
 
 const childMode = "read-for-a-test"

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"freshet/hand"
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/robots"
 )
 
 // leavePage is leave for requests that may be for the page of a source. If the source

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/robots"
 )
 
 // A ruleBook is what robots.txt files say, by origin: scheme, host and port. It knows

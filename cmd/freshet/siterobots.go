@@ -13,8 +13,8 @@ import (
 
 	"freshet/hand"
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/robots"
 )
 
 // A robotsReading is one run of the verb site robots.

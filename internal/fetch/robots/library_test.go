@@ -11,7 +11,7 @@ import (
 	"github.com/jimsmart/grobotstxt"
 	"pgregory.net/rapid"
 
-	"freshet/robots"
+	"freshet/internal/fetch/robots"
 )
 
 // theirs asks the port of Google's parser, which reads the file anew for every page.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/robots"
+	"freshet/internal/fetch/robots"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

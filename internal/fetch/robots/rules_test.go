@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/robots"
+	"freshet/internal/fetch/robots"
 )
 
 func TestVerdict(t *testing.T) {
