@@ -12,12 +12,12 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/openid"
 	"freshet/parts"
-	"freshet/render"
 )
 
 // Settings are all that an operator can set. They come, the later ones winning, from the
@@ -32,7 +32,7 @@ type Settings struct {
 	Aim      freshet.Aim // of sources that have none, by themselves or by a tag
 	Limits   sched.Limits
 	Fetch    fetch.Config
-	Render   render.Config
+	Render   browser.Config
 	Keep     freshet.Keep
 	Memory   int64         // bytes that polls under way may hold together; 0 means by what there is
 	Logs     time.Duration // how long outcomes of polls are kept

@@ -8,8 +8,8 @@ import (
 
 	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 // A Reader turns a response into the text that is compared.
@@ -19,7 +19,7 @@ type Reader func(context.Context, freshet.Recipe, freshet.Response) (content.Rea
 type Hand struct {
 	fetcher freshet.Fetcher
 	read    Reader
-	show    *render.Renderer
+	show    *browser.Renderer
 }
 
 // A Looker makes looks: a [Hand], or hands on other machines.
@@ -39,7 +39,7 @@ func New(f freshet.Fetcher, read Reader) *Hand {
 }
 
 // Showing returns a Hand that can render pages, too.
-func (h *Hand) Showing(show *render.Renderer) *Hand {
+func (h *Hand) Showing(show *browser.Renderer) *Hand {
 	return &Hand{fetcher: h.fetcher, read: h.read, show: show}
 }
 
@@ -73,7 +73,7 @@ func (h *Hand) Look(ctx context.Context, order Order) Finding {
 }
 
 // judge says what a view means for a source, or that there was none.
-func (h *Hand) judge(ctx context.Context, o *Order, view render.View, took time.Duration, err error) Finding {
+func (h *Hand) judge(ctx context.Context, o *Order, view browser.View, took time.Duration, err error) Finding {
 	resp := view.Response
 	f := Finding{Took: took, Status: resp.Status, Listed: -1, picture: view.Picture}
 	f.Moved = o.whereabouts(resp, err)

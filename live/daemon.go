@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"freshet/hand"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/memory"
 	"freshet/persist"
-	"freshet/render"
 )
 
 // Config says what a Daemon works with. Store, Fetcher and Policy are needed.
@@ -38,7 +38,7 @@ type Config struct {
 
 	Read hand.Reader // turns a response into text; nil means content.Extract
 
-	Renderer *render.Renderer // shows pages in browsers; nil means that none can be
+	Renderer *browser.Renderer // shows pages in browsers; nil means that none can be
 
 	// Learner is what the policy learns with, or what learns beside it from its
 	// polls. Nil means that nothing is learnt, and that there are no numbers.

@@ -18,6 +18,7 @@ import (
 	"freshet/explore"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
@@ -25,7 +26,6 @@ import (
 	"freshet/internal/sched/policy"
 	"freshet/live"
 	"freshet/postgres"
-	"freshet/render"
 	"freshet/sqlite"
 	"freshet/standing"
 	"freshet/who"
@@ -48,7 +48,7 @@ type Node struct {
 	access   *auth.Client
 	hooks    *auth.Hooks
 	webSub   *auth.WebSub
-	renderer *render.Renderer
+	renderer *browser.Renderer
 	explorer *explore.Explorer // nil if polls are only made by hand
 	queries  *standing.Runner  // nil if none are run
 	hands    *cluster.Hands    // nil if none may join
@@ -146,7 +146,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 
 // NewRenderer returns what shows pages in browsers: what they ask for leaves by the
 // same rules as all else.
-func NewRenderer(cfg config.Settings, log *slog.Logger) (*render.Renderer, error) {
+func NewRenderer(cfg config.Settings, log *slog.Logger) (*browser.Renderer, error) {
 	c := cfg.Render
 	c.Do = fetch.NewEgress(cfg.Fetch).Do
 	c.Check = func(url string) error {
@@ -154,7 +154,7 @@ func NewRenderer(cfg config.Settings, log *slog.Logger) (*render.Renderer, error
 		return err
 	}
 	c.Agent, c.Log = cmp.Or(c.Agent, cfg.Fetch.UserAgent()), log
-	return render.New(c)
+	return browser.New(c)
 }
 
 // watch puts a daemon over the store.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 func checkVerb(p *program) *cobra.Command {
@@ -105,7 +105,7 @@ func hasRendered(s config.Settings) bool {
 
 // checkBrowser reports what is missing to render pages, with what to do about it.
 func checkBrowser(s config.Settings) error {
-	r, err := render.New(s.Render)
+	r, err := browser.New(s.Render)
 	if err != nil {
 		return err
 	}

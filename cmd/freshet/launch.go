@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/render"
+	"freshet/internal/fetch/browser"
 )
 
 // launchVerb is the process that becomes a browser, in a network of its own.
@@ -15,7 +15,7 @@ func launchVerb() *cobra.Command {
 		Short:              "Start a browser for a daemon, in a network of its own",
 		Hidden:             true,
 		DisableFlagParsing: true,
-		RunE:               func(_ *cobra.Command, args []string) error { return render.Launch(args) },
+		RunE:               func(_ *cobra.Command, args []string) error { return browser.Launch(args) },
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 func screenshotVerb(p *program) *cobra.Command {
@@ -70,7 +70,7 @@ func (p *program) diffPictures(ctx context.Context, c *connection, id freshet.So
 			return err
 		}
 	}
-	v, err := render.Compare(pictures[0], pictures[1])
+	v, err := browser.Compare(pictures[0], pictures[1])
 	if err != nil {
 		return fmt.Errorf("compare the screenshots of versions %d and %d: %w", d.From.Number, d.To.Number, err)
 	}

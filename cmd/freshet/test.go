@@ -21,10 +21,10 @@ import (
 	"freshet/content"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/node"
-	"freshet/render"
 )
 
 // A trial is one run of the verb test.
@@ -144,7 +144,7 @@ func (v *trial) fetching(cmd *cobra.Command, s freshet.Source) (func(context.Con
 	}
 	return func(ctx context.Context) (freshet.Response, error) {
 		resp, err := fetcher.Fetch(ctx, req)
-		if err != nil || !how.On || !render.Readable(resp) {
+		if err != nil || !how.On || !browser.Readable(resp) {
 			return resp, err
 		}
 		return shownPage(ctx, settings, how, resp)
@@ -162,7 +162,7 @@ func shownPage(ctx context.Context, s config.Settings, how freshet.Render, resp 
 		return resp, err
 	}
 	defer b.Close()
-	view, err := b.Render(ctx, render.Page{Render: how, Document: resp})
+	view, err := b.Render(ctx, browser.Page{Render: how, Document: resp})
 	return view.Response, err
 }
 

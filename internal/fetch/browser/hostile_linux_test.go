@@ -1,4 +1,4 @@
-package render_test
+package browser_test
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 // TestPrivateAddresses has a page try every way to reach an address that is not open,
@@ -43,7 +43,7 @@ func TestPrivateAddresses(t *testing.T) {
 					conn.Close()
 				}
 			}()
-			g := newRig(t, func(c *render.Config) {
+			g := newRig(t, func(c *browser.Config) {
 				if !confined {
 					c.Launch = nil
 				}
@@ -117,20 +117,20 @@ attack()
 func TestPagesThatTakeTooMuch(t *testing.T) {
 	tests := []struct {
 		name, html string
-		alter      func(*render.Config)
+		alter      func(*browser.Config)
 		how        freshet.Render
 		class      freshet.Failure
 	}{
 		{"never stops", `<p>here</p><script>setTimeout(() => { for (;;); }, 50)</script>`,
-			func(c *render.Config) { c.Total = 10 * time.Second }, freshet.Render{}, freshet.FailRenderTimeout},
+			func(c *browser.Config) { c.Total = 10 * time.Second }, freshet.Render{}, freshet.FailRenderTimeout},
 		{"eats memory", `<p>here</p><script>const all = []; setInterval(() => { for (let i = 0; i < 4; i++) all.push(new Uint8Array(8 << 20).fill(7)) }, 5)</script>`,
-			func(c *render.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, freshet.FailRenderMemory},
+			func(c *browser.Config) { c.Memory = 400 << 20 }, freshet.Render{WaitFor: "#never", Wait: time.Minute}, freshet.FailRenderMemory},
 		{"asks for ever", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 5)</script>`,
-			func(c *render.Config) { c.Requests = 20 }, freshet.Render{}, freshet.FailRenderRequests},
+			func(c *browser.Config) { c.Requests = 20 }, freshet.Render{}, freshet.FailRenderRequests},
 		{"loads for ever", `<p>here</p><script>fetch("/flood").then(r => r.text())</script>`,
-			func(c *render.Config) { c.Bytes = 1 << 20 }, freshet.Render{}, freshet.FailRenderRequests},
+			func(c *browser.Config) { c.Bytes = 1 << 20 }, freshet.Render{}, freshet.FailRenderRequests},
 		{"grows for ever", `<p>here</p><script>document.write("<p>" + "x".repeat(1 << 20))</script>`,
-			func(c *render.Config) { c.DOMBytes = 1 << 20 }, freshet.Render{}, freshet.FailLargeDecoded},
+			func(c *browser.Config) { c.DOMBytes = 1 << 20 }, freshet.Render{}, freshet.FailLargeDecoded},
 		{"is never quiet", `<p>here</p><script>let n = 0; setInterval(() => fetch("/more?" + n++), 200)</script>`,
 			nil, freshet.Render{Wait: time.Second}, ""},
 		{"goes elsewhere", `<p>here</p><script>location = "/nowhere"</script>`, nil, freshet.Render{}, freshet.FailHTTP},
@@ -138,7 +138,7 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := newRig(t, func(c *render.Config) {
+			g := newRig(t, func(c *browser.Config) {
 				if tt.alter != nil {
 					tt.alter(c)
 				}
@@ -178,7 +178,7 @@ func TestPagesThatTakeTooMuch(t *testing.T) {
 // TestCrash kills the browser while it shows a page.
 func TestCrash(t *testing.T) {
 	var dir string
-	g := newRig(t, func(c *render.Config) { dir = c.Dir })
+	g := newRig(t, func(c *browser.Config) { dir = c.Dir })
 	there := make(chan struct{}, 10)
 	g.page("/", `<p>here</p><script>fetch("/there")</script>`)
 	g.mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) {
@@ -270,7 +270,7 @@ func TestDiesWithItsProcess(t *testing.T) {
 
 func diesWithItsProcess(t *testing.T, how string, unaware bool) {
 	var dir string
-	g := newRig(t, func(c *render.Config) { dir = c.Dir })
+	g := newRig(t, func(c *browser.Config) { dir = c.Dir })
 	there := make(chan struct{}, 10)
 	g.page("/", `<p>here</p><script>fetch("/there")</script>`)
 	g.page("/well", `<p>all is well</p>`)

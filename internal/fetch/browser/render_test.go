@@ -1,4 +1,4 @@
-package render_test
+package browser_test
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 // scripted is a page that is empty until its script has run.
@@ -41,7 +41,7 @@ func TestPageThatBuildsItself(t *testing.T) {
 	g.scripted()
 	var asked []string
 	var mu sync.Mutex
-	page := render.Page{
+	page := browser.Page{
 		Render: freshet.Render{On: true, Screenshot: true, Viewport: freshet.Viewport{Width: 400, Height: 300}}, Source: "a",
 		Leave: func(_ context.Context, h freshet.Hop) error {
 			mu.Lock()
@@ -105,7 +105,7 @@ func TestSecurePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	v, err = b.Render(t.Context(), render.Page{Render: freshet.Render{On: true, WaitFor: "#done"}, Document: doc})
+	v, err = b.Render(t.Context(), browser.Page{Render: freshet.Render{On: true, WaitFor: "#done"}, Document: doc})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ for (const [id, said] of [["y", "accepted"], ["n", "rejected"]]) document.getEle
   fetch("/answer?" + said).then(r => r.text()).then(s => document.getElementById("text").textContent = s)
 }
 </script>`
-	g := newRig(t, func(c *render.Config) { c.Browsers = 2 })
+	g := newRig(t, func(c *browser.Config) { c.Browsers = 2 })
 	g.page("/en", fmt.Sprintf(wall, "Reject all", "Accept all cookies"))
 	g.page("/de", fmt.Sprintf(wall, "Nur notwendige", "Alle akzeptieren!"))
 	g.page("/shadow", `<div id=root></div><main id=text>nothing yet</main><script>
@@ -185,7 +185,7 @@ alert("nobody answers"); window.open("/popup"); confirm("sure?")
 }
 
 func TestNoBrowser(t *testing.T) {
-	g := newRig(t, func(c *render.Config) { c.Browser = "/nonexistent/chromium" })
+	g := newRig(t, func(c *browser.Config) { c.Browser = "/nonexistent/chromium" })
 	_, _, err := g.renderer.Check()
 	wantClass(t, err, freshet.FailRenderMissing)
 	if _, err := g.renderer.Open(t.Context()); err == nil || !strings.Contains(freshet.HintOf(err)+hintOf(err), "apt-get install chromium") {

@@ -1,4 +1,4 @@
-package render_test
+package browser_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 // asked is the page of a shop that asks for parts of its own and for those of others.
@@ -115,7 +115,7 @@ func cookiesOf(r *http.Request) string {
 }
 
 // renderAlong renders the page of a rig that is asked for with credentials.
-func (g *rig) renderAlong() render.View {
+func (g *rig) renderAlong() browser.View {
 	g.Helper()
 	b, err := g.renderer.Open(g.Context())
 	if err != nil {
@@ -140,7 +140,7 @@ func (g *rig) renderAlong() render.View {
 		g.Fatal(err)
 	}
 	doc.Along.Scrub = func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "secret", "***")) }
-	v, err := b.Render(g.Context(), render.Page{Render: freshet.Render{On: true, WaitFor: "#done"}, Document: doc})
+	v, err := b.Render(g.Context(), browser.Page{Render: freshet.Render{On: true, WaitFor: "#done"}, Document: doc})
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package render_test
+package browser_test
 
 import (
 	"context"
@@ -19,14 +19,14 @@ import (
 	"time"
 
 	"freshet/internal/fetch"
+	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
-	"freshet/render"
 )
 
 // TestMain lets the test binary be the launcher of browsers.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "launch-browser" {
-		fmt.Fprintln(os.Stderr, render.Launch(os.Args[2:]))
+		fmt.Fprintln(os.Stderr, browser.Launch(os.Args[2:]))
 		os.Exit(1)
 	}
 	if len(os.Args) > 4 && os.Args[1] == "render-here" {
@@ -41,11 +41,11 @@ func TestMain(m *testing.M) {
 // renderHere renders a page in this process, which is about to be killed.
 func renderHere(url, dir string, confined bool) {
 	c := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
-	cfg := render.Config{Dir: dir, Do: fetch.NewEgress(c).Do, Total: 4 * time.Minute}
+	cfg := browser.Config{Dir: dir, Do: fetch.NewEgress(c).Do, Total: 4 * time.Minute}
 	if confined {
 		cfg.Launch = []string{os.Args[0], "launch-browser"}
 	}
-	r, err := render.New(cfg)
+	r, err := browser.New(cfg)
 	if err != nil {
 		panic(err)
 	}
@@ -58,7 +58,7 @@ func renderHere(url, dir string, confined bool) {
 		panic(err)
 	}
 	for range 3 { // a starved browser gets another try
-		b.Render(context.Background(), render.Page{Document: doc, Render: freshet.Render{On: true, Wait: 3 * time.Minute}})
+		b.Render(context.Background(), browser.Page{Document: doc, Render: freshet.Render{On: true, Wait: 3 * time.Minute}})
 	}
 }
 
@@ -66,7 +66,7 @@ func renderHere(url, dir string, confined bool) {
 type rig struct {
 	*testing.T
 	*httptest.Server
-	renderer *render.Renderer
+	renderer *browser.Renderer
 	fetch    fetch.Config
 	mux      *http.ServeMux
 	egress   atomic.Pointer[fetch.Egress]
@@ -78,7 +78,7 @@ type rig struct {
 // inside is where nobody must get: an address of this machine that is not opened.
 var inside = netip.MustParseAddr("127.0.0.2")
 
-func newRig(t *testing.T, alter ...func(*render.Config)) *rig {
+func newRig(t *testing.T, alter ...func(*browser.Config)) *rig {
 	t.Parallel()
 	if _, err := exec.LookPath("chromium"); err != nil {
 		t.Skip("Chromium is not installed")
@@ -92,7 +92,7 @@ func newRig(t *testing.T, alter ...func(*render.Config)) *rig {
 	}))
 	t.Cleanup(g.Server.Close)
 	g.fetch = fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
-	cfg := render.Config{
+	cfg := browser.Config{
 		Launch: []string{os.Args[0], "launch-browser"},
 		Dir:    shortDir(t),
 		Total:  4 * time.Minute,
@@ -108,7 +108,7 @@ func newRig(t *testing.T, alter ...func(*render.Config)) *rig {
 	cfg.Do = func(r *http.Request) (*http.Response, error) { return g.egress.Load().Do(r) }
 	cfg.Check = func(url string) error { _, err := g.fetch.CheckURL(url); return err }
 	var err error
-	if g.renderer, err = render.New(cfg); err != nil {
+	if g.renderer, err = browser.New(cfg); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -149,15 +149,15 @@ func (g *rig) paths() []string {
 }
 
 // render fetches a page and renders it.
-func (g *rig) render(path string, how freshet.Render) (render.View, error) {
-	return g.renderPage(path, render.Page{Render: how, Source: "page"})
+func (g *rig) render(path string, how freshet.Render) (browser.View, error) {
+	return g.renderPage(path, browser.Page{Render: how, Source: "page"})
 }
 
-func (g *rig) renderPage(path string, p render.Page) (render.View, error) {
+func (g *rig) renderPage(path string, p browser.Page) (browser.View, error) {
 	g.Helper()
 	b, err := g.renderer.Open(g.Context())
 	if err != nil {
-		return render.View{}, err
+		return browser.View{}, err
 	}
 	defer b.Close()
 	target, err := url.JoinPath(g.URL, path)
@@ -172,7 +172,7 @@ func (g *rig) renderPage(path string, p render.Page) (render.View, error) {
 }
 
 // mustRender renders a page that can be rendered.
-func (g *rig) mustRender(path string, how freshet.Render) render.View {
+func (g *rig) mustRender(path string, how freshet.Render) browser.View {
 	g.Helper()
 	v, err := g.render(path, how)
 	if err != nil {
@@ -181,7 +181,7 @@ func (g *rig) mustRender(path string, how freshet.Render) render.View {
 	return v
 }
 
-func (g *rig) wantBody(v render.View, parts ...string) {
+func (g *rig) wantBody(v browser.View, parts ...string) {
 	g.Helper()
 	for _, want := range parts {
 		if !strings.Contains(string(v.Body), want) {

@@ -1,4 +1,4 @@
-// Package render shows a page in Chromium and reads what became of it.
+// Package browser shows a page in Chromium and reads what became of it.
 //
 // Pages that build themselves by script are empty to whoever only fetches them. A
 // [Renderer] takes the document that was fetched, shows it in a browser, waits until
@@ -16,4 +16,4 @@
 //
 // The browser is spoken to over a pipe. What it says is bounded too, and nothing of
 // the page is mirrored in this process.
-package render
+package browser

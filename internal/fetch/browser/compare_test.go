@@ -1,4 +1,4 @@
-package render_test
+package browser_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"math"
 	"testing"
 
-	"freshet/render"
+	"freshet/internal/fetch/browser"
 )
 
 // painted returns a white picture with black boxes.
@@ -33,15 +33,15 @@ func TestCompare(t *testing.T) {
 		name          string
 		before, after []byte
 		share         float64
-		regions       []render.Region
+		regions       []browser.Region
 	}{
 		{"the same", painted(t, 200, 200, box), painted(t, 200, 200, box), 0, nil},
-		{"a box comes", painted(t, 200, 200), painted(t, 200, 200, box), 200.0 / 40000, []render.Region{{10, 10, 20, 10}}},
-		{"two boxes, far apart", painted(t, 200, 200, box), painted(t, 200, 200, far), 300.0 / 40000, []render.Region{{10, 10, 20, 10}, {150, 160, 10, 10}}},
-		{"the page grows", painted(t, 200, 100), painted(t, 200, 200), 0.5, []render.Region{{0, 100, 200, 100}}},
+		{"a box comes", painted(t, 200, 200), painted(t, 200, 200, box), 200.0 / 40000, []browser.Region{{10, 10, 20, 10}}},
+		{"two boxes, far apart", painted(t, 200, 200, box), painted(t, 200, 200, far), 300.0 / 40000, []browser.Region{{10, 10, 20, 10}, {150, 160, 10, 10}}},
+		{"the page grows", painted(t, 200, 100), painted(t, 200, 200), 0.5, []browser.Region{{0, 100, 200, 100}}},
 	}
 	for _, tt := range tests {
-		d, err := render.Compare(tt.before, tt.after)
+		d, err := browser.Compare(tt.before, tt.after)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -79,7 +79,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add(small.Bytes(), huge)
 	f.Add([]byte("no picture"), small.Bytes())
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		d, err := render.Compare(a, b)
+		d, err := browser.Compare(a, b)
 		if err == nil && (d.Share < 0 || d.Share > 1) {
 			t.Errorf("%v of the pixels changed", d.Share)
 		}
