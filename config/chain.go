@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -52,7 +52,7 @@ func ParseRecipe(file string, text []byte) (freshet.Recipe, error) {
 		d.mapping(body, "", fields)
 	}
 	if len(d.Problems) == 0 {
-		if err := content.Check(l.Recipe); err != nil {
+		if err := extract.Check(l.Recipe); err != nil {
 			d.blame(l, "read", err)
 			for i := range d.Problems {
 				d.Problems[i].Text = strings.TrimPrefix(d.Problems[i].Text, ".")
@@ -77,7 +77,7 @@ func loneStep(n ast.Node) bool {
 }
 
 func isStep(name string) bool {
-	return slices.ContainsFunc(content.Steps(), func(k content.StepKind) bool { return k.Name == name })
+	return slices.ContainsFunc(extract.Steps(), func(k extract.StepKind) bool { return k.Name == name })
 }
 
 // readStep reads a document that is one step.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -94,7 +94,7 @@ func (l *listedSource) read(d *document, f freshet.SourceField, v ast.Node, path
 func (d *document) admit(s *Settings) {
 	ids, keys := map[freshet.SourceID]listedSource{}, map[string]listedSource{}
 	for _, l := range d.sources {
-		checked, err := content.CheckSource(l.Source, s.CheckURL)
+		checked, err := extract.CheckSource(l.Source, s.CheckURL)
 		if err != nil {
 			d.blame(l, "url", err)
 		} else if err := d.checkRequest(s, checked); err != nil {

@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -45,7 +45,7 @@ func pages(t *testing.T, file string) (c collection) {
 // read reads markup as a hand does.
 func read(t *testing.T, markup string) doubt.Page {
 	t.Helper()
-	r, err := content.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(markup)})
+	r, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(markup)})
 	if err != nil {
 		t.Fatal(err)
 	}

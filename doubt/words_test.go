@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -59,7 +59,7 @@ func TestKeptChangesNothing(t *testing.T) {
 		p := doubt.Page{Kind: freshet.HTML, Text: is, Body: []byte(end.Draw(t, "markup"))}
 		past := doubt.Past{Text: was, Body: func() []byte { return []byte("</html>") }}
 		want := doubt.Judge(p, &past)
-		past.Kept = content.Diff(was, is).KeptBytes(was)
+		past.Kept = extract.Diff(was, is).KeptBytes(was)
 		if got := doubt.Judge(p, &past); got != want {
 			t.Errorf("judged as %q, and as %q if the %d bytes that stayed are known", want, got, past.Kept)
 		}

@@ -6,13 +6,13 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
 // sumOf returns a fast hash of what a reading says: its text, and its named values
 // if there are any.
-func sumOf(r content.Reading) uint64 {
+func sumOf(r extract.Reading) uint64 {
 	if r.Fields == nil {
 		return xxhash.Sum64(r.Text)
 	}
@@ -41,7 +41,7 @@ func (o *Order) fieldChanges(ctx context.Context, fields freshet.Fields) []fresh
 
 // tellDetails notes which named values and which items differ from the head. A page
 // that is probably another one says nothing about the items of this.
-func (f *Finding) tellDetails(ctx context.Context, o *Order, r content.Reading, fields []freshet.FieldChange) {
+func (f *Finding) tellDetails(ctx context.Context, o *Order, r extract.Reading, fields []freshet.FieldChange) {
 	f.Capture.Details.Fields = fields
 	if f.Suspect != "" || o.Items == nil {
 		return
@@ -50,20 +50,20 @@ func (f *Finding) tellDetails(ctx context.Context, o *Order, r content.Reading, 
 	if err != nil || known == nil && len(r.Items) == 0 {
 		return
 	}
-	var m content.ItemMemory
+	var m extract.ItemMemory
 	if m.UnmarshalBinary(known) != nil {
-		m = content.ItemMemory{} // damaged, or of another version: it begins anew
+		m = extract.ItemMemory{} // damaged, or of another version: it begins anew
 	}
 	f.Capture.Details.Items = m.Compare(r.Items)
 	f.Items = m.MarshalBinary()
 }
 
 // remember notes the items of a first version.
-func (f *Finding) remember(r content.Reading) {
+func (f *Finding) remember(r extract.Reading) {
 	if len(r.Items) == 0 || f.Suspect != "" {
 		return
 	}
-	var m content.ItemMemory
+	var m extract.ItemMemory
 	m.Compare(r.Items)
 	f.Items = m.MarshalBinary()
 }

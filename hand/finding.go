@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/noise"
 )
@@ -73,7 +73,7 @@ func (f Finding) failed(err error) Finding {
 	f.Dates, f.Word, f.Foretold, f.Listed = nil, nil, nil, -1
 	if e, ok := errors.AsType[*freshet.FetchError](err); ok {
 		f.Failure = e.Class
-	} else if e, ok := errors.AsType[*content.Error](err); ok {
+	} else if e, ok := errors.AsType[*extract.Error](err); ok {
 		f.Failure = e.Class
 	}
 	return f

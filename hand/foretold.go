@@ -3,13 +3,13 @@ package hand
 import (
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
 // foretold returns what a source that was read says of when it will change; nil if that is
 // nothing.
-func (o *Order) foretold(rd content.Reading, took time.Duration) *freshet.Foretelling {
+func (o *Order) foretold(rd extract.Reading, took time.Duration) *freshet.Foretelling {
 	now, setting := o.At.Add(took), o.Source.NextChange
 	zone := setting.Location()
 	f := freshet.Foretelling{Rests: rd.Foretold.Rests}
@@ -21,7 +21,7 @@ func (o *Order) foretold(rd content.Reading, took time.Duration) *freshet.Forete
 	}
 	switch rd.Kind {
 	case freshet.HTML, freshet.Text, freshet.PDF:
-		if n, ok := content.Foretold(rd.Text, now, zone); ok {
+		if n, ok := extract.Foretold(rd.Text, now, zone); ok {
 			f.Next = append(f.Next, n)
 		}
 	}
@@ -41,7 +41,7 @@ func (o *Order) foretold(rd content.Reading, took time.Duration) *freshet.Forete
 func foretoldBy(v any, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
 	switch v := v.(type) {
 	case string:
-		return content.ForetoldBy(v, now, zone)
+		return extract.ForetoldBy(v, now, zone)
 	case float64:
 		const millis = 1e11 // seconds since 1970 are fewer
 		if v > millis {

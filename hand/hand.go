@@ -6,14 +6,14 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet/content"
 	"freshet/doubt"
+	"freshet/internal/extract"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 )
 
 // A Reader turns a response into the text that is compared.
-type Reader func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+type Reader func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 
 // A Hand looks at sources. It may make many looks at once.
 type Hand struct {
@@ -28,11 +28,11 @@ type Looker interface {
 	Robots(ctx context.Context, o Order, origin string) (Manners, error)
 }
 
-// New returns a Hand. A nil Reader means content.Extract.
+// New returns a Hand. A nil Reader means extract.Extract.
 func New(f freshet.Fetcher, read Reader) *Hand {
 	if read == nil {
-		read = func(_ context.Context, r freshet.Recipe, resp freshet.Response) (content.Reading, error) {
-			return content.Extract(r, resp)
+		read = func(_ context.Context, r freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
+			return extract.Extract(r, resp)
 		}
 	}
 	return &Hand{fetcher: f, read: read}

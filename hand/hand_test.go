@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/content"
 	"freshet/hand"
+	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 )
@@ -155,9 +155,9 @@ func TestKnownBodiesAreNotRead(t *testing.T) {
 	s := newSite(t, says("<p>one", "Etag", `"1"`))
 	first := s.look(t, s.order(nil))
 	read := 0
-	h := hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r freshet.Recipe, resp freshet.Response) (content.Reading, error) {
+	h := hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
 		read++
-		return content.Extract(r, resp)
+		return extract.Extract(r, resp)
 	})
 	if f := h.Look(t.Context(), s.order(&first)); read != 0 || f.Sums != first.Sums {
 		t.Errorf("the same body was read %d times, and its sums are %+v, want none and %+v", read, f.Sums, first.Sums)

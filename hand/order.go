@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/noise"
 )
@@ -176,7 +176,7 @@ type step struct {
 	base    []byte // the text of the head
 	unknown bool   // which could not be read
 	text    []byte // of the capture
-	delta   content.Delta
+	delta   extract.Delta
 }
 
 // step returns how a text differs from the head.
@@ -185,7 +185,7 @@ func (o *Order) step(ctx context.Context, text []byte) step {
 	if err != nil {
 		return step{unknown: true, text: text}
 	}
-	return step{base: base, text: text, delta: content.Diff(base, text)}
+	return step{base: base, text: text, delta: extract.Diff(base, text)}
 }
 
 // summary says it in a few words.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/content"
 	"freshet/hand"
+	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
@@ -25,7 +25,7 @@ const childMode = "read-for-a-test"
 // TestMain lets the test binary be the child process that applies selectors.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childMode {
-		if err := content.Serve(os.Stdin, os.Stdout, 256<<20); err != nil {
+		if err := extract.Serve(os.Stdin, os.Stdout, 256<<20); err != nil {
 			os.Exit(1)
 		}
 		return
@@ -65,17 +65,17 @@ func herd() map[string]beast {
 	return map[string]beast{
 		"parse-html_deep":        {html, constant(strings.Repeat("<div>", 200_000) + "bottom"), freshet.Recipe{}, first, "", unchanged},
 		"parse-html_adoption":    {html, constant(strings.Repeat("<b><p>", 20_000) + "bottom"), freshet.Recipe{CSS: "p"}, first, "", unchanged},
-		"parse-html_attrs":       {html, constant("<p" + strings.Repeat(" a", 1_000_000) + ">bottom"), freshet.Recipe{CSS: "p"}, failed, content.FailLimit, failed},
+		"parse-html_attrs":       {html, constant("<p" + strings.Repeat(" a", 1_000_000) + ">bottom"), freshet.Recipe{CSS: "p"}, failed, extract.FailLimit, failed},
 		"parse-html_text_50MB":   {html, turns(strings.Repeat("0123456789abcde ", 7<<16), strings.Repeat("another text... ", 7<<16)), freshet.Recipe{}, first, "", changed},
-		"parse-xml_deep":         {feed, constant("<rss><channel>" + strings.Repeat("<a>", 1_000_000)), freshet.Recipe{}, failed, content.FailLimit, failed},
-		"parse-json_wide":        {js, constant("[" + strings.Repeat("0,", 3_000_000) + "0]"), freshet.Recipe{}, failed, content.FailLimit, failed},
+		"parse-xml_deep":         {feed, constant("<rss><channel>" + strings.Repeat("<a>", 1_000_000)), freshet.Recipe{}, failed, extract.FailLimit, failed},
+		"parse-json_wide":        {js, constant("[" + strings.Repeat("0,", 3_000_000) + "0]"), freshet.Recipe{}, failed, extract.FailLimit, failed},
 		"parse-json_number":      {js, constant("[1e999999999, " + strings.Repeat("9", 1<<20) + "]"), freshet.Recipe{}, first, "", unchanged},
 		"parse-feed_1M_items":    {feed, constant(`<rss version="2.0"><channel>` + strings.Repeat("<item><title>i</title></item>", 250_000) + "</channel></rss>"), freshet.Recipe{}, first, "", unchanged},
 		"parse-feed_date_future": {feed, constant(`<rss version="2.0"><channel><item><title>a</title><pubDate>Thu, 01 Jan 2099 00:00:00 GMT</pubDate></item></channel></rss>`), freshet.Recipe{}, first, "", unchanged},
 		"parse-zip_bomb":         {"application/zip", constant("PK\x03\x04" + strings.Repeat("\x00", 1<<20)), freshet.Recipe{}, first, "", unchanged},
 		"parse-pdf_svg_image":    {"image/webp", constant("RIFF\xff\xff\xff\xffWEBPVP8L" + strings.Repeat("\xff", 1<<20)), freshet.Recipe{}, first, "", unchanged},
-		"expr-selector_sibling":  {html, wide, freshet.Recipe{CSS: "*:not(:has(*)) ~ *"}, failed, content.FailLimit, failed},
-		"expr-selector_nth":      {html, wide, freshet.Recipe{CSS: "div:nth-last-child(2n+1) ~ div:nth-child(3n)"}, failed, content.FailLimit, failed},
+		"expr-selector_sibling":  {html, wide, freshet.Recipe{CSS: "*:not(:has(*)) ~ *"}, failed, extract.FailLimit, failed},
+		"expr-selector_nth":      {html, wide, freshet.Recipe{CSS: "div:nth-last-child(2n+1) ~ div:nth-child(3n)"}, failed, extract.FailLimit, failed},
 		"content-nonce": {html, func() string {
 			nonce++
 			return fmt.Sprintf(`<form><input type=hidden name=csrf value=%d><p>same</p></form><script nonce=%d>now</script>`, nonce, nonce)
@@ -89,9 +89,9 @@ func herd() map[string]beast {
 		"enc-bidi":             {html, constant("<title>\u202eevil\u202c gpj.exe</title><p>\u202eb"), freshet.Recipe{}, first, "", unchanged},
 
 		// Not on the list.
-		"parse-json_deep":  {js, constant(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), freshet.Recipe{}, failed, content.FailLimit, failed},
+		"parse-json_deep":  {js, constant(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), freshet.Recipe{}, failed, extract.FailLimit, failed},
 		"parse-entities":   {feed, constant(`<!DOCTYPE rss [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]><rss version="2.0"><channel><item><title>x&b;&c;y</title></item></channel></rss>`), freshet.Recipe{}, first, "", unchanged},
-		"expr-path_all":    {js, constant("[" + strings.Repeat("{},", 1<<20) + "0]"), freshet.Recipe{JSONPath: "$..*"}, failed, content.FailLimit, failed},
+		"expr-path_all":    {js, constant("[" + strings.Repeat("{},", 1<<20) + "0]"), freshet.Recipe{JSONPath: "$..*"}, failed, extract.FailLimit, failed},
 		"content-one_line": {html, turns(strings.Repeat("<p>a", 500_000), strings.Repeat("<p>b", 500_000)), freshet.Recipe{}, first, "", changed},
 	}
 }
@@ -130,7 +130,7 @@ func TestZoo(t *testing.T) {
 		t.Fatal(err)
 	}
 	handWith := func(timeout time.Duration) *hand.Hand {
-		reader := content.NewReader(content.ReaderConfig{Command: []string{self, childMode}, Workers: 1, Timeout: timeout})
+		reader := extract.NewReader(extract.ReaderConfig{Command: []string{self, childMode}, Workers: 1, Timeout: timeout})
 		t.Cleanup(func() { reader.Close() })
 		return hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), reader.Read)
 	}

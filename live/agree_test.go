@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
@@ -215,7 +215,7 @@ func (sc scene) pollsInLab(t *testing.T, name string, start time.Time) (polls []
 			}
 		}
 		if o.Result.Captured() { // what the page says of itself is read only then
-			reading, err := content.Extract(p.Source.Recipe, resp)
+			reading, err := extract.Extract(p.Source.Recipe, resp)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ type Config struct {
 
 	Hands hand.Looker // make the looks; nil means a hand of its own, of Fetcher, Read and Renderer
 
-	Read hand.Reader // turns a response into text; nil means content.Extract
+	Read hand.Reader // turns a response into text; nil means extract.Extract
 
 	Renderer *browser.Renderer // shows pages in browsers; nil means that none can be
 

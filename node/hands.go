@@ -14,8 +14,8 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
-	"freshet/content"
 	"freshet/hand"
+	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
@@ -240,7 +240,7 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 		log.Warn("this machine allows fewer open files than so many slots need", "slots", settings.Limits.Workers, "hint", "raise the limit on open files (ulimit -n, LimitNOFILE)")
 		cfg.Slots = settings.Limits.Workers
 	}
-	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
+	reader := extract.NewReader(extract.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
 	defer reader.Close()
 	renderer, err := NewRenderer(settings, log)
 	if err != nil {

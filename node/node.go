@@ -14,8 +14,8 @@ import (
 	"freshet/clock"
 	"freshet/cluster"
 	"freshet/config"
-	"freshet/content"
 	"freshet/explore"
+	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
@@ -44,7 +44,7 @@ type Node struct {
 	warm     bool // it goes on with what it followed while it stood by
 	address  string
 	settings config.Settings
-	reader   *content.Reader
+	reader   *extract.Reader
 	access   *auth.Client
 	hooks    *auth.Hooks
 	webSub   *auth.WebSub
@@ -66,7 +66,7 @@ type Config struct {
 	config.Settings
 
 	// Extract is the command that applies selectors in a child process, where
-	// they can be stopped: it has to call [content.Serve]. Without one they are
+	// they can be stopped: it has to call [extract.Serve]. Without one they are
 	// applied in this process.
 	Extract []string
 
@@ -114,7 +114,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.Settings = fitFiles(cfg.Settings, openFiles())
-	reader := content.NewReader(content.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
+	reader := extract.NewReader(extract.ReaderConfig{Command: cfg.Extract, Memory: extractMemory()})
 	store, err := openStore(ctx, cfg)
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())

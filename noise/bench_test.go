@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/noise"
 )
 
@@ -49,6 +49,6 @@ func BenchmarkTokens(b *testing.B) {
 func BenchmarkDiff(b *testing.B) {
 	s := siteNamed("clock")
 	for k := 1; b.Loop(); k++ {
-		_ = content.Diff([]byte(s.at(k-1)), []byte(s.at(k))).Summary()
+		_ = extract.Diff([]byte(s.at(k-1)), []byte(s.at(k))).Summary()
 	}
 }

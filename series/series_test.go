@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/series"
 	"freshet/sqlite"
@@ -134,7 +134,7 @@ func TestProposedStep(t *testing.T) {
 			recipe := freshet.Recipe{Read: []freshet.Step{r.Report.Places[0].Step}}
 			var before []byte
 			for k, f := range files {
-				read, err := content.Extract(recipe, freshet.Response{MediaType: "text/html", Body: []byte(f.body)})
+				read, err := extract.Extract(recipe, freshet.Response{MediaType: "text/html", Body: []byte(f.body)})
 				if err != nil {
 					t.Fatalf("the step %s: %v", recipe.Read[0], err)
 				}

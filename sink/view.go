@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -66,7 +66,7 @@ type Event struct {
 	ctx    context.Context // of the rendering, which an event does not outlive
 	texts  Texts
 	after  []byte
-	delta  *content.Delta
+	delta  *extract.Delta
 }
 
 // newEvent returns what templates see of a change.
@@ -117,7 +117,7 @@ func titleOf(c freshet.Change) string {
 }
 
 // compare reads both texts once, if anybody asks.
-func (e *Event) compare() (*content.Delta, error) {
+func (e *Event) compare() (*extract.Delta, error) {
 	if e.delta != nil {
 		return e.delta, nil
 	}
@@ -128,7 +128,7 @@ func (e *Event) compare() (*content.Delta, error) {
 			return nil, err
 		}
 	}
-	d := content.Diff(before, e.after)
+	d := extract.Diff(before, e.after)
 	e.delta = &d
 	return e.delta, nil
 }
@@ -149,12 +149,12 @@ func (e *Event) Diff() (string, error) {
 }
 
 // Added returns the lines that are new.
-func (e *Event) Added() (string, error) { return e.lines(content.Add) }
+func (e *Event) Added() (string, error) { return e.lines(extract.Add) }
 
 // Removed returns the lines that are gone.
-func (e *Event) Removed() (string, error) { return e.lines(content.Remove) }
+func (e *Event) Removed() (string, error) { return e.lines(extract.Remove) }
 
-func (e *Event) lines(op content.Op) (string, error) {
+func (e *Event) lines(op extract.Op) (string, error) {
 	d, err := e.compare()
 	if err != nil {
 		return "", err

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/query"
 )
@@ -14,7 +14,7 @@ import (
 // A Trial says how a query is tried on what is stored.
 type Trial struct {
 	Store freshet.Store
-	Read  func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error) // as in Config
+	Read  func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error) // as in Config
 
 	Since time.Time // zero means from the beginning
 	Until time.Time // up to when time passes; what is silent until then counts

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/query"
 )
@@ -15,7 +15,7 @@ import (
 // A loader brings what queries look at in an event, beyond what stands in the logs.
 type loader struct {
 	store    freshet.Store
-	read     func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+	read     func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 	subjects map[freshet.SourceID]remembered
 }
 
@@ -121,7 +121,7 @@ func (l *loader) loadText(ctx context.Context, e *query.Event, before freshet.Ve
 
 // lines returns the lines that were added and removed between two texts.
 func lines(old, text []byte) (added, removed string) {
-	delta := content.Diff(old, text)
+	delta := extract.Diff(old, text)
 	if delta.Coarse {
 		return string(text), string(old)
 	}
@@ -129,9 +129,9 @@ func lines(old, text []byte) (added, removed string) {
 	for _, h := range delta.Hunks {
 		for _, line := range h.Lines {
 			switch line.Op {
-			case content.Add:
+			case extract.Add:
 				plus.WriteString(line.Text + "\n")
-			case content.Remove:
+			case extract.Remove:
 				minus.WriteString(line.Text + "\n")
 			}
 		}
@@ -163,7 +163,7 @@ func (l *loader) loadItems(ctx context.Context, e *query.Event, now, before fres
 		case !there:
 			found.Added = append(found.Added, item)
 		default:
-			if differs := content.ItemValuesThatDiffer(was, item); len(differs) > 0 {
+			if differs := extract.ItemValuesThatDiffer(was, item); len(differs) > 0 {
 				found.Updated = append(found.Updated, query.ItemUpdate{Now: item, Before: was, Changed: differs})
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/persist"
 	"freshet/query"
@@ -21,7 +21,7 @@ type Config struct {
 
 	// Read reads a response again, for queries that look at the values of items. Without
 	// it they see those that stand in the log of changes.
-	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+	Read func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 }
 
 // A Runner keeps the queries of a store running.

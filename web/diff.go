@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -81,7 +81,7 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 	if format == client.DiffJSONPatch {
 		return a.patch(ctx, in, [2]freshet.Version{from, to}, [2][]byte{old, new})
 	}
-	delta := content.Diff(old, new)
+	delta := extract.Diff(old, new)
 	if delta.Details, err = a.details(ctx, from, to); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (a *api) diffVersions(ctx context.Context, in *diffInput) (*diffOutput, err
 const diffPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 
 // hunksOf returns the hunks of a delta as the API tells them.
-func hunksOf(d content.Delta) []client.Hunk {
+func hunksOf(d extract.Delta) []client.Hunk {
 	hunks := make([]client.Hunk, 0, len(d.Hunks))
 	for _, h := range d.Hunks {
 		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Lines: make([]client.Line, 0, len(h.Lines))}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -33,14 +33,14 @@ func (a *api) details(ctx context.Context, from, to freshet.Version) (d freshet.
 // patch returns two versions as a JSON Patch: of their texts if these are JSON
 // documents, and else of their named values and items.
 func (a *api) patch(ctx context.Context, in *diffInput, versions [2]freshet.Version, texts [2][]byte) (*diffOutput, error) {
-	patch, err := content.Patch(texts[0], texts[1])
+	patch, err := extract.Patch(texts[0], texts[1])
 	if _, unfit := errors.AsType[*freshet.InvalidError](err); unfit {
 		docs, known, failed := a.structures(ctx, in.ID, versions)
 		if failed != nil {
 			return nil, failed
 		}
 		if known {
-			patch, err = content.Patch(docs[0], docs[1])
+			patch, err = extract.Patch(docs[0], docs[1])
 		}
 	}
 	if e, unfit := errors.AsType[*freshet.InvalidError](err); unfit {

@@ -15,8 +15,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet/client"
-	"freshet/content"
 	"freshet/deliver"
+	"freshet/internal/extract"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
 	"freshet/live"
@@ -64,10 +64,10 @@ type Config struct {
 	WebSub *auth.WebSub
 
 	// Read reads a stored response again. Nil means that none is.
-	Read func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+	Read func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 
 	// Trace is Read, and tells what each step made of the response.
-	Trace func(context.Context, freshet.Recipe, freshet.Response) (content.Reading, error)
+	Trace func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 
 	// Queries are those that are run; nil means that none are, though they can be edited.
 	Queries *standing.Runner

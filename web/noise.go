@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/noise"
 )
@@ -55,7 +55,7 @@ func (a *api) locate(ctx context.Context, w freshet.Watched, newest []freshet.Ou
 	}
 	for i, p := range places {
 		if line := p.Matcher(); line != nil {
-			if step, ok := content.Locate(pages, line); ok {
+			if step, ok := extract.Locate(pages, line); ok {
 				places[i].Step = step
 			}
 		}

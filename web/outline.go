@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -58,7 +58,7 @@ func (a *api) parsed(ctx context.Context, id freshet.SourceID, v freshet.Version
 	if err != nil {
 		return nil, fmt.Errorf("body of version %d of source %s: %w", v.Number, id, err)
 	}
-	page, err := content.HTML(v.MediaType, raw.Body)
+	page, err := extract.HTML(v.MediaType, raw.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -67,7 +67,7 @@ func (a *api) getRendered(ctx context.Context, in *renderedInput) (*renderedOutp
 		out.Body = fmt.Appendf(nil, "<!doctype html><meta charset=utf-8><pre style=\"white-space:pre-wrap\">%s</pre>", html.EscapeString(string(text)))
 		return out, nil
 	}
-	page, err := content.HTML(v.MediaType, raw.Body)
+	page, err := extract.HTML(v.MediaType, raw.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/web"
 )
 
 // readHere has stored responses read in this process.
 func readHere(c *web.Config) {
-	read := func(_ context.Context, recipe freshet.Recipe, resp freshet.Response) (content.Reading, error) {
-		return content.Extract(recipe, resp)
+	read := func(_ context.Context, recipe freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
+		return extract.Extract(recipe, resp)
 	}
 	c.Read, c.Trace = read, read
 }

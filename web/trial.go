@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -120,7 +120,7 @@ func (a *api) overHistory(ctx context.Context, id freshet.SourceID, recipe fresh
 		case err != nil:
 			one.Error, out.Failed = err.Error(), out.Failed+1
 		case read && !bytes.Equal(rd.Text, before):
-			one.Change, one.Summary, out.Changes = true, content.Diff(before, rd.Text).Summary(), out.Changes+1
+			one.Change, one.Summary, out.Changes = true, extract.Diff(before, rd.Text).Summary(), out.Changes+1
 		case i < len(versions)-1:
 			out.Spared++
 		}
@@ -144,7 +144,7 @@ func (a *api) listSuggestions(ctx context.Context, in *sourcePath) (*bodyOf[clie
 	if err != nil {
 		return nil, err
 	}
-	found, err := content.Suggest(resp)
+	found, err := extract.Suggest(resp)
 	if err != nil {
 		return nil, fmt.Errorf("look for ways to read version %d of source %s: %w", v.Number, in.ID, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -21,7 +21,7 @@ func (a *api) admit(n client.NewSource) (freshet.Source, error) {
 	if err != nil {
 		return s, err
 	}
-	return content.CheckSource(s, a.Check)
+	return extract.CheckSource(s, a.Check)
 }
 
 // trust judges a source by the secrets that it would have sent. One that is asked for

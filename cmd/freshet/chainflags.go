@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/config"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -33,7 +33,7 @@ func (f *chainFlags) register(set *pflag.FlagSet) {
 	set.Var(&extractFlag{f}, "extract", "name a value, such as 'price=css .price | number'; can be repeated")
 	set.StringVar(&f.items, "items", "", "items are the elements that match this CSS selector, or the values of a JSONPath or XPath")
 	set.StringVar(&f.key, "key", "", "what items are known by, such as a@href")
-	for _, k := range content.Steps() {
+	for _, k := range extract.Steps() {
 		flag := &stepFlag{f, k}
 		set.Var(flag, k.Name, "step: "+k.Help)
 		if k.Arg == "" || k.Name == "table" || k.Name == "pretty" || k.Name == "xlsx" {
@@ -73,7 +73,7 @@ func (f *chainFlags) recipe(in io.Reader) (r freshet.Recipe, err error) {
 	if f.kind != "" {
 		r.Kind = kindNamed(f.kind)
 	}
-	if err := content.Check(r); err != nil {
+	if err := extract.Check(r); err != nil {
 		return r, usageError{err}
 	}
 	return r, nil
@@ -123,7 +123,7 @@ func kindNamed(name string) freshet.Kind {
 // A stepFlag adds a step to the chain.
 type stepFlag struct {
 	chain *chainFlags
-	kind  content.StepKind
+	kind  extract.StepKind
 }
 
 // String returns nothing: a flag can stand for several steps.

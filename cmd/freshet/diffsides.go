@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 )
 
 // sidesWidth is how wide two texts side by side are if the screen has no limit.
@@ -29,7 +29,7 @@ func (v *diffView) sides(d client.Diff) {
 		fmt.Fprintln(v.out, harmless(d.Summary))
 	}
 	for _, h := range d.Hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("lines %s and %s", content.LineRange(h.OldStart, h.OldLines), content.LineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("lines %s and %s", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
 		lines := takenApart(h.Lines)
 		for i := 0; i < len(lines); {
 			removed := runOf(lines[i:], "-")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
@@ -44,7 +44,7 @@ func versionName(id freshet.SourceID, n client.Version) string {
 // hunks prints the hunks of a diff.
 func (v *diffView) hunks(hunks []client.Hunk) {
 	for _, h := range hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", content.LineRange(h.OldStart, h.OldLines), content.LineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
 		lines := h.Lines
 		if v.people() {
 			lines = withMoves(takenApart(lines))
@@ -120,7 +120,7 @@ func folded(text string, most int) (parts [][2]int) {
 }
 
 // diffOf returns a delta as the API tells it.
-func diffOf(d content.Delta) (hunks []client.Hunk) {
+func diffOf(d extract.Delta) (hunks []client.Hunk) {
 	for _, h := range d.Hunks {
 		told := client.Hunk{OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines}
 		for _, l := range h.Lines {
@@ -199,7 +199,7 @@ func longest(lines []client.Line) (n int) {
 
 // bySentence compares two runs of lines by their sentences.
 func bySentence(old, new []client.Line) (lines []client.Line) {
-	delta := content.Diff([]byte(sentences(old)), []byte(sentences(new)))
+	delta := extract.Diff([]byte(sentences(old)), []byte(sentences(new)))
 	if delta.Coarse {
 		return append(append(lines, old...), new...)
 	}

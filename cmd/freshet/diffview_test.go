@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 )
 
 // TestLongLineTakenApart holds that a small edit of a line of 48 KB is small on a
@@ -30,14 +30,14 @@ func TestLongLineTakenApart(t *testing.T) {
 			return []byte("before\n" + b.String() + "\nafter\n")
 		}
 		old, new := text("The price is 12 crowns today. "), text("The price is 14 crowns today. ")
-		hunks := diffOf(content.Diff(old, new))
+		hunks := diffOf(extract.Diff(old, new))
 		var screenful, pipe strings.Builder
 		(&diffView{screen{width: 80}, &screenful}).hunks(hunks)
 		(&diffView{screen{}, &pipe}).hunks(hunks)
 		if got := screenful.String(); len(got) > 3000 || !strings.Contains(got, "12 crowns") || !strings.Contains(got, "14 crowns") {
 			t.Errorf("%s: an edit of one number in %d bytes takes %d bytes on a screen:\n%.2000s", name, len(old), len(got), got)
 		}
-		if want := content.Diff(old, new).Unified("", ""); !strings.HasSuffix(want, pipe.String()) {
+		if want := extract.Diff(old, new).Unified("", ""); !strings.HasSuffix(want, pipe.String()) {
 			t.Errorf("%s: a pipe gets another diff than that of the API", name)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/client"
-	"freshet/content"
+	"freshet/internal/extract"
 )
 
 // words prints a diff word by word: in colour where there is colour, and otherwise in
@@ -20,29 +20,29 @@ func (v *diffView) words(d client.Diff) {
 		fmt.Fprintln(v.out, "# "+harmless(d.Summary))
 	}
 	for _, h := range d.Hunks {
-		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", content.LineRange(h.OldStart, h.OldLines), content.LineRange(h.NewStart, h.NewLines))))
+		fmt.Fprintln(v.out, v.cyan(fmt.Sprintf("@@ -%s +%s @@", extract.LineRange(h.OldStart, h.OldLines), extract.LineRange(h.NewStart, h.NewLines))))
 		for _, line := range linesOf(hunkOf(h).Words()) {
 			v.wordLine(line)
 		}
 	}
 }
 
-// hunkOf returns a hunk as package content knows it.
-func hunkOf(h client.Hunk) (hunk content.Hunk) {
+// hunkOf returns a hunk as package extract knows it.
+func hunkOf(h client.Hunk) (hunk extract.Hunk) {
 	for _, l := range h.Lines {
-		hunk.Lines = append(hunk.Lines, content.Line{Op: content.Op(l.Op), Text: l.Text})
+		hunk.Lines = append(hunk.Lines, extract.Line{Op: extract.Op(l.Op), Text: l.Text})
 	}
 	return hunk
 }
 
 // linesOf cuts spans where their lines end.
-func linesOf(spans []content.Span) (lines [][]content.Span) {
-	var line []content.Span
+func linesOf(spans []extract.Span) (lines [][]extract.Span) {
+	var line []extract.Span
 	for _, s := range spans {
 		for text := range strings.Lines(s.Text) {
 			part, ended := strings.CutSuffix(text, "\n")
 			if part != "" {
-				line = append(line, content.Span{Op: s.Op, Text: part})
+				line = append(line, extract.Span{Op: s.Op, Text: part})
 			}
 			if ended {
 				lines, line = append(lines, line), nil
@@ -56,12 +56,12 @@ func linesOf(spans []content.Span) (lines [][]content.Span) {
 }
 
 // wordLine prints the pieces of a line, broken between words to fit the screen.
-func (v *diffView) wordLine(line []content.Span) {
+func (v *diffView) wordLine(line []extract.Span) {
 	var text strings.Builder
-	var ops []content.Op // of each byte of text
+	var ops []extract.Op // of each byte of text
 	for i, s := range line {
 		piece := harmless(v.abridged(s, i == 0, i == len(line)-1))
-		if brackets := (map[content.Op][2]string{content.Remove: {"[-", "-]"}, content.Add: {"{+", "+}"}})[s.Op]; !v.palette {
+		if brackets := (map[extract.Op][2]string{extract.Remove: {"[-", "-]"}, extract.Add: {"{+", "+}"}})[s.Op]; !v.palette {
 			piece = brackets[0] + piece + brackets[1]
 		}
 		text.WriteString(piece)
@@ -75,7 +75,7 @@ func (v *diffView) wordLine(line []content.Span) {
 }
 
 // wordsPainted returns part of a line with each piece in its colour.
-func (v *diffView) wordsPainted(text string, ops []content.Op, part [2]int) string {
+func (v *diffView) wordsPainted(text string, ops []extract.Op, part [2]int) string {
 	var b strings.Builder
 	for from := part[0]; from < part[1]; {
 		to := from
@@ -83,9 +83,9 @@ func (v *diffView) wordsPainted(text string, ops []content.Op, part [2]int) stri
 			to++
 		}
 		switch piece := text[from:to]; ops[from] {
-		case content.Remove:
+		case extract.Remove:
 			b.WriteString(v.paint("31;9", piece))
-		case content.Add:
+		case extract.Add:
 			b.WriteString(v.paint("32;1", piece))
 		default:
 			b.WriteString(piece)
@@ -97,9 +97,9 @@ func (v *diffView) wordsPainted(text string, ops []content.Op, part [2]int) stri
 
 // abridged returns a piece as it is shown. On a screen, what is the same is cut to what
 // is near to something that is not.
-func (v *diffView) abridged(s content.Span, first, last bool) string {
+func (v *diffView) abridged(s extract.Span, first, last bool) string {
 	const near = 80 // bytes
-	if s.Op != content.Keep || !v.people() || len(s.Text) <= 4*near {
+	if s.Op != extract.Keep || !v.people() || len(s.Text) <= 4*near {
 		return s.Text
 	}
 	head, tail := near, len(s.Text)-near

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/node"
 )
 
@@ -18,7 +18,7 @@ func extractVerb(p *program) *cobra.Command {
 		Hidden: true,
 		Args:   takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return content.Serve(p.in, p.out, node.ExtractMemory)
+			return extract.Serve(p.in, p.out, node.ExtractMemory)
 		},
 	}
 }

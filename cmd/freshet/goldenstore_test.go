@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/sqlite"
 )
@@ -110,7 +110,7 @@ func (g *past) landed(id freshet.SourceID, before time.Duration, title, text str
 		raw := "<title>" + title + "</title>" + strings.ReplaceAll(text, "\n", "<br>")
 		r.Capture = &freshet.Capture{
 			Recipe: g.sources[id].Recipe.Key(), Text: []byte(text), Hash: freshet.HashOf([]byte(text)), Title: title,
-			Raw: freshet.Raw{Status: 200, URL: g.sources[id].URL, Body: []byte(raw)}, Summary: content.Diff([]byte(old), []byte(text)).Summary(),
+			Raw: freshet.Raw{Status: 200, URL: g.sources[id].URL, Body: []byte(raw)}, Summary: extract.Diff([]byte(old), []byte(text)).Summary(),
 		}
 	}
 	_, _, err := g.store.Commit(g.Context(), r)

@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 )
 
 // A suggested is a way to read a page, with what it would read.
 type suggested struct {
-	content.Suggestion
+	extract.Suggestion
 	Preview triedPreview `json:"preview"`
 }
 
@@ -70,7 +70,7 @@ func (v *trial) suggest(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := content.Suggest(resp)
+	found, err := extract.Suggest(resp)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (v *trial) suggest(cmd *cobra.Command, args []string) error {
 }
 
 // preview reads the response as a suggestion says.
-func (v *trial) preview(ctx context.Context, s content.Suggestion, resp freshet.Response) triedPreview {
+func (v *trial) preview(ctx context.Context, s extract.Suggestion, resp freshet.Response) triedPreview {
 	if s.URL != "" {
 		return triedPreview{}
 	}

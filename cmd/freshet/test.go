@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/browser"
@@ -287,12 +287,12 @@ func (v *trial) try(ctx context.Context, recipe freshet.Recipe, get func(context
 }
 
 // read reads a response as a daemon would, in a process that can be stopped.
-func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (content.Reading, time.Duration, error) {
+func (v *trial) read(ctx context.Context, recipe freshet.Recipe, resp freshet.Response) (extract.Reading, time.Duration, error) {
 	extract, err := extractor()
 	if err != nil {
-		return content.Reading{}, 0, err
+		return extract.Reading{}, 0, err
 	}
-	reader := content.NewReader(content.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
+	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
 	defer reader.Close()
 	began := time.Now()
 	rd, err := reader.Trace(ctx, recipe, resp)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/node"
 )
@@ -60,7 +60,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Rec
 	if err != nil {
 		return err
 	}
-	reader := content.NewReader(content.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
+	reader := extract.NewReader(extract.ReaderConfig{Command: extract, Workers: 1, Timeout: testPatience, Memory: node.ExtractMemory})
 	defer reader.Close()
 
 	out := triedHistory{Source: s.ID, Versions: []triedVersion{}}
@@ -81,7 +81,7 @@ func (v *trial) overHistory(cmd *cobra.Command, named string, recipe freshet.Rec
 			one.Error = err.Error()
 			out.Failed++
 		case read && !bytes.Equal(rd.Text, before):
-			one.Would, one.Summary = true, content.Diff(before, rd.Text).Summary()
+			one.Would, one.Summary = true, extract.Diff(before, rd.Text).Summary()
 			out.Reported++
 		case one.Was:
 			out.Spared++

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/config"
-	"freshet/content"
+	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/node"
@@ -137,7 +137,7 @@ func (w *watching) admitted(urls []string) (listed []freshet.Source, err error) 
 			s.MaxGap = max(w.every, time.Second)
 		}
 		s.Origin = freshet.FromFile // whoever types it may do what the file may
-		s, err = content.CheckSource(s, w.CheckURL)
+		s, err = extract.CheckSource(s, w.CheckURL)
 		if field, ok := freshet.FieldOf(err); ok && field != "url" {
 			return nil, usageError{err}
 		}
@@ -194,7 +194,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	}
 	change := sink.ChangeOf(c)
 	printChange(w.program, change, change.URL, "")
-	newDiffView(w.program).hunks(diffOf(content.Diff(old, text)))
+	newDiffView(w.program).hunks(diffOf(extract.Diff(old, text)))
 	return nil
 }
 

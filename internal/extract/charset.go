@@ -1,0 +1,171 @@
+package extract
+
+import (
+	"bytes"
+	"mime"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+
+	"freshet/internal/freshet"
+)
+
+// decode returns body as valid UTF-8 without a byte order mark.
+//
+// A byte order mark rules, then what the server declares. What the document
+// itself declares is asked only if it is not UTF-8, a few stray bytes apart: text
+// in another encoding that happens to be valid UTF-8 is as good as unknown, whereas
+// stale declarations in pages that have long moved to UTF-8 are common. If nobody
+// says, the encoding is guessed. Bytes that the encoding does not know become
+// U+FFFD.
+func decode(kind freshet.Kind, mediaType string, body []byte) ([]byte, error) {
+	label := markOf(body)
+	if label == "" {
+		_, params, _ := mime.ParseMediaType(mediaType)
+		label = params["charset"]
+		if kind == freshet.JSON && mostlyUTF8(body) {
+			label = "" // JSON is UTF-8, whatever a careless server adds
+		}
+	}
+	enc, name := charset.Lookup(label)
+	if enc == nil {
+		if mostlyUTF8(body) && bytes.IndexByte(body, escape) < 0 {
+			return valid(body), nil
+		}
+		if enc, name = charset.Lookup(declared(kind, body)); enc == nil {
+			enc, name = guess(kind, body)
+		}
+	}
+	switch name {
+	case "utf-8", "":
+		return valid(body), nil
+	case "replacement":
+		return nil, fail(FailEncoding, "", "the page uses the encoding %q, which is not safe to read", label)
+	}
+	text, err := enc.NewDecoder().Bytes(body)
+	if err != nil {
+		return nil, fail(FailEncoding, "", "decode from %s: %w", name, err)
+	}
+	return valid(text), nil
+}
+
+// valid returns b without a byte order mark and with U+FFFD for what is not
+// UTF-8.
+func valid(b []byte) []byte {
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	if utf8.Valid(b) {
+		return b
+	}
+	return bytes.ToValidUTF8(b, []byte("\ufffd"))
+}
+
+// mostlyUTF8 reports whether a body is UTF-8, or has at least as many letters
+// beyond ASCII in UTF-8 as bytes that are not. Text in other encodings has next to
+// none of the former. So a stray byte does not have the whole page read otherwise.
+func mostlyUTF8(body []byte) bool {
+	if utf8.Valid(body) {
+		return true
+	}
+	letters, strays := 0, 0
+	for len(body) > 0 {
+		if body[0] < utf8.RuneSelf {
+			body = body[1:]
+			continue
+		}
+		r, size := utf8.DecodeRune(body)
+		if r == utf8.RuneError && size == 1 {
+			strays++
+		} else {
+			letters++
+		}
+		body = body[size:]
+	}
+	return letters >= strays
+}
+
+// escape starts a shift sequence in ISO-2022-JP, whose bytes are all ASCII.
+const escape = 0x1b
+
+// markOf returns the encoding that a byte order mark names.
+func markOf(body []byte) string {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return "utf-8"
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return "utf-16le"
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return "utf-16be"
+	}
+	return ""
+}
+
+var (
+	metaCharset = regexp.MustCompile(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})`)
+	xmlEncoding = regexp.MustCompile(`^\s*<\?xml[^>]{1,200}encoding\s*=\s*["']([A-Za-z0-9_:.\-]{2,40})["']`)
+)
+
+// declared returns the encoding that the start of the document names.
+func declared(kind freshet.Kind, body []byte) string {
+	head := body[:min(len(body), 1024)]
+	if m := xmlEncoding.FindSubmatch(head); m != nil {
+		return notWide(string(m[1]))
+	}
+	if kind == freshet.HTML {
+		if m := metaCharset.FindSubmatch(head); m != nil {
+			return notWide(string(m[1]))
+		}
+	}
+	return ""
+}
+
+// notWide returns label unless it names UTF-16: if that were true its name
+// could not have been read.
+func notWide(label string) string {
+	if _, name := charset.Lookup(label); name == "utf-16le" || name == "utf-16be" {
+		return "utf-8"
+	}
+	return label
+}
+
+// enoughToGuess is how many bytes beyond ASCII it takes to tell encodings apart.
+// With fewer, one more or less would have the others read otherwise.
+const enoughToGuess = 8
+
+// beyondASCII counts the bytes beyond ASCII.
+func beyondASCII(body []byte) (n int) {
+	for _, c := range body {
+		if c >= utf8.RuneSelf {
+			n++
+		}
+	}
+	return n
+}
+
+// guess returns the likeliest encoding of body, by the statistics of its bytes.
+func guess(kind freshet.Kind, body []byte) (encoding.Encoding, string) {
+	switch {
+	case mostlyUTF8(body):
+		return charset.Lookup("utf-8")
+	case beyondASCII(body) < enoughToGuess:
+		return charset.Lookup("windows-1252")
+	}
+	d := chardet.NewTextDetector()
+	if kind == freshet.HTML || kind == freshet.Feed {
+		d = chardet.NewHtmlDetector()
+	}
+	best, err := d.DetectBest(body[:min(len(body), 64<<10)])
+	if err == nil {
+		if enc, name := charset.Lookup(best.Charset); enc != nil && name != "replacement" {
+			return enc, name
+		}
+	}
+	return charset.Lookup("windows-1252")
+}
+
+// HTML returns a page as UTF-8, whatever it is encoded in.
+func HTML(mediaType string, body []byte) ([]byte, error) {
+	return decode(freshet.HTML, mediaType, body)
+}

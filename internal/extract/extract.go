@@ -1,0 +1,258 @@
+package extract
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"freshet/internal/freshet"
+)
+
+// Limits on what is read whole into a tree. Pages and plain text without a
+// selector are read in one pass and need none but the fetcher's.
+const (
+	maxTree  = 4 << 20  // bytes of JSON, or of HTML to select from
+	maxText  = 32 << 20 // bytes of extracted text
+	maxTitle = 300      // runes
+)
+
+// A Reading is what a response says.
+type Reading struct {
+	Text  []byte
+	Title string       // of the page or feed, if it has one
+	Kind  freshet.Kind // how it was read; never Auto
+
+	// Modified is the date of the newest item of a feed or of the page on a
+	// sitemap that changed last, zero if there is none. It is what the source says, which may lie in the future.
+	Modified time.Time
+
+	// Dates are when the newest items of a feed came out, the newest first, each moment
+	// once. They are what the source says, too.
+	Dates []time.Time
+
+	// FreshFor is for how long a feed says that it stays as it is, zero if it does
+	// not say.
+	FreshFor time.Duration
+
+	// Foretold is when a feed says that it is updated: its schedule, from the moment that
+	// it counts from, and its hours and days of rest.
+	Foretold freshet.Foretelling
+
+	Fields  freshet.Fields    // named values, if the recipe asks for any; nil where there is none
+	Missing map[string]string // why there is none
+	Items   []freshet.Item    // of a feed, a table, a list; at most 1,000
+
+	Steps []Trace // what each step made of it, if that was asked for
+}
+
+// Extract reads the body of resp as r says. It is pure: the same arguments give
+// the same reading. The error is an *Error, or a *freshet.InvalidError if the
+// recipe itself is wrong.
+//
+// Reading with a selector can take arbitrarily long; see [Reader].
+func Extract(r freshet.Recipe, resp freshet.Response) (Reading, error) {
+	p, err := compile(r)
+	if err != nil {
+		return Reading{}, err
+	}
+	return p.read(resp, nil)
+}
+
+// read runs the program on a response. If watch is not nil it is told of each
+// step.
+func (p program) read(resp freshet.Response, watch func(step, value, time.Duration)) (Reading, error) {
+	doc := newDocument(p.kind, resp)
+	start := value{form: documentForm, doc: doc}
+	rd := Reading{Kind: doc.kind}
+	if rd.Kind == "" {
+		rd.Kind = freshet.Text
+	}
+	end, err := through(p.steps, start, watch)
+	if err != nil {
+		return Reading{}, err
+	}
+	if p.items != nil {
+		var found value
+		if rd.Items, found, err = p.items.items(start, end); err != nil {
+			return Reading{}, err
+		}
+		if len(p.steps) == 0 && p.items.find != nil {
+			end = found
+		}
+	} else {
+		rd.Items = itemsOf(end)
+	}
+	if err := p.finish(&rd, end); err != nil {
+		return Reading{}, err
+	}
+	if end.named && len(end.items) == 1 { // one match: its groups name values
+		rd.Fields, rd.Items = end.items[0].Fields, nil
+	}
+	return rd, p.takeFields(&rd, start)
+}
+
+// finish completes a reading by what the steps made of the response.
+func (p program) finish(rd *Reading, end value) error {
+	if end.form == documentForm {
+		g, err := end.doc.read()
+		if err != nil && p.kind == freshet.Auto && (end.doc.kind == freshet.PDF || end.doc.kind == freshet.XLSX || end.doc.kind == freshet.ICal) {
+			g, err = glance{text: describe(end.doc.body, end.doc.media)}, nil // nobody said that it can be read
+			rd.Kind = freshet.Text
+		}
+		if err != nil {
+			return err
+		}
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Foretold = g.text, g.title, g.modified, g.dates, g.freshFor, g.foretold
+		if end.title != "" {
+			rd.Title = end.title
+		}
+	} else {
+		text, err := end.plain()
+		if err != nil {
+			return err
+		}
+		if end.form == textForm || end.form == itemsForm { // a step may have left it in any order
+			text = plainText(text)
+		}
+		rd.Text, rd.Title, rd.Modified, rd.Dates, rd.FreshFor, rd.Foretold = text, end.title, end.modified, end.dates, end.freshFor, end.foretold
+	}
+	if len(rd.Text) > maxText {
+		return fail(FailLimit, "Use a selector to watch only the part you need.", "the text is longer than %d MiB", maxText>>20)
+	}
+	return nil
+}
+
+// takeFields takes the named values from the response as it came.
+func (p program) takeFields(rd *Reading, start value) error {
+	if len(p.fields) == 0 {
+		return nil
+	}
+	if rd.Fields == nil {
+		rd.Fields = freshet.Fields{}
+	}
+	for _, f := range p.fields {
+		v, missing, err := f.take(start)
+		if err != nil {
+			return step{field: f.field}.blame(err)
+		}
+		if rd.Fields[f.name] = v; missing != nil {
+			if rd.Missing == nil {
+				rd.Missing = map[string]string{}
+			}
+			rd.Missing[f.name] = missing.Error()
+		}
+	}
+	if text, err := json.Marshal(rd.Fields); err != nil || len(text) > maxFieldBytes {
+		return fail(FailLimit, "Select less.", "the named values take more than %d KiB", maxFieldBytes>>10)
+	}
+	return nil
+}
+
+// dateOf returns the time at which the server says it answered.
+func dateOf(resp freshet.Response) time.Time {
+	at, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// kindOf decides how to read a response by its media type and, where that says
+// little, by its look. It reports false for what is not text at all.
+func kindOf(resp freshet.Response) (freshet.Kind, bool) {
+	media, _, err := mime.ParseMediaType(resp.MediaType)
+	if err != nil {
+		media, _, _ = strings.Cut(strings.ToLower(resp.MediaType), ";")
+		media = strings.TrimSpace(media)
+	}
+	top, sub, _ := strings.Cut(media, "/")
+	switch {
+	case media == "text/html" || media == "application/xhtml+xml":
+		if looksLikeFeed(resp.Body) { // a common slip of feed servers
+			return freshet.Feed, true
+		}
+		return freshet.HTML, true
+	case sub == "rss+xml" || sub == "atom+xml" || sub == "rdf+xml" || sub == "feed+json":
+		return freshet.Feed, true
+	case sub == "json" || strings.HasSuffix(sub, "+json"):
+		return jsonKind(resp.Body), true
+	case sub == "xml" || strings.HasSuffix(sub, "+xml"):
+		return xmlKind(resp.Body), true
+	case (media == "text/calendar" || media == "text/plain") && looksLikeICal(resp.Body):
+		return freshet.ICal, true
+	case media == "text/plain" && looksLikeFeed(resp.Body): // as servers of raw files send them
+		return freshet.Feed, true
+	case media == "text/csv" || media == "text/tab-separated-values":
+		return freshet.CSV, true
+	case media == "application/pdf" && isPDF(resp.Body):
+		return freshet.PDF, true
+	case sub == "vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+		return freshet.XLSX, true
+	case top == "text" || textual[sub]:
+		return freshet.Text, true
+	case media == "" || media == "application/octet-stream" || media == "unknown/unknown":
+		return kindByLook(resp.Body)
+	}
+	return "", false
+}
+
+// textual names the application types that are plain text under another name.
+var textual = map[string]bool{
+	"javascript": true, "x-javascript": true, "ecmascript": true, "yaml": true, "x-yaml": true, "toml": true,
+	"x-ndjson": true, "jsonl": true, "json-seq": true, "sql": true, "graphql": true, "x-sh": true,
+	"x-www-form-urlencoded": true, "csv": true, "x-tex": true, "rtf": true,
+}
+
+func jsonKind(body []byte) freshet.Kind {
+	head := body[:min(len(body), 1024)]
+	if bytes.Contains(head, []byte("jsonfeed.org/version/")) || bytes.Contains(head, []byte(`jsonfeed.org\/version\/`)) {
+		return freshet.Feed
+	}
+	return freshet.JSON
+}
+
+func xmlKind(body []byte) freshet.Kind {
+	if looksLikeFeed(body) {
+		return freshet.Feed
+	}
+	return freshet.Text
+}
+
+func kindByLook(body []byte) (freshet.Kind, bool) {
+	switch looks, _, _ := strings.Cut(http.DetectContentType(body), ";"); {
+	case looks == "application/pdf":
+		return freshet.PDF, true
+	case looks == "text/html":
+		return freshet.HTML, true
+	case looks == "text/xml":
+		return xmlKind(body), true
+	case !strings.HasPrefix(looks, "text/"):
+		return "", false
+	}
+	switch start := bytes.TrimLeft(body, "\ufeff \t\r\n"); {
+	case looksLikeFeed(start):
+		return freshet.Feed, true
+	case looksLikeICal(start):
+		return freshet.ICal, true
+	case bytes.HasPrefix(start, []byte("{")) || bytes.HasPrefix(start, []byte("[")):
+		if len(body) <= maxTree && validJSON(body) {
+			return jsonKind(body), true
+		}
+	}
+	return freshet.Text, true
+}
+
+// describe reads what is not text (an image, an archive, a document): it is
+// never opened, but a new one is still a change.
+func describe(body []byte, mediaType string) []byte {
+	media, _, _ := strings.Cut(mediaType, ";")
+	if media = oneLine(media, 100); media == "" {
+		media = "binary data"
+	}
+	return fmt.Appendf(nil, "%s, %d bytes\nsha256 %x\n", media, len(body), sha256.Sum256(body))
+}

@@ -1,0 +1,254 @@
+package extract
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"freshet/internal/freshet"
+)
+
+// What is read of a text to find out when it says that its page changes next. Whoever
+// writes a page decides how long that takes, so it is bounded.
+const (
+	mostForetold = 128 << 10 // bytes of a text
+	mostHints    = 64        // places at which it may say so
+	foretoldTail = 110       // bytes of it behind such a place
+	foretoldHead = 60        // and before
+)
+
+// Foretold returns when a text that was read at a moment says that its page changes next:
+// "Next update: 14:00 CET", "updated daily at 06:30", "refreshes every 15 minutes",
+// "auction ends in 3 h", in English, German, French and Spanish. Of several it is the
+// soonest. A time that names no zone is one of the zone that is given; if that is nil it is
+// taken for one of UTC, and says so: then it may have passed there, and lie ahead elsewhere.
+//
+// It is what the text says. Nobody knows whether that is true.
+func Foretold(text []byte, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
+	text = text[:min(len(text), mostForetold)]
+	f := foreteller{text: text, low: lowered(text), now: now, zone: zone}
+	for _, way := range foretold {
+		if found := f.scan(way); found && (!ok || f.next.At.Before(next.At)) {
+			next, ok = f.next, true
+		}
+	}
+	return next, ok
+}
+
+// ForetoldBy returns when the next change comes by a value that says so: a date, a time of
+// day, or how long it takes.
+func ForetoldBy(value string, now time.Time, zone *time.Location) (next freshet.NextWord, ok bool) {
+	value = strings.TrimSpace(value[:min(len(value), foretoldTail)])
+	if m := unixTime.FindStringSubmatch(value); m != nil {
+		if text, err := ParseDate(value, ""); err == nil {
+			at, err := time.Parse(time.RFC3339, text)
+			return freshet.NextWord{By: freshet.NextByField, At: at}, err == nil && at.After(now)
+		}
+	}
+	f := foreteller{text: []byte(value), low: lowered([]byte(value)), now: now, zone: zone}
+	if !f.when(0, len(f.low), true) || !f.liesAhead() {
+		return next, false
+	}
+	f.next.By = freshet.NextByField
+	return f.next, true
+}
+
+// A foreteller looks for such words in a text.
+type foreteller struct {
+	text, low []byte // the same, byte for byte, in small letters
+	now       time.Time
+	zone      *time.Location
+	hints     int // places looked at
+	next      freshet.NextWord
+}
+
+// A way to foretell is words by which a text does so, and how to go on from them.
+type way struct {
+	stems []string
+	read  func(f *foreteller, at, begin, end int) bool
+}
+
+var foretold = []way{
+	{[]string{"next ", "nächst", "naechst", "prochain", "próxim", "proxim"}, (*foreteller).readNext},
+	{[]string{"will be updated", "will next be updated", "wird aktualisiert", "sera mis", "se actualizará"}, (*foreteller).readWill},
+	{[]string{"ends ", "ends:", "closes ", "endet ", "termine ", "termina ", "finaliza ", "time left", "restzeit", "temps restant", "tiempo restante"}, (*foreteller).readEnds},
+	{[]string{"update", "refresh", "aktualisier", "à jour", "actualis", "actualiz"}, (*foreteller).readEvery},
+}
+
+// scan looks for one way to foretell, and reports whether there is one that lies ahead.
+func (f *foreteller) scan(w way) (found bool) {
+	var best freshet.NextWord
+	for _, stem := range w.stems {
+		for from := 0; f.hints < mostHints; {
+			i := bytes.Index(f.low[from:], []byte(stem))
+			if i < 0 {
+				break
+			}
+			at := from + i
+			from = at + len(stem)
+			f.hints++
+			begin, end := f.around(at, from)
+			if w.read(f, at, begin, end) && f.liesAhead() && (!found || f.next.At.Before(best.At)) {
+				best, found = f.next, true
+			}
+		}
+	}
+	f.hints = 0
+	f.next = best
+	return found
+}
+
+// liesAhead reports whether what was read lies ahead, in some zone if none is named.
+func (f *foreteller) liesAhead() bool {
+	const westernmost = 12 * time.Hour
+	if f.next.Zoneless {
+		return f.next.At.After(f.now.Add(-westernmost))
+	}
+	return f.next.At.After(f.now)
+}
+
+// around returns the part of the text around a place: of its own line what stands before,
+// and behind it up to two lines, since a value often has one of its own.
+func (f *foreteller) around(at, end int) (from, to int) {
+	from = max(0, at-foretoldHead)
+	if i := bytes.LastIndexByte(f.low[from:at], '\n'); i >= 0 {
+		from += i + 1
+	}
+	to = min(len(f.low), end+foretoldTail)
+	lines := 0
+	for i := end; i < to; i++ {
+		if f.low[i] == '\n' {
+			if lines++; lines > 1 {
+				to = i
+			}
+		}
+	}
+	return from, to
+}
+
+// lowered returns a text in small letters, byte for byte: those of the languages that are
+// read.
+func lowered(text []byte) []byte {
+	low := bytes.Clone(text)
+	for i, c := range low {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			low[i] = c + 'a' - 'A'
+		case i > 0 && low[i-1] == 0xc3 && c >= 0x80 && c <= 0x9e && c != 0x97:
+			low[i] = c + 0x20
+		}
+	}
+	return low
+}
+
+const things = `(?:updates?|refresh(?:es)?|releases?|issues?|editions?|reports?|bulletins?|publications?|forecasts?|revisions?|draws?|drawing|aktualisierung|ausgabe|bericht|meldung|veröffentlichung|ziehung|mises? à jour|actualisation|édition|publication|tirage|actualizaci[oó]n|edici[oó]n|bolet[ií]n|publicaci[oó]n|sorteo)`
+
+var (
+	nextThing = regexp.MustCompile(`^(?:next|nächste[rsn]?|naechste[rsn]?|prochaine?s?|pr[oó]xim[ao]s?)\s+(?:[\pL-]+\s+){0,2}?` + things + `(?:[^\pL]|$)`)
+	willThing = regexp.MustCompile(`^(?:will be updated|will next be updated|wird aktualisiert|sera mise? à jour|se actualizará)(?:[^\pL]|$)`)
+	sold      = regexp.MustCompile(`(?:auction|bidding|sale|offer|listing|deal|lot|auktion|angebot|gebot|enchère|vente|offre|subasta|oferta|puja)s?\s+(?:[\pL-]+\s+){0,2}$`)
+	every     = regexp.MustCompile(`(?:^|[^\pL])(?:every|each|alle|jede[nrs]?|toutes les|tous les|chaque|cada)\s+(?:(\d{1,3})\s*)?(\pL+)`)
+	daily     = regexp.MustCompile(`(?:^|[^\pL])(?:daily|every day|each day|täglich|taeglich|quotidiennement|chaque jour|tous les jours|diariamente|cada d[ií]a|todos los d[ií]as|(?:every|each|jeden|chaque|tous les|cada|todos los)\s+(\pL{3,10}))(?:[^\pL]|$)`)
+	lead      = regexp.MustCompile(`^[^\d\pL]{0,6}(?:(?:is |are |due |expected |noch |left )*(in|dans|en|within|left|remaining|noch)[^\d\pL]{1,3})?(?:about |approx\. |ca\. |etwa |environ )?`)
+	length    = regexp.MustCompile(`^[\s,]{0,3}(?:and |und |et |y )?(\d{1,4})\s*(\pL+)\.?`)
+	dayHour   = regexp.MustCompile(`(?:^|[^\d:.,/-])(\d{1,2})([:.h])([0-5]\d)(?::([0-5]\d))?(?:[.,]\d+)?\s*(?:([ap])\.?m\b\.?)?\s*(uhr\b|h\b|hrs?\b|horas\b|heures\b)?`)
+	bareHour  = regexp.MustCompile(`(?:^|[^\d:.,/-])(\d{1,2})\s*(?:([ap])\.?m\b|uhr\b|h\b|heures?\b|horas\b|o'clock)`)
+	zoneName  = regexp.MustCompile(`^[\s(]{0,3}(Z\b|[A-Z]{3,4}\b)?\s?([+-]\d{1,2}(?::?\d{2})?\b)?`)
+	dayWord   = regexp.MustCompile(`(?:^|[^\pL])(today|heute|aujourd'hui|hoy|tomorrow|morgen|demain|mañana|\pL{3,10})(?:[^\pL]|$)`)
+)
+
+// units are the names of lengths of time in the languages that are read.
+var units = func() map[string]time.Duration {
+	all := map[string]time.Duration{}
+	for unit, names := range map[time.Duration]string{
+		time.Second: "s sec secs second seconds sekunde sekunden sek seconde secondes segundo segundos",
+		time.Minute: "m min mins minute minutes minuten minuto minutos", time.Hour: "h hr hrs hour hours std stunde stunden heure heures hora horas",
+		freshet.Day: "d day days tag tage tagen jour jours día días dia dias", 7 * freshet.Day: "w week weeks woche wochen semaine semaines semana semanas",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = unit
+		}
+	}
+	return all
+}()
+
+// weekdays are the names of the days in the languages that are read.
+var weekdays = func() map[string]time.Weekday {
+	all := map[string]time.Weekday{}
+	for day, names := range []string{
+		"sunday sundays sun sonntag dimanche dimanches domingo domingos", "monday mondays mon montag lundi lundis lunes", "tuesday tuesdays tue dienstag mardi mardis martes",
+		"wednesday wednesdays wed mittwoch mercredi mercredis miércoles miercoles", "thursday thursdays thu donnerstag jeudi jeudis jueves",
+		"friday fridays fri freitag vendredi vendredis viernes", "saturday saturdays sat samstag sonnabend samedi samedis sábado sabado sábados sabados",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = time.Weekday(day)
+		}
+	}
+	return all
+}()
+
+// readNext reads "next update: 14:00".
+func (f *foreteller) readNext(at, _, end int) bool {
+	m := nextThing.FindIndex(f.low[at:end])
+	return m != nil && f.when(at+m[1]-1, end, false)
+}
+
+// readWill reads "will be updated at 14:00".
+func (f *foreteller) readWill(at, _, end int) bool {
+	m := willThing.FindIndex(f.low[at:end])
+	return m != nil && f.when(at+m[1]-1, end, false)
+}
+
+// readEnds reads "auction ends in 3 h" and "time left: 2d 4h".
+func (f *foreteller) readEnds(at, begin, end int) bool {
+	left := bytes.HasPrefix(f.low[at:], []byte("time left")) || !bytes.ContainsAny(f.low[at:min(end, at+9)], " :")
+	for _, stem := range []string{"restzeit", "temps restant", "tiempo restante"} {
+		left = left || bytes.HasPrefix(f.low[at:], []byte(stem))
+	}
+	if !left && !sold.Match(f.low[begin:at]) {
+		return false
+	}
+	for at < end && f.low[at] != '\n' && (f.low[at] >= 'a' && f.low[at] <= 'z' || f.low[at] == ' ' && left) {
+		at++
+	}
+	return f.when(at, end, true)
+}
+
+// readEvery reads "updated daily at 06:30", "every Monday at 9:00" and "every 15 minutes".
+func (f *foreteller) readEvery(at, begin, end int) bool {
+	if i := bytes.IndexByte(f.low[at:end], '\n'); i >= 0 {
+		end = at + i
+	}
+	near := f.low[begin:end]
+	if m := daily.FindSubmatchIndex(near); m != nil {
+		day, named := time.Weekday(-1), false
+		if m[2] >= 0 {
+			day, named = weekdays[string(near[m[2]:m[3]])]
+		}
+		if (m[2] < 0 || named) && f.when(begin+m[1]-1, end, false) && f.next.Every == 0 && (f.next.Dayless || named) {
+			f.next.Every = freshet.Day
+			if named {
+				f.onDay(day)
+				f.next.Every = 7 * freshet.Day
+			}
+			f.next.Dayless = !named
+			return true
+		}
+	}
+	m := every.FindSubmatchIndex(near)
+	if m == nil {
+		return false
+	}
+	n := 1
+	if m[2] >= 0 {
+		n, _ = strconv.Atoi(string(near[m[2]:m[3]]))
+	}
+	d := time.Duration(n) * units[string(near[m[4]:m[5]])]
+	if m[2] < 0 && d >= freshet.Day || d < 10*time.Second || d > 31*freshet.Day { // "every day" says nothing of when
+		return false
+	}
+	f.next = freshet.NextWord{By: freshet.NextByText, At: f.now.Add(d), Every: d}
+	return true
+}

@@ -1,0 +1,105 @@
+package extract_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"encoding/json"
+
+	"pgregory.net/rapid"
+
+	"freshet/internal/extract"
+	"freshet/internal/freshet"
+)
+
+func itemsNamed(keys ...string) (items []freshet.Item) {
+	for _, key := range keys {
+		items = append(items, freshet.Item{Key: key, Title: "T" + key})
+	}
+	return items
+}
+
+// Every item is new once and no more, whatever goes and comes back, across saving.
+func TestItemsAreNewOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var m extract.ItemMemory
+		ever, last := map[string]bool{}, map[string]bool{}
+		for range rapid.IntRange(1, 8).Draw(t, "versions") {
+			keys := rapid.SliceOfNDistinct(rapid.SampledFrom(strings.Split("abcdefgh", "")), 0, 8, rapid.ID).Draw(t, "keys")
+			c := m.Compare(itemsNamed(keys...))
+			if c == nil {
+				c = &freshet.ItemChanges{}
+			}
+			var added, back, gone int
+			now := map[string]bool{}
+			for _, k := range keys {
+				now[k] = true
+				if !ever[k] {
+					added++
+				} else if !last[k] {
+					back++
+				}
+				ever[k] = true
+			}
+			for k := range last {
+				if !now[k] {
+					gone++
+				}
+			}
+			if c.AddedCount != added || c.BackCount != back || c.GoneCount != gone || c.UpdatedCount != 0 {
+				t.Fatalf("%v: %+v, want %d new, %d back, %d gone", keys, c, added, back, gone)
+			}
+			last = now
+			var again extract.ItemMemory
+			if err := again.UnmarshalBinary(m.MarshalBinary()); err != nil {
+				t.Fatal(err)
+			}
+			m = again
+		}
+	})
+}
+
+// What is remembered and what is told is bounded.
+func TestItemMemoryIsBounded(t *testing.T) {
+	var m extract.ItemMemory
+	for v := range 40 {
+		var items []freshet.Item
+		for i := range 1000 {
+			items = append(items, freshet.Item{Key: fmt.Sprintf("%d/%d", v, i), Text: strings.Repeat("x", 1000), Fields: freshet.Fields{"a": strings.Repeat("y", 1000)}})
+		}
+		c := m.Compare(items)
+		told, err := json.Marshal(c)
+		if err != nil || len(told) > 32<<10 || c.AddedCount != 1000 || len(c.Added) == 0 {
+			t.Fatalf("a change tells of %d items in %d bytes (%v)", c.AddedCount, len(told), err)
+		}
+	}
+	if b := m.MarshalBinary(); len(b) > 512<<10 {
+		t.Errorf("the memory has %d bytes", len(b))
+	}
+	if c := m.Compare(itemsNamed("0/1")); c.AddedCount != 1 {
+		t.Errorf("an item that was forgotten long ago is %+v", c)
+	}
+	if c := m.Compare(itemsNamed("39/1")); c.BackCount != 1 {
+		t.Errorf("an item that was there a moment ago is %+v", c)
+	}
+}
+
+func FuzzItemMemory(f *testing.F) {
+	var m extract.ItemMemory
+	m.Compare(itemsNamed("a", "b"))
+	f.Add(m.MarshalBinary())
+	f.Add([]byte{1, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m extract.ItemMemory
+		if m.UnmarshalBinary(b) != nil {
+			return
+		}
+		again := m.MarshalBinary()
+		var n extract.ItemMemory
+		if err := n.UnmarshalBinary(again); err != nil || !slices.Equal(n.MarshalBinary(), again) {
+			t.Errorf("what was read is not written and read again: %v", err)
+		}
+	})
+}

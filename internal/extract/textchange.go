@@ -1,0 +1,51 @@
+package extract
+
+import "freshet/internal/freshet"
+
+// How much a change tells of the lines that are other, added and removed ones each.
+const (
+	mostToldLines = 20
+	mostToldLine  = 400  // bytes
+	mostToldBytes = 1000 // in all
+)
+
+// TextChange returns which lines are other, as a change tells of them; nil if none is.
+// Lines that were only moved are not.
+func (d Delta) TextChange() *freshet.TextChange {
+	c := &freshet.TextChange{AddedCount: d.Added, RemovedCount: d.Removed, Cut: d.Coarse}
+	if d.Added+d.Removed == 0 {
+		return nil
+	}
+	added, removed := toldLines{list: &c.Added}, toldLines{list: &c.Removed}
+	for _, h := range d.Hunks {
+		for _, l := range h.Lines {
+			switch {
+			case l.Moved != 0:
+			case l.Op == Add:
+				added.tell(l.Text)
+			case l.Op == Remove:
+				removed.tell(l.Text)
+			}
+		}
+	}
+	c.Cut = c.Cut || added.cut || removed.cut
+	return c
+}
+
+// toldLines are lines that a change tells of.
+type toldLines struct {
+	list  *[]string
+	bytes int
+	cut   bool
+}
+
+func (t *toldLines) tell(line string) {
+	if len(*t.list) == mostToldLines || t.bytes >= mostToldBytes {
+		t.cut = true
+		return
+	}
+	told := freshet.Shorten(line, min(mostToldLine, mostToldBytes-t.bytes))
+	t.cut = t.cut || told != line
+	t.bytes += len(told)
+	*t.list = append(*t.list, told)
+}
