@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // A findingRest is what few findings have. It is JSON also where all else is lean.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // begin carries out an order, unless the hand slept over it or takes no more.

@@ -15,8 +15,8 @@ import (
 
 	"freshet/cluster"
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // after returns an order for what a look found before.

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // version is that of the protocol: both ends have the same, or do not talk.

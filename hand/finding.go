@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"freshet/internal/extract"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // A Finding is what a look found: the source as before, a capture, or a failure.

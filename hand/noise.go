@@ -3,8 +3,8 @@ package hand
 import (
 	"context"
 
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // hear judges whether a capture differs from the head only in what differs at nearly

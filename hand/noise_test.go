@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // A clocked page shows the time, and something else.

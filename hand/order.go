@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"freshet/internal/extract"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // A validator can lie: a server that answers 304 to everything would hide all

@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/live"
-	"freshet/noise"
 )
 
 // A clocked page shows the time and a fee.

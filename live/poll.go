@@ -9,9 +9,9 @@ import (
 
 	"freshet/doubt"
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/noise"
 )
 
 // poll makes one poll: it is put on record, a hand looks, and what the hand

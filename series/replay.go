@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/hand"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // A Verdict says what the step to a version is.

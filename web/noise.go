@@ -6,8 +6,8 @@ import (
 
 	"freshet/client"
 	"freshet/internal/extract"
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // noiseOf returns where a source is noisy; nil if there is nothing worth telling. That

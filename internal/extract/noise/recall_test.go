@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // past is the log of a page that is polled k times, the newest outcome first. Every

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/noise"
+	"freshet/internal/extract/noise"
 )
 
 // mostBytes is how large a memory may become.

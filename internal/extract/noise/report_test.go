@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
-	"freshet/noise"
 )
 
 // learnt returns what is reported of a page after some polls, and its last text.

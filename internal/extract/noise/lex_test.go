@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"freshet/noise"
+	"freshet/internal/extract/noise"
 )
 
 // TestTokens says what is found in lines. What stands between angle brackets is a token,

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/noise"
+	"freshet/internal/extract/noise"
 )
 
 // warm is how many versions are for learning.

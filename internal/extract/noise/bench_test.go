@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"freshet/internal/extract"
-	"freshet/noise"
+	"freshet/internal/extract/noise"
 )
 
 // BenchmarkJudge judges a page with a clock, as a hand does at every change. The
