@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"freshet/doubt"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 )
 
@@ -12,11 +12,11 @@ import (
 // against it. What nothing speaks against is told. What is suspect is held until
 // enough looks agree; then it is told as the change from the head to it. It reports
 // whether that settles what becomes of it.
-func (o *Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled bool) {
+func (o *Order) doubt(ctx context.Context, f *Finding, seen wrongpage.Page) (settled bool) {
 	switch {
 	case o.Source.Suspect != freshet.HoldSuspects:
 		return false
-	case f.Suspect == "", f.Suspect == o.Head.Suspect, doubt.IsWall(o.Head.Suspect) && !doubt.Hides(f.Suspect):
+	case f.Suspect == "", f.Suspect == o.Head.Suspect, wrongpage.IsWall(o.Head.Suspect) && !wrongpage.Hides(f.Suspect):
 		return o.behind(f, seen)
 	}
 	at := o.At.Add(f.Took)
@@ -28,7 +28,7 @@ func (o *Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled
 	if agrees {
 		next.Seen, next.Agreed = held.Seen, held.Agreed+1
 	}
-	if doubt.Believed(next, at) {
+	if wrongpage.Believed(next, at) {
 		f.Suspect = ""
 		return true
 	}
@@ -36,7 +36,7 @@ func (o *Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled
 	if agrees {
 		f.Capture = nil // it is stored already, or as good as
 	}
-	f.LookAgain = doubt.LookAgain(next)
+	f.LookAgain = wrongpage.LookAgain(next)
 	if f.LookAgain > 0 {
 		next.Again = at.Add(f.LookAgain)
 	}
@@ -48,12 +48,12 @@ func (o *Order) doubt(ctx context.Context, f *Finding, seen doubt.Page) (settled
 // speak against the head. Where no look has ever seen more than a wall, the page behind
 // it is first seen, and what else is odd about it is only marked, as in a first look. Another captcha is still no page; another form to log in may be
 // what somebody watches.
-func (o *Order) behind(f *Finding, seen doubt.Page) (settled bool) {
+func (o *Order) behind(f *Finding, seen wrongpage.Page) (settled bool) {
 	wall := o.Head.Suspect
 	switch {
-	case !doubt.IsWall(wall):
+	case !wrongpage.IsWall(wall):
 		return false
-	case f.Suspect != wall && !doubt.SaysTheSame(seen, wall):
+	case f.Suspect != wall && !wrongpage.SaysTheSame(seen, wall):
 		f.Result = freshet.First
 	case wall == freshet.SuspectLogin:
 		f.Suspect = wall
@@ -75,16 +75,16 @@ func (o *Order) agrees(ctx context.Context, f *Finding) bool {
 		return false
 	}
 	text, err := o.HeldText(ctx)
-	return err == nil && doubt.Alike(text, f.Capture.Text)
+	return err == nil && wrongpage.Alike(text, f.Capture.Text)
 }
 
 // past returns what the head says, to hold a page against. It is nil if that cannot
 // be read.
-func (o *Order) past(ctx context.Context, s step) *doubt.Past {
-	if s.unknown || doubt.IsWall(o.Head.Suspect) { // a wall says nothing of the page
+func (o *Order) past(ctx context.Context, s step) *wrongpage.Past {
+	if s.unknown || wrongpage.IsWall(o.Head.Suspect) { // a wall says nothing of the page
 		return nil
 	}
-	past := &doubt.Past{Text: s.base, Kept: s.delta.KeptBytes(s.base)}
+	past := &wrongpage.Past{Text: s.base, Kept: s.delta.KeptBytes(s.base)}
 	if read := o.BaseBody; read != nil {
 		past.Body = sync.OnceValue(func() []byte { // only if something depends on it
 			body, err := read(ctx)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet/doubt"
 	"freshet/internal/extract"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 )
@@ -130,7 +130,7 @@ func (h *Hand) compare(ctx context.Context, o *Order, resp freshet.Response, f *
 	if same && hash == head.Hash && len(fields) == 0 {
 		return nil
 	}
-	seen := doubt.Page{Kind: reading.Kind, Title: reading.Title, Text: reading.Text, Body: resp.Body}
+	seen := wrongpage.Page{Kind: reading.Kind, Title: reading.Title, Text: reading.Text, Body: resp.Body}
 	f.Result = freshet.First
 	f.Capture = &freshet.Capture{
 		Recipe: recipe, Text: reading.Text, Hash: hash, Title: reading.Title,

@@ -3,7 +3,7 @@ package hand
 import (
 	"cmp"
 
-	"freshet/doubt"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 )
 
@@ -34,20 +34,20 @@ func (o *Order) landed(resp freshet.Response) string {
 // suspicion says why what a look saw is suspect, and where it landed. The past is nil
 // if there is none to hold it against. Somebody who watches a page that is called a
 // login wants to see one.
-func (o *Order) suspicion(resp freshet.Response, seen doubt.Page, past *doubt.Past) (freshet.Suspect, string) {
+func (o *Order) suspicion(resp freshet.Response, seen wrongpage.Page, past *wrongpage.Past) (freshet.Suspect, string) {
 	landed := o.landed(resp)
 	if o.Source.Suspect == freshet.IgnoreSuspects {
 		return "", landed
 	}
 	why := o.redirected(resp, landed)
-	says := doubt.Judge(seen, past)
+	says := wrongpage.Judge(seen, past)
 	if says != "" && says == pageOf(o.Source.URL).obstacle() {
 		says = ""
 	}
 	// That another page answered says more than how that one looks, unless it is a
 	// wall: what a wall hides is not known, wherever it stands.
 	known := why == o.Head.Suspect && samePage(o.Head.Landed, landed)
-	if says != "" && (why == "" || known || doubt.Hides(says) && !doubt.Hides(why)) {
+	if says != "" && (why == "" || known || wrongpage.Hides(says) && !wrongpage.Hides(why)) {
 		why = says
 	}
 	return why, landed

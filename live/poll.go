@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet/doubt"
 	"freshet/hand"
 	"freshet/internal/extract/noise"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )
@@ -122,7 +122,7 @@ func (d *Daemon) doubt(p freshet.Poll, rec freshet.Record, o freshet.Outcome, he
 	about := []any{"source", o.Source, "url", freshet.MaskURL(p.Source.URL)}
 	switch {
 	case o.Result == freshet.Failed:
-	case o.Result == freshet.Doubted && held.Looks == alarmAfter && doubt.Hides(o.Suspect):
+	case o.Result == freshet.Doubted && held.Looks == alarmAfter && wrongpage.Hides(o.Suspect):
 		d.cfg.Log.Warn("the source has not been seen for some time: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "since", held.Since, "looks", held.Looks)...)
 	case o.Suspect == before && before != "":
 	case o.Suspect != "":

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/doubt"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 )
 
@@ -48,7 +48,7 @@ func standingOf(w freshet.Watched) client.Standing {
 	}
 	if h := st.Held; h.Number > 0 {
 		s.Held = &client.Withheld{
-			Version: h.Number, Since: utc(h.Since), Looks: h.Looks, Agreed: h.Agreed, Again: utc(h.Again), Next: doubt.Next(h), Summary: h.Summary,
+			Version: h.Number, Since: utc(h.Since), Looks: h.Looks, Agreed: h.Agreed, Again: utc(h.Again), Next: wrongpage.Next(h), Summary: h.Summary,
 		}
 	}
 	if q := st.Quiets; q != (freshet.Quiets{}) {

@@ -1,9 +1,9 @@
-package doubt_test
+package wrongpage_test
 
 import (
 	"testing"
 
-	"freshet/doubt"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 )
 
@@ -15,17 +15,17 @@ func FuzzJudge(f *testing.F) {
 	f.Add("\xff", []byte("\xff\xfe ログイン"), []byte(""))
 	f.Fuzz(func(t *testing.T, title string, text, before []byte) {
 		for _, kind := range []freshet.Kind{freshet.HTML, freshet.JSON, freshet.Text} {
-			p := doubt.Page{Kind: kind, Title: title, Text: text, Body: before}
-			past := &doubt.Past{Text: before, Body: func() []byte { return text }}
-			if a, b := doubt.Judge(p, past), doubt.Judge(p, past); a != b {
+			p := wrongpage.Page{Kind: kind, Title: title, Text: text, Body: before}
+			past := &wrongpage.Past{Text: before, Body: func() []byte { return text }}
+			if a, b := wrongpage.Judge(p, past), wrongpage.Judge(p, past); a != b {
 				t.Errorf("judged as %q and as %q", a, b)
 			}
-			doubt.Judge(p, nil)
+			wrongpage.Judge(p, nil)
 			p.Body = text
-			if why := doubt.Judge(p, &doubt.Past{Text: text, Body: past.Body}); why != "" && why != freshet.SuspectEmpty && len(wordsIn(text)) > 0 {
+			if why := wrongpage.Judge(p, &wrongpage.Past{Text: text, Body: past.Body}); why != "" && why != freshet.SuspectEmpty && len(wordsIn(text)) > 0 {
 				t.Errorf("a page that is as before is suspect by %q", why)
 			}
-			doubt.Alike(text, before)
+			wrongpage.Alike(text, before)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package doubt_test
+package wrongpage_test
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/doubt"
 	"freshet/internal/extract"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 )
 
@@ -20,7 +20,7 @@ func TestCompareWords(t *testing.T) {
 	text := rapid.Map(rapid.SliceOfN(line, 0, 12), func(lines []string) []byte { return []byte(strings.Join(lines, "\n")) })
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		inA, inB, common := doubt.CompareWords(a, b)
+		inA, inB, common := wrongpage.CompareWords(a, b)
 		of := map[string]int{}
 		for _, w := range splitWords(b) {
 			of[w]++
@@ -56,11 +56,11 @@ func TestKeptChangesNothing(t *testing.T) {
 			return slices.Concat(head, []byte("\n"), text.Draw(t, name), []byte("\n"), tail, []byte(end.Draw(t, name+" end")))
 		}
 		was, is := page("was"), page("is")
-		p := doubt.Page{Kind: freshet.HTML, Text: is, Body: []byte(end.Draw(t, "markup"))}
-		past := doubt.Past{Text: was, Body: func() []byte { return []byte("</html>") }}
-		want := doubt.Judge(p, &past)
+		p := wrongpage.Page{Kind: freshet.HTML, Text: is, Body: []byte(end.Draw(t, "markup"))}
+		past := wrongpage.Past{Text: was, Body: func() []byte { return []byte("</html>") }}
+		want := wrongpage.Judge(p, &past)
 		past.Kept = extract.Diff(was, is).KeptBytes(was)
-		if got := doubt.Judge(p, &past); got != want {
+		if got := wrongpage.Judge(p, &past); got != want {
 			t.Errorf("judged as %q, and as %q if the %d bytes that stayed are known", want, got, past.Kept)
 		}
 	})

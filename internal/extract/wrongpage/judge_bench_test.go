@@ -1,9 +1,9 @@
-package doubt_test
+package wrongpage_test
 
 import (
 	"testing"
 
-	"freshet/doubt"
+	"freshet/internal/extract/wrongpage"
 )
 
 // BenchmarkJudge measures what it costs to judge a page that has changed.
@@ -14,10 +14,10 @@ func BenchmarkJudge(b *testing.B) {
 		{"edit", c.Bases["news"], c.Edits[1].Page}, {"redesign", c.Bases["news"], c.Edits[5].Page}, {"wall", c.Bases["news"], c.Suspects[0].Page},
 	} {
 		was, is := read(&t, bb.before), read(&t, bb.now)
-		past := &doubt.Past{Text: was.Text, Body: func() []byte { return was.Body }}
+		past := &wrongpage.Past{Text: was.Text, Body: func() []byte { return was.Body }}
 		b.Run(bb.name, func(b *testing.B) {
 			for b.Loop() {
-				doubt.Judge(is, past)
+				wrongpage.Judge(is, past)
 			}
 		})
 	}

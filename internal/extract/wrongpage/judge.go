@@ -1,4 +1,4 @@
-package doubt
+package wrongpage
 
 import (
 	"bytes"

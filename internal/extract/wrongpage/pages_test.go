@@ -1,12 +1,12 @@
-package doubt_test
+package wrongpage_test
 
 import (
 	"encoding/json"
 	"os"
 	"testing"
 
-	"freshet/doubt"
 	"freshet/internal/extract"
+	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 )
 
@@ -43,20 +43,20 @@ func pages(t *testing.T, file string) (c collection) {
 }
 
 // read reads markup as a hand does.
-func read(t *testing.T, markup string) doubt.Page {
+func read(t *testing.T, markup string) wrongpage.Page {
 	t.Helper()
 	r, err := extract.Extract(freshet.Recipe{}, freshet.Response{MediaType: "text/html", Body: []byte(markup)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return doubt.Page{Kind: r.Kind, Title: r.Title, Text: r.Text, Body: []byte(markup)}
+	return wrongpage.Page{Kind: r.Kind, Title: r.Title, Text: r.Text, Body: []byte(markup)}
 }
 
 // judge holds a page against the one before.
 func judge(t *testing.T, before, now string) freshet.Suspect {
 	t.Helper()
 	was := read(t, before)
-	return doubt.Judge(read(t, now), &doubt.Past{Text: was.Text, Body: func() []byte { return was.Body }})
+	return wrongpage.Judge(read(t, now), &wrongpage.Past{Text: was.Text, Body: func() []byte { return was.Body }})
 }
 
 // A count is how many of some pages were judged wrongly, in the half that the signs
@@ -94,11 +94,11 @@ func measure(t *testing.T, c collection) {
 	}
 	for i, e := range c.Edits {
 		why := judge(t, c.Bases[e.Before], e.Page)
-		if why != "" && !e.Held || doubt.Hides(why) && why != "" {
+		if why != "" && !e.Held || wrongpage.Hides(why) && why != "" {
 			t.Logf("held as %s: %s (half %d)", why, e.Name, i%2)
 		}
 		held.add(i, why != "" && !e.Held)
-		lost.add(i, why != "" && (doubt.Hides(why) || why == freshet.SuspectErrorPage))
+		lost.add(i, why != "" && (wrongpage.Hides(why) || why == freshet.SuspectErrorPage))
 	}
 	t.Logf("wrong pages: missed %v of %v, called otherwise %v; real changes: held %v of %v, never told %v", missed.wrong, missed.of, misnamed.wrong, held.wrong, held.of, lost.wrong)
 	if n := missed.wrong[1]; n > 2 {

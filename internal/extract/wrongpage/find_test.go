@@ -1,4 +1,4 @@
-package doubt_test
+package wrongpage_test
 
 import (
 	"strings"
@@ -6,17 +6,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/doubt"
+	"freshet/internal/extract/wrongpage"
 )
 
 // Signs are found in one pass, and are those that looking for one after the other finds.
 func TestFindSigns(t *testing.T) {
-	signs := doubt.SignTexts()
+	signs := wrongpage.SignTexts()
 	piece := rapid.OneOf(rapid.SampledFrom(signs), rapid.StringN(0, 8, -1), rapid.SampledFrom([]string{" ", "\n", "a", "not found", "4040", "pagepage not"}))
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 6).Draw(t, "pieces"), "")
 		text = text[rapid.IntRange(0, len(text)).Draw(t, "from"):]
-		found := doubt.FindSigns([]byte(text))
+		found := wrongpage.FindSigns([]byte(text))
 		for _, s := range signs {
 			if found[s] != strings.Contains(text, s) {
 				t.Fatalf("%q is found: %v, in %q", s, found[s], text)
@@ -33,7 +33,7 @@ func TestPlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := text.Draw(t, "text")
 		want := strings.Join(strings.Fields(apostrophes.Replace(strings.ToLower(text))), " ")
-		if got := doubt.Plain(text); got != want {
+		if got := wrongpage.Plain(text); got != want {
 			t.Errorf("%q is made %q, want %q", text, got, want)
 		}
 	})
