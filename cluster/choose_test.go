@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A witness is a hand that notes which hosts it looked at.
@@ -19,17 +19,17 @@ type witness struct {
 	by   map[string]string // the hand, by host
 }
 
-// Look implements [hand.Looker].
-func (w *witness) Look(_ context.Context, o hand.Order) hand.Finding {
+// Look implements [worker.Looker].
+func (w *witness) Look(_ context.Context, o worker.Order) worker.Finding {
 	w.mu.Lock()
 	w.by[freshet.HostOf(o.Source.URL)] = w.name
 	w.mu.Unlock()
-	return hand.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
+	return worker.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
 }
 
-// Robots implements [hand.Looker].
-func (w *witness) Robots(context.Context, hand.Order, string) (hand.Manners, error) {
-	return hand.Manners{}, nil
+// Robots implements [worker.Looker].
+func (w *witness) Robots(context.Context, worker.Order, string) (worker.Manners, error) {
+	return worker.Manners{}, nil
 }
 
 // TestOrdersGoToTheHandOfTheirHost has many hosts looked at by some hands. Each hand has some of them, and when one
@@ -43,13 +43,13 @@ func TestOrdersGoToTheHandOfTheirHost(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		leave[name] = g.join(name, func(c *cluster.WorkerConfig) {
 			c.Place = name
-			c.Open = func(cluster.Terms) (hand.Looker, error) {
+			c.Open = func(cluster.Terms) (worker.Looker, error) {
 				return &witness{name: name, mu: &mu, by: by}, nil
 			}
 		})
 	}
 	look := func(host, from string) {
-		f := g.hands.Look(t.Context(), hand.Order{Source: freshet.Source{ID: "page", URL: "https://" + host + "/", From: from}})
+		f := g.hands.Look(t.Context(), worker.Order{Source: freshet.Source{ID: "page", URL: "https://" + host + "/", From: from}})
 		if f.Err != "" {
 			t.Fatal(f.Err)
 		}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"sync"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // An errand is an order on its way to a hand.
 type errand struct {
-	order  *hand.Order
+	order  *worker.Order
 	first  string // URL of the first request
 	robots string // the origin whose robots.txt is read; "" means a look
 
@@ -112,7 +112,7 @@ func (e *errand) grantAgain() {
 
 // of returns the order that a question is about: that of the errand, or one that is read
 // along.
-func (e *errand) of(along int) *hand.Order {
+func (e *errand) of(along int) *worker.Order {
 	if along >= 1 && along <= len(e.order.Along) {
 		return &e.order.Along[along-1]
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A Head is the header of a frame.
@@ -89,13 +89,13 @@ func ReadOrder(head []byte, known *Heard) (id uint64, say *OrderSay, s freshet.S
 }
 
 // WriteDone returns a lean finding as it is sent, without its blobs.
-func WriteDone(id uint64, found hand.Finding) ([]byte, error) {
+func WriteDone(id uint64, found worker.Finding) ([]byte, error) {
 	f, err := newDone(id, found, true)
 	return f.appendHead(nil), err
 }
 
 // ReadDone reads a finding as it was received, without its blobs.
-func ReadDone(head []byte) (id uint64, found *hand.Finding, err error) {
+func ReadDone(head []byte) (id uint64, found *worker.Finding, err error) {
 	var f frame
 	var say doneSay
 	if err = f.readHead(head); err == nil && f.Kind == done {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // leaves returns a question for leave to ask for a page.
@@ -71,7 +71,7 @@ func TestAHandThatAsksTooMuch(t *testing.T) {
 				given.Add(1)
 				return nil
 			}
-			looked := make(chan hand.Finding, 1)
+			looked := make(chan worker.Finding, 1)
 			go func() { looked <- g.hands.Look(t.Context(), o) }()
 			f := r.order(t)
 			const asks = 300

@@ -12,15 +12,15 @@ import (
 	"sync"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A Config says how a brain works with hands.
 type Config struct {
-	Own   hand.Looker // the hand of this process; nil if it has none
-	Slots int         // looks that it makes at once, but for those that no other hand can make
+	Own   worker.Looker // the hand of this process; nil if it has none
+	Slots int           // looks that it makes at once, but for those that no other hand can make
 
 	// Token returns what hands show by now. It must not be empty. A hand that has shown another one is
 	// cut off in some leases.
@@ -45,7 +45,7 @@ type Config struct {
 }
 
 // Hands are the hands of a brain: its own, and those that have come over the network. It
-// implements [hand.Looker].
+// implements [worker.Looker].
 type Hands struct {
 	cfg Config
 
@@ -72,7 +72,7 @@ func New(cfg Config) *Hands {
 }
 
 // Look has a hand look at a source.
-func (h *Hands) Look(ctx context.Context, o hand.Order) hand.Finding {
+func (h *Hands) Look(ctx context.Context, o worker.Order) worker.Finding {
 	began := time.Now()
 	e := &errand{order: &o, first: o.URL()}
 	own, err := h.send(ctx, e)
@@ -101,7 +101,7 @@ func (h *Hands) disbelieved(e *errand, why error) error {
 }
 
 // Robots has a hand read the robots.txt of an origin.
-func (h *Hands) Robots(ctx context.Context, o hand.Order, origin string) (hand.Manners, error) {
+func (h *Hands) Robots(ctx context.Context, o worker.Order, origin string) (worker.Manners, error) {
 	e := &errand{order: &o, first: robots.URL(origin), robots: origin}
 	own, err := h.send(ctx, e)
 	switch {
@@ -109,11 +109,11 @@ func (h *Hands) Robots(ctx context.Context, o hand.Order, origin string) (hand.M
 		defer h.free(nil, e)
 		return h.cfg.Own.Robots(ctx, o, origin)
 	case err != nil:
-		return hand.Manners{Requests: e.granted()}, err
+		return worker.Manners{Requests: e.granted()}, err
 	}
 	m := e.found.Manners
 	e.vetManners(m)
-	return hand.Manners{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
+	return worker.Manners{Answer: m.Answer, RetryAfter: m.RetryAfter, Requests: m.Requests, Bytes: m.Bytes}, m.Err.error()
 }
 
 // mostRefusals is how often an order is given to hands that refuse it.

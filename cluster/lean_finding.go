@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A findingRest is what few findings have. It is JSON also where all else is lean.
@@ -21,7 +21,7 @@ type findingRest struct {
 }
 
 // appendFinding appends a finding without what is large.
-func appendFinding(b []byte, f *hand.Finding) ([]byte, error) {
+func appendFinding(b []byte, f *worker.Finding) ([]byte, error) {
 	b = append(b, byte(f.Result))
 	for _, n := range [...]int64{
 		int64(f.Took), int64(f.Status), int64(f.Requests), f.Bytes, int64(f.RetryAfter), int64(f.FreshFor), int64(f.LookAgain), int64(f.Listed),
@@ -47,7 +47,7 @@ func appendFinding(b []byte, f *hand.Finding) ([]byte, error) {
 }
 
 // appendRest appends what few findings have.
-func appendRest(b []byte, f *hand.Finding) ([]byte, error) {
+func appendRest(b []byte, f *worker.Finding) ([]byte, error) {
 	rest := findingRest{Away: f.Away, Capture: f.Capture, Word: f.Word, Foretold: f.Foretold}
 	if j := &f.Judged; j.Verdict != "" || j.Flapping || j.Where != nil {
 		rest.Judged = j
@@ -63,7 +63,7 @@ func appendRest(b []byte, f *hand.Finding) ([]byte, error) {
 }
 
 // finding reads a finding.
-func (r *lean) finding(depth int) (f hand.Finding) {
+func (r *lean) finding(depth int) (f worker.Finding) {
 	if result := r.bytes(1); result != nil {
 		if f.Result = freshet.Result(result[0]); f.Result > freshet.Doubted {
 			r.fail()
@@ -88,7 +88,7 @@ func (r *lean) finding(depth int) (f hand.Finding) {
 }
 
 // findingRest reads what few findings have.
-func (r *lean) findingRest(f *hand.Finding) {
+func (r *lean) findingRest(f *worker.Finding) {
 	text := r.bytes(r.uint())
 	if len(text) == 0 {
 		return

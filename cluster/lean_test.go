@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // fill gives every field of a value something, or leaves it as it is. A field that somebody adds is
@@ -102,9 +102,9 @@ func TestLeanOrders(t *testing.T) {
 // Findings come back as they do from JSON, whatever they say.
 func TestLeanFindings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var found hand.Finding
+		var found worker.Finding
 		fill(t, reflect.ValueOf(&found).Elem(), 2)
-		whole := func(f *hand.Finding) {
+		whole := func(f *worker.Finding) {
 			f.Items, f.Noise = nil, nil
 			if f.Foretold != nil {
 				f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{At: time.Unix(1e9, 0).UTC()}}}
@@ -127,7 +127,7 @@ func TestLeanFindings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want hand.Finding
+		var want worker.Finding
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestLeanFindings(t *testing.T) {
 		if err != nil || id != 7 {
 			t.Fatalf("finding 7 is read as %d: %v", id, err)
 		}
-		if diff := cmp.Diff(want, *got, cmpopts.IgnoreUnexported(hand.Finding{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, *got, cmpopts.IgnoreUnexported(worker.Finding{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -207,7 +207,7 @@ func FuzzLean(f *testing.F) {
 	say := cluster.OrderSay{Source: "a", URL: "https://a.example", Definition: []byte(`{"css":"main"}`), At: time.Unix(1e9, 5), Along: []cluster.OrderSay{{Source: "b"}}}
 	f.Add(cluster.WriteOrder(1, &say, known))
 	f.Add(cluster.WriteOrder(1<<40, &say, known))
-	for _, found := range []hand.Finding{{Status: 200, Listed: -1}, {Result: freshet.Changed, Capture: &freshet.Capture{Title: "t", Text: []byte("x")}, Along: []hand.Finding{{}}}} {
+	for _, found := range []worker.Finding{{Status: 200, Listed: -1}, {Result: freshet.Changed, Capture: &freshet.Capture{Title: "t", Text: []byte("x")}, Along: []worker.Finding{{}}}} {
 		head, err := cluster.WriteDone(3, found)
 		if err != nil {
 			f.Fatal(err)
@@ -220,7 +220,7 @@ func FuzzLean(f *testing.F) {
 			if err != nil {
 				return // what JSON reads it need not write
 			}
-			if _, got, err := cluster.ReadDone(again); err != nil || !cmp.Equal(*found, *got, cmpopts.IgnoreUnexported(hand.Finding{}), cmpopts.EquateEmpty()) {
+			if _, got, err := cluster.ReadDone(again); err != nil || !cmp.Equal(*found, *got, cmpopts.IgnoreUnexported(worker.Finding{}), cmpopts.EquateEmpty()) {
 				t.Errorf("%+v comes back as %+v: %v", found, got, err)
 			}
 		}

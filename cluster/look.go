@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // begin carries out an order, unless the hand slept over it or takes no more.
@@ -42,7 +42,7 @@ func (s *session) begin(ctx context.Context, f frame) error {
 }
 
 // tell tells the brain what a look found.
-func (s *session) tell(id uint64, found hand.Finding) error {
+func (s *session) tell(id uint64, found worker.Finding) error {
 	f, err := newDone(id, found, s.isLean)
 	if err != nil {
 		return err
@@ -189,8 +189,8 @@ func (l *remoteLook) bytes(known bool, what question, along int) func(context.Co
 
 // order returns an order as a hand takes it; along is its place among those that are read
 // along, from 1.
-func (l *remoteLook) order(say *orderSay, along int) (o hand.Order, err error) {
-	o = hand.Order{
+func (l *remoteLook) order(say *orderSay, along int) (o worker.Order, err error) {
+	o = worker.Order{
 		Head: say.Head, At: say.At,
 		Base: l.bytes(true, askBase, along), Noise: l.bytes(say.Knows.Noise, askNoise, along),
 		BaseBody: l.bytes(say.Knows.BaseBody, askBaseBody, along), HeldText: l.bytes(say.Knows.HeldText, askHeldText, along),
@@ -215,7 +215,7 @@ func (l *remoteLook) order(say *orderSay, along int) (o hand.Order, err error) {
 		}
 	}
 	if say.Voice != nil {
-		o.Voice = &hand.Voice{Index: say.Voice.Index, Anew: say.Voice.Anew, Keys: func(ctx context.Context, urls []string) ([]freshet.PageKey, error) {
+		o.Voice = &worker.Voice{Index: say.Voice.Index, Anew: say.Voice.Anew, Keys: func(ctx context.Context, urls []string) ([]freshet.PageKey, error) {
 			said, _, err := l.ask(ctx, askSay{What: askKeys, Along: along, URLs: urls})
 			return said.Keys, err
 		}}

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // after returns an order for what a look found before.
-func after(o hand.Order, found hand.Finding) hand.Order {
+func after(o worker.Order, found worker.Finding) worker.Order {
 	o.Head = freshet.Head{
 		Number: 1, Hash: found.Capture.Hash, Recipe: found.Capture.Recipe, Polls: 40,
 		Validators: found.Validators, Sums: found.Sums, Asked: o.At.Add(-time.Hour),
@@ -66,7 +66,7 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	g.mux.Handle("/moved", http.RedirectHandler("/page", http.StatusMovedPermanently))
 
 	price := freshet.Recipe{Read: []freshet.Step{{Name: "css", Arg: `"h1"`}}, Extract: freshet.Extracts{"price": {CSS: "b@data-price", As: freshet.AsNumber}}}
-	voice := &hand.Voice{Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+	voice := &worker.Voice{Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
 		keys := make([]freshet.PageKey, len(urls))
 		for i, url := range urls {
 			keys[i] = freshet.PageKeyOf(url)
@@ -75,22 +75,22 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 	}}
 	tests := []struct {
 		name, path string
-		amend      func(*hand.Order)
+		amend      func(*worker.Order)
 	}{
 		{"a page", "/page", nil},
-		{"a feed that speaks for pages", "/feed", func(o *hand.Order) { o.Voice = voice }},
-		{"a number", "/shop", func(o *hand.Order) { o.Source.Recipe = price }},
+		{"a feed that speaks for pages", "/feed", func(o *worker.Order) { o.Voice = voice }},
+		{"a number", "/shop", func(o *worker.Order) { o.Source.Recipe = price }},
 		{"an empty page", "/empty", nil},
 		{"a page that is gone", "/gone", nil},
 		{"a server that is busy", "/busy", nil},
 		{"a page that has moved", "/moved", nil},
 		{"a page that is not there", "/none", nil},
-		{"several parts of a page", "/page", func(o *hand.Order) {
+		{"several parts of a page", "/page", func(o *worker.Order) {
 			part := *o
 			part.Source.ID, part.Source.Recipe.CSS = "part", "p"
-			o.Along = []hand.Order{part}
+			o.Along = []worker.Order{part}
 		}},
-		{"noise is looked for", "/page", func(o *hand.Order) { o.Source.Noise = freshet.NoiseAuto }},
+		{"noise is looked for", "/page", func(o *worker.Order) { o.Source.Noise = freshet.NoiseAuto }},
 	}
 	for _, tt := range tests {
 		for _, first := range []bool{true, false} {
@@ -117,7 +117,7 @@ func TestRemoteLooksAreLooks(t *testing.T) {
 			}
 			want, got := own.Look(t.Context(), o), g.hands.Look(t.Context(), o)
 			ignore := cmp.Options{
-				cmpopts.IgnoreFields(hand.Finding{}, "Took"), cmpopts.IgnoreUnexported(hand.Finding{}), cmpopts.EquateEmpty(),
+				cmpopts.IgnoreFields(worker.Finding{}, "Took"), cmpopts.IgnoreUnexported(worker.Finding{}), cmpopts.EquateEmpty(),
 				cmp.FilterPath(func(p cmp.Path) bool { return strings.HasSuffix(p.String(), "Raw.Header") }, cmp.Ignore()),
 			}
 			if d := cmp.Diff(want, got, ignore); d != "" {

@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 	"freshet/pgtest"
 	"freshet/postgres"
 )
@@ -123,13 +123,13 @@ func (w *works) cost(b *testing.B, t shift) float64 {
 }
 
 // poll makes a poll as the daemon does.
-func poll(ctx context.Context, s freshet.Store, looker hand.Looker, source freshet.Source, n int) error {
+func poll(ctx context.Context, s freshet.Store, looker worker.Looker, source freshet.Source, n int) error {
 	began := time.Date(2026, 3, 1, 12, 0, n, 0, time.UTC)
 	head, err := s.Begin(ctx, freshet.Poll{Source: source, At: began})
 	if err != nil {
 		return err
 	}
-	f := looker.Look(ctx, hand.Order{Source: source, Head: head, At: began, Leave: func(context.Context, freshet.Hop) error { return nil }})
+	f := looker.Look(ctx, worker.Order{Source: source, Head: head, At: began, Leave: func(context.Context, freshet.Hop) error { return nil }})
 	o := freshet.Outcome{Source: source.ID, Began: began, Ended: began.Add(time.Second), Result: f.Result, Status: f.Status, Requests: 1}
 	if f.Err != "" {
 		return fmt.Errorf("look: %s", f.Err)
@@ -139,7 +139,7 @@ func poll(ctx context.Context, s freshet.Store, looker hand.Looker, source fresh
 }
 
 // join has hands join a brain, and returns what looks through them.
-func join(b *testing.B, t shift) (hand.Looker, func()) {
+func join(b *testing.B, t shift) (worker.Looker, func()) {
 	if t.hands == 0 {
 		return &idler{still: t.still}, func() {}
 	}
@@ -150,7 +150,7 @@ func join(b *testing.B, t shift) (hand.Looker, func()) {
 	for i := range t.hands {
 		worker := cluster.NewWorker(cluster.WorkerConfig{
 			Join: []string{brain.URL}, Token: token, Name: fmt.Sprint("hand", i), Slots: 128, Do: fetch.Trusted(10 * time.Second).Do,
-			Open: func(cluster.Terms) (hand.Looker, error) { return &idler{still: t.still}, nil },
+			Open: func(cluster.Terms) (worker.Looker, error) { return &idler{still: t.still}, nil },
 		})
 		working.Go(func() { _ = worker.Run(ctx) })
 	}
@@ -170,9 +170,9 @@ type idler struct {
 	looks atomic.Int64
 }
 
-// Look implements [hand.Looker].
-func (i *idler) Look(_ context.Context, o hand.Order) hand.Finding {
-	f := hand.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
+// Look implements [worker.Looker].
+func (i *idler) Look(_ context.Context, o worker.Order) worker.Finding {
+	f := worker.Finding{Result: freshet.Unchanged, Status: 200, Requests: 1}
 	if n := i.looks.Add(1); !i.still && n%10 == 0 {
 		text := fmt.Appendf(nil, "%s at %d of %s", strings.Repeat("a line that stays\n", 280), n, o.Source.ID)
 		f.Result, f.Capture = freshet.Changed, &freshet.Capture{Recipe: o.Source.Key(), Raw: freshet.Raw{Status: 200, Body: text}, Text: text, Hash: freshet.HashOf(text)}
@@ -180,9 +180,9 @@ func (i *idler) Look(_ context.Context, o hand.Order) hand.Finding {
 	return f
 }
 
-// Robots implements [hand.Looker].
-func (i *idler) Robots(context.Context, hand.Order, string) (hand.Manners, error) {
-	return hand.Manners{}, nil
+// Robots implements [worker.Looker].
+func (i *idler) Robots(context.Context, worker.Order, string) (worker.Manners, error) {
+	return worker.Manners{}, nil
 }
 
 // cpu returns the CPU seconds of this process and of the processes of PostgreSQL.

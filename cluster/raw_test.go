@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A raw is somebody who has the token of hands and says what it likes.
@@ -136,7 +136,7 @@ func TestAnswersToNoOrder(t *testing.T) {
 	r.say("slow", 70, true)
 	r.say("refused", 71, nil)
 	r.say("ask", 72, map[string]any{"what": "leave", "hop": map[string]any{"URL": "http://bank.example/"}})
-	looked := make(chan hand.Finding, 1)
+	looked := make(chan worker.Finding, 1)
 	go func() { looked <- g.hands.Look(t.Context(), g.order("/")) }()
 	for {
 		f, err := r.hear()

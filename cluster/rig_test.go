@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 const token = "a token of hands"
@@ -79,8 +79,8 @@ func (g *rig) asked(path string) (n int) {
 }
 
 // order returns an order for a path.
-func (g *rig) order(path string) hand.Order {
-	return hand.Order{Source: freshet.Source{ID: "page", URL: g.web.URL + path}, At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+func (g *rig) order(path string) worker.Order {
+	return worker.Order{Source: freshet.Source{ID: "page", URL: g.web.URL + path}, At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }
 
 // fetching returns how hands of the rig reach its web server.
@@ -89,7 +89,7 @@ func fetching() fetch.Config {
 }
 
 // ownHand returns a hand beside the brain.
-func ownHand() *hand.Hand { return hand.New(fetch.New(fetching()), nil) }
+func ownHand() *worker.Hand { return worker.New(fetch.New(fetching()), nil) }
 
 // join has a hand work for the brain and returns how to end it, which waits for its end.
 func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave func()) {
@@ -97,10 +97,10 @@ func (g *rig) join(name string, alter ...func(*cluster.WorkerConfig)) (leave fun
 	cfg := cluster.WorkerConfig{
 		Join: []string{g.brain.URL}, Token: token, Name: name, Slots: 4,
 		Do: fetch.Trusted(10 * time.Second).Do,
-		Open: func(by cluster.Terms) (hand.Looker, error) {
+		Open: func(by cluster.Terms) (worker.Looker, error) {
 			c := fetching()
 			c.Agent, c.May = by.Agent, by.May
-			return hand.New(fetch.New(c), nil), nil
+			return worker.New(fetch.New(c), nil), nil
 		},
 	}
 	for _, a := range alter {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // TestNoRightNoRequest has the brain lose its office between the leave for a request and the
@@ -24,7 +24,7 @@ func TestNoRightNoRequest(t *testing.T) {
 	g.right.Store(int64(right))
 	looking, look := make(chan struct{}, 10), make(chan struct{})
 	g.join("far", func(c *cluster.WorkerConfig) {
-		c.Open = func(by cluster.Terms) (hand.Looker, error) {
+		c.Open = func(by cluster.Terms) (worker.Looker, error) {
 			f := fetching()
 			f.May = by.May
 			f.Ports = []uint16{netip.MustParseAddrPort(g.web.Listener.Addr().String()).Port()}
@@ -33,7 +33,7 @@ func TestNoRightNoRequest(t *testing.T) {
 				<-look
 				return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 			}
-			return hand.New(fetch.New(f), nil), nil
+			return worker.New(fetch.New(f), nil), nil
 		}
 	})
 	g.page("/", "here")
@@ -58,9 +58,9 @@ func TestNoRightNoRequest(t *testing.T) {
 
 // begun orders a look until one has begun, and returns what will be found: a hand that is very
 // slow may be lost before.
-func (g *rig) begun(o hand.Order, there <-chan struct{}) <-chan hand.Finding {
+func (g *rig) begun(o worker.Order, there <-chan struct{}) <-chan worker.Finding {
 	for {
-		found := make(chan hand.Finding, 1)
+		found := make(chan worker.Finding, 1)
 		go func() { found <- g.hands.Look(g.Context(), o) }()
 		select {
 		case <-there:
@@ -124,7 +124,7 @@ func TestDrain(t *testing.T) {
 	})
 	g.page("/next", "next")
 	leave := g.join("one")
-	found := make(chan hand.Finding, 1)
+	found := make(chan worker.Finding, 1)
 	go func() { found <- g.hands.Look(t.Context(), g.order("/slow")) }()
 	<-there
 	left := make(chan struct{})
@@ -150,7 +150,7 @@ func TestDrainedByTheBrain(t *testing.T) {
 	go func() {
 		ended <- cluster.NewWorker(cluster.WorkerConfig{
 			Join: []string{g.brain.URL}, Token: token, Name: "one", Slots: 1, Do: fetch.Trusted(10 * time.Second).Do,
-			Open: func(cluster.Terms) (hand.Looker, error) { return ownHand(), nil },
+			Open: func(cluster.Terms) (worker.Looker, error) { return ownHand(), nil },
 		}).Run(t.Context())
 	}()
 	g.until("the hand has come", func() bool { return g.has("one") })
@@ -175,10 +175,10 @@ func TestPlaces(t *testing.T) {
 	at := func(place string) func(*cluster.WorkerConfig) {
 		return func(c *cluster.WorkerConfig) {
 			c.Place = place
-			c.Open = func(by cluster.Terms) (hand.Looker, error) {
+			c.Open = func(by cluster.Terms) (worker.Looker, error) {
 				f := fetching()
 				f.Agent, f.May = "from "+place, by.May
-				return hand.New(fetch.New(f), nil), nil
+				return worker.New(fetch.New(f), nil), nil
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A session is the time that a worker works for a brain without a break.
@@ -17,7 +17,7 @@ type session struct {
 	stream *stream
 	right  *right
 	lease  time.Duration
-	hand   hand.Looker
+	hand   worker.Looker
 	isLean bool  // the brain reads lean findings
 	heard  heard // of how sources are read
 

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // posing returns a stream to the brain on which the test speaks for a hand, which has said what it is.
@@ -70,7 +70,7 @@ func next(t *testing.T, s cluster.Stream, want string) (id uint64, isLean bool, 
 func TestOlderHand(t *testing.T) {
 	g := newRig(t)
 	s, _ := g.posing(map[string]any{"version": 1, "name": "old", "slots": 2})
-	found := make(chan hand.Finding, 1)
+	found := make(chan worker.Finding, 1)
 	o := g.order("/page")
 	o.Source.Recipe.CSS, o.Source.Name = "main", "A page"
 	go func() { found <- g.hands.Look(t.Context(), o) }()
@@ -148,7 +148,7 @@ func newPoser(t *testing.T, older bool) *poser {
 	ctx, cancel := context.WithCancel(context.Background())
 	worker := cluster.NewWorker(cluster.WorkerConfig{
 		Join: []string{server.URL}, Token: token, Name: "far", Slots: 4, Do: fetch.Trusted(10 * time.Second).Do, Grace: time.Second,
-		Open: func(cluster.Terms) (hand.Looker, error) { return ownHand(), nil },
+		Open: func(cluster.Terms) (worker.Looker, error) { return ownHand(), nil },
 	})
 	go func() { b.ended <- worker.Run(ctx) }()
 	t.Cleanup(func() {
@@ -214,7 +214,7 @@ func withReading(reading ...byte) []byte { return append([]byte{1, 1, 1, 'a', 0}
 // A hand that says what cannot be read fails its order, or is lost; nothing else comes of it.
 func TestHostileHand(t *testing.T) {
 	g := newRig(t, func(c *cluster.Config) { c.Lease, c.Total = 3*time.Second, 100*time.Millisecond }) // of one that is lost
-	done, err := cluster.WriteDone(1, hand.Finding{Result: freshet.Changed, Capture: &freshet.Capture{}})
+	done, err := cluster.WriteDone(1, worker.Finding{Result: freshet.Changed, Capture: &freshet.Capture{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestHostileHand(t *testing.T) {
 		if welcome["encoding"] != 2.0 {
 			t.Errorf("the brain says %v", welcome)
 		}
-		found := make(chan hand.Finding, 1)
+		found := make(chan worker.Finding, 1)
 		go func() { found <- g.hands.Look(t.Context(), g.order("/page")) }()
 		if _, isLean, _ := next(t, s, "order"); !isLean {
 			t.Error("the order is not lean")

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // What a hand says is held against what the brain knows: a hand runs elsewhere, and reads
@@ -19,7 +19,7 @@ const (
 	longestFresh = 370 * freshet.Day // that a source can be said to stay as it is
 	mostBytes    = 1 << 40           // of one look
 	mostText     = 4 << 10           // bytes of what is said for people
-	clockSlack   = 5 * time.Minute   // as in package hand
+	clockSlack   = 5 * time.Minute   // as in package worker
 )
 
 // classes are what classes of failures look like: they become labels of metrics.
@@ -27,7 +27,7 @@ var classes = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}(\.[a-z0-9_]{1,30}){0,2}$
 
 // vet holds a finding that took so long against its errand, and mends what only the brain can
 // know. The error says what cannot be true of it.
-func (e *errand) vet(f *hand.Finding, took time.Duration) error {
+func (e *errand) vet(f *worker.Finding, took time.Duration) error {
 	f.Requests = e.made(f.Requests)
 	f.Away = e.wishes(f.Away)
 	if err := vet(f, e.order, e.order.At.Add(took)); err != nil {
@@ -65,7 +65,7 @@ func (e *errand) wishes(said map[string]time.Duration) map[string]time.Duration 
 
 // moved returns where a source is now: where it was, or at a host that was asked. Else a hand
 // could have a file of the brain's machine read.
-func (e *errand) moved(said freshet.Moved, o *hand.Order) freshet.Moved {
+func (e *errand) moved(said freshet.Moved, o *worker.Order) freshet.Moved {
 	switch {
 	case said.URL == "":
 		return freshet.Moved{}
@@ -93,7 +93,7 @@ func (e *errand) vetManners(m *mannersSay) {
 }
 
 // vet returns what cannot be true of a finding that was in at a moment, and mends what is off.
-func vet(f *hand.Finding, o *hand.Order, in time.Time) error {
+func vet(f *worker.Finding, o *worker.Order, in time.Time) error {
 	switch {
 	case f.Result > freshet.Doubted:
 		return fmt.Errorf("there is no result %d", f.Result)
@@ -127,7 +127,7 @@ func vet(f *hand.Finding, o *hand.Order, in time.Time) error {
 }
 
 // vetWords returns what cannot be true of what a source says of itself and of others.
-func vetWords(f *hand.Finding) error {
+func vetWords(f *worker.Finding) error {
 	if w := f.Word; w != nil {
 		if w.Kind >= freshet.IndexKinds {
 			return fmt.Errorf("there is no index of kind %d", w.Kind)

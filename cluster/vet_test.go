@@ -9,32 +9,34 @@ import (
 	"time"
 
 	"freshet/cluster"
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 	"freshet/wire"
 )
 
 // A liar is a hand that finds what it is told to.
 type liar struct {
-	find   func(hand.Order) hand.Finding
-	manner hand.Manners
+	find   func(worker.Order) worker.Finding
+	manner worker.Manners
 }
 
-func (l liar) Look(_ context.Context, o hand.Order) hand.Finding { return l.find(o) }
+func (l liar) Look(_ context.Context, o worker.Order) worker.Finding { return l.find(o) }
 
-func (l liar) Robots(context.Context, hand.Order, string) (hand.Manners, error) { return l.manner, nil }
+func (l liar) Robots(context.Context, worker.Order, string) (worker.Manners, error) {
+	return l.manner, nil
+}
 
 // lies has a hand join that lies.
 func (g *rig) lies(l liar) {
 	g.join("liar", func(c *cluster.WorkerConfig) {
-		c.Open = func(cluster.Terms) (hand.Looker, error) { return l, nil }
+		c.Open = func(cluster.Terms) (worker.Looker, error) { return l, nil }
 	})
 }
 
 // captured returns a finding that can be true.
-func captured(o hand.Order) hand.Finding {
+func captured(o worker.Order) worker.Finding {
 	text := []byte("words\n")
-	return hand.Finding{
+	return worker.Finding{
 		Took: time.Second, Result: freshet.First, Status: 200, Requests: 1, Bytes: 6, Listed: -1,
 		Capture: &freshet.Capture{Recipe: o.Source.Key(), Text: text, Hash: freshet.HashOf(text)},
 	}
@@ -45,7 +47,7 @@ func captured(o hand.Order) hand.Finding {
 func TestAHandsWordHasBounds(t *testing.T) {
 	g := newRig(t)
 	at := g.order("/").At
-	g.lies(liar{find: func(o hand.Order) hand.Finding {
+	g.lies(liar{find: func(o worker.Order) worker.Finding {
 		f := captured(o)
 		f.Took, f.Requests, f.Bytes = -time.Hour, math.MaxInt, -1
 		if strings.HasSuffix(o.Source.URL, "/long") {
@@ -104,25 +106,25 @@ func TestAHandTellsWhereASourceHasMoved(t *testing.T) {
 
 // What cannot be true of any look fails the poll, and nothing of it is stored.
 func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
-	for name, lie := range map[string]func(*hand.Finding){
-		"no such result":           func(f *hand.Finding) { f.Result = 77 },
-		"changed without a text":   func(f *hand.Finding) { f.Capture = nil },
-		"failed with a text":       func(f *hand.Finding) { f.Result, f.Failure = freshet.Failed, freshet.FailTimeout },
-		"failed without a class":   func(f *hand.Finding) { f.Result, f.Capture = freshet.Failed, nil },
-		"class that is no label":   func(f *hand.Finding) { f.Result, f.Failure, f.Capture = freshet.Failed, "dns\"} 1\n", nil },
-		"read by another recipe":   func(f *hand.Finding) { f.Capture.Recipe = "another" },
-		"text of another hash":     func(f *hand.Finding) { f.Capture.Hash = freshet.HashOf([]byte("other")) },
-		"no such suspicion":        func(f *hand.Finding) { f.Suspect = "ghosts" },
-		"no such status":           func(f *hand.Finding) { f.Status = -200 },
-		"index of no kind":         func(f *hand.Finding) { f.Word = &freshet.Word{Kind: 200} },
-		"claim of no kind":         func(f *hand.Finding) { f.Word = &freshet.Word{Claims: []freshet.PageClaim{{Freq: 200}}} },
-		"foretelling of no kind":   func(f *hand.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: 200}}} },
-		"more than was asked for":  func(f *hand.Finding) { f.Along = []hand.Finding{*f} },
-		"foretold again and again": func(f *hand.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{Every: -1}}} },
+	for name, lie := range map[string]func(*worker.Finding){
+		"no such result":           func(f *worker.Finding) { f.Result = 77 },
+		"changed without a text":   func(f *worker.Finding) { f.Capture = nil },
+		"failed with a text":       func(f *worker.Finding) { f.Result, f.Failure = freshet.Failed, freshet.FailTimeout },
+		"failed without a class":   func(f *worker.Finding) { f.Result, f.Capture = freshet.Failed, nil },
+		"class that is no label":   func(f *worker.Finding) { f.Result, f.Failure, f.Capture = freshet.Failed, "dns\"} 1\n", nil },
+		"read by another recipe":   func(f *worker.Finding) { f.Capture.Recipe = "another" },
+		"text of another hash":     func(f *worker.Finding) { f.Capture.Hash = freshet.HashOf([]byte("other")) },
+		"no such suspicion":        func(f *worker.Finding) { f.Suspect = "ghosts" },
+		"no such status":           func(f *worker.Finding) { f.Status = -200 },
+		"index of no kind":         func(f *worker.Finding) { f.Word = &freshet.Word{Kind: 200} },
+		"claim of no kind":         func(f *worker.Finding) { f.Word = &freshet.Word{Claims: []freshet.PageClaim{{Freq: 200}}} },
+		"foretelling of no kind":   func(f *worker.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{By: 200}}} },
+		"more than was asked for":  func(f *worker.Finding) { f.Along = []worker.Finding{*f} },
+		"foretold again and again": func(f *worker.Finding) { f.Foretold = &freshet.Foretelling{Next: []freshet.NextWord{{Every: -1}}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t)
-			g.lies(liar{find: func(o hand.Order) hand.Finding {
+			g.lies(liar{find: func(o worker.Order) worker.Finding {
 				f := captured(o)
 				lie(&f)
 				return f
@@ -141,7 +143,7 @@ func TestWhatCannotBeTrueIsNotStored(t *testing.T) {
 // What a hand says of a robots.txt has bounds, too.
 func TestRobotsOfAHandHaveBounds(t *testing.T) {
 	g := newRig(t)
-	g.lies(liar{manner: hand.Manners{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
+	g.lies(liar{manner: worker.Manners{Requests: math.MaxInt, Bytes: -1, RetryAfter: math.MaxInt64}})
 	m, err := g.hands.Robots(t.Context(), g.order("/"), g.web.URL)
 	if err != nil || m.Requests != 1 || m.Bytes != 0 || m.RetryAfter != freshet.Day {
 		t.Errorf("it made %d requests, brought %d bytes and asks to wait %s: %v", m.Requests, m.Bytes, m.RetryAfter, err)

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // version is that of the protocol: both ends have the same, or do not talk.
@@ -69,7 +69,7 @@ type orderSay struct {
 	read *reading // of a lean order that was received
 }
 
-// A voiceSay is a [hand.Voice] without what only the brain knows.
+// A voiceSay is a [worker.Voice] without what only the brain knows.
 type voiceSay struct {
 	Index bool `json:"index,omitempty"`
 	Anew  bool `json:"anew,omitempty"`
@@ -153,12 +153,12 @@ func (e *errorSay) error() error {
 
 // A doneSay is what a look found, or what a robots.txt says.
 type doneSay struct {
-	Finding *hand.Finding `json:"finding,omitempty"`
-	Manners *mannersSay   `json:"manners,omitempty"`
+	Finding *worker.Finding `json:"finding,omitempty"`
+	Manners *mannersSay     `json:"manners,omitempty"`
 }
 
 // newDone returns a frame with a finding, and what is large beside it.
-func newDone(id uint64, found hand.Finding, isLean bool) (frame, error) {
+func newDone(id uint64, found worker.Finding, isLean bool) (frame, error) {
 	said, blobs := sayFinding(found)
 	if !isLean {
 		return newFrame(done, id, doneSay{Finding: &said}, blobs...)
@@ -187,7 +187,7 @@ type mannersSay struct {
 }
 
 // sayOrder returns an order as it is sent. Define returns what is to be said of a source.
-func sayOrder(o *hand.Order, define func(freshet.Source) []byte) orderSay {
+func sayOrder(o *worker.Order, define func(freshet.Source) []byte) orderSay {
 	say := orderSay{
 		Source: o.Source.ID, URL: o.Source.URL, Definition: define(o.Source), Head: o.Head, At: o.At,
 		Knows: knows{
@@ -218,7 +218,7 @@ func (say *orderSay) source() (freshet.Source, error) {
 }
 
 // sayFinding returns a finding as it is sent: what is large beside what is said.
-func sayFinding(f hand.Finding) (hand.Finding, [][]byte) {
+func sayFinding(f worker.Finding) (worker.Finding, [][]byte) {
 	blobs := [][]byte{f.Items, f.Noise}
 	f.Items, f.Noise = nil, nil
 	if f.Capture != nil {
@@ -240,7 +240,7 @@ func sayFinding(f hand.Finding) (hand.Finding, [][]byte) {
 var errBlobs = errors.New("a finding lacks what it found")
 
 // hearFinding puts a finding together again and returns the blobs that are left.
-func hearFinding(f *hand.Finding, blobs [][]byte) ([][]byte, error) {
+func hearFinding(f *worker.Finding, blobs [][]byte) ([][]byte, error) {
 	want := 2
 	if f.Capture != nil {
 		want = 5

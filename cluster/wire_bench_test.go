@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // BenchmarkWire measures what a look over the wire costs both ends together, as CPU time: nothing is
@@ -35,11 +35,11 @@ func benchWire(b *testing.B, hands int, alter func(*freshet.Source)) {
 	looker, leave := join(b, shift{hands: hands})
 	defer leave()
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	orders := make([]hand.Order, at)
+	orders := make([]worker.Order, at)
 	for i := range orders {
 		s := freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://host%d.example/", i), Name: fmt.Sprint("source ", i), Tags: []string{"news"}}
 		alter(&s)
-		orders[i] = hand.Order{
+		orders[i] = worker.Order{
 			Source: s, At: began, Leave: func(context.Context, freshet.Hop) error { return nil },
 			Head: freshet.Head{
 				Number: 7, Hash: freshet.HashOf([]byte(s.ID)), Recipe: s.Key(), Validators: freshet.Validators{ETag: `"5f3c-62a8b"`},

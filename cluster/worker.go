@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A WorkerConfig says what a hand is, and where its brain is.
@@ -26,10 +26,10 @@ type WorkerConfig struct {
 	Slots int    // looks at once
 	Place string // where it is, for sources that are looked at from there
 
-	Open    func(Terms) (hand.Looker, error) // returns what looks
-	Renders bool                             // it can show pages in a browser
+	Open    func(Terms) (worker.Looker, error) // returns what looks
+	Renders bool                               // it can show pages in a browser
 
-	// Room returns what makes room for a look, as in [hand.Order], and what gives it back.
+	// Room returns what makes room for a look, as in [worker.Order], and what gives it back.
 	Room func() (hold func(context.Context, int64) error, free func())
 
 	Do    func(*http.Request) (*http.Response, error) // sends requests to the brain, without redirects

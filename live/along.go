@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 )
 
 // ordersAlong returns the orders for sources that are read along with a poll, and those
 // sources. One that is gone meanwhile is not among them.
-func (d *Daemon) ordersAlong(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, orders []hand.Order) {
+func (d *Daemon) ordersAlong(ctx context.Context, along []freshet.Companion) (kept []freshet.Companion, orders []worker.Order) {
 	for _, c := range along {
 		head, err := d.cfg.Store.Head(ctx, c.Source.ID)
 		if err != nil {
@@ -30,7 +30,7 @@ func (d *Daemon) ordersAlong(ctx context.Context, along []freshet.Companion) (ke
 // endAlong puts on record what was found for the sources that were read along, each by
 // itself, after the poll: what a crash comes before is not seen, and polled again. Of a
 // poll that says nothing about them there is nothing to record.
-func (d *Daemon) endAlong(ctx context.Context, p freshet.Poll, order hand.Order, found hand.Finding, began time.Time) {
+func (d *Daemon) endAlong(ctx context.Context, p freshet.Poll, order worker.Order, found worker.Finding, began time.Time) {
 	if len(found.Along) < len(p.Along) {
 		d.leaveBehind(p.Along[len(found.Along):])
 	}

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 	"freshet/memory"
 	"freshet/persist"
 )
@@ -34,9 +34,9 @@ type Config struct {
 
 	Agent string // the name that a robots.txt may know us by; "" means freshet
 
-	Hands hand.Looker // make the looks; nil means a hand of its own, of Fetcher, Read and Renderer
+	Hands worker.Looker // make the looks; nil means a hand of its own, of Fetcher, Read and Renderer
 
-	Read hand.Reader // turns a response into text; nil means extract.Extract
+	Read worker.Reader // turns a response into text; nil means extract.Extract
 
 	Renderer *browser.Renderer // shows pages in browsers; nil means that none can be
 
@@ -106,7 +106,7 @@ type Config struct {
 type Daemon struct {
 	cfg    Config
 	brain  brain
-	hand   hand.Looker
+	hand   worker.Looker
 	record record
 	dates  *dates
 	wishes wishes
@@ -158,7 +158,7 @@ func New(cfg Config) *Daemon {
 		cfg.Now = time.Now
 	}
 	if cfg.Hands == nil {
-		cfg.Hands = hand.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer)
+		cfg.Hands = worker.New(cfg.Fetcher, cfg.Read).Showing(cfg.Renderer)
 	}
 	cfg.Grace = cmp.Or(cfg.Grace, 10*time.Second)
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, 5*time.Minute)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet/hand"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 )
 
 // leavePage is leave for requests that may be for the page of a source. If the source
@@ -124,7 +124,7 @@ func (w *passage) takeIn(origin string, a robots.Answer) {
 
 // overhear takes a poll of a robots.txt, which can be a source like any other, for a read
 // of it, if it says what the file is now.
-func (w *passage) overhear(found *hand.Finding) {
+func (w *passage) overhear(found *worker.Finding) {
 	if !w.obeys {
 		return
 	}

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 )
 
 // A passage is the way of one poll from host to host. It sees to it that every
@@ -25,7 +25,7 @@ type passage struct {
 	unsent bool             // the request that last had leave was not made
 	early  *answer          // to the next request, which was asked for ahead
 	obeys  bool             // pages are asked for only if robots.txt files allow it
-	order  hand.Order       // of the poll
+	order  worker.Order     // of the poll
 	robots int              // requests that were made for robots.txt files
 	retry  time.Duration    // that the answer to one of them asked to wait
 

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/extract/wrongpage"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 )
 
 // poll makes one poll: it is put on record, a hand looks, and what the hand
@@ -61,8 +61,8 @@ func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{})
 }
 
 // order returns an order to look at a source, but for when and how.
-func (d *Daemon) order(s freshet.Source, head freshet.Head) hand.Order {
-	return hand.Order{
+func (d *Daemon) order(s freshet.Source, head freshet.Head) worker.Order {
+	return worker.Order{
 		Source: s, Head: head,
 		Base: d.textOf(s.ID, head.Number), BaseBody: d.bodyOf(s.ID, head.Number), HeldText: d.textOf(s.ID, head.Held.Number),
 		Recent: d.recentOf(s.ID, head.Number),
@@ -155,11 +155,11 @@ func (d *Daemon) textOf(id freshet.SourceID, number int) func(context.Context) (
 // new, and to find that out costs a tenth of reading the versions.
 func (d *Daemon) recentOf(id freshet.SourceID, head int) func(context.Context, freshet.Hash) ([]freshet.Version, error) {
 	return func(ctx context.Context, text freshet.Hash) ([]freshet.Version, error) {
-		number, err := d.cfg.Store.VersionWith(ctx, id, text, head-hand.Recently)
+		number, err := d.cfg.Store.VersionWith(ctx, id, text, head-worker.Recently)
 		if err != nil || number == 0 {
 			return nil, err
 		}
-		return d.cfg.Store.Versions(ctx, id, 0, hand.Recently)
+		return d.cfg.Store.Versions(ctx, id, 0, worker.Recently)
 	}
 }
 

@@ -33,7 +33,7 @@ func openRoom(b *memory.Budget) room {
 	return room{b.Share()}
 }
 
-// OpenRoom returns how a look makes room in a budget, as in [hand.Order], and how it gives
+// OpenRoom returns how a look makes room in a budget, as in [worker.Order], and how it gives
 // it back.
 func OpenRoom(b *memory.Budget) (hold func(context.Context, int64) error, free func()) {
 	r := openRoom(b)

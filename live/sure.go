@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // What a poll does that is on record when this process is not sure any more that it decides, because the
@@ -49,7 +49,7 @@ func (w *passage) sure(ctx context.Context) error {
 // look has a hand look at the source. It returns what it found, and when the look began. An order of which
 // nothing was sent, because this process was not sure any more that it decides, is given once more when it
 // is: the source has done nothing wrong, and the request has leave and is on record.
-func (w *passage) look(ctx context.Context) (found hand.Finding, began time.Time) {
+func (w *passage) look(ctx context.Context) (found worker.Finding, began time.Time) {
 	d, order := w.daemon, &w.order
 	err := w.sure(ctx)
 	order.At = w.now()
@@ -70,6 +70,6 @@ func (w *passage) look(ctx context.Context) (found hand.Finding, began time.Time
 
 // unsentOf reports whether of a look not even the first request was sent, because it was not sure that this
 // process decides.
-func (w *passage) unsentOf(found hand.Finding) bool {
+func (w *passage) unsentOf(found worker.Finding) bool {
 	return found.Failure.Is(freshet.FailLocalUnsure) && found.Requests == 0 && w.granted == 1
 }

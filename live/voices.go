@@ -8,9 +8,9 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 	"freshet/site"
 )
 
@@ -101,7 +101,7 @@ func (v *voices) siteKey(scope *site.Scope) func(string) (freshet.PageKey, bool)
 }
 
 // of returns which pages a source may speak for; nil if nobody is to look for any.
-func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) *hand.Voice {
+func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) *worker.Voice {
 	switch {
 	case s.Index && IsRobots(s.URL), s.Of != "" && !s.Index:
 		return nil // the indexes of its site speak for the pages beside it
@@ -114,7 +114,7 @@ func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.Sou
 			}
 		}
 		if scope := v.scope(of); scope != nil {
-			return &hand.Voice{Keys: eachKey(v.siteKey(scope)), Index: s.Index}
+			return &worker.Voice{Keys: eachKey(v.siteKey(scope)), Index: s.Index}
 		}
 		return nil
 	}
@@ -124,7 +124,7 @@ func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.Sou
 	if looked && !speaks && head.Number&(head.Number+1) != 0 {
 		return nil
 	}
-	return &hand.Voice{Keys: eachKey(v.key), Anew: looked && !speaks}
+	return &worker.Voice{Keys: eachKey(v.key), Anew: looked && !speaks}
 }
 
 // eachKey returns what pages are known by, one by one.
@@ -141,7 +141,7 @@ func eachKey(key func(url string) (freshet.PageKey, bool)) func(context.Context,
 }
 
 // hear takes note of whether a source that was looked at lists watched pages.
-func (v *voices) hear(s freshet.Source, f hand.Finding) {
+func (v *voices) hear(s freshet.Source, f worker.Finding) {
 	if f.Listed < 0 || s.Of != "" || s.Site != nil {
 		return
 	}

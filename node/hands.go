@@ -14,11 +14,11 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
-	"freshet/hand"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/worker"
 	"freshet/live"
 	"freshet/who"
 )
@@ -40,8 +40,8 @@ func ReadToken(file string) (string, error) {
 }
 
 // openHands lets hands on other machines join, if the settings say so.
-func (n *Node) openHands(cfg Config) (hand.Looker, error) {
-	own := hand.New(n.access, n.reader.Read).Showing(n.renderer)
+func (n *Node) openHands(cfg Config) (worker.Looker, error) {
+	own := worker.New(n.access, n.reader.Read).Showing(n.renderer)
 	if n.limits.base, n.limits.own = cfg.Limits, -1; cfg.HandToken == "" {
 		return own, nil
 	}
@@ -248,7 +248,7 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 	}
 	_, _, missing := renderer.Check()
 	budget := pollMemory(settings)
-	open := func(by cluster.Terms) (hand.Looker, error) {
+	open := func(by cluster.Terms) (worker.Looker, error) {
 		s := settings
 		if s.Fetch.Agent == "" {
 			s.Fetch.Agent, s.Fetch.Contact = by.Agent, ""
@@ -260,7 +260,7 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 		if err != nil {
 			return nil, err
 		}
-		return hand.New(fetch.New(s.Fetch), reader.Read).Showing(show), nil
+		return worker.New(fetch.New(s.Fetch), reader.Read).Showing(show), nil
 	}
 	return cluster.NewWorker(cluster.WorkerConfig{
 		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A Verdict says what the step to a version is.
@@ -66,7 +66,7 @@ func (s Series) Replay(ctx context.Context, store freshet.Store, setting freshet
 		return r, err
 	}
 	desk := &shelf{}
-	reader := replayer{store: store, source: source, hand: hand.New(desk, nil)}
+	reader := replayer{store: store, source: source, hand: worker.New(desk, nil)}
 	for k, v := range s.Versions {
 		desk.version = v
 		found, err := reader.poll(ctx, began.Add(time.Duration(k)*time.Hour))
@@ -91,7 +91,7 @@ func (s Series) Replay(ctx context.Context, store freshet.Store, setting freshet
 }
 
 // verdict returns what a look makes of the step to what it saw.
-func verdict(f hand.Finding) Verdict {
+func verdict(f worker.Finding) Verdict {
 	switch {
 	case !f.Result.Seen():
 		return Suspect
@@ -108,17 +108,17 @@ func verdict(f hand.Finding) Verdict {
 type replayer struct {
 	store  freshet.Store
 	source freshet.Source
-	hand   *hand.Hand
+	hand   *worker.Hand
 	since  time.Time
 }
 
-func (r *replayer) poll(ctx context.Context, at time.Time) (hand.Finding, error) {
+func (r *replayer) poll(ctx context.Context, at time.Time) (worker.Finding, error) {
 	p := freshet.Poll{Source: r.source, At: at, Since: r.since}
 	head, err := r.store.Begin(ctx, p)
 	if err != nil {
-		return hand.Finding{}, err
+		return worker.Finding{}, err
 	}
-	found := r.hand.Look(ctx, hand.Order{
+	found := r.hand.Look(ctx, worker.Order{
 		Source: r.source, Head: head, At: at,
 		Base: r.textOf(head.Number), BaseBody: r.bodyOf(head.Number), HeldText: r.textOf(head.Held.Number),
 		Noise: r.noise, Recall: r.recall,

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"freshet/hand"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A robotsReading is one run of the verb site robots.
@@ -101,7 +101,7 @@ func (v *robotsReading) fetch(cmd *cobra.Command, from string) (a robots.Answer,
 
 func (v *robotsReading) ask(ctx context.Context, config fetch.Config, at string) (robots.Answer, error) {
 	resp, failed := fetch.New(config).Fetch(ctx, freshet.Request{URL: at, Enough: robots.MaxBytes + 1})
-	a, err := hand.AnswerOf(resp, failed)
+	a, err := worker.AnswerOf(resp, failed)
 	switch {
 	case err != nil:
 		return a, fmt.Errorf("read %s: %w", freshet.MaskURL(at), err)

@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // An owner is a fetcher whose answers are for one source alone.
@@ -22,7 +22,7 @@ func (o owner) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, 
 }
 
 // part returns an order for a part of the page, by what an earlier look found of it.
-func (s *site) part(css string, found *hand.Finding) hand.Order {
+func (s *site) part(css string, found *worker.Finding) worker.Order {
 	o := s.order(found)
 	o.Source.ID, o.Source.Recipe.CSS = freshet.SourceID(css), css
 	return o
@@ -33,7 +33,7 @@ func TestLookAlong(t *testing.T) {
 	const one, two = "<i>a</i><b>b</b><u>c</u>", "<i>a</i><b>B</b><u>c</u>"
 	s := newSite(t, says(one, "Etag", `"1"`))
 	whole := s.order(nil)
-	whole.Along = []hand.Order{s.part("i", nil), s.part("b", nil), s.part(".none", nil)}
+	whole.Along = []worker.Order{s.part("i", nil), s.part("b", nil), s.part(".none", nil)}
 	first := s.look(t, whole)
 	if n := len(s.requests); n != 1 || first.Requests != 1 || len(first.Along) != 3 {
 		t.Fatalf("%d requests were made, %d are told of, and %d were read along, want 1, 1 and 3", n, first.Requests, len(first.Along))
@@ -52,17 +52,17 @@ func TestLookAlong(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
-		along  []hand.Order
+		along  []worker.Order
 		asks   string
 		want   []freshet.Result // of all, the first first; only that if it says nothing of the others
 	}{
-		{"as all have seen it", refuses(304, "Etag", `"1"`), []hand.Order{i, b}, `"1"`, []freshet.Result{freshet.Unchanged, freshet.Unchanged, freshet.Unchanged}},
-		{"changed in part", says(two), []hand.Order{i, b}, `"1"`, []freshet.Result{freshet.Changed, freshet.Unchanged, freshet.Changed}},
-		{"never seen by one", says(one), []hand.Order{i, s.part("u", nil)}, "", []freshet.Result{freshet.Unchanged, freshet.Unchanged, freshet.First}},
-		{"seen otherwise by one", says(two), []hand.Order{amended(i, func(o *hand.Order) { o.Head.Validators.ETag = `"0"` })}, "", []freshet.Result{freshet.Changed, freshet.Unchanged}},
-		{"long trusted by one", says(one), []hand.Order{amended(i, func(o *hand.Order) { o.Head.Asked = noon.Add(-24 * time.Hour) })}, "", []freshet.Result{freshet.Unchanged, freshet.Unchanged}},
-		{"moved, as the first knows", says(one), []hand.Order{amended(i, func(o *hand.Order) { o.Head.Moved = freshet.Moved{URL: s.URL + "/old", At: noon} })}, `"1"`, []freshet.Result{freshet.Unchanged, freshet.Unchanged}},
-		{"gone", refuses(404), []hand.Order{i, b}, `"1"`, []freshet.Result{freshet.Failed, freshet.Failed, freshet.Failed}},
+		{"as all have seen it", refuses(304, "Etag", `"1"`), []worker.Order{i, b}, `"1"`, []freshet.Result{freshet.Unchanged, freshet.Unchanged, freshet.Unchanged}},
+		{"changed in part", says(two), []worker.Order{i, b}, `"1"`, []freshet.Result{freshet.Changed, freshet.Unchanged, freshet.Changed}},
+		{"never seen by one", says(one), []worker.Order{i, s.part("u", nil)}, "", []freshet.Result{freshet.Unchanged, freshet.Unchanged, freshet.First}},
+		{"seen otherwise by one", says(two), []worker.Order{amended(i, func(o *worker.Order) { o.Head.Validators.ETag = `"0"` })}, "", []freshet.Result{freshet.Changed, freshet.Unchanged}},
+		{"long trusted by one", says(one), []worker.Order{amended(i, func(o *worker.Order) { o.Head.Asked = noon.Add(-24 * time.Hour) })}, "", []freshet.Result{freshet.Unchanged, freshet.Unchanged}},
+		{"moved, as the first knows", says(one), []worker.Order{amended(i, func(o *worker.Order) { o.Head.Moved = freshet.Moved{URL: s.URL + "/old", At: noon} })}, `"1"`, []freshet.Result{freshet.Unchanged, freshet.Unchanged}},
+		{"gone", refuses(404), []worker.Order{i, b}, `"1"`, []freshet.Result{freshet.Failed, freshet.Failed, freshet.Failed}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s.answer, s.requests = tt.answer, nil
@@ -91,7 +91,7 @@ func TestLookAlong(t *testing.T) {
 	}
 }
 
-func amended(o hand.Order, amend func(*hand.Order)) hand.Order {
+func amended(o worker.Order, amend func(*worker.Order)) worker.Order {
 	amend(&o)
 	return o
 }
@@ -100,9 +100,9 @@ func amended(o hand.Order, amend func(*hand.Order)) hand.Order {
 func TestLookSaysNothingOfOthers(t *testing.T) {
 	s := newSite(t, says("<p>one"))
 	deferred := &freshet.FetchError{Class: freshet.FailDeferredHost, Err: errors.New("not now")}
-	for name, amend := range map[string]func(*hand.Order){
-		"deferred": func(o *hand.Order) { o.Leave = func(context.Context, freshet.Hop) error { return deferred } },
-		"out of room": func(o *hand.Order) {
+	for name, amend := range map[string]func(*worker.Order){
+		"deferred": func(o *worker.Order) { o.Leave = func(context.Context, freshet.Hop) error { return deferred } },
+		"out of room": func(o *worker.Order) {
 			o.Room = func(context.Context, int64) error {
 				return &freshet.FetchError{Class: freshet.FailLocalMemory, Err: errors.New("full")}
 			}
@@ -110,13 +110,13 @@ func TestLookSaysNothingOfOthers(t *testing.T) {
 		"another jar": nil,
 	} {
 		o := s.order(nil)
-		o.Along = []hand.Order{s.part("p", nil)}
-		var f hand.Finding
+		o.Along = []worker.Order{s.part("p", nil)}
+		var f worker.Finding
 		if amend != nil {
 			amend(&o)
 			f = s.look(t, o)
 		} else {
-			f = hand.New(owner{fetcher()}, nil).Look(t.Context(), o)
+			f = worker.New(owner{fetcher()}, nil).Look(t.Context(), o)
 		}
 		if len(f.Along) != 0 || (f.Result == freshet.Failed) != (amend != nil) {
 			t.Errorf("%s: a look that is %s %s brings %d findings of others", name, f.Result, f.Failure, len(f.Along))
@@ -135,7 +135,7 @@ func TestRoomAlong(t *testing.T) {
 		}
 		return nil
 	}
-	o.Along = []hand.Order{s.part("i", nil), s.part("b", nil)}
+	o.Along = []worker.Order{s.part("i", nil), s.part("b", nil)}
 	f := s.look(t, o)
 	if n := len(held); n != 4 || held[2] != 2*held[1] || held[3] != 3*held[1] {
 		t.Errorf("room was held for %v bytes, want for the body, once for what is read, then twice and three times as much", held)

@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A watch looks at a site again and again, and keeps what a store would.
 type watch struct {
 	*testing.T
 	site  *site
-	order hand.Order
+	order worker.Order
 	texts map[int][]byte // by version
 	past  []freshet.Version
 	told  []string // texts of the changes
-	last  hand.Finding
+	last  worker.Finding
 }
 
 func newWatch(t *testing.T, body string) *watch {
@@ -45,7 +45,7 @@ func (w *watch) look(after time.Duration, body string, want freshet.Result, susp
 }
 
 // keep takes over a finding as a store does.
-func (w *watch) keep(f hand.Finding) {
+func (w *watch) keep(f worker.Finding) {
 	head := &w.order.Head
 	number := len(w.texts) + 1
 	if f.Capture != nil {
@@ -103,7 +103,7 @@ func TestWrongPageIsNoChange(t *testing.T) {
 }
 
 // wrongOrder returns the order of the next look at a site that answers with a page.
-func wrongOrder(w *watch, body string) hand.Order {
+func wrongOrder(w *watch, body string) worker.Order {
 	w.site.answer = says(body)
 	return w.order
 }
@@ -270,7 +270,7 @@ func TestZooSuspects(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			w := newWatch(t, story)
 			w.order.Source.URL = w.site.URL + "/news"
-			again := func(after time.Duration, want freshet.Result) hand.Finding {
+			again := func(after time.Duration, want freshet.Result) worker.Finding {
 				t.Helper()
 				w.site.answer = tt.answer
 				w.order.At = w.order.At.Add(after)

@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // speaksFor returns a voice for the pages of a.example.
-func speaksFor(index bool) *hand.Voice {
-	return &hand.Voice{Index: index, Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+func speaksFor(index bool) *worker.Voice {
+	return &worker.Voice{Index: index, Keys: func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
 		keys := make([]freshet.PageKey, len(urls))
 		for i, url := range urls {
 			if strings.HasPrefix(url, "https://a.example/") {
@@ -149,7 +149,7 @@ func TestWord(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSite(t, says(tt.before, "Content-Type", tt.media))
-			var first *hand.Finding
+			var first *worker.Finding
 			if tt.before != "" {
 				found := s.look(t, s.order(nil))
 				first = &found
@@ -185,21 +185,21 @@ func TestWhoSpeaks(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
-		amend  func(*hand.Order)
+		amend  func(*worker.Order)
 		pages  int // below zero: no word at all
 	}{
 		{"it is asked", says(after, "Content-Type", "text/xml"), nil, 1},
-		{"it is not asked", says(after, "Content-Type", "text/xml"), func(o *hand.Order) { o.Voice = nil }, -1},
-		{"it has not spoken", says(after, "Content-Type", "text/xml"), func(o *hand.Order) { o.Voice.Anew = true }, 2},
-		{"what it was cannot be read", says(after, "Content-Type", "text/xml"), func(o *hand.Order) {
+		{"it is not asked", says(after, "Content-Type", "text/xml"), func(o *worker.Order) { o.Voice = nil }, -1},
+		{"it has not spoken", says(after, "Content-Type", "text/xml"), func(o *worker.Order) { o.Voice.Anew = true }, 2},
+		{"what it was cannot be read", says(after, "Content-Type", "text/xml"), func(o *worker.Order) {
 			o.BaseBody = func(context.Context) ([]byte, error) { return nil, freshet.ErrDamaged }
 		}, 2},
 		{"it is as before", says(before, "Content-Type", "text/xml"), nil, -1},
 		{"it fails", refuses(500), nil, -1},
 		{"it is a list by its name", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), nil, -1},
-		{"it is a list as is known", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), func(o *hand.Order) { o.Voice.Index = true }, 2},
-		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *hand.Order) { o.Voice.Keys = ownKeys(o.Source.URL) }, -1},
-		{"nobody knows its pages", says(after, "Content-Type", "text/xml"), func(o *hand.Order) {
+		{"it is a list as is known", says("https://a.example/a\nhttps://a.example/c\n", "Content-Type", "text/plain"), func(o *worker.Order) { o.Voice.Index = true }, 2},
+		{"it is itself", says(after, "Content-Type", "text/xml"), func(o *worker.Order) { o.Voice.Keys = ownKeys(o.Source.URL) }, -1},
+		{"nobody knows its pages", says(after, "Content-Type", "text/xml"), func(o *worker.Order) {
 			o.Voice.Keys = func(context.Context, []string) ([]freshet.PageKey, error) { return nil, freshet.ErrDamaged }
 		}, -1},
 	}
@@ -235,14 +235,14 @@ func ownKeys(url string) func(context.Context, []string) ([]freshet.PageKey, err
 func TestLongWordIsCut(t *testing.T) {
 	var pages []string
 	at := noon.AddDate(0, 0, -10)
-	for i := range hand.MostPages + 100 {
+	for i := range worker.MostPages + 100 {
 		pages = append(pages, fmt.Sprint(i), at.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
 	}
 	s := newSite(t, says(sitemapOf(pages...), "Content-Type", "text/xml"))
 	o := s.order(nil)
 	o.Voice = speaksFor(true)
 	f := s.look(t, o)
-	if f.Word == nil || len(f.Word.Pages) != hand.MostPages || f.Listed != hand.MostPages+100 {
+	if f.Word == nil || len(f.Word.Pages) != worker.MostPages || f.Listed != worker.MostPages+100 {
 		t.Fatalf("the look found %s %q, %d pages listed", f.Result, f.Err, f.Listed)
 	}
 	if want := at.Add(99 * time.Second); !f.Word.From.Equal(want) {
@@ -261,7 +261,7 @@ func TestItemDates(t *testing.T) {
 	}
 	body := feedOf(entries...)
 	s := newSite(t, says(body, "Content-Type", "application/rss+xml"))
-	check := func(f hand.Finding, result freshet.Result) {
+	check := func(f worker.Finding, result freshet.Result) {
 		t.Helper()
 		if f.Result != result || len(f.Dates) != freshet.MostDates || !f.Dates[0].Equal(noon.Add(-10*time.Hour+10*time.Hour)) {
 			t.Errorf("the look found %s %q with the dates %v", f.Result, f.Err, f.Dates)
@@ -303,7 +303,7 @@ func BenchmarkSpeak(b *testing.B) {
 		{"hub", "text/html", hubOf(text, links[:199]...), hubOf(text, links[1:]...)},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			o := hand.Order{Source: freshet.Source{ID: "page", URL: "https://a.example/"}, At: noon.Add(time.Hour), Head: freshet.Head{Number: 1}}
+			o := worker.Order{Source: freshet.Source{ID: "page", URL: "https://a.example/"}, At: noon.Add(time.Hour), Head: freshet.Head{Number: 1}}
 			o.Voice, o.BaseBody = speaksFor(false), func(context.Context) ([]byte, error) { return []byte(bb.before), nil }
 			kind := freshet.XML
 			if bb.media == "text/html" {
@@ -311,7 +311,7 @@ func BenchmarkSpeak(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if w := hand.Speak(b.Context(), o, kind, []byte(bb.after)); w == nil || len(w.Pages) == 0 {
+				if w := worker.Speak(b.Context(), o, kind, []byte(bb.after)); w == nil || len(w.Pages) == 0 {
 					b.Fatalf("it says %+v", w)
 				}
 			}

@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/hand"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -60,8 +60,8 @@ func refuses(status int, header ...string) http.HandlerFunc {
 
 // order returns an order to look at the site, whose head is what an earlier look
 // found.
-func (s *site) order(found *hand.Finding) hand.Order {
-	o := hand.Order{Source: freshet.Source{ID: "page", URL: s.URL}, At: noon.Add(time.Hour)}
+func (s *site) order(found *worker.Finding) worker.Order {
+	o := worker.Order{Source: freshet.Source{ID: "page", URL: s.URL}, At: noon.Add(time.Hour)}
 	if found != nil {
 		o.Head = freshet.Head{
 			Number: 1, Hash: found.Capture.Hash, Recipe: found.Capture.Recipe,
@@ -73,9 +73,9 @@ func (s *site) order(found *hand.Finding) hand.Order {
 }
 
 // look looks at the site with a hand of its own: a hand remembers nothing.
-func (s *site) look(t *testing.T, o hand.Order) hand.Finding {
+func (s *site) look(t *testing.T, o worker.Order) worker.Finding {
 	t.Helper()
-	return hand.New(fetcher(), nil).Look(t.Context(), o)
+	return worker.New(fetcher(), nil).Look(t.Context(), o)
 }
 
 // fetcher returns a fetcher that may reach the site.
@@ -105,7 +105,7 @@ func TestSecondLook(t *testing.T) {
 	tests := []struct {
 		name    string
 		answer  http.HandlerFunc
-		amend   func(*hand.Order)
+		amend   func(*worker.Order)
 		want    freshet.Result
 		summary string
 		asks    string // the ETag that is asked by
@@ -114,15 +114,15 @@ func TestSecondLook(t *testing.T) {
 		{"not modified", refuses(304, "Etag", `"1"`), nil, freshet.Unchanged, "", `"1"`, `"1"`},
 		{"the same body", says("<p>one", "Etag", `"2"`), nil, freshet.Unchanged, "", `"1"`, `"2"`},
 		{"the same text in another body", says("<div>one</div>"), nil, freshet.Unchanged, "", `"1"`, ""},
-		{"the same text, by its name alone", says("<div>one</div>"), func(o *hand.Order) { o.Head.Sums = freshet.Sums{} }, freshet.Unchanged, "", `"1"`, ""},
+		{"the same text, by its name alone", says("<div>one</div>"), func(o *worker.Order) { o.Head.Sums = freshet.Sums{} }, freshet.Unchanged, "", `"1"`, ""},
 		{"another text", says("<p>two"), nil, freshet.Changed, "+1 -1 line: two", `"1"`, ""},
-		{"another text, and no version before", says("<p>two"), func(o *hand.Order) {
+		{"another text, and no version before", says("<p>two"), func(o *worker.Order) {
 			o.Base = func(context.Context) ([]byte, error) { return nil, errors.New("it is damaged") }
 		}, freshet.Changed, "changed; the previous version could not be read", `"1"`, ""},
-		{"another recipe", says("<p>one"), func(o *hand.Order) { o.Source.Recipe.CSS = "p" }, freshet.First, "", "", ""},
-		{"trusted for a day", says("<p>one"), func(o *hand.Order) { o.At = noon.Add(24*time.Hour - 1) }, freshet.Unchanged, "", `"1"`, ""},
-		{"trusted long enough", says("<p>one"), func(o *hand.Order) { o.At = noon.Add(24 * time.Hour) }, freshet.Unchanged, "", "", ""},
-		{"trusted from the future", says("<p>one"), func(o *hand.Order) { o.At = noon.AddDate(-10, 0, 0) }, freshet.Unchanged, "", "", ""},
+		{"another recipe", says("<p>one"), func(o *worker.Order) { o.Source.Recipe.CSS = "p" }, freshet.First, "", "", ""},
+		{"trusted for a day", says("<p>one"), func(o *worker.Order) { o.At = noon.Add(24*time.Hour - 1) }, freshet.Unchanged, "", `"1"`, ""},
+		{"trusted long enough", says("<p>one"), func(o *worker.Order) { o.At = noon.Add(24 * time.Hour) }, freshet.Unchanged, "", "", ""},
+		{"trusted from the future", says("<p>one"), func(o *worker.Order) { o.At = noon.AddDate(-10, 0, 0) }, freshet.Unchanged, "", "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestKnownBodiesAreNotRead(t *testing.T) {
 	s := newSite(t, says("<p>one", "Etag", `"1"`))
 	first := s.look(t, s.order(nil))
 	read := 0
-	h := hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
+	h := worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), func(_ context.Context, r freshet.Recipe, resp freshet.Response) (extract.Reading, error) {
 		read++
 		return extract.Extract(r, resp)
 	})
@@ -247,7 +247,7 @@ func TestDates(t *testing.T) {
 // The record of a poll is stamped by who gave the order.
 func TestRecord(t *testing.T) {
 	p := freshet.Poll{Source: freshet.Source{ID: "page"}, At: noon, Since: noon.Add(-time.Hour), Cause: freshet.ByHand}
-	f := hand.Finding{
+	f := worker.Finding{
 		Took: 3 * time.Second, Result: freshet.Failed, Status: 429, Requests: 4, Bytes: 5,
 		Modified: noon.Add(-time.Minute), RetryAfter: time.Minute, Failure: "retry_after", Err: "later",
 		Validators: freshet.Validators{ETag: "x"}, Sums: freshet.Sums{Known: true, Body: 1, Text: 2},

@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 	"freshet/synth"
 )
 
@@ -51,15 +51,15 @@ func record(b *testing.B, versions int) *recording {
 // at one that has changed.
 func BenchmarkLook(b *testing.B) {
 	pages := record(b, 24)
-	h := hand.New(pages, nil)
-	look := func(o hand.Order) *freshet.Capture {
+	h := worker.New(pages, nil)
+	look := func(o worker.Order) *freshet.Capture {
 		f := h.Look(b.Context(), o)
 		if f.Capture == nil || f.Suspect != "" {
 			b.Fatal(fmt.Sprintf("%+v", f))
 		}
 		return f.Capture
 	}
-	first := hand.Order{Source: freshet.Source{ID: "page", URL: "http://a.example/"}, At: time.Now()}
+	first := worker.Order{Source: freshet.Source{ID: "page", URL: "http://a.example/"}, At: time.Now()}
 	b.Run("first", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

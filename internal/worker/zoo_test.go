@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"encoding/json"
@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"freshet/hand"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 const childMode = "read-for-a-test"
@@ -129,10 +129,10 @@ func TestZoo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handWith := func(timeout time.Duration) *hand.Hand {
+	handWith := func(timeout time.Duration) *worker.Hand {
 		reader := extract.NewReader(extract.ReaderConfig{Command: []string{self, childMode}, Workers: 1, Timeout: timeout})
 		t.Cleanup(func() { reader.Close() })
-		return hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), reader.Read)
+		return worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), reader.Read)
 	}
 	patient, hurried := handWith(time.Hour), handWith(time.Second) // what can be read is read, however slow the machine is
 	for id, b := range pen {
@@ -244,7 +244,7 @@ func TestRobots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, tt.answer)
-			h := hand.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), nil)
+			h := worker.New(fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}), nil)
 			m, err := h.Robots(t.Context(), s.order(nil), s.URL)
 			if err != nil {
 				t.Fatal(err)
@@ -283,7 +283,7 @@ func TestRobots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, tt.answer)
 			tt.config.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-			m, err := hand.New(fetch.New(tt.config), nil).Robots(t.Context(), s.order(nil), s.URL)
+			m, err := worker.New(fetch.New(tt.config), nil).Robots(t.Context(), s.order(nil), s.URL)
 			if v := (robots.Standing{}).Hear(time.Now(), "freshet", m.Answer).Verdict(time.Now(), "/page"); err != nil || !v.Unreachable {
 				t.Errorf("it ends with %v and %+v, want a file that cannot be reached", err, v)
 			}
@@ -291,7 +291,7 @@ func TestRobots(t *testing.T) {
 	}
 	t.Run("robots-guarded", func(t *testing.T) {
 		s := newSite(t, says(""))
-		if _, err := hand.New(fetch.New(fetch.Config{}), nil).Robots(t.Context(), s.order(nil), s.URL); !failureOf(err).Is(freshet.FailBlockedEgress) {
+		if _, err := worker.New(fetch.New(fetch.Config{}), nil).Robots(t.Context(), s.order(nil), s.URL); !failureOf(err).Is(freshet.FailBlockedEgress) {
 			t.Errorf("it ends with %v, want that the guard does not let it out", err)
 		}
 	})

@@ -1,4 +1,4 @@
-// Package hand makes one look at a source: an order goes in, what was found
+// Package worker makes one look at a source: an order goes in, what was found
 // comes out.
 //
 // A [Hand] fetches, reads and compares. It has no state and opens no store: the
@@ -7,4 +7,4 @@
 //
 // A hand has no say about time. It measures how long the answer took; when the
 // poll began is stamped by whoever gave the order.
-package hand
+package worker

@@ -1,4 +1,4 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"freshet/hand"
 	"freshet/internal/extract/noise"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // A clocked page shows the time, and something else.
@@ -18,7 +18,7 @@ func clocked(minute int, text string) string {
 
 // follow looks at a page with a clock again and again, and returns what the last look
 // found: minute by minute, until a last one with a text, or with a page of its own.
-func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(*hand.Order)) hand.Finding {
+func follow(t *testing.T, setting freshet.NoiseSetting, last string, spoil func(*worker.Order)) worker.Finding {
 	s := newSite(t, says(clocked(0, "Pay on time.")))
 	f := s.look(t, s.order(nil))
 	known := f.Noise
@@ -58,7 +58,7 @@ func TestNoise(t *testing.T) {
 		name    string
 		setting freshet.NoiseSetting
 		text    string
-		spoil   func(*hand.Order)
+		spoil   func(*worker.Order)
 		result  freshet.Result
 		quiet   freshet.Quiet
 		verdict noise.Verdict
@@ -67,18 +67,18 @@ func TestNoise(t *testing.T) {
 		{"report", freshet.NoiseReport, "Pay on time.", nil, freshet.Changed, "", ""},
 		{"off", freshet.NoiseOff, "Pay on time.", nil, freshet.Changed, "", ""},
 		{"a real change", freshet.NoiseAuto, "Pay at once.", nil, freshet.Changed, "", noise.Change},
-		{"damaged memory", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"damaged memory", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
 		}, freshet.Changed, "", noise.Change},
-		{"damaged memory of a source with versions", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"damaged memory of a source with versions", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return []byte("x"), nil }
 			o.Recall = recalled
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"no memory, as when the source was not to be spared so far", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"no memory, as when the source was not to be spared so far", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return nil, nil }
 			o.Recall = recalled
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"memory of another time", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"memory of another time", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Noise = func(context.Context) ([]byte, error) {
 				var old noise.Memory
 				old.Judge([]byte("a"), []byte("b"))
@@ -86,18 +86,18 @@ func TestNoise(t *testing.T) {
 			}
 			o.Recall = recalled
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"memory that leads up to the head", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"memory that leads up to the head", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Recall = func(context.Context) (*noise.Memory, error) { return nil, errors.New("asked for nothing") }
 		}, freshet.Unchanged, freshet.QuietNoise, noise.Noise},
-		{"versions that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"versions that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return nil, nil }
 			o.Recall = func(context.Context) (*noise.Memory, error) { return nil, errors.New("disk") }
 		}, freshet.Changed, "", ""},
-		{"memory that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) {
+		{"memory that cannot be read", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) {
 			o.Noise = func(context.Context) ([]byte, error) { return nil, errors.New("disk") }
 		}, freshet.Changed, "", ""},
-		{"nobody asks", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) { o.Noise = nil }, freshet.Changed, "", ""},
-		{"many polls without a difference before", freshet.NoiseAuto, "Pay on time.", func(o *hand.Order) { o.Head.Polls += 100 }, freshet.Changed, "", noise.Change},
+		{"nobody asks", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) { o.Noise = nil }, freshet.Changed, "", ""},
+		{"many polls without a difference before", freshet.NoiseAuto, "Pay on time.", func(o *worker.Order) { o.Head.Polls += 100 }, freshet.Changed, "", noise.Change},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

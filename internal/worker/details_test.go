@@ -1,15 +1,15 @@
-package hand_test
+package worker_test
 
 import (
 	"context"
 	"testing"
 
-	"freshet/hand"
 	"freshet/internal/freshet"
+	"freshet/internal/worker"
 )
 
 // then orders a look at a site as one that has seen what an earlier look found.
-func (s *site) then(found *hand.Finding, recipe freshet.Recipe) hand.Order {
+func (s *site) then(found *worker.Finding, recipe freshet.Recipe) worker.Order {
 	o := s.order(found)
 	o.Source.Recipe = recipe
 	items := []byte{}
@@ -64,7 +64,7 @@ func TestItemsAreCompared(t *testing.T) {
 	one := `<item><guid>1</guid><title>One</title></item>`
 	two := `<item><guid>2</guid><title>Two</title></item>`
 	s := newSite(t, says(feed(one+two)))
-	look := func(found *hand.Finding, items string) hand.Finding {
+	look := func(found *worker.Finding, items string) worker.Finding {
 		t.Helper()
 		s.answer = says(feed(items))
 		f := s.look(t, s.then(found, freshet.Recipe{}))
