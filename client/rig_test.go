@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/live"
 	"freshet/sqlite"
 	"freshet/web"
 )
@@ -54,7 +54,7 @@ func newRig() (r *rig, err error) {
 		_, _ = io.WriteString(w, r.text.Load().(string))
 	}))
 	near := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	daemon := live.New(live.Config{
+	daemon := daemon.New(daemon.Config{
 		Store: r.store, Fetcher: fetch.New(near), Policy: idle{},
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	})

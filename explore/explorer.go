@@ -7,14 +7,14 @@ import (
 	"log/slog"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 )
 
 // Config says what an Explorer works with. All of it is needed.
 type Config struct {
 	Store  freshet.Store
-	Daemon *live.Daemon
+	Daemon *daemon.Daemon
 	Agent  string // the name that pages may address us by
 	Log    *slog.Logger
 	Now    func() time.Time

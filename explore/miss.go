@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 )
 
 // looksForGone is how many polls in a row have to find nothing before a page is gone.
@@ -47,7 +47,7 @@ func told(err error) error {
 // dropIndex forgets an index that is not there. Where a site has no robots.txt, its
 // sitemap may still be in the usual place.
 func (e *Explorer) dropIndex(ctx context.Context, s *survey, w freshet.Watched) error {
-	if live.IsRobots(w.URL) {
+	if daemon.IsRobots(w.URL) {
 		if err := e.guessSitemap(ctx, s); err != nil {
 			return err
 		}

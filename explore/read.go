@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 )
 
 // pagesAtOnce is how many pages go on the shelf together.
@@ -21,7 +21,7 @@ func (e *Explorer) read(ctx context.Context, s *survey, w freshet.Watched, o fre
 		return err
 	}
 	switch {
-	case w.Index && live.IsRobots(w.URL):
+	case w.Index && daemon.IsRobots(w.URL):
 		return e.readRobots(ctx, s, raw)
 	case w.Index:
 		return e.readIndex(ctx, s, w, o, raw)

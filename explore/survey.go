@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 	"freshet/site"
 )
 
@@ -124,7 +124,7 @@ func (e *Explorer) meetSite(ctx context.Context, w freshet.Source) error {
 		e.surveys[w.ID] = s
 	}
 	if s.scope == nil || s.site.Revision != w.Revision {
-		scope, err := live.ScopeOf(w)
+		scope, err := daemon.ScopeOf(w)
 		if err != nil {
 			s.blame(e.cfg.Now(), w.URL, err.Error())
 		}

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"freshet/explore"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/sqlite"
 )
 
@@ -115,7 +115,7 @@ func (w *web) Fetch(ctx context.Context, r freshet.Request) (freshet.Response, e
 
 // A rig is a daemon and an explorer at work, inside a bubble.
 type rig struct {
-	*live.Daemon
+	*daemon.Daemon
 	store *sqlite.Store
 	stop  func()
 	log   bytes.Buffer // to be read when it has stopped
@@ -135,7 +135,7 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	}
 	r := &rig{store: store}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), &r.log), nil))
-	r.Daemon = live.New(live.Config{
+	r.Daemon = daemon.New(daemon.Config{
 		Store: store, Fetcher: w, Policy: &policy.RoundRobin{}, Log: log, Learner: learn.New(learn.Config{Tick: 20 * time.Second, Start: time.Now()}),
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Second}},
 	})

@@ -8,8 +8,8 @@ import (
 	"freshet/client"
 	"freshet/config"
 	"freshet/courier"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 	"freshet/postgres"
 	"freshet/web"
 )
@@ -22,7 +22,7 @@ type account struct {
 	Deliveries map[string]courier.Status `json:"deliveries,omitempty"` // by address of the node that makes them
 
 	Notes  *client.ClusterNotes `json:"notes,omitempty"`
-	Origin *live.Basis          `json:"origin,omitempty"` // the oldest copy from which all that it knows follows
+	Origin *daemon.Basis        `json:"origin,omitempty"` // the oldest copy from which all that it knows follows
 }
 
 // account returns what there is to say of hands and deliveries.

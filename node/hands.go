@@ -14,12 +14,12 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
+	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/worker"
-	"freshet/live"
 	"freshet/who"
 )
 
@@ -154,7 +154,7 @@ type handLimits struct {
 }
 
 // set changes what the settings say.
-func (h *handLimits) set(d *live.Daemon, base sched.Limits) {
+func (h *handLimits) set(d *daemon.Daemon, base sched.Limits) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.base = base
@@ -162,14 +162,14 @@ func (h *handLimits) set(d *live.Daemon, base sched.Limits) {
 }
 
 // join takes note of how many looks hands elsewhere make.
-func (h *handLimits) join(d *live.Daemon, remote int) {
+func (h *handLimits) join(d *daemon.Daemon, remote int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.remote = remote
 	h.tell(d)
 }
 
-func (h *handLimits) tell(d *live.Daemon) {
+func (h *handLimits) tell(d *daemon.Daemon) {
 	d.SetLimits(h.inForce())
 }
 
@@ -192,7 +192,7 @@ func (h *handLimits) inForce() sched.Limits {
 }
 
 // share takes note of what part of a budget this daemon has.
-func (h *handLimits) share(d *live.Daemon, part, whole sched.Budget) {
+func (h *handLimits) share(d *daemon.Daemon, part, whole sched.Budget) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.part, h.whole = part, whole
@@ -265,7 +265,7 @@ func WorkAsHand(ctx context.Context, settings config.Settings, cfg HandConfig, l
 	return cluster.NewWorker(cluster.WorkerConfig{
 		Join: cfg.Join, Token: cfg.Token, Name: cfg.Name, Slots: cfg.Slots, Place: cfg.Place, Renders: missing == nil,
 		Open: open, Body: 4*settings.Fetch.MaxBody() + 64*mib,
-		Room: func() (func(context.Context, int64) error, func()) { return live.OpenRoom(budget) },
+		Room: func() (func(context.Context, int64) error, func()) { return daemon.OpenRoom(budget) },
 		Do:   fetch.Trusted(joinPatience).Do, Log: log,
 	}).Run(ctx)
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"freshet/live"
+	"freshet/internal/daemon"
 )
 
 // A loader takes on the sources of the file while the API is served and polls are
 // made.
 type loader struct {
-	daemon *live.Daemon
+	daemon *daemon.Daemon
 	cancel context.CancelFunc
 	loaded chan struct{} // closed when it has ended
 }

@@ -15,6 +15,7 @@ import (
 	"freshet/cluster"
 	"freshet/config"
 	"freshet/explore"
+	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
@@ -24,7 +25,6 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/postgres"
 	"freshet/sqlite"
 	"freshet/standing"
@@ -38,7 +38,7 @@ type Node struct {
 	stored store
 	leads  *postgres.Store // the store, if it is led by a lease
 	reads  *postgres.Store // the store, if another node leads
-	Daemon *live.Daemon
+	Daemon *daemon.Daemon
 	Tick   time.Duration // by which it learns; zero if it does not
 
 	warm     bool // it goes on with what it followed while it stood by
@@ -77,7 +77,7 @@ type Config struct {
 	Unbound bool                  // poll no source because its MaxGap has passed
 	Share   bool                  // share the budget with the other daemons of the pool, if the settings name one
 	Learn   bool                  // learn from the log although it is idle
-	Grace   time.Duration         // for polls under way at the end; zero means that of package live
+	Grace   time.Duration         // for polls under way at the end; zero means that of package daemon
 	Observe func(freshet.Outcome) // is told of every poll; may be nil
 	Now     func() time.Time      // the wall clock of all parts; nil means time.Now
 	Log     *slog.Logger          // nil means silence
@@ -92,17 +92,17 @@ type Config struct {
 	peers *postgres.Peers // other nodes on the same database; nil if there can be none
 	build string          // as of buildOf
 
-	SaveEvery time.Duration // as in [live.Config]
+	SaveEvery time.Duration // as in [daemon.Config]
 
 	// Store says how the store is opened, apart from its directory, clock and
 	// log. Tests put it on disks that fail.
 	Store sqlite.Config
 
-	// Space is the room on the disk, as in [live.Config]; nil means that the
+	// Space is the room on the disk, as in [daemon.Config]; nil means that the
 	// system says it.
 	Space func() (free, size int64, err error)
 
-	// Uptime is that of the machine, as in [live.Config]; nil means that the
+	// Uptime is that of the machine, as in [daemon.Config]; nil means that the
 	// system says it, if Now is nil too.
 	Uptime func() (boot string, up time.Duration)
 }
@@ -161,7 +161,7 @@ func NewRenderer(cfg config.Settings, log *slog.Logger) (*browser.Renderer, erro
 func (n *Node) watch(ctx context.Context, cfg Config) error {
 	var chosen, plans freshet.Policy = idle{}, nil
 	var learner *learn.Learner
-	var warm *live.Warm
+	var warm *daemon.Warm
 	if !cfg.Idle || cfg.Learn {
 		var wired wiring
 		var err error
@@ -200,7 +200,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	daemon := live.Config{
+	daemon := daemon.Config{
 		Store:   watched,
 		Hands:   hands,
 		Fetcher: n.access,
@@ -244,7 +244,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		}
 		n.seat.prepare(&daemon)
 	}
-	n.Daemon = live.New(daemon)
+	n.Daemon = daemon.New(daemon)
 	if !cfg.Idle {
 		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}

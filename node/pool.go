@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/live"
 	"freshet/parts"
 	"freshet/pool"
 )
@@ -88,7 +88,7 @@ func longestRequest(s config.Settings) time.Duration {
 }
 
 // prepare has a daemon go by its part of the budget, and poll no host of another shard.
-func (s *seat) prepare(cfg *live.Config) {
+func (s *seat) prepare(cfg *daemon.Config) {
 	s.node.limits.shared = true
 	cfg.Limits, cfg.Elsewhere, cfg.Trouble = s.node.limits.inForce(), s.elsewhere, s.trouble
 	if tell := cfg.Observe; tell != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"freshet/config"
+	"freshet/internal/daemon"
 	"freshet/internal/sched"
-	"freshet/live"
 	"freshet/memory"
 )
 
@@ -55,7 +55,7 @@ func pollMemory(s config.Settings) *memory.Budget {
 		workers = sched.DefaultLimits().Workers
 	}
 	return memory.New(memory.Config{
-		Bytes: bytes, Worst: live.Need(s.Fetch.MaxBody()), Small: live.Need(256 << 10),
+		Bytes: bytes, Worst: daemon.Need(s.Fetch.MaxBody()), Small: daemon.Need(256 << 10),
 		Waiters: max(1, workers*3/4), Wait: 3 * time.Minute,
 	})
 }

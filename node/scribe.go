@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
-	"freshet/live"
 	"freshet/postgres"
 )
 
@@ -36,13 +36,13 @@ type scribe struct {
 }
 
 // scribe returns what has other nodes save what was learnt; nil if there can be none.
-func (n *Node) scribe(cfg Config) *live.Scribe {
+func (n *Node) scribe(cfg Config) *daemon.Scribe {
 	if n.leads == nil || cfg.peers == nil || cfg.Idle {
 		return nil
 	}
 	every := cmp.Or(cfg.SaveEvery, saveEvery)
 	s := &scribe{peers: cfg.peers, term: n.leads.Term(), build: cfg.build, look: min(time.Second, every/5), patience: every}
-	return &live.Scribe{Ask: s.ask, Bar: s.bar}
+	return &daemon.Scribe{Ask: s.ask, Bar: s.bar}
 }
 
 // saveEvery is between two times that what was learnt is saved.
@@ -50,12 +50,12 @@ const saveEvery = 5 * time.Minute
 
 // A draft is what a node says at the end of its turn.
 type draft struct {
-	live.Offer
+	daemon.Offer
 	Err string `json:"err,omitempty"` // why there is none
 }
 
-// ask implements [live.Scribe.Ask].
-func (s *scribe) ask(ctx context.Context, want live.Turn) (o live.Offer, err error) {
+// ask implements [daemon.Scribe.Ask].
+func (s *scribe) ask(ctx context.Context, want daemon.Turn) (o daemon.Offer, err error) {
 	to, err := s.choose(ctx, want.Bases)
 	if err != nil {
 		return o, err
@@ -73,12 +73,12 @@ func (s *scribe) ask(ctx context.Context, want live.Turn) (o live.Offer, err err
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(time.Second, 5*s.look))
 	defer cancel()
 	if over := s.bar(ending); over != nil {
-		err = fmt.Errorf("%w: %w", live.ErrNotAlone, over)
+		err = fmt.Errorf("%w: %w", daemon.ErrNotAlone, over)
 	}
 	return o, err
 }
 
-// bar implements [live.Scribe.Bar].
+// bar implements [daemon.Scribe.Bar].
 func (s *scribe) bar(ctx context.Context) error {
 	if s.alone {
 		return nil
@@ -90,7 +90,7 @@ func (s *scribe) bar(ctx context.Context) error {
 }
 
 // choose returns a node that knows what follows from one of some copies.
-func (s *scribe) choose(ctx context.Context, bases []live.Basis) (chosen postgres.Node, err error) {
+func (s *scribe) choose(ctx context.Context, bases []daemon.Basis) (chosen postgres.Node, err error) {
 	nodes, err := s.peers.Nodes(ctx)
 	if err != nil {
 		return chosen, err
@@ -108,13 +108,13 @@ func (s *scribe) choose(ctx context.Context, bases []live.Basis) (chosen postgre
 		}
 	}
 	if chosen.Name == "" {
-		return chosen, live.ErrNobody
+		return chosen, daemon.ErrNobody
 	}
 	return chosen, nil
 }
 
 // await waits until a node has had its turn.
-func (s *scribe) await(ctx context.Context, turn postgres.Turn) (o live.Offer, err error) {
+func (s *scribe) await(ctx context.Context, turn postgres.Turn) (o daemon.Offer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, errors.New("it took too long"))
 	defer cancel()
 	for {
@@ -189,7 +189,7 @@ func (f *following) takeTurn(ctx context.Context, t postgres.Turn) {
 }
 
 // origin returns the oldest copy from which all that the node that decides knows follows.
-func (f *following) origin(ctx context.Context) (live.Basis, error) {
+func (f *following) origin(ctx context.Context) (daemon.Basis, error) {
 	nodes, err := f.peers.Nodes(ctx)
 	for _, n := range nodes {
 		var said account
@@ -197,5 +197,5 @@ func (f *following) origin(ctx context.Context) (live.Basis, error) {
 			return *said.Origin, nil
 		}
 	}
-	return live.Basis{}, err
+	return daemon.Basis{}, err
 }

@@ -15,9 +15,9 @@ import (
 
 	"freshet/client"
 	"freshet/config"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/node"
 	"freshet/postgres"
 )
@@ -226,11 +226,11 @@ func TestStandbySavesForTheBrain(t *testing.T) {
 		taken = p.notes(first)
 	}
 	s := p.settings()
-	warm := live.NewWarm(live.WarmConfig{
+	warm := daemon.NewWarm(daemon.WarmConfig{
 		Edited: func(context.Context) ([]freshet.SourceID, bool, error) { return nil, true, nil },
-		Open: func(context.Context) (*live.Daemon, error) {
+		Open: func(context.Context) (*daemon.Daemon, error) {
 			chosen, learner, err := policy.Wire(s.Policy, policy.InDaemon(s.Policy, s.Limits.Budget, pressed))
-			return live.New(live.Config{Store: p.store(), Policy: chosen, Learner: learner, Limits: s.Limits}), err
+			return daemon.New(daemon.Config{Store: p.store(), Policy: chosen, Learner: learner, Limits: s.Limits}), err
 		},
 	})
 	ctx, stop := context.WithCancel(t.Context())
@@ -353,23 +353,23 @@ func TestStandbyDiesWhileItSaves(t *testing.T) {
 // What a standby offers is not taken if it says that it is of another state than the brain would have
 // saved.
 func TestBrainRefusesWhatItDidNotAskFor(t *testing.T) {
-	for name, change := range map[string]func(*live.Offer){
-		"of nothing saved": func(o *live.Offer) { o.From.Sum++ },
-		"no newer":         func(o *live.Offer) { o.Upto = 1 },
-		"of few sources":   func(o *live.Offer) { o.Sources = pressed - 1 },
+	for name, change := range map[string]func(*daemon.Offer){
+		"of nothing saved": func(o *daemon.Offer) { o.From.Sum++ },
+		"no newer":         func(o *daemon.Offer) { o.Upto = 1 },
+		"of few sources":   func(o *daemon.Offer) { o.Sources = pressed - 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPress(t)
 			first := p.node()
 			before := p.takenBy(first, 0)
 			g := newGhost(p, node.BuildOf(""))
-			o := live.Offer{Upto: freshet.Cursor(before.Upto + 1), Sources: pressed, Traits: p.traits(), Common: []byte("\x00\x00\x00\x00")}
+			o := daemon.Offer{Upto: freshet.Cursor(before.Upto + 1), Sources: pressed, Traits: p.traits(), Common: []byte("\x00\x00\x00\x00")}
 			g.inTurn(o.Upto, pressed)
 			var told string
 			if err := p.conn.QueryRow(t.Context(), "SELECT told FROM nodes WHERE name = 'ghost'").Scan(&told); err != nil {
 				t.Fatal(err)
 			}
-			var said struct{ From live.Basis }
+			var said struct{ From daemon.Basis }
 			if err := json.Unmarshal([]byte(told), &said); err != nil {
 				t.Fatal(err)
 			}
@@ -421,7 +421,7 @@ func TestBrainChangesWhileAStandbySaves(t *testing.T) {
 		t.Errorf("as soon as another decides it saves with %v", err)
 	}
 	until(t, "it decides again", func() bool { return strings.Count(first.log.String(), "this node decides") >= 2 })
-	if err := g.peers.Offer(t.Context(), g.turn, live.Offer{Upto: 1 << 40, Sources: pressed}); err != nil {
+	if err := g.peers.Offer(t.Context(), g.turn, daemon.Offer{Upto: 1 << 40, Sources: pressed}); err != nil {
 		t.Fatal(err)
 	}
 	after := p.takenBy(first, 0)

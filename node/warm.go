@@ -10,10 +10,10 @@ import (
 
 	"freshet/clock"
 	"freshet/config"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/postgres"
 	"freshet/tables"
 )
@@ -40,7 +40,7 @@ func wire(ctx context.Context, store freshet.Store, cfg Config) (w wiring, err e
 // A following is what a node that stands by knows of what another decides, to go on at once in its
 // place.
 type following struct {
-	warm  *live.Warm
+	warm  *daemon.Warm
 	peers *postgres.Peers
 	name  string // of the run of this node
 	build string
@@ -69,7 +69,7 @@ func (s *service) keepWarm(ctx context.Context, given config.Settings) {
 		peers: s.peers, name: s.where.Instance, build: buildOf(s.Version), look: s.lease / 5,
 		given: given, now: s.Now, log: s.Log, store: b.node.reads,
 	}
-	f.warm = live.NewWarm(live.WarmConfig{Open: f.open, Edited: f.edited, Origin: f.origin, Log: s.Log})
+	f.warm = daemon.NewWarm(daemon.WarmConfig{Open: f.open, Edited: f.edited, Origin: f.origin, Log: s.Log})
 	running, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { f.warm.Run(running) })
@@ -97,7 +97,7 @@ func (s *service) rewarm(ctx context.Context, given config.Settings, other bool)
 }
 
 // open returns a daemon as this node would run it.
-func (f *following) open(ctx context.Context) (*live.Daemon, error) {
+func (f *following) open(ctx context.Context) (*daemon.Daemon, error) {
 	settings := f.given
 	kept, err := keptIn(ctx, f.peers, settings.Data)
 	if err == nil {
@@ -119,7 +119,7 @@ func (f *following) open(ctx context.Context) (*live.Daemon, error) {
 		}
 		now = func() time.Time { return time.Now().Add(ahead) }
 	}
-	return live.New(live.Config{
+	return daemon.New(daemon.Config{
 		Store: f.store, Policy: wired.policy, Learner: wired.learner, Retell: retell(settings.Policy),
 		Limits: settings.Limits, Levels: settings.Wanted(), Strategies: settings.Strategies,
 		Now: now, Uptime: clock.Uptime, Log: f.log,
@@ -160,7 +160,7 @@ func (f *following) take(ctx context.Context, store *postgres.Store, cfg Config)
 }
 
 // wireUp makes the policy of a node, or goes on with one that has followed what another node decided.
-func (n *Node) wireUp(ctx context.Context, cfg Config) (wiring, *live.Warm, error) {
+func (n *Node) wireUp(ctx context.Context, cfg Config) (wiring, *daemon.Warm, error) {
 	if cfg.after != nil && cfg.after.following != nil {
 		f := cfg.after.following
 		w, err := f.take(ctx, n.leads, cfg)
@@ -179,8 +179,8 @@ type standingBy struct {
 	Why     string `json:"why,omitempty"` // what is wrong with it
 	Hint    string `json:"hint,omitempty"`
 
-	From  *live.Basis `json:"from,omitempty"` // that all it knows follows from by the log
-	Build string      `json:"build,omitempty"`
+	From  *daemon.Basis `json:"from,omitempty"` // that all it knows follows from by the log
+	Build string        `json:"build,omitempty"`
 }
 
 // says returns what a node that stands by says of itself, and up to which outcome it could go on.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/sqlite"
 )
 
@@ -387,7 +387,7 @@ func (s *simulation) learnt(store freshet.Store) (bits []byte) {
 		panic(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	d := live.New(live.Config{Store: store, Policy: chosen, Learner: learner, Now: s.now, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}})
+	d := daemon.New(daemon.Config{Store: store, Policy: chosen, Learner: learner, Now: s.now, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}})
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	<-d.Started()

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/sqlite"
 	"freshet/stage"
 	"freshet/synth"
@@ -37,7 +37,7 @@ func TestDemoShowsLearning(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := stage.New(store, web, "auto", limits, time.Now(), 0)
-			watcher := live.New(live.Config{Store: store, Fetcher: web, Policy: auto, Learner: learner, Limits: limits})
+			watcher := daemon.New(daemon.Config{Store: store, Fetcher: web, Policy: auto, Learner: learner, Limits: limits})
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- watcher.Run(ctx) }()

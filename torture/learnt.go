@@ -8,10 +8,10 @@ import (
 	"iter"
 	"time"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 )
 
 // A blankStore has lost all beliefs.
@@ -47,7 +47,7 @@ func (e *episode) learnt(ctx context.Context, store freshet.Store) (bits []byte,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := live.New(live.Config{Store: store, Policy: chosen, Learner: learner, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}})
+	d := daemon.New(daemon.Config{Store: store, Policy: chosen, Learner: learner, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: 24 * time.Hour}}})
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	select {

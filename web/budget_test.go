@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
-	"freshet/live"
 	"freshet/web"
 )
 
@@ -71,9 +71,9 @@ func TestBudget(t *testing.T) {
 // What became of changes of late is told once something was learnt.
 func TestBudgetSoFar(t *testing.T) {
 	learner := learn.New(learn.Config{Tick: time.Second})
-	var daemon *live.Daemon
+	var daemon *daemon.Daemon
 	r := newRig(t, func(c *web.Config) {
-		daemon = live.New(live.Config{
+		daemon = daemon.New(daemon.Config{
 			Store: c.Store, Policy: idle{}, Learner: learner,
 			Fetcher: fetch.New(fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 			Limits:  sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}},

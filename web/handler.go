@@ -16,10 +16,10 @@ import (
 
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
-	"freshet/live"
 	"freshet/memory"
 	"freshet/openid"
 	"freshet/standing"
@@ -30,7 +30,7 @@ import (
 // Config says what a handler serves. Store, Daemon and Check are needed.
 type Config struct {
 	Store  freshet.Store
-	Daemon *live.Daemon // it need not be running
+	Daemon *daemon.Daemon // it need not be running
 
 	// Check judges the URL of a source and returns it in its normal form, or
 	// a *freshet.InvalidError.

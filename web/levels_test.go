@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 	"freshet/sqlite"
 	"freshet/synth"
 	"freshet/web"
@@ -35,7 +35,7 @@ func TestLevelAlarmIsTold(t *testing.T) {
 		if _, err := store.AddSource(t.Context(), page); err != nil {
 			t.Fatal(err)
 		}
-		daemon := live.New(live.Config{
+		daemon := daemon.New(daemon.Config{
 			Store: store, Fetcher: pages, Policy: &policy.RoundRobin{}, Limits: sched.Limits{Budget: sched.Budget{Polls: 1, Per: time.Minute}},
 		})
 		ctx, stop := context.WithCancel(t.Context())

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 )
 
 // TestSortedList holds every order and filter of the list of sources, read whole
@@ -122,7 +122,7 @@ func (s stuck) Choose(time.Time, int, func(freshet.Slot, float64) bool) time.Tim
 // sorted by them and whoever asked has gone, with an error.
 func TestListWhileTheLoopIsBusy(t *testing.T) {
 	let := make(chan struct{})
-	r := newRigWith(t, func(c *live.Config) { c.Policy = stuck{let: let} })
+	r := newRigWith(t, func(c *daemon.Config) { c.Policy = stuck{let: let} })
 	for i := range 3 {
 		if _, err := r.store.AddSource(t.Context(), freshet.Source{ID: freshet.SourceID(fmt.Sprint("s", i)), URL: fmt.Sprintf("https://h%d.example/", i)}); err != nil {
 			t.Fatal(err)

@@ -70,7 +70,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Outcome counts a poll. It fits [live.Config.Observe].
+// Outcome counts a poll. It fits [daemon.Config.Observe].
 func (m *Metrics) Outcome(o freshet.Outcome) {
 	m.polls.WithLabelValues(o.Result.String(), string(o.Failure)).Inc()
 	if o.Cause == freshet.BySharing {

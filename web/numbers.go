@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
-	"freshet/live"
 )
 
 func (a *api) routeNumbers(h huma.API) {
@@ -41,7 +41,7 @@ type numbersInput struct {
 }
 
 func (a *api) getNumbers(ctx context.Context, in *numbersInput) (*bodyOf[client.Numbers], error) {
-	n, err := a.Daemon.Numbers(ctx, live.NumbersQuery{By: live.Grouping(in.By), Tag: in.Tag, Host: in.Host, Site: freshet.SourceID(in.Site)})
+	n, err := a.Daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.Grouping(in.By), Tag: in.Tag, Host: in.Host, Site: freshet.SourceID(in.Site)})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (a *api) getDays(ctx context.Context, in *daysInput) (*bodyOf[client.Days],
 	if span.Until.Sub(span.Since) > daysMost*freshet.Day {
 		return nil, invalid("query.since", fmt.Sprintf("is more than %d days before until", daysMost), in.Since)
 	}
-	days, err := a.Daemon.Days(ctx, live.DaysQuery{In: span, Zone: zone, Tag: in.Tag, Host: in.Host})
+	days, err := a.Daemon.Days(ctx, daemon.DaysQuery{In: span, Zone: zone, Tag: in.Tag, Host: in.Host})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (a *api) getDays(ctx context.Context, in *daysInput) (*bodyOf[client.Days],
 	return &bodyOf[client.Days]{out}, nil
 }
 
-func capturedOf(g live.Group) client.Captured {
+func capturedOf(g daemon.Group) client.Captured {
 	share := learn.Share(g.Tally)
 	c := client.Captured{
 		Name: g.Name, Sources: g.Sources, Unseen: g.Unseen, Early: g.Early, Polls: g.Polls, Captured: g.Captured, Happened: g.Happened,

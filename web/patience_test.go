@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/live"
+	"freshet/internal/daemon"
 	"freshet/sqlite"
 	"freshet/web"
 )
@@ -37,7 +37,7 @@ func dial(t *testing.T) (conn net.Conn, ended <-chan struct{}) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := web.New(web.Config{Store: store, Daemon: live.New(live.Config{Store: store, Policy: idle{}})})
+	handler := web.New(web.Config{Store: store, Daemon: daemon.New(daemon.Config{Store: store, Policy: idle{}})})
 	done := make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(done)

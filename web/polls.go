@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/live"
 )
 
 func (a *api) routePolls(h huma.API) {
@@ -48,7 +48,7 @@ func (a *api) pollSources(ctx context.Context, in *pollSourcesInput) (*bodyOf[cl
 			return nil, err
 		case in.Tag != "" && !slices.Contains(w.Tags, in.Tag):
 		case w.Paused:
-			round.Skipped = append(round.Skipped, heldOf(live.Held{Source: w.ID, Hold: sched.Hold{Kind: sched.HoldPaused}}))
+			round.Skipped = append(round.Skipped, heldOf(daemon.Held{Source: w.ID, Hold: sched.Hold{Kind: sched.HoldPaused}}))
 		default:
 			all = append(all, seen{w.ID, w.Standing.Seen})
 		}
@@ -58,7 +58,7 @@ func (a *api) pollSources(ctx context.Context, in *pollSourcesInput) (*bodyOf[cl
 	for i, s := range all {
 		ids[i] = s.id
 	}
-	asked, err := a.Daemon.Round(ctx, ids, live.RoundConfig{Hurry: in.Now, Spare: in.Spare})
+	asked, err := a.Daemon.Round(ctx, ids, daemon.RoundConfig{Hurry: in.Now, Spare: in.Spare})
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +89,17 @@ func (a *api) listWanted(ctx context.Context, in *listWantedInput) (*bodyOf[clie
 		if err != nil {
 			return nil, err
 		}
-		all = slices.DeleteFunc(all, func(h live.Held) bool {
+		all = slices.DeleteFunc(all, func(h daemon.Held) bool {
 			_, has := slices.BinarySearch(tagged, h.Source)
 			return !has
 		})
 	}
 	wanted := client.Wanted{Items: []client.Held{}}
-	all, wanted.Next = paged(paging{in.After, in.Limit}, all, func(h live.Held) string { return string(h.Source) })
+	all, wanted.Next = paged(paging{in.After, in.Limit}, all, func(h daemon.Held) string { return string(h.Source) })
 	for _, h := range all {
 		wanted.Items = append(wanted.Items, heldOf(h))
 	}
 	return &bodyOf[client.Wanted]{wanted}, nil
 }
 
-func heldOf(h live.Held) client.Held { return client.Held{Source: h.Source, Hold: holdOf(h.Hold)} }
+func heldOf(h daemon.Held) client.Held { return client.Held{Source: h.Source, Hold: holdOf(h.Hold)} }

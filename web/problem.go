@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 )
 
 // A Problem is an error as the API tells it.
@@ -96,9 +96,9 @@ func statusOf(err error) int {
 		return http.StatusPreconditionFailed
 	case errors.Is(err, freshet.ErrGone):
 		return http.StatusGone
-	case errors.Is(err, live.ErrNoNumbers):
+	case errors.Is(err, daemon.ErrNoNumbers):
 		return http.StatusNotImplemented
-	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, live.ErrNotRunning),
+	case errors.Is(err, freshet.ErrBusy), errors.Is(err, freshet.ErrStorage), errors.Is(err, daemon.ErrNotRunning),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}

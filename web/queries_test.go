@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 	"freshet/standing"
 	"freshet/web"
 )
@@ -19,7 +19,7 @@ import (
 // queryRig returns a rig with a page and a runner of queries at work.
 func queryRig(t *testing.T) *rig {
 	var runner *standing.Runner
-	r := newRigWith(t, func(*live.Config) {}, func(c *web.Config) {
+	r := newRigWith(t, func(*daemon.Config) {}, func(c *web.Config) {
 		runner = standing.New(standing.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		c.Queries = runner
 	})

@@ -13,8 +13,8 @@ import (
 
 	"freshet/client"
 	"freshet/deliver"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 	"freshet/standing"
 	"freshet/web"
 )
@@ -39,7 +39,7 @@ func (c *chat) ids(t *testing.T) (ids []string) {
 func TestSinksFollowQueries(t *testing.T) {
 	var runner *standing.Runner
 	var all *deliver.Sinks
-	r := newRigWith(t, func(*live.Config) {}, func(c *web.Config) {
+	r := newRigWith(t, func(*daemon.Config) {}, func(c *web.Config) {
 		runner = standing.New(standing.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		all = sinks(t, c)
 		c.Queries, c.Sinks = runner, all

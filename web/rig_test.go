@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/live"
 	"freshet/sqlite"
 	"freshet/web"
 )
@@ -37,7 +37,7 @@ func (idle) Observe(time.Time, freshet.Slot, freshet.Outcome) {}
 type rig struct {
 	t      testing.TB
 	store  *sqlite.Store
-	daemon *live.Daemon
+	daemon *daemon.Daemon
 	api    *httptest.Server
 	origin *httptest.Server
 	stop   chan struct{}
@@ -53,11 +53,11 @@ type page struct {
 }
 
 func newRig(t testing.TB, change ...func(*web.Config)) *rig {
-	return newRigWith(t, func(*live.Config) {}, change...)
+	return newRigWith(t, func(*daemon.Config) {}, change...)
 }
 
 // newRigWith returns a rig whose daemon differs from the usual one.
-func newRigWith(t testing.TB, differ func(*live.Config), change ...func(*web.Config)) *rig {
+func newRigWith(t testing.TB, differ func(*daemon.Config), change ...func(*web.Config)) *rig {
 	r := &rig{t: t, pages: map[string]page{}, stop: make(chan struct{})}
 	r.origin = httptest.NewServer(http.HandlerFunc(r.serve))
 	t.Cleanup(r.origin.Close)
@@ -69,12 +69,12 @@ func newRigWith(t testing.TB, differ func(*live.Config), change ...func(*web.Con
 	t.Cleanup(func() { store.Close() })
 	limits := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	metrics := web.NewMetrics()
-	watching := live.Config{
+	watching := daemon.Config{
 		Store: store, Fetcher: fetch.New(limits), Policy: idle{}, Observe: metrics.Outcome,
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 1e6, Per: time.Minute, Instant: time.Millisecond}, Hosts: sched.Politeness{Concurrency: 16}},
 	}
 	differ(&watching)
-	r.daemon = live.New(watching)
+	r.daemon = daemon.New(watching)
 	cfg := web.Config{
 		Store: store, Daemon: r.daemon, Check: limits.CheckURL, Metrics: metrics, Version: "test", Stop: r.stop,
 	}

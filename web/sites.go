@@ -12,8 +12,8 @@ import (
 
 	"freshet/client"
 	"freshet/explore"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/live"
 )
 
 func (a *api) routeSites(h huma.API) {
@@ -152,7 +152,7 @@ func (a *api) trustsOf(ctx context.Context, id freshet.SourceID) map[freshet.Sou
 func (a *api) copyOf(ctx context.Context, id freshet.SourceID) *client.Copy {
 	ctx, cancel := context.WithTimeout(ctx, loopPatience)
 	defer cancel()
-	n, err := a.Daemon.Numbers(ctx, live.NumbersQuery{Site: id})
+	n, err := a.Daemon.Numbers(ctx, daemon.NumbersQuery{Site: id})
 	seen := float64(n.All.Sources - n.All.Unseen)
 	if err != nil || seen <= 0 {
 		return nil
@@ -250,7 +250,7 @@ func (m *moment) collectSites(ctx context.Context, tell func(desc *prometheus.De
 			tell(changed, r.Changed.Mean, string(s.ID))
 		}
 	}
-	n, err := m.Daemon.Numbers(ctx, live.NumbersQuery{By: live.BySite})
+	n, err := m.Daemon.Numbers(ctx, daemon.NumbersQuery{By: daemon.BySite})
 	if err != nil {
 		return
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/live"
 	"freshet/who"
 )
 
@@ -152,7 +152,7 @@ func limitsOf(l sched.Limits) client.Limits {
 }
 
 // diskOf returns the room on the disk as the API tells it.
-func diskOf(d *live.Disk) *client.Disk {
+func diskOf(d *daemon.Disk) *client.Disk {
 	if d == nil {
 		return nil
 	}

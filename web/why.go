@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/live"
 )
 
 func (a *api) routeWhy(h huma.API) {
@@ -32,7 +32,7 @@ func (a *api) getWhy(ctx context.Context, in *struct {
 }
 
 // whyOf tells an explanation in the words of the API.
-func whyOf(w live.Why) client.Why {
+func whyOf(w daemon.Why) client.Why {
 	o, s := w.Outlook, w.Source
 	why := client.Why{
 		ID: s.ID, URL: freshet.MaskURL(s.URL), Name: s.Name, At: o.At.UTC(), LastSeen: utc(o.Since), Trouble: w.Trouble,
@@ -80,7 +80,7 @@ func outlookOf(o freshet.Outlook, life freshet.Life) *client.Outlook {
 	out := &client.Outlook{
 		RatePerDay: client.Estimate{Mean: o.Rate.Mean * day, Low: o.Rate.Low * day, High: o.Rate.High * day},
 		Expected:   o.Expected, Chance: o.Chance, Worth: o.Worth, Price: o.Price, Idle: o.Idle, Due: utc(o.Due),
-		Captured: capturedOf(live.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}),
+		Captured: capturedOf(daemon.Group{Sources: 1, Waiting: o.Expected, Tally: o.Tally}),
 	}
 	switch {
 	case o.Since.IsZero():

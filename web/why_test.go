@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/client"
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/live"
 )
 
 // Every kind of explanation, in words.
@@ -191,7 +191,7 @@ func expectedNext(w client.Why) time.Time {
 // A learning rig polls with the policy auto, which learns.
 func learningRig(t *testing.T) *rig {
 	auto := policy.NewAuto(policy.AutoConfig{Instant: time.Second})
-	return newRigWith(t, func(c *live.Config) { c.Policy, c.Learner = auto, auto.Learner() })
+	return newRigWith(t, func(c *daemon.Config) { c.Policy, c.Learner = auto, auto.Learner() })
 }
 
 func TestWhy(t *testing.T) {

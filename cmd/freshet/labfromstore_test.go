@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/lab"
-	"freshet/live"
 	"freshet/sqlite"
 	"freshet/synth"
 )
@@ -42,7 +42,7 @@ func watchFor(t *testing.T, dir string, w *synth.Web, length time.Duration) {
 			t.Fatal(err)
 		}
 	}
-	daemon := live.New(live.Config{
+	daemon := daemon.New(daemon.Config{
 		Store: store, Fetcher: w, Policy: &policy.RoundRobin{},
 		Limits: sched.Limits{Budget: sched.Budget{Polls: 30, Per: time.Minute}},
 	})

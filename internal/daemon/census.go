@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+
+	"freshet/internal/freshet"
+)
+
+// A census counts the sources. While a start loads them, edits go on, and it is
+// not known which of those the start has seen: these sources are looked at one by
+// one when it is done.
+type census struct {
+	counting gate // passed by edits until they are counted, and alone to begin and end a count
+	sources  atomic.Int64
+
+	mu     sync.Mutex
+	edited map[freshet.SourceID]bool // since a count began; nil if none is under way
+}
+
+// edit makes an edit, and counts the source that it adds or removes.
+func (c *census) edit(by int64, edit func() (freshet.SourceID, error)) error {
+	defer c.counting.pass(1)()
+	id, err := edit()
+	if err == nil {
+		c.add(id, by)
+	}
+	return err
+}
+
+// add counts a source that was added or removed.
+func (c *census) add(id freshet.SourceID, by int64) {
+	c.sources.Add(by)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.edited != nil {
+		c.edited[id] = true
+	}
+}
+
+// purge purges a source, which may not be watched any more.
+func (c *census) purge(ctx context.Context, store freshet.Catalog, id freshet.SourceID) error {
+	defer c.counting.pass(alone)()
+	_, err := store.Source(ctx, id)
+	if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+		return err
+	}
+	watched := err == nil
+	if err := store.RemoveSource(ctx, id, true); err != nil {
+		return err
+	}
+	if watched {
+		c.add(id, -1)
+	}
+	return nil
+}
+
+// begin begins a count.
+func (c *census) begin() {
+	defer c.counting.pass(alone)()
+	c.edited = map[freshet.SourceID]bool{}
+}
+
+// end ends a count that has found so many sources, and knows whether one was
+// among them.
+func (c *census) end(ctx context.Context, store freshet.Catalog, found int, has func(freshet.SourceID) bool) error {
+	defer c.counting.pass(alone)()
+	defer func() { c.edited = nil }()
+	n := int64(found)
+	for id := range c.edited {
+		_, err := store.Source(ctx, id)
+		if err != nil && !errors.Is(err, freshet.ErrNotFound) {
+			return err
+		}
+		switch is := err == nil; {
+		case is && !has(id):
+			n++
+		case !is && has(id):
+			n--
+		}
+	}
+	c.sources.Store(n)
+	return nil
+}
+
+// A gate lets many pass together, or one alone. Whoever waits at a gate rests as at a
+// channel, so that in a test the time of a bubble goes on while the one who is inside
+// waits for the disk; at a mutex it would stand still.
+type gate struct{ *semaphore.Weighted }
+
+// alone is the weight of one who passes alone.
+const alone = 1 << 30
+
+func newGate() gate { return gate{semaphore.NewWeighted(alone)} }
+
+// pass returns when there is room for so much, and how to give it back.
+func (g gate) pass(weight int64) (leave func()) {
+	_ = g.Acquire(context.Background(), weight) // it fails only with its context
+	return func() { g.Release(weight) }
+}

@@ -1,0 +1,268 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"freshet/internal/extract/noise"
+	"freshet/internal/extract/wrongpage"
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+	"freshet/internal/worker"
+)
+
+// poll makes one poll: it is put on record, a hand looks, and what the hand
+// found is put on record. The brain hears of it from the log. When stop is closed
+// the brain answers no more.
+func (d *Daemon) poll(ctx context.Context, p freshet.Poll, stop <-chan struct{}) {
+	id, begun := p.Source.ID, p.At
+	slow := func(seen bool) {
+		d.inbox.post(sched.Event{Slow: &sched.Slow{Source: id, Begun: begun, Seen: seen}})
+	}
+	p, now := d.dates.begin(p)
+	head, err := d.record.begin(ctx, p)
+	if err != nil {
+		d.unrecorded(ctx, p, err)
+		d.leaveBehind(p.Along)
+		return
+	}
+	room := d.openRoom()
+	defer room.close()
+	way := &passage{
+		daemon: d, poll: p, stop: stop, now: now, obeys: p.Source.Obeys(d.Limits().Hosts.Obey), order: d.order(p.Source, head),
+		patience: time.Now().Add(unsureFor),
+	}
+	order := &way.order // it is large
+	order.Room, order.Leave, order.Slow = room.hold, way.leavePage, slow
+	p.Along, order.Along = d.ordersAlong(ctx, p.Along)
+	found, began := way.look(ctx)
+	found.Requests = max(1, found.Requests+way.robots)
+	if found.Result == freshet.Failed {
+		found.RetryAfter = max(found.RetryAfter, way.retry)
+	}
+	way.overhear(&found)
+	d.voices.hear(p.Source, found)
+	if found.Result == freshet.Failed && (ctx.Err() != nil || way.givenUp.Load()) {
+		return // cut off by us, which says nothing about the source
+	}
+	if found.RetryAfter > 0 && len(way.hosts) > 0 {
+		d.stayAway(way.hosts[len(way.hosts)-1], found.RetryAfter)
+	}
+	for host, wait := range found.Away {
+		d.stayAway(host, wait)
+	}
+	rec := found.Record(p, began)
+	rec.Outcome.Route = way.route(rec.Outcome)
+	d.end(ctx, p, rec, head)
+	d.endAlong(ctx, p, *order, found, began)
+}
+
+// order returns an order to look at a source, but for when and how.
+func (d *Daemon) order(s freshet.Source, head freshet.Head) worker.Order {
+	return worker.Order{
+		Source: s, Head: head,
+		Base: d.textOf(s.ID, head.Number), BaseBody: d.bodyOf(s.ID, head.Number), HeldText: d.textOf(s.ID, head.Held.Number),
+		Recent: d.recentOf(s.ID, head.Number),
+		Noise:  d.memoryOf(freshet.NoiseBelief, s.ID), Recall: d.recallOf(s.ID), Items: d.memoryOf(freshet.ItemBelief, s.ID),
+		Fields: d.fieldsOf(s.ID, head.Number),
+		Voice:  d.voices.of(s, head, d.sites.get),
+	}
+}
+
+// end puts what a poll leaves behind on record, and says what is to be said of it.
+func (d *Daemon) end(ctx context.Context, p freshet.Poll, rec freshet.Record, head freshet.Head) {
+	leave := d.purges.ending.pass(1)
+	o, change, err := d.record.end(ctx, rec)
+	if err == nil && d.purges.has(p.Source.ID) {
+		d.inbox.post(sched.Event{Abandon: p.Source.ID})
+	}
+	leave()
+	if err != nil {
+		d.unrecorded(ctx, p, err)
+		return
+	}
+	if to := rec.Moved.URL; to != "" && to != head.Moved.URL {
+		d.cfg.Log.Warn("the source has moved permanently; change its URL with freshet edit SOURCE --url URL", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "moved_to", freshet.MaskURL(to))
+	}
+	d.doubt(p, rec, o, head)
+	d.report(p, o, change)
+	if o.Result == freshet.Changed && change.Cursor != 0 {
+		d.warnOfNoise(p.Source, o, change, head)
+	}
+}
+
+// warnOfNoise says that a source has begun to differ at nearly every poll. It says so
+// once: what has been polled before tells whether that is new, also after a restart.
+func (d *Daemon) warnOfNoise(s freshet.Source, o freshet.Outcome, c freshet.Change, head freshet.Head) {
+	w := freshet.Watched{Source: s, Standing: freshet.Standing{Polls: head.Polls + 1, Changes: c.Seq, Seen: o.Began, ChangedAt: c.Before}}
+	if !w.BecameNoisy() {
+		return
+	}
+	d.cfg.Log.Warn("the source is noisy: it changes at almost every poll", "source", s.ID, "url", freshet.MaskURL(s.URL),
+		"polls", w.Standing.Polls, "changes", w.Standing.Changes,
+		"hint", "freshet show SOURCE says where; set noise: auto, watch only the part you need with a selector, or poll it less often with a larger min_gap")
+}
+
+// alarmAfter is how many looks in a row have to meet a wall before it is said again.
+const alarmAfter = 3
+
+// doubt logs that a source has become suspect, once, and once more if it shows nothing
+// else; and that it is so no longer.
+func (d *Daemon) doubt(p freshet.Poll, rec freshet.Record, o freshet.Outcome, head freshet.Head) {
+	before, held := head.Suspect, rec.Held
+	if head.Held.Number > 0 {
+		before = head.Held.Suspect
+	}
+	if before == "" && o.Suspect == "" {
+		return // nearly always
+	}
+	about := []any{"source", o.Source, "url", freshet.MaskURL(p.Source.URL)}
+	switch {
+	case o.Result == freshet.Failed:
+	case o.Result == freshet.Doubted && held.Looks == alarmAfter && wrongpage.Hides(o.Suspect):
+		d.cfg.Log.Warn("the source has not been seen for some time: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "since", held.Since, "looks", held.Looks)...)
+	case o.Suspect == before && before != "":
+	case o.Suspect != "":
+		d.cfg.Log.Warn("the source is suspect: "+o.Suspect.Reason(), append(about, "suspect", o.Suspect, "landed_on", freshet.MaskURL(o.Landed), "held", o.Result == freshet.Doubted)...)
+	case before != "":
+		d.cfg.Log.Info("the source is no longer suspect", append(about, "confirmed", o.Result == freshet.Changed && o.Version == head.Held.Number)...)
+	}
+}
+
+// bodyOf returns how a hand gets at the response that a version was read from.
+func (d *Daemon) bodyOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		raw, err := d.cfg.Store.Raw(ctx, id, number)
+		return raw.Body, err
+	}
+}
+
+// textOf returns how a hand gets at the text of a version.
+func (d *Daemon) textOf(id freshet.SourceID, number int) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		text, err := d.cfg.Store.Text(ctx, id, number)
+		if err != nil && !errors.Is(err, freshet.ErrNotFound) { // it may have been purged since
+			d.cfg.Log.Error("cannot read the previous version", "source", id, "version", number, "err", err)
+		}
+		return text, err
+	}
+}
+
+// recentOf returns how a hand gets at the newest versions of a source. Most texts are
+// new, and to find that out costs a tenth of reading the versions.
+func (d *Daemon) recentOf(id freshet.SourceID, head int) func(context.Context, freshet.Hash) ([]freshet.Version, error) {
+	return func(ctx context.Context, text freshet.Hash) ([]freshet.Version, error) {
+		number, err := d.cfg.Store.VersionWith(ctx, id, text, head-worker.Recently)
+		if err != nil || number == 0 {
+			return nil, err
+		}
+		return d.cfg.Store.Versions(ctx, id, 0, worker.Recently)
+	}
+}
+
+// fieldsOf returns how a hand gets at the named values of a version.
+func (d *Daemon) fieldsOf(id freshet.SourceID, number int) func(context.Context) (freshet.Fields, error) {
+	return func(ctx context.Context) (freshet.Fields, error) {
+		v, err := d.cfg.Store.Version(ctx, id, number)
+		return v.Fields, err
+	}
+}
+
+// memoryOf returns how a hand gets at what is known of a source: its noise, or its
+// items.
+func (d *Daemon) memoryOf(estimator string, id freshet.SourceID) func(context.Context) ([]byte, error) {
+	return func(ctx context.Context) ([]byte, error) {
+		belief, err := d.cfg.Store.Belief(ctx, estimator, id)
+		switch {
+		case errors.Is(err, freshet.ErrNotFound):
+			return nil, nil
+		case err != nil:
+			d.cfg.Log.Error("cannot read what is known of a source; the poll goes on without it", "what", estimator, "source", id, "err", err)
+		}
+		return belief.Memory, err
+	}
+}
+
+// recallOf returns how a hand gets at what stored versions teach of the noise of a
+// source.
+func (d *Daemon) recallOf(id freshet.SourceID) func(context.Context) (*noise.Memory, error) {
+	return func(ctx context.Context) (*noise.Memory, error) {
+		newest, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: noise.Recalled})
+		if err != nil {
+			d.cfg.Log.Error("cannot read how polls of a source ended; the poll goes on without it", "source", id, "err", err)
+			return nil, err
+		}
+		return noise.Recall(newest, func(version int) ([]byte, error) { return d.cfg.Store.Text(ctx, id, version) }), nil
+	}
+}
+
+// unrecorded ends a poll of which nothing could be put on record: its source
+// was removed in the meantime, or the store is beyond mending and the run ends.
+func (d *Daemon) unrecorded(ctx context.Context, p freshet.Poll, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	d.dates.forget(p.Source.ID)
+	d.inbox.post(sched.Event{Abandon: p.Source.ID})
+	now := d.cfg.Now()
+	d.asks.answer(freshet.Outcome{
+		Source: p.Source.ID, Cause: p.Cause, Since: p.Since, Began: now, Ended: now,
+		Result: freshet.Failed, Failure: freshet.FailInternal, Err: err.Error(),
+	})
+	if !errors.Is(err, freshet.ErrNotFound) {
+		d.fail(fmt.Errorf("poll %s: %w", freshet.MaskURL(p.Source.URL), err))
+	}
+}
+
+// fail ends the run with an error.
+func (d *Daemon) fail(err error) {
+	select {
+	case d.fatal <- err:
+	default: // it ends already
+	}
+}
+
+// tell lets everybody who waits for outcomes know of them.
+func (d *Daemon) tell(found []freshet.Outcome) {
+	events, told := make([]sched.Event, len(found)), make([]freshet.Outcome, len(found))
+	for i, o := range found {
+		told[i] = d.dates.tell(o)
+		events[i].Outcome = &told[i]
+	}
+	d.inbox.post(events...)
+	for _, o := range found {
+		d.asks.answer(o)
+		d.expected.polled(o.Source)
+	}
+}
+
+// report counts and logs a poll that is on record.
+func (d *Daemon) report(p freshet.Poll, o freshet.Outcome, c freshet.Change) {
+	d.gauges.count(o)
+	if d.cfg.Observe != nil {
+		d.cfg.Observe(o)
+	}
+	if o.Result == freshet.Changed && c.Cursor == 0 { // it has been told
+		d.cfg.Log.Info("saw the version that was confirmed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+		return
+	}
+	switch o.Result {
+	case freshet.Changed:
+		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "seq", c.Seq, "cursor", c.Cursor, "summary", c.Summary)
+	case freshet.First:
+		d.cfg.Log.Info("captured", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version)
+	case freshet.Doubted:
+		d.cfg.Log.Info("held", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "version", o.Version, "suspect", o.Suspect, "look_again", o.LookAgain)
+	case freshet.Failed:
+		level := slog.LevelWarn
+		if p.Source.Index && p.Since.IsZero() { // it was only looked for
+			level = slog.LevelDebug
+		}
+		d.cfg.Log.Log(context.Background(), level, "poll failed", "source", o.Source, "url", freshet.MaskURL(p.Source.URL), "class", o.Failure, "err", freshet.MaskText(o.Err))
+	default:
+		d.cfg.Log.Debug("unchanged", "source", o.Source)
+	}
+}

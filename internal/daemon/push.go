@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+)
+
+// Push takes in that somebody says that a source has changed, as a hook or a hub does. It
+// is polled soon, unless such words have hardly ever come with a change: then it is polled
+// when it would be, and the poll shows whether the word was true.
+func (d *Daemon) Push(ctx context.Context, id freshet.SourceID) error {
+	if _, err := d.cfg.Store.Source(ctx, id); err != nil {
+		return err
+	}
+	if !d.running.Load() {
+		return ErrNotRunning
+	}
+	past, err := d.cfg.Store.Outcomes(ctx, freshet.OutcomeQuery{Source: id, Newest: true, Limit: pushesLately})
+	if err != nil {
+		return err
+	}
+	p := sched.Push{Source: id}
+	p.Right, p.Times = pushesBorneOut(past)
+	p.Urgent = (p.Right+priorRight)/(p.Times+priorTimes) >= leastUrgent
+	d.inbox.post(sched.Event{Push: &p})
+	return nil
+}
+
+const (
+	pushesLately = 200 // outcomes that are looked at for pushes
+	pushesFade   = 0.9 // what a push counts for when there was one more after it
+
+	// Pushes are believed at first. It takes five in a row that bring nothing until they
+	// are not, and one or two that do until they are again.
+	priorRight, priorTimes = 1.5, 2
+	leastUrgent            = 0.27
+)
+
+// pushesBorneOut returns how many pushes of late came with a change, and how many there
+// were, from the outcomes of a source, the newest first. What is long past counts for less.
+func pushesBorneOut(past []freshet.Outcome) (right, times float64) {
+	weight := 1.0
+	for _, o := range past {
+		if o.Pushed.IsZero() || !o.Result.Seen() || o.Since.IsZero() {
+			continue
+		}
+		times += weight
+		if o.Result == freshet.Changed {
+			right += weight
+		}
+		weight *= pushesFade
+	}
+	return right, times
+}

@@ -1,0 +1,266 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"freshet/clock"
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+)
+
+// A recall reads the dates that earlier runs left behind as the steady time of
+// this one. Nothing that was done lies in the future. Where it cannot be told how
+// long ago something was, it is taken to have been as late as can be, so that no
+// wait is cut short. When a source was last seen is taken to be as early as can be
+// instead: a change that was not seen then came after that.
+type recall struct {
+	now     time.Time     // steady
+	away    time.Duration // the longest that a host can send us away
+	longest time.Duration // that a poll takes
+	back    time.Duration // from dates to steady time, by how far the wall clock was set in this run
+	lost    time.Duration // by its date, what was done seems to be longer ago than it is, by this much at most
+
+	up     time.Duration // of the machine, at now or a little before
+	apart  time.Duration // so much before at most
+	reigns []reign       // of this boot
+
+	future int           // sources that were polled in the future, by their dates
+	ahead  time.Duration // at most so far
+}
+
+// slack is how far from its mark a date may lie.
+const slack = time.Second
+
+// date returns the earliest date that a steady time may have been given.
+func (r *recall) date(t time.Time) time.Time { return t.Add(-r.back - r.lost) }
+
+// shift returns how far a date is to be moved. It was given while one of the
+// marks was in force; if it may have been several, the one that makes it latest.
+func (r *recall) shift(date time.Time) time.Duration {
+	latest, _, marked := r.uptimes(date)
+	if !marked {
+		return min(r.back+r.lost, r.now.Sub(date))
+	}
+	return min(r.now.Add(latest-r.up).Sub(date), r.now.Sub(date))
+}
+
+// shiftEarly is shift, by the mark that makes it earliest.
+func (r *recall) shiftEarly(date time.Time) time.Duration {
+	_, earliest, marked := r.uptimes(date)
+	if !marked {
+		return min(r.back+r.lost, r.now.Sub(date))
+	}
+	return min(r.now.Add(earliest-r.up-r.apart).Sub(date), r.now.Sub(date))
+}
+
+// uptimes returns the latest and the earliest uptime that a date may stand for, and
+// whether a mark says so at all.
+func (r *recall) uptimes(date time.Time) (latest, earliest time.Duration, marked bool) {
+	for _, m := range r.reigns {
+		up := date.Sub(time.Unix(0, 0)) - m.Ahead
+		if up < m.From-m.Early-slack || up > m.until+slack {
+			continue
+		}
+		late, early := up+markError, up-m.Apart-markError
+		if !marked {
+			latest, earliest = late, early
+		}
+		latest, earliest, marked = max(latest, late), min(earliest, early), true
+	}
+	return latest, earliest, marked
+}
+
+// notice counts what is dated in the future.
+func (r *recall) notice(s freshet.Standing) {
+	if early := s.Begun.Add(r.back).Sub(r.now); !s.Begun.IsZero() && early > slack {
+		r.future++
+		r.ahead = max(r.ahead, early)
+	}
+}
+
+// standing reads how things stand with a source. What it was asked for when it
+// was last polled holds for as long from there as it did.
+func (r *recall) standing(s *freshet.Standing) {
+	if !s.Begun.IsZero() {
+		if s.NotBefore.Sub(s.Begun) > r.away+r.longest { // of an earlier poll, when the clock was ahead
+			s.NotBefore = time.Time{}
+		}
+		by := r.shift(s.Begun)
+		s.Begun, s.NotBefore, s.Held.Again = s.Begun.Add(by), clock.Shift(s.NotBefore, by), clock.Shift(s.Held.Again, by)
+	}
+	if !s.Seen.IsZero() {
+		by := r.shiftEarly(s.Seen)
+		s.Seen, s.Fresh = s.Seen.Add(by), clock.Shift(s.Fresh, by)
+	}
+}
+
+// attempts reads what was sent of late.
+func (r *recall) attempts(sent []freshet.Attempt) {
+	for i := range sent {
+		a := &sent[i]
+		by := r.shift(a.Began)
+		a.Began = a.Began.Add(by)
+		if a.Ended = clock.Shift(a.Ended, by); a.Ended.After(r.now) {
+			a.Ended = r.now
+		}
+	}
+}
+
+// report says once what is wrong with the dates.
+func (r *recall) report(b *brain) {
+	switch {
+	case r.future > 0:
+		b.noteClock("set back since the last run",
+			"sources_polled_in_the_future", r.future, "by_up_to", freshet.FormatDuration(r.ahead))
+	case r.lost > slack:
+		b.noteClock("set ahead since polls were last made", "by_up_to", freshet.FormatDuration(r.lost))
+	}
+}
+
+// noteClock logs that the wall clock was set, and keeps it for the status.
+func (b *brain) noteClock(how string, args ...any) {
+	b.log.Warn("the system clock was "+how+"; polls wait for the time that really passed", args...)
+	for i := 0; i+1 < len(args); i += 2 {
+		how += fmt.Sprintf(", %s: %v", strings.ReplaceAll(args[i].(string), "_", " "), args[i+1])
+	}
+	b.clockSet.Store(&how)
+}
+
+// A mark says by how much the wall clock was ahead of the machine's uptime from
+// some moment on. It changes only when the clock is set.
+type mark struct {
+	Boot  string        // which time that the machine is up
+	From  time.Duration // of uptime
+	Ahead time.Duration // at least
+	Apart time.Duration // how much more at most
+	Early time.Duration `json:",omitempty"` // before From it may have been set like that, but was not looked at
+}
+
+// clockBelief is the estimator under which marks are kept.
+const clockBelief = "clock"
+
+// marks returns the marks in the store, the oldest first. Those that cannot be
+// read are none.
+func (b *brain) marks(ctx context.Context) (kept []mark, err error) {
+	for belief, err := range b.store.Beliefs(ctx, clockBelief) {
+		if err != nil {
+			return nil, err
+		}
+		if memory, err := unsealed(belief.Memory); err != nil || json.Unmarshal(memory, &kept) != nil {
+			b.log.Warn("cannot read how the clock was set before", "err", err)
+			return nil, nil
+		}
+	}
+	return kept, nil
+}
+
+// mark returns the mark of this moment, and whether there is one. The machine may
+// be busy between the readings of two clocks. So the closest of some readings
+// counts, and the date is read first: then the mark is rather too low, and what is
+// dated by it is taken to be rather too late.
+func (b *brain) mark() (m mark, ok bool) {
+	if b.uptime == nil {
+		return m, false
+	}
+	date := func() time.Time { return b.dates.Now().Add(b.dates.Ahead()) }
+	for try := range 5 {
+		before := date()
+		boot, up := b.uptime()
+		took := date().Sub(before)
+		if try == 0 || took < m.Apart {
+			m = mark{Boot: boot, From: up, Ahead: before.Sub(time.Unix(0, 0)) - up, Apart: took}
+		}
+		if m.Apart < markError {
+			break
+		}
+	}
+	return m, m.Boot != ""
+}
+
+// markError is how much two marks may differ without the clock having been set.
+const markError = 5 * time.Millisecond
+
+// recallNow returns how dates of this run are to be read.
+func (b *brain) recallNow(now time.Time, l sched.Limits) *recall {
+	return &recall{now: now, away: cmp.Or(l.Backoff.RetryAfter, freshet.Day), longest: longestPoll(l.Budget), back: -b.dates.Ahead()}
+}
+
+// recaller returns how dates are to be read at a start. The uptime is read before
+// the time of the start, so that nothing seems to be longer ago than it is.
+func (b *brain) recaller(ctx context.Context, l sched.Limits) (*recall, error) {
+	before := b.dates.Now()
+	this, ok := b.mark()
+	r := b.recallNow(b.dates.Now(), l)
+	r.apart = r.now.Sub(before)
+	if !ok {
+		return r, nil
+	}
+	kept, err := b.marks(ctx)
+	r.up = this.From
+	r.reign(slices.DeleteFunc(kept, func(m mark) bool { return m.Boot != this.Boot }), this)
+	return r, err
+}
+
+// A reign is a stretch of uptime in which dates may have been given by a mark.
+type reign struct {
+	mark
+	until time.Duration // of uptime
+}
+
+// reign takes over the marks of earlier runs, and how the clock is set now: the last
+// run may have ended before it took note of that.
+func (r *recall) reign(kept []mark, this mark) {
+	if n := len(kept); n > 0 {
+		this.Early = this.From - kept[n-1].From
+		kept = append(kept, this)
+	}
+	for i, m := range kept {
+		until := r.up
+		if i+1 < len(kept) {
+			until = kept[i+1].From
+		}
+		r.reigns = append(r.reigns, reign{m, until})
+		r.lost = max(r.lost, this.Ahead-m.Ahead)
+	}
+}
+
+// markClock keeps for the next start how the wall clock is set now. It was looked at so
+// long ago; never is zero. What was in force before is kept for as long as something
+// that is dated by it can matter.
+func (b *brain) markClock(ctx context.Context, l sched.Limits, looked time.Duration) error {
+	this, ok := b.mark()
+	if !ok {
+		return nil
+	}
+	before, err := b.marks(ctx)
+	if err != nil {
+		return err
+	}
+	var kept []mark
+	for i, m := range before {
+		ended := this.From
+		if i+1 < len(before) {
+			ended = before[i+1].From
+		}
+		if m.Boot == this.Boot && this.From-ended < max(l.Budget.Per, freshet.Day)+longestPoll(l.Budget) {
+			kept = append(kept, m)
+		}
+	}
+	if n := len(kept); n > 0 {
+		if (this.Ahead - kept[n-1].Ahead).Abs() <= markError {
+			return nil
+		}
+		this.Early = cmp.Or(looked, this.From-kept[n-1].From)
+	}
+	memory, err := json.Marshal(append(kept, this))
+	if err != nil {
+		return err
+	}
+	return b.store.SaveBeliefs(ctx, []freshet.Belief{{Estimator: clockBelief, Memory: sealed(memory)}})
+}

@@ -1,0 +1,200 @@
+package daemon
+
+import (
+	"context"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"freshet/internal/freshet"
+	"freshet/internal/sched"
+	"freshet/internal/worker"
+	"freshet/site"
+)
+
+// voices know which sources may speak for which pages. The indexes of a site speak for
+// its pages, watched or not. Any other source speaks for those that are watched, if it
+// lists or links to some.
+//
+// To read the links of a page takes about as long as to read its text. So a page that
+// linked to none when it was last looked at is looked at again only when its versions have
+// become twice as many.
+type voices struct {
+	mu      sync.RWMutex
+	watched map[freshet.PageKey]struct{}
+	alias   map[freshet.PageKey]freshet.PageKey // of watched pages, by their URLs as links are written, where that is another
+	speaks  map[uint64]bool                     // whether sources list watched pages, by the hash of their IDs, as far as they were looked at in this run
+	scopes  map[freshet.SourceID]scoped
+}
+
+// A scoped is what belongs to a site, as of a revision.
+type scoped struct {
+	revision int64
+	scope    *site.Scope
+}
+
+// ScopeOf returns which pages belong to a site.
+func ScopeOf(s freshet.Source) (*site.Scope, error) {
+	return site.NewScope(site.Bounds{
+		Root: s.URL, Match: s.Site.Match, Exclude: s.Site.Exclude, Subdomains: s.Site.Domains,
+		Depth: s.Site.Links(), Limit: s.Site.Pages(),
+	})
+}
+
+// IsRobots reports whether a URL is that of a robots.txt.
+func IsRobots(rawURL string) bool {
+	u, err := url.Parse(rawURL)
+	return err == nil && u.Path == "/robots.txt"
+}
+
+// notice takes note that a source is watched.
+func (v *voices) notice(s freshet.Source) {
+	key := freshet.PageKeyOf(s.URL)
+	linked, err := site.Normalise("", s.URL)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.watched == nil {
+		v.watched = map[freshet.PageKey]struct{}{}
+	}
+	v.watched[key] = struct{}{}
+	if err != nil || linked == s.URL {
+		return
+	}
+	if other := freshet.PageKeyOf(linked); other != key {
+		if v.alias == nil {
+			v.alias = map[freshet.PageKey]freshet.PageKey{}
+		}
+		v.alias[other] = key
+	}
+}
+
+// key returns what a watched page is known by, given a URL that leads to it.
+func (v *voices) key(url string) (freshet.PageKey, bool) {
+	key := freshet.PageKeyOf(url)
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if _, ok := v.watched[key]; ok {
+		return key, true
+	}
+	if other, ok := v.alias[key]; ok {
+		return other, true
+	}
+	return key, false
+}
+
+// siteKey is key for the pages of a site, watched or not.
+func (v *voices) siteKey(scope *site.Scope) func(string) (freshet.PageKey, bool) {
+	return func(url string) (freshet.PageKey, bool) {
+		at, err := site.Normalise("", url)
+		if err != nil {
+			return 0, false
+		}
+		if key, ok := v.key(at); ok {
+			return key, true
+		}
+		at = scope.Home(at)
+		ok, _ := scope.Contains(at)
+		return freshet.PageKeyOf(at), ok
+	}
+}
+
+// of returns which pages a source may speak for; nil if nobody is to look for any.
+func (v *voices) of(s freshet.Source, head freshet.Head, siteOf func(freshet.SourceID) (freshet.Source, bool)) *worker.Voice {
+	switch {
+	case s.Index && IsRobots(s.URL), s.Of != "" && !s.Index:
+		return nil // the indexes of its site speak for the pages beside it
+	case s.Of != "", s.Site != nil:
+		of := s
+		if s.Of != "" {
+			var ok bool
+			if of, ok = siteOf(s.Of); !ok {
+				return nil
+			}
+		}
+		if scope := v.scope(of); scope != nil {
+			return &worker.Voice{Keys: eachKey(v.siteKey(scope)), Index: s.Index}
+		}
+		return nil
+	}
+	v.mu.RLock()
+	speaks, looked := v.speaks[xxhash.Sum64String(string(s.ID))]
+	v.mu.RUnlock()
+	if looked && !speaks && head.Number&(head.Number+1) != 0 {
+		return nil
+	}
+	return &worker.Voice{Keys: eachKey(v.key), Anew: looked && !speaks}
+}
+
+// eachKey returns what pages are known by, one by one.
+func eachKey(key func(url string) (freshet.PageKey, bool)) func(context.Context, []string) ([]freshet.PageKey, error) {
+	return func(_ context.Context, urls []string) ([]freshet.PageKey, error) {
+		keys := make([]freshet.PageKey, len(urls))
+		for i, url := range urls {
+			if k, ok := key(url); ok {
+				keys[i] = k
+			}
+		}
+		return keys, nil
+	}
+}
+
+// hear takes note of whether a source that was looked at lists watched pages.
+func (v *voices) hear(s freshet.Source, f worker.Finding) {
+	if f.Listed < 0 || s.Of != "" || s.Site != nil {
+		return
+	}
+	id := xxhash.Sum64String(string(s.ID))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.speaks == nil {
+		v.speaks = map[uint64]bool{}
+	}
+	v.speaks[id] = f.Listed > 0
+}
+
+// scope returns what belongs to a site; nil if what is said of it cannot be read.
+func (v *voices) scope(of freshet.Source) *site.Scope {
+	v.mu.RLock()
+	known, ok := v.scopes[of.ID]
+	v.mu.RUnlock()
+	if ok && known.revision == of.Revision {
+		return known.scope
+	}
+	scope, err := ScopeOf(of)
+	if err != nil { // the explorer says so
+		scope = nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.scopes == nil {
+		v.scopes = map[freshet.SourceID]scoped{}
+	}
+	v.scopes[of.ID] = scoped{of.Revision, scope}
+	return scope
+}
+
+// stale reports whether many of the pages that are known are watched no longer.
+func (v *voices) stale(sources int64) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return int64(len(v.watched)) > 2*sources+10_000
+}
+
+// forgetVoices forgets the pages that are watched no longer, if there are many. Nothing is
+// wrong with one that is known for longer: nobody hears what is said of it.
+func (d *Daemon) forgetVoices(ctx context.Context) error {
+	if !d.voices.stale(d.census.sources.Load()) {
+		return nil
+	}
+	defer d.editing.pass(alone)() // who was noticed and is not known to the loop yet would be forgotten
+	return d.inLoop(ctx, func(_ time.Time, s *sched.Scheduler) {
+		d.voices.mu.Lock()
+		d.voices.watched, d.voices.alias, d.voices.speaks, d.voices.scopes = nil, nil, nil, nil
+		d.voices.mu.Unlock()
+		for _, source := range s.All() {
+			d.voices.notice(source)
+		}
+	})
+}

@@ -1,0 +1,321 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"freshet/internal/freshet"
+)
+
+// A WarmConfig says what a Warm follows. All but Log is needed.
+type WarmConfig struct {
+	// Open returns a daemon on a store that another process writes. It is never run: it is told
+	// what it has to know to go on in the place of that process.
+	Open func(ctx context.Context) (*Daemon, error)
+
+	// Edited returns which sources were edited since it was last called. It is not whole if that
+	// is not known, as at the first call. An empty ID says that somebody told when
+	// sources changed, or may change.
+	Edited func(ctx context.Context) (ids []freshet.SourceID, whole bool, err error)
+
+	// Origin returns the oldest copy of what was learnt from which all that the daemon knows follows by
+	// the log; zero if there is none. Nil means that nobody knows.
+	Origin func(ctx context.Context) (Basis, error)
+
+	Log *slog.Logger // nil means silence
+}
+
+// Warmth is how far a Warm has come.
+type Warmth struct {
+	Ready  bool           // it could go on at once
+	Upto   freshet.Cursor // outcomes that it has been told of
+	Began  int            // how often it has begun anew
+	Behind string         // why it is not ready; "" if it is, or has just begun
+	From   Basis          // that all it knows follows from by the log; zero if there is none
+}
+
+// A Warm follows what a daemon in another process does, to go on in its place at once. It knows
+// what that daemon would if it started now, by the same path: it starts as a daemon does, and is
+// told of outcomes in the order of the log. It writes nothing.
+//
+// What a start makes of sources that come and go is not what a daemon does that was told of them
+// one by one (see decision 12). So a Warm takes in the edits that it is told of, and begins anew beside
+// that, not too often. Until it has begun, there are two.
+type Warm struct {
+	cfg WarmConfig
+
+	mu     sync.Mutex // held to use what follows
+	daemon *Daemon    // nil if none is ready
+	place  freshet.Cursor
+	epochs freshet.Epochs
+	looked freshet.Cursor // where it was when it read those
+	edited bool           // it is not what a start would make
+	told   bool           // likewise, in a way that only a start can take in
+	began  int
+	why    string
+}
+
+// NewWarm returns a Warm. It does nothing until Run.
+func NewWarm(cfg WarmConfig) *Warm {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Warm{cfg: cfg}
+}
+
+// Warmth returns how far it has come.
+func (w *Warm) Warmth() Warmth {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := Warmth{Ready: w.daemon != nil, Upto: w.place, Began: w.began, Behind: w.why}
+	if from, ok := w.basis(); ok {
+		told.From = from
+	}
+	return told
+}
+
+// Why a Warm begins anew, other than because it cannot read.
+var (
+	errEdited  = errors.New("sources were edited")
+	errUnknown = errors.New("it is not known any more which sources were edited")
+	errGap     = errors.New("outcomes that it was not told of are gone from the log")
+	errOther   = errors.New("the database was replaced")
+	errAhead   = errors.New("polls are dated in the future")
+	errAstray  = errors.New("what was learnt since sources were edited is saved")
+)
+
+const (
+	warmLook  = time.Second // how often it is looked for edits at least
+	warmPause = 200 * time.Millisecond
+	warmRest  = 20          // it rests so many times as long as it took to begin
+	farAhead  = time.Minute // that an outcome may be dated at most
+	warmRetry = 5 * time.Second
+
+	warmAstray = 5 * time.Second // how often it is looked whether it could know what the daemon does
+)
+
+// Run follows until ctx is done. Whatever goes wrong, it begins anew.
+func (w *Warm) Run(ctx context.Context) {
+	said := false // why it cannot begin
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := w.begin(ctx)
+		took := time.Since(began)
+		if err == nil {
+			w.cfg.Log.Debug("following what another node decides", "outcome", w.Warmth().Upto, "took", took)
+			said = false
+			err = w.follow(ctx, took)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, errEdited) && !errors.Is(err, errAstray) {
+			level := slog.LevelWarn
+			if said {
+				level = slog.LevelDebug
+			}
+			said = true
+			w.cfg.Log.Log(ctx, level, "this node begins anew to follow what another decides", "why", err, "hint", freshet.HintOf(err))
+			w.rest(ctx, warmRetry)
+		}
+	}
+}
+
+// rest waits for a while.
+func (w *Warm) rest(ctx context.Context, length time.Duration) {
+	select {
+	case <-time.After(length):
+	case <-ctx.Done():
+	}
+}
+
+// begin starts as a daemon does, up to its first poll. What was there before can go on meanwhile.
+func (w *Warm) begin(ctx context.Context) error {
+	w.mu.Lock()
+	err := w.hearFirst(ctx)
+	w.began++
+	w.mu.Unlock()
+	var d *Daemon
+	var place freshet.Cursor
+	var epochs freshet.Epochs
+	if err == nil {
+		d, place, epochs, err = w.start(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		w.daemon, w.place, w.epochs, w.looked, w.edited, w.told, w.why = d, place, epochs, 0, false, false, ""
+	case ctx.Err() == nil:
+		w.daemon, w.why = nil, err.Error()
+	}
+	return err
+}
+
+// hearFirst takes in edits before it begins anew: what comes from there on is told.
+func (w *Warm) hearFirst(ctx context.Context) error {
+	if w.daemon == nil {
+		_, _, err := w.cfg.Edited(ctx)
+		return err
+	}
+	err := w.hearEdits(ctx, w.daemon.cfg.Store)
+	if errors.Is(err, errUnknown) {
+		w.daemon, err = nil, nil
+	}
+	return err
+}
+
+func (w *Warm) start(ctx context.Context) (d *Daemon, place freshet.Cursor, epochs freshet.Epochs, err error) {
+	if d, err = w.cfg.Open(ctx); err != nil {
+		return nil, 0, nil, err
+	}
+	if epochs, err = d.cfg.Store.OutcomeEpochs(ctx); err != nil {
+		return nil, 0, nil, err
+	}
+	d.brain.asSaved = true
+	place, r, err := d.brain.start(ctx, d.inForce(), d.notice)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	// What ends while they are read counts twice, until it no longer counts.
+	sent, err := d.brain.lately(ctx, r, d.inForce(), d.cfg.Store.Attempts)
+	d.brain.sched.Resume(r.now, slices.DeleteFunc(sent, func(a freshet.Attempt) bool { return a.Ended.IsZero() }))
+	return d, place, epochs, err
+}
+
+// follow takes in what happens, until ctx is done or it is better to begin anew.
+func (w *Warm) follow(ctx context.Context, took time.Duration) error {
+	began, looked := time.Now(), time.Now()
+	for {
+		if err := w.step(ctx, w.daemon.cfg.Store); err != nil {
+			return err
+		}
+		rested := time.Since(began) >= warmRest*took
+		switch {
+		case rested && w.edited:
+			return errEdited
+		case rested && time.Since(looked) >= warmAstray:
+			looked = time.Now()
+			if w.astray(ctx) {
+				return errAstray
+			}
+		}
+		waiting, cancel := context.WithTimeout(ctx, warmLook)
+		err := w.daemon.cfg.Store.WaitOutcome(waiting, w.place)
+		over := waiting.Err() != nil
+		cancel()
+		if err != nil && (ctx.Err() != nil || !over) {
+			return err
+		}
+		w.rest(ctx, warmPause) // many come together
+	}
+}
+
+// step takes in what has happened since the last.
+func (w *Warm) step(ctx context.Context, store freshet.Store) (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			w.daemon, w.why = nil, err.Error()
+		}
+	}()
+	if err := w.sameLog(ctx, store); err != nil {
+		return err
+	}
+	if err := w.hearEdits(ctx, store); err != nil {
+		return err
+	}
+	return w.hearOutcomes(ctx, store)
+}
+
+// sameLog refuses a log that does not go on from where it was read. An epoch is on record from its first
+// outcome on: one that was not when that was last looked at comes after all that was read by then.
+func (w *Warm) sameLog(ctx context.Context, store freshet.Store) error {
+	epochs, err := store.OutcomeEpochs(ctx)
+	if err != nil {
+		return err
+	}
+	for i, e := range epochs {
+		switch {
+		case i < len(w.epochs) && e == w.epochs[i]:
+		case i < len(w.epochs), e.After < w.looked:
+			return errOther
+		}
+	}
+	if len(epochs) < len(w.epochs) {
+		return errOther
+	}
+	w.epochs, w.looked = epochs, w.place
+	return nil
+}
+
+// hearEdits takes in sources that are not as they were.
+func (w *Warm) hearEdits(ctx context.Context, store freshet.Store) error {
+	ids, whole, err := w.cfg.Edited(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !whole:
+		return errUnknown
+	}
+	w.told = w.told || slices.Contains(ids, "")
+	edited, err := w.daemon.heedEdits(ctx, store, ids)
+	w.edited = w.edited || w.told || edited
+	return err
+}
+
+// hearOutcomes takes in what is new in the log.
+func (w *Warm) hearOutcomes(ctx context.Context, store freshet.Store) error {
+	f := follower{log: store, place: w.place}
+	for {
+		found, err := f.next(ctx)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 && f.place != w.place {
+			return errGap
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		latest := w.daemon.dates.Now().Add(farAhead)
+		for _, o := range found {
+			switch {
+			case o.Cursor != w.place+1:
+				return errGap
+			case o.Ended.After(latest):
+				return errAhead
+			}
+			w.daemon.brain.sched.Follow(o.Ended, o)
+			w.place = o.Cursor
+		}
+	}
+}
+
+// Take brings a Warm whose Run has ended up to date with a store that nobody else writes any more,
+// and returns what its daemon was made of: the one that goes on wants the same Policy and Learner. If
+// it returns an error, a daemon has to start by itself.
+func (w *Warm) Take(ctx context.Context, store freshet.Store) (cfg Config, err error) {
+	if !w.Warmth().Ready {
+		return cfg, errors.New("it has not caught up yet")
+	}
+	if err := w.step(ctx, store); err != nil {
+		return cfg, err
+	}
+	cfg = w.daemon.cfg
+	r, err := w.daemon.brain.recaller(ctx, cfg.Limits)
+	switch {
+	case err != nil:
+		return cfg, err
+	case r.lost > slack, w.daemon.dates.Ahead() != 0:
+		return cfg, errors.New("the clock was set")
+	case w.told:
+		return cfg, errors.New("somebody just told when sources changed, or may change")
+	}
+	return cfg, nil
+}
