@@ -6,8 +6,8 @@ import (
 
 	"freshet/config"
 	"freshet/internal/daemon"
+	"freshet/internal/daemon/membudget"
 	"freshet/internal/sched"
-	"freshet/memory"
 )
 
 const mib = 1 << 20
@@ -18,7 +18,7 @@ const ExtractMemory = 256 * mib
 // extractMemory returns what a child process may use on this machine: an eighth
 // of what there is, as there are two of them.
 func extractMemory() int64 {
-	total, _ := memory.Machine(os.DirFS("/"))
+	total, _ := membudget.Machine(os.DirFS("/"))
 	if total == 0 {
 		return ExtractMemory
 	}
@@ -28,7 +28,7 @@ func extractMemory() int64 {
 // MemoryLimit returns the memory in bytes near which the garbage collector of a
 // daemon has to work harder, or zero if nobody knows what there is.
 func MemoryLimit() int64 {
-	total, _ := memory.Machine(os.DirFS("/"))
+	total, _ := membudget.Machine(os.DirFS("/"))
 	return total / 10 * 9
 }
 
@@ -36,7 +36,7 @@ func MemoryLimit() int64 {
 // is set: a quarter of what there is, and not more than half of what is free.
 func PollMemory() int64 {
 	const least, most, unknown = 64 * mib, 1024 * mib, 512 * mib
-	total, free := memory.Machine(os.DirFS("/"))
+	total, free := membudget.Machine(os.DirFS("/"))
 	if total == 0 {
 		return unknown
 	}
@@ -45,7 +45,7 @@ func PollMemory() int64 {
 
 // pollMemory returns the memory that polls share. Three quarters of the workers
 // may wait for it: the rest go on with small pages.
-func pollMemory(s config.Settings) *memory.Budget {
+func pollMemory(s config.Settings) *membudget.Budget {
 	bytes := s.Memory
 	if bytes <= 0 {
 		bytes = PollMemory()
@@ -54,7 +54,7 @@ func pollMemory(s config.Settings) *memory.Budget {
 	if workers <= 0 {
 		workers = sched.DefaultLimits().Workers
 	}
-	return memory.New(memory.Config{
+	return membudget.New(membudget.Config{
 		Bytes: bytes, Worst: daemon.Need(s.Fetch.MaxBody()), Small: daemon.Need(256 << 10),
 		Waiters: max(1, workers*3/4), Wait: 3 * time.Minute,
 	})

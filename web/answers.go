@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"freshet/memory"
+	"freshet/internal/daemon/membudget"
 )
 
 const (
@@ -19,8 +19,8 @@ const (
 // newAnswers returns the memory that large answers share. Whoever finds none free
 // for a few seconds is told to come back: a client that does not read can keep its
 // part for no longer than a write may take.
-func newAnswers() *memory.Budget {
-	return memory.New(memory.Config{Bytes: answerBytes, Worst: answerBytes / 4, Small: 1 << 20, Waiters: 256, Wait: 10 * time.Second})
+func newAnswers() *membudget.Budget {
+	return membudget.New(membudget.Config{Bytes: answerBytes, Worst: answerBytes / 4, Small: 1 << 20, Waiters: 256, Wait: 10 * time.Second})
 }
 
 // answerKey finds the share of an answer in the context of its request.
@@ -28,12 +28,12 @@ type answerKey struct{}
 
 // hold makes room for an answer of a size until it has been written.
 func (a *api) hold(ctx context.Context, size int64) error {
-	share, ok := ctx.Value(answerKey{}).(*memory.Share)
+	share, ok := ctx.Value(answerKey{}).(*membudget.Share)
 	if !ok {
 		return nil
 	}
 	err := share.Hold(ctx, size)
-	if errors.Is(err, memory.ErrFull) {
+	if errors.Is(err, membudget.ErrFull) {
 		p := problem(http.StatusServiceUnavailable, "too many large responses are being sent")
 		p.Hint = "try again in a few seconds"
 		return p

@@ -17,10 +17,10 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/daemon"
+	"freshet/internal/daemon/membudget"
 	"freshet/internal/extract"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
-	"freshet/memory"
 	"freshet/openid"
 	"freshet/standing"
 	"freshet/ui"
@@ -138,8 +138,8 @@ type api struct {
 	flow    flow
 	bulks   bulks
 	lab     labRuns
-	answers *memory.Budget // for bodies and diffs on their way to clients
-	edits   sync.RWMutex   // held by edits, and alone by a removal on a condition
+	answers *membudget.Budget // for bodies and diffs on their way to clients
+	edits   sync.RWMutex      // held by edits, and alone by a removal on a condition
 
 	operations map[string]string // by pattern
 }

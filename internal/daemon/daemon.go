@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"freshet/internal/daemon/membudget"
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/worker"
-	"freshet/memory"
 	"freshet/persist"
 )
 
@@ -30,7 +30,7 @@ type Config struct {
 
 	Strategies []freshet.TagStrategy // of all sources with a tag that have none of their own
 
-	Memory *memory.Budget // for polls under way; nil means without bound
+	Memory *membudget.Budget // for polls under way; nil means without bound
 
 	Agent string // the name that a robots.txt may know us by; "" means freshet
 

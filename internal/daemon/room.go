@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"freshet/internal/daemon/membudget"
 	"freshet/internal/freshet"
-	"freshet/memory"
 )
 
 // Need returns how many bytes of memory a poll takes for a body of a size, from
@@ -22,11 +22,11 @@ func Need(size int64) int64 {
 
 // A room is what one poll holds of the memory for polls. Without a budget there
 // is always room.
-type room struct{ share *memory.Share }
+type room struct{ share *membudget.Share }
 
 func (d *Daemon) openRoom() room { return openRoom(d.cfg.Memory) }
 
-func openRoom(b *memory.Budget) room {
+func openRoom(b *membudget.Budget) room {
 	if b == nil {
 		return room{}
 	}
@@ -35,7 +35,7 @@ func openRoom(b *memory.Budget) room {
 
 // OpenRoom returns how a look makes room in a budget, as in [worker.Order], and how it gives
 // it back.
-func OpenRoom(b *memory.Budget) (hold func(context.Context, int64) error, free func()) {
+func OpenRoom(b *membudget.Budget) (hold func(context.Context, int64) error, free func()) {
 	r := openRoom(b)
 	return r.hold, r.close
 }
@@ -46,7 +46,7 @@ func (r room) hold(ctx context.Context, size int64) error {
 		return nil
 	}
 	err := r.share.Hold(ctx, Need(size))
-	if errors.Is(err, memory.ErrFull) {
+	if errors.Is(err, membudget.ErrFull) {
 		return &freshet.FetchError{
 			Class: freshet.FailLocalMemory, Err: fmt.Errorf("a body of up to %s: %w", freshet.FormatSize(size), err),
 			Hint: "allow polls more memory with --memory, or watch fewer large pages",

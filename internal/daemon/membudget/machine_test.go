@@ -1,10 +1,10 @@
-package memory_test
+package membudget_test
 
 import (
 	"testing"
 	"testing/fstest"
 
-	"freshet/memory"
+	"freshet/internal/daemon/membudget"
 )
 
 func TestMachine(t *testing.T) {
@@ -42,7 +42,7 @@ func TestMachine(t *testing.T) {
 		for name, text := range c.files {
 			root[name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if total, free := memory.Machine(root); total != c.total || free != c.free {
+		if total, free := membudget.Machine(root); total != c.total || free != c.free {
 			t.Errorf("%s: %d in all and %d free, want %d and %d", c.name, total, free, c.total, c.free)
 		}
 	}

@@ -1,4 +1,4 @@
-package memory_test
+package membudget_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/memory"
+	"freshet/internal/daemon/membudget"
 )
 
 // Shares that grow step by step, each holding what it has while it waits for
@@ -20,11 +20,11 @@ import (
 func TestSharesNeverWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		cfg := memory.Config{Worst: rapid.Int64Range(1, 100).Draw(r, "worst"), Small: rapid.Int64Range(0, 20).Draw(r, "small")}
+		cfg := membudget.Config{Worst: rapid.Int64Range(1, 100).Draw(r, "worst"), Small: rapid.Int64Range(0, 20).Draw(r, "small")}
 		cfg.Bytes = cfg.Worst * rapid.Int64Range(2, 10).Draw(r, "times")
 		steps := rapid.SliceOfN(rapid.SliceOfN(rapid.Int64Range(0, cfg.Worst), 1, 6), 1, 40).Draw(r, "steps")
 		synctest.Test(t, func(t *testing.T) {
-			b := memory.New(cfg)
+			b := membudget.New(cfg)
 			var held, most atomic.Int64
 			var polls sync.WaitGroup
 			for _, sizes := range steps {
@@ -61,7 +61,7 @@ func TestSharesNeverWaitForEachOther(t *testing.T) {
 func TestSmallSharesPassLargeOnesThatWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := memory.New(memory.Config{Bytes: 1000, Worst: 400, Small: 5})
+		b := membudget.New(membudget.Config{Bytes: 1000, Worst: 400, Small: 5})
 		ctx, cancel := context.WithCancel(t.Context())
 		var waited sync.WaitGroup
 		for range 20 {
@@ -94,7 +94,7 @@ func TestSmallSharesPassLargeOnesThatWait(t *testing.T) {
 func TestWaitingIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := memory.New(memory.Config{Bytes: 100, Worst: 100, Waiters: 1, Wait: time.Minute})
+		b := membudget.New(membudget.Config{Bytes: 100, Worst: 100, Waiters: 1, Wait: time.Minute})
 		first := b.Share()
 		if err := first.Hold(t.Context(), 100); err != nil {
 			t.Fatal(err)
@@ -104,10 +104,10 @@ func TestWaitingIsBounded(t *testing.T) {
 		began := time.Now()
 		go func() { failed <- second.Hold(t.Context(), 100) }()
 		synctest.Wait()
-		if err := third.Hold(t.Context(), 100); !errors.Is(err, memory.ErrFull) {
+		if err := third.Hold(t.Context(), 100); !errors.Is(err, membudget.ErrFull) {
 			t.Errorf("one more than may wait: %v, want ErrFull", err)
 		}
-		if err := <-failed; !errors.Is(err, memory.ErrFull) || time.Since(began) != time.Minute {
+		if err := <-failed; !errors.Is(err, membudget.ErrFull) || time.Since(began) != time.Minute {
 			t.Errorf("after %v: %v, want ErrFull after a minute", time.Since(began), err)
 		}
 		gone, cancel := context.WithCancelCause(t.Context())

@@ -1,4 +1,4 @@
-package memory
+package membudget
 
 import (
 	"io/fs"
