@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/persist"
+	"freshet/internal/retry"
 )
 
 // A board reads a stream once for all sinks that want only part of it, and wakes those that
@@ -61,7 +61,7 @@ func (b *board) end(ctx context.Context) (freshet.Cursor, error) {
 // run wakes sinks until ctx is done.
 func (b *board) run(ctx context.Context) error {
 	for {
-		err := persist.Run(ctx, func() error { return b.step(ctx) }, func(error) {}) // sinks say so
+		err := retry.Run(ctx, func() error { return b.step(ctx) }, func(error) {}) // sinks say so
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/persist"
+	"freshet/internal/retry"
 	"freshet/sink"
 )
 
@@ -137,7 +137,7 @@ func (f *Follower) endpoint() freshet.EndpointID { return freshet.EndpointAt(f.c
 // Attempts under way when ctx is done are cut off and made again by the next
 // Run. A store that cannot be read for a while is waited for.
 func (f *Follower) Run(ctx context.Context) error {
-	err := persist.Run(ctx, func() error { return f.run(ctx) }, func(err error) {
+	err := retry.Run(ctx, func() error { return f.run(ctx) }, func(err error) {
 		f.cfg.Log.Error("the data cannot be read; deliveries wait until it can", "err", err, "hint", freshet.HintOf(err))
 	})
 	if err != nil && !errors.Is(err, errGone) && ctx.Err() == nil {
@@ -187,7 +187,7 @@ func (f *Follower) condition(ctx context.Context) (freshet.SinkCondition, error)
 // persist writes to the store, again and again for as long as the store cannot
 // write and ctx is not done. A store that has given up ends the run.
 func (f *Follower) persist(ctx context.Context, what string, write func() error) error {
-	err := persist.Write(ctx, write, func(times int, err error) {
+	err := retry.Write(ctx, write, func(times int, err error) {
 		if times == 1 {
 			f.cfg.Log.Error("the data cannot be written; deliveries wait until it can", "doing", what, "err", err, "hint", freshet.HintOf(err))
 		}

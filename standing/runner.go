@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/persist"
+	"freshet/internal/retry"
 	"freshet/query"
 )
 
@@ -67,7 +67,7 @@ const (
 // all begins at what is on disk, as after a restart.
 func (r *Runner) Run(ctx context.Context) error {
 	waiting := false
-	err := persist.Run(ctx, func() error { return r.work(ctx, &waiting) }, func(err error) {
+	err := retry.Run(ctx, func() error { return r.work(ctx, &waiting) }, func(err error) {
 		if !waiting {
 			waiting = true
 			r.cfg.Log.Error("the data cannot be read; queries wait until it can", "err", err, "hint", freshet.HintOf(err))
@@ -141,7 +141,7 @@ func (r *Runner) keep(ctx context.Context) error {
 	if len(r.step.Notes)+len(r.step.Matches)+len(r.step.Parcels) == 0 || r.postponed() {
 		return nil
 	}
-	err := persist.Write(ctx, func() error { return r.cfg.Store.RunQueries(ctx, r.step) }, func(times int, err error) {
+	err := retry.Write(ctx, func() error { return r.cfg.Store.RunQueries(ctx, r.step) }, func(times int, err error) {
 		if times == 1 {
 			r.cfg.Log.Error("the data cannot be written; queries wait until it can", "err", err, "hint", freshet.HintOf(err))
 		}

@@ -14,9 +14,9 @@ import (
 	"freshet/internal/fetch/browser"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/retry"
 	"freshet/internal/sched"
 	"freshet/internal/worker"
-	"freshet/persist"
 )
 
 // Config says what a Daemon works with. Store, Fetcher and Policy are needed.
@@ -284,7 +284,7 @@ func (d *Daemon) notice(s freshet.Source) {
 func (d *Daemon) follow(ctx context.Context, place freshet.Cursor) {
 	f := follower{log: d.cfg.Store, place: place}
 	d.followed.reach(place)
-	err := persist.Run(ctx, func() error { return f.run(ctx, d.tell, d.followed.reach) }, func(err error) {
+	err := retry.Run(ctx, func() error { return f.run(ctx, d.tell, d.followed.reach) }, func(err error) {
 		d.cfg.Log.Error("the results of polls cannot be read; polling waits until they can", "err", err, "hint", freshet.HintOf(err))
 	})
 	if err != nil && ctx.Err() == nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/persist"
+	"freshet/internal/retry"
 )
 
 // A record puts polls on record: that they begin, before the order leaves, and
@@ -58,7 +58,7 @@ func (r *record) end(ctx context.Context, rec freshet.Record) (o freshet.Outcome
 // write writes to the store, again and again for as long as the store cannot
 // write for a reason that can pass and ctx is not done.
 func (r *record) write(ctx context.Context, doing string, write func() error) error {
-	err := persist.Write(ctx, write, func(_ int, err error) {
+	err := retry.Write(ctx, write, func(_ int, err error) {
 		why := err.Error()
 		if r.trouble.Swap(&why) == nil {
 			r.log.Error("the data cannot be written; polling stops until it can", "doing", doing, "err", err, "hint", freshet.HintOf(err))

@@ -1,6 +1,6 @@
-// Package persist writes to a store that cannot write for a while, such as one
+// Package retry writes to a store that cannot write for a while, such as one
 // on a disk that is full, and goes on reading one that cannot be read for a while.
-package persist
+package retry
 
 import (
 	"context"

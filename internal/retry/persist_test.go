@@ -1,4 +1,4 @@
-package persist_test
+package retry_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/persist"
+	"freshet/internal/retry"
 )
 
 var (
@@ -43,7 +43,7 @@ func TestWrite(t *testing.T) {
 				began := time.Now()
 				var tries []time.Duration
 				told := 0
-				err := persist.Write(t.Context(), func() error {
+				err := retry.Write(t.Context(), func() error {
 					tries = append(tries, time.Since(began))
 					if len(tries) <= tt.refuses {
 						return errFull
@@ -74,7 +74,7 @@ func TestWriteIsCutOff(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, stopped)
 		defer cancel()
 		began, tries := time.Now(), 0
-		err := persist.Write(ctx, func() error { tries++; return errFull }, func(int, error) {})
+		err := retry.Write(ctx, func() error { tries++; return errFull }, func(int, error) {})
 		if !errors.Is(err, stopped) || time.Since(began) != 2*time.Second || tries != 4 {
 			t.Errorf("it ended with %v after %v and %d tries, want %v after 2s and 4", err, time.Since(began), tries, stopped)
 		}
@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 		lasts := []time.Duration{0, 0, 0, time.Minute, 0, 0}
 		var runs []time.Duration
 		told := 0
-		err := persist.Run(t.Context(), func() error {
+		err := retry.Run(t.Context(), func() error {
 			runs = append(runs, time.Since(began).Round(time.Millisecond))
 			if len(runs) > len(lasts) {
 				return errOther
@@ -107,7 +107,7 @@ func TestRun(t *testing.T) {
 	})
 	for _, last := range []error{nil, errOther, errFailed} {
 		runs := 0
-		if err := persist.Run(t.Context(), func() error { runs++; return last }, func(error) {}); err != last || runs != 1 {
+		if err := retry.Run(t.Context(), func() error { runs++; return last }, func(error) {}); err != last || runs != 1 {
 			t.Errorf("what ends with %v was run %d times and ended with %v", last, runs, err)
 		}
 	}
