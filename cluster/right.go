@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/sink"
 )

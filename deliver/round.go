@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/sink"
 )

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/clock"
 	"freshet/config"
+	"freshet/internal/clock"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/postgres"

@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"freshet/clock"
 	"freshet/cluster"
 	"freshet/config"
 	"freshet/explore"
+	"freshet/internal/clock"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
 	"freshet/internal/fetch"

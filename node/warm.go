@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"freshet/clock"
 	"freshet/config"
+	"freshet/internal/clock"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/tables"
 )

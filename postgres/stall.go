@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 )
 
 // Lines are the connections of a store. If nothing comes over one any more it is broken, because

@@ -18,8 +18,8 @@ import (
 	"time"
 	"unsafe"
 
-	machine "freshet/clock"
 	"freshet/config"
+	machine "freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/node"
 	"freshet/sqlite"

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 )
 

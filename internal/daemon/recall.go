@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )

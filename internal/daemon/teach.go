@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 )

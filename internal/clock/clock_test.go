@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"freshet/clock"
+	"freshet/internal/clock"
 )
 
 // Steady time passes as real time does, however the wall clock is set; dates are
