@@ -16,8 +16,8 @@ import (
 
 	"modernc.org/sqlite"
 
+	"freshet/internal/filelock"
 	"freshet/internal/freshet"
-	"freshet/lock"
 	"freshet/tables"
 )
 
@@ -151,7 +151,7 @@ func (s *Store) enter() error {
 		return s.dirFault(err)
 	}
 	s.lock = f
-	ours, err := lock.Try(f)
+	ours, err := filelock.Try(f)
 	switch {
 	case err != nil:
 		return s.dirFault(err)

@@ -12,8 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 
+	"freshet/internal/filelock"
 	"freshet/internal/freshet"
-	"freshet/lock"
 	"freshet/tables"
 )
 
@@ -139,7 +139,7 @@ func openDamaged(ctx context.Context, dir, into string) (_ *tables.Writer, done 
 	}
 	if f, err := os.Open(filepath.Join(dir, lockName)); err == nil {
 		clean = append(clean, f.Close)
-		ours, err := lock.Try(f)
+		ours, err := filelock.Try(f)
 		if err == nil && !ours {
 			err = freshet.ErrBusy
 		}

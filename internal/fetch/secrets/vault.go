@@ -20,8 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"freshet/internal/filelock"
 	"freshet/internal/freshet"
-	"freshet/lock"
 )
 
 const (
@@ -178,7 +178,7 @@ func (v *Vault) locked(write func() error) error {
 		return err
 	}
 	defer f.Close() // and unlock
-	ours, err := lock.Try(f)
+	ours, err := filelock.Try(f)
 	switch {
 	case err != nil:
 		return err

@@ -1,11 +1,11 @@
-package lock_test
+package filelock_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"freshet/lock"
+	"freshet/internal/filelock"
 )
 
 // One has the file until it closes it. Others do not meanwhile, and that is no error.
@@ -24,14 +24,14 @@ func TestTry(t *testing.T) {
 		file *os.File
 		want bool
 	}{{first, true}, {second, false}, {second, false}} {
-		if ok, err := lock.Try(step.file); ok != step.want || err != nil {
+		if ok, err := filelock.Try(step.file); ok != step.want || err != nil {
 			t.Fatalf("step %d: %t, %v, want %t", i, ok, err, step.want)
 		}
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := lock.Try(second); !ok || err != nil {
+	if ok, err := filelock.Try(second); !ok || err != nil {
 		t.Errorf("when the first has closed it: %t, %v", ok, err)
 	}
 }

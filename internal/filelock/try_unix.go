@@ -1,18 +1,18 @@
-package lock
+//go:build unix
+
+package filelock
 
 import (
 	"errors"
 	"os"
-
-	"golang.org/x/sys/windows"
+	"syscall"
 )
 
 // Try takes an open file for this process alone, until the file is closed or the process
 // ends. It reports whether it has: another may have it.
 func Try(f *os.File) (bool, error) {
-	err := windows.LockFileEx(windows.Handle(f.Fd()),
-		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
 	return err == nil, err

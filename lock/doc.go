@@ -1,2 +1,0 @@
-// Package lock takes a file for one process alone, so that no two work on the same data.
-package lock
