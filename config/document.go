@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A document is a configuration file as it is read. Reading goes on after a
@@ -203,7 +203,7 @@ func (d *document) mapping(n ast.Node, path string, fields []field) {
 		inside := strings.TrimPrefix(path+"."+key, ".")
 		switch first, twice := met[key], met[key] > 0; {
 		case i < 0:
-			d.report(pair.Key, path, "unknown key %q%s", key, spell.DidYouMean(key, known))
+			d.report(pair.Key, path, "unknown key %q%s", key, suggest.DidYouMean(key, known))
 		case twice:
 			d.report(pair.Key, path, "the key %q is repeated; it was first used in line %d", key, first)
 		default:

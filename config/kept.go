@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A From says where the value of an option comes from. What comes later wins.
@@ -140,7 +140,7 @@ func (s *Settings) settable(key string) (Option, error) {
 			return o, nil
 		}
 	}
-	return Option{}, &freshet.InvalidError{Field: "set." + key, Reason: "there is no such setting" + spell.DidYouMean(key, live)}
+	return Option{}, &freshet.InvalidError{Field: "set." + key, Reason: "there is no such setting" + suggest.DidYouMean(key, live)}
 }
 
 // applyKept takes on what was set over the API and is kept in the data directory. What is in

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/suggest"
 	"freshet/openid"
-	"freshet/spell"
 )
 
 // noRole is how the default role is written that refuses whoever has no other.
@@ -111,7 +111,7 @@ func setDefaultRole(s *Settings, v string) error {
 		known = append(known, string(r))
 	}
 	if !slices.Contains(known, v) {
-		return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), spell.DidYouMean(v, known))
+		return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), suggest.DidYouMean(v, known))
 	}
 	if s.OIDC.Roles.Default = freshet.Role(v); v == noRole {
 		s.OIDC.Roles.Default = ""

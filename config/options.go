@@ -12,7 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // An Option is one thing to set: the same by a key of the file, a variable of
@@ -153,7 +153,7 @@ func text(at func(*Settings) *string) func(*Settings, string) error {
 func oneOf(at func(*Settings) *string, known ...string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		if !slices.Contains(known, v) {
-			return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), spell.DidYouMean(v, known))
+			return fmt.Errorf("%q is not one of %s%s", v, strings.Join(known, ", "), suggest.DidYouMean(v, known))
 		}
 		*at(s) = v
 		return nil
@@ -268,7 +268,7 @@ func (s *Settings) SetBudget(v string) error {
 // SetPolicy takes on the policy called v.
 func (s *Settings) SetPolicy(v string) error {
 	if _, err := policy.New(v, policy.Setting{}); err != nil {
-		return fmt.Errorf("%w%s", freshet.ReasonOf(err), spell.DidYouMean(v, policy.Names))
+		return fmt.Errorf("%w%s", freshet.ReasonOf(err), suggest.DidYouMean(v, policy.Names))
 	}
 	s.Policy = v
 	return nil

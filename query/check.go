@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A Report is what there is to say of a query that can be run.
@@ -98,7 +98,7 @@ func (s *Schema) unknown(field string, t tree) (warnings []string) {
 		told[name] = true
 		at := t.info.GetStartLocation(e.ID())
 		warnings = append(warnings, fmt.Sprintf("%s:%d:%d: no source in scope extracts %q%s: the condition is never true until one does",
-			field, at.Line(), at.Column()+1, name, spell.DidYouMean(name, slices.Sorted(maps.Keys(s.Fields)))))
+			field, at.Line(), at.Column()+1, name, suggest.DidYouMean(name, slices.Sorted(maps.Keys(s.Fields)))))
 		return true
 	})
 	return warnings

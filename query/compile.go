@@ -15,7 +15,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // maxCost is what evaluating a condition may cost, in units of CEL: about a tenth of
@@ -150,8 +150,8 @@ func (l *language) mistake(field string, errs []*cel.Error) error {
 			}
 		}
 		m.Reason = fmt.Sprintf("there is no %q here", f[1])
-		m.Help = "did you mean " + spell.Nearest(f[1], slices.Sorted(maps.Keys(all))) + "?"
-		if spell.Nearest(f[1], slices.Sorted(maps.Keys(all))) == "" {
+		m.Help = "did you mean " + suggest.Nearest(f[1], slices.Sorted(maps.Keys(all))) + "?"
+		if suggest.Nearest(f[1], slices.Sorted(maps.Keys(all))) == "" {
 			m.Help = "source has id, url, name, tags, site and host; change has seq, after, before, at, modified and summary"
 		}
 	}
@@ -192,7 +192,7 @@ func (l *language) meant(name string) string {
 		}
 	}
 	slices.Sort(known)
-	if near := spell.Nearest(name, known); near != "" {
+	if near := suggest.Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "the names are added, removed, text, now, before, items, source, change, page, poll, noise and suspect; a text stands in quotes"

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A Setting is what a kind of sink needs or takes besides a URL.
@@ -150,7 +150,7 @@ func Check(cfg Config, s freshet.Sink) (freshet.Sink, error) {
 		if s.Kind == "" {
 			return s, invalid("kind", "is missing; it is one of %s", strings.Join(known, ", "))
 		}
-		return s, invalid("kind", "there is no kind %q%s; the kinds are %s", s.Kind, spell.DidYouMean(s.Kind, known), strings.Join(known, ", "))
+		return s, invalid("kind", "there is no kind %q%s; the kinds are %s", s.Kind, suggest.DidYouMean(s.Kind, known), strings.Join(known, ", "))
 	}
 	if s.Origin != freshet.FromFile {
 		if k.fileOnly != "" {
@@ -228,7 +228,7 @@ func (k *kind) checkSettings(s freshet.Sink) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 		if !slices.Contains(known, name) {
-			return invalid("settings."+name, "%s has no setting %q%s", k.Name, name, spell.DidYouMean(name, known))
+			return invalid("settings."+name, "%s has no setting %q%s", k.Name, name, suggest.DidYouMean(name, known))
 		}
 	}
 	if len(s.Headers) > 0 && len(k.schemes) > 0 {

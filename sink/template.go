@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // Bounds on what a template may do. It is written by whoever may add sinks, and must not
@@ -96,7 +96,7 @@ func templateError(err error) error {
 	}
 	text = strings.ReplaceAll(text, `executing "template" `, "")
 	if m := noField.FindStringSubmatch(text); m != nil {
-		text = strings.Replace(text, m[0], fmt.Sprintf("there is no .%s%s", m[1], spell.DidYouMean(m[1], eventNames())), 1)
+		text = strings.Replace(text, m[0], fmt.Sprintf("there is no .%s%s", m[1], suggest.DidYouMean(m[1], eventNames())), 1)
 	}
 	return freshet.WithHint(&freshet.InvalidError{Field: "template", Reason: text}, templateHint)
 }

@@ -17,8 +17,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/suggest"
 	"freshet/rival"
-	"freshet/spell"
 )
 
 func (a *api) routeLab(h huma.API) {
@@ -154,7 +154,7 @@ func (a *api) labTask(ctx context.Context, r client.LabRequest) (t labTask, err 
 			base, _, _ := strings.Cut(name, ":")
 			said := freshet.ReasonOf(err).Error()
 			if !slices.Contains(rival.Names(), base) {
-				said += spell.DidYouMean(base, rival.Names())
+				said += suggest.DidYouMean(base, rival.Names())
 			}
 			return t, invalid(where, said, name)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A bulkEdit is one run of the verb "bulk".
@@ -93,7 +93,7 @@ func (v *bulkEdit) run(ctx context.Context, c *connection, args []string) error 
 // edit reads what is asked for.
 func (v *bulkEdit) edit(args []string) (e client.BulkEdit, err error) {
 	if !slices.Contains(bulkActions, args[0]) {
-		return e, usagef("bulk: unknown action %q%s", args[0], spell.DidYouMean(args[0], bulkActions))
+		return e, usagef("bulk: unknown action %q%s", args[0], suggest.DidYouMean(args[0], bulkActions))
 	}
 	e = client.BulkEdit{Action: client.BulkAction(args[0]), DryRun: v.dry}
 	v.filter.State = client.State(v.state)

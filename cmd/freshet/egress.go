@@ -11,7 +11,7 @@ import (
 	"freshet/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 func egressVerb(p *program) *cobra.Command {
@@ -28,7 +28,7 @@ URL.`,
 				return cmd.Help()
 			}
 			wrong := usagef("egress: unknown command %q", args[0])
-			if spell.Nearest(args[0], []string{"check"}) != "" {
+			if suggest.Nearest(args[0], []string{"check"}) != "" {
 				return freshet.WithHint(wrong, "did you mean freshet egress check?")
 			}
 			return freshet.WithHint(wrong, "freshet egress --help lists all commands")

@@ -14,9 +14,9 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn/estimate"
 	"freshet/internal/sched/policy"
+	"freshet/internal/suggest"
 	"freshet/lab"
 	"freshet/rival"
-	"freshet/spell"
 )
 
 // A momentFlag is a time as RFC 3339 or in Unix seconds.
@@ -151,7 +151,7 @@ func meant(err error, written string, known ...string) error {
 	if err == nil || slices.Contains(known, base) {
 		return freshet.ReasonOf(err)
 	}
-	return fmt.Errorf("%w%s", freshet.ReasonOf(err), spell.DidYouMean(base, known))
+	return fmt.Errorf("%w%s", freshet.ReasonOf(err), suggest.DidYouMean(base, known))
 }
 
 // A policiesFlag lists policies, with their options.

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
+	"freshet/internal/suggest"
 	"freshet/paper"
-	"freshet/spell"
 )
 
 // A labPaper is one run of the verb "lab paper".
@@ -72,7 +72,7 @@ func papersNamed(args []string) (list []paper.Paper, err error) {
 	for _, a := range args {
 		if !slices.Contains(paper.Papers, paper.Paper(a)) {
 			names := each(paper.Papers, func(p paper.Paper) string { return string(p) })
-			return nil, freshet.WithHint(usagef("paper: unknown paper %q%s", a, spell.DidYouMean(a, names)), "known papers: "+strings.Join(names, ", "))
+			return nil, freshet.WithHint(usagef("paper: unknown paper %q%s", a, suggest.DidYouMean(a, names)), "known papers: "+strings.Join(names, ", "))
 		}
 	}
 	for _, p := range paper.Papers {

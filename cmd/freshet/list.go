@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/client"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A listing is one run of the verb "list".
@@ -76,7 +76,7 @@ func listVerb(p *program) *cobra.Command {
 
 func (l *listing) run(ctx context.Context, c *connection, args []string) error {
 	if sorts[l.query.Sort] == "" {
-		return usagef("--sort: %q is not one of %s%s", l.query.Sort, strings.Join(sortNames, ", "), spell.DidYouMean(l.query.Sort, sortNames))
+		return usagef("--sort: %q is not one of %s%s", l.query.Sort, strings.Join(sortNames, ", "), suggest.DidYouMean(l.query.Sort, sortNames))
 	}
 	if len(args) > 0 {
 		l.query.Text = args[0]

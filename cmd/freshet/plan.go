@@ -10,9 +10,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched/cyclic"
+	"freshet/internal/suggest"
 	"freshet/lab"
 	"freshet/node"
-	"freshet/spell"
 )
 
 // A planning is one run of the verb "plan".
@@ -147,7 +147,7 @@ func (l *planning) check() error {
 		l.zone = ""
 	}
 	if !slices.Contains(methods(), l.method) {
-		return usagef("--method: %q is not one of %s%s", l.method, strings.Join(methods(), ", "), spell.DidYouMean(l.method, methods()))
+		return usagef("--method: %q is not one of %s%s", l.method, strings.Join(methods(), ", "), suggest.DidYouMean(l.method, methods()))
 	}
 	if l.instant <= 0 || l.period <= 0 || l.period%l.instant != 0 {
 		return usagef("--period: %s is not a whole number of instants of %s", freshet.FormatDuration(l.period), freshet.FormatDuration(l.instant))
@@ -190,7 +190,7 @@ func (l *planning) history(g *lab.Grid, file string) (h cyclic.Timeline, err err
 		page, ok := g.Page(freshet.SourceID(l.page))
 		if !ok {
 			known := each(g.Pages(), func(id freshet.SourceID) string { return string(id) })
-			return h, fmt.Errorf("%s has no page %q%s", file, l.page, spell.DidYouMean(l.page, known))
+			return h, fmt.Errorf("%s has no page %q%s", file, l.page, suggest.DidYouMean(l.page, known))
 		}
 		h.Pages = [][]int{instants(page)}
 		return h, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // The groups in which help lists the verbs.
@@ -206,7 +206,7 @@ func unknownVerb(of *cobra.Command, name string) error {
 	hint := path + " --help lists all commands"
 	word := elsewhereWords[name]
 	first, _, _ := strings.Cut(word, " ")
-	switch n := spell.Nearest(name, known); {
+	switch n := suggest.Nearest(name, known); {
 	case slices.Contains(known, first) && (!of.HasParent() || first == word):
 		hint = "did you mean " + path + " " + word + "?"
 	case n != "":
@@ -238,7 +238,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if n := spell.Nearest(unknown.GetSpecifiedName(), known); n != "" {
+		if n := suggest.Nearest(unknown.GetSpecifiedName(), known); n != "" {
 			return freshet.WithHint(wrong, "did you mean --"+n+"?")
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // An argument is what a step takes, and where it was written.
@@ -67,7 +67,7 @@ func (a argument) object(dst any) error {
 	known := keysOf(dst)
 	for key := range raw {
 		if !slices.Contains(known, key) {
-			return invalid(a.field, "unknown key %q%s; the keys are %s", key, spell.DidYouMean(key, known), strings.Join(known, ", "))
+			return invalid(a.field, "unknown key %q%s; the keys are %s", key, suggest.DidYouMean(key, known), strings.Join(known, ", "))
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader([]byte(a.json)))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // A program is a recipe ready for use.
@@ -60,7 +60,7 @@ func checkKind(k freshet.Kind) error {
 		return nil
 	}
 	known := []string{"html", "json", "feed", "text", "xml", "csv", "ical", "pdf", "xlsx"}
-	return invalid("select.kind", "unknown kind %q%s; use %s, or leave it out", k, spell.DidYouMean(string(k), known), strings.Join(known, ", "))
+	return invalid("select.kind", "unknown kind %q%s; use %s, or leave it out", k, suggest.DidYouMean(string(k), known), strings.Join(known, ", "))
 }
 
 // compileRead returns the steps of a recipe. A selector on its own is one step.
@@ -120,7 +120,7 @@ func compileStep(field string, s freshet.Step) (step, error) {
 		names[i] = k.Name
 	}
 	at := strings.TrimSuffix(field, "."+s.Name)
-	return step{}, invalid(at, "unknown step %q%s; the steps are %s", s.Name, spell.DidYouMean(s.Name, names), strings.Join(names, ", "))
+	return step{}, invalid(at, "unknown step %q%s; the steps are %s", s.Name, suggest.DidYouMean(s.Name, names), strings.Join(names, ", "))
 }
 
 // do runs the step. A library that panics over what somebody on the Web has

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 const (
@@ -63,7 +63,7 @@ func compileField(field, name string, e freshet.Extract) (f namedField, err erro
 	}
 	if !slices.Contains(freshet.ValueTypes, f.as) {
 		known := []string{"text", "number", "date", "bool", "list"}
-		return f, invalid(field+".as", "unknown type %q%s; use %s", e.As, spell.DidYouMean(string(e.As), known), strings.Join(known, ", "))
+		return f, invalid(field+".as", "unknown type %q%s; use %s", e.As, suggest.DidYouMean(string(e.As), known), strings.Join(known, ", "))
 	}
 	if !slices.Contains([]string{"", "dmy", "mdy", "ymd"}, e.Order) {
 		return f, invalid(field+".order", "%s is not one of dmy, mdy and ymd", quoted(e.Order))

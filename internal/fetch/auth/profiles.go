@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 // Profiles are those of a configuration file, by name.
@@ -24,7 +24,7 @@ func (ps Profiles) Of(s *freshet.Source) (freshet.Profile, error) {
 	base, ok := ps[p.Use]
 	if !ok {
 		known := slices.Sorted(maps.Keys(ps))
-		return p, &freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("there is no profile %q under requests: in the configuration file%s", p.Use, spell.DidYouMean(p.Use, known))}
+		return p, &freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("there is no profile %q under requests: in the configuration file%s", p.Use, suggest.DidYouMean(p.Use, known))}
 	}
 	if host := freshet.HostOf(s.URL); len(base.Hosts) > 0 && !slices.Contains(base.Hosts, host) {
 		return p, &freshet.InvalidError{Field: "request.use", Reason: fmt.Sprintf("the profile %s is not for %s; its hosts are %v", p.Use, host, base.Hosts)}

@@ -1,9 +1,9 @@
-package spell_test
+package suggest_test
 
 import (
 	"testing"
 
-	"freshet/spell"
+	"freshet/internal/suggest"
 )
 
 func TestNearest(t *testing.T) {
@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{
 		"budgett": "budget", "bugdet": "budget", "lisen": "listen", "source": "sources", "di": "id", "zebra": "", "": "",
 	} {
-		if got := spell.Nearest(word, known); got != want {
+		if got := suggest.Nearest(word, known); got != want {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}

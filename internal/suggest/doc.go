@@ -1,0 +1,2 @@
+// Package suggest finds the word that was probably meant by one that nobody knows.
+package suggest

@@ -1,2 +1,0 @@
-// Package spell finds the word that was probably meant by one that nobody knows.
-package spell
