@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/move"
 	"freshet/postgres"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // filled returns a data directory with a few sources and versions.
@@ -210,7 +210,7 @@ func moveIsCutOff(t *testing.T, y *yard) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cause := errors.New("cut off")
 			way.Now = time.Now
-			way.Say = func(g tables.Progress) {
+			way.Say = func(g store.Progress) {
 				if g.Doing == at {
 					ends++
 					cancel(cause)
@@ -296,7 +296,7 @@ func fencedMove(t *testing.T, y *yard) {
 		t.Fatal(err)
 	}
 	_, schema, _ := strings.Cut(url, "search_path=")
-	cfg := move.Config{From: url, To: t.TempDir(), Now: time.Now, Say: func(g tables.Progress) {
+	cfg := move.Config{From: url, To: t.TempDir(), Now: time.Now, Say: func(g store.Progress) {
 		if g.Doing == "verifying file" {
 			if _, err := y.conn.Exec(context.Background(), "UPDATE "+schema+".leases SET epoch = epoch + 1, renewed = '-infinity'"); err != nil {
 				t.Error(err)
@@ -391,7 +391,7 @@ func everyTableIsMoved(t *testing.T, y *yard) {
 func compareColumns(t *testing.T, where string, found []string) {
 	t.Helper()
 	var moved []string
-	for _, table := range tables.Moved() {
+	for _, table := range store.Moved() {
 		for _, c := range table.Columns {
 			moved = append(moved, table.Name+"."+c)
 		}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // An aim is what a store is opened for.
@@ -21,8 +21,8 @@ type aim struct {
 }
 
 // open takes a store for this process alone.
-func open(ctx context.Context, where string, log *slog.Logger, as aim) (tables.End, error) {
-	var end tables.End
+func open(ctx context.Context, where string, log *slog.Logger, as aim) (store.End, error) {
+	var end store.End
 	var err error
 	if isDatabase(where) {
 		end, err = postgres.OpenEnd(ctx, postgres.Config{URL: where, ReadOnly: as.look, Log: log}, as.fresh)
@@ -77,29 +77,29 @@ func (m *mover) admit(ctx context.Context) (left bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var to tables.Mark
+	var to store.Mark
 	if m.to != nil {
 		if to, err = markOf(ctx, m.to); err != nil {
 			return false, err
 		}
 	}
 	switch from.State {
-	case tables.Incoming, tables.Complete:
-		return false, freshet.WithHint(&tables.MoveError{Store: m.from.Name(), Reason: fmt.Sprintf("it is incomplete, because a move of %s to it was not finished", from.Other)}, "finish that move first")
-	case tables.Away:
-		if to.State == tables.Complete && to.Move == from.Move {
+	case store.Incoming, store.Complete:
+		return false, freshet.WithHint(&store.MoveError{Store: m.from.Name(), Reason: fmt.Sprintf("it is incomplete, because a move of %s to it was not finished", from.Other)}, "finish that move first")
+	case store.Away:
+		if to.State == store.Complete && to.Move == from.Move {
 			return true, nil
 		}
-		return false, freshet.WithHint(&tables.MoveError{Store: m.from.Name(), Reason: fmt.Sprintf("its data was moved to %s already", from.Other)},
+		return false, freshet.WithHint(&store.MoveError{Store: m.from.Name(), Reason: fmt.Sprintf("its data was moved to %s already", from.Other)},
 			fmt.Sprintf("move it on from there, or take the move back: freshet move --undo --from %s", m.from.Name()))
 	}
 	switch {
-	case m.to == nil, to.State == tables.Incoming, to.State == tables.Complete: // that one starts over
+	case m.to == nil, to.State == store.Incoming, to.State == store.Complete: // that one starts over
 		return false, nil
-	case to.State == tables.Away && m.cfg.Replace:
+	case to.State == store.Away && m.cfg.Replace:
 		return false, nil
-	case to.State == tables.Away:
-		return false, freshet.WithHint(&tables.MoveError{Store: m.to.Name(), Reason: fmt.Sprintf("it still has the data that was moved to %s", to.Other)},
+	case to.State == store.Away:
+		return false, freshet.WithHint(&store.MoveError{Store: m.to.Name(), Reason: fmt.Sprintf("it still has the data that was moved to %s", to.Other)},
 			"delete that with --replace, or choose another target")
 	}
 	return false, m.wantEmpty(ctx)
@@ -107,7 +107,7 @@ func (m *mover) admit(ctx context.Context) (left bool, err error) {
 
 // wantEmpty refuses a target that has anything in it.
 func (m *mover) wantEmpty(ctx context.Context) error {
-	return look(ctx, m.to, func(w *tables.Writer) error {
+	return look(ctx, m.to, func(w *store.Writer) error {
 		for _, t := range m.tables {
 			query := "SELECT count(*) FROM (SELECT 1 FROM " + t.Name + " LIMIT 1) AS t"
 			switch t.Name {
@@ -121,7 +121,7 @@ func (m *mover) wantEmpty(ctx context.Context) error {
 				return err
 			}
 			if n > 0 {
-				return freshet.WithHint(&tables.MoveError{Store: m.to.Name(), Reason: fmt.Sprintf("it is not empty; there are rows in %s", t.Name)},
+				return freshet.WithHint(&store.MoveError{Store: m.to.Name(), Reason: fmt.Sprintf("it is not empty; there are rows in %s", t.Name)},
 					"choose a directory that does not exist yet, or a new database: createdb NAME")
 			}
 		}
@@ -130,9 +130,9 @@ func (m *mover) wantEmpty(ctx context.Context) error {
 }
 
 // markOf returns the mark of a store.
-func markOf(ctx context.Context, in tables.End) (mark tables.Mark, err error) {
-	err = look(ctx, in, func(w *tables.Writer) (err error) {
-		mark, err = tables.ReadMark(w)
+func markOf(ctx context.Context, in store.End) (mark store.Mark, err error) {
+	err = look(ctx, in, func(w *store.Writer) (err error) {
+		mark, err = store.ReadMark(w)
 		return err
 	})
 	return mark, err
@@ -149,12 +149,12 @@ func Undo(ctx context.Context, where string, log *slog.Logger) (other string, er
 	if err != nil {
 		return "", err
 	}
-	if mark.State != tables.Away {
+	if mark.State != store.Away {
 		what := "nothing was moved away from it"
-		if mark.State != tables.Unmarked {
+		if mark.State != store.Unmarked {
 			what = "it is the target of a move that was not finished"
 		}
-		return "", freshet.WithHint(&tables.MoveError{Store: end.Name(), Reason: what}, "name the store that was moved")
+		return "", freshet.WithHint(&store.MoveError{Store: end.Name(), Reason: what}, "name the store that was moved")
 	}
-	return mark.Other, end.Alone(ctx, func(w *tables.Writer) error { return tables.PutMark(w, tables.Mark{}) })
+	return mark.Other, end.Alone(ctx, func(w *store.Writer) error { return store.PutMark(w, store.Mark{}) })
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // Config says what to move where. From and To are each a data directory or the URL of a
@@ -26,9 +26,9 @@ type Config struct {
 	// DryRun looks at both, and writes nothing.
 	DryRun bool
 
-	Say func(tables.Progress) // how far it is, often; nil means that nobody wants to know
-	Now func() time.Time      // the wall clock
-	Log *slog.Logger          // nil means silence
+	Say func(store.Progress) // how far it is, often; nil means that nobody wants to know
+	Now func() time.Time     // the wall clock
+	Log *slog.Logger         // nil means silence
 }
 
 // A Result is what came of a move.
@@ -53,11 +53,11 @@ type Table struct {
 // A mover is one move.
 type mover struct {
 	cfg      Config
-	from, to tables.End
+	from, to store.End
 	result   Result
-	tables   []tables.Rows
-	digests  []tables.Digest // of the tables of the source
-	mark     tables.Mark     // at the target
+	tables   []store.Rows
+	digests  []store.Digest // of the tables of the source
+	mark     store.Mark     // at the target
 }
 
 // Run moves everything from one store to another. It returns ErrConflict if the target is not
@@ -65,9 +65,9 @@ type mover struct {
 // written.
 func Run(ctx context.Context, cfg Config) (_ Result, err error) {
 	if cfg.Say == nil {
-		cfg.Say = func(tables.Progress) {}
+		cfg.Say = func(store.Progress) {}
 	}
-	m := &mover{cfg: cfg, tables: tables.Moved()}
+	m := &mover{cfg: cfg, tables: store.Moved()}
 	m.result.DryRun, m.result.Tables = cfg.DryRun, []Table{}
 	m.result.From, m.result.To = Name(cfg.From), Name(cfg.To)
 	if same(cfg.From, cfg.To) {
@@ -103,7 +103,7 @@ func (m *mover) run(ctx context.Context) error {
 	if err := m.count(ctx); err != nil || m.cfg.DryRun {
 		return err
 	}
-	m.mark = tables.Mark{State: tables.Incoming, Move: strings.ToLower(rand.Text()), Other: m.from.Name(), At: m.cfg.Now()}
+	m.mark = store.Mark{State: store.Incoming, Move: strings.ToLower(rand.Text()), Other: m.from.Name(), At: m.cfg.Now()}
 	if err := m.put(ctx, m.to, m.mark); err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func (m *mover) run(ctx context.Context) error {
 	if err := m.takeSettings(ctx); err != nil {
 		return err
 	}
-	m.mark.State = tables.Complete
+	m.mark.State = store.Complete
 	if err := m.put(ctx, m.to, m.mark); err != nil {
 		return err
 	}
-	away := tables.Mark{State: tables.Away, Move: m.mark.Move, Other: m.to.Name(), At: m.cfg.Now()}
+	away := store.Mark{State: store.Away, Move: m.mark.Move, Other: m.to.Name(), At: m.cfg.Now()}
 	if err := m.put(ctx, m.from, away); err != nil {
 		return err
 	}
@@ -139,17 +139,17 @@ func (m *mover) run(ctx context.Context) error {
 
 // finish takes away the mark of the target: from now on it is the store.
 func (m *mover) finish(ctx context.Context) error {
-	return m.put(ctx, m.to, tables.Mark{})
+	return m.put(ctx, m.to, store.Mark{})
 }
 
 // put marks a store.
-func (m *mover) put(ctx context.Context, in tables.End, mark tables.Mark) error {
-	return in.Alone(ctx, func(w *tables.Writer) error { return tables.PutMark(w, mark) })
+func (m *mover) put(ctx context.Context, in store.End, mark store.Mark) error {
+	return in.Alone(ctx, func(w *store.Writer) error { return store.PutMark(w, mark) })
 }
 
 // count counts what is to be moved.
 func (m *mover) count(ctx context.Context) error {
-	return look(ctx, m.from, func(w *tables.Writer) error {
+	return look(ctx, m.from, func(w *store.Writer) error {
 		for _, t := range m.tables {
 			n, err := w.Number("SELECT count(*) FROM " + t.Name)
 			if err != nil {
@@ -167,8 +167,8 @@ func (m *mover) copy(ctx context.Context) error {
 	if err := m.to.Clear(ctx); err != nil {
 		return err
 	}
-	m.digests = make([]tables.Digest, len(m.tables))
-	err := look(ctx, m.from, func(w *tables.Writer) error {
+	m.digests = make([]store.Digest, len(m.tables))
+	err := look(ctx, m.from, func(w *store.Writer) error {
 		for i, t := range m.tables {
 			if err := m.to.Fill(ctx, t, m.rows(ctx, w, i)); err != nil {
 				return err
@@ -192,7 +192,7 @@ func (m *mover) takeSettings(ctx context.Context) error {
 }
 
 // selection reads a table in the order of its key.
-func selection(t tables.Rows) string {
+func selection(t store.Rows) string {
 	return fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", strings.Join(t.Columns, ", "), t.Name, strings.Join(t.Keys, ", "))
 }
 
@@ -200,12 +200,12 @@ func selection(t tables.Rows) string {
 var errEnough = errors.New("no more rows are wanted")
 
 // rows returns the rows of a table of the source, and adds them to its digest.
-func (m *mover) rows(ctx context.Context, w *tables.Writer, i int) iter.Seq2[[]driver.Value, error] {
+func (m *mover) rows(ctx context.Context, w *store.Writer, i int) iter.Seq2[[]driver.Value, error] {
 	t, digest := m.tables[i], &m.digests[i]
 	return func(yield func([]driver.Value, error) bool) {
 		err := w.Query(selection(t), nil, func(row []driver.Value) error {
 			digest.Add(row)
-			m.say(tables.Progress{Doing: "copying " + t.Name, Done: digest.Count, Of: m.result.Tables[i].Rows})
+			m.say(store.Progress{Doing: "copying " + t.Name, Done: digest.Count, Of: m.result.Tables[i].Rows})
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
 			}
@@ -227,12 +227,12 @@ func (m *mover) rows(ctx context.Context, w *tables.Writer, i int) iter.Seq2[[]d
 
 // compare reads the tables of the target, and holds them against those of the source.
 func (m *mover) compare(ctx context.Context) error {
-	return look(ctx, m.to, func(w *tables.Writer) error {
+	return look(ctx, m.to, func(w *store.Writer) error {
 		for i, t := range m.tables {
-			var got tables.Digest
+			var got store.Digest
 			err := w.Query(selection(t), nil, func(row []driver.Value) error {
 				got.Add(row)
-				m.say(tables.Progress{Doing: "comparing " + t.Name, Done: got.Count, Of: m.digests[i].Count})
+				m.say(store.Progress{Doing: "comparing " + t.Name, Done: got.Count, Of: m.digests[i].Count})
 				return ctx.Err()
 			})
 			if err != nil {
@@ -249,7 +249,7 @@ func (m *mover) compare(ctx context.Context) error {
 // verify has the checksums, the chains of the logs and the hash of every version verified as
 // they are in the target.
 func (m *mover) verify(ctx context.Context) error {
-	report, err := m.to.Verify(ctx, func(g tables.Progress) {
+	report, err := m.to.Verify(ctx, func(g store.Progress) {
 		g.Doing = "verifying " + g.Doing
 		m.cfg.Say(g)
 	})
@@ -261,14 +261,14 @@ func (m *mover) verify(ctx context.Context) error {
 }
 
 // say says how far the move is, at the first row of a table and now and then.
-func (m *mover) say(g tables.Progress) {
+func (m *mover) say(g store.Progress) {
 	if g.Done%256 == 1 {
 		m.cfg.Say(g)
 	}
 }
 
 // look reads a store as it is at one moment.
-func look(ctx context.Context, in tables.End, read func(*tables.Writer) error) error {
+func look(ctx context.Context, in store.End, read func(*store.Writer) error) error {
 	w, err := in.Snapshot(ctx)
 	if err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/move"
 	"freshet/pgtest"
 	"freshet/postgres"
 	"freshet/sqlite"
 	"freshet/storetest"
-	"freshet/tables"
 )
 
 // A yard is a PostgreSQL server whose schemas are stores, and are used again and again.
@@ -128,7 +128,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 		return opened(t, at)
 	}, only...)
 	t.Logf("%d moves: %v", moves, filled)
-	for _, table := range tables.Moved() {
+	for _, table := range store.Moved() {
 		if filled[table.Name] == 0 {
 			t.Errorf("no row of %s was moved", table.Name)
 		}

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/move"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // Many sources and versions are moved to PostgreSQL and back, and the last store has the rows of
@@ -40,7 +40,7 @@ func moveThereAndBack(t *testing.T, y *yard) {
 	for _, leg := range [][2]string{{first, url}, {url, last}} {
 		step = time.Now()
 		part := ""
-		moved, err := run(t, move.Config{From: leg[0], To: leg[1], Say: func(p tables.Progress) {
+		moved, err := run(t, move.Config{From: leg[0], To: leg[1], Say: func(p store.Progress) {
 			if p.Doing != part && part != "" {
 				took(part)
 			}
@@ -62,7 +62,7 @@ func moveThereAndBack(t *testing.T, y *yard) {
 	}
 	t.Logf("the last store has %d MB", size(t, last)>>20)
 	got := digests(t, last)
-	for i, table := range tables.Moved() {
+	for i, table := range store.Moved() {
 		if !got[i].Equals(&want[i]) {
 			t.Errorf("of %d rows of %s %d came back, and they are not the same", want[i].Count, table.Name, got[i].Count)
 		}
@@ -110,7 +110,7 @@ func fill(t *testing.T, dir string, sources, each int) {
 }
 
 // digests returns what the rows of each table of a directory come to.
-func digests(t *testing.T, dir string) (list []tables.Digest) {
+func digests(t *testing.T, dir string) (list []store.Digest) {
 	t.Helper()
 	end, err := sqlite.OpenEnd(t.Context(), sqlite.Config{Dir: dir, ReadOnly: true}, false)
 	if err != nil {
@@ -122,8 +122,8 @@ func digests(t *testing.T, dir string) (list []tables.Digest) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for _, table := range tables.Moved() {
-		var d tables.Digest
+	for _, table := range store.Moved() {
+		var d store.Digest
 		err := w.Query("SELECT "+strings.Join(table.Columns, ", ")+" FROM "+table.Name, nil, func(row []driver.Value) error {
 			d.Add(row)
 			return nil

@@ -10,16 +10,16 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // A store is what a node keeps everything in: a file, or a database.
 type store interface {
 	freshet.Store
 	DropIndex() error
-	Size(ctx context.Context) (tables.Size, error)
+	Size(ctx context.Context) (store.Size, error)
 }
 
 // openStore opens the store of the settings. The data directory is there in either case: it

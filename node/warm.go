@@ -14,8 +14,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store"
 	"freshet/postgres"
-	"freshet/tables"
 )
 
 // A wiring is a policy and what learns with it.
@@ -54,9 +54,9 @@ type following struct {
 
 	// These belong to that goroutine until it has ended.
 	store  *postgres.Store
-	at     *tables.EditPlace // edits up to here are known; nil if none are
-	set    string            // what was set over the API
-	policy string            // by which it is decided
+	at     *store.EditPlace // edits up to here are known; nil if none are
+	set    string           // what was set over the API
+	policy string           // by which it is decided
 }
 
 // keepWarm begins to follow what another node decides, unless that is not wanted or not possible.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
-	"freshet/tables"
 )
 
 // capture records a poll that saw a text.
@@ -51,7 +51,7 @@ func TestAlteredRowsAreFound(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	report := func() tables.Report {
+	report := func() store.Report {
 		r, err := postgres.Verify(t.Context(), postgres.Config{URL: at}, nil)
 		if err != nil {
 			t.Fatal(err)

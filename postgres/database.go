@@ -13,10 +13,10 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
-// A database is the PostgreSQL database of a store as package tables sees it.
+// A database is the PostgreSQL database of a store as package store sees it.
 type database struct {
 	*Store
 	holder  string
@@ -30,7 +30,7 @@ type database struct {
 
 	// These belong to whoever leads the queue of the store.
 	conn    *conn
-	writer  *tables.Writer
+	writer  *store.Writer
 	epoch   int64     // of the lease
 	batch   int64     // the number of the last transaction
 	room    int64     // up to which outcomes have partitions
@@ -47,31 +47,31 @@ const insertNewBody = `INSERT INTO bodies (id, source, sum, size, base, depth, f
 	SELECT CAST(?1 AS BIGINT), CAST(?5 AS BIGINT), CAST(?6 AS BIGINT), CAST(?7 AS BIGINT), CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), CAST(?10 AS BYTEA)
 	WHERE NOT EXISTS (SELECT 1 FROM bodies WHERE source = ?2 AND sum = ?3 AND size = ?4)`
 
-// Judge implements [tables.Database].
-func (d *database) Judge(err error) tables.Verdict {
+// Judge implements [store.Database].
+func (d *database) Judge(err error) store.Verdict {
 	code := codeOf(err)
 	if _, queued := errors.AsType[*queuedError](err); queued {
-		return tables.Failed
+		return store.Failed
 	}
 	switch {
 	case err == nil:
-		return tables.NotOfDatabase
+		return store.NotOfDatabase
 	case errors.Is(err, ErrFenced), errors.Is(err, errDoubt):
 		d.lose()
-		return tables.InDoubt
-	case errors.Is(err, tables.ErrAgain):
-		return tables.Failed
+		return store.InDoubt
+	case errors.Is(err, store.ErrAgain):
+		return store.Failed
 	case code == "":
-		return tables.NotOfDatabase
+		return store.NotOfDatabase
 	}
 	switch code[:2] {
 	case "22", "23": // of data, of integrity
-		return tables.Refused
+		return store.Refused
 	case "XX": // internal, data corrupted
 		d.lose()
-		return tables.InDoubt
+		return store.InDoubt
 	}
-	return tables.Failed
+	return store.Failed
 }
 
 // diskFull is the code of PostgreSQL for that.
@@ -83,7 +83,7 @@ type unreachable struct{ error }
 // Unwrap returns what it is.
 func (u unreachable) Unwrap() []error { return []error{freshet.ErrStorage, u.error} }
 
-// Fault implements [tables.Database].
+// Fault implements [store.Database].
 func (d *database) Fault(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -125,7 +125,7 @@ func (d *database) Fault(doing string, err error) error {
 		return say(freshet.ErrStorage, "restart freshet, if it does not go on by itself: it then stands by, and takes over when the other ends")
 	case errors.Is(err, freshet.ErrStorage), errors.Is(err, freshet.ErrDamaged), errors.Is(err, freshet.ErrNotFound):
 		return fmt.Errorf("%s: %w", doing, err)
-	case errors.Is(err, tables.ErrAgain), isConnectError(err):
+	case errors.Is(err, store.ErrAgain), isConnectError(err):
 		return say(freshet.ErrStorage, "check that PostgreSQL runs and can be reached: psql URL")
 	case strings.HasPrefix(code, "40"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "55"), strings.HasPrefix(code, "57"), strings.HasPrefix(code, "58"):
 		return say(freshet.ErrStorage, "PostgreSQL could not do it now, and it is tried again; its log says more")
@@ -133,40 +133,40 @@ func (d *database) Fault(doing string, err error) error {
 	return fmt.Errorf("%s in %s: %w", doing, d.name, err)
 }
 
-// Hint implements [tables.Database].
+// Hint implements [store.Database].
 func (d *database) Hint() string {
 	return "restore a backup of the database with pg_restore, or fail over to a standby"
 }
 
-// Snapshot implements [tables.Database].
-func (d *database) Snapshot(ctx context.Context) (*tables.Writer, error) {
+// Snapshot implements [store.Database].
+func (d *database) Snapshot(ctx context.Context) (*store.Writer, error) {
 	c, err := d.connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := tables.NewWriter(c)
+	w := store.NewWriter(c)
 	if _, err := w.Exec("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
-// Inspect implements [tables.Database]. PostgreSQL finds damaged pages when they are read.
-func (d *database) Inspect(context.Context, *tables.Writer, func(string)) error { return nil }
+// Inspect implements [store.Database]. PostgreSQL finds damaged pages when they are read.
+func (d *database) Inspect(context.Context, *store.Writer, func(string)) error { return nil }
 
-// Held implements [tables.Database]. Bodies are counted one by one: what their deletion
+// Held implements [store.Database]. Bodies are counted one by one: what their deletion
 // frees shows in the size of their table only when that has been vacuumed.
-func (d *database) Held(w *tables.Writer) (int64, error) {
+func (d *database) Held(w *store.Writer) (int64, error) {
 	return w.Number(`SELECT CAST((SELECT coalesce(sum(length(frame) + 100), 0) FROM bodies) + (
 		SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname <> 'bodies' AND relname NOT LIKE 'search_%') AS BIGINT)`)
 }
 
-// Shrink implements [tables.Database]. PostgreSQL vacuums by itself.
-func (d *database) Shrink(context.Context, func(func(*tables.Writer) error) error) error { return nil }
+// Shrink implements [store.Database]. PostgreSQL vacuums by itself.
+func (d *database) Shrink(context.Context, func(func(*store.Writer) error) error) error { return nil }
 
 // Size is how much room the store takes.
-func (s *Store) Size(ctx context.Context) (size tables.Size, err error) {
+func (s *Store) Size(ctx context.Context) (size store.Size, err error) {
 	err = s.reader.QueryRowContext(ctx, `SELECT (SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class
 			WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' AND relname NOT LIKE 'search_%'),
 		CAST(coalesce(sum(length(frame)), 0) AS BIGINT), CAST(coalesce(sum(size), 0) AS BIGINT) FROM bodies`).Scan(&size.File, &size.Bodies, &size.Full)

@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
-// A connector makes connections that speak as package tables does: with question marks for
+// A connector makes connections that speak as package store does: with question marks for
 // parameters, with whole numbers for truth, and with texts of any bytes.
 type connector struct {
 	servers []driver.Connector // one each
@@ -189,17 +189,17 @@ func (c *conn) judged(err error) error {
 // isLost reports whether nothing can be done with the connection, also if nobody has noticed yet.
 func (c *conn) isLost() bool { return c.lost || c.Conn.Conn().IsClosed() }
 
-// A lostError is one of a connection that is lost. It is a [tables.ErrAgain], and for package sql
+// A lostError is one of a connection that is lost. It is a [store.ErrAgain], and for package sql
 // a [driver.ErrBadConn]: what is only read is then read over another connection, so that those
 // that PostgreSQL closed when it was started again are noticed by nobody.
 type lostError struct{ err error }
 
 func (e lostError) Error() string {
-	return tables.ErrAgain.Error() + ": the connection is lost: " + e.err.Error()
+	return store.ErrAgain.Error() + ": the connection is lost: " + e.err.Error()
 }
 
 // Unwrap returns what it is.
-func (e lostError) Unwrap() []error { return []error{tables.ErrAgain, driver.ErrBadConn, e.err} }
+func (e lostError) Unwrap() []error { return []error{store.ErrAgain, driver.ErrBadConn, e.err} }
 
 // A stmt is a prepared statement.
 type stmt struct {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // editsKept is for how long it is known which sources were edited. Who is further behind reads all.
@@ -15,7 +15,7 @@ const editsKept = "1 hour"
 
 // noteEdits puts on record which sources a transaction edits. Old rows go, but not the one before:
 // whoever has read that one goes on from there.
-func (d *database) noteEdits(w *tables.Writer, ids []freshet.SourceID) error {
+func (d *database) noteEdits(w *store.Writer, ids []freshet.SourceID) error {
 	text, err := json.Marshal(ids)
 	if err != nil {
 		return err
@@ -36,9 +36,9 @@ func (d *database) lastEdit() (err error) {
 	})
 }
 
-// editsSince implements [tables.EditLog.Since]: the row of the place itself has to be there yet, made by
+// editsSince implements [store.EditLog.Since]: the row of the place itself has to be there yet, made by
 // the same process. Otherwise rows are missing, or the database was replaced by an older copy.
-func (d *database) editsSince(ctx context.Context, q tables.Querier, after *tables.EditPlace) (found tables.Edits, err error) {
+func (d *database) editsSince(ctx context.Context, q store.Querier, after *store.EditPlace) (found store.Edits, err error) {
 	query, args := "SELECT batch, term, sources FROM edits WHERE batch >= ? ORDER BY batch", []any{int64(0)}
 	if after == nil {
 		query, args = "SELECT batch, term, '[]' FROM edits ORDER BY batch DESC LIMIT 1", nil
@@ -47,7 +47,7 @@ func (d *database) editsSince(ctx context.Context, q tables.Querier, after *tabl
 	}
 	first := true
 	err = eachRow(ctx, q, query, args, func(scan func(...any) error) error {
-		var at tables.EditPlace
+		var at store.EditPlace
 		var text string
 		if err := scan(&at.Batch, &at.Term, &text); err != nil {
 			return err
@@ -68,14 +68,14 @@ func (d *database) editsSince(ctx context.Context, q tables.Querier, after *tabl
 	return found, err
 }
 
-// lastBatch implements [tables.EditLog.Last].
-func (d *database) lastBatch(ctx context.Context, q tables.Querier) (at tables.EditPlace, err error) {
+// lastBatch implements [store.EditLog.Last].
+func (d *database) lastBatch(ctx context.Context, q store.Querier) (at store.EditPlace, err error) {
 	err = eachRow(ctx, q, "SELECT batch, epoch FROM leases WHERE name = 'brain'", nil, func(scan func(...any) error) error { return scan(&at.Batch, &at.Term) })
 	return at, err
 }
 
 // Edited returns which sources were edited after a place; without one only where that log ends.
-func (s *Store) Edited(ctx context.Context, after *tables.EditPlace) (tables.Edits, error) {
+func (s *Store) Edited(ctx context.Context, after *store.EditPlace) (store.Edits, error) {
 	found, err := s.base.editsSince(ctx, s.reader, after)
 	return found, s.base.Fault("reading which sources were edited", err)
 }

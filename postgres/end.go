@@ -11,10 +11,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
-// An End is the store in a database at one end of a move. It implements [tables.End].
+// An End is the store in a database at one end of a move. It implements [store.End].
 type End struct {
 	*Store
 	done   func()   // ends what keeps the lease
@@ -49,17 +49,17 @@ func OpenEnd(ctx context.Context, cfg Config, fresh bool) (_ *End, err error) {
 // renewLease renews the lease, if it is still that of an epoch.
 const renewLease = "UPDATE leases SET renewed = clock_timestamp() WHERE name = 'brain' AND epoch = ?"
 
-// Name implements [tables.End].
+// Name implements [store.End].
 func (e *End) Name() string { return e.name }
 
-// Snapshot implements [tables.End].
-func (e *End) Snapshot(ctx context.Context) (*tables.Writer, error) {
+// Snapshot implements [store.End].
+func (e *End) Snapshot(ctx context.Context) (*store.Writer, error) {
 	w, err := e.base.Snapshot(ctx)
 	return w, e.base.Fault("reading the store", err)
 }
 
-// Alone implements [tables.End].
-func (e *End) Alone(ctx context.Context, do func(*tables.Writer) error) error {
+// Alone implements [store.End].
+func (e *End) Alone(ctx context.Context, do func(*store.Writer) error) error {
 	d := e.base
 	err := d.Begin(d.writer)
 	if err == nil {
@@ -73,9 +73,9 @@ func (e *End) Alone(ctx context.Context, do func(*tables.Writer) error) error {
 	return d.Fault("writing", err)
 }
 
-// Clear implements [tables.End]. It does not wait for ever for somebody who reads.
+// Clear implements [store.End]. It does not wait for ever for somebody who reads.
 func (e *End) Clear(ctx context.Context) error {
-	err := e.Alone(ctx, func(w *tables.Writer) error {
+	err := e.Alone(ctx, func(w *store.Writer) error {
 		if err := w.Do("SET LOCAL lock_timeout = '10s'"); err != nil {
 			return err
 		}
@@ -104,9 +104,9 @@ func (e *End) Clear(ctx context.Context) error {
 }
 
 // filledTables returns the tables of a store that have rows, and those of its index.
-func filledTables(w *tables.Writer) (names []string, err error) {
+func filledTables(w *store.Writer) (names []string, err error) {
 	all := []string{"search_place", "search_sources", "search_passages"}
-	for _, t := range tables.Moved() {
+	for _, t := range store.Moved() {
 		all = append(all, t.Name)
 	}
 	for i, name := range all {
@@ -120,9 +120,9 @@ func filledTables(w *tables.Writer) (names []string, err error) {
 	return names, err
 }
 
-// Fill implements [tables.End], by COPY. Rows that end with an error end it; a connection that
+// Fill implements [store.End], by COPY. Rows that end with an error end it; a connection that
 // is interrupted instead would be lost, and the lease with it.
-func (e *End) Fill(ctx context.Context, t tables.Rows, rows iter.Seq2[[]driver.Value, error]) (err error) {
+func (e *End) Fill(ctx context.Context, t store.Rows, rows iter.Seq2[[]driver.Value, error]) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	d := e.base
 	next, stop := iter.Pull2(rows)
@@ -223,10 +223,10 @@ func (in *inflow) Values() ([]any, error) {
 // Err implements pgx.CopyFromSource.
 func (in *inflow) Err() error { return in.err }
 
-// Settle implements [tables.End]: PostgreSQL looks at what is there, to plan how it reads it. Who
+// Settle implements [store.End]: PostgreSQL looks at what is there, to plan how it reads it. Who
 // follows the edits of sources is told nothing of these, and has to read all of them.
 func (e *End) Settle(ctx context.Context) error {
-	err := e.Alone(ctx, func(w *tables.Writer) error {
+	err := e.Alone(ctx, func(w *store.Writer) error {
 		if err := w.Do("DELETE FROM edits"); err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (e *End) Settle(ctx context.Context) error {
 // settingsFact is where nodes keep what was set while they ran.
 const settingsFact = "settings"
 
-// Settings implements [tables.End].
+// Settings implements [store.End].
 func (e *End) Settings(ctx context.Context) (text string, err error) {
 	err = e.reader.QueryRowContext(ctx, "SELECT value FROM facts WHERE name = ?", settingsFact).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -251,9 +251,9 @@ func (e *End) Settings(ctx context.Context) (text string, err error) {
 	return text, e.base.Fault("reading the settings", err)
 }
 
-// TakeSettings implements [tables.End].
+// TakeSettings implements [store.End].
 func (e *End) TakeSettings(ctx context.Context, text string) error {
-	return e.Alone(ctx, func(w *tables.Writer) error {
+	return e.Alone(ctx, func(w *store.Writer) error {
 		return w.Do("INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", settingsFact, text)
 	})
 }

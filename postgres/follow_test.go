@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
-	"freshet/tables"
 )
 
 // known returns all that a store knows of its sources.
@@ -228,7 +228,7 @@ func TestFollowsAndTakesOver(t *testing.T) {
 		}
 		e.settle()
 	}
-	report, err := e.store.Verify(t.Context(), func(tables.Progress) {})
+	report, err := e.store.Verify(t.Context(), func(store.Progress) {})
 	if err != nil || len(report.Damages) > 0 {
 		t.Errorf("in the end there is %+v: %v", report.Damages, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // ErrFenced says that another process has taken the lease.
@@ -144,15 +144,15 @@ func (d *database) connect(ctx context.Context) error {
 	}
 	d.conn = c
 	if d.writer == nil {
-		d.writer = tables.NewSender(c, func(query string, args []driver.Value) error { return d.conn.send(query, args) })
+		d.writer = store.NewSender(c, func(query string, args []driver.Value) error { return d.conn.send(query, args) })
 	} else {
 		d.writer.Renew(c)
 	}
 	return nil
 }
 
-// Begin implements [tables.Database]. Nothing is written without the lease.
-func (d *database) Begin(*tables.Writer) error {
+// Begin implements [store.Database]. Nothing is written without the lease.
+func (d *database) Begin(*store.Writer) error {
 	ctx := context.Background()
 	if d.conn.lost {
 		if err := d.connect(ctx); err != nil {
@@ -185,8 +185,8 @@ func (d *database) Begin(*tables.Writer) error {
 	return nil
 }
 
-// Commit implements [tables.Database].
-func (d *database) Commit(*tables.Writer) error {
+// Commit implements [store.Database].
+func (d *database) Commit(*store.Writer) error {
 	ctx := context.Background()
 	if err := d.notify(); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (d *database) Commit(*tables.Writer) error {
 	}
 	_, err := d.conn.Conn.Conn().Exec(ctx, "COMMIT")
 	if err != nil {
-		if err = d.conn.judged(err); !errors.Is(err, tables.ErrAgain) {
+		if err = d.conn.judged(err); !errors.Is(err, store.ErrAgain) {
 			return err
 		}
 		if err = d.resolve(err); err != nil {
@@ -243,8 +243,8 @@ func (d *database) resolve(cause error) error {
 // errDoubt says that it could not be found out whether a transaction is in.
 var errDoubt = errors.New("the connection was lost during a commit, and what became of it could not be found out")
 
-// Rollback implements [tables.Database].
-func (d *database) Rollback(*tables.Writer) error {
+// Rollback implements [store.Database].
+func (d *database) Rollback(*store.Writer) error {
 	d.conn.forget()
 	if d.conn.lost {
 		return nil
@@ -276,7 +276,7 @@ func (s *Store) renew(ctx context.Context) {
 		}
 		var err error
 		if s.Right() <= s.cfg.Lease-every { // nothing was written since the last look
-			err = s.Write(ctx, "renewing the lease", func(*tables.Writer) error { return nil })
+			err = s.Write(ctx, "renewing the lease", func(*store.Writer) error { return nil })
 		}
 		if errors.Is(err, freshet.ErrStoreFailed) {
 			return

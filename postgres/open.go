@@ -15,7 +15,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // Config says where the store is and how it works. Only URL has no default.
@@ -28,7 +28,7 @@ type Config struct {
 	Batch      int   // most callers that share a transaction; 0 means 256
 	Readers    int   // most concurrent readers; 0 means 4
 	CacheBytes int64 // of decoded bodies held in memory; 0 means 64 MiB
-	FlushEvery int   // as in [tables.Config]
+	FlushEvery int   // as in [store.Config]
 
 	Address string // where others reach this process while it writes; "" means that they cannot
 	Try     bool   // if another process may be writing, do not wait to see whether it does
@@ -41,7 +41,7 @@ type Config struct {
 	// old; 0 means a million.
 	Partition int64
 
-	Epoch freshet.Epoch // as in [tables.Config]
+	Epoch freshet.Epoch // as in [store.Config]
 
 	// From returns a store on the same database that was only read up to now. A store that is to
 	// be written asks for it when it has the lease, takes over what it knows, and reads only
@@ -61,7 +61,7 @@ func (c Config) withDefaults() Config {
 
 // A Store is a [freshet.Store] in a PostgreSQL database. It is safe for concurrent use.
 type Store struct {
-	*tables.Store
+	*store.Store
 	cfg       Config
 	name      string // of the database, without a password
 	connector connector
@@ -192,11 +192,11 @@ func holder() string {
 
 // lay makes the store of tables out of the connections.
 func (s *Store) lay() {
-	edits := tables.EditLog{Since: s.base.editsSince, Last: s.base.lastBatch}
+	edits := store.EditLog{Since: s.base.editsSince, Last: s.base.lastBatch}
 	if !s.cfg.ReadOnly {
-		edits = tables.EditLog{Note: s.base.noteEdits}
+		edits = store.EditLog{Note: s.base.noteEdits}
 	}
-	s.Store = tables.New(tables.Config{
+	s.Store = store.New(store.Config{
 		Name: s.name, Where: s.name, Database: s.base, Reader: s.reader, Writer: s.base.writer, Index: &index{Store: s}, NewBody: insertNewBody,
 		Reading: &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		Edits:   edits, ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
@@ -229,7 +229,7 @@ func (s *Store) release() error {
 
 // Verify looks through everything that is stored in a database, as Store.Verify does. It is
 // for stores that another process may be writing.
-func Verify(ctx context.Context, cfg Config, say func(tables.Progress)) (r tables.Report, err error) {
+func Verify(ctx context.Context, cfg Config, say func(store.Progress)) (r store.Report, err error) {
 	cfg.ReadOnly = true
 	s, err := connect(ctx, cfg)
 	if err != nil {

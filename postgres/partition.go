@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // A partition is a part of the log of outcomes, as its name says.
@@ -14,7 +14,7 @@ type partition struct{ first, last int64 }
 func (p partition) name() string { return fmt.Sprintf("outcomes_%d_%d", p.first, p.last) }
 
 // partitions returns the parts of the log in their order.
-func partitions(w *tables.Writer) (found []partition, err error) {
+func partitions(w *store.Writer) (found []partition, err error) {
 	err = w.Query(`SELECT CAST(split_part(c.relname, '_', 2) AS BIGINT), CAST(split_part(c.relname, '_', 3) AS BIGINT)
 		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'outcomes'::regclass ORDER BY 1`, nil, func(v []driver.Value) error {
 		found = append(found, partition{number(v[0]), number(v[1])})
@@ -32,9 +32,9 @@ func (d *database) grown() (int64, error) {
 	return parts[len(parts)-1].last, nil
 }
 
-// Grow implements [tables.Database]. A new partition is attached, because that does not wait
+// Grow implements [store.Database]. A new partition is attached, because that does not wait
 // for readers as creating it in its place would.
-func (d *database) Grow(w *tables.Writer, upto int64) error {
+func (d *database) Grow(w *store.Writer, upto int64) error {
 	for d.growing < upto {
 		p := partition{max(d.growing+1, upto), 0}
 		p.last = p.first + d.cfg.Partition - 1
@@ -49,9 +49,9 @@ func (d *database) Grow(w *tables.Writer, upto int64) error {
 	return nil
 }
 
-// Stale implements [tables.Database]. The partition that is written to is never stale. While
+// Stale implements [store.Database]. The partition that is written to is never stale. While
 // somebody reads the log for long, outcomes go one by one.
-func (d *database) Stale(w *tables.Writer, before int64) (part tables.Stretch, err error) {
+func (d *database) Stale(w *store.Writer, before int64) (part store.Stretch, err error) {
 	parts, err := partitions(w)
 	if err != nil || len(parts) < 2 {
 		return part, err
@@ -66,15 +66,15 @@ func (d *database) Stale(w *tables.Writer, before int64) (part tables.Stretch, e
 		return part, err
 	}
 	err = w.Query("SELECT coalesce(min(cursor), 0), coalesce(max(cursor), 0), coalesce(max(began), 0) FROM "+oldest, nil, func(v []driver.Value) error {
-		part, newest = tables.Stretch{First: number(v[0]), Last: number(v[1])}, number(v[2])
+		part, newest = store.Stretch{First: number(v[0]), Last: number(v[1])}, number(v[2])
 		return nil
 	})
 	if err != nil || newest >= before {
-		return tables.Stretch{}, err
+		return store.Stretch{}, err
 	}
 	ours, err := d.lockLog(w)
 	if err != nil || !ours {
-		return tables.Stretch{}, err
+		return store.Stretch{}, err
 	}
 	if part.First == 0 { // all of it has gone one by one
 		return part, w.Do("DROP TABLE " + oldest)
@@ -83,7 +83,7 @@ func (d *database) Stale(w *tables.Writer, before int64) (part tables.Stretch, e
 }
 
 // lockLog takes the log for this transaction alone, unless somebody reads it for long.
-func (d *database) lockLog(w *tables.Writer) (bool, error) {
+func (d *database) lockLog(w *store.Writer) (bool, error) {
 	if _, err := w.Exec("SAVEPOINT log"); err != nil {
 		return false, err
 	}
@@ -98,8 +98,8 @@ func (d *database) lockLog(w *tables.Writer) (bool, error) {
 	return false, err
 }
 
-// DropOutcomes implements [tables.Database].
-func (d *database) DropOutcomes(w *tables.Writer, part tables.Stretch) error {
+// DropOutcomes implements [store.Database].
+func (d *database) DropOutcomes(w *store.Writer, part store.Stretch) error {
 	parts, err := partitions(w)
 	if err != nil {
 		return err

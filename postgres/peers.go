@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // Peers is what the nodes on one database know of each other: who leads, and who is there. It
@@ -170,7 +170,7 @@ func (p *Peers) Fact(ctx context.Context, name string) (value string, err error)
 
 // SetFact has all nodes know something under a name. Only who has the lease can.
 func (s *Store) SetFact(ctx context.Context, name, value string) error {
-	return s.Write(ctx, "telling the other nodes", func(w *tables.Writer) error {
+	return s.Write(ctx, "telling the other nodes", func(w *store.Writer) error {
 		_, err := w.Exec("INSERT INTO facts (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2", name, value)
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 //go:embed migrations/*.sql
@@ -150,7 +150,7 @@ func (s *Store) update(ctx context.Context, files []string) (err error) {
 			_, err := c.Conn.Conn().PgConn().Exec(ctx, query).ReadAll()
 			return err
 		}
-		w := tables.NewWriter(c)
+		w := store.NewWriter(c)
 		var schema string
 		if err := c.Conn.Conn().QueryRow(ctx, "SELECT coalesce(current_schema(), '')").Scan(&schema); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (s *Store) update(ctx context.Context, files []string) (err error) {
 			}
 		}
 		if version == 0 {
-			return tables.Seal(w, func(string) (int64, error) { return 0, nil }, func(string, int64) {})
+			return store.Seal(w, func(string) (int64, error) { return 0, nil }, func(string, int64) {})
 		}
 		return nil
 	})

@@ -9,18 +9,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"freshet/tables"
+	"freshet/internal/store"
 	"freshet/words"
 )
 
 // An index is the index of what versions say, in tables of the database. It implements
-// [tables.Index].
+// [store.Index].
 type index struct{ *Store }
 
-// Use implements [tables.Index].
+// Use implements [store.Index].
 func (x *index) Use(context.Context) (release func(), err error) { return func() {}, nil }
 
-// Place implements [tables.Index].
+// Place implements [store.Index].
 func (x *index) Place(ctx context.Context) (place string, err error) {
 	err = x.reader.QueryRowContext(ctx, "SELECT upto FROM search_place").Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -29,12 +29,12 @@ func (x *index) Place(ctx context.Context) (place string, err error) {
 	return place, err
 }
 
-// Indexed implements [tables.Index].
-func (x *index) Indexed(ctx context.Context) (map[int64]tables.Indexed, error) {
-	found := map[int64]tables.Indexed{}
+// Indexed implements [store.Index].
+func (x *index) Indexed(ctx context.Context) (map[int64]store.Indexed, error) {
+	found := map[int64]store.Indexed{}
 	err := eachRow(ctx, x.reader, "SELECT key, upto, first FROM search_sources", nil, func(scan func(...any) error) error {
 		var key int64
-		var at tables.Indexed
+		var at store.Indexed
 		err := scan(&key, &at.Upto, &at.First)
 		found[key] = at
 		return err
@@ -42,21 +42,21 @@ func (x *index) Indexed(ctx context.Context) (map[int64]tables.Indexed, error) {
 	return found, err
 }
 
-// Drop implements [tables.Index].
+// Drop implements [store.Index].
 func (x *index) Drop() error {
 	_, err := x.reader.ExecContext(context.Background(), "TRUNCATE search_place, search_sources, search_passages")
 	return err
 }
 
-// Match implements [tables.Index]. What PostgreSQL makes of a passage says nothing of how
+// Match implements [store.Index]. What PostgreSQL makes of a passage says nothing of how
 // rare the words are, so that is taken in here.
-func (x *index) Match(ctx context.Context, phrase words.Query, source int64, most int, each func(tables.Passage) error) error {
+func (x *index) Match(ctx context.Context, phrase words.Query, source int64, most int, each func(store.Passage) error) error {
 	asked := expression(phrase)
-	var found []tables.Passage
+	var found []store.Passage
 	err := eachRow(ctx, x.reader, `SELECT id, source, sum, first, coalesce(gone, ?), since, coalesce(until, ?), CAST(ts_rank(words, CAST(? AS TSQUERY), 1) AS DOUBLE PRECISION)
 		FROM search_passages WHERE words @@ CAST(? AS TSQUERY) AND (CAST(? AS BIGINT) = 0 OR source = ?) ORDER BY id DESC LIMIT ?`,
 		[]any{int64(words.Open), int64(words.Open), asked, asked, source, source, most}, func(scan func(...any) error) error {
-			var p tables.Passage
+			var p store.Passage
 			var sum int64
 			err := scan(&p.ID, &p.Source, &sum, &p.From, &p.To, &p.Since, &p.Until, &p.Rank)
 			p.Sum = uint64(sum)
@@ -127,8 +127,8 @@ type indexTx struct {
 // the same, whoever does it, but not if both do.
 const indexLock = "SELECT pg_advisory_xact_lock(hashtext('freshet search ' || current_schema()))"
 
-// Begin implements [tables.Index].
-func (x *index) Begin(ctx context.Context) (tables.IndexTx, error) {
+// Begin implements [store.Index].
+func (x *index) Begin(ctx context.Context) (store.IndexTx, error) {
 	tx, err := x.reader.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -149,13 +149,13 @@ func (t *indexTx) exec(query string, args ...any) error {
 	return err
 }
 
-// PutPlace implements [tables.IndexTx].
+// PutPlace implements [store.IndexTx].
 func (t *indexTx) PutPlace(place string) error {
 	return t.exec("INSERT INTO search_place (id, upto) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET upto = excluded.upto", place)
 }
 
-// Source implements [tables.IndexTx].
-func (t *indexTx) Source(key int64) (at tables.Indexed, err error) {
+// Source implements [store.IndexTx].
+func (t *indexTx) Source(key int64) (at store.Indexed, err error) {
 	err = t.tx.QueryRow("SELECT upto, first, present FROM search_sources WHERE key = ?", key).Scan(&at.Upto, &at.First, &at.Present)
 	if errors.Is(err, sql.ErrNoRows) {
 		return at, nil
@@ -163,30 +163,30 @@ func (t *indexTx) Source(key int64) (at tables.Indexed, err error) {
 	return at, err
 }
 
-// PutSource implements [tables.IndexTx].
-func (t *indexTx) PutSource(key int64, at tables.Indexed) error {
+// PutSource implements [store.IndexTx].
+func (t *indexTx) PutSource(key int64, at store.Indexed) error {
 	return t.exec("INSERT INTO search_sources (key, upto, first, present) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET upto = excluded.upto, first = excluded.first, present = excluded.present",
 		key, at.Upto, at.First, at.Present)
 }
 
-// Add implements [tables.IndexTx].
-func (t *indexTx) Add(p tables.Passage, text string) (int64, error) {
+// Add implements [store.IndexTx].
+func (t *indexTx) Add(p store.Passage, text string) (int64, error) {
 	t.last++
 	return t.last, t.exec("INSERT INTO search_passages (id, source, sum, first, since, words) VALUES (?, ?, ?, ?, ?, CAST(? AS TSVECTOR))",
 		t.last, p.Source, int64(p.Sum), p.From, p.Since, vector(text))
 }
 
-// End implements [tables.IndexTx].
+// End implements [store.IndexTx].
 func (t *indexTx) End(id, gone, until int64) error {
 	return t.exec("UPDATE search_passages SET gone = ?, until = ? WHERE id = ?", gone, until, id)
 }
 
-// ForgetBefore implements [tables.IndexTx].
+// ForgetBefore implements [store.IndexTx].
 func (t *indexTx) ForgetBefore(source, first int64) error {
 	return t.exec("DELETE FROM search_passages WHERE source = ? AND gone <= ?", source, first)
 }
 
-// Forget implements [tables.IndexTx].
+// Forget implements [store.IndexTx].
 func (t *indexTx) Forget(source int64) error {
 	if err := t.exec("DELETE FROM search_passages WHERE source = ?", source); err != nil {
 		return err
@@ -194,8 +194,8 @@ func (t *indexTx) Forget(source int64) error {
 	return t.exec("DELETE FROM search_sources WHERE key = ?", source)
 }
 
-// Commit implements [tables.IndexTx].
+// Commit implements [store.IndexTx].
 func (t *indexTx) Commit() error { return t.tx.Commit() }
 
-// Rollback implements [tables.IndexTx].
+// Rollback implements [store.IndexTx].
 func (t *indexTx) Rollback() error { return t.tx.Rollback() }

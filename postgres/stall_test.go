@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
-	"freshet/tables"
 	"freshet/wire"
 )
 
@@ -167,7 +167,7 @@ func longTransaction(t *testing.T, shed *shed) {
 	var said bytes.Buffer
 	s := open(t, postgres.Config{URL: shed.url(t, t.TempDir()), Lease: 2 * time.Second, Log: slog.New(slog.NewTextHandler(&said, nil))})
 	tries := 0
-	err := s.Write(context.Background(), "taking long", func(w *tables.Writer) error {
+	err := s.Write(context.Background(), "taking long", func(w *store.Writer) error {
 		tries++
 		_, err := w.Exec("SELECT pg_sleep(6)")
 		return err

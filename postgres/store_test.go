@@ -18,10 +18,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/pgtest"
 	"freshet/postgres"
 	"freshet/storetest"
-	"freshet/tables"
 )
 
 // A shed is a server with a database whose schemas are stores. A schema that is not used
@@ -48,7 +48,7 @@ func newShed(t testing.TB, settings ...string) *shed {
 
 // all are the tables of a store that have rows at first or later.
 func all() (names []string) {
-	for name := range tables.Checked() {
+	for name := range store.Checked() {
 		names = append(names, name)
 	}
 	return append(names, "bodies", "leases", "nodes", "facts", "edits", "search_place", "search_sources", "search_passages")

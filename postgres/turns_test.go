@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
-	"freshet/tables"
 )
 
 // A company is the store of the node that leads, that of one that stands by, and what both know of nodes.
@@ -82,7 +82,7 @@ func TestSaveInTurn(t *testing.T) {
 	if want := "s0 7 yy;s1 7 yy;s2 7 yy;"; err != nil || n != 3 || c.saved() != want {
 		t.Errorf("saved are %d: %s; want %s (%v)", n, c.saved(), want, err)
 	}
-	report, err := c.leads.Verify(t.Context(), func(tables.Progress) {})
+	report, err := c.leads.Verify(t.Context(), func(store.Progress) {})
 	if err != nil || len(report.Damages) > 0 {
 		t.Errorf("then is found: %+v, %v", report, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // Backup writes a copy of the store as it is at one moment to a new file,
@@ -32,7 +32,7 @@ func removed(path string) error {
 }
 
 // Size measures the store. It reads a good part of the file.
-func (s *Store) Size(ctx context.Context) (size tables.Size, err error) {
+func (s *Store) Size(ctx context.Context) (size store.Size, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := fs.Stat(s.cfg.Files, fileName+suffix); err == nil {
 			size.File += info.Size()

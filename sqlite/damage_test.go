@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // rich returns a directory with a closed store that has rows in every table:
@@ -148,7 +148,7 @@ func checked(t *testing.T, dir string) error {
 // does if the row is gone, or if another is put in its place.
 func TestEveryAlteredRowIsFound(t *testing.T) {
 	dir := rich(t)
-	all := tables.Checked()
+	all := store.Checked()
 	delete(all, "moves") // a store in use has no row in it
 	all["bodies"] = []string{"id", "source", "sum", "size", "base", "frame"}
 	var meddlings []string

@@ -6,15 +6,15 @@ import (
 
 	"modernc.org/sqlite"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
-// What is verified and repaired, in the words of package tables.
+// What is verified and repaired, in the words of package store.
 type (
-	Damage   = tables.Damage
-	Report   = tables.Report
-	Progress = tables.Progress
-	Known    = tables.Known
+	Damage   = store.Damage
+	Report   = store.Report
+	Progress = store.Progress
+	Known    = store.Known
 )
 
 // A file is the file of a store as a database of tables.
@@ -26,50 +26,50 @@ type file Store
 const insertNewBody = `INSERT OR IGNORE INTO bodies (id, source, sum, size, base, depth, frame)
 	VALUES (?, CASE WHEN EXISTS (SELECT 1 FROM bodies WHERE source = ? AND sum = ? AND size = ?) THEN NULL ELSE ? END, ?, ?, ?, ?, ?)`
 
-// Begin implements [tables.Database].
-func (f *file) Begin(w *tables.Writer) error { return run(w, "BEGIN IMMEDIATE") }
+// Begin implements [store.Database].
+func (f *file) Begin(w *store.Writer) error { return run(w, "BEGIN IMMEDIATE") }
 
-// Commit implements [tables.Database].
-func (f *file) Commit(w *tables.Writer) error { return run(w, "COMMIT") }
+// Commit implements [store.Database].
+func (f *file) Commit(w *store.Writer) error { return run(w, "COMMIT") }
 
-// Rollback implements [tables.Database].
-func (f *file) Rollback(w *tables.Writer) error { return run(w, "ROLLBACK") }
+// Rollback implements [store.Database].
+func (f *file) Rollback(w *store.Writer) error { return run(w, "ROLLBACK") }
 
-func run(w *tables.Writer, query string) error {
+func run(w *store.Writer, query string) error {
 	_, err := w.Exec(query)
 	return err
 }
 
-// Grow implements [tables.Database]: a file has room.
-func (f *file) Grow(*tables.Writer, int64) error { return nil }
+// Grow implements [store.Database]: a file has room.
+func (f *file) Grow(*store.Writer, int64) error { return nil }
 
-// Stale implements [tables.Database]: outcomes are one table.
-func (f *file) Stale(*tables.Writer, int64) (tables.Stretch, error) { return tables.Stretch{}, nil }
+// Stale implements [store.Database]: outcomes are one table.
+func (f *file) Stale(*store.Writer, int64) (store.Stretch, error) { return store.Stretch{}, nil }
 
-// DropOutcomes implements [tables.Database]. There is nothing that it could be asked for.
-func (f *file) DropOutcomes(*tables.Writer, tables.Stretch) error { return nil }
+// DropOutcomes implements [store.Database]. There is nothing that it could be asked for.
+func (f *file) DropOutcomes(*store.Writer, store.Stretch) error { return nil }
 
-// Judge implements [tables.Database].
-func (f *file) Judge(err error) tables.Verdict {
+// Judge implements [store.Database].
+func (f *file) Judge(err error) store.Verdict {
 	switch {
 	case codeOf(err) == 0:
-		return tables.NotOfDatabase
+		return store.NotOfDatabase
 	case isConstraint(err):
-		return tables.Refused
+		return store.Refused
 	case leavesDoubt(err):
-		return tables.InDoubt
+		return store.InDoubt
 	}
-	return tables.Failed
+	return store.Failed
 }
 
-// Fault implements [tables.Database].
+// Fault implements [store.Database].
 func (f *file) Fault(doing string, err error) error { return fault(f.path, doing, err) }
 
-// Hint implements [tables.Database].
+// Hint implements [store.Database].
 func (f *file) Hint() string { return mendHint(f.path) }
 
-// Snapshot implements [tables.Database].
-func (f *file) Snapshot(ctx context.Context) (*tables.Writer, error) {
+// Snapshot implements [store.Database].
+func (f *file) Snapshot(ctx context.Context) (*store.Writer, error) {
 	connector, err := sqlite.NewConnector((*Store)(f).dsn(true))
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (f *file) Snapshot(ctx context.Context) (*tables.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := tables.NewWriter(conn)
+	w := store.NewWriter(conn)
 	for _, query := range []string{"PRAGMA cache_size = -32000", "BEGIN"} {
 		if err := run(w, query); err != nil {
 			return nil, closed(w, err)
@@ -87,9 +87,9 @@ func (f *file) Snapshot(ctx context.Context) (*tables.Writer, error) {
 	return w, nil
 }
 
-// Inspect implements [tables.Database]: SQLite looks through the pages of the file and the
+// Inspect implements [store.Database]: SQLite looks through the pages of the file and the
 // indexes.
-func (f *file) Inspect(ctx context.Context, w *tables.Writer, found func(what string)) error {
+func (f *file) Inspect(ctx context.Context, w *store.Writer, found func(what string)) error {
 	return w.Query("PRAGMA integrity_check", nil, func(row []driver.Value) error {
 		if what, _ := row[0].(string); what != "ok" {
 			found(what)
@@ -98,9 +98,9 @@ func (f *file) Inspect(ctx context.Context, w *tables.Writer, found func(what st
 	})
 }
 
-// Held implements [tables.Database]. Pages that have become free do not count: they are used
+// Held implements [store.Database]. Pages that have become free do not count: they are used
 // again, or given back to the file system.
-func (f *file) Held(w *tables.Writer) (int64, error) {
+func (f *file) Held(w *store.Writer) (int64, error) {
 	var of [3]int64
 	for i, pragma := range []string{"PRAGMA page_count", "PRAGMA freelist_count", "PRAGMA page_size"} {
 		n, err := w.Number(pragma)
@@ -115,12 +115,12 @@ func (f *file) Held(w *tables.Writer) (int64, error) {
 // vacuumAtOnce is how many pages are given back to the file system at once.
 const vacuumAtOnce = 2000
 
-// Shrink implements [tables.Database]. It gives pages that have become free back to the file
+// Shrink implements [store.Database]. It gives pages that have become free back to the file
 // system, but for a tenth, which will be wanted again.
-func (f *file) Shrink(_ context.Context, write func(func(*tables.Writer) error) error) error {
+func (f *file) Shrink(_ context.Context, write func(func(*store.Writer) error) error) error {
 	for {
 		var free, pages int64
-		err := write(func(w *tables.Writer) (err error) {
+		err := write(func(w *store.Writer) (err error) {
 			if free, err = w.Number("PRAGMA freelist_count"); err != nil {
 				return err
 			}

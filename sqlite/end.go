@@ -15,10 +15,10 @@ import (
 	"modernc.org/sqlite"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
-// An End is the store in a data directory at one end of a move. It implements [tables.End].
+// An End is the store in a data directory at one end of a move. It implements [store.End].
 type End struct{ *Store }
 
 // OpenEnd takes the data directory cfg.Dir for this process alone, as it is. If fresh is set,
@@ -79,24 +79,24 @@ func (s *Store) find(ctx context.Context, fresh bool) error {
 	return errors.Join(fault(s.path, "opening the store", s.checkSchema(ctx, db)), db.Close())
 }
 
-// Name implements [tables.End].
+// Name implements [store.End].
 func (e *End) Name() string { return e.cfg.Dir }
 
-// Snapshot implements [tables.End].
-func (e *End) Snapshot(ctx context.Context) (*tables.Writer, error) {
+// Snapshot implements [store.End].
+func (e *End) Snapshot(ctx context.Context) (*store.Writer, error) {
 	w, err := (*file)(e.Store).Snapshot(ctx)
 	return w, fault(e.path, "reading the store", err)
 }
 
-// Alone implements [tables.End].
-func (e *End) Alone(_ context.Context, do func(*tables.Writer) error) error {
+// Alone implements [store.End].
+func (e *End) Alone(_ context.Context, do func(*store.Writer) error) error {
 	return fault(e.path, "writing", e.writer.Within(func() error { return do(e.writer) }))
 }
 
-// Clear implements [tables.End].
+// Clear implements [store.End].
 func (e *End) Clear(ctx context.Context) error {
-	err := e.Alone(ctx, func(w *tables.Writer) error {
-		for _, t := range tables.Moved() {
+	err := e.Alone(ctx, func(w *store.Writer) error {
+		for _, t := range store.Moved() {
 			if err := run(w, "DELETE FROM "+t.Name); err != nil {
 				return err
 			}
@@ -112,9 +112,9 @@ const (
 	fillBytes = 16 << 20
 )
 
-// Fill implements [tables.End]. Syncs that come with checkpoints are enough: a store that is
+// Fill implements [store.End]. Syncs that come with checkpoints are enough: a store that is
 // not filled yet is filled anew.
-func (e *End) Fill(_ context.Context, t tables.Rows, rows iter.Seq2[[]driver.Value, error]) error {
+func (e *End) Fill(_ context.Context, t store.Rows, rows iter.Seq2[[]driver.Value, error]) error {
 	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.Name, strings.Join(t.Columns, ", "), strings.TrimSuffix(strings.Repeat("?, ", len(t.Columns)), ", "))
 	next, stop := iter.Pull2(rows)
 	defer stop()
@@ -146,7 +146,7 @@ func (e *End) Fill(_ context.Context, t tables.Rows, rows iter.Seq2[[]driver.Val
 	return nil
 }
 
-// Settle implements [tables.End]: all that was written is synced, and so is what follows.
+// Settle implements [store.End]: all that was written is synced, and so is what follows.
 func (e *End) Settle(context.Context) error {
 	if err := run(e.writer, "PRAGMA synchronous = FULL"); err != nil {
 		return fault(e.path, "filling the store", err)
@@ -158,7 +158,7 @@ func (e *End) Settle(context.Context) error {
 // settingsName is the file in the data directory with what was set while the daemon ran.
 const settingsName = "settings.json"
 
-// Settings implements [tables.End].
+// Settings implements [store.End].
 func (e *End) Settings(context.Context) (string, error) {
 	text, err := fs.ReadFile(e.cfg.Files, settingsName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,7 +167,7 @@ func (e *End) Settings(context.Context) (string, error) {
 	return string(text), fault(e.path, "reading the settings", err)
 }
 
-// TakeSettings implements [tables.End]. The file is there as a whole, or as before.
+// TakeSettings implements [store.End]. The file is there as a whole, or as before.
 func (e *End) TakeSettings(_ context.Context, text string) error {
 	f, err := os.CreateTemp(e.cfg.Dir, "settings-*")
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // A mending makes a store of the rows that were saved from a damaged one: it
 // drops what is not as it was written, and what rests on that.
 type mending struct {
-	*tables.Writer
+	*store.Writer
 	lost []Damage
 }
 
@@ -26,18 +26,18 @@ func (m *mending) drop(found []Damage) error {
 		}
 		var err error
 		switch row {
-		case tables.Sources:
+		case store.Sources:
 			d.What += m.keepSource(key[0])
-		case tables.Heads:
+		case store.Heads:
 			_, err = m.Exec("UPDATE standings SET head = 0, changes = 0, last_change = 0, etag = '', last_modified = '', head_recipe = '', suspect = NULL, landed = NULL, belied = NULL, newest = NULL, held = NULL, quiet_suspect = NULL, quiet_noise = NULL, moved = '', moved_at = NULL WHERE source = ?", key[0])
 			d.What += ": it is rebuilt"
-		case tables.Tallies:
+		case store.Tallies:
 			_, err = m.Exec("UPDATE standings SET last_outcome = 0, not_before = NULL, fresh = NULL, failures = 0, failure = '', err = '' WHERE source = ?", key[0])
 			d.What += ": it is rebuilt"
-		case tables.Shelves:
+		case store.Shelves:
 			_, err = m.Exec("UPDATE shelves SET base = '' WHERE site = ?", key[0])
 			d.What += ": they are counted anew"
-		case tables.Places:
+		case store.Places:
 			_, err = m.Exec(`UPDATE places SET stream = CASE stream WHEN 1 THEN 1 END, place = ifnull((SELECT max(change % (1 << 62)) FROM debts WHERE debts.reader = places.reader AND (change > (1 << 62)) = (ifnull(stream, 0) = 1)), 0) WHERE reader = ?`, key[0])
 			d.What += ": it gets all again after the last that it is known to have read, with the same ids"
 		default:
@@ -166,7 +166,7 @@ func (m *mending) rebase() error {
 	bases := map[int64]string{}
 	err := m.Query("SELECT h.site, s.url FROM shelves h JOIN sources s ON s.key = h.site WHERE h.base = ''", nil, func(v []driver.Value) error {
 		url, _ := v[1].(string)
-		bases[v[0].(int64)] = tables.OriginOf(url)
+		bases[v[0].(int64)] = store.OriginOf(url)
 		return nil
 	})
 	for key, base := range bases {

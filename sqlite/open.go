@@ -18,7 +18,7 @@ import (
 
 	"freshet/internal/filelock"
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // The files in the data directory.
@@ -72,13 +72,13 @@ func (c Config) withDefaults() Config {
 
 // A Store is a [freshet.Store] in one file. It is safe for concurrent use.
 type Store struct {
-	*tables.Store
+	*store.Store
 	cfg    Config
 	path   string // of the database file
 	log    *slog.Logger
 	lock   *os.File
 	reader *sql.DB
-	writer *tables.Writer
+	writer *store.Writer
 	search *searchFile
 }
 
@@ -120,7 +120,7 @@ func newStore(cfg Config) *Store {
 
 // lay makes the store of tables out of the connections.
 func (s *Store) lay() {
-	s.Store = tables.New(tables.Config{
+	s.Store = store.New(store.Config{
 		Name: s.path, Where: s.cfg.Dir, Database: (*file)(s), Reader: s.reader, Writer: s.writer, Index: s.search, NewBody: insertNewBody,
 		ReadOnly: s.cfg.ReadOnly, Now: s.cfg.Now, Log: s.cfg.Log, Batch: s.cfg.Batch, CacheBytes: s.cfg.CacheBytes,
 		FlushEvery: s.cfg.FlushEvery, Epoch: s.cfg.Epoch,
@@ -189,7 +189,7 @@ func (s *Store) connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.writer = tables.NewWriter(conn)
+		s.writer = store.NewWriter(conn)
 		if err := sealRows(s.writer, s.sayProgress(ctx, "adding checksums to stored rows")); err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"freshet/internal/store"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // Pages of a state are found by it, in their order, without going through the others.
@@ -21,7 +21,7 @@ func TestPagesAreFoundByState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for name, query := range tables.PageQueries() {
+	for name, query := range store.PageQueries() {
 		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"))
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 	"freshet/internal/filelock"
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // A Repaired is what came of a Repair.
@@ -54,7 +54,7 @@ func Repair(ctx context.Context, dir, into string, say func(Progress)) (r Repair
 }
 
 // mendInto makes a new store of the rows that can be read.
-func (s *Store) mendInto(ctx context.Context, from *tables.Writer, say func(Progress), r *Repaired) error {
+func (s *Store) mendInto(ctx context.Context, from *store.Writer, say func(Progress), r *Repaired) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func finishRepair(ctx context.Context, dir string, say func(Progress), r *Repair
 
 // openDamaged opens the damaged store for reading. If a log lies beside it that
 // is not folded in, both are copied first, because SQLite would fold it in.
-func openDamaged(ctx context.Context, dir, into string) (_ *tables.Writer, done func() error, err error) {
+func openDamaged(ctx context.Context, dir, into string) (_ *store.Writer, done func() error, err error) {
 	path := filepath.Join(dir, fileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, freshet.WithHint(fmt.Errorf("no Freshet data in %s: %w", dir, freshet.ErrNotFound), "use the directory that freshet serve uses")
@@ -165,7 +165,7 @@ func openDamaged(ctx context.Context, dir, into string) (_ *tables.Writer, done 
 	if err != nil {
 		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
 	}
-	w := tables.NewWriter(conn)
+	w := store.NewWriter(conn)
 	clean = append(clean, w.Close)
 	if err := sameSchema(w, path); err != nil {
 		return nil, nil, errors.Join(fault(path, "opening the damaged store", err), done())
@@ -174,7 +174,7 @@ func openDamaged(ctx context.Context, dir, into string) (_ *tables.Writer, done 
 }
 
 // sameSchema refuses a damaged store of another schema than this one.
-func sameSchema(w *tables.Writer, path string) error {
+func sameSchema(w *store.Writer, path string) error {
 	version, err := w.Number("SELECT max(version_id) FROM " + versionTable)
 	if err != nil {
 		return err

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // A salvage copies the rows that can be read from a damaged file to a new one,
 // as they are. Whether they are as they were written is seen to afterwards.
 type salvage struct {
 	ctx      context.Context
-	from, to *tables.Writer
+	from, to *store.Writer
 	say      func(Progress)
 	lost     []Damage
 }

@@ -15,7 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"freshet/internal/freshet"
-	"freshet/tables"
+	"freshet/internal/store"
 	"freshet/words"
 )
 
@@ -27,7 +27,7 @@ const searchName = "search.db"
 // searchLayout is that of the index; one with another layout is made anew.
 const searchLayout = 1
 
-// searchSchema makes the tables of the index: see [tables.Index].
+// searchSchema makes the tables of the index: see [store.Index].
 const searchSchema = `
 	CREATE TABLE place (id INTEGER PRIMARY KEY CHECK (id = 1), upto TEXT NOT NULL);
 	CREATE TABLE sources (key INTEGER PRIMARY KEY, upto INTEGER NOT NULL, first INTEGER NOT NULL, present BLOB NOT NULL);
@@ -44,7 +44,7 @@ const searchSchema = `
 	CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
 `
 
-// A searchFile is the file with the index. It implements [tables.Index].
+// A searchFile is the file with the index. It implements [store.Index].
 type searchFile struct {
 	cfg  Config
 	file sync.RWMutex // held to use the file, and alone to open it or put another in its place
@@ -55,7 +55,7 @@ type searchFile struct {
 // path returns where the index lies.
 func (x *searchFile) path() string { return filepath.Join(x.cfg.Dir, searchName) }
 
-// Use implements [tables.Index].
+// Use implements [store.Index].
 func (x *searchFile) Use(ctx context.Context) (release func(), err error) {
 	for {
 		x.file.RLock()
@@ -72,14 +72,14 @@ func (x *searchFile) Use(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// judged returns an error of the index as [tables.ErrStaleIndex] if it has to be made anew.
+// judged returns an error of the index as [store.ErrStaleIndex] if it has to be made anew.
 func (x *searchFile) judged(err error) error {
-	if err == nil || errors.Is(err, tables.ErrStaleIndex) {
+	if err == nil || errors.Is(err, store.ErrStaleIndex) {
 		return err
 	}
 	said := fault(x.path(), "using the index of versions", err)
 	if errors.Is(said, freshet.ErrDamaged) {
-		return fmt.Errorf("%w: %w", tables.ErrStaleIndex, said)
+		return fmt.Errorf("%w: %w", store.ErrStaleIndex, said)
 	}
 	return said
 }
@@ -140,7 +140,7 @@ func (x *searchFile) fit(ctx context.Context) error {
 	case x.cfg.ReadOnly:
 		return freshet.WithHint(fmt.Errorf("the index of versions has another layout: %w", freshet.ErrNotFound), "freshet serve makes it anew while it runs")
 	case layout != 0:
-		return tables.ErrStaleIndex
+		return store.ErrStaleIndex
 	default:
 		if _, err := x.db.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; PRAGMA user_version = %d; COMMIT", searchSchema, searchLayout)); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (x *searchFile) fit(ctx context.Context) error {
 	return x.db.QueryRowContext(ctx, "SELECT ifnull(max(id), 0) FROM passages").Scan(&x.last)
 }
 
-// Drop implements [tables.Index].
+// Drop implements [store.Index].
 func (x *searchFile) Drop() error {
 	err := x.close()
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -180,7 +180,7 @@ func (s *Store) SearchSize() (size int64) {
 	return size
 }
 
-// Place implements [tables.Index].
+// Place implements [store.Index].
 func (x *searchFile) Place(ctx context.Context) (place string, err error) {
 	err = x.db.QueryRowContext(ctx, "SELECT upto FROM place").Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -189,9 +189,9 @@ func (x *searchFile) Place(ctx context.Context) (place string, err error) {
 	return place, x.judged(err)
 }
 
-// Indexed implements [tables.Index].
-func (x *searchFile) Indexed(ctx context.Context) (map[int64]tables.Indexed, error) {
-	found := map[int64]tables.Indexed{}
+// Indexed implements [store.Index].
+func (x *searchFile) Indexed(ctx context.Context) (map[int64]store.Indexed, error) {
+	found := map[int64]store.Indexed{}
 	rows, err := x.db.QueryContext(ctx, "SELECT key, upto, first FROM sources")
 	if err != nil {
 		return nil, x.judged(err)
@@ -199,7 +199,7 @@ func (x *searchFile) Indexed(ctx context.Context) (map[int64]tables.Indexed, err
 	defer rows.Close()
 	for rows.Next() {
 		var key int64
-		var at tables.Indexed
+		var at store.Indexed
 		if err := rows.Scan(&key, &at.Upto, &at.First); err != nil {
 			return nil, err
 		}
@@ -208,8 +208,8 @@ func (x *searchFile) Indexed(ctx context.Context) (map[int64]tables.Indexed, err
 	return found, x.judged(rows.Err())
 }
 
-// Match implements [tables.Index].
-func (x *searchFile) Match(ctx context.Context, phrase words.Query, source int64, most int, each func(tables.Passage) error) error {
+// Match implements [store.Index].
+func (x *searchFile) Match(ctx context.Context, phrase words.Query, source int64, most int, each func(store.Passage) error) error {
 	rows, err := x.db.QueryContext(ctx, `SELECT w.rowid, p.source, p.sum, p.first, ifnull(p.gone, ?), p.since, ifnull(p.until, ?), w.rank FROM words w JOIN passages p ON p.id = w.rowid
 		WHERE words MATCH ? AND (? = 0 OR p.source = ?) ORDER BY w.rowid DESC LIMIT ?`,
 		int64(words.Open), int64(words.Open), expression(phrase), source, source, most)
@@ -218,7 +218,7 @@ func (x *searchFile) Match(ctx context.Context, phrase words.Query, source int64
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var p tables.Passage
+		var p store.Passage
 		var sum int64
 		if err := rows.Scan(&p.ID, &p.Source, &sum, &p.From, &p.To, &p.Since, &p.Until, &p.Rank); err != nil {
 			return err

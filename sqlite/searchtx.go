@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // A searchTx is a transaction on the index.
@@ -16,8 +16,8 @@ type searchTx struct {
 	last  int64 // ID of a passage
 }
 
-// Begin implements [tables.Index].
-func (x *searchFile) Begin(ctx context.Context) (tables.IndexTx, error) {
+// Begin implements [store.Index].
+func (x *searchFile) Begin(ctx context.Context) (store.IndexTx, error) {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, x.judged(err)
@@ -38,13 +38,13 @@ func (x *searchTx) exec(query string, args ...any) error {
 	return x.judged(err)
 }
 
-// PutPlace implements [tables.IndexTx].
+// PutPlace implements [store.IndexTx].
 func (x *searchTx) PutPlace(place string) error {
 	return x.exec("INSERT INTO place (id, upto) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET upto = excluded.upto", place)
 }
 
-// Source implements [tables.IndexTx].
-func (x *searchTx) Source(key int64) (at tables.Indexed, err error) {
+// Source implements [store.IndexTx].
+func (x *searchTx) Source(key int64) (at store.Indexed, err error) {
 	err = x.tx.QueryRow("SELECT upto, first, present FROM sources WHERE key = ?", key).Scan(&at.Upto, &at.First, &at.Present)
 	if errors.Is(err, sql.ErrNoRows) {
 		return at, nil
@@ -52,14 +52,14 @@ func (x *searchTx) Source(key int64) (at tables.Indexed, err error) {
 	return at, x.judged(err)
 }
 
-// PutSource implements [tables.IndexTx].
-func (x *searchTx) PutSource(key int64, at tables.Indexed) error {
+// PutSource implements [store.IndexTx].
+func (x *searchTx) PutSource(key int64, at store.Indexed) error {
 	return x.exec("INSERT INTO sources (key, upto, first, present) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET upto = excluded.upto, first = excluded.first, present = excluded.present",
 		key, at.Upto, at.First, at.Present)
 }
 
-// Add implements [tables.IndexTx].
-func (x *searchTx) Add(p tables.Passage, text string) (int64, error) {
+// Add implements [store.IndexTx].
+func (x *searchTx) Add(p store.Passage, text string) (int64, error) {
 	x.last++
 	if err := x.exec("INSERT INTO passages (id, source, sum, first, since) VALUES (?, ?, ?, ?, ?)", x.last, p.Source, int64(p.Sum), p.From, p.Since); err != nil {
 		return 0, err
@@ -67,17 +67,17 @@ func (x *searchTx) Add(p tables.Passage, text string) (int64, error) {
 	return x.last, x.exec("INSERT INTO words (rowid, text) VALUES (?, ?)", x.last, text)
 }
 
-// End implements [tables.IndexTx].
+// End implements [store.IndexTx].
 func (x *searchTx) End(id, gone, until int64) error {
 	return x.exec("UPDATE passages SET gone = ?, until = ? WHERE id = ?", gone, until, id)
 }
 
-// ForgetBefore implements [tables.IndexTx].
+// ForgetBefore implements [store.IndexTx].
 func (x *searchTx) ForgetBefore(source, first int64) error {
 	return x.forget("source = ? AND gone <= ?", source, first)
 }
 
-// Forget implements [tables.IndexTx].
+// Forget implements [store.IndexTx].
 func (x *searchTx) Forget(source int64) error {
 	if err := x.forget("source = ?", source); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (x *searchTx) forget(where string, args ...any) error {
 	return x.exec("DELETE FROM passages WHERE "+where, args...)
 }
 
-// Commit implements [tables.IndexTx].
+// Commit implements [store.IndexTx].
 func (x *searchTx) Commit() error {
 	err := x.tx.Commit()
 	if err == nil {
@@ -102,5 +102,5 @@ func (x *searchTx) Commit() error {
 	return x.judged(err)
 }
 
-// Rollback implements [tables.IndexTx].
+// Rollback implements [store.IndexTx].
 func (x *searchTx) Rollback() error { return x.tx.Rollback() }

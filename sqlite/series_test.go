@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // TestSeries stores real series of versions and says how much room they take,
@@ -150,7 +150,7 @@ func storeSeries(t *testing.T, versions [][]byte) (f figures) {
 }
 
 // reopened closes a store, so that its log is folded in, and measures it.
-func reopened(t *testing.T, s **sqlite.Store, cfg sqlite.Config) tables.Size {
+func reopened(t *testing.T, s **sqlite.Store, cfg sqlite.Config) store.Size {
 	t.Helper()
 	if err := (*s).Close(); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"freshet/tables"
+	"freshet/internal/store"
 )
 
 // Verify looks through everything that is stored in cfg.Dir, as Store.Verify
@@ -28,4 +28,4 @@ func Verify(ctx context.Context, cfg Config, say func(Progress)) (r Report, err 
 }
 
 // closed closes a connection after an error.
-func closed(w *tables.Writer, err error) error { return errors.Join(err, w.Close()) }
+func closed(w *store.Writer, err error) error { return errors.Join(err, w.Close()) }

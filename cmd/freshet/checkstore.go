@@ -8,9 +8,9 @@ import (
 	"os"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/postgres"
 	"freshet/sqlite"
-	"freshet/tables"
 )
 
 // checkStore reads all that is stored and says whether it is what was written.
@@ -37,10 +37,10 @@ func checkDatabase(ctx context.Context, p *program, url string, asJSON bool) err
 }
 
 // printReport prints what was found in a store.
-func (p *program) printReport(dir, hint string, report tables.Report, asJSON bool) error {
+func (p *program) printReport(dir, hint string, report store.Report, asJSON bool) error {
 	if asJSON {
 		if report.Damages == nil {
-			report.Damages = []tables.Damage{}
+			report.Damages = []store.Damage{}
 		}
 		return errors.Join(p.printJSON(report), damaged(dir, hint, report))
 	}
@@ -58,7 +58,7 @@ func (p *program) printReport(dir, hint string, report tables.Report, asJSON boo
 }
 
 // damaged returns how much is damaged as an error.
-func damaged(dir, hint string, r tables.Report) error {
+func damaged(dir, hint string, r store.Report) error {
 	n := len(r.Damages) + r.More
 	if n == 0 {
 		return nil

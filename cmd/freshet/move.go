@@ -11,8 +11,8 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
+	"freshet/internal/store"
 	"freshet/move"
-	"freshet/tables"
 )
 
 func moveVerb(p *program) *cobra.Command {
@@ -85,7 +85,7 @@ move is not in it. Never let two daemons run on both.`,
 func runMove(ctx context.Context, p *program, cfg move.Config, asJSON bool) error {
 	said := time.Time{}
 	cfg.Now = p.now
-	cfg.Say = func(g tables.Progress) {
+	cfg.Say = func(g store.Progress) {
 		if now := p.now(); now.Sub(said) > 100*time.Millisecond {
 			said = now
 			p.sayStep(g)

@@ -1,0 +1,291 @@
+package store
+
+import (
+	"errors"
+	"slices"
+
+	"freshet/internal/freshet"
+)
+
+// A batch is the work of one transaction: what it writes goes through w, what
+// it changes in memory is staged and takes effect only if the transaction is
+// committed.
+type batch struct {
+	*Writer
+	store  *Store
+	next   counter
+	slate  *slate
+	staged map[freshet.SourceID]*entry // nil: purged
+	sites  map[int64]*shelf            // likewise
+	cached []cachedBody
+	forget []int64 // bodies deleted or superseded, which need not be cached
+
+	itemed []freshet.SourceID // with new beliefs about their items
+	told   bool               // somebody said when sources changed, or are likely to
+
+	logged   []freshet.Outcome // added to the log
+	unmarked int               // of those, since the last mark
+	unlogged bool              // outcomes were taken out of the log
+	changed  bool
+	matched  bool
+	flushed  bool
+	resealed [sealsEnd]bool // seals to be written
+	begun    bool           // the epoch was put on record
+}
+
+// entry returns the source with the ID, to be changed by this batch, or nil.
+func (b *batch) entry(id freshet.SourceID) *entry {
+	if e, ok := b.staged[id]; ok {
+		return e
+	}
+	e, ok := b.store.entries[id]
+	if !ok {
+		return nil
+	}
+	copied := b.slate.entry()
+	*copied = *e
+	b.staged[id] = copied
+	return copied
+}
+
+// A slate is room for the work of one batch. It is wiped and used again: to make room
+// anew for every poll costs as much as one of its statements.
+type slate struct {
+	staged map[freshet.SourceID]*entry
+	copies []*entry
+	used   int // of the copies
+	logged []freshet.Outcome
+}
+
+// wipe makes the slate ready for the next batch.
+func (s *slate) wipe() {
+	if s.staged == nil {
+		s.staged = map[freshet.SourceID]*entry{}
+	}
+	clear(s.staged)
+	clear(s.logged)
+	s.used, s.logged = 0, s.logged[:0]
+}
+
+// entry returns room for the copy of an entry.
+func (s *slate) entry() *entry {
+	if s.used == len(s.copies) {
+		s.copies = append(s.copies, new(entry))
+	}
+	s.used++
+	return s.copies[s.used-1]
+}
+
+// A job is one caller's part of a batch. It may be run more than once, each
+// time on a fresh batch.
+type job func(*batch) error
+
+// mostAgain is how often a batch is made anew whose transaction has left no trace.
+const mostAgain = 3
+
+// perform runs jobs in one transaction and returns the error of each. A job
+// that fails takes only itself out: the others are run again without it.
+// Faults of the storage fail them all.
+func (s *Store) perform(jobs []job) []error {
+	errs := make([]error, len(jobs))
+	failAll := func(err error) []error {
+		for i := range errs {
+			if errs[i] == nil {
+				errs[i] = err
+			}
+		}
+		return errs
+	}
+	for again := 0; ; {
+		if s.broken != nil {
+			return failAll(s.broken)
+		}
+		b, failed, err := s.attempt(jobs, errs)
+		if errors.Is(err, ErrAgain) && again < mostAgain {
+			again++
+			continue
+		}
+		if err != nil {
+			return failAll(s.storageFault(err))
+		}
+		if failed < 0 {
+			s.apply(b)
+			return errs
+		}
+		if !slices.Contains(errs, nil) {
+			return errs
+		}
+	}
+}
+
+// attempt runs the jobs that have not failed yet in a transaction. If one of
+// them fails it notes its error, undoes everything and returns its index;
+// otherwise the transaction is committed.
+func (s *Store) attempt(jobs []job, errs []error) (b *batch, failed int, err error) {
+	w := s.writer
+	s.slate.wipe()
+	b = &batch{Writer: w, store: s, next: s.next, slate: &s.slate, staged: s.slate.staged, logged: s.slate.logged}
+	if err := s.cfg.Database.Begin(w); err != nil {
+		return nil, -1, err
+	}
+	for i, job := range jobs {
+		if errs[i] != nil {
+			continue
+		}
+		if err := job(b); err != nil {
+			s.rollback()
+			if s.isStorageFault(err) {
+				return nil, -1, err
+			}
+			errs[i] = err
+			return nil, i, nil
+		}
+	}
+	if s.unmarked+b.unmarked >= s.cfg.FlushEvery {
+		if err := b.flush(); err != nil {
+			s.rollback()
+			return nil, -1, err
+		}
+	}
+	if err := b.writeShelves(); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
+	if err := b.noteEdits(); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
+	if err := b.writeSeals(); err != nil {
+		s.rollback()
+		return nil, -1, err
+	}
+	if err := s.cfg.Database.Commit(w); err != nil {
+		if !errors.Is(err, ErrAgain) {
+			s.rollback()
+		}
+		return nil, -1, err
+	}
+	return b, -1, nil
+}
+
+// rollback undoes a transaction. The database may have done so already.
+func (s *Store) rollback() {
+	if err := s.cfg.Database.Rollback(s.writer); err != nil {
+		s.log.Debug("nothing to roll back", "err", err)
+	}
+}
+
+// apply makes what a committed batch did visible to this process.
+func (s *Store) apply(b *batch) {
+	s.mu.Lock()
+	if b.flushed {
+		s.settleUp()
+	}
+	for id, e := range b.staged {
+		s.index.note(s.entries[id], e)
+		switch old := s.entries[id]; {
+		case e == nil && old == nil: // added and purged in one go
+		case e == nil:
+			s.roll.strike(old)
+			delete(s.entries, id)
+		case old == nil:
+			s.entries[id] = e
+			if e.dirty {
+				s.owing = append(s.owing, e)
+			}
+			s.roll.enter(e)
+		default:
+			if e.dirty && !old.dirty {
+				s.owing = append(s.owing, old)
+			}
+			e.place = old.place // which a list may have changed meanwhile
+			*old = *e
+			s.roll.note(old)
+		}
+	}
+	s.applyShelves(b.sites)
+	if b.flushed {
+		s.unmarked = 0
+	}
+	s.unmarked += b.unmarked
+	s.next = b.next
+	s.begun = s.begun || b.begun
+	if b.unlogged {
+		s.tail.clear()
+	}
+	s.tail.add(b.logged)
+	s.slate.logged = b.logged
+	if b.changed {
+		s.changed.ring()
+	}
+	if b.matched {
+		s.matched.ring()
+	}
+	s.mu.Unlock()
+	s.itemless.remove(b.itemed)
+	for _, c := range b.cached {
+		s.cache.put(c)
+	}
+	for _, id := range b.forget {
+		s.cache.drop(id)
+	}
+}
+
+// settleUp notes that all tallies have been written.
+func (l *ledger) settleUp() {
+	for _, e := range l.owing {
+		e.dirty = false
+	}
+	clear(l.owing)
+	l.owing = l.owing[:0]
+}
+
+// flush writes the tallies of all sources that have changed, and marks how far
+// they go. Jobs that follow it in the same batch make them dirty again.
+func (b *batch) flush() error {
+	for _, e := range b.store.owing {
+		if _, ok := b.staged[e.id]; ok || b.store.entries[e.id] != e { // or purged
+			continue
+		}
+		if err := b.writeTally(e); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.staged {
+		if e == nil {
+			continue
+		}
+		if e.dirty {
+			if err := b.writeTally(e); err != nil {
+				return err
+			}
+			e.dirty = false
+		}
+	}
+	b.flushed, b.unmarked = true, 0
+	return b.put(&marksTable, int64(b.next.outcome), b.next.latest.value())
+}
+
+func (b *batch) writeTally(e *entry) error {
+	return b.put(&talliesTable, e.key, e.begun.value(), e.seen.value(), e.notBefore.value(), int64(e.failures), string(e.failure), e.err,
+		int64(e.requests), textOrNull(string(e.route)), e.polls, int64(e.last), e.fresh.value())
+}
+
+// writeHead writes what a capture changes of how things stand with a source.
+func (b *batch) writeHead(e *entry) error {
+	moved, quiets := e.moved.get(), e.quiets.get()
+	return b.put(&headsTable, e.key, e.first, e.head, e.recipe, e.validators.ETag, e.validators.LastModified,
+		e.changes, e.changedAt.value(), int64(e.changed), moved.URL, momentOf(moved.At).value(),
+		textOrNull(string(e.suspect)), textOrNull(e.landed), oneOrNull(e.belied),
+		countOrNull(e.newest), e.heldOrNull(), countOrNull(int64(quiets.Suspect)), countOrNull(int64(quiets.Noise)))
+}
+
+// isStorageFault reports whether err is a fault of the storage rather than of
+// what was to be stored.
+func (s *Store) isStorageFault(err error) bool {
+	if errors.Is(err, freshet.ErrStorage) || errors.Is(err, ErrAgain) {
+		return true
+	}
+	verdict := s.cfg.Database.Judge(err)
+	return verdict != NotOfDatabase && verdict != Refused
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"iter"
+
+	"freshet/internal/freshet"
+)
+
+// SaveBeliefs implements [freshet.BeliefStore]. A belief without a source is one
+// about all sources together; beliefs about sources that are no longer known are
+// passed over.
+func (s *Store) SaveBeliefs(ctx context.Context, beliefs []freshet.Belief) error {
+	for len(beliefs) > 0 {
+		part := beliefs[:min(len(beliefs), beliefPage)]
+		beliefs = beliefs[len(part):]
+		err := s.write(ctx, "saving beliefs", func(b *batch) error {
+			for _, belief := range part {
+				if err := b.saveBelief(belief); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beliefPage is how many beliefs are read or written at once, so that polls do
+// not wait for all of them.
+const beliefPage = 1000
+
+func (b *batch) saveBelief(f freshet.Belief) error {
+	if f.Source == "" {
+		return b.put(&commonBeliefsTable, f.Estimator, int64(f.Upto), blob(f.Memory))
+	}
+	e := b.store.entries[f.Source]
+	if staged, ok := b.staged[f.Source]; ok {
+		e = staged
+	}
+	if e == nil {
+		return nil
+	}
+	switch f.Estimator {
+	case freshet.ItemBelief:
+		b.itemed = append(b.itemed, f.Source)
+	case freshet.TaughtBelief, freshet.ChancesBelief: // said by somebody, and not by the log
+		b.told = true
+	}
+	return b.put(&beliefsTable, f.Estimator, e.key, int64(f.Upto), blob(f.Memory))
+}
+
+// Beliefs implements [freshet.BeliefStore]. It yields the one about all sources
+// together first, then those about watched sources, in the order of their IDs.
+func (s *Store) Beliefs(ctx context.Context, estimator string) iter.Seq2[freshet.Belief, error] {
+	return func(yield func(freshet.Belief, error) bool) {
+		common, err := s.readBeliefs(ctx, estimator, "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", estimator)
+		if err != nil {
+			yield(freshet.Belief{}, err)
+			return
+		}
+		for _, f := range common {
+			if !yield(f, nil) {
+				return
+			}
+		}
+		last := freshet.SourceID("")
+		for {
+			page, err := s.readBeliefs(ctx, estimator, `SELECT s.id, f.upto, f.memory FROM sources s CROSS JOIN beliefs f ON f.source = s.key AND f.estimator = ?
+				WHERE s.id > ? AND s.removed = 0 ORDER BY s.id LIMIT ?`, estimator, last, beliefPage)
+			if err != nil {
+				yield(freshet.Belief{}, err)
+				return
+			}
+			for _, f := range page {
+				if !yield(f, nil) {
+					return
+				}
+			}
+			if len(page) < beliefPage {
+				return
+			}
+			last = page[len(page)-1].Source
+		}
+	}
+}
+
+// Belief implements [freshet.BeliefStore].
+func (s *Store) Belief(ctx context.Context, estimator string, id freshet.SourceID) (freshet.Belief, error) {
+	query, args := "SELECT ?, upto, memory FROM beliefs WHERE estimator = ? AND source = (SELECT key FROM sources WHERE id = ?)", []any{id, estimator, id}
+	if id == "" {
+		query, args = "SELECT '', upto, memory FROM common_beliefs WHERE estimator = ?", []any{estimator}
+	}
+	none := func() (freshet.Belief, error) {
+		return freshet.Belief{}, fmt.Errorf("what %s thinks of source %s: %w", estimator, id, freshet.ErrNotFound)
+	}
+	about := estimator == freshet.ItemBelief && !s.cfg.ReadOnly // then nobody else writes it
+	known, when := false, 0
+	if about {
+		if known, when = s.itemless.has(id); known {
+			return none()
+		}
+	}
+	found, err := s.readBeliefs(brief(ctx), estimator, query, args...)
+	if err != nil {
+		return freshet.Belief{}, err
+	}
+	if len(found) == 0 {
+		if about {
+			s.itemless.add(id, when)
+		}
+		return none()
+	}
+	return found[0], nil
+}
+
+// readBeliefs reads what an estimator thinks, as a query selects it.
+func (s *Store) readBeliefs(ctx context.Context, estimator, query string, args ...any) (page []freshet.Belief, err error) {
+	err = eachRow(ctx, s.reader, query, args, func(scan func(...any) error) error {
+		f := freshet.Belief{Estimator: estimator}
+		err := scan(&f.Source, &f.Upto, &f.Memory)
+		page = append(page, f)
+		return err
+	})
+	return page, s.fault("reading beliefs", err)
+}
+
+// BeliefRows are beliefs of one estimator as they are stored, for whoever writes them beside the store.
+type BeliefRows struct {
+	Sources, Checksums []int64
+	Memories           [][]byte
+}
+
+// BeliefRows returns beliefs of one estimator as they are stored. Those about sources that are not known
+// are left out.
+func (s *Store) BeliefRows(beliefs []freshet.Belief) (rows BeliefRows) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var room []byte
+	for _, f := range beliefs {
+		e := s.entries[f.Source]
+		if e == nil {
+			continue
+		}
+		var sum checksum
+		sum, room = sumRow(room, &beliefsTable, 0, []driver.Value{f.Estimator, e.key, int64(f.Upto), blob(f.Memory)})
+		rows.Sources, rows.Checksums, rows.Memories = append(rows.Sources, e.key), append(rows.Checksums, sum), append(rows.Memories, f.Memory)
+	}
+	return rows
+}

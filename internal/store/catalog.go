@@ -1,0 +1,375 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"freshet/internal/freshet"
+)
+
+// AddSource implements [freshet.Catalog].
+func (s *Store) AddSource(ctx context.Context, src freshet.Source) (freshet.Source, error) {
+	if src.URL == "" {
+		return src, &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
+	}
+	if src.ID != "" && !freshet.ValidSourceID(src.ID) {
+		return src, &freshet.InvalidError{Field: "id", Reason: "it may have up to 64 letters, digits, dots, dashes and underscores"}
+	}
+	if src.Created.IsZero() {
+		src.Created = s.cfg.Now()
+	}
+	var added freshet.Source
+	err := s.write(ctx, "adding "+src.URL, func(b *batch) (err error) {
+		if src.Of != "" {
+			if _, err := b.openShelf(src.Of); err != nil {
+				return &freshet.InvalidError{Field: "of", Reason: fmt.Sprintf("there is no site %s", src.Of)}
+			}
+		}
+		added, err = b.addSource(tidied(src))
+		return err
+	})
+	return added, err
+}
+
+// tidied returns src as it is stored.
+func tidied(src freshet.Source) freshet.Source {
+	tags := slices.Sorted(slices.Values(src.Tags))
+	src.Tags = slices.Compact(tags)
+	src.Created = momentOf(src.Created).time()
+	return src
+}
+
+func (b *batch) addSource(src freshet.Source) (freshet.Source, error) {
+	past, created, err := b.sameSource(src, "")
+	if err != nil {
+		return src, err
+	}
+	if src.ID != "" { // what was asked for holds, whatever the page was called before
+		past = ""
+		if e := b.entry(src.ID); e != nil {
+			if !e.removed {
+				return src, b.taken(e, src.URL)
+			}
+			past = e.id
+			if created, err = b.created(e.key); err != nil {
+				return src, err
+			}
+		}
+	}
+	if past != "" {
+		src.ID, src.Created = past, created.time()
+		e := b.entry(past)
+		e.removed = false
+		before, err := b.revision(e.key)
+		if err != nil {
+			return src, err
+		}
+		src.Revision = before + 1
+		return src, b.putSource(e, src)
+	}
+	for src.ID == "" || b.entry(src.ID) != nil {
+		src.ID = randomID()
+	}
+	b.next.source++
+	e := newEntry(b.next.source, src.ID)
+	before, err := b.tombstone(src.ID)
+	if err != nil {
+		return src, err
+	}
+	e.before.set(before)
+	src.Revision = before.revision + 1
+	b.staged[src.ID] = e
+	if err := b.putSource(e, src); err != nil {
+		return src, err
+	}
+	if err := b.writeHead(e); err != nil {
+		return src, err
+	}
+	return src, b.writeTally(e)
+}
+
+// sameSource looks for another source than except with the URL and recipe of
+// src. One that is watched is a conflict; of those that were removed it
+// returns the latest, and when it was first added.
+func (b *batch) sameSource(src freshet.Source, except freshet.SourceID) (past freshet.SourceID, created moment, err error) {
+	key := src.Key()
+	err = b.Query("SELECT s.removed, s.recipe, "+sourceColumns+" FROM sources s WHERE s.url = (SELECT ?) AND s.id <> (SELECT ?) ORDER BY s.key",
+		[]driver.Value{src.URL, string(except)}, func(v []driver.Value) error {
+			row, err := readSource(v[2:])
+			if err != nil {
+				return err
+			}
+			recipe, _ := v[1].(string)
+			if row.site != 0 { // the recipe of a page is that of its site, unless it says otherwise
+				other, err := row.source(b.siteOf(row.site))
+				if err != nil {
+					return err
+				}
+				recipe = other.Key()
+			}
+			switch removed, _ := v[0].(int64); {
+			case recipe != key:
+			case removed == 0:
+				return &freshet.ConflictError{Existing: row.id, URL: src.URL}
+			default:
+				past, created = row.id, row.created
+			}
+			return nil
+		})
+	return past, created, err
+}
+
+// readSource reads sourceColumns.
+func readSource(v []driver.Value) (r sourceRow, err error) {
+	id, _ := v[0].(string)
+	r.url, _ = v[1].(string)
+	r.site, _ = v[2].(int64)
+	definition, _ := v[3].(string)
+	r.revision, _ = v[4].(int64)
+	origin, _ := v[5].(string)
+	r.id, r.definition, r.origin = freshet.SourceID(id), []byte(definition), freshet.Origin(origin)
+	return r, r.created.Scan(v[6])
+}
+
+// source returns a source by its key.
+func (b *batch) source(key int64) (src freshet.Source, err error) {
+	err = b.Query("SELECT "+sourceColumns+" FROM sources s WHERE s.key = ?", []driver.Value{key}, func(v []driver.Value) error {
+		row, err := readSource(v)
+		if err == nil {
+			src, err = row.source(b.siteOf(row.site))
+		}
+		return err
+	})
+	return src, err
+}
+
+// taken says that the ID of a watched source is in the way of another URL.
+func (b *batch) taken(e *entry, url string) error {
+	conflict := &freshet.ConflictError{Existing: e.id, URL: url}
+	err := b.Query("SELECT url FROM sources WHERE key = ?", []driver.Value{e.key}, func(v []driver.Value) error {
+		conflict.Taken, _ = v[0].(string)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return conflict
+}
+
+// created returns when a source was first added.
+func (b *batch) created(key int64) (m moment, err error) {
+	err = b.Query("SELECT created FROM sources WHERE key = ?", []driver.Value{key}, func(v []driver.Value) error {
+		return m.Scan(v[0])
+	})
+	return m, err
+}
+
+// revision returns how often a source has been written.
+func (b *batch) revision(key int64) (int64, error) {
+	return b.Number("SELECT revision FROM sources WHERE key = ?", key)
+}
+
+// putSource writes the row of a watched source. It is given a label by its next
+// change.
+func (b *batch) putSource(e *entry, src freshet.Source) error {
+	e.label, e.called = 0, nil
+	if url := xxhash.Sum64String(src.URL); url != e.url {
+		// What the old URL told of itself means nothing to the new one: its
+		// validators might be taken for those of another page.
+		e.url, e.sums = url, freshet.Sums{}
+		told := e.told(freshet.Validators{}, freshet.Moved{})
+		judged := e.suspect != "" || e.landed != "" || e.belied
+		e.suspect, e.landed, e.belied = "", "", false
+		held := e.release()
+		if told || judged || held {
+			if err := b.writeHead(e); err != nil {
+				return err
+			}
+		}
+	}
+	recipe, definition := src.Key(), src.Definition()
+	e.site = 0
+	if sh := b.shelfNamed(src.Of); sh != nil {
+		e.site, recipe, definition = sh.key, "", src.DefinitionOver(sh.site)
+		if err := b.shelve(sh, e, src); err != nil {
+			return err
+		}
+	}
+	e.face = faceOf(src, e.site, b.siteOf(e.site).Revision, definition)
+	b.keepShelf(e, src)
+	return b.put(&sourcesTable, e.key, string(src.ID), src.URL, recipe, string(definition), src.Revision,
+		string(src.Origin), momentOf(src.Created).value(), int64(0), e.label, countOrNull(e.site))
+}
+
+// randomID returns a name that nobody has chosen.
+func randomID() freshet.SourceID {
+	return freshet.SourceID(strings.ToLower(rand.Text()[:10]))
+}
+
+// UpdateSource implements [freshet.Catalog]. A zero Created leaves it as it is.
+func (s *Store) UpdateSource(ctx context.Context, src freshet.Source) error {
+	if src.URL == "" {
+		return &freshet.InvalidError{Field: "url", Reason: "a source needs one"}
+	}
+	err := s.write(ctx, "updating source "+string(src.ID), func(b *batch) error {
+		e := b.entry(src.ID)
+		if e == nil || e.removed {
+			return unknown(src.ID)
+		}
+		if err := b.sameSite(e, src); err != nil {
+			return err
+		}
+		if _, _, err := b.sameSource(src, src.ID); err != nil {
+			return err
+		}
+		next := tidied(src)
+		stored, err := b.revision(e.key)
+		if err != nil {
+			return err
+		}
+		if src.Revision != 0 && src.Revision != stored {
+			return &freshet.StaleError{Source: src.ID, Given: src.Revision, Stored: stored}
+		}
+		next.Revision = stored + 1
+		if next.Created.IsZero() {
+			created, err := b.created(e.key)
+			if err != nil {
+				return err
+			}
+			next.Created = created.time()
+		}
+		return b.putSource(e, next)
+	})
+	if err != nil || src.Site != nil {
+		return err
+	}
+	if keeps, err := s.keepsPages(ctx, s.shelfNow(src.ID)); !keeps || err != nil {
+		return err
+	}
+	return s.clearPages(ctx, src.ID) // it is a site no more
+}
+
+// RemoveSource implements [freshet.Catalog]. A source that has been removed
+// can still be purged. That of a site goes in many transactions, the site last.
+func (s *Store) RemoveSource(ctx context.Context, id freshet.SourceID, purge bool) error {
+	for more := true; more; {
+		err := s.write(ctx, "removing source "+string(id), func(b *batch) (err error) {
+			e := b.entry(id)
+			if e == nil || e.removed && !purge {
+				return unknown(id)
+			}
+			if sh := b.shelf(e.key); sh != nil {
+				if more, err = b.clear(sh, purge); err != nil || more {
+					return err
+				}
+			}
+			more = false
+			if err := b.refuse(e, purge); err != nil {
+				return err
+			}
+			return b.drop(e, purge)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop stops watching a source, or deletes all of it.
+func (b *batch) drop(e *entry, purge bool) error {
+	if purge {
+		return b.purge(e)
+	}
+	e.removed = true
+	removed := slices.Index(sourcesTable.columns, "removed")
+	return b.amend(&sourcesTable, "key = ?", []driver.Value{e.key}, func(row []driver.Value) { row[removed] = int64(1) })
+}
+
+// purge deletes a source and all that is known of it but its last numbers.
+func (b *batch) purge(e *entry) error {
+	if err := errors.Join(b.keepCounters(), b.bury(e)); err != nil {
+		return err
+	}
+	if err := b.keepSpent(e); err != nil {
+		return err
+	}
+	if err := b.unlog(&outcomesTable, e.last); err != nil {
+		return err
+	}
+	if err := b.unlog(&changesTable, e.changed); err != nil {
+		return err
+	}
+	err := b.Query("SELECT id FROM bodies WHERE source = ?", []driver.Value{e.key}, func(v []driver.Value) error {
+		b.forget = append(b.forget, v[0].(int64))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range []*table{&attemptsTable, &labelsTable} {
+		if err := b.remove(t, "source = ?", e.key); err != nil {
+			return err
+		}
+	}
+	for _, table := range []string{"versions", "bodies", "envelopes", "beliefs", "standings", "cuts"} {
+		if err := b.Do("DELETE FROM "+table+" WHERE source = ?", e.key); err != nil {
+			return fmt.Errorf("%s of source %s: %w", table, e.id, err)
+		}
+	}
+	b.staged[e.id], b.unlogged = nil, true
+	if b.shelf(e.key) != nil {
+		b.sites[e.key] = nil
+		if err := b.remove(&shelvesTable, "site = ?", e.key); err != nil {
+			return err
+		}
+	}
+	return b.remove(&sourcesTable, "key = ?", e.key)
+}
+
+// keepSpent keeps what polls of a source sent when the source is purged: the
+// budget and the politeness count it, whoever it was for.
+func (b *batch) keepSpent(e *entry) error {
+	var url string
+	err := b.Query("SELECT url FROM sources WHERE key = ?", []driver.Value{e.key}, func(v []driver.Value) error {
+		url, _ = v[0].(string)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	host := freshet.HostOf(url)
+	for at := int64(e.last); at != 0; {
+		err := b.copyAttempts(`SELECT 0, began, cursor, began, coalesce(route, ?), began + took, CASE WHEN requests > 1 THEN requests ELSE 1 END
+			FROM outcomes WHERE cursor = ? AND began IS NOT NULL AND cause <> ?`, host, at, int64(freshet.BySharing))
+		if err != nil {
+			return err
+		}
+		if at, err = b.Number("SELECT prev FROM outcomes WHERE cursor = ?", at); err != nil {
+			return err
+		}
+	}
+	return b.copyAttempts("SELECT 0, began, -1 - (source << 16) - hop, at, coalesce(route, ?), ended, requests FROM attempts WHERE source = ?", host, e.key)
+}
+
+// copyAttempts puts what a query answers with on record as attempts.
+func (b *batch) copyAttempts(query string, args ...driver.Value) error {
+	var rows [][]driver.Value
+	err := b.Query(query, args, func(v []driver.Value) error {
+		rows = append(rows, cloneRow(v))
+		return nil
+	})
+	for _, row := range rows {
+		if err == nil {
+			_, err = b.insertNew(&attemptsTable, row...)
+		}
+	}
+	return err
+}

@@ -1,0 +1,29 @@
+// Package store is a [freshet.Store] on the tables of an SQL database: what packages
+// sqlite and postgres have in common. They open the database, bring its schema up to date
+// and say what its errors mean; all else is here, once.
+//
+// What it promises. When Begin or Commit returns, the record has been committed, and
+// the database has synced it. Commit is all or nothing. A body is checked against its hash
+// whenever it is read. After an error that leaves unknown what has been committed the store
+// writes nothing until it is opened again.
+//
+// How damage is found. Every row has a checksum; in the logs it covers the entry
+// before, and where a log ends, or how many rows another table has, is kept as a
+// seal. What is taken out of a log leaves a cut, with the checksums around it.
+// Verify reads all of it once. Whoever writes a row therefore does so by insert,
+// put, amend, remove or appendTo, with the columns that table.go lists.
+//
+// How it is fast. Callers that arrive while a transaction is being synced are
+// gathered into the next one, so many polls share one sync. One process
+// writes, so it hands out all numbers from memory, and a poll that found nothing new
+// appends one row to the log: what the log adds up to is kept in memory and written now
+// and then.
+//
+// How it is small. Each version is compressed against its predecessor, with a
+// whole one now and then so that none is far to reach.
+//
+// Statements are written for both databases, with question marks for parameters. Three
+// things in them are only there for the planner of SQLite, and mean nothing to another:
+// (SELECT ?) for a parameter that is not to be looked at, CROSS JOIN for the order of
+// tables, and INDEXED BY. A list is given as JSON, to (SELECT value FROM json_each(?)).
+package store

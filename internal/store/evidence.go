@@ -1,0 +1,379 @@
+package store
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"freshet/internal/freshet"
+)
+
+// What a source says when it is polled, of itself and of other pages, and what others had
+// said of it, is mostly nothing, and sometimes long. So it is not in the log but beside it, one row for each outcome
+// that has any.
+//
+// A row begins with what it has in it. Times are counted in seconds if all of them are
+// whole, and otherwise in nanoseconds, each from the one before it: the pages of an index
+// were mostly changed close to each other, so that a page takes about 11 bytes, and 8 of
+// them are its key.
+const (
+	saidDates  = 1 << iota // of the source itself
+	saidWord               // of other pages
+	saidFrom               // the word has a beginning
+	saidNanos              // times are nanoseconds
+	saidPushed             // somebody had said that the source has changed
+	saidNext               // when the source says that it will change
+	saidClaims             // the word says how often pages change
+	saidBefore             // what this version can read is less than this
+)
+
+// A page begins with the length from the time before it, and these.
+const (
+	pageGone  = 1 << iota // the index does not list it any more
+	pageDated             // it has a date
+	pageBits  = 2
+)
+
+// mostSaid bounds what is read of a row: more than an index says at once.
+const mostSaid = 1 << 20
+
+var errSaid = errors.New("what the source said cannot be read")
+
+// settle brings the times of what an outcome says to those that are stored.
+func settle(o *freshet.Outcome) {
+	o.Pushed = momentOf(o.Pushed).time()
+	if len(o.Dates) > 0 {
+		o.Dates = slices.Clone(o.Dates)
+		for i, at := range o.Dates {
+			o.Dates[i] = momentOf(at).time()
+		}
+	}
+	if o.Foretold != nil {
+		f := *o.Foretold
+		f.Next = slices.Clone(f.Next)
+		for i, n := range f.Next {
+			f.Next[i].At = momentOf(n.At).time()
+		}
+		o.Foretold = &f
+	}
+	if o.Word == nil {
+		return
+	}
+	w := *o.Word
+	w.From = momentOf(w.From).time()
+	w.Pages = slices.Clone(w.Pages)
+	for i, p := range w.Pages {
+		w.Pages[i].Date = momentOf(p.Date).time()
+	}
+	o.Word = &w
+}
+
+// encodeSaid returns what an outcome says, as it is stored; nil if it says nothing.
+func encodeSaid(o *freshet.Outcome) []byte {
+	if len(o.Dates) == 0 && o.Word == nil && o.Foretold == nil && o.Pushed.IsZero() {
+		return nil
+	}
+	w := saidWriter{room: make([]byte, 1, 16), unit: 1e9}
+	has := byte(0)
+	w.look(o)
+	if w.unit == 1 {
+		has |= saidNanos
+	}
+	if at := momentOf(o.Pushed); at != never {
+		has |= saidPushed
+		w.signed(w.since(at))
+	}
+	if len(o.Dates) > 0 {
+		has |= saidDates
+		w.count(len(o.Dates))
+		for _, at := range o.Dates {
+			w.signed(w.since(momentOf(at)))
+		}
+	}
+	if o.Foretold != nil {
+		has |= saidNext
+		w.foretold(o.Foretold)
+	}
+	if o.Word != nil {
+		has |= saidWord
+		w.room = append(w.room, byte(o.Word.Kind))
+		if from := momentOf(o.Word.From); from != never {
+			has |= saidFrom
+			w.signed(w.since(from))
+		}
+		w.pages(o.Word.Pages)
+		if len(o.Word.Claims) > 0 {
+			has |= saidClaims
+			w.claims(o.Word.Claims)
+		}
+	}
+	w.room[0] = has
+	return w.room
+}
+
+// A saidWriter writes what a source said.
+type saidWriter struct {
+	room []byte
+	unit int64 // nanoseconds
+	last int64 // the time before, in units
+}
+
+// look finds out in what unit the times of an outcome can be written.
+func (w *saidWriter) look(o *freshet.Outcome) {
+	whole := func(m moment) {
+		if m != never && m%1e9 != 0 {
+			w.unit = 1
+		}
+	}
+	whole(momentOf(o.Pushed))
+	for _, at := range o.Dates {
+		whole(momentOf(at))
+	}
+	if o.Foretold != nil {
+		for _, n := range o.Foretold.Next {
+			whole(momentOf(n.At))
+		}
+	}
+	if o.Word == nil {
+		return
+	}
+	whole(momentOf(o.Word.From))
+	for _, p := range o.Word.Pages {
+		whole(momentOf(p.Date))
+	}
+}
+
+// since returns how long after the time before a moment is. What wraps around does so
+// back when it is read.
+func (w *saidWriter) since(m moment) int64 {
+	at := int64(m) / w.unit
+	step := at - w.last
+	w.last = at
+	return step
+}
+
+// zigzag returns a number without a sign that is small if n is near zero.
+func zigzag(n int64) uint64 { return uint64(n<<1) ^ uint64(n>>63) }
+
+// unzigzag returns what zigzag was given.
+func unzigzag(n uint64) int64 { return int64(n>>1) ^ -int64(n&1) }
+
+func (w *saidWriter) count(n int)    { w.room = binary.AppendUvarint(w.room, uint64(n)) }
+func (w *saidWriter) signed(n int64) { w.room = binary.AppendVarint(w.room, n) }
+
+// A next word begins with its kind and these.
+const (
+	nextZoneless = 1 << (nextBits + iota)
+	nextDayless
+	nextBits = 2
+)
+
+// foretold writes what a source says of when it will change.
+func (w *saidWriter) foretold(f *freshet.Foretelling) {
+	w.room = binary.AppendUvarint(w.room, uint64(f.Rests))
+	w.count(len(f.Next))
+	for _, n := range f.Next {
+		has := byte(n.By)
+		if n.Zoneless {
+			has |= nextZoneless
+		}
+		if n.Dayless {
+			has |= nextDayless
+		}
+		w.room = append(w.room, has)
+		w.signed(w.since(momentOf(n.At)))
+		w.signed(int64(n.Every))
+	}
+}
+
+func (w *saidWriter) pages(pages []freshet.PageWord) {
+	w.count(len(pages))
+	w.room = slices.Grow(w.room, 11*len(pages))
+	for _, p := range pages {
+		w.room = binary.LittleEndian.AppendUint64(w.room, uint64(p.Page))
+		bits := uint64(0)
+		if p.Gone {
+			bits |= pageGone
+		}
+		date := momentOf(p.Date)
+		if date == never {
+			w.room = binary.AppendUvarint(w.room, bits)
+			continue
+		}
+		bits |= pageDated
+		step := w.since(date)
+		if w.unit == 1 { // a length can take all 64 bits
+			w.room = binary.AppendUvarint(w.room, bits)
+			w.signed(step)
+			continue
+		}
+		w.room = binary.AppendUvarint(w.room, zigzag(step)<<pageBits|bits)
+	}
+}
+
+func (w *saidWriter) claims(claims []freshet.PageClaim) {
+	w.count(len(claims))
+	for _, c := range claims {
+		w.room = binary.LittleEndian.AppendUint64(w.room, uint64(c.Page))
+		w.room = append(w.room, byte(c.Freq))
+	}
+}
+
+// decodeSaid reads what encodeSaid returned into an outcome.
+func decodeSaid(said []byte, o *freshet.Outcome) error {
+	if len(said) == 0 || said[0] >= saidBefore || len(said) > mostSaid {
+		return errSaid
+	}
+	has := said[0]
+	r := saidReader{rest: said[1:], unit: 1e9}
+	if has&saidNanos != 0 {
+		r.unit = 1
+	}
+	if has&saidPushed != 0 {
+		o.Pushed = r.after(r.signed()).time()
+	}
+	if has&saidDates != 0 {
+		for range r.count(1) {
+			o.Dates = append(o.Dates, r.after(r.signed()).time())
+		}
+	}
+	if has&saidNext != 0 {
+		o.Foretold = r.foretold()
+	}
+	if has&saidWord != 0 {
+		w := &freshet.Word{Kind: freshet.IndexKind(r.byte())}
+		if has&saidFrom != 0 {
+			w.From = r.after(r.signed()).time()
+		}
+		w.Pages = r.pages()
+		if has&saidClaims != 0 {
+			w.Claims = r.claims()
+		}
+		o.Word = w
+	}
+	if r.short || len(r.rest) > 0 {
+		o.Pushed, o.Dates, o.Word, o.Foretold = time.Time{}, nil, nil, nil
+		return errSaid
+	}
+	return nil
+}
+
+// A saidReader reads what a saidWriter wrote.
+type saidReader struct {
+	rest  []byte
+	unit  int64
+	last  int64
+	short bool // it ended too early
+}
+
+func (r *saidReader) byte() byte {
+	if len(r.rest) == 0 {
+		r.short = true
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+func (r *saidReader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.rest, r.short = nil, true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *saidReader) signed() int64 { return unzigzag(r.unsigned()) }
+
+// count reads how many there are of what takes so many bytes at least.
+func (r *saidReader) count(each int) int {
+	n := r.unsigned()
+	if n > uint64(len(r.rest)/each) {
+		r.rest, r.short = nil, true
+		return 0
+	}
+	return int(n)
+}
+
+// after returns the moment that is so long after the time before.
+func (r *saidReader) after(step int64) moment {
+	r.last += step
+	if r.unit > 1 && (r.last > math.MaxInt64/r.unit || r.last < math.MinInt64/r.unit) {
+		r.short = true
+		return never
+	}
+	return moment(r.last * r.unit)
+}
+
+func (r *saidReader) foretold() *freshet.Foretelling {
+	f := &freshet.Foretelling{Rests: freshet.Rests(r.unsigned())}
+	for range r.count(3) {
+		has := r.byte()
+		n := freshet.NextWord{By: freshet.NextKind(has & (1<<nextBits - 1)), Zoneless: has&nextZoneless != 0, Dayless: has&nextDayless != 0}
+		n.At = r.after(r.signed()).time()
+		n.Every = time.Duration(r.signed())
+		f.Next = append(f.Next, n)
+	}
+	if !f.Rests.Sound() || len(f.Next) > freshet.NextKinds {
+		r.short = true
+	}
+	return f
+}
+
+func (r *saidReader) pages() []freshet.PageWord {
+	n := r.count(9)
+	if n == 0 {
+		return nil
+	}
+	pages := make([]freshet.PageWord, n)
+	for i := range pages {
+		if len(r.rest) < 8 {
+			r.short = true
+			return nil
+		}
+		p := &pages[i]
+		p.Page = freshet.PageKey(binary.LittleEndian.Uint64(r.rest))
+		r.rest = r.rest[8:]
+		v := r.unsigned()
+		p.Gone = v&pageGone != 0
+		switch {
+		case v&pageDated == 0:
+		case r.unit == 1:
+			p.Date = r.after(r.signed()).time()
+		default:
+			p.Date = r.after(unzigzag(v >> pageBits)).time()
+		}
+	}
+	return pages
+}
+
+func (r *saidReader) claims() (claims []freshet.PageClaim) {
+	const each = 9
+	for range r.count(each) {
+		if len(r.rest) < each {
+			r.short = true
+			return nil
+		}
+		c := freshet.PageClaim{Page: freshet.PageKey(binary.LittleEndian.Uint64(r.rest)), Freq: freshet.ChangeFreq(r.rest[each-1])}
+		if r.rest = r.rest[each:]; c.Freq >= freshet.ChangeFreqs {
+			r.short = true
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// say stores what an outcome says beside it.
+func (b *batch) say(o *freshet.Outcome) error {
+	said := encodeSaid(o)
+	if said == nil {
+		return nil
+	}
+	return b.insert(&evidenceTable, int64(o.Cursor), driver.Value(said))
+}

@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"freshet/internal/store"
+)
+
+// A desk performs batches of a queue only when it is told to.
+type desk struct {
+	mu      sync.Mutex
+	batches []int // sizes
+	gate    chan struct{}
+}
+
+func (d *desk) perform(jobs []store.Job) []error {
+	d.mu.Lock()
+	d.batches = append(d.batches, len(jobs))
+	d.mu.Unlock()
+	<-d.gate
+	errs := make([]error, len(jobs))
+	for i, job := range jobs {
+		errs[i] = job(nil)
+	}
+	return errs
+}
+
+func (d *desk) sizes() []int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]int(nil), d.batches...)
+}
+
+// TestQueue gathers what arrives during one batch into the next, and no more
+// than a batch holds.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{gate: make(chan struct{})}
+		q := store.NewQueue(4, d.perform)
+		var wg sync.WaitGroup
+		odd := errors.New("odd")
+		run := func(i int) {
+			wg.Go(func() {
+				err := store.Do(q, t.Context(), func(*store.Batch) error {
+					if i%2 == 1 {
+						return odd
+					}
+					return nil
+				})
+				if want := []error{nil, odd}[i%2]; !errors.Is(err, want) {
+					t.Errorf("job %d gives %v, want %v", i, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		for i := range 7 {
+			run(i)
+		}
+		for want := 1; want <= 3; want++ {
+			if got := d.sizes(); len(got) != want {
+				t.Fatalf("%d batches were begun, want %d", len(got), want)
+			}
+			d.gate <- struct{}{}
+			synctest.Wait()
+		}
+		wg.Wait()
+		if got := d.sizes(); got[0] != 1 || got[1] != 4 || got[2] != 2 {
+			t.Errorf("the batches had %v jobs, want 1, 4 and 2", got)
+		}
+	})
+}
+
+// TestQueueWithdraw takes a job out of the queue while it can be, and not when
+// it is in a batch.
+func TestQueueWithdraw(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{gate: make(chan struct{})}
+		q := store.NewQueue(10, d.perform)
+		done := make(chan error, 2)
+		leading, cancelLeading := context.WithCancel(t.Context())
+		waiting, cancelWaiting := context.WithCancel(t.Context())
+		ran := 0
+		count := func(*store.Batch) error { ran++; return nil }
+		go func() { done <- store.Do(q, leading, count) }()
+		synctest.Wait()
+		go func() { done <- store.Do(q, waiting, count) }()
+		synctest.Wait()
+
+		cancelWaiting()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the job that waited gives %v, want %v", err, context.Canceled)
+		}
+		cancelLeading()
+		synctest.Wait()
+		d.gate <- struct{}{}
+		if err := <-done; err != nil {
+			t.Errorf("the job that was begun gives %v", err)
+		}
+		if ran != 1 {
+			t.Errorf("%d jobs ran, want one", ran)
+		}
+	})
+}

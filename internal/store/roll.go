@@ -1,0 +1,299 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unique"
+
+	"freshet/internal/freshet"
+)
+
+// A face is what lists look for in a source, apart from how things stand with it. It is
+// never changed, only replaced.
+type face struct {
+	id, url, name string // in lower case
+	host          unique.Handle[string]
+	tags          []unique.Handle[string]
+	paused        bool
+	created       moment
+	of            freshet.SourceID
+	site          int64  // that it is a page of; 0 if none
+	heard         int64  // revision of the site that it was made over
+	own           string // what a page says over its site, if it says anything
+}
+
+// faceOf returns the face of a source; own is what is stored of it.
+func faceOf(src freshet.Source, site int64, heard int64, own []byte) *face {
+	f := &face{
+		id: strings.ToLower(string(src.ID)), url: strings.ToLower(src.URL), host: unique.Make(src.Host()),
+		created: momentOf(src.Created), site: site,
+	}
+	if site != 0 && len(own) > len(`{"of":""}`)+len(src.Of) {
+		f.own = string(own)
+	}
+	f.say(src, heard)
+	return f
+}
+
+// say takes over what can come from a site.
+func (f *face) say(src freshet.Source, heard int64) {
+	f.name, f.paused, f.of, f.heard = strings.ToLower(src.Name), src.Paused, src.Of, heard
+	f.tags = nil
+	for _, t := range src.Tags {
+		f.tags = append(f.tags, unique.Make(t))
+	}
+}
+
+// over returns the face of a page over what its site says now. What cannot be read stays
+// as it was.
+func (f *face) over(id freshet.SourceID, site freshet.Source) *face {
+	src := site.Page(id, "")
+	if f.own != "" {
+		var err error
+		if src, err = freshet.ParseDefinitionOver(site, id, "", []byte(f.own)); err != nil {
+			return f
+		}
+	}
+	next := *f
+	next.say(src, site.Revision)
+	return &next
+}
+
+// storedFace returns the face of a source as its row has it. Most rows need not be read
+// whole. One that cannot be read, which whoever reads the source is told, shows its URL.
+func storedFace(row *sourceRow, site freshet.Source) *face {
+	if row.site == 0 {
+		var said struct {
+			Name   string
+			Tags   []string
+			Paused bool
+			Of     freshet.SourceID
+		}
+		if err := json.Unmarshal(row.definition, &said); err == nil {
+			return faceOf(freshet.Source{ID: row.id, URL: row.url, Name: said.Name, Tags: said.Tags, Paused: said.Paused, Of: said.Of, Created: row.created.time()}, 0, 0, nil)
+		}
+	}
+	src, err := row.source(site)
+	if err != nil {
+		src = freshet.Source{ID: row.id, URL: row.url, Created: row.created.time()}
+	}
+	return faceOf(src, row.site, site.Revision, row.definition)
+}
+
+// A line is a source in the roll.
+type line struct {
+	id              freshet.SourceID
+	face            *face  // nil if the source is gone
+	title           string // of its newest version, in lower case
+	seen, changedAt moment
+	polls, changes  int64
+	in              freshet.Conditions
+	removed         bool
+	page            bool // of a site
+}
+
+// lineOf returns the line of a source with a face.
+func lineOf(e *entry, f *face) line {
+	l := line{id: e.id, face: f, title: e.title, seen: e.seen, changedAt: e.changedAt, polls: e.polls, changes: e.changes, removed: e.removed, page: f.of != ""}
+	w := freshet.Watched{
+		Source: freshet.Source{Paused: f.paused, Created: f.created.time()},
+		Standing: freshet.Standing{
+			Failures: int(e.failures), Seen: e.seen.time(), Polls: e.polls, Changes: int(e.changes), ChangedAt: e.changedAt.time(),
+			Suspect: e.suspect, Moved: e.moved.get(),
+		},
+	}
+	if held := e.held.get(); held.Number != 0 {
+		w.Standing.Suspect = held.Suspect
+	}
+	l.in = w.Conditions()
+	return l
+}
+
+// A roll has a line for each source, so that lists are made without reading any source
+// that they do not have. A list that nobody asked for lately goes through all lines, a few
+// thousand at a time: that takes some nanoseconds each. One that is kept is brought up to date
+// when somebody asks for it: a poll has to keep no order, and only notes that its line changed.
+// The store's mu guards it.
+type roll struct {
+	lines []line  // their places stay
+	order []int32 // the places in the order of the IDs; replaced, never changed
+	added []int32 // places that are not in it yet
+	gone  int     // lines without a face
+
+	states [2][256]int // sources in the same states: all, and those that are named
+	tags   map[unique.Handle[string]]int
+	hosts  map[unique.Handle[string]]int
+	stale  map[int64]bool // sites that were edited, whose pages have not heard
+
+	journal []int32 // places of the lines that changed, the latest last
+	cut     int64   // changes before those
+	orders  orders  // the lists that are kept; has its own lock
+}
+
+func newRoll() *roll {
+	return &roll{
+		tags: map[unique.Handle[string]]int{}, hosts: map[unique.Handle[string]]int{}, stale: map[int64]bool{},
+		orders: orders{all: map[keptKey]*kept{}},
+	}
+}
+
+// leastJournal is how many changes are noted at least, whatever the number of lines.
+const leastJournal = 4096
+
+// changed notes that a line changed. A list that is further behind than the journal
+// reaches back is sorted anew, which is hardly slower then.
+func (r *roll) changed(place int32) {
+	if most := max(leastJournal, len(r.lines)/2); len(r.journal) >= most {
+		drop := len(r.journal) / 2
+		r.journal, r.cut = slices.Delete(r.journal, 0, drop), r.cut+int64(drop)
+	}
+	r.journal = append(r.journal, place)
+}
+
+// enter adds a source that was written.
+func (r *roll) enter(e *entry) {
+	e.place = int32(len(r.lines))
+	r.add(lineOf(e, e.face))
+	e.face = nil
+}
+
+func (r *roll) add(l line) {
+	r.added = append(r.added, int32(len(r.lines)))
+	r.lines = append(r.lines, l)
+	r.changed(int32(len(r.lines) - 1))
+	r.count(&l, 1)
+}
+
+// note brings the line of a source up to date.
+func (r *roll) note(e *entry) {
+	f := r.lines[e.place].face
+	if e.face != nil {
+		f, e.face = e.face, nil
+	}
+	r.put(e.place, lineOf(e, f))
+}
+
+// put replaces a line.
+func (r *roll) put(place int32, next line) {
+	l := &r.lines[place]
+	counted := l.face != next.face || l.in != next.in || l.removed != next.removed
+	if counted {
+		r.count(l, -1)
+	}
+	*l = next
+	r.changed(place)
+	if counted {
+		r.count(l, 1)
+	}
+}
+
+// strike takes out a source.
+func (r *roll) strike(e *entry) {
+	l := &r.lines[e.place]
+	r.count(l, -1)
+	*l = line{id: l.id} // it keeps its place in the order
+	r.changed(e.place)
+	r.gone++
+}
+
+// count adds a line to the counts n times.
+func (r *roll) count(l *line, n int) {
+	if l.removed {
+		return
+	}
+	r.states[0][l.in] += n
+	if l.face.of != "" {
+		return
+	}
+	r.states[1][l.in] += n
+	counted(r.hosts, l.face.host, n)
+	for _, t := range l.face.tags {
+		counted(r.tags, t, n)
+	}
+}
+
+// counted adds n to the count of a name, and forgets those that nobody has.
+func counted(of map[unique.Handle[string]]int, name unique.Handle[string], n int) {
+	if of[name] += n; of[name] == 0 {
+		delete(of, name)
+	}
+}
+
+// manyGone is how many lines may be without a source, if they are fewer than the others.
+const manyGone = 1000
+
+// now returns how many changes there were.
+func (r *roll) now() int64 { return r.cut + int64(len(r.journal)) }
+
+// wasteful reports whether too many are.
+func (r *roll) wasteful() bool { return r.gone > manyGone && 2*r.gone > len(r.lines) }
+
+// behind reports whether something has to be done before a list can be made.
+func (r *roll) behind() bool { return len(r.added) > 0 || len(r.stale) > 0 || r.wasteful() }
+
+// sort brings the order up to date.
+func (r *roll) sort() {
+	if len(r.added) == 0 {
+		return
+	}
+	compare := func(a, b int32) int { return cmp.Compare(r.lines[a].id, r.lines[b].id) }
+	slices.SortFunc(r.added, compare)
+	merged, old, added := make([]int32, 0, len(r.order)+len(r.added)), r.order, r.added
+	for len(old) > 0 && len(added) > 0 {
+		if compare(added[0], old[0]) < 0 {
+			merged, added = append(merged, added[0]), added[1:]
+		} else {
+			merged, old = append(merged, old[0]), old[1:]
+		}
+	}
+	r.order, r.added = append(append(merged, old...), added...), nil
+}
+
+// hear has the pages of sites that were edited take over what these say.
+func (s *Store) hear() {
+	r := s.roll
+	for i, l := range r.lines {
+		if l.face == nil || !r.stale[l.face.site] {
+			continue
+		}
+		if sh, e := s.shelves[l.face.site], s.entries[l.id]; sh != nil && e != nil && sh.site.Revision != l.face.heard {
+			r.put(int32(i), lineOf(e, l.face.over(l.id, sh.site)))
+		}
+	}
+	clear(r.stale)
+}
+
+// renew replaces the roll by one without lines of sources that are gone. Whoever is still
+// at the old one finds it as it was.
+func (s *Store) renew() {
+	next := newRoll()
+	for _, l := range s.roll.lines {
+		if e := s.entries[l.id]; l.face != nil && e != nil {
+			e.place = int32(len(next.lines))
+			next.add(l)
+		}
+	}
+	s.roll = next
+}
+
+// catchUp returns the roll as it is now, its order, and the place in its journal.
+func (s *Store) catchUp() (*roll, []int32, int64) {
+	s.mu.RLock()
+	r, order, now, behind := s.roll, s.roll.order, s.roll.now(), s.roll.behind()
+	s.mu.RUnlock()
+	if !behind {
+		return r, order, now
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.roll.stale) > 0 {
+		s.hear()
+	}
+	if s.roll.wasteful() {
+		s.renew()
+	}
+	s.roll.sort()
+	return s.roll, s.roll.order, s.roll.now()
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"freshet/internal/freshet"
+)
+
+// A Database is what the tables are in.
+type Database interface {
+	// Begin, Commit and Rollback bracket a transaction on the connection that writes.
+	// Commit returns ErrAgain if the transaction has left no trace and can be made anew.
+	Begin(w *Writer) error
+	Commit(w *Writer) error
+	Rollback(w *Writer) error
+
+	// Grow makes room in the log of outcomes up to a place, within a transaction. Stale
+	// returns the oldest outcomes that are kept together, if all of them began before a
+	// moment, and DropOutcomes drops them at once. A database that keeps all outcomes
+	// together finds none.
+	Grow(w *Writer, upto int64) error
+	Stale(w *Writer, before int64) (Stretch, error)
+	DropOutcomes(w *Writer, part Stretch) error
+
+	// Judge says what an error means for a transaction.
+	Judge(err error) Verdict
+
+	// Fault says in the words of package freshet what went wrong while doing something,
+	// and Hint what to do about rows that are not as they were written.
+	Fault(doing string, err error) error
+	Hint() string
+
+	// Snapshot returns a connection of its own in a transaction that only reads. Inspect
+	// has the database look for damages by itself.
+	Snapshot(ctx context.Context) (*Writer, error)
+	Inspect(ctx context.Context, w *Writer, found func(what string)) error
+
+	// Held returns how many bytes are in use, within a transaction. Shrink gives back
+	// what is not.
+	Held(w *Writer) (int64, error)
+	Shrink(ctx context.Context, write func(job func(*Writer) error) error) error
+}
+
+// A Stretch is a part of the log of outcomes, from one place to another. The zero Stretch is
+// none.
+type Stretch struct{ First, Last int64 }
+
+// A Verdict is what an error means for a transaction.
+type Verdict int
+
+// What an error can mean.
+const (
+	NotOfDatabase Verdict = iota // it comes from elsewhere
+	Refused                      // a row was refused as such; the database works
+	Failed                       // the transaction failed, and another may not
+	InDoubt                      // what has been committed is not known: nothing more is written
+)
+
+// ErrAgain says that a transaction has left no trace, and can be made anew at once.
+var ErrAgain = errors.New("the transaction was not committed")
+
+// Config says how a store works. Name, Database, Reader and Index have no defaults; Writer
+// is not wanted if the store is only read.
+type Config struct {
+	Name     string // of the database, in errors
+	Where    string // likewise, as a user names it
+	Database Database
+	Reader   *sql.DB // a few connections that only read
+	Writer   *Writer // the connection that writes
+	Index    Index   // of what versions say
+
+	// Reading are the options of a transaction that sees everything as it is at one moment.
+	Reading *sql.TxOptions
+
+	// NewBody is the statement that inserts a body unless the source has one that looks the
+	// same. Its parameters are id, source, sum, size, source, sum, size, base, depth, frame.
+	NewBody string
+
+	Edits      EditLog
+	ReadOnly   bool
+	Now        func() time.Time // nil means time.Now
+	Log        *slog.Logger     // nil means silence
+	Batch      int              // most callers that share a transaction; 0 means 256
+	CacheBytes int64            // of decoded bodies held in memory; 0 means 64 MiB
+
+	// FlushEvery is after how many outcomes the standings are written; until
+	// then they are folded from the log when the store is opened. 0 means
+	// 16384.
+	FlushEvery int
+
+	// Epoch is the name under which this process gives out numbers. It must be
+	// one that no process has used on this store or on a copy of it. "" means a
+	// random one.
+	Epoch freshet.Epoch
+}
+
+func (c Config) withDefaults() Config {
+	c.Batch = cmp.Or(c.Batch, 256)
+	c.CacheBytes = cmp.Or(c.CacheBytes, 64<<20)
+	c.FlushEvery = cmp.Or(c.FlushEvery, 16384)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Epoch = cmp.Or(c.Epoch, randomEpoch())
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Reading == nil {
+		c.Reading = &sql.TxOptions{ReadOnly: true}
+	}
+	return c
+}
+
+// A Store is a [freshet.Store] in the tables of a database. It is safe for concurrent use.
+type Store struct {
+	cfg    Config
+	log    *slog.Logger
+	reader *reader
+	cache  *bodyCache
+	codec  codec
+
+	itemless itemless
+	epochs   epochs // the present one last; only Load changes them
+	queue    queue
+	endings  sync.Pool // of *ending
+
+	// These belong to whoever leads the queue.
+	writer   *Writer
+	slate    slate
+	broken   error // why nothing can be written until the store is opened again
+	next     counter
+	unmarked int    // outcomes since the last mark
+	begun    bool   // the present epoch is on record
+	pruned   moment // attempts that began before it may have been deleted, though they are open
+
+	*ledger
+	changed bell // rung when there is a new change
+	matched bell // rung when there is a new match
+	tail    tail // of the log of outcomes
+
+	following sync.Mutex // held to bring a store that is only read up to date
+	reached   reached    // how far that has come
+	heir      *Store     // that writes in its ledger now; nil if none does
+
+	from atomic.Pointer[Store] // whose ledger it writes in; nil if it is its own
+
+	index searchIndex
+}
+
+// A ledger is what a store remembers of its sources. One that takes over from another goes on in
+// the same ledger, however many sources there are.
+type ledger struct {
+	mu      sync.RWMutex // held to read entries, or to change them while leading
+	entries map[freshet.SourceID]*entry
+	shelves map[int64]*shelf // of sites, by their keys
+	roll    *roll            // of the sources; nil in a store that is only read
+	owing   []*entry         // those that are dirty, and some that were purged
+}
+
+// New returns the store in a database whose schema is up to date. Before it is used, other
+// than by Verify, it wants a Load.
+func New(cfg Config) *Store {
+	cfg = cfg.withDefaults()
+	s := &Store{cfg: cfg, log: cfg.Log, writer: cfg.Writer, ledger: &ledger{}, cache: newBodyCache(cfg.CacheBytes)}
+	s.reader = &reader{DB: cfg.Reader, stmts: map[string]*sql.Stmt{}}
+	s.index.Index = cfg.Index
+	s.queue = queue{most: cfg.Batch, perform: s.perform}
+	return s
+}
+
+// Load reads what the store has to know, and finishes what was cut off. It refuses a store
+// whose data was moved elsewhere, and one that is not complete.
+func (s *Store) Load(ctx context.Context) error {
+	if err := s.checkMark(ctx); err != nil {
+		return err
+	}
+	if err := s.load(ctx); err != nil {
+		return s.fault("reading the store", err)
+	}
+	if s.cfg.ReadOnly {
+		return nil
+	}
+	return s.resume(ctx)
+}
+
+// Write performs a job in the next transaction, and returns when it is committed.
+func (s *Store) Write(ctx context.Context, doing string, job func(*Writer) error) error {
+	return s.write(ctx, doing, func(b *batch) error { return job(b.Writer) })
+}
+
+// fault says in the words of package freshet what went wrong.
+func (s *Store) fault(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return s.cfg.Database.Fault(doing, err)
+}
+
+// Close writes what is still in memory, and gives back what was made of the reader. Every
+// other call must have returned. The connections are closed by who opened them.
+func (s *Store) Close() error {
+	var err error
+	if s.writer != nil && s.unmarked > 0 && s.broken == nil {
+		err = s.write(context.Background(), "closing the store", (*batch).flush)
+	}
+	return errors.Join(err, s.Release())
+}
+
+// Release gives back what was made of the reader, and writes nothing.
+func (s *Store) Release() error {
+	s.part()
+	return s.reader.close()
+}

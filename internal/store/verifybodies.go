@@ -1,0 +1,243 @@
+package store
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"freshet/internal/freshet"
+)
+
+// A storedVersion is what is verified of a version.
+type storedVersion struct {
+	number, text, raw, envelope int64
+	picture                     int64 // 0 if there is none
+	hash                        freshet.Hash
+	header                      []byte
+}
+
+// versions verifies the versions of each source: their rows, the envelopes and
+// bodies they have, and the hashes of their texts.
+func (v *verification) versions() error {
+	for _, what := range []string{"versions", "bodies", "envelopes"} {
+		err := v.Query("SELECT source, count(*) FROM "+what+" WHERE source NOT IN (SELECT key FROM sources) GROUP BY source", nil, func(row []driver.Value) error {
+			v.found(Damage{Table: what, What: fmt.Sprintf("%v %s are of a source that is not there", row[1], what)})
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for done := 0; done < len(v.order); {
+		keys := v.together(v.order[done:])
+		for i := range keys {
+			if err := v.progress("versions of sources", int64(done+i), int64(len(v.order))); err != nil {
+				return err
+			}
+		}
+		if err := v.versionsOfAll(keys); err != nil {
+			return err
+		}
+		done += len(keys)
+	}
+	return nil
+}
+
+// versionsOfAll verifies the versions of some sources together. If they cannot be read, each
+// source is read alone, to find the one at which that fails.
+func (v *verification) versionsOfAll(keys []int64) error {
+	before := v.report
+	err := v.versionsTogether(keys)
+	if v.database.Judge(err) != InDoubt || v.ctx.Err() != nil {
+		return err
+	}
+	v.report = before
+	for _, key := range keys {
+		before := v.report
+		err := v.versionsTogether([]int64{key})
+		switch {
+		case v.database.Judge(err) == InDoubt && v.ctx.Err() == nil:
+			v.report = before
+			id := v.nameOf(key)
+			v.found(Damage{Table: "versions", Source: id, What: fmt.Sprintf("reading the versions of source %s: %v", id, err)})
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// versionsTogether verifies the versions of some sources.
+func (v *verification) versionsTogether(keys []int64) error {
+	s, err := v.readSheaf(keys)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := v.versionsOf(s, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// versionsOf verifies the versions of one source.
+func (v *verification) versionsOf(s *sheaf, key int64) error {
+	id, list, envelopes := v.nameOf(key), s.versions[key], s.envelopes[key]
+	v.numbers(key, list)
+	texts := map[int64]bool{}
+	for _, n := range list {
+		texts[n.text] = true
+	}
+	bodies, err := v.readBodies(s, key, texts)
+	if err != nil {
+		return err
+	}
+	wanted := map[int64]bool{}
+	for _, n := range list {
+		lost := func(format string, args ...any) {
+			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf(format, args...),
+				row: &versionsTable, key: []driver.Value{key, n.number}})
+		}
+		text, raw := bodies[n.text], bodies[n.raw]
+		wanted[n.text], wanted[n.raw], wanted[n.picture] = true, true, true
+		if text == nil || raw == nil {
+			lost("version %d of source %s has lost a body", n.number, id)
+		} else if text.fault == "" && text.hash != n.hash {
+			lost("the text of version %d of source %s does not hash to its name", n.number, id)
+		}
+		if n.picture != 0 && bodies[n.picture] == nil {
+			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s has lost its picture", n.number, id)})
+		}
+		if steady, ok := envelopes[n.envelope]; !ok {
+			lost("version %d of source %s has lost its envelope", n.number, id)
+		} else if unpackHeader(steady, http.Header{}) != nil || unpackHeader(n.header, http.Header{}) != nil {
+			lost("the header of version %d of source %s cannot be read", n.number, id)
+		}
+	}
+	for _, body := range slices.Sorted(maps.Keys(bodies)) {
+		state := bodies[body]
+		d := Damage{Table: "bodies", Source: id, Number: body}
+		switch {
+		case state.fault != "":
+			d.What, d.row, d.key = fmt.Sprintf("body %d %s", body, state.fault), &bodiesTable, []driver.Value{body}
+		case !wanted[body]:
+			d.What = fmt.Sprintf("body %d of source %s belongs to no version", body, id)
+		default:
+			continue
+		}
+		v.found(d)
+	}
+	return nil
+}
+
+// numbers verifies that no version is missing.
+func (v *verification) numbers(key int64, list []storedVersion) {
+	st, id := v.standing[key], v.nameOf(key)
+	if !st.known {
+		return
+	}
+	missing := func(first, last int64) {
+		if first > last || v.cutWithin(cutsOf{"versions", key}, first, last) {
+			return
+		}
+		v.found(Damage{Table: "versions", Source: id, Number: first, What: fmt.Sprintf("of the versions of source %s those from %d to %d are missing", id, first, last)})
+	}
+	next := st.first
+	for _, n := range list {
+		if n.number < next {
+			v.found(Damage{Table: "versions", Source: id, Number: n.number, What: fmt.Sprintf("version %d of source %s is older than the oldest", n.number, id)})
+			continue
+		}
+		missing(next, n.number-1)
+		next = n.number + 1
+	}
+	newest := max(st.head, st.newest)
+	if newest > 0 {
+		missing(max(next, 1), newest)
+	}
+	if next-1 > newest {
+		v.found(Damage{Table: "versions", Source: id, Number: next - 1, What: fmt.Sprintf("version %d of source %s is newer than the newest", next-1, id)})
+	}
+}
+
+// rowOf verifies the checksum of a row.
+func (v *verification) rowOf(t *table, row []driver.Value) {
+	v.report.Rows++
+	values := row[:len(t.columns)]
+	if sum, ok := row[len(t.columns)].(int64); ok && sum == v.sum(t, 0, values) {
+		return
+	}
+	d := v.subject(t, values)
+	d.What += " is not as it was written"
+	v.found(d)
+}
+
+// A bodyState is what came of verifying a body.
+type bodyState struct {
+	link
+	hash  freshet.Hash // of a text
+	fault string       // what is wrong with it, if anything
+}
+
+// readBodies decodes all bodies of a source, each once. A body is encoded
+// against an older one, so in their order each base is decoded already, and it
+// is forgotten when the last one that needs it is done. Those that are texts are
+// hashed.
+func (v *verification) readBodies(s *sheaf, key int64, texts map[int64]bool) (map[int64]*bodyState, error) {
+	states, needed := map[int64]*bodyState{}, map[int64]int{}
+	for _, stub := range s.bodies[key] {
+		needed[stub.base]++
+	}
+	decoded := map[int64][]byte{}
+	for _, stub := range s.bodies[key] {
+		id, b := stub.id, &bodyState{}
+		var err error
+		if b.link, err = v.takeBody(s, id); err != nil {
+			return nil, err
+		}
+		states[id] = b
+		v.report.Bodies++
+		body := v.decode(b, states[b.base], decoded[b.base])
+		if texts[id] && b.fault == "" {
+			b.hash = freshet.HashOf(body)
+		}
+		if needed[b.base]--; needed[b.base] == 0 {
+			delete(decoded, b.base)
+		}
+		if b.fault == "" && needed[id] > 0 {
+			decoded[id] = body
+		}
+		b.frame = nil
+	}
+	return states, v.ctx.Err()
+}
+
+// decode decodes a body and notes what is wrong with it.
+func (v *verification) decode(b *bodyState, base *bodyState, history []byte) []byte {
+	switch { // a body that was encoded anew rests on fewer than those above it know
+	case b.base == 0 && b.depth != 0, base != nil && b.depth <= base.depth:
+		b.fault = fmt.Sprintf("rests on %d others by its own account, and does not", b.depth)
+	case b.base != 0 && base == nil:
+		b.fault = fmt.Sprintf("rests on body %d, which is gone", b.base)
+	case base != nil && base.fault != "":
+		b.fault = fmt.Sprintf("rests on body %d, which is damaged", b.base)
+	}
+	if b.fault != "" {
+		return nil
+	}
+	body, err := v.codec.decode(b.frame, history, b.size)
+	if err != nil {
+		b.fault = fmt.Sprintf("cannot be decoded: %v", err)
+		return nil
+	}
+	if int64(xxhash.Sum64(body)) != b.sum {
+		b.fault = "is not what was written"
+		return nil
+	}
+	return body
+}
