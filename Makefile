@@ -126,7 +126,7 @@ alike: ## hold auto against taking turns where pages are alike, at every budget 
 .PHONY: storage
 storage: ## compare stored bytes with git and zstd on the series in the folder FRESHET_BODIES
 	@test -n "$$FRESHET_BODIES" || { echo "set FRESHET_BODIES to a folder of NAME.tgz series"; exit 2; }
-	$(GO) test -run TestSeries -count=1 -v ./sqlite
+	$(GO) test -run TestSeries -count=1 -v ./internal/store/sqlite
 
 .PHONY: results
 results: build ## make docs/results.md from the recordings in the folder FRESHET_TRACES

@@ -14,7 +14,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A Lists asks a daemon that has many sources and polls for its lists, as the page does,

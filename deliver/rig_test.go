@@ -11,8 +11,8 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/sink"
-	"freshet/sqlite"
 )
 
 // A rig is a store with one source, and a sink that answers as it is told.

@@ -21,7 +21,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A web is a site that answers in process, so that it works in a bubble of fake time.

@@ -16,9 +16,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/sqlite"
 	"freshet/move"
 	"freshet/postgres"
-	"freshet/sqlite"
 )
 
 // filled returns a data directory with a few sources and versions.

@@ -16,8 +16,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/sqlite"
 	"freshet/move"
-	"freshet/sqlite"
 )
 
 // Many sources and versions are moved to PostgreSQL and back, and the last store has the rows of

@@ -15,8 +15,8 @@ import (
 	"freshet/config"
 	"freshet/disk"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/node"
-	"freshet/sqlite"
 )
 
 // get returns the status and the text of an answer.

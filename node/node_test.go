@@ -19,8 +19,8 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/store/sqlite"
 	"freshet/node"
-	"freshet/sqlite"
 )
 
 // settings are those of a node that may reach servers on this machine.

@@ -21,8 +21,8 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/node"
-	"freshet/sqlite"
 )
 
 // A shared buffer is written by many.

@@ -20,8 +20,8 @@ import (
 	"freshet/deliver"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/postgres"
-	"freshet/sqlite"
 	"freshet/web"
 	"freshet/who"
 )

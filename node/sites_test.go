@@ -19,8 +19,8 @@ import (
 	"freshet/explore"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/store/sqlite"
 	"freshet/node"
-	"freshet/sqlite"
 )
 
 // A maze is a site whose pages are found by links and by a sitemap.

@@ -11,8 +11,8 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/sqlite"
 	"freshet/postgres"
-	"freshet/sqlite"
 )
 
 // A store is what a node keeps everything in: a file, or a database.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/postgres"
-	"freshet/sqlite"
 )
 
 // BenchmarkPoll is a poll that found nothing new, from Begin to Commit, by 256 that poll at

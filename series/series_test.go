@@ -11,8 +11,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/series"
-	"freshet/sqlite"
 )
 
 // A file is one of an archive.

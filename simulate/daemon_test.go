@@ -15,8 +15,8 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/store/sqlite"
 	"freshet/node"
-	"freshet/sqlite"
 )
 
 // A life is the daemon from a start to its end. What it leaves behind is what

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"freshet/disk"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 var (

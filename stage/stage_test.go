@@ -9,7 +9,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 	"freshet/stage"
 	"freshet/synth"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/query"
-	"freshet/sqlite"
 	"freshet/standing"
 )
 

@@ -21,8 +21,8 @@ import (
 	"freshet/config"
 	machine "freshet/internal/clock"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/node"
-	"freshet/sqlite"
 )
 
 // An order steers the daemon inside, one JSON object a line on its standard

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/client"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // settlePatience is how long the last daemon may take to tell all that is left.

@@ -8,7 +8,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // record stores a history of paused sources that were polled every hour, each of which changed

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // fill stores so many sources that nobody polls, while no daemon runs.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/daemon"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 	"freshet/web"
 )
 

@@ -19,7 +19,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 	"freshet/web"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // goldenStore makes the small store that the golden files are about, and returns

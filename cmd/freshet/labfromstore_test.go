@@ -20,8 +20,8 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store/sqlite"
 	"freshet/lab"
-	"freshet/sqlite"
 	"freshet/synth"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/series"
-	"freshet/sqlite"
 	"freshet/web"
 )
 

@@ -18,8 +18,8 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store/sqlite"
 	"freshet/lab"
-	"freshet/sqlite"
 	"freshet/synth"
 )
 

@@ -10,7 +10,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A loading store has something happen while its sources are read.

@@ -17,7 +17,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A press is pages that change when they like, and say when they do. Their host names them.

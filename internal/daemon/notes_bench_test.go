@@ -7,7 +7,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // BenchmarkNotes measures what it takes to save what was learnt of many sources,

@@ -10,7 +10,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 	"freshet/synth"
 )
 

@@ -14,7 +14,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A relay is a web of redirects: a URL leads on or is a page. It notes every request

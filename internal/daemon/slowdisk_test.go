@@ -12,7 +12,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A sluggishStore takes its time over every step of a poll.

@@ -15,8 +15,8 @@ import (
 	"freshet/internal/sched"
 	"freshet/internal/sched/cyclic"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store/sqlite"
 	"freshet/lab"
-	"freshet/sqlite"
 )
 
 // airports answer with reports that change when a history says so.

@@ -13,7 +13,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 func strategyOf(t *testing.T, text string) freshet.Strategy {

@@ -11,7 +11,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // What a source was taught is learnt at once and once, and is there after a restart to the

@@ -19,7 +19,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // TestSeries stores real series of versions and says how much room they take,

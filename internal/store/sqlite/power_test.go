@@ -11,7 +11,7 @@ import (
 
 	"freshet/disk"
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A rig is a store on a disk in memory.

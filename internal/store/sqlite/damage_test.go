@@ -15,7 +15,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // rich returns a directory with a closed store that has rows in every table:

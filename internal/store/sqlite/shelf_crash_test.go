@@ -15,7 +15,7 @@ import (
 
 	"freshet/disk"
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // shelfDir names the directory that the test binary writes to when it is run as the

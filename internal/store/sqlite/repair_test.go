@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // repaired repairs a store into a new directory, and holds the new one to what a

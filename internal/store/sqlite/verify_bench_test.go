@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // BenchmarkVerify looks through stores of more and more sources, each with ten

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // crashDir names the directory that the test binary writes to when it is run

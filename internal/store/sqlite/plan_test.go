@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"freshet/internal/store"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // Pages of a state are found by it, in their order, without going through the others.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // cpuTime returns the processor time that this process has used.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // TestPruneShrinks gives the room of what was dropped back to the file system.

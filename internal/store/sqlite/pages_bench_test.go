@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // somePages returns pages with URLs as long as those of most sites, as a sitemap lists

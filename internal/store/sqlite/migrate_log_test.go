@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A new store says nothing of formats; one that is brought up to date says so once.

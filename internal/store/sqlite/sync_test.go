@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // syncDir names the directory that the test binary writes to when it is run as

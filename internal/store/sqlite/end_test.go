@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // TestNothingIsReadPastTheEnd reads the logs while they grow. A place that was

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // An attempt that is pruned while its poll is under way is not missed when that ends: the seal of attempts counts

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // listed opens a store with so many sources that have been polled, with names and tags.

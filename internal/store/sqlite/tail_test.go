@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // The end of the log in memory is what is on disk, also when more has been logged

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 	"freshet/storetest"
 )
 

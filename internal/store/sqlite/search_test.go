@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // seen commits a version of a source.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // Versions of many sources are verified together. A body whose pages cannot be read is a

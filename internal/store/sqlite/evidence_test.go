@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sqlite"
+	"freshet/internal/store/sqlite"
 )
 
 // A source whose saying is damaged keeps its outcome, and Check names it.

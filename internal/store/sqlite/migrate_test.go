@@ -21,8 +21,8 @@ import (
 
 	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/store/sqlite"
 	"freshet/sink"
-	"freshet/sqlite"
 )
 
 // written returns a directory with a store as an older Freshet left it: the
