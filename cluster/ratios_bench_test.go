@@ -21,9 +21,9 @@ import (
 	"freshet/cluster"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/internal/worker"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // BenchmarkRatios measures in one run what a cluster is built on: what a poll costs with many

@@ -16,9 +16,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 	"freshet/move"
-	"freshet/postgres"
 )
 
 // filled returns a data directory with a few sources and versions.

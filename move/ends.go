@@ -10,8 +10,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/postgres"
 )
 
 // An aim is what a store is opened for.

@@ -13,10 +13,10 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 	"freshet/move"
 	"freshet/pgtest"
-	"freshet/postgres"
 	"freshet/storetest"
 )
 

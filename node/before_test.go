@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // An order leaves only when the attempt is on record: otherwise the one that takes over would not

@@ -10,7 +10,7 @@ import (
 	"freshet/courier"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 	"freshet/web"
 )
 

@@ -16,7 +16,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 	"freshet/sink"
 	"freshet/who"
 )

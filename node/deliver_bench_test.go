@@ -22,9 +22,9 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/node"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // BenchmarkDeliver measures deliveries over TLS to a receiver that takes 50 ms, with one node and with

@@ -17,7 +17,7 @@ import (
 	"freshet/internal/clock"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 	"freshet/who"
 )
 

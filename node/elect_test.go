@@ -25,9 +25,9 @@ import (
 	"freshet/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/node"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // A crew is nodes on one database.

@@ -8,7 +8,7 @@ import (
 
 	"freshet/config"
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // What nodes know together: see [postgres.Peers].

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // knownNodes are the other nodes on the database, by what each of them shows. Who is known stays so for a

@@ -25,8 +25,8 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/postgres"
 	"freshet/standing"
 	"freshet/who"
 )

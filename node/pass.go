@@ -15,7 +15,7 @@ import (
 
 	"freshet/courier"
 	"freshet/internal/fetch"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 	"freshet/web"
 	"freshet/who"
 )

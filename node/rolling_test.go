@@ -15,9 +15,9 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/store/postgres"
 	"freshet/node"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // A slowPage is a web whose every answer takes until some more requests have come, or a moment:

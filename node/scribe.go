@@ -13,7 +13,7 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // buildOf tells programs apart that could learn something else from the same log: other versions, and

@@ -16,8 +16,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // BenchmarkNotesByStandby measures the CPU time that it takes to save what was learnt of

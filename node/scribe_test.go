@@ -18,8 +18,8 @@ import (
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/sched/policy"
+	"freshet/internal/store/postgres"
 	"freshet/node"
-	"freshet/postgres"
 )
 
 // A press is a crew whose brain saves what it learns every other second, of sources that were there before it.

@@ -20,8 +20,8 @@ import (
 	"freshet/deliver"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/postgres"
 	"freshet/web"
 	"freshet/who"
 )

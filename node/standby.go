@@ -8,7 +8,7 @@ import (
 	"freshet/cluster"
 	"freshet/config"
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 	"freshet/web"
 	"freshet/who"
 )

@@ -11,8 +11,8 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/postgres"
 )
 
 // A store is what a node keeps everything in: a file, or a database.

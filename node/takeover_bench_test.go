@@ -20,8 +20,8 @@ import (
 	"freshet/config"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // BenchmarkTakeOver measures how long it takes from the election of a standby to its first order,

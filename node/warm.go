@@ -15,7 +15,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // A wiring is a policy and what learns with it.

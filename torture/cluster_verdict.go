@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // verdict holds what was seen against what was promised.

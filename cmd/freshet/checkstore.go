@@ -9,8 +9,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/postgres"
 )
 
 // checkStore reads all that is stored and says whether it is what was written.

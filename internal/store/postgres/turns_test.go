@@ -10,7 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // A company is the store of the node that leads, that of one that stands by, and what both know of nodes.

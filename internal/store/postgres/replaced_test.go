@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // The primary is killed and its synchronous standby takes its place. A store whose URL names

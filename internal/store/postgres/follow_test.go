@@ -11,7 +11,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // known returns all that a store knows of its sources.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // Nodes see each other and who leads. Whoever leads has a right that ends before its lease

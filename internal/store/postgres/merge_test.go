@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 // Statements that are merged do what they do one after the other.

@@ -15,7 +15,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 	"freshet/wire"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // What was sent to a machine that is gone is not sent again for a quarter of an hour.

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // Whatever bytes a text has, it is stored as one that PostgreSQL takes and is read as it

@@ -19,8 +19,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 	"freshet/storetest"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/pgtest"
-	"freshet/postgres"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

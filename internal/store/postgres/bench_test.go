@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/postgres"
 )
 
 // BenchmarkPoll is a poll that found nothing new, from Begin to Commit, by 256 that poll at

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // A role that other programs share has limits under which no store works: they are overruled. What

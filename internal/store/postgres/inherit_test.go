@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // Whoever has taken over and ends again leaves a store that goes on following, whatever it wrote.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // A diary is a log that can be read while it is written.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"freshet/internal/freshet"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // A server that ends a connection, or is shut down, can come back: a node waits for that, and does

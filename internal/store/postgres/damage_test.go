@@ -12,7 +12,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/postgres"
+	"freshet/internal/store/postgres"
 )
 
 // capture records a poll that saw a text.
