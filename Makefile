@@ -101,7 +101,7 @@ lists: build ## 100,000 sources and a million versions: how fast are the lists o
 
 .PHONY: move-large
 move-large: ## move VERSIONS (default 1,000,000) with ten to a source from SQLite to PostgreSQL and back, in DIR, and say how long each part takes
-	FRESHET_MOVE_VERSIONS=$(or $(VERSIONS),1000000) TMPDIR=$(or $(DIR),$${TMPDIR:-/tmp}) FRESHET_POSTGRES_DIR=$(or $(DIR),$${TMPDIR:-/tmp}) $(GO) test ./move -run TestMove/there -count=1 -v -timeout 6h
+	FRESHET_MOVE_VERSIONS=$(or $(VERSIONS),1000000) TMPDIR=$(or $(DIR),$${TMPDIR:-/tmp}) FRESHET_POSTGRES_DIR=$(or $(DIR),$${TMPDIR:-/tmp}) $(GO) test ./internal/store/migrate -run TestMove/there -count=1 -v -timeout 6h
 
 .PHONY: brain
 brain: build ## SOURCES (default 1,000,000) at 1,000 and 10,000 polls a second in virtual time: memory a source, CPU time a poll, longest turn of the loop

@@ -12,7 +12,7 @@ import (
 	"freshet/config"
 	"freshet/internal/freshet"
 	"freshet/internal/store"
-	"freshet/move"
+	"freshet/internal/store/migrate"
 )
 
 func moveVerb(p *program) *cobra.Command {
@@ -67,7 +67,7 @@ move is not in it. Never let two daemons run on both.`,
 			if undo {
 				return undoMove(cmd.Context(), p, from, asJSON)
 			}
-			return runMove(cmd.Context(), p, move.Config{From: from, To: to, DryRun: dry, Replace: replace}, asJSON)
+			return runMove(cmd.Context(), p, migrate.Config{From: from, To: to, DryRun: dry, Replace: replace}, asJSON)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -82,7 +82,7 @@ move is not in it. Never let two daemons run on both.`,
 }
 
 // runMove moves a store, and says what came of it.
-func runMove(ctx context.Context, p *program, cfg move.Config, asJSON bool) error {
+func runMove(ctx context.Context, p *program, cfg migrate.Config, asJSON bool) error {
 	said := time.Time{}
 	cfg.Now = p.now
 	cfg.Say = func(g store.Progress) {
@@ -91,7 +91,7 @@ func runMove(ctx context.Context, p *program, cfg move.Config, asJSON bool) erro
 			p.sayStep(g)
 		}
 	}
-	moved, err := move.Run(ctx, cfg)
+	moved, err := migrate.Run(ctx, cfg)
 	p.clearStep()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -125,11 +125,11 @@ func runMove(ctx context.Context, p *program, cfg move.Config, asJSON bool) erro
 
 // undoMove lets a store be used again.
 func undoMove(ctx context.Context, p *program, from string, asJSON bool) error {
-	other, err := move.Undo(ctx, from, nil)
+	other, err := migrate.Undo(ctx, from, nil)
 	if err != nil {
 		return err
 	}
-	from = move.Name(from)
+	from = migrate.Name(from)
 	if asJSON {
 		return p.printJSON(map[string]string{"store": from, "other": other})
 	}

@@ -1,4 +1,4 @@
-package move_test
+package migrate_test
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/migrate"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/move"
 	"freshet/pgtest"
 	"freshet/storetest"
 )
@@ -106,7 +106,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 			places[place] = at
 			return opened(t, at)
 		}
-		cfg := move.Config{From: at.dir, Replace: true, Now: time.Now}
+		cfg := migrate.Config{From: at.dir, Replace: true, Now: time.Now}
 		if at.away {
 			cfg.From, cfg.To = at.url, at.dir
 		} else {
@@ -116,7 +116,7 @@ func movedStoreIsTheSame(t *testing.T, y *yard) {
 			}
 			cfg.To = at.url
 		}
-		moved, err := move.Run(t.Context(), cfg)
+		moved, err := migrate.Run(t.Context(), cfg)
 		if err != nil {
 			t.Fatalf("moving the store: %v", err)
 		}

@@ -1,4 +1,4 @@
-package move_test
+package migrate_test
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/migrate"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/move"
 )
 
 // filled returns a data directory with a few sources and versions.
@@ -75,10 +75,10 @@ func usable(t *testing.T, where string) (err error) {
 	return s.Close()
 }
 
-func run(t *testing.T, cfg move.Config) (move.Result, error) {
+func run(t *testing.T, cfg migrate.Config) (migrate.Result, error) {
 	t.Helper()
 	cfg.Now = time.Now
-	return move.Run(t.Context(), cfg)
+	return migrate.Run(t.Context(), cfg)
 }
 
 // wantConflict wants an error that names something, with a hint.
@@ -110,7 +110,7 @@ func TestMove(t *testing.T) {
 // A move leaves one store that can be used, and the other says where the data went.
 func oneStoreCanBeUsed(t *testing.T, y *yard) {
 	dir, url := filled(t), y.fresh(t)
-	looked, err := run(t, move.Config{From: dir, To: url, DryRun: true})
+	looked, err := run(t, migrate.Config{From: dir, To: url, DryRun: true})
 	if err != nil || !looked.DryRun || looked.Rows == 0 || !strings.HasPrefix(looked.To, "postgres://") {
 		t.Errorf("a dry run gives %+v: %v", looked, err)
 	}
@@ -124,7 +124,7 @@ func oneStoreCanBeUsed(t *testing.T, y *yard) {
 	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	moved, err := run(t, move.Config{From: dir, To: url})
+	moved, err := run(t, migrate.Config{From: dir, To: url})
 	if err != nil || moved.Rows != looked.Rows || moved.Bodies != 9 {
 		t.Fatalf("the move gives %+v: %v", moved, err)
 	}
@@ -136,16 +136,16 @@ func oneStoreCanBeUsed(t *testing.T, y *yard) {
 	if err := usable(t, url); err != nil {
 		t.Error(err)
 	}
-	_, err = run(t, move.Config{From: dir, To: y.fresh(t)})
+	_, err = run(t, migrate.Config{From: dir, To: y.fresh(t)})
 	wantConflict(t, err, "already")
-	_, err = run(t, move.Config{From: url, To: dir})
+	_, err = run(t, migrate.Config{From: url, To: dir})
 	wantConflict(t, err, "still has the data")
-	_, err = run(t, move.Config{From: url, To: filled(t), Replace: true})
+	_, err = run(t, migrate.Config{From: url, To: filled(t), Replace: true})
 	wantConflict(t, err, "not empty; there are rows in sources")
 	if err := os.Remove(filepath.Join(dir, "settings.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = run(t, move.Config{From: url, To: dir, Replace: true}); err != nil {
+	if _, err = run(t, migrate.Config{From: url, To: dir, Replace: true}); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := os.ReadFile(filepath.Join(dir, "settings.json")); err != nil || string(kept) != settings {
@@ -155,13 +155,13 @@ func oneStoreCanBeUsed(t *testing.T, y *yard) {
 	if err := usable(t, dir); err != nil {
 		t.Error(err)
 	}
-	if other, err := move.Undo(t.Context(), url, nil); err != nil || other != dir {
+	if other, err := migrate.Undo(t.Context(), url, nil); err != nil || other != dir {
 		t.Errorf("undone with %q: %v", other, err)
 	}
 	if err := usable(t, url); err != nil {
 		t.Error(err)
 	}
-	_, err = move.Undo(t.Context(), url, nil)
+	_, err = migrate.Undo(t.Context(), url, nil)
 	wantConflict(t, err, "nothing was moved away")
 }
 
@@ -172,7 +172,7 @@ func storeInUse(t *testing.T, y *yard) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run(t, move.Config{From: dir, To: url}); !errors.Is(err, freshet.ErrBusy) {
+	if _, err := run(t, migrate.Config{From: dir, To: url}); !errors.Is(err, freshet.ErrBusy) {
 		t.Errorf("a move from a store in use: %v", err)
 	}
 	if err := used.Close(); err != nil {
@@ -183,13 +183,13 @@ func storeInUse(t *testing.T, y *yard) {
 		t.Fatal(err)
 	}
 	defer served.Close()
-	if _, err := run(t, move.Config{From: dir, To: url}); !errors.Is(err, freshet.ErrBusy) {
+	if _, err := run(t, migrate.Config{From: dir, To: url}); !errors.Is(err, freshet.ErrBusy) {
 		t.Errorf("a move to a store in use: %v", err)
 	}
 	if err := usable(t, dir); err != nil {
 		t.Error(err)
 	}
-	if _, err := run(t, move.Config{From: t.TempDir(), To: url}); !errors.Is(err, freshet.ErrNotFound) {
+	if _, err := run(t, migrate.Config{From: t.TempDir(), To: url}); !errors.Is(err, freshet.ErrNotFound) {
 		t.Errorf("a move from an empty directory: %v", err)
 	}
 }
@@ -199,11 +199,11 @@ func storeInUse(t *testing.T, y *yard) {
 func moveIsCutOff(t *testing.T, y *yard) {
 	dir, url, other := filled(t), y.fresh(t), t.TempDir()
 	for _, way := range []struct {
-		move.Config
+		migrate.Config
 		at []string
 	}{
-		{move.Config{From: dir, To: url}, []string{"copying bodies", "verifying file"}},
-		{move.Config{From: url, To: other}, []string{"copying seals", "comparing changes"}},
+		{migrate.Config{From: dir, To: url}, []string{"copying bodies", "verifying file"}},
+		{migrate.Config{From: url, To: other}, []string{"copying seals", "comparing changes"}},
 	} {
 		ends := 0
 		for _, at := range way.at {
@@ -216,7 +216,7 @@ func moveIsCutOff(t *testing.T, y *yard) {
 					cancel(cause)
 				}
 			}
-			if _, err := move.Run(ctx, way.Config); !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
+			if _, err := migrate.Run(ctx, way.Config); !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
 				t.Errorf("a move from %s that was cut off %s ends with %v", way.From, at, err)
 			}
 			cancel(nil)
@@ -243,7 +243,7 @@ func moveIsCutOff(t *testing.T, y *yard) {
 // can. Another one does what is left.
 func moveIsCutOffBetweenTheMarks(t *testing.T, y *yard) {
 	dir, url := filled(t), y.fresh(t)
-	if _, err := run(t, move.Config{From: dir, To: url}); err != nil {
+	if _, err := run(t, migrate.Config{From: dir, To: url}); err != nil {
 		t.Fatal(err)
 	}
 	_, schema, _ := strings.Cut(url, "search_path=")
@@ -257,7 +257,7 @@ func moveIsCutOffBetweenTheMarks(t *testing.T, y *yard) {
 	mark("complete")
 	wantConflict(t, usable(t, dir), "moved to")
 	wantConflict(t, usable(t, url), "incomplete")
-	again, err := run(t, move.Config{From: dir, To: url})
+	again, err := run(t, migrate.Config{From: dir, To: url})
 	if err != nil || !again.Resumed {
 		t.Errorf("the last step gives %+v: %v", again, err)
 	}
@@ -267,10 +267,10 @@ func moveIsCutOffBetweenTheMarks(t *testing.T, y *yard) {
 
 	// Whoever went on with the source after all has what the target has not.
 	mark("complete")
-	if _, err := move.Undo(t.Context(), dir, nil); err != nil {
+	if _, err := migrate.Undo(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if again, err = run(t, move.Config{From: dir, To: url}); err != nil || again.Resumed || again.Rows == 0 {
+	if again, err = run(t, migrate.Config{From: dir, To: url}); err != nil || again.Resumed || again.Rows == 0 {
 		t.Errorf("a move that starts over gives %+v: %v", again, err)
 	}
 }
@@ -292,18 +292,18 @@ func nameOf(t *testing.T, dir string) (name string) {
 func fencedMove(t *testing.T, y *yard) {
 	url := y.fresh(t)
 	dir := filled(t)
-	if _, err := run(t, move.Config{From: dir, To: url}); err != nil {
+	if _, err := run(t, migrate.Config{From: dir, To: url}); err != nil {
 		t.Fatal(err)
 	}
 	_, schema, _ := strings.Cut(url, "search_path=")
-	cfg := move.Config{From: url, To: t.TempDir(), Now: time.Now, Say: func(g store.Progress) {
+	cfg := migrate.Config{From: url, To: t.TempDir(), Now: time.Now, Say: func(g store.Progress) {
 		if g.Doing == "verifying file" {
 			if _, err := y.conn.Exec(context.Background(), "UPDATE "+schema+".leases SET epoch = epoch + 1, renewed = '-infinity'"); err != nil {
 				t.Error(err)
 			}
 		}
 	}}
-	if _, err := move.Run(t.Context(), cfg); !errors.Is(err, freshet.ErrStorage) {
+	if _, err := migrate.Run(t.Context(), cfg); !errors.Is(err, freshet.ErrStorage) {
 		t.Errorf("a move whose source was taken over ends with %v", err)
 	}
 	if err := usable(t, url); err != nil {
@@ -328,7 +328,7 @@ func alteredOnTheWay(t *testing.T, y *yard) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := run(t, move.Config{From: filled(t), To: url}); !errors.Is(err, freshet.ErrDamaged) || !strings.Contains(err.Error(), table) {
+		if _, err := run(t, migrate.Config{From: filled(t), To: url}); !errors.Is(err, freshet.ErrDamaged) || !strings.Contains(err.Error(), table) {
 			t.Errorf("with an altered row of %s: %v", table, err)
 		}
 		wantConflict(t, usable(t, url), "incomplete")
@@ -417,7 +417,7 @@ func compareColumns(t *testing.T, where string, found []string) {
 func TestNamesOfAMoveThatHasNotBegun(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	moved, err := move.Run(done, move.Config{From: "postgres://me:hush@127.0.0.1:1/one?password=hush", To: "postgres://me:hush@127.0.0.1:1/two", Now: time.Now})
+	moved, err := migrate.Run(done, migrate.Config{From: "postgres://me:hush@127.0.0.1:1/one?password=hush", To: "postgres://me:hush@127.0.0.1:1/two", Now: time.Now})
 	if err == nil || moved.From != "postgres://me@127.0.0.1:1/one" || moved.To != "postgres://me@127.0.0.1:1/two" {
 		t.Errorf("the move is from %s to %s: %v", moved.From, moved.To, err)
 	}

@@ -1,4 +1,4 @@
-package move_test
+package migrate_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/store"
+	"freshet/internal/store/migrate"
 	"freshet/internal/store/sqlite"
-	"freshet/move"
 )
 
 // Many sources and versions are moved to PostgreSQL and back, and the last store has the rows of
@@ -40,7 +40,7 @@ func moveThereAndBack(t *testing.T, y *yard) {
 	for _, leg := range [][2]string{{first, url}, {url, last}} {
 		step = time.Now()
 		part := ""
-		moved, err := run(t, move.Config{From: leg[0], To: leg[1], Say: func(p store.Progress) {
+		moved, err := run(t, migrate.Config{From: leg[0], To: leg[1], Say: func(p store.Progress) {
 			if p.Doing != part && part != "" {
 				took(part)
 			}
