@@ -13,7 +13,7 @@ import (
 
 	"freshet/explore"
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 // inBubble runs f with the time of a bubble and a directory of its own.
@@ -427,7 +427,7 @@ func TestHostileSite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(report.Traps) != 1 || report.Traps[0].Kind != site.Path {
+		if len(report.Traps) != 1 || report.Traps[0].Kind != sites.Path {
 			t.Errorf("the traps are %+v, want the paths that go round in circles", report.Traps)
 		}
 		if n := report.Pages.Known(); n > 150 { // a hundred days of the calendar

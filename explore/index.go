@@ -12,7 +12,7 @@ import (
 
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 	"freshet/sitemap"
 )
 
@@ -83,7 +83,7 @@ type list struct {
 func (s *survey) list(w freshet.Watched, o freshet.Outcome, raw freshet.Raw, before map[string]time.Time) (list, bool) {
 	l := list{by: freshet.BySitemap, dates: map[string]time.Time{}}
 	summary, err := sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL, Now: o.Began}, func(entry sitemap.Entry) error {
-		at, err := site.Normalise(raw.URL, entry.URL)
+		at, err := sites.Normalise(raw.URL, entry.URL)
 		if err != nil {
 			return nil // it is among the problems
 		}
@@ -144,7 +144,7 @@ func (e *Explorer) listedBefore(ctx context.Context, s *survey, w freshet.Watche
 		return nil, err
 	}
 	_, err = sitemap.Read(bytes.NewReader(raw.Body), sitemap.Options{Base: raw.URL}, func(entry sitemap.Entry) error {
-		if at, err := site.Normalise(raw.URL, entry.URL); err == nil && !entry.Sitemap {
+		if at, err := sites.Normalise(raw.URL, entry.URL); err == nil && !entry.Sitemap {
 			listed[s.scope.Home(at)] = entry.LastMod.Time
 		}
 		return nil
@@ -187,7 +187,7 @@ const (
 
 // addIndex begins to watch a sitemap or a feed of a site.
 func (e *Explorer) addIndex(ctx context.Context, s *survey, rawURL string, by freshet.FoundBy) error {
-	at, err := site.Normalise(s.site.URL, rawURL)
+	at, err := sites.Normalise(s.site.URL, rawURL)
 	if err != nil || !s.site.Site.Finds(by) {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 // readLinks puts the pages that a page links to on the shelf.
@@ -18,7 +18,7 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 	if !isHTML(raw) {
 		return nil
 	}
-	found := site.Links(raw.Body, raw.URL, site.Asked{Agent: e.cfg.Agent, RobotsTag: raw.Header.Values("X-Robots-Tag")})
+	found := sites.Links(raw.Body, raw.URL, sites.Asked{Agent: e.cfg.Agent, RobotsTag: raw.Header.Values("X-Robots-Tag")})
 	depth := 0
 	if w.Of != "" {
 		page, err := e.pageOf(ctx, s, w.URL)
@@ -41,10 +41,10 @@ func (e *Explorer) readLinks(ctx context.Context, s *survey, w freshet.Watched, 
 		return nil
 	}
 	if found.Cut {
-		s.blame(o.Ended, w.URL, fmt.Sprintf("the page has more than %d links; the rest was not read", site.MostLinks))
+		s.blame(o.Ended, w.URL, fmt.Sprintf("the page has more than %d links; the rest was not read", sites.MostLinks))
 	}
 	if text, err := e.cfg.Store.Text(ctx, o.Source, o.Version); err == nil {
-		s.traps.Tell(w.URL, site.Sum(text))
+		s.traps.Tell(w.URL, sites.Sum(text))
 	}
 	var pages []freshet.Page
 	for _, l := range found.Links {
@@ -105,8 +105,8 @@ func (e *Explorer) pageOf(ctx context.Context, s *survey, url string) (freshet.P
 
 // readWishes heeds what a page asks of those who keep copies, and reports whether the
 // page is watched no longer.
-func (e *Explorer) readWishes(ctx context.Context, s *survey, w freshet.Watched, found site.Page, depth int) (bool, error) {
-	own, err := site.Normalise(w.URL, w.URL)
+func (e *Explorer) readWishes(ctx context.Context, s *survey, w freshet.Watched, found sites.Page, depth int) (bool, error) {
+	own, err := sites.Normalise(w.URL, w.URL)
 	if err != nil {
 		return false, nil
 	}

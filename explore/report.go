@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 // A Report is what is known of a site.
@@ -22,7 +22,7 @@ type Report struct {
 	Changed   freshet.Range // share of those that brought a change
 
 	Over     int // pages that are left out because of the limit
-	Traps    []site.Trap
+	Traps    []sites.Trap
 	Problems []Problem
 }
 

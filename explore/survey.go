@@ -13,7 +13,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 // belief is the estimator under which it is kept what is known of sites, and, for all
@@ -30,13 +30,13 @@ const (
 // A survey is what is known of one site.
 type survey struct {
 	site  freshet.Source
-	scope *site.Scope
+	scope *sites.Scope
 	notes notes
 	dirty bool // the notes are newer than what is on disk
 
 	fresh   map[freshet.SourceID]bool // pages that were taken and have not been polled yet; nil if that is not known
 	indexes map[string]bool           // URLs of indexes that are watched
-	traps   site.Traps
+	traps   sites.Traps
 	drawn   time.Time       // when the traps were last put on disk
 	judged  map[uint64]bool // links that need not be looked at again, by the hash of their URLs
 }
@@ -54,7 +54,7 @@ type notes struct {
 	Over      int       `json:"over"`      // pages that were left out because of the limit, at the last look that found some
 	Problems  []Problem `json:"problems,omitempty"`
 
-	Traps []site.Trap `json:"traps,omitempty"`
+	Traps []sites.Trap `json:"traps,omitempty"`
 }
 
 // A Problem is something that is wrong with a site, as far as one can tell.
@@ -182,7 +182,7 @@ func (e *Explorer) recall(ctx context.Context, s *survey, w freshet.Source) erro
 		return err
 	}
 	if err != nil || counts.Known() == 0 || s.traps.UnmarshalBinary(drawn.Memory) != nil {
-		s.traps = site.Traps{}
+		s.traps = sites.Traps{}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 const siteMirrorHelp = `Write the newest capture of every page of a site to a directory, as files that a
@@ -166,7 +166,7 @@ func (m *mirror) captured(ctx context.Context, c *client.Client) (pages []client
 	take := func(p client.SitePage) error {
 		if p.Version > 0 && m.paths[p.URL] == "" {
 			pages = append(pages, p)
-			m.paths[p.URL] = site.FilePath(p.URL)
+			m.paths[p.URL] = sites.FilePath(p.URL)
 		}
 		return nil
 	}
@@ -174,7 +174,7 @@ func (m *mirror) captured(ctx context.Context, c *client.Client) (pages []client
 	if err != nil {
 		return nil, err
 	}
-	first, err := site.Normalise("", s.Source.URL)
+	first, err := sites.Normalise("", s.Source.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (m *mirror) write(ctx context.Context, c *client.Client, p client.SitePage)
 	}
 	file := m.paths[p.URL]
 	if strings.Contains(v.MediaType, "html") {
-		raw = site.Relink(raw, p.URL, func(to string) (string, bool) { return m.link(file, to) })
+		raw = sites.Relink(raw, p.URL, func(to string) (string, bool) { return m.link(file, to) })
 	}
 	if dir := filepath.Dir(file); dir != "." {
 		if err := m.root.MkdirAll(dir, 0o755); err != nil {

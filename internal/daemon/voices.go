@@ -10,8 +10,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sites"
 	"freshet/internal/worker"
-	"freshet/site"
 )
 
 // voices know which sources may speak for which pages. The indexes of a site speak for
@@ -32,12 +32,12 @@ type voices struct {
 // A scoped is what belongs to a site, as of a revision.
 type scoped struct {
 	revision int64
-	scope    *site.Scope
+	scope    *sites.Scope
 }
 
 // ScopeOf returns which pages belong to a site.
-func ScopeOf(s freshet.Source) (*site.Scope, error) {
-	return site.NewScope(site.Bounds{
+func ScopeOf(s freshet.Source) (*sites.Scope, error) {
+	return sites.NewScope(sites.Bounds{
 		Root: s.URL, Match: s.Site.Match, Exclude: s.Site.Exclude, Subdomains: s.Site.Domains,
 		Depth: s.Site.Links(), Limit: s.Site.Pages(),
 	})
@@ -52,7 +52,7 @@ func IsRobots(rawURL string) bool {
 // notice takes note that a source is watched.
 func (v *voices) notice(s freshet.Source) {
 	key := freshet.PageKeyOf(s.URL)
-	linked, err := site.Normalise("", s.URL)
+	linked, err := sites.Normalise("", s.URL)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.watched == nil {
@@ -85,9 +85,9 @@ func (v *voices) key(url string) (freshet.PageKey, bool) {
 }
 
 // siteKey is key for the pages of a site, watched or not.
-func (v *voices) siteKey(scope *site.Scope) func(string) (freshet.PageKey, bool) {
+func (v *voices) siteKey(scope *sites.Scope) func(string) (freshet.PageKey, bool) {
 	return func(url string) (freshet.PageKey, bool) {
-		at, err := site.Normalise("", url)
+		at, err := sites.Normalise("", url)
 		if err != nil {
 			return 0, false
 		}
@@ -155,7 +155,7 @@ func (v *voices) hear(s freshet.Source, f worker.Finding) {
 }
 
 // scope returns what belongs to a site; nil if what is said of it cannot be read.
-func (v *voices) scope(of freshet.Source) *site.Scope {
+func (v *voices) scope(of freshet.Source) *sites.Scope {
 	v.mu.RLock()
 	known, ok := v.scopes[of.ID]
 	v.mu.RUnlock()

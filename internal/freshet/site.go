@@ -126,7 +126,7 @@ func (s Source) Page(id SourceID, pageURL string) Source {
 	return p
 }
 
-// checkSite judges what is said of a site. Patterns are for package site to judge.
+// checkSite judges what is said of a site. Patterns are for package sites to judge.
 func (s *Source) checkSite() error {
 	if s.Of != "" && s.Site != nil {
 		return wrong("site", "a page of a site cannot be a site itself")

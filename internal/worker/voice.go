@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/site"
+	"freshet/internal/sites"
 	"freshet/sitemap"
 )
 
@@ -119,7 +119,7 @@ func (v Voice) read(ctx context.Context, kind freshet.IndexKind, body []byte, ur
 	var urls []string
 	var said []listedPage
 	if kind == freshet.HubIndex {
-		found := site.Links(body, url, site.Asked{})
+		found := sites.Links(body, url, sites.Asked{})
 		for _, link := range found.Links {
 			urls = append(urls, link.URL)
 		}

@@ -1,4 +1,4 @@
-// Package site says which pages a site has, as its links show them.
+// Package sites says which pages a site has, as its links show them.
 //
 //   - [Normalise] gives each page one URL, so that two spellings of it are one page.
 //   - [Links] reads what a page links to, and what it says to crawlers.
@@ -9,4 +9,4 @@
 //
 // The package reads no clock, draws no chance, and reaches neither a store nor the
 // network. The same calls in the same order give the same answers.
-package site
+package sites

@@ -1,4 +1,4 @@
-package site
+package sites
 
 // mostRemembered is how large a table becomes, a power of two.
 const mostRemembered = 4096

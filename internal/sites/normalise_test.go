@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 func TestNormalise(t *testing.T) {
@@ -58,7 +58,7 @@ func TestNormalise(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := site.Normalise(base, tt.href)
+			got, err := sites.Normalise(base, tt.href)
 			if err != nil || got != tt.want {
 				t.Errorf("Normalise(%q) = %q, %v; want %q", tt.href, got, err, tt.want)
 			}
@@ -77,8 +77,8 @@ func TestNormaliseRefuses(t *testing.T) {
 		{"data", "https://example.com/", "data:text/html,x", true},
 		{"a file", "https://example.com/", "file:///etc/passwd", true},
 		{"a state of a script", "https://example.com/", "/#!/inbox", true},
-		{"too long", "https://example.com/", "/" + strings.Repeat("a", site.LongestURL), true},
-		{"too long when escaped", "https://example.com/", "/" + strings.Repeat("ü", site.LongestURL/3), true},
+		{"too long", "https://example.com/", "/" + strings.Repeat("a", sites.LongestURL), true},
+		{"too long when escaped", "https://example.com/", "/" + strings.Repeat("ü", sites.LongestURL/3), true},
 		{"no host", "https://example.com/", "http://./", false},
 		{"a wrong host", "https://example.com/", "http://a%00b/", false},
 		{"a wrong port", "https://example.com/", "http://a:99999/", false},
@@ -88,11 +88,11 @@ func TestNormaliseRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := site.Normalise(tt.base, tt.href)
+			got, err := sites.Normalise(tt.base, tt.href)
 			if err == nil {
 				t.Fatalf("Normalise(%q) = %q", tt.href, got)
 			}
-			if errors.Is(err, site.ErrNoPage) != tt.noPage {
+			if errors.Is(err, sites.ErrNoPage) != tt.noPage {
 				t.Errorf("error %q: is it ErrNoPage? want %v", err, tt.noPage)
 			}
 		})
@@ -113,16 +113,16 @@ func TestNormaliseIsIdempotent(t *testing.T) {
 }
 
 func checkNormalise(t interface{ Fatalf(string, ...any) }, base, href string) {
-	once, err := site.Normalise(base, href)
+	once, err := sites.Normalise(base, href)
 	if err != nil {
 		return
 	}
 	for _, other := range []string{"", base, once, "http://elsewhere.example:81/x/y/"} {
-		if again, err := site.Normalise(other, once); err != nil || again != once {
+		if again, err := sites.Normalise(other, once); err != nil || again != once {
 			t.Fatalf("Normalise(%q, %q) = %q; from %q again %q, %v", base, href, once, other, again, err)
 		}
 	}
-	if quick, exact := site.BothWays(base, href); quick != exact {
+	if quick, exact := sites.BothWays(base, href); quick != exact {
 		t.Fatalf("Normalise(%q, %q): the quick way says %q, the exact one %q", base, href, quick, exact)
 	}
 }
@@ -140,7 +140,7 @@ func FuzzNormalise(f *testing.F) {
 func BenchmarkNormalise(b *testing.B) {
 	for _, href := range []string{"/docs/guide/chapter-one?id=17&b=2", "https://www.other.example/a/b", "/docs/gu%C3%adde/"} {
 		b.Run(href, func(b *testing.B) {
-			normalise := site.FromBase("https://example.com/docs/")
+			normalise := sites.FromBase("https://example.com/docs/")
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := normalise(href); err != nil {

@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 func TestGrowingURLs(t *testing.T) {
 	tests := []struct {
 		path string
-		want site.Kind // empty if it passes
+		want sites.Kind // empty if it passes
 	}{
 		{"/a/b/c", ""},
 		{"/2026/01/01/", ""},
@@ -20,25 +20,25 @@ func TestGrowingURLs(t *testing.T) {
 		{"/docs/api/docs/api/", ""},
 		{"/news/news/", ""},
 		{"/org/acme/x/acme/y/acme/", ""},
-		{"/news/news/news/", site.Path},
-		{"/x/y/x/y/x/y/", site.Path},
+		{"/news/news/news/", sites.Path},
+		{"/x/y/x/y/x/y/", sites.Path},
 		{"/a/en/b/de/c/a/en/b/de/c/a/en/b/de/c/", ""}, // five in turn are no loop yet
-		{"/menu/a/menu/b/menu/c/menu/d/menu/e/menu/", site.Path},
-		{"/" + strings.Repeat("p/", 2) + strings.Join(count(19, func(n int) string { return fmt.Sprint("s", n) }), "/"), site.Path},
+		{"/menu/a/menu/b/menu/c/menu/d/menu/e/menu/", sites.Path},
+		{"/" + strings.Repeat("p/", 2) + strings.Join(count(19, func(n int) string { return fmt.Sprint("s", n) }), "/"), sites.Path},
 		{"/" + strings.Join(count(20, func(n int) string { return fmt.Sprint("s", n) }), "/"), ""},
 		{"/a?back=%252Fb", ""},
-		{"/a?back=%25252Fb", site.Path},
+		{"/a?back=%25252Fb", sites.Path},
 		{"/a?" + strings.Join(count(10, func(n int) string { return fmt.Sprintf("p%d=1", n) }), "&"), ""},
-		{"/a?" + strings.Join(count(11, func(n int) string { return fmt.Sprintf("p%d=1", n) }), "&"), site.Filters},
-		{"/" + strings.Repeat("long", 250), site.Path},
+		{"/a?" + strings.Join(count(11, func(n int) string { return fmt.Sprintf("p%d=1", n) }), "&"), sites.Filters},
+		{"/" + strings.Repeat("long", 250), sites.Path},
 		{"/" + strings.Repeat("long", 200), ""},
 	}
 	for _, tt := range tests {
-		url, err := site.Normalise(worldRoot, tt.path)
+		url, err := sites.Normalise(worldRoot, tt.path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var traps site.Traps
+		var traps sites.Traps
 		ok, why := traps.Judge(url, worldRoot)
 		if ok != (tt.want == "") {
 			t.Errorf("%s: passes %v (%s), want %q", tt.path, ok, why, tt.want)
@@ -56,13 +56,13 @@ func TestGrowingURLs(t *testing.T) {
 // TestPostsOfABlog has posts that differ in numbers alone, under the name of a page of a
 // list.
 func TestPostsOfABlog(t *testing.T) {
-	var traps site.Traps
+	var traps sites.Traps
 	for n := range 100 {
 		url := fmt.Sprintf("%s?p=%d", worldRoot, n)
 		if ok, why := traps.Judge(url, worldRoot); !ok {
 			t.Fatalf("%s: %s", url, why)
 		}
-		traps.Tell(url, site.Sum(fmt.Appendf(nil, "Photo %d", n)))
+		traps.Tell(url, sites.Sum(fmt.Appendf(nil, "Photo %d", n)))
 	}
 }
 
@@ -83,7 +83,7 @@ func TestWordsInAnyOrder(t *testing.T) {
 		}
 	}
 	cut := func(from func(p string) string) (n int) {
-		var traps site.Traps
+		var traps sites.Traps
 		for _, p := range paths {
 			if ok, _ := traps.Judge(worldRoot+p, from(worldRoot+p)); !ok {
 				n++
@@ -102,13 +102,13 @@ func TestWordsInAnyOrder(t *testing.T) {
 // TestDaysStay has a calendar on which nothing happens on most days. The date is no
 // session: something may happen on the next.
 func TestDaysStay(t *testing.T) {
-	var traps site.Traps
+	var traps sites.Traps
 	urls := slices.Concat(
 		count(60, func(n int) string { return fmt.Sprintf("%sday?date=2026-%02d-%02d", worldRoot, n/28+1, n%28+1) }),
 		count(60, func(n int) string { return fmt.Sprintf("%sday?year=%d", worldRoot, 1950+n) }),
 		count(9, func(n int) string { return fmt.Sprintf("%sday?page=%d", worldRoot, n) }))
 	for _, url := range urls {
-		traps.Tell(url, site.Sum([]byte("Nothing.")))
+		traps.Tell(url, sites.Sum([]byte("Nothing.")))
 		if clean := traps.Clean(url); clean != url {
 			t.Fatalf("%s became %s", url, clean)
 		}
@@ -117,10 +117,10 @@ func TestDaysStay(t *testing.T) {
 
 // TestIdleParameters tells which parameters make no other page, each by itself.
 func TestIdleParameters(t *testing.T) {
-	var traps site.Traps
+	var traps sites.Traps
 	for n := range 60 {
 		for ref := range 3 {
-			traps.Tell(fmt.Sprintf("%sproduct?id=%d&ref=box%d", worldRoot, n, ref), site.Sum([]byte(words(fmt.Sprint(n), 20))))
+			traps.Tell(fmt.Sprintf("%sproduct?id=%d&ref=box%d", worldRoot, n, ref), sites.Sum([]byte(words(fmt.Sprint(n), 20))))
 		}
 	}
 	for url, want := range map[string]string{
@@ -135,7 +135,7 @@ func TestIdleParameters(t *testing.T) {
 		}
 	}
 	report := traps.Report()
-	if len(report) != 1 || report[0].Kind != site.Session || report[0].Cut != 3 {
+	if len(report) != 1 || report[0].Kind != sites.Session || report[0].Cut != 3 {
 		t.Errorf("report %+v; want one session that was left out three times", report)
 	}
 }
@@ -143,7 +143,7 @@ func TestIdleParameters(t *testing.T) {
 // TestNamedThings has one program for a list, which can be filtered, and for things that
 // have numbers. The list is cut, the things are not.
 func TestNamedThings(t *testing.T) {
-	var traps site.Traps
+	var traps sites.Traps
 	home := worldRoot + "shop"
 	for n := range 250 {
 		filtered := fmt.Sprintf("%s?sort=%s", home, nth(fmt.Sprint(n%12)))
@@ -153,8 +153,8 @@ func TestNamedThings(t *testing.T) {
 		thing := fmt.Sprintf("%s?item=%d", home, n)
 		traps.Judge(filtered, home)
 		traps.Judge(thing, home)
-		traps.Tell(fmt.Sprintf("%s&shown=%d", filtered, n), site.Sum([]byte(words(fmt.Sprint("list", n), 20))))
-		traps.Tell(thing, site.Sum([]byte(words(thing, 20))))
+		traps.Tell(fmt.Sprintf("%s&shown=%d", filtered, n), sites.Sum([]byte(words(fmt.Sprint("list", n), 20))))
+		traps.Tell(thing, sites.Sum([]byte(words(thing, 20))))
 	}
 	if ok, why := traps.Judge(home+"?item=7&sort="+nth("3"), home); !ok {
 		t.Errorf("a thing is cut: %s", why)

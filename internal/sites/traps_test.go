@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 func sortedCopy(list []string) []string { return slices.Sorted(slices.Values(list)) }
@@ -80,7 +80,7 @@ func TestHonestSites(t *testing.T) {
 	}
 }
 
-func encoded(t *testing.T, traps *site.Traps) int {
+func encoded(t *testing.T, traps *sites.Traps) int {
 	t.Helper()
 	data, err := traps.MarshalBinary()
 	if err != nil {
@@ -109,28 +109,28 @@ func TestEndlessSites(t *testing.T) {
 	tests := []struct {
 		name  string
 		world world
-		kind  site.Kind
+		kind  sites.Kind
 		most  int // pages fetched, beside the honest ones
 	}{
-		{"calendar in the path", besides(calendarByPath, "/calendar/2026/05/"), site.Calendar, 1500},
-		{"calendar in the query", besides(calendarByQuery, "/events?date=2026-05-17&view=day"), site.Calendar, 2000},
-		{"calendar of rooms", besides(calendarOfRooms, "/rooms"), site.Calendar, 4000},
-		{"recurring events", besides(recurring, "/agenda/2026-05/"), site.Calendar, 2500},
-		{"year and month", besides(yearAndMonth, "/cal.php?year=2026&month=5"), site.Calendar, 500},
-		{"paths that grow", besides(wrongLinks(false), "/x/about/"), site.Path, 3000},
-		{"paths that grow and say so", besides(wrongLinks(true), "/x/about/"), site.Path, 3000},
-		{"filters in the path", besides(pathFilters, "/list/red/"), site.Path, 3000},
-		{"slots of a calendar", besides(slots, "/booking/2026-05/"), site.Calendar, 1500},
-		{"filters", besides(filters, "/list/shoes", "/list/hats", "/list/bags"), site.Filters, 3000},
-		{"filters in 200 categories", besides(filters, count(200, func(n int) string { return "/list/" + slug(fmt.Sprint(n)) })...), site.Filters, 4000},
-		{"sessions in the query", sessions(false), site.Session, 3000},
-		{"sessions in the path", sessions(true), site.Session, 3000},
-		{"a list without end", besides(endlessList, "/news?page=1"), site.List, 300},
-		{"500 lists without end", besides(endlessList, count(500, func(n int) string { return fmt.Sprintf("/news/%s?page=1", slug(fmt.Sprint(n))) })...), site.List, 4000},
-		{"pages that all say the same", besides(everywhere, "/x/one"), site.Duplicates, 500},
-		{"a login for every page", besides(login, "/account/"), site.Session, 1500},
-		{"searches that lead to searches", besides(related, "/search?q=river"), site.Search, 1500},
-		{"where one came from", besides(nested, "/share?url=%2F"), site.Path, 1500},
+		{"calendar in the path", besides(calendarByPath, "/calendar/2026/05/"), sites.Calendar, 1500},
+		{"calendar in the query", besides(calendarByQuery, "/events?date=2026-05-17&view=day"), sites.Calendar, 2000},
+		{"calendar of rooms", besides(calendarOfRooms, "/rooms"), sites.Calendar, 4000},
+		{"recurring events", besides(recurring, "/agenda/2026-05/"), sites.Calendar, 2500},
+		{"year and month", besides(yearAndMonth, "/cal.php?year=2026&month=5"), sites.Calendar, 500},
+		{"paths that grow", besides(wrongLinks(false), "/x/about/"), sites.Path, 3000},
+		{"paths that grow and say so", besides(wrongLinks(true), "/x/about/"), sites.Path, 3000},
+		{"filters in the path", besides(pathFilters, "/list/red/"), sites.Path, 3000},
+		{"slots of a calendar", besides(slots, "/booking/2026-05/"), sites.Calendar, 1500},
+		{"filters", besides(filters, "/list/shoes", "/list/hats", "/list/bags"), sites.Filters, 3000},
+		{"filters in 200 categories", besides(filters, count(200, func(n int) string { return "/list/" + slug(fmt.Sprint(n)) })...), sites.Filters, 4000},
+		{"sessions in the query", sessions(false), sites.Session, 3000},
+		{"sessions in the path", sessions(true), sites.Session, 3000},
+		{"a list without end", besides(endlessList, "/news?page=1"), sites.List, 300},
+		{"500 lists without end", besides(endlessList, count(500, func(n int) string { return fmt.Sprintf("/news/%s?page=1", slug(fmt.Sprint(n))) })...), sites.List, 4000},
+		{"pages that all say the same", besides(everywhere, "/x/one"), sites.Duplicates, 500},
+		{"a login for every page", besides(login, "/account/"), sites.Session, 1500},
+		{"searches that lead to searches", besides(related, "/search?q=river"), sites.Search, 1500},
+		{"where one came from", besides(nested, "/share?url=%2F"), sites.Path, 1500},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestEndlessSites(t *testing.T) {
 			if !ended || extra > tt.most || missed > 0 {
 				t.Errorf("too late; report %+v", report)
 			}
-			if !slices.ContainsFunc(report, func(trap site.Trap) bool { return trap.Kind == tt.kind && trap.Cut > 0 && trap.Example != "" }) {
+			if !slices.ContainsFunc(report, func(trap sites.Trap) bool { return trap.Kind == tt.kind && trap.Cut > 0 && trap.Example != "" }) {
 				t.Errorf("report %+v; want a %s", report, tt.kind)
 			}
 		})

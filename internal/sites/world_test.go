@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 // A world is a synthetic site: what a page says, and where it links to. A page that is
@@ -19,16 +19,16 @@ type world func(path string, query map[string]string) (text string, links []stri
 const worldRoot = "https://site.example/"
 
 // visit crawls a world until nothing waits or most pages were fetched.
-func visit(t *testing.T, w world, most int) (fetched map[string]bool, traps *site.Traps, ended bool) {
+func visit(t *testing.T, w world, most int) (fetched map[string]bool, traps *sites.Traps, ended bool) {
 	t.Helper()
-	scope, err := site.NewScope(site.Bounds{Root: worldRoot})
+	scope, err := sites.NewScope(sites.Bounds{Root: worldRoot})
 	if err != nil {
 		t.Fatal(err)
 	}
-	traps, fetched = &site.Traps{}, map[string]bool{}
-	f := site.NewFrontier(scope, traps)
-	f.Add(site.Found{URL: worldRoot})
-	normalise := site.FromBase(worldRoot) // all links begin with a slash
+	traps, fetched = &sites.Traps{}, map[string]bool{}
+	f := sites.NewFrontier(scope, traps)
+	f.Add(sites.Found{URL: worldRoot})
+	normalise := sites.FromBase(worldRoot) // all links begin with a slash
 	for len(fetched) < most {
 		step, ok := f.Next()
 		if !ok {
@@ -43,10 +43,10 @@ func visit(t *testing.T, w world, most int) (fetched map[string]bool, traps *sit
 		if text == "" {
 			continue
 		}
-		traps.Tell(step.URL, site.Sum([]byte(text)))
+		traps.Tell(step.URL, sites.Sum([]byte(text)))
 		for _, href := range links {
 			if to, err := normalise(href); err == nil {
-				f.Add(site.Found{URL: to, From: step.URL, Depth: step.Depth + 1})
+				f.Add(sites.Found{URL: to, From: step.URL, Depth: step.Depth + 1})
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 // kept says that a mirror has everything on example.com but /missing.
@@ -41,7 +41,7 @@ func TestRelink(t *testing.T) {
 			if tt.name == "base" {
 				file = func(url string) (string, bool) { return kept(strings.TrimSuffix(url, "?")) }
 			}
-			if got := string(site.Relink([]byte(tt.body), "https://example.com/", file)); got != tt.want {
+			if got := string(sites.Relink([]byte(tt.body), "https://example.com/", file)); got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
@@ -50,7 +50,7 @@ func TestRelink(t *testing.T) {
 
 func TestRelinkWithFilePath(t *testing.T) {
 	body := `<a href="b?x=1"><img src="i.png">`
-	got := site.Relink([]byte(body), "https://example.com/a/", func(url string) (string, bool) { return "../../" + site.FilePath(url), true })
+	got := sites.Relink([]byte(body), "https://example.com/a/", func(url string) (string, bool) { return "../../" + sites.FilePath(url), true })
 	want := `<a href="../../example.com/a/b=qx=3d1=.html"><img src="../../example.com/a/i.png">`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -83,12 +83,12 @@ func FuzzRelink(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		url := "https://example.com/docs/"
 		none := func(string) (string, bool) { return "", false }
-		whole := site.Relink(body, url, none)
-		if again := site.Relink(whole, url, none); !bytes.Equal(again, whole) {
+		whole := sites.Relink(body, url, none)
+		if again := sites.Relink(whole, url, none); !bytes.Equal(again, whole) {
 			t.Fatalf("nothing to change, but\n%q became\n%q", whole, again)
 		}
 		asked := map[string]bool{}
-		changed := site.Relink(body, url, func(url string) (string, bool) { asked[url] = true; return "x'\"<>& y", true })
+		changed := sites.Relink(body, url, func(url string) (string, bool) { asked[url] = true; return "x'\"<>& y", true })
 		if a, b := shape(body), shape(changed); strings.Join(a, "\x01") != strings.Join(b, "\x01") {
 			t.Fatalf("more than links changed:\n%q\n%q", body, changed)
 		}
@@ -97,7 +97,7 @@ func FuzzRelink(f *testing.F) {
 				return
 			}
 		}
-		for _, l := range site.Links(body, url, site.Asked{}).Links {
+		for _, l := range sites.Links(body, url, sites.Asked{}).Links {
 			if !asked[l.URL] && l.URL != url {
 				t.Fatalf("%q is a link that was not asked for: %q", l.URL, body)
 			}
@@ -110,6 +110,6 @@ func BenchmarkRelink(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		site.Relink(body, home, kept)
+		sites.Relink(body, home, kept)
 	}
 }

@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"fmt"
@@ -9,27 +9,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
-func frontier(t testing.TB, b site.Bounds) *site.Frontier {
+func frontier(t testing.TB, b sites.Bounds) *sites.Frontier {
 	t.Helper()
-	scope, err := site.NewScope(b)
+	scope, err := sites.NewScope(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return site.NewFrontier(scope, &site.Traps{})
+	return sites.NewFrontier(scope, &sites.Traps{})
 }
 
 func TestFrontierGoesByDepth(t *testing.T) {
-	f := frontier(t, site.Bounds{Root: "https://example.com/"})
+	f := frontier(t, sites.Bounds{Root: "https://example.com/"})
 	at := func(p string) string { return "https://example.com" + p }
-	for _, found := range []site.Found{{at("/"), "", 0}, {at("/c"), at("/"), 2}, {at("/a"), at("/"), 1}, {at("/d"), at("/"), 2}, {at("/b"), at("/"), 1}} {
-		if _, fate, why := f.Add(found); fate != site.Waiting {
+	for _, found := range []sites.Found{{at("/"), "", 0}, {at("/c"), at("/"), 2}, {at("/a"), at("/"), 1}, {at("/d"), at("/"), 2}, {at("/b"), at("/"), 1}} {
+		if _, fate, why := f.Add(found); fate != sites.Waiting {
 			t.Fatalf("%s is %v: %s", found.URL, fate, why)
 		}
 	}
-	if url, fate, _ := f.Add(site.Found{URL: at("/a"), From: at("/c"), Depth: 3}); fate != site.Known || url != at("/a") {
+	if url, fate, _ := f.Add(sites.Found{URL: at("/a"), From: at("/c"), Depth: 3}); fate != sites.Known || url != at("/a") {
 		t.Errorf("found again: %v", fate)
 	}
 	var got []string
@@ -49,20 +49,20 @@ func TestFrontierGoesByDepth(t *testing.T) {
 }
 
 func TestFrontierIsBounded(t *testing.T) {
-	f := frontier(t, site.Bounds{Root: "https://example.com/docs/", Exclude: []string{"*.pdf"}, Depth: 2, Limit: 3})
+	f := frontier(t, sites.Bounds{Root: "https://example.com/docs/", Exclude: []string{"*.pdf"}, Depth: 2, Limit: 3})
 	tests := []struct {
-		found site.Found
-		want  site.Fate
+		found sites.Found
+		want  sites.Fate
 	}{
-		{site.Found{URL: "https://example.com/docs/", Depth: 0}, site.Waiting},
-		{site.Found{URL: "https://example.com/docs/a", From: "https://example.com/docs/", Depth: 1}, site.Waiting},
-		{site.Found{URL: "https://example.com/docs/a", From: "https://example.com/docs/", Depth: 1}, site.Known},
-		{site.Found{URL: "https://example.com/", From: "https://example.com/docs/", Depth: 1}, site.Outside},
-		{site.Found{URL: "https://example.com/docs/a.pdf", From: "https://example.com/docs/", Depth: 1}, site.Outside},
-		{site.Found{URL: "https://example.com/docs/b", From: "https://example.com/docs/a", Depth: 3}, site.TooDeep},
-		{site.Found{URL: "https://example.com/docs/x/y/x/y/x/y/", From: "https://example.com/docs/a", Depth: 2}, site.Trapped},
-		{site.Found{URL: "https://example.com/docs/b", From: "https://example.com/docs/a", Depth: 2}, site.Waiting},
-		{site.Found{URL: "https://example.com/docs/c", From: "https://example.com/docs/a", Depth: 2}, site.Full},
+		{sites.Found{URL: "https://example.com/docs/", Depth: 0}, sites.Waiting},
+		{sites.Found{URL: "https://example.com/docs/a", From: "https://example.com/docs/", Depth: 1}, sites.Waiting},
+		{sites.Found{URL: "https://example.com/docs/a", From: "https://example.com/docs/", Depth: 1}, sites.Known},
+		{sites.Found{URL: "https://example.com/", From: "https://example.com/docs/", Depth: 1}, sites.Outside},
+		{sites.Found{URL: "https://example.com/docs/a.pdf", From: "https://example.com/docs/", Depth: 1}, sites.Outside},
+		{sites.Found{URL: "https://example.com/docs/b", From: "https://example.com/docs/a", Depth: 3}, sites.TooDeep},
+		{sites.Found{URL: "https://example.com/docs/x/y/x/y/x/y/", From: "https://example.com/docs/a", Depth: 2}, sites.Trapped},
+		{sites.Found{URL: "https://example.com/docs/b", From: "https://example.com/docs/a", Depth: 2}, sites.Waiting},
+		{sites.Found{URL: "https://example.com/docs/c", From: "https://example.com/docs/a", Depth: 2}, sites.Full},
 	}
 	for _, tt := range tests {
 		if _, fate, why := f.Add(tt.found); fate != tt.want {
@@ -74,14 +74,14 @@ func TestFrontierIsBounded(t *testing.T) {
 // TestListedPagesAreNotCut lists pages that all say the same. What was listed is fetched
 // all the same; what was only linked to is not.
 func TestListedPagesAreNotCut(t *testing.T) {
-	scope, err := site.NewScope(site.Bounds{Root: "https://example.com/"})
+	scope, err := sites.NewScope(sites.Bounds{Root: "https://example.com/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	traps := &site.Traps{}
-	f := site.NewFrontier(scope, traps)
+	traps := &sites.Traps{}
+	f := sites.NewFrontier(scope, traps)
 	for n := range 200 {
-		found := site.Found{URL: fmt.Sprintf("https://example.com/x/%d", n), Depth: 1}
+		found := sites.Found{URL: fmt.Sprintf("https://example.com/x/%d", n), Depth: 1}
 		if n%2 == 1 {
 			found.From = "https://example.com/"
 		}
@@ -94,7 +94,7 @@ func TestListedPagesAreNotCut(t *testing.T) {
 			break
 		}
 		if step.Dropped == "" {
-			traps.Tell(step.URL, site.Sum([]byte("the same")))
+			traps.Tell(step.URL, sites.Sum([]byte("the same")))
 			continue
 		}
 		if dropped++; step.URL[len(step.URL)-1]%2 == 0 {
@@ -108,7 +108,7 @@ func TestListedPagesAreNotCut(t *testing.T) {
 
 // TestFetchedAgain tells the same pages over and over, as a watch does. None is cut.
 func TestFetchedAgain(t *testing.T) {
-	var traps site.Traps
+	var traps sites.Traps
 	for range 50 {
 		for n := range 100 {
 			sorted, coloured := fmt.Sprintf("sort=%d", n%20), fmt.Sprintf("colour=%d", n%7)
@@ -116,8 +116,8 @@ func TestFetchedAgain(t *testing.T) {
 			if ok, why := traps.Judge(url, "https://example.com/"); !ok {
 				t.Fatalf("%s: %s", url, why)
 			}
-			traps.Tell(fmt.Sprintf("https://example.com/p/%d", n), site.Sum([]byte(words(fmt.Sprint(n), 30))))
-			traps.Tell(fmt.Sprintf("https://example.com/news?page=%d", n), site.Sum([]byte(words(fmt.Sprint("news", n), 30))))
+			traps.Tell(fmt.Sprintf("https://example.com/p/%d", n), sites.Sum([]byte(words(fmt.Sprint(n), 30))))
+			traps.Tell(fmt.Sprintf("https://example.com/news?page=%d", n), sites.Sum([]byte(words(fmt.Sprint("news", n), 30))))
 		}
 	}
 	if report := traps.Report(); len(report) > 0 {
@@ -132,17 +132,17 @@ func TestFetchedAgain(t *testing.T) {
 type row struct {
 	url   string
 	depth int
-	state site.State
+	state sites.State
 }
 
 // crawl goes on with a crawl for some steps. Rows are what a store would hold.
-func crawl(f *site.Frontier, traps *site.Traps, w world, rows *[]row, steps int) {
+func crawl(f *sites.Frontier, traps *sites.Traps, w world, rows *[]row, steps int) {
 	note := func(url string, depth int) { *rows = append(*rows, row{url: url, depth: depth}) }
 	if len(*rows) == 0 {
-		f.Add(site.Found{URL: worldRoot})
+		f.Add(sites.Found{URL: worldRoot})
 		note(worldRoot, 0)
 	}
-	normalise := site.FromBase(worldRoot)
+	normalise := sites.FromBase(worldRoot)
 	for range steps {
 		step, ok := f.Next()
 		if !ok {
@@ -152,23 +152,23 @@ func crawl(f *site.Frontier, traps *site.Traps, w world, rows *[]row, steps int)
 		if was == "" {
 			was = step.URL
 		}
-		i := slices.IndexFunc(*rows, func(r row) bool { return r.url == was && r.state == site.Unread })
+		i := slices.IndexFunc(*rows, func(r row) bool { return r.url == was && r.state == sites.Unread })
 		if step.Dropped != "" {
-			(*rows)[i].state = site.Dropped
+			(*rows)[i].state = sites.Dropped
 			continue
 		}
-		(*rows)[i].url, (*rows)[i].state = step.URL, site.Read
+		(*rows)[i].url, (*rows)[i].state = step.URL, sites.Read
 		text, links := w(takeApart(step.URL))
 		if text == "" {
 			continue
 		}
-		traps.Tell(step.URL, site.Sum([]byte(text)))
+		traps.Tell(step.URL, sites.Sum([]byte(text)))
 		for _, href := range links {
 			to, err := normalise(href)
 			if err != nil {
 				continue
 			}
-			if url, fate, _ := f.Add(site.Found{URL: to, From: step.URL, Depth: step.Depth + 1}); fate == site.Waiting {
+			if url, fate, _ := f.Add(sites.Found{URL: to, From: step.URL, Depth: step.Depth + 1}); fate == sites.Waiting {
 				note(url, step.Depth+1)
 			}
 		}
@@ -183,32 +183,32 @@ func TestCrawlSurvives(t *testing.T) {
 		"calendar": func() world { return besides(calendarByPath, "/calendar/2026/05/") },
 		"lists":    func() world { return besides(endlessList, "/news?page=1") },
 	}
-	scope, err := site.NewScope(site.Bounds{Root: worldRoot, Limit: 500})
+	scope, err := sites.NewScope(sites.Bounds{Root: worldRoot, Limit: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, made := range worlds {
 		t.Run(name, func(t *testing.T) {
 			var whole []row
-			traps := &site.Traps{}
-			crawl(site.NewFrontier(scope, traps), traps, made(), &whole, 2000)
+			traps := &sites.Traps{}
+			crawl(sites.NewFrontier(scope, traps), traps, made(), &whole, 2000)
 			rapid.Check(t, func(t *rapid.T) {
 				var rows []row
-				traps, w := &site.Traps{}, made()
-				f := site.NewFrontier(scope, traps)
+				traps, w := &sites.Traps{}, made()
+				f := sites.NewFrontier(scope, traps)
 				for range rapid.IntRange(1, 3).Draw(t, "crashes") {
 					crawl(f, traps, w, &rows, rapid.IntRange(1, 250).Draw(t, "steps"))
 					data, err := traps.MarshalBinary()
 					if err != nil {
 						t.Fatal(err)
 					}
-					traps = &site.Traps{}
+					traps = &sites.Traps{}
 					if err := traps.UnmarshalBinary(data); err != nil {
 						t.Fatal(err)
 					}
-					f = site.NewFrontier(scope, traps)
+					f = sites.NewFrontier(scope, traps)
 					for _, r := range rows {
-						f.Restore(site.Found{URL: r.url, From: worldRoot, Depth: r.depth}, r.state)
+						f.Restore(sites.Found{URL: r.url, From: worldRoot, Depth: r.depth}, r.state)
 					}
 				}
 				crawl(f, traps, w, &rows, 2000)
@@ -225,13 +225,13 @@ func TestDamagedTraps(t *testing.T) {
 	for n := range 250 { // some of everything
 		traps.Judge(fmt.Sprintf("https://site.example/search?q=%s", nth(fmt.Sprint(n))), "https://site.example/search?q=x")
 		traps.Judge(fmt.Sprintf("https://site.example/day/2026-05-%02d/", n%28+1), "https://site.example/")
-		traps.Tell(fmt.Sprintf("https://site.example/v/a1b2c3d4e5f6a7b%d/x?page=%d", n, n), site.Sum([]byte("x")))
+		traps.Tell(fmt.Sprintf("https://site.example/v/a1b2c3d4e5f6a7b%d/x?page=%d", n, n), sites.Sum([]byte("x")))
 	}
 	data, err := traps.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var whole site.Traps
+	var whole sites.Traps
 	if err := whole.UnmarshalBinary(data); err != nil {
 		t.Fatal(err)
 	}
@@ -269,20 +269,20 @@ func TestDamagedTraps(t *testing.T) {
 
 // FuzzTraps reads anything, with a sum that is right, and puts it to use.
 func FuzzTraps(f *testing.F) {
-	var none site.Traps
+	var none sites.Traps
 	data, _ := none.MarshalBinary()
 	f.Add(data[:len(data)-4], "https://example.com/a/2026/05/?page=7&b=1", "x")
 	_, traps, _ := visit(&testing.T{}, besides(filters, "/list/shoes"), 400)
 	data, _ = traps.MarshalBinary()
 	f.Add(data[:len(data)-4], "https://site.example/list/shoes?a=1", "y")
 	f.Fuzz(func(t *testing.T, body []byte, url, text string) {
-		var traps site.Traps
-		if err := traps.UnmarshalBinary(site.WithSum(body)); err != nil {
+		var traps sites.Traps
+		if err := traps.UnmarshalBinary(sites.WithSum(body)); err != nil {
 			return
 		}
 		traps.Judge(url, "https://example.com/")
 		traps.Judge(url, url)
-		traps.Tell(url, site.Sum([]byte(text)))
+		traps.Tell(url, sites.Sum([]byte(text)))
 		traps.Again(traps.Clean(url))
 		if _, err := traps.MarshalBinary(); err != nil {
 			t.Fatal(err)
@@ -293,12 +293,12 @@ func FuzzTraps(f *testing.F) {
 // TestTrapsAreBounded shows one site everything that there could be.
 func TestTrapsAreBounded(t *testing.T) {
 	before := heap()
-	traps := &site.Traps{}
+	traps := &sites.Traps{}
 	for n := range 60_000 {
 		s := nth(fmt.Sprint(n))
 		url := fmt.Sprintf("https://example.com/%s/%s/%d-%02d-%02d/%s?%s=%d&%s=b%s&page=%d", s[:2], s[2:4], 1950+n%200, n%12+1, n%28+1, s, s[3:], n, s[:3], s, n)
 		traps.Judge(url, fmt.Sprintf("https://example.com/%s?x=%d", s, n))
-		traps.Tell(url, site.Sum([]byte(s)))
+		traps.Tell(url, sites.Sum([]byte(s)))
 	}
 	grown := heap() - before
 	data, err := traps.MarshalBinary()

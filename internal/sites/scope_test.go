@@ -1,11 +1,11 @@
-package site_test
+package sites_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 func TestPatterns(t *testing.T) {
@@ -35,13 +35,13 @@ func TestPatterns(t *testing.T) {
 		{"/Größe/a,b", []string{"/Gr%C3%B6%C3%9Fe/a,b"}, nil},
 	}
 	for _, tt := range tests {
-		p, err := site.ParsePattern(tt.pattern)
+		p, err := sites.ParsePattern(tt.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", tt.pattern, err)
 			continue
 		}
 		check := func(href string, want bool) {
-			url, err := site.Normalise("https://example.com/", href)
+			url, err := sites.Normalise("https://example.com/", href)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestPatternErrors(t *testing.T) {
 		{strings.Repeat("a", 501), "is longer than 500 bytes"},
 	}
 	for _, tt := range tests {
-		if _, err := site.ParsePattern(tt.pattern); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := sites.ParsePattern(tt.pattern); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v; want %q", tt.pattern, err, tt.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestPatternErrors(t *testing.T) {
 func TestPatternsAreLinear(t *testing.T) {
 	url := "https://example.com/" + strings.Repeat("a", 2000)
 	for _, pattern := range []string{strings.Repeat("**a", 160) + "b", strings.Repeat("*a", 240) + "b", "/" + strings.Repeat("{a,a,aa}", 60) + "b", strings.Repeat("{*,**}", 80) + "b"} {
-		p, err := site.ParsePattern(pattern)
+		p, err := sites.ParsePattern(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,28 +99,28 @@ func TestPatternsAreLinear(t *testing.T) {
 func TestScope(t *testing.T) {
 	tests := []struct {
 		name    string
-		bounds  site.Bounds
+		bounds  sites.Bounds
 		yes, no []string
 	}{
-		{"a host", site.Bounds{Root: "https://www.example.com"},
+		{"a host", sites.Bounds{Root: "https://www.example.com"},
 			[]string{"https://www.example.com/", "http://example.com/a", "https://example.com/b?c=1"},
 			[]string{"https://docs.example.com/", "https://example.com:8443/", "https://example.org/", "https://notexample.com/"}},
-		{"a folder", site.Bounds{Root: "https://example.com/docs/"},
+		{"a folder", sites.Bounds{Root: "https://example.com/docs/"},
 			[]string{"https://example.com/docs", "https://www.example.com/docs/a/b"}, []string{"https://example.com/", "https://example.com/docs2/"}},
-		{"a folder without its slash", site.Bounds{Root: "https://example.com/docs"},
+		{"a folder without its slash", sites.Bounds{Root: "https://example.com/docs"},
 			[]string{"https://example.com/docs/", "https://example.com/docs/a"}, []string{"https://example.com/docsa"}},
-		{"a file", site.Bounds{Root: "https://example.com/docs/index.html"},
+		{"a file", sites.Bounds{Root: "https://example.com/docs/index.html"},
 			[]string{"https://example.com/docs/", "https://example.com/docs/a"}, []string{"https://example.com/b"}},
-		{"patterns in place of the folder", site.Bounds{Root: "https://example.com/docs/", Match: []string{"/blog/**", "*.html"}},
+		{"patterns in place of the folder", sites.Bounds{Root: "https://example.com/docs/", Match: []string{"/blog/**", "*.html"}},
 			[]string{"https://example.com/docs/", "https://example.com/blog/a", "https://example.com/x/y.html"}, []string{"https://example.com/docs/a"}},
-		{"excluded", site.Bounds{Root: "https://example.com/", Match: []string{"/blog/**"}, Exclude: []string{"/blog/drafts/**"}},
+		{"excluded", sites.Bounds{Root: "https://example.com/", Match: []string{"/blog/**"}, Exclude: []string{"/blog/drafts/**"}},
 			[]string{"https://example.com/blog/a"}, []string{"https://example.com/blog/drafts/a", "https://example.com/a"}},
-		{"subdomains", site.Bounds{Root: "https://www.example.com/", Subdomains: true},
+		{"subdomains", sites.Bounds{Root: "https://www.example.com/", Subdomains: true},
 			[]string{"https://docs.example.com/", "https://a.b.example.com/x"}, []string{"https://notexample.com/", "https://example.com.evil.example/"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := site.NewScope(tt.bounds)
+			s, err := sites.NewScope(tt.bounds)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func TestScope(t *testing.T) {
 }
 
 func TestHome(t *testing.T) {
-	s, err := site.NewScope(site.Bounds{Root: "https://www.example.com/docs/", Subdomains: true})
+	s, err := sites.NewScope(sites.Bounds{Root: "https://www.example.com/docs/", Subdomains: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,13 +157,13 @@ func TestHome(t *testing.T) {
 }
 
 func TestScopeErrors(t *testing.T) {
-	_, err := site.NewScope(site.Bounds{Root: "https://example.com/", Match: []string{"/a", "/{"}, Exclude: []string{"!b"}, Depth: -1, Limit: -2})
+	_, err := sites.NewScope(sites.Bounds{Root: "https://example.com/", Match: []string{"/a", "/{"}, Exclude: []string{"!b"}, Depth: -1, Limit: -2})
 	for _, want := range []string{`match[1]: pattern "/{": character 2`, `exclude[0]: pattern "!b"`, "depth: -1", "limit: -2"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want %q in it", err, want)
 		}
 	}
-	if _, err := site.NewScope(site.Bounds{Root: "ftp://example.com/"}); err == nil || !strings.HasPrefix(err.Error(), "root: ") {
+	if _, err := sites.NewScope(sites.Bounds{Root: "ftp://example.com/"}); err == nil || !strings.HasPrefix(err.Error(), "root: ") {
 		t.Errorf("error %v; want one of root", err)
 	}
 }
@@ -172,14 +172,14 @@ func FuzzPattern(f *testing.F) {
 	f.Add("/guide/**", "/guide/a")
 	f.Add(`{a,*.{html,htm}}\?`, "/a?b")
 	f.Fuzz(func(t *testing.T, pattern, href string) {
-		p, err := site.ParsePattern(pattern)
+		p, err := sites.ParsePattern(pattern)
 		if err != nil {
 			if strings.Contains(err.Error(), "regexp") {
 				t.Fatal(err)
 			}
 			return
 		}
-		if url, err := site.Normalise("https://example.com/", href); err == nil {
+		if url, err := sites.Normalise("https://example.com/", href); err == nil {
 			p.Match(url)
 		}
 	})

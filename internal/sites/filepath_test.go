@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"path"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 func TestFilePath(t *testing.T) {
@@ -39,7 +39,7 @@ func TestFilePath(t *testing.T) {
 		{"https://example.com/" + strings.Repeat("a/", 200), ""},
 	}
 	for _, tt := range tests[:len(tests)-3] {
-		if got := site.FilePath(tt.url); got != tt.want {
+		if got := sites.FilePath(tt.url); got != tt.want {
 			t.Errorf("FilePath(%s) = %s, want %s", tt.url, got, tt.want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestFilePath(t *testing.T) {
 
 // checkFile holds a path to what it promises by itself.
 func checkFile(t interface{ Fatalf(string, ...any) }, url string) {
-	file := site.FilePath(url)
+	file := sites.FilePath(url)
 	if len(file) > 200 || path.IsAbs(file) || path.Clean(file) != file {
 		t.Fatalf("FilePath(%q) = %q", url, file)
 	}
@@ -74,9 +74,9 @@ func checkApart(t interface{ Fatalf(string, ...any) }, a, b string) {
 	if a == b {
 		return
 	}
-	one, two := strings.ToLower(site.FilePath(a)), strings.ToLower(site.FilePath(b))
+	one, two := strings.ToLower(sites.FilePath(a)), strings.ToLower(sites.FilePath(b))
 	if one == two || strings.HasPrefix(one, two+"/") || strings.HasPrefix(two, one+"/") {
-		t.Fatalf("%q is kept in %q, %q in %q", a, site.FilePath(a), b, site.FilePath(b))
+		t.Fatalf("%q is kept in %q, %q in %q", a, sites.FilePath(a), b, sites.FilePath(b))
 	}
 }
 
@@ -85,7 +85,7 @@ func TestFilePathsAreApart(t *testing.T) {
 	url := rapid.Custom(func(t *rapid.T) string {
 		scheme := rapid.SampledFrom([]string{"https://a.example/", "http://a.example/", "https://a.example:81/"}).Draw(t, "origin")
 		raw := scheme + strings.Join(rapid.SliceOfN(part, 0, 7).Draw(t, "parts"), "")
-		normal, err := site.Normalise("", raw)
+		normal, err := sites.Normalise("", raw)
 		if err != nil || rapid.IntRange(0, 9).Draw(t, "raw") == 0 {
 			return raw
 		}
@@ -108,7 +108,7 @@ func FuzzFilePath(f *testing.F) {
 	f.Add("https://example.com/A.html", "https://example.com/a=u1.html")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, url := range []*string{&a, &b} {
-			if normal, err := site.Normalise("https://example.com/", *url); err == nil {
+			if normal, err := sites.Normalise("https://example.com/", *url); err == nil {
 				*url = normal
 			}
 		}

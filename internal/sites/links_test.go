@@ -1,4 +1,4 @@
-package site_test
+package sites_test
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"freshet/site"
+	"freshet/internal/sites"
 )
 
 const home = "https://example.com/docs/"
 
-func urls(p site.Page) (list []string) {
+func urls(p sites.Page) (list []string) {
 	for _, l := range p.Links {
 		list = append(list, strings.TrimPrefix(l.URL, "https://example.com"))
 	}
@@ -46,7 +46,7 @@ func TestLinks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := site.Links([]byte(tt.body), home, site.Asked{})
+			got := sites.Links([]byte(tt.body), home, sites.Asked{})
 			if diff := cmp.Diff(tt.want, urls(got)); diff != "" {
 				t.Errorf("links differ (-want +got):\n%s", diff)
 			}
@@ -64,18 +64,18 @@ func TestLinksSayMore(t *testing.T) {
 		<link rel=next href="?page=3"><link rel=prev href="?page=1"></head>
 		<a href=a rel="nofollow noopener"></a><a href=b rel=ugc></a><a href=c rel=Sponsored></a>
 		<a href=d rel=nofollow></a><a href=d></a><a href=e rel="nofollow"></a><a href=./e rel="ugc"></a>`
-	want := site.Page{
-		Links: []site.Link{
+	want := sites.Page{
+		Links: []sites.Link{
 			{URL: home + "a", NoFollow: true}, {URL: home + "b", UGC: true}, {URL: home + "c", Sponsored: true},
 			{URL: home + "d"}, {URL: home + "e"},
 		},
 		Canonical:  home,
-		Alternates: []site.Alternate{{"de", "https://example.com/de/"}, {"x-default", "https://example.com/"}},
-		Feeds:      []site.Feed{{"https://example.com/feed.xml", "application/rss+xml; charset=utf-8", "All news"}},
+		Alternates: []sites.Alternate{{"de", "https://example.com/de/"}, {"x-default", "https://example.com/"}},
+		Feeds:      []sites.Feed{{"https://example.com/feed.xml", "application/rss+xml; charset=utf-8", "All news"}},
 		Next:       home + "?page=3",
 		Prev:       home + "?page=1",
 	}
-	got := site.Links([]byte(body), home, site.Asked{})
+	got := sites.Links([]byte(body), home, sites.Asked{})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("page differs (-want +got):\n%s", diff)
 	}
@@ -105,7 +105,7 @@ func TestRobotsDirectives(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := site.Links([]byte(tt.body), home, site.Asked{Agent: "freshet", RobotsTag: tt.tags})
+			got := sites.Links([]byte(tt.body), home, sites.Asked{Agent: "freshet", RobotsTag: tt.tags})
 			if got.NoIndex != tt.noIndex || got.NoFollow != tt.noFollow {
 				t.Errorf("noindex %v, nofollow %v; want %v, %v", got.NoIndex, got.NoFollow, tt.noIndex, tt.noFollow)
 			}
@@ -115,15 +115,15 @@ func TestRobotsDirectives(t *testing.T) {
 
 func TestLinksAreBounded(t *testing.T) {
 	var body strings.Builder
-	for i := range site.MostLinks + 100 {
+	for i := range sites.MostLinks + 100 {
 		fmt.Fprintf(&body, "<a href=/p/%d></a><a href=/p/0></a>", i)
 	}
-	got := site.Links([]byte(body.String()), home, site.Asked{})
-	if len(got.Links) != site.MostLinks || !got.Cut {
-		t.Errorf("%d links, cut %v; want %d, true", len(got.Links), got.Cut, site.MostLinks)
+	got := sites.Links([]byte(body.String()), home, sites.Asked{})
+	if len(got.Links) != sites.MostLinks || !got.Cut {
+		t.Errorf("%d links, cut %v; want %d, true", len(got.Links), got.Cut, sites.MostLinks)
 	}
-	long := fmt.Sprintf("<a href=/%s></a><a href=/b></a>", strings.Repeat("a", site.LongestURL))
-	if got := urls(site.Links([]byte(long), home, site.Asked{})); len(got) != 1 {
+	long := fmt.Sprintf("<a href=/%s></a><a href=/b></a>", strings.Repeat("a", sites.LongestURL))
+	if got := urls(sites.Links([]byte(long), home, sites.Asked{})); len(got) != 1 {
 		t.Errorf("links %q; the long one is no page", got)
 	}
 }
@@ -131,11 +131,11 @@ func TestLinksAreBounded(t *testing.T) {
 func FuzzLinks(f *testing.F) {
 	f.Add([]byte(`<base href=/x/><a href=a rel=nofollow><link rel=canonical href="?b"><meta name=robots content=none><template><a href=q>`), home, "noindex")
 	f.Fuzz(func(t *testing.T, body []byte, base, tag string) {
-		p := site.Links(body, base, site.Asked{Agent: "freshet", RobotsTag: []string{tag}})
+		p := sites.Links(body, base, sites.Asked{Agent: "freshet", RobotsTag: []string{tag}})
 		seen := map[string]bool{}
 		for _, l := range p.Links {
-			again, err := site.Normalise("", l.URL)
-			if err != nil || again != l.URL || seen[l.URL] || !site.PageName(l.URL) {
+			again, err := sites.Normalise("", l.URL)
+			if err != nil || again != l.URL || seen[l.URL] || !sites.PageName(l.URL) {
 				t.Fatalf("link %q (again %q, %v), seen before %v", l.URL, again, err, seen[l.URL])
 			}
 			seen[l.URL] = true
@@ -163,6 +163,6 @@ func BenchmarkLinks(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		site.Links(body, home, site.Asked{Agent: "freshet"})
+		sites.Links(body, home, sites.Asked{Agent: "freshet"})
 	}
 }
