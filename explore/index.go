@@ -13,7 +13,7 @@ import (
 	"freshet/internal/fetch/robots"
 	"freshet/internal/freshet"
 	"freshet/internal/sites"
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 // looksLikeIndex reports whether a response is a sitemap or a feed, and no page.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"freshet/internal/freshet"
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 	"freshet/synth"
 )
 

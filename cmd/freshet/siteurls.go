@@ -13,7 +13,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 // A siteURLs is one run of the verb "site urls".

@@ -10,7 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/sites"
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 // A Voice says which pages a source may speak for.

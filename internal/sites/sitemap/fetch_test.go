@@ -17,7 +17,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 // client returns a client that may reach the servers of tests, and reads lists as large

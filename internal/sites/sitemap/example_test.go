@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 func ExampleRead() {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 func TestParseDate(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 const ns = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`

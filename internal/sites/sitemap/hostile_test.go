@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 // A pattern repeats a text for so many bytes, without holding them.

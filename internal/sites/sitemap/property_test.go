@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/sitemap"
+	"freshet/internal/sites/sitemap"
 )
 
 // plainSet is a sitemap as encoding/xml reads it.
