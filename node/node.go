@@ -13,7 +13,6 @@ import (
 
 	"freshet/cluster"
 	"freshet/config"
-	"freshet/explore"
 	"freshet/internal/clock"
 	"freshet/internal/daemon"
 	"freshet/internal/extract"
@@ -25,6 +24,7 @@ import (
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/discovery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
 	"freshet/standing"
@@ -49,9 +49,9 @@ type Node struct {
 	hooks    *auth.Hooks
 	webSub   *auth.WebSub
 	renderer *browser.Renderer
-	explorer *explore.Explorer // nil if polls are only made by hand
-	queries  *standing.Runner  // nil if none are run
-	hands    *cluster.Hands    // nil if none may join
+	explorer *discovery.Explorer // nil if polls are only made by hand
+	queries  *standing.Runner    // nil if none are run
+	hands    *cluster.Hands      // nil if none may join
 	limits   handLimits
 	seat     *seat                    // in a pool; nil if the budget is not shared
 	gate     atomic.Pointer[who.Gate] // nil until the API is served
@@ -246,7 +246,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 	}
 	n.Daemon = daemon.New(daemon)
 	if !cfg.Idle {
-		n.explorer = explore.New(explore.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
+		n.explorer = discovery.New(discovery.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
 	if !cfg.Idle || cfg.Queries {
 		n.queries = standing.New(standing.Config{Store: n.Store, Read: n.reader.Read, Log: n.log, Now: now})

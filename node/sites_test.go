@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"freshet/config"
-	"freshet/explore"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sites/discovery"
 	"freshet/internal/store/sqlite"
 	"freshet/node"
 )
@@ -188,7 +188,7 @@ func checkMaze(t *testing.T, dir string, m *maze) {
 	if len(watched) != m.pages {
 		t.Errorf("%d pages are watched, want %d", len(watched), m.pages)
 	}
-	if report, err := explore.Describe(t.Context(), store, "maze"); err != nil || len(report.Traps) > 0 {
+	if report, err := discovery.Describe(t.Context(), store, "maze"); err != nil || len(report.Traps) > 0 {
 		t.Errorf("the site has traps: %+v, %v", report.Traps, err)
 	}
 	changes, err := store.Changes(t.Context(), freshet.ChangeQuery{})

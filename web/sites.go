@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"freshet/client"
-	"freshet/explore"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/sites/discovery"
 )
 
 func (a *api) routeSites(h huma.API) {
@@ -103,7 +103,7 @@ func (a *api) ofSite(ctx context.Context, id freshet.SourceID, err error) error 
 
 // describeSite returns what is known of a site.
 func (a *api) describeSite(ctx context.Context, id freshet.SourceID) (client.Site, error) {
-	r, err := explore.Describe(ctx, a.Store, id)
+	r, err := discovery.Describe(ctx, a.Store, id)
 	if err != nil {
 		return client.Site{}, err
 	}
@@ -236,7 +236,7 @@ func (m *moment) collectSites(ctx context.Context, tell func(desc *prometheus.De
 	pages := gauge("freshet_site_pages", "Pages of a site by state.", "site", "state")
 	changed := gauge("freshet_site_change_ratio", "Share of the downloads of known pages of a site that brought a change, of late.", "site")
 	for _, s := range all[:min(len(all), mostMeasured)] {
-		r, err := explore.Describe(ctx, m.Store, s.ID)
+		r, err := discovery.Describe(ctx, m.Store, s.ID)
 		if err != nil {
 			continue // it was removed just now
 		}

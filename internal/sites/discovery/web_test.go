@@ -1,4 +1,4 @@
-package explore_test
+package discovery_test
 
 import (
 	"bytes"
@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"freshet/explore"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
+	"freshet/internal/sites/discovery"
 	"freshet/internal/store/sqlite"
 )
 
@@ -148,7 +148,7 @@ func begin(t *testing.T, dir string, w *web, sources ...freshet.Source) *rig {
 	})
 	<-r.Started()
 	running.Go(func() {
-		err := explore.New(explore.Config{Store: store, Daemon: r.Daemon, Agent: "freshet", Log: log, Now: time.Now}).Run(ctx)
+		err := discovery.New(discovery.Config{Store: store, Daemon: r.Daemon, Agent: "freshet", Log: log, Now: time.Now}).Run(ctx)
 		if err != nil {
 			t.Errorf("the explorer stopped: %v", err)
 		}

@@ -1,4 +1,4 @@
-// Package explore finds the pages of sites.
+// Package discovery finds the pages of sites.
 //
 // It is a reader of the log of outcomes, like the brain and the webhooks. When a poll
 // captured a page of a site, it reads its links; when it captured a sitemap or a feed, it
@@ -9,4 +9,4 @@
 //
 // A place in the log is kept with what is known of each site. After a crash the outcomes
 // since then are gone through again: to put a page on the shelf twice changes nothing.
-package explore
+package discovery
