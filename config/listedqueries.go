@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // queryKeys are what can be said of a query, as the API has it.
@@ -82,13 +82,13 @@ func parseQuery(said map[string]json.RawMessage) (read freshet.Query, err error)
 // admitQueries checks the queries of the file against its sources.
 func (d *document) admitQueries(s *Settings) {
 	for i, listed := range s.Queries {
-		schema := &query.Schema{}
+		schema := &queries.Schema{}
 		for _, source := range s.Sources {
 			if listed.Scope.Has(source.ID, source.Tags, source.Of) {
 				schema.Add(source.Recipe)
 			}
 		}
-		report, err := query.Check(listed, schema)
+		report, err := queries.Check(listed, schema)
 		if err != nil {
 			d.blameSink(d.queries[i], err)
 			continue

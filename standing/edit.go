@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // put has a lane run a query. One that cannot be run any more is left out, and the others
@@ -21,7 +21,7 @@ func (r *Runner) put(l *lane, q freshet.Query) {
 
 // setPace says how the matches of a query are told.
 func (r *Runner) setPace(q freshet.Query, saved []byte) error {
-	pace, err := query.NewPace(q, q.Last)
+	pace, err := queries.NewPace(q, q.Last)
 	if err != nil {
 		return err
 	}

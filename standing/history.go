@@ -8,7 +8,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // A Trial says how a query is tried on what is stored.
@@ -30,12 +30,12 @@ type Finding struct {
 	Changes map[freshet.Cursor]freshet.Change // those that made the matches
 	Found   int                               // matches in all
 	Scanned int                               // changes that were looked at
-	Tally   query.Tally
+	Tally   queries.Tally
 }
 
-// Try holds a query, which has been through query.Check, against what is stored.
+// Try holds a query, which has been through queries.Check, against what is stored.
 func Try(ctx context.Context, q freshet.Query, t Trial) (f Finding, err error) {
-	e, err := query.New()
+	e, err := queries.New()
 	if err != nil {
 		return f, err
 	}
@@ -65,7 +65,7 @@ func Try(ctx context.Context, q freshet.Query, t Trial) (f Finding, err error) {
 		}
 	}
 	for whole := false; !whole; {
-		var events []query.Event
+		var events []queries.Event
 		if events, whole, err = r.events(ctx, l, place{endless, endless}); err != nil {
 			return f, err
 		}

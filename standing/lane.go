@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // A lane is queries that are equally far in the logs.
 type lane struct {
-	engine *query.Engine
+	engine *queries.Engine
 	only   freshet.QueryID // the query that catches up here; "" in the main lane
 	moved  bool            // since it was kept
 }
 
 func (r *Runner) newLane() (*lane, error) {
-	e, err := query.New()
+	e, err := queries.New()
 	return &lane{engine: e}, err
 }
 
@@ -142,7 +142,7 @@ func (r *Runner) catchUp(ctx context.Context, l *lane) (joined bool, err error) 
 }
 
 // run tells the engine of a lane what happened.
-func (r *Runner) run(ctx context.Context, l *lane, events []query.Event) error {
+func (r *Runner) run(ctx context.Context, l *lane, events []queries.Event) error {
 	for _, event := range events {
 		matches, err := r.happen(ctx, l, event)
 		if err == nil {
@@ -157,7 +157,7 @@ func (r *Runner) run(ctx context.Context, l *lane, events []query.Event) error {
 
 // happen tells the engine of a lane of an event, and of the time that has passed until
 // then, and returns what matched.
-func (r *Runner) happen(ctx context.Context, l *lane, event query.Event) ([]freshet.Match, error) {
+func (r *Runner) happen(ctx context.Context, l *lane, event queries.Event) ([]freshet.Match, error) {
 	matches := l.engine.Tick(timeOf(event).Add(-1))
 	if event.Change != nil {
 		if err := r.loader.load(ctx, &event, l.engine.Needs(event.Subject)); err != nil {
@@ -168,7 +168,7 @@ func (r *Runner) happen(ctx context.Context, l *lane, event query.Event) ([]fres
 }
 
 // timeOf returns when an event was seen.
-func timeOf(e query.Event) time.Time {
+func timeOf(e queries.Event) time.Time {
 	if e.Change != nil {
 		return e.Change.Before
 	}
@@ -183,7 +183,7 @@ const endless freshet.Cursor = math.MaxInt64
 
 // events returns what comes next for a lane, in the order in which it was seen, and
 // whether that is all up to a place.
-func (r *Runner) events(ctx context.Context, l *lane, end place) (events []query.Event, whole bool, err error) {
+func (r *Runner) events(ctx context.Context, l *lane, end place) (events []queries.Event, whole bool, err error) {
 	var at place
 	at.changes, at.outcomes = l.engine.Upto()
 	changes, err := r.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at.changes, Limit: eventsAtOnce})
@@ -211,11 +211,11 @@ func (r *Runner) events(ctx context.Context, l *lane, end place) (events []query
 		if changeNext {
 			c := changes[0]
 			changes = changes[1:]
-			events = append(events, query.Event{Change: &c})
+			events = append(events, queries.Event{Change: &c})
 		} else {
 			o := outcomes[0]
 			outcomes = outcomes[1:]
-			events = append(events, query.Event{Outcome: &o})
+			events = append(events, queries.Event{Outcome: &o})
 		}
 	}
 	for i := range events {

@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // A loader brings what queries look at in an event, beyond what stands in the logs.
@@ -32,7 +32,7 @@ const (
 )
 
 // subject returns the source of an event.
-func (l *loader) subject(ctx context.Context, e query.Event) (query.Subject, error) {
+func (l *loader) subject(ctx context.Context, e queries.Event) (queries.Subject, error) {
 	id := freshet.SourceID("")
 	if e.Change != nil {
 		id = e.Change.Source
@@ -40,7 +40,7 @@ func (l *loader) subject(ctx context.Context, e query.Event) (query.Subject, err
 		id = e.Outcome.Source
 	}
 	known, err := l.remember(ctx, id)
-	s := query.Subject{ID: id, Label: known.label, Site: known.site}
+	s := queries.Subject{ID: id, Label: known.label, Site: known.site}
 	if e.Change != nil { // which says what the source was then
 		s.Label = e.Change.Label
 	}
@@ -67,9 +67,9 @@ func (l *loader) remember(ctx context.Context, id freshet.SourceID) (remembered,
 }
 
 // load brings what is needed of a change. What has been pruned is left out.
-func (l *loader) load(ctx context.Context, e *query.Event, need query.Need) error {
+func (l *loader) load(ctx context.Context, e *queries.Event, need queries.Need) error {
 	c := e.Change
-	if c.Number == 0 || need&(query.NeedDiff|query.NeedText|query.NeedFields|query.NeedItems) == 0 {
+	if c.Number == 0 || need&(queries.NeedDiff|queries.NeedText|queries.NeedFields|queries.NeedItems) == 0 {
 		return nil
 	}
 	now, err := l.store.Version(ctx, c.Source, c.Number)
@@ -81,12 +81,12 @@ func (l *loader) load(ctx context.Context, e *query.Event, need query.Need) erro
 		return err
 	}
 	e.Content.Now, e.Content.Before = now.Fields, before.Fields
-	if need.Has(query.NeedDiff) || need.Has(query.NeedText) {
+	if need.Has(queries.NeedDiff) || need.Has(queries.NeedText) {
 		if err := l.loadText(ctx, e, before, need); err != nil {
 			return err
 		}
 	}
-	if need.Has(query.NeedItems) && c.Details.Items != nil {
+	if need.Has(queries.NeedItems) && c.Details.Items != nil {
 		return l.loadItems(ctx, e, now, before)
 	}
 	return nil
@@ -100,13 +100,13 @@ func passed(err error) error {
 	return err
 }
 
-func (l *loader) loadText(ctx context.Context, e *query.Event, before freshet.Version, need query.Need) error {
+func (l *loader) loadText(ctx context.Context, e *queries.Event, before freshet.Version, need queries.Need) error {
 	text, err := l.store.Text(ctx, e.Change.Source, e.Change.Number)
 	if err != nil {
 		return passed(err)
 	}
 	e.Content.Text = string(text)
-	if !need.Has(query.NeedDiff) {
+	if !need.Has(queries.NeedDiff) {
 		return nil
 	}
 	var old []byte
@@ -140,7 +140,7 @@ func lines(old, text []byte) (added, removed string) {
 }
 
 // loadItems reads both versions again, because the log has only the names of most items.
-func (l *loader) loadItems(ctx context.Context, e *query.Event, now, before freshet.Version) error {
+func (l *loader) loadItems(ctx context.Context, e *queries.Event, now, before freshet.Version) error {
 	after, ok, err := l.items(ctx, now)
 	if err != nil || !ok {
 		return err
@@ -150,7 +150,7 @@ func (l *loader) loadItems(ctx context.Context, e *query.Event, now, before fres
 		return err
 	}
 	changes := e.Change.Details.Items
-	found := &query.Items{}
+	found := &queries.Items{}
 	back := map[string]bool{}
 	for _, m := range changes.Back {
 		back[m.Key] = true
@@ -164,7 +164,7 @@ func (l *loader) loadItems(ctx context.Context, e *query.Event, now, before fres
 			found.Added = append(found.Added, item)
 		default:
 			if differs := extract.ItemValuesThatDiffer(was, item); len(differs) > 0 {
-				found.Updated = append(found.Updated, query.ItemUpdate{Now: item, Before: was, Changed: differs})
+				found.Updated = append(found.Updated, queries.ItemUpdate{Now: item, Before: was, Changed: differs})
 			}
 		}
 	}

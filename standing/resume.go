@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // The names of notes that are the Runner's own. Those of engines have other names.
@@ -17,7 +17,7 @@ const (
 // load takes up where the last run ended.
 func (r *Runner) load(ctx context.Context) error {
 	var err error
-	r.known, r.paces, r.behind, r.ahead = map[freshet.QueryID]freshet.Query{}, map[freshet.QueryID]*query.Pace{}, map[freshet.QueryID]*lane{}, nil
+	r.known, r.paces, r.behind, r.ahead = map[freshet.QueryID]freshet.Query{}, map[freshet.QueryID]*queries.Pace{}, map[freshet.QueryID]*lane{}, nil
 	r.step, r.kept = freshet.QueryStep{}, place{}
 	if r.main, err = r.newLane(); err != nil {
 		return err

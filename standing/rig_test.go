@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/store/sqlite"
-	"freshet/query"
 	"freshet/standing"
 )
 
@@ -114,7 +114,7 @@ func (r *rig) see(id freshet.SourceID, text string, fields freshet.Fields) fresh
 // add adds a query, which begins now unless it says otherwise.
 func (r *rig) add(q freshet.Query) freshet.Query {
 	r.t.Helper()
-	checked, err := query.Check(q, nil)
+	checked, err := queries.Check(q, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
+	"freshet/internal/queries"
 	"freshet/internal/retry"
-	"freshet/query"
 )
 
 // Config says what a Runner works with. Store, Now and Log are needed.
@@ -31,7 +31,7 @@ type Runner struct {
 	edited chan struct{} // somebody has edited a query
 
 	known  map[freshet.QueryID]freshet.Query
-	paces  map[freshet.QueryID]*query.Pace
+	paces  map[freshet.QueryID]*queries.Pace
 	main   *lane
 	behind map[freshet.QueryID]*lane
 	ahead  []freshet.Query // which join when the main lane has come to where they begin

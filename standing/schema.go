@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 )
 
 // SchemaOf returns which values the sources in a scope have.
-func SchemaOf(ctx context.Context, store freshet.Catalog, scope freshet.Scope) (*query.Schema, error) {
-	schema := &query.Schema{}
+func SchemaOf(ctx context.Context, store freshet.Catalog, scope freshet.Scope) (*queries.Schema, error) {
+	schema := &queries.Schema{}
 	for w, err := range store.Sources(ctx) {
 		if err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 type Synced struct{ Added, Changed, Removed, Kept int }
 
 // Sync makes the queries that come from the configuration file those listed, which have been
-// through query.Check. One that is no longer listed is removed. One that was added otherwise
+// through queries.Check. One that is no longer listed is removed. One that was added otherwise
 // and is now listed becomes the file's.
 func (r *Runner) Sync(ctx context.Context, listed []freshet.Query) (done Synced, err error) {
 	defer r.Edited()

@@ -13,7 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/query"
+	"freshet/internal/queries"
 	"freshet/sink"
 	"freshet/standing"
 )
@@ -162,22 +162,22 @@ func (a *api) since(text string) (time.Time, error) {
 }
 
 // admitQuery judges a query.
-func (a *api) admitQuery(ctx context.Context, said client.NewQuery) (query.Report, error) {
+func (a *api) admitQuery(ctx context.Context, said client.NewQuery) (queries.Report, error) {
 	q, err := said.Defined()
 	if err != nil {
-		return query.Report{}, told(err)
+		return queries.Report{}, told(err)
 	}
 	schema, err := standing.SchemaOf(ctx, a.Store, q.Scope)
 	if err != nil {
-		return query.Report{}, err
+		return queries.Report{}, err
 	}
-	report, err := query.Check(q, schema)
+	report, err := queries.Check(q, schema)
 	return report, told(err)
 }
 
 // told says where a condition is wrong.
 func told(err error) error {
-	if m, ok := errors.AsType[*query.Mistake](err); ok {
+	if m, ok := errors.AsType[*queries.Mistake](err); ok {
 		p := invalid("body."+m.Field, fmt.Sprintf("line %d, column %d: %s", m.Line, m.Column, m.Reason), map[string]int{"line": m.Line, "column": m.Column})
 		p.Hint = m.Help
 		return p

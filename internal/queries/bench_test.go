@@ -1,0 +1,152 @@
+//go:build unix
+
+package queries_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"freshet/internal/freshet"
+	"freshet/internal/queries"
+)
+
+// kinds are ways in which many queries can be alike: the same condition with another
+// constant. Each is said for the nth of all.
+var kinds = []struct {
+	name string
+	of   func(n int) freshet.Query
+}{
+	{"keyword", func(n int) freshet.Query { return freshet.Query{When: fmt.Sprintf(`added.contains("word%06d")`, n)} }},
+	{"name", func(n int) freshet.Query { return freshet.Query{When: fmt.Sprintf(`mentions(added, "Name%06d")`, n)} }},
+	{"price", func(n int) freshet.Query { return freshet.Query{When: fmt.Sprintf(`now.price < %d.5`, n)} }},
+	{"source", func(n int) freshet.Query {
+		return freshet.Query{When: `now.price < before.price * 0.9`, Scope: freshet.Scope{Sources: []freshet.SourceID{freshet.SourceID(fmt.Sprintf("s%d", n))}}}
+	}},
+	{"item", func(n int) freshet.Query {
+		return freshet.Query{When: fmt.Sprintf(`items.added.exists(i, i.title.contains("thing%06d") && i.price < 50)`, n)}
+	}},
+}
+
+// mixed returns the nth of queries of all kinds.
+func mixed(n int) freshet.Query { return kinds[n%len(kinds)].of(n / len(kinds)) }
+
+// benchEvent returns a change of one of many sources, with a text of two kilobytes.
+// Of the queries of each kind about one matches.
+func benchEvent(n, queries int) queries.Event {
+	words := make([]string, 0, 300)
+	for i := range 250 {
+		words = append(words, fmt.Sprintf("lorem%d", i*7%100))
+	}
+	words = append(words, fmt.Sprintf("word%06d Name%06d", n%max(queries, 1), n%max(queries, 1)))
+	price := float64(queries) - 1 // below the last bound alone
+	c := freshet.Change{Cursor: freshet.Cursor(n + 1), Source: freshet.SourceID(fmt.Sprintf("s%d", n%max(queries, 1))), Seq: n + 1, Before: start.Add(time.Duration(n) * time.Second), Label: freshet.Label{URL: "https://example.com/", Tags: []string{"shop"}}}
+	list := &queries.Items{Added: []freshet.Item{{Key: "1", Title: fmt.Sprintf("a thing%06d", n%max(queries, 1)), Fields: freshet.Fields{"price": 10.0}}, {Key: "2", Title: "another"}}}
+	return queries.Event{Subject: queries.SubjectOf(c, ""), Change: &c, Content: queries.Content{Added: strings.Join(words, " "), Now: freshet.Fields{"price": price}, Before: freshet.Fields{"price": 2 * price}, Items: list}}
+}
+
+func benchEngine(b *testing.B, queries int, of func(int) freshet.Query) *queries.Engine {
+	b.Helper()
+	e, err := queries.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := range queries {
+		q := of(n)
+		q.ID = freshet.QueryID(fmt.Sprintf("q%06d", n))
+		if err := e.Put(q); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return e
+}
+
+// tellAll measures what it takes to tell changes that were made beforehand.
+func tellAll(b *testing.B, e *queries.Engine, alike int) {
+	var events []queries.Event
+	for n := range 100 {
+		events = append(events, benchEvent(n, alike))
+	}
+	matches, n := 0, 0
+	began := cpuTime(b)
+	for b.Loop() {
+		event := events[n%len(events)]
+		event.Change.Cursor = freshet.Cursor(n + 1)
+		matches += len(e.Tell(event))
+		n++
+	}
+	b.ReportMetric(float64(matches)/float64(n), "matches/op")
+	used := cpuTime(b) - began
+	b.ReportMetric(float64(used.Microseconds())/float64(n), "cpu-µs/op")
+	b.ReportMetric(float64(n)/used.Seconds(), "changes/cpu-s")
+}
+
+// cpuTime returns what the process has used so far. On a busy machine the wall clock says
+// more about the others.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func BenchmarkTell(b *testing.B) {
+	all := append(kinds[:len(kinds):len(kinds)], struct {
+		name string
+		of   func(int) freshet.Query
+	}{"mixed", mixed})
+	for _, kind := range all {
+		for _, queries := range []int{1, 100, 10_000, 100_000} {
+			b.Run(fmt.Sprintf("%s/%d", kind.name, queries), func(b *testing.B) {
+				e := benchEngine(b, queries, kind.of)
+				alike := queries
+				if kind.name == "mixed" {
+					alike = max(1, queries/len(kinds))
+				}
+				tellAll(b, e, alike)
+			})
+		}
+	}
+}
+
+// BenchmarkOneByOne is what the same costs if every condition is evaluated.
+func BenchmarkOneByOne(b *testing.B) {
+	for _, queries := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("mixed/%d", queries), func(b *testing.B) {
+			e := benchEngine(b, queries, func(n int) freshet.Query {
+				q := mixed(n)
+				// What an index cannot read is tried at every change.
+				if q.When = `true ? (` + q.When + `) : false`; len(q.Scope.Sources) > 0 {
+					q.When = fmt.Sprintf(`source.id in [%q] && (%s)`, q.Scope.Sources[0], q.When)
+					q.Scope = freshet.Scope{}
+				}
+				return q
+			})
+			tellAll(b, e, max(1, queries/len(kinds)))
+		})
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	e := benchEngine(b, 0, mixed)
+	n := 0
+	for b.Loop() {
+		q := mixed(n)
+		q.ID = freshet.QueryID(fmt.Sprintf("q%d", n))
+		if err := e.Put(q); err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	for b.Loop() {
+		if _, err := queries.New(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

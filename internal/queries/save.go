@@ -1,0 +1,348 @@
+package queries
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"freshet/internal/freshet"
+)
+
+// noteVersion is the first byte of every note. It goes up by one whenever what is
+// remembered, or how a condition is split, is other than before: queries then begin anew.
+const noteVersion = 1
+
+// fingerprint tells apart what queries remember: notes of another condition mean
+// nothing to this one.
+func fingerprint(q freshet.Query) uint64 {
+	text, err := json.Marshal(struct {
+		Scope       freshet.Scope
+		When, Value string
+		Window      freshet.Window
+	}{q.Scope, q.When, q.Value, q.Window})
+	if err != nil {
+		panic(err) // of texts and lengths of time
+	}
+	h := fnv.New64a()
+	h.Write(text)
+	return h.Sum64()
+}
+
+func (q *running) note(key string) (freshet.QueryNote, *writer) {
+	w := &writer{b: []byte{noteVersion}}
+	w.word(fingerprint(q.query))
+	return freshet.QueryNote{Query: q.query.ID, Name: key}, w
+}
+
+// Save returns the notes that are other than at the last Save, each of at most some ten
+// kilobytes. One without a body says that there is no such note any more. They are to be written
+// in one transaction, together with the matches since then.
+func (e *Engine) Save() (notes []freshet.QueryNote) {
+	notes, e.gone = e.gone, nil
+	if e.moved {
+		w := &writer{b: []byte{noteVersion}}
+		w.int(int64(e.changes))
+		w.int(int64(e.outcomes))
+		notes = append(notes, freshet.QueryNote{Name: "upto", Body: w.b})
+		e.moved = false
+	}
+	for id := range e.counted {
+		w := &writer{b: []byte{noteVersion}}
+		w.int(e.numbers[id])
+		notes = append(notes, freshet.QueryNote{Query: id, Name: "number", Body: w.b})
+	}
+	clear(e.counted)
+	for _, r := range e.queries {
+		for g := range r.changed {
+			notes = append(notes, g.save()...)
+		}
+		clear(r.changed)
+	}
+	// A group that was forgotten and came back is deleted first.
+	slices.SortStableFunc(notes, func(a, b freshet.QueryNote) int {
+		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Name, b.Name))
+	})
+	return lastOf(notes)
+}
+
+// lastOf returns the last of notes with the same name.
+func lastOf(notes []freshet.QueryNote) (last []freshet.QueryNote) {
+	for i, n := range notes {
+		if i+1 == len(notes) || notes[i+1].Query != n.Query || notes[i+1].Name != n.Name {
+			last = append(last, n)
+		}
+	}
+	return last
+}
+
+// save returns the notes of a group that are other than at the last time.
+func (g *group) save() (notes []freshet.QueryNote) {
+	n, w := g.of.note("g:" + g.hash)
+	w.text(g.text)
+	w.int(g.next)
+	w.text(string(g.source))
+	g.writeRef(w, g.ref)
+	s := &g.state
+	for _, v := range []int64{s.last, s.since, s.failures, s.due} {
+		w.int(v)
+	}
+	w.truth(s.holds)
+	w.truth(s.fired)
+	w.text(string(s.value))
+	w.int(int64(len(s.gaps)))
+	for _, gap := range s.gaps {
+		w.int(gap)
+	}
+	n.Body = w.b
+	notes = append(notes, n)
+	for page := range g.pages {
+		notes = append(notes, g.savePage(page))
+	}
+	clear(g.pages)
+	for i, s := range g.seen {
+		for chunk := range s.dirty {
+			notes = append(notes, g.saveSeen(i, s, chunk))
+		}
+		clear(s.dirty)
+	}
+	g.changed = false
+	return notes
+}
+
+func (g *group) writeRef(w *writer, r freshet.ChangeRef) {
+	w.text(string(r.Source))
+	w.int(int64(r.Seq))
+	w.int(int64(r.Cursor))
+}
+
+func readRef(r *reader) freshet.ChangeRef {
+	return freshet.ChangeRef{Source: freshet.SourceID(r.text()), Seq: int(r.int()), Cursor: freshet.Cursor(r.int())}
+}
+
+// savePage returns the note of some records; one without data if none are left.
+func (g *group) savePage(page int64) freshet.QueryNote {
+	n, w := g.of.note(fmt.Sprintf("w:%s:%d", g.hash, page))
+	found := false
+	for i := range g.records {
+		r := &g.records[i]
+		if r.nth/recordPage != page {
+			continue
+		}
+		found = true
+		w.int(r.nth)
+		w.int(r.at)
+		g.writeRef(w, r.ref)
+		w.truth(r.fired)
+		for _, list := range [][]value{r.args, r.slots} {
+			w.int(int64(len(list)))
+			for _, v := range list {
+				w.int(int64(v.kind))
+				switch v.kind {
+				case 'n', 'b':
+					w.number(v.number)
+				case 't':
+					w.text(v.text)
+				}
+			}
+		}
+	}
+	if found {
+		n.Body = w.b
+	}
+	return n
+}
+
+// saveSeen returns the note of some values that were seen.
+func (g *group) saveSeen(i int, s *seen, chunk int64) freshet.QueryNote {
+	n, w := g.of.note(fmt.Sprintf("s:%s:%d:%d", g.hash, i, chunk))
+	from, to := max(chunk*seenChunk-s.base, 0), min((chunk+1)*seenChunk-s.base, int64(len(s.order)))
+	if from >= to {
+		return n
+	}
+	w.int(s.base + from)
+	for _, x := range s.order[from:to] {
+		w.word(x.hash)
+		w.int(x.at)
+	}
+	n.Body = w.b
+	return n
+}
+
+// keys returns notes without data for all that is saved of a group.
+func (g *group) keys() (notes []freshet.QueryNote) {
+	add := func(key string) { notes = append(notes, freshet.QueryNote{Query: g.of.query.ID, Name: key}) }
+	add("g:" + g.hash)
+	pages := map[int64]bool{}
+	for i := range g.records {
+		pages[g.records[i].nth/recordPage] = true
+	}
+	for page := range g.pages {
+		pages[page] = true
+	}
+	for page := range pages {
+		add(fmt.Sprintf("w:%s:%d", g.hash, page))
+	}
+	for i, s := range g.seen {
+		for chunk := s.base / seenChunk; chunk <= (s.base+int64(len(s.order)))/seenChunk; chunk++ {
+			add(fmt.Sprintf("s:%s:%d:%d", g.hash, i, chunk))
+		}
+		for chunk := range s.dirty {
+			add(fmt.Sprintf("s:%s:%d:%d", g.hash, i, chunk))
+		}
+	}
+	return notes
+}
+
+// Restore takes over all notes of an engine, after its queries have been put. Notes of
+// queries that are not there, or whose conditions are others by now, are passed over
+// and deleted by the next Save, but for the numbers of matches. It returns ErrDamaged if notes are not what Save
+// returned; the engine is of no use then.
+func (e *Engine) Restore(notes []freshet.QueryNote) error {
+	// Groups come before what belongs to them.
+	notes = slices.Clone(notes)
+	slices.SortFunc(notes, func(a, b freshet.QueryNote) int {
+		return cmp.Or(cmp.Compare(a.Query, b.Query), cmp.Compare(a.Name, b.Name))
+	})
+	for _, n := range notes {
+		if err := e.restore(n); err != nil {
+			return fmt.Errorf("note %q of query %q: %w: %w", n.Name, n.Query, freshet.ErrDamaged, err)
+		}
+	}
+	for _, r := range e.queries {
+		for _, g := range r.groups {
+			slices.SortFunc(g.records, func(a, b record) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.nth, b.nth)) })
+			if g.state.due != 0 && g.position < 0 {
+				heap.Push(&e.queue, g)
+			}
+			for i, s := range g.seen {
+				if err := s.join(); err != nil {
+					return fmt.Errorf("what query %q has seen in %q (%d): %w: %w", r.query.ID, g.text, i, freshet.ErrDamaged, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Engine) restore(n freshet.QueryNote) error {
+	if n.Body == nil {
+		return nil
+	}
+	if len(n.Body) == 0 {
+		return errCut
+	}
+	in := &reader{b: n.Body[1:]}
+	switch {
+	case n.Query == "":
+		e.changes, e.outcomes = freshet.Cursor(in.int()), freshet.Cursor(in.int())
+		return in.end()
+	case n.Name == "number":
+		e.numbers[n.Query] = in.int()
+		if e.numbers[n.Query] < 0 {
+			return errCut
+		}
+		return in.end()
+	}
+	r := e.queries[n.Query]
+	if r == nil || n.Body[0] != noteVersion || in.word() != fingerprint(r.query) {
+		e.gone = append(e.gone, freshet.QueryNote{Query: n.Query, Name: n.Name})
+		return in.err
+	}
+	parts := strings.Split(n.Name, ":")
+	switch {
+	case parts[0] == "g" && len(parts) == 2:
+		return r.restoreGroup(parts[1], in)
+	case parts[0] == "w" && len(parts) == 3:
+		return r.restorePage(parts[1], in)
+	case parts[0] == "s" && len(parts) == 4:
+		return r.restoreSeen(parts[1], parts[2], in)
+	}
+	return errCut
+}
+
+func (r *running) restoreGroup(hash string, in *reader) error {
+	g := newGroup(r, hash, in.text())
+	g.next = in.int()
+	g.source = freshet.SourceID(in.text())
+	g.ref = readRef(in)
+	s := &g.state
+	for _, to := range []*int64{&s.last, &s.since, &s.failures, &s.due} {
+		*to = in.int()
+	}
+	s.holds, s.fired = in.truth(), in.truth()
+	s.value = []byte(in.text())
+	for range in.count(maxGaps) {
+		s.gaps = append(s.gaps, in.int())
+	}
+	if err := in.end(); err != nil {
+		return err
+	}
+	if len(s.value) > 0 && !json.Valid(s.value) || g.next < 0 || s.due < 0 || r.groups[hash] != nil {
+		return errCut
+	}
+	r.groups[hash] = g
+	return nil
+}
+
+func (r *running) restorePage(hash string, in *reader) error {
+	g := r.groups[hash]
+	if g == nil {
+		return errCut
+	}
+	for len(in.b) > 0 && in.err == nil {
+		rec := record{nth: in.int(), at: in.int(), ref: readRef(in), fired: in.truth()}
+		for _, list := range []struct {
+			to   *[]value
+			want int
+		}{{&rec.args, len(r.backs)}, {&rec.slots, len(r.slots)}} {
+			if n := in.count(maxLifted); n != list.want {
+				return errCut
+			}
+			for range list.want {
+				v := value{kind: byte(in.int())}
+				switch v.kind {
+				case 0:
+				case 'n', 'b':
+					v.number = in.number()
+				case 't':
+					v.text = in.text()
+				default:
+					return errCut
+				}
+				*list.to = append(*list.to, v)
+			}
+		}
+		if rec.nth < 0 || rec.nth >= g.next || len(g.records) > 2*maxRecords {
+			return errCut
+		}
+		g.records = append(g.records, rec)
+	}
+	return in.end()
+}
+
+func (r *running) restoreSeen(hash, which string, in *reader) error {
+	g := r.groups[hash]
+	i, err := strconv.Atoi(which)
+	if g == nil || err != nil || g.seen[i] == nil {
+		return errCut
+	}
+	s := g.seen[i]
+	from := in.int()
+	if from < 0 {
+		return errCut
+	}
+	part := seenPart{from: from}
+	for len(in.b) > 0 && in.err == nil {
+		part.sights = append(part.sights, sight{in.word(), in.int()})
+	}
+	if len(part.sights) > seenChunk {
+		return errCut
+	}
+	s.parts = append(s.parts, part)
+	return in.end()
+}
