@@ -22,12 +22,12 @@ import (
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
 	"freshet/internal/learn"
+	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/sites/discovery"
 	"freshet/internal/store/postgres"
 	"freshet/internal/store/sqlite"
-	"freshet/standing"
 	"freshet/who"
 )
 
@@ -50,7 +50,7 @@ type Node struct {
 	webSub   *auth.WebSub
 	renderer *browser.Renderer
 	explorer *discovery.Explorer // nil if polls are only made by hand
-	queries  *standing.Runner    // nil if none are run
+	queries  *runner.Runner      // nil if none are run
 	hands    *cluster.Hands      // nil if none may join
 	limits   handLimits
 	seat     *seat                    // in a pool; nil if the budget is not shared
@@ -249,7 +249,7 @@ func (n *Node) watch(ctx context.Context, cfg Config) error {
 		n.explorer = discovery.New(discovery.Config{Store: n.Store, Daemon: n.Daemon, Agent: n.Daemon.Agent(), Log: n.log, Now: now})
 	}
 	if !cfg.Idle || cfg.Queries {
-		n.queries = standing.New(standing.Config{Store: n.Store, Read: n.reader.Read, Log: n.log, Now: now})
+		n.queries = runner.New(runner.Config{Store: n.Store, Read: n.reader.Read, Log: n.log, Now: now})
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
+	"freshet/internal/queries/runner"
 	"freshet/openid"
-	"freshet/standing"
 	"freshet/ui"
 	"freshet/who"
 )
@@ -70,7 +70,7 @@ type Config struct {
 	Trace func(context.Context, freshet.Recipe, freshet.Response) (extract.Reading, error)
 
 	// Queries are those that are run; nil means that none are, though they can be edited.
-	Queries *standing.Runner
+	Queries *runner.Runner
 
 	// NoSearch says that what versions say is not indexed. Index brings the index up to
 	// date before a search; nil means that somebody does so all the time.

@@ -14,8 +14,8 @@ import (
 	"freshet/client"
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/queries/runner"
 	"freshet/sink"
-	"freshet/standing"
 )
 
 func (a *api) routeQueries(h huma.API) {
@@ -150,7 +150,7 @@ func (a *api) beginning(ctx context.Context, backfill string) (freshet.Cursor, e
 	if err != nil {
 		return 0, invalid("body.backfill", err.Error(), backfill)
 	}
-	return standing.ChangeBefore(ctx, a.Store, since)
+	return runner.ChangeBefore(ctx, a.Store, since)
 }
 
 // since reads a time, or a length of time before now; 0 is the beginning.
@@ -167,7 +167,7 @@ func (a *api) admitQuery(ctx context.Context, said client.NewQuery) (queries.Rep
 	if err != nil {
 		return queries.Report{}, told(err)
 	}
-	schema, err := standing.SchemaOf(ctx, a.Store, q.Scope)
+	schema, err := runner.SchemaOf(ctx, a.Store, q.Scope)
 	if err != nil {
 		return queries.Report{}, err
 	}
@@ -320,7 +320,7 @@ func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bod
 	if limit == 0 {
 		limit = usualMatches
 	}
-	found, err := standing.Try(ctx, report.Query, standing.Trial{Store: a.Store, Read: a.Read, Since: since, Until: a.Now(), Limit: limit})
+	found, err := runner.Try(ctx, report.Query, runner.Trial{Store: a.Store, Read: a.Read, Since: since, Until: a.Now(), Limit: limit})
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,15 @@ import (
 	"freshet/client"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/standing"
+	"freshet/internal/queries/runner"
 	"freshet/web"
 )
 
 // queryRig returns a rig with a page and a runner of queries at work.
 func queryRig(t *testing.T) *rig {
-	var runner *standing.Runner
+	var runner *runner.Runner
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *web.Config) {
-		runner = standing.New(standing.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		runner = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		c.Queries = runner
 	})
 	ctx, cancel := context.WithCancel(context.Background())

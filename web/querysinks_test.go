@@ -15,7 +15,7 @@ import (
 	"freshet/deliver"
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/standing"
+	"freshet/internal/queries/runner"
 	"freshet/web"
 )
 
@@ -37,10 +37,10 @@ func (c *chat) ids(t *testing.T) (ids []string) {
 // A sink follows queries over the API: what it is told, replays, letters, and that a query
 // is not removed under it.
 func TestSinksFollowQueries(t *testing.T) {
-	var runner *standing.Runner
+	var runner *runner.Runner
 	var all *deliver.Sinks
 	r := newRigWith(t, func(*daemon.Config) {}, func(c *web.Config) {
-		runner = standing.New(standing.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		runner = runner.New(runner.Config{Store: c.Store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		all = sinks(t, c)
 		c.Queries, c.Sinks = runner, all
 	})

@@ -13,10 +13,10 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
+	"freshet/internal/queries/runner"
 	"freshet/internal/sched"
 	"freshet/internal/sched/policy"
 	"freshet/internal/store/sqlite"
-	"freshet/standing"
 )
 
 // A gazette is pages that change equally often. The changes of some speak of recalls.
@@ -61,7 +61,7 @@ func (g gazette) run(t *testing.T, store freshet.Store, length time.Duration, do
 			loud++
 		}
 	}})
-	runner := standing.New(standing.Config{Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	runner := runner.New(runner.Config{Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithTimeout(t.Context(), length)
 	defer stop()
 	var running sync.WaitGroup

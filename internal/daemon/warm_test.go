@@ -14,7 +14,7 @@ import (
 
 	"freshet/internal/daemon"
 	"freshet/internal/freshet"
-	"freshet/standing"
+	"freshet/internal/queries/runner"
 	"freshet/synth"
 )
 
@@ -172,7 +172,7 @@ func TestWarmKnowsWhatAStartWould(t *testing.T) {
 		defer store.Close()
 		learnFor(t, store, w, 50*time.Second, nil) // leaves notes
 		r := newBaton(t, store, w)
-		runner := standing.New(standing.Config{Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		runner := runner.New(runner.Config{Store: store, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		defer r.run(func(ctx context.Context) { _ = runner.Run(ctx) })()
 		ctx, pages := t.Context(), w.Sources()
 		page := func(i int) freshet.Source { s := pages[i]; s.Revision = 0; return s }

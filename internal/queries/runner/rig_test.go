@@ -1,4 +1,4 @@
-package standing_test
+package runner_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
+	"freshet/internal/queries/runner"
 	"freshet/internal/store/sqlite"
-	"freshet/standing"
 )
 
 // A rig is a store with sources, and a runner that can be stopped and started.
@@ -21,7 +21,7 @@ type rig struct {
 	dir    string
 	store  freshet.Store
 	out    atomic.Bool // the runner cannot read the store
-	runner *standing.Runner
+	runner *runner.Runner
 	stop   func()
 }
 
@@ -54,7 +54,7 @@ func (r *rig) open() {
 
 // start has the queries run.
 func (r *rig) start() {
-	r.runner = standing.New(standing.Config{Store: shaky{r.store, &r.out}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	r.runner = runner.New(runner.Config{Store: shaky{r.store, &r.out}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
 	done := make(chan error)
 	go func() { done <- r.runner.Run(ctx) }()

@@ -1,11 +1,11 @@
-package standing_test
+package runner_test
 
 import (
 	"testing"
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/standing"
+	"freshet/internal/queries/runner"
 )
 
 func TestSync(t *testing.T) {
@@ -19,14 +19,14 @@ func TestSync(t *testing.T) {
 		edited.Digest = freshet.Digest{Count: 2}
 		for i, step := range []struct {
 			listed []freshet.Query
-			want   standing.Synced
+			want   runner.Synced
 			ids    string
 		}{
-			{[]freshet.Query{cheap, any}, standing.Synced{Added: 2}, "any cheap own "},
-			{[]freshet.Query{any, cheap}, standing.Synced{Kept: 2}, "any cheap own "},
-			{[]freshet.Query{edited, any}, standing.Synced{Changed: 1, Kept: 1}, "any cheap own "},
-			{[]freshet.Query{{ID: "own", Name: "Now of the file"}}, standing.Synced{Changed: 1, Removed: 2}, "own "},
-			{nil, standing.Synced{Removed: 1}, ""},
+			{[]freshet.Query{cheap, any}, runner.Synced{Added: 2}, "any cheap own "},
+			{[]freshet.Query{any, cheap}, runner.Synced{Kept: 2}, "any cheap own "},
+			{[]freshet.Query{edited, any}, runner.Synced{Changed: 1, Kept: 1}, "any cheap own "},
+			{[]freshet.Query{{ID: "own", Name: "Now of the file"}}, runner.Synced{Changed: 1, Removed: 2}, "own "},
+			{nil, runner.Synced{Removed: 1}, ""},
 		} {
 			time.Sleep(time.Second)
 			got, err := r.runner.Sync(r.t.Context(), step.listed)

@@ -1,4 +1,4 @@
-package standing_test
+package runner_test
 
 import (
 	"fmt"
