@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"freshet/internal/freshet"
-	"freshet/words"
+	"freshet/internal/search"
 )
 
 // A ChangeFilter says which changes a client wants to hear of.
@@ -30,7 +30,7 @@ func (a *api) wanted(f ChangeFilter) (ChangeFilter, error) {
 		return f, err
 	}
 	if f.Q != "" {
-		if _, err := words.Parse(f.Q); err != nil {
+		if _, err := search.Parse(f.Q); err != nil {
 			return f, invalid("query.q", err.Error(), f.Q)
 		}
 	}
@@ -41,12 +41,12 @@ func (a *api) wanted(f ChangeFilter) (ChangeFilter, error) {
 type wish struct {
 	filter ChangeFilter
 	store  freshet.Catalog
-	words  words.Query
+	words  search.Query
 	sites  map[freshet.SourceID]bool // whether a source is of the site
 }
 
 func wishOf(f ChangeFilter, store freshet.Catalog) *wish {
-	asked, _ := words.Parse(f.Q) // wanted has seen to it
+	asked, _ := search.Parse(f.Q) // wanted has seen to it
 	return &wish{filter: f, store: store, words: asked, sites: map[freshet.SourceID]bool{}}
 }
 

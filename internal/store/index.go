@@ -11,7 +11,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
-	"freshet/words"
+	"freshet/internal/search"
 )
 
 const (
@@ -230,7 +230,7 @@ func (x *indexing) version(ctx context.Context, e *entry, v unindexed, p presenc
 		if _, ok := p[sum]; ok {
 			continue
 		}
-		if p[sum], err = x.Add(Passage{Source: e.key, Sum: sum, Run: words.Run{From: v.number, Since: seen}}, words.Folded(passage)); err != nil {
+		if p[sum], err = x.Add(Passage{Source: e.key, Sum: sum, Run: search.Run{From: v.number, Since: seen}}, search.Folded(passage)); err != nil {
 			return err
 		}
 	}
@@ -265,12 +265,12 @@ func (s *Store) textToIndex(ctx context.Context, id int64) (string, error) {
 // passagesOf yields the passages of a version: of its title, and of its text.
 func passagesOf(title, text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		for p := range words.Passages(title) {
+		for p := range search.Passages(title) {
 			if !yield(p) {
 				return
 			}
 		}
-		for p := range words.Passages(text) {
+		for p := range search.Passages(text) {
 			if !yield(p) {
 				return
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"freshet/internal/freshet"
-	"freshet/words"
+	"freshet/internal/search"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 
 // Search implements [freshet.Searcher].
 func (s *Store) Search(ctx context.Context, q freshet.SearchQuery) (r freshet.SearchResult, err error) {
-	asked, err := words.Parse(q.Words)
+	asked, err := search.Parse(q.Words)
 	if err != nil {
 		return r, &freshet.InvalidError{Field: "words", Reason: err.Error()}
 	}
@@ -73,7 +73,7 @@ func (s *Store) behind(ctx context.Context) (n int, err error) {
 type finder struct {
 	*Store
 	q       freshet.SearchQuery
-	asked   words.Query
+	asked   search.Query
 	sources map[int64]*matched
 	known   map[int64]*freshet.Watched // sources by key; nil if they are not wanted or not there
 }
@@ -117,7 +117,7 @@ func (f *finder) match(ctx context.Context, r *freshet.SearchResult) error {
 
 // A found run of versions is a hit in the making.
 type found struct {
-	words.Run
+	search.Run
 	key   int64
 	score float64
 	shown []Passage
@@ -128,14 +128,14 @@ func (f *finder) runs(ctx context.Context) (all []found, err error) {
 	seen := f.q.Seen
 	since, until := bounds(seen)
 	for key, m := range f.sources {
-		of := make([][]words.Run, len(m.by))
+		of := make([][]search.Run, len(m.by))
 		for i, list := range m.by {
 			for _, p := range list {
 				of[i] = append(of[i], p.Run)
 			}
 		}
 		for _, run := range f.asked.Runs(of) {
-			if run.Since >= until || run.Until <= since || f.q.Current && run.To != words.Open {
+			if run.Since >= until || run.Until <= since || f.q.Current && run.To != search.Open {
 				continue
 			}
 			if f.q.Tag != "" || f.q.Site != "" {
@@ -166,7 +166,7 @@ func (f *finder) runs(ctx context.Context) (all []found, err error) {
 
 // best returns how much the words stand out in a run of versions, and the passages in
 // which they do most.
-func (f *finder) best(m *matched, run words.Run) (score float64, shown []Passage) {
+func (f *finder) best(m *matched, run search.Run) (score float64, shown []Passage) {
 	wanted := f.asked.Wanted()
 	i := 0
 	for _, p := range wanted {
@@ -192,7 +192,7 @@ func (f *finder) best(m *matched, run words.Run) (score float64, shown []Passage
 }
 
 // place returns which of all phrases a wanted one is, looking from a place on.
-func (f *finder) place(p words.Query, from *int) int {
+func (f *finder) place(p search.Query, from *int) int {
 	all := f.asked.Phrases()
 	for ; *from < len(all)-1; *from++ {
 		if slices.Equal(all[*from].Words, p.Words) && all[*from].Prefix == p.Prefix {
@@ -248,7 +248,7 @@ func (f *finder) tell(ctx context.Context, runs []found, r *freshet.SearchResult
 			Source: w.ID, Label: freshet.Label{URL: w.URL, Name: w.Name, Tags: w.Tags}, Title: w.Standing.Head.Title,
 			Since: moment(run.Since).time(), Score: run.score,
 		}
-		if run.To != words.Open {
+		if run.To != search.Open {
 			hit.Until = moment(run.Until).time()
 		}
 		e, err := f.remembered(ctx, w.ID)
@@ -297,7 +297,7 @@ func (f *finder) passage(ctx context.Context, key int64, p Passage) (shown fresh
 	}
 	for passage := range passagesOf(title, text) {
 		if xxhash.Sum64String(passage) == p.Sum {
-			shown.Text, shown.Marks = words.Snippet(passage, f.asked.Marks(passage), snippetBytes)
+			shown.Text, shown.Marks = search.Snippet(passage, f.asked.Marks(passage), snippetBytes)
 			break
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"freshet/words"
+	"freshet/internal/search"
 )
 
 // An Index is where it is found by its words what versions say. It holds passages: lines
@@ -32,7 +32,7 @@ type Index interface {
 
 	// Match yields up to so many passages that have a phrase, those of one source if its key
 	// is not zero, the latest first.
-	Match(ctx context.Context, phrase words.Query, source int64, most int, each func(Passage) error) error
+	Match(ctx context.Context, phrase search.Query, source int64, most int, each func(Passage) error) error
 
 	// Drop deletes the index. It is made anew when it is used.
 	Drop() error
@@ -59,7 +59,7 @@ type Indexed struct {
 
 // A Passage is a passage in an index, and which versions have it.
 type Passage struct {
-	words.Run
+	search.Run
 	ID     int64
 	Source int64 // its key
 	Sum    uint64

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"freshet/internal/search"
 	"freshet/internal/store"
-	"freshet/words"
 )
 
 // An index is the index of what versions say, in tables of the database. It implements
@@ -50,12 +50,12 @@ func (x *index) Drop() error {
 
 // Match implements [store.Index]. What PostgreSQL makes of a passage says nothing of how
 // rare the words are, so that is taken in here.
-func (x *index) Match(ctx context.Context, phrase words.Query, source int64, most int, each func(store.Passage) error) error {
+func (x *index) Match(ctx context.Context, phrase search.Query, source int64, most int, each func(store.Passage) error) error {
 	asked := expression(phrase)
 	var found []store.Passage
 	err := eachRow(ctx, x.reader, `SELECT id, source, sum, first, coalesce(gone, ?), since, coalesce(until, ?), CAST(ts_rank(words, CAST(? AS TSQUERY), 1) AS DOUBLE PRECISION)
 		FROM search_passages WHERE words @@ CAST(? AS TSQUERY) AND (CAST(? AS BIGINT) = 0 OR source = ?) ORDER BY id DESC LIMIT ?`,
-		[]any{int64(words.Open), int64(words.Open), asked, asked, source, source, most}, func(scan func(...any) error) error {
+		[]any{int64(search.Open), int64(search.Open), asked, asked, source, source, most}, func(scan func(...any) error) error {
 			var p store.Passage
 			var sum int64
 			err := scan(&p.ID, &p.Source, &sum, &p.From, &p.To, &p.Since, &p.Until, &p.Rank)
@@ -96,7 +96,7 @@ func lexeme(word string) string {
 }
 
 // expression returns a phrase as PostgreSQL reads it.
-func expression(p words.Query) string {
+func expression(p search.Query) string {
 	parts := make([]string, len(p.Words))
 	for i, w := range p.Words {
 		parts[i] = lexeme(w)

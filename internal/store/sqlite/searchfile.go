@@ -15,8 +15,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"freshet/internal/freshet"
+	"freshet/internal/search"
 	"freshet/internal/store"
-	"freshet/words"
 )
 
 // searchName is the file with the index of what versions say. It lies beside the store
@@ -209,10 +209,10 @@ func (x *searchFile) Indexed(ctx context.Context) (map[int64]store.Indexed, erro
 }
 
 // Match implements [store.Index].
-func (x *searchFile) Match(ctx context.Context, phrase words.Query, source int64, most int, each func(store.Passage) error) error {
+func (x *searchFile) Match(ctx context.Context, phrase search.Query, source int64, most int, each func(store.Passage) error) error {
 	rows, err := x.db.QueryContext(ctx, `SELECT w.rowid, p.source, p.sum, p.first, ifnull(p.gone, ?), p.since, ifnull(p.until, ?), w.rank FROM words w JOIN passages p ON p.id = w.rowid
 		WHERE words MATCH ? AND (? = 0 OR p.source = ?) ORDER BY w.rowid DESC LIMIT ?`,
-		int64(words.Open), int64(words.Open), expression(phrase), source, source, most)
+		int64(search.Open), int64(search.Open), expression(phrase), source, source, most)
 	if err != nil {
 		return x.judged(err)
 	}
@@ -232,7 +232,7 @@ func (x *searchFile) Match(ctx context.Context, phrase words.Query, source int64
 }
 
 // expression returns a phrase as FTS5 reads it. Its words have letters and digits alone.
-func expression(p words.Query) string {
+func expression(p search.Query) string {
 	text := `"` + strings.ReplaceAll(strings.Join(p.Words, " "), `"`, `""`) + `"`
 	if p.Prefix {
 		text += " *"

@@ -1,4 +1,4 @@
-package words_test
+package search_test
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"freshet/words"
+	"freshet/internal/search"
 )
 
 func TestIn(t *testing.T) {
@@ -47,7 +47,7 @@ func TestIn(t *testing.T) {
 		"security ---":                  true,
 		"security + mayor":              true,
 	} {
-		q, err := words.Parse(query)
+		q, err := search.Parse(query)
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 		} else if got := q.In(page...); got != want {
@@ -73,14 +73,14 @@ func TestWrongQueries(t *testing.T) {
 		strings.Repeat("(", 1000): "parentheses are open",
 		strings.Repeat("a ", 33):  "more than 32",
 	} {
-		if _, err := words.Parse(query); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := search.Parse(query); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: the error is %v, want one with %q", query, err, want)
 		}
 	}
 }
 
 func TestMarks(t *testing.T) {
-	q, err := words.Parse(`"straße zu" OR munch* -nothing`)
+	q, err := search.Parse(`"straße zu" OR munch* -nothing`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,16 +99,16 @@ func TestPassages(t *testing.T) {
 	for i := range 100 {
 		long += "This is sentence " + strings.Repeat("x", i%7+1) + strings.Repeat("y", i%5) + " of the text. "
 	}
-	all := slices.Collect(words.Passages("one\n\n ---\n  two three  \n" + long + "\nend"))
+	all := slices.Collect(search.Passages("one\n\n ---\n  two three  \n" + long + "\nend"))
 	if all[0] != "one" || all[1] != "two three" || all[len(all)-1] != "end" {
 		t.Errorf("the passages are %q", all)
 	}
-	changed := slices.Collect(words.Passages(strings.Replace(long, "sentence", "a new sentence, a longer one,", 1)))
-	before := slices.Collect(words.Passages(long))
+	changed := slices.Collect(search.Passages(strings.Replace(long, "sentence", "a new sentence, a longer one,", 1)))
+	before := slices.Collect(search.Passages(long))
 	if n := len(changed); n < 5 || changed[n-1] != before[len(before)-1] {
 		t.Errorf("after an edit at its beginning a line of %d passages ends otherwise", n)
 	}
-	if got := slices.Collect(words.Passages(strings.Repeat("ä", 5000))); len(got) < 4 || !utf8.ValidString(got[0]) {
+	if got := slices.Collect(search.Passages(strings.Repeat("ä", 5000))); len(got) < 4 || !utf8.ValidString(got[0]) {
 		t.Errorf("a word without an end makes %d passages", len(got))
 	}
 }
@@ -116,7 +116,7 @@ func TestPassages(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(`"a b"* OR (c -d) | e*`, "a b c")
 	f.Fuzz(func(t *testing.T, query, text string) {
-		q, err := words.Parse(query)
+		q, err := search.Parse(query)
 		if err != nil {
 			return
 		}
@@ -133,13 +133,13 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q has a phrase without words", query)
 			}
 			for _, w := range p.Words {
-				if diff := cmp.Diff([]string{w}, strings.Fields(words.Folded(w))); diff != "" {
+				if diff := cmp.Diff([]string{w}, strings.Fields(search.Folded(w))); diff != "" {
 					t.Logf("%q is not one word: %s", w, diff)
 				}
 			}
 		}
-		joined := strings.Join(slices.Collect(words.Passages(text)), " ")
-		if words.Folded(joined) != words.Folded(text) && utf8.ValidString(text) && len(text) < 400 {
+		joined := strings.Join(slices.Collect(search.Passages(text)), " ")
+		if search.Folded(joined) != search.Folded(text) && utf8.ValidString(text) && len(text) < 400 {
 			t.Fatalf("the passages of %q have other words: %q", text, joined)
 		}
 	})
@@ -150,7 +150,7 @@ func FuzzParse(f *testing.F) {
 func TestRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		query := rapid.SampledFrom([]string{"a", "a b", "a OR b", "a -b", "a b -c", "(a OR b) -c", "a OR (b -c)", "a (b OR c) -d -b"}).Draw(t, "query")
-		q, err := words.Parse(query)
+		q, err := search.Parse(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,12 +159,12 @@ func TestRuns(t *testing.T) {
 		for _, w := range []string{"a", "b", "c", "d"} {
 			has[w] = [versions]bool(rapid.SliceOfN(rapid.Bool(), versions, versions).Draw(t, w))
 		}
-		of := make([][]words.Run, 0)
+		of := make([][]search.Run, 0)
 		for _, p := range q.Phrases() {
-			var runs []words.Run
+			var runs []search.Run
 			for n, ok := range has[p.Words[0]] {
 				if ok { // a passage of its own in each version
-					runs = append(runs, words.Run{From: int64(n), To: int64(n + 1), Since: int64(10 * n), Until: int64(10 * (n + 1))})
+					runs = append(runs, search.Run{From: int64(n), To: int64(n + 1), Since: int64(10 * n), Until: int64(10 * (n + 1))})
 				}
 			}
 			of = append(of, runs)
@@ -196,15 +196,15 @@ func TestRuns(t *testing.T) {
 
 func TestSnippet(t *testing.T) {
 	text := strings.Repeat("before ", 100) + "the word " + strings.Repeat("after ", 100)
-	q, err := words.Parse("word")
+	q, err := search.Parse("word")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, marks := words.Snippet(text, q.Marks(text), 100)
+	got, marks := search.Snippet(text, q.Marks(text), 100)
 	if len(got) > 110 || len(marks) != 1 || got[marks[0][0]:marks[0][1]] != "word" || !strings.HasPrefix(got, "…before") || !strings.HasSuffix(got, "…") {
 		t.Errorf("cut to %q with %v", got, marks)
 	}
-	if got, _ := words.Snippet("short", nil, 100); got != "short" {
+	if got, _ := search.Snippet("short", nil, 100); got != "short" {
 		t.Errorf("a short text is cut to %q", got)
 	}
 }

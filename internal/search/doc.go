@@ -1,4 +1,4 @@
-// Package words reads what somebody searches for, and says where a text has it.
+// Package search reads what somebody searches for, and says where a text has it.
 //
 // A [Query] is what people type into a search box: words that must all be there,
 // "phrases in quotes", beginnings of words (secur*), OR, NOT or a minus sign, and
@@ -7,4 +7,4 @@
 //
 // What is searched is divided into passages, such as a line or a sentence. A phrase is
 // found within one passage, but the words of a query may be spread over all of them.
-package words
+package search
