@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A listedHook is where a webhook stands in the file.
@@ -32,7 +32,7 @@ func (d *document) admitHooks(s *Settings) {
 		if w.SecretEnv != "" && w.Secret != "" {
 			checked.Settings["secret"] = literal(w.Secret) // it is known, so it can be judged
 		}
-		if _, err := sink.Check(with, checked); err != nil {
+		if _, err := sinks.Check(with, checked); err != nil {
 			at := d.hooks[w.Name]
 			if field, ok := freshet.FieldOf(err); ok {
 				err = freshet.WithHint(fmt.Errorf("webhook %s: %s: %w", w.Name, strings.TrimPrefix(field, "settings."), freshet.ReasonOf(err)), freshet.HintOf(err))
@@ -45,7 +45,7 @@ func (d *document) admitHooks(s *Settings) {
 		}
 	}
 	for i, listed := range s.Sinks {
-		checked, err := sink.Check(with, listed)
+		checked, err := sinks.Check(with, listed)
 		if err != nil {
 			d.blameSink(d.sinks[i], err)
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // YAML returns the settings as a configuration file, without secrets.
@@ -113,7 +113,7 @@ func showQuery(q freshet.Query) (shown yaml.MapSlice) {
 }
 
 func showSink(s freshet.Sink) yaml.MapSlice {
-	s = sink.Shown(s)
+	s = sinks.Shown(s)
 	values := func(of map[string]freshet.Value) (shown yaml.MapSlice) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			shown = append(shown, yaml.MapItem{Key: name, Value: string(of[name])})

@@ -10,7 +10,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A Webhook is a receiver of changes, as configured.
@@ -90,8 +90,8 @@ func (s *Settings) AllSinks() []freshet.Sink {
 
 // Outlets returns what outlets of sinks are made with. Requests are dated by now; nil
 // means time.Now. Vault is where secrets are kept; nil means that there are none.
-func (s *Settings) Outlets(env func(string) string, vault *secrets.Vault, now func() time.Time) sink.Config {
-	return sink.Config{
+func (s *Settings) Outlets(env func(string) string, vault *secrets.Vault, now func() time.Time) sinks.Config {
+	return sinks.Config{
 		Do: fetch.NewEgress(s.Fetch).Do, CheckURL: s.Fetch.CheckURL, Dial: s.Fetch.Dialer, TLS: s.Fetch.TLS,
 		Secrets: auth.Secrets{Env: env, Vault: vault}, Exec: s.Media.Exec, Base: s.PublicURL, Now: now,
 	}

@@ -16,7 +16,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A Config says what a Courier goes by. All but Log is needed.
@@ -24,7 +24,7 @@ type Config struct {
 	// Find returns a sink as this node knows it. Open returns its outlet, which must not write to
 	// a connection when may returns an error.
 	Find func(ctx context.Context, name string) (freshet.Sink, error)
-	Open func(s freshet.Sink, may func() error) (*sink.Outlet, error)
+	Open func(s freshet.Sink, may func() error) (*sinks.Outlet, error)
 
 	// Known reports whether a token is that of a node, and Leads whether the brain has this epoch.
 	Known func(ctx context.Context, token string) (bool, error)
@@ -149,7 +149,7 @@ func (c *Courier) take(ctx context.Context, o order, message io.Reader) answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Within, late)
 	defer cancel()
 	defer context.AfterFunc(reign.ctx, cancel)()
-	m := sink.Message{ID: o.ID, Source: o.Source, Query: o.Query}
+	m := sinks.Message{ID: o.ID, Source: o.Source, Query: o.Query}
 	var err error
 	if m.Body, err = io.ReadAll(message); err != nil {
 		return answer{Cannot: fmt.Sprintf("the message did not come whole: %v", err), All: true}
@@ -202,7 +202,7 @@ func (c *Courier) enter(ctx context.Context, o order) (r *reign, cannot string) 
 }
 
 // send makes an attempt.
-func (c *Courier) send(ctx context.Context, o order, m sink.Message) answer {
+func (c *Courier) send(ctx context.Context, o order, m sinks.Message) answer {
 	outlet, release, err := c.outlets.take(ctx, o.Sink, o.Mark)
 	if err != nil {
 		return answer{Cannot: err.Error(), Hint: freshet.HintOf(err)}
@@ -264,7 +264,7 @@ type outlets struct {
 
 // A held is an outlet that is open.
 type held struct {
-	*sink.Outlet
+	*sinks.Outlet
 	mark string
 	used time.Time
 	busy int
@@ -272,7 +272,7 @@ type held struct {
 }
 
 // take returns the outlet of a sink, which must be released.
-func (o *outlets) take(ctx context.Context, name, mark string) (_ *sink.Outlet, release func(), err error) {
+func (o *outlets) take(ctx context.Context, name, mark string) (_ *sinks.Outlet, release func(), err error) {
 	o.mu.Lock()
 	h := o.all[name]
 	if h != nil && h.mark == mark {

@@ -15,7 +15,7 @@ import (
 	"freshet/courier"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 	"freshet/wire"
 )
 
@@ -62,7 +62,7 @@ func TestAnswersComeBack(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	}
 	by, err := b.carry(s)
-	refusal, ok := errors.AsType[*sink.Refusal](err)
+	refusal, ok := errors.AsType[*sinks.Refusal](err)
 	if by != a.address() || !ok || refusal.Status != http.StatusForbidden || refusal.RetryAfter != 7*time.Second || freshet.HintOf(err) == "" {
 		t.Errorf("%s says %v, hint %q", by, err, freshet.HintOf(err))
 	}

@@ -18,7 +18,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A DispatchConfig says what a Dispatch goes by. All but Patience and Log is needed.
@@ -32,7 +32,7 @@ type DispatchConfig struct {
 	Nodes func(context.Context) ([]string, error)         // addresses of the other nodes that give signs of life
 	Do    func(req *http.Request) (*http.Response, error) // sends a request to another node
 
-	Patience time.Duration // the longest that an attempt takes; 0 means that of package sink
+	Patience time.Duration // the longest that an attempt takes; 0 means that of package sinks
 	Log      *slog.Logger  // nil means silence
 }
 
@@ -73,7 +73,7 @@ type bar struct {
 // NewDispatch returns a Dispatch.
 func NewDispatch(cfg DispatchConfig) *Dispatch {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	cfg.Patience = cmp.Or(cfg.Patience, sink.Patience)
+	cfg.Patience = cmp.Or(cfg.Patience, sinks.Patience)
 	return &Dispatch{cfg: cfg, count: clock.Begin(), posts: map[string]*post{}, turns: map[string]int{}}
 }
 
@@ -190,7 +190,7 @@ func (d *Dispatch) say(ctx context.Context, p *post, o order, body []byte) (a an
 
 // Carry has a message sent to a sink by the node that is to, and returns which did. Here makes the
 // attempt in this process.
-func (d *Dispatch) Carry(ctx context.Context, s freshet.Sink, m sink.Message, here func(context.Context) error) (at string, err error) {
+func (d *Dispatch) Carry(ctx context.Context, s freshet.Sink, m sinks.Message, here func(context.Context) error) (at string, err error) {
 	for _, address := range d.ranked(s) {
 		p := d.hire(address, s.Name)
 		if p == nil && address != d.cfg.Own {
@@ -230,7 +230,7 @@ func (d *Dispatch) sendHere(ctx context.Context, here func(context.Context) erro
 // ranked returns the nodes that may send to a sink, the first choice first. A sink stays with its
 // node when others come and go. A receiver that was not reached is tried from the next node.
 func (d *Dispatch) ranked(s freshet.Sink) []string {
-	if sink.OnItsMachine(s.Kind) {
+	if sinks.OnItsMachine(s.Kind) {
 		return []string{d.cfg.Own}
 	}
 	d.mu.Lock()
@@ -283,7 +283,7 @@ func (d *Dispatch) dismiss(p *post) {
 
 // order has a node make an attempt, and reports whether it did. When it is not known, it has
 // waited until the node cannot be at it any more.
-func (d *Dispatch) order(ctx context.Context, p *post, s freshet.Sink, m sink.Message) (done bool, err error) {
+func (d *Dispatch) order(ctx context.Context, p *post, s freshet.Sink, m sinks.Message) (done bool, err error) {
 	began := d.count.Now()
 	right := d.cfg.Right()
 	window := min(d.cfg.Lease/2, right)
@@ -356,7 +356,7 @@ func (d *Dispatch) unbar(p *post, name string) {
 
 // note has the next node try a receiver that was not reached.
 func (d *Dispatch) note(name string, err error) {
-	_, refused := errors.AsType[*sink.Refusal](err)
+	_, refused := errors.AsType[*sinks.Refusal](err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil && !refused {

@@ -21,7 +21,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/auth"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 	"freshet/wire"
 )
 
@@ -83,9 +83,9 @@ func (r *receiver) senders() []string {
 }
 
 // outletOf returns the outlet of a sink as a node has it.
-func outletOf(name string, s freshet.Sink, c fetch.Config) (*sink.Outlet, error) {
+func outletOf(name string, s freshet.Sink, c fetch.Config) (*sinks.Outlet, error) {
 	do := fetch.NewEgress(c).Do
-	return sink.Open(sink.Config{
+	return sinks.Open(sinks.Config{
 		CheckURL: c.CheckURL, Dial: c.Dialer, TLS: c.TLS, Secrets: auth.Secrets{Env: func(string) string { return map[string]string{"brain": "known to the brain"}[name] }},
 		Do: func(r *http.Request) (*http.Response, error) {
 			r.Header.Set("X-By", name)
@@ -130,7 +130,7 @@ func newHelper(t *testing.T, name string, sinks ...freshet.Sink) *helper {
 			}
 			return s, nil
 		},
-		Open: func(s freshet.Sink, may func() error) (*sink.Outlet, error) {
+		Open: func(s freshet.Sink, may func() error) (*sinks.Outlet, error) {
 			c := h.fetch
 			c.May = may
 			return outletOf(h.name, s, c)
@@ -185,7 +185,7 @@ func newLoggingBrain(t *testing.T, log *slog.Logger, epoch int64, helpers ...*he
 	return b
 }
 
-var message = sink.Message{ID: "e1", Source: "page", Body: []byte(`{"id":"e1"}`)}
+var message = sinks.Message{ID: "e1", Source: "page", Body: []byte(`{"id":"e1"}`)}
 
 // carry has a message sent, and returns by whom.
 func (b *brain) carry(s freshet.Sink) (by string, err error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 const (
@@ -59,14 +59,14 @@ type answer struct {
 
 // A failure is why a receiver did not accept a message.
 type failure struct {
-	Text    string        `json:"text"`
-	Hint    string        `json:"hint,omitempty"`
-	Refusal *sink.Refusal `json:"refusal,omitempty"`
+	Text    string         `json:"text"`
+	Hint    string         `json:"hint,omitempty"`
+	Refusal *sinks.Refusal `json:"refusal,omitempty"`
 }
 
 func newFailure(err error) *failure {
 	f := &failure{Text: err.Error(), Hint: freshet.HintOf(err)}
-	f.Refusal, _ = errors.AsType[*sink.Refusal](err)
+	f.Refusal, _ = errors.AsType[*sinks.Refusal](err)
 	return f
 }
 

@@ -9,7 +9,7 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // However the wall clock is set, an endpoint is left alone for as long as it
@@ -35,7 +35,7 @@ func TestFollowerWhileTheClockIsSet(t *testing.T) {
 					wall := func(c *deliver.FollowerConfig) {
 						c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())).Round(0) }
 					}
-					r.answers(func(client.Event) error { return &sink.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
+					r.answers(func(client.Event) error { return &sinks.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
 					stop := r.follow(wall)
 					r.capture(page)
 					synctest.Wait()

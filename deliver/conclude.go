@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // conclude settles or postpones the debt of an attempt that has ended.
@@ -24,7 +24,7 @@ func (r *round) conclude(ctx context.Context, a attempt) error {
 	if a.err == nil {
 		return r.settle(ctx, a)
 	}
-	refusal, _ := errors.AsType[*sink.Refusal](a.err)
+	refusal, _ := errors.AsType[*sinks.Refusal](a.err)
 	if refusal != nil && refusal.Gone() {
 		r.report(a, true)
 		return r.giveUp(ctx)
@@ -74,7 +74,7 @@ const (
 
 // postpone puts a debt off until its next attempt, or gives it up after the
 // last.
-func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) error {
+func (r *round) postpone(ctx context.Context, a attempt, refusal *sinks.Refusal) error {
 	var away time.Duration
 	if refusal != nil {
 		away = refusal.RetryAfter
@@ -116,7 +116,7 @@ func (r *round) postpone(ctx context.Context, a attempt, refusal *sink.Refusal) 
 
 // calledWrong reports whether the receiver has called a delivery wrong often enough. A start
 // forgets how often it did, which only makes for more attempts.
-func (r *round) calledWrong(at freshet.Entry, refusal *sink.Refusal) bool {
+func (r *round) calledWrong(at freshet.Entry, refusal *sinks.Refusal) bool {
 	if refusal == nil || !refusal.Unfit() {
 		delete(r.wrong, at)
 		return false

@@ -10,7 +10,7 @@ import (
 
 	"freshet/internal/freshet"
 	"freshet/internal/retry"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // FollowerConfig says what a Follower does. Name, Store, Render and Send are needed.
@@ -20,17 +20,17 @@ type FollowerConfig struct {
 
 	Stream freshet.Stream // what the sink follows
 
-	// Render returns what is sent of a change, as [sink.Outlet.Render] does. It is
+	// Render returns what is sent of a change, as [sinks.Outlet.Render] does. It is
 	// called once for a change: what it returns is kept and sent on every attempt. A
 	// change that cannot be rendered is given up, and tried anew when it is replayed.
 	// RenderParcel does the same for what queries tell, and says of which source it is.
 	Render       func(context.Context, freshet.Change) ([]byte, error)
 	RenderParcel func(context.Context, freshet.Parcel) (freshet.SourceID, []byte, error)
 
-	// Send makes one attempt at a delivery, as [sink.Outlet.Send] does, and returns which node
+	// Send makes one attempt at a delivery, as [sinks.Outlet.Send] does, and returns which node
 	// made it; "" if there is only one. It is called from several goroutines at once, never for two
 	// changes of one source or two messages of one query.
-	Send func(context.Context, sink.Message) (node string, err error)
+	Send func(context.Context, sinks.Message) (node string, err error)
 
 	// Wants and WantsParcel report whether a change, or what a query tells, is delivered;
 	// nil means that all are.

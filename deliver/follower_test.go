@@ -17,7 +17,7 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 var errDown = errors.New("the endpoint is down")
@@ -185,7 +185,7 @@ func TestFollowerRefusalHoldsUpItsSource(t *testing.T) {
 				poison := r.capture(page)
 				r.answers(func(e client.Event) error {
 					if e.ID == poison.ID() {
-						return &sink.Refusal{Status: status}
+						return &sinks.Refusal{Status: status}
 					}
 					return nil
 				})
@@ -375,7 +375,7 @@ func TestFollowerOutage(t *testing.T) {
 		var mu sync.Mutex
 		var begun []time.Duration
 		stop := r.follow(func(c *deliver.FollowerConfig) {
-			c.Send = func(ctx context.Context, m sink.Message) (string, error) {
+			c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 				mu.Lock()
 				begun = append(begun, time.Since(began))
 				mu.Unlock()
@@ -439,7 +439,7 @@ func TestFollowerRetryAfter(t *testing.T) {
 		r.answers(func(client.Event) error {
 			if first {
 				first = false
-				return &sink.Refusal{Status: 429, RetryAfter: 3 * time.Hour}
+				return &sinks.Refusal{Status: 429, RetryAfter: 3 * time.Hour}
 			}
 			return nil
 		})
@@ -466,7 +466,7 @@ func TestFollowerGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(client.Event) error { return &sink.Refusal{Status: 410} })
+		r.answers(func(client.Event) error { return &sinks.Refusal{Status: 410} })
 		at := func(endpoint string) func(*deliver.FollowerConfig) {
 			return func(c *deliver.FollowerConfig) { c.Endpoint, c.Workers = endpoint, 1 }
 		}
@@ -690,7 +690,7 @@ func TestFollowerGoesByTheLabel(t *testing.T) {
 		stop = r.follow(func(c *deliver.FollowerConfig) {
 			tagged(c)
 			c.Render = func(_ context.Context, c freshet.Change) ([]byte, error) {
-				return json.Marshal(sink.Envelope(c, "https://elsewhere.example"))
+				return json.Marshal(sinks.Envelope(c, "https://elsewhere.example"))
 			}
 		})
 		time.Sleep(time.Hour)

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A State is a sink with how it is doing.
 type State struct {
-	Sink      freshet.Sink  // with its secrets: see [sink.Shown]
+	Sink      freshet.Sink  // with its secrets: see [sinks.Shown]
 	Place     freshet.Place // in the log of changes or, if it follows queries, of matches
 	Behind    bool          // it has not read that log to the end
 	Open      int           // deliveries that wait
@@ -254,8 +254,8 @@ func (s *Sinks) Preview(ctx context.Context, to freshet.Sink, at freshet.Cursor)
 	return s.try(ctx, o, at, false)
 }
 
-func (s *Sinks) try(ctx context.Context, o *sink.Outlet, at freshet.Cursor, send bool) (t Trial, err error) {
-	m := sink.Message{}
+func (s *Sinks) try(ctx context.Context, o *sinks.Outlet, at freshet.Cursor, send bool) (t Trial, err error) {
+	m := sinks.Message{}
 	if at > 0 {
 		err = s.renderChange(ctx, o, at, &m)
 	} else {
@@ -270,7 +270,7 @@ func (s *Sinks) try(ctx context.Context, o *sink.Outlet, at freshet.Cursor, send
 }
 
 // renderChange makes the message that tells of the change at a place.
-func (s *Sinks) renderChange(ctx context.Context, o *sink.Outlet, at freshet.Cursor, m *sink.Message) error {
+func (s *Sinks) renderChange(ctx context.Context, o *sinks.Outlet, at freshet.Cursor, m *sinks.Message) error {
 	found, err := s.cfg.Store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})
 	if err != nil {
 		return err
@@ -285,16 +285,16 @@ func (s *Sinks) renderChange(ctx context.Context, o *sink.Outlet, at freshet.Cur
 
 // renderSample makes a message of a change that never was, or of a match if the sink follows
 // queries. It is another each time, or receivers would drop it.
-func (s *Sinks) renderSample(ctx context.Context, o *sink.Outlet, m *sink.Message) (err error) {
+func (s *Sinks) renderSample(ctx context.Context, o *sinks.Outlet, m *sinks.Message) (err error) {
 	now := s.cfg.Now()
 	id := fmt.Sprintf("test%d", now.UnixMilli())
 	if queries := o.Sink().Queries; len(queries) > 0 {
-		p := sink.SampleParcel(id, queries[0], 1, now.UTC())
+		p := sinks.SampleParcel(id, queries[0], 1, now.UTC())
 		m.ID, m.Source, m.Query = p.ID(), p.Source(), p.Query
 		m.Body, err = o.RenderParcel(ctx, p)
 		return err
 	}
-	c, texts := sink.Sample(id, now.UTC())
+	c, texts := sinks.Sample(id, now.UTC())
 	m.ID, m.Source = c.ID(), c.Source
 	m.Body, err = o.Render(ctx, c, texts)
 	return err

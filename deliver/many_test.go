@@ -9,7 +9,7 @@ import (
 	"freshet/deliver"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // many returns sinks over the store of a rig, which write to files. Change makes them what
@@ -24,7 +24,7 @@ func (r *rig) many(n int, observe func(deliver.Delivery), change func(i int, s *
 		listed = append(listed, s)
 	}
 	all, err := deliver.NewSinks(r.t.Context(), deliver.SinksConfig{
-		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(sink.Config{}, s) },
+		Store: r.store, Vault: secrets.Open(r.t.TempDir()), Observe: observe, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(sinks.Config{}, s) },
 	}, listed)
 	if err != nil {
 		r.t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A teller is a rig whose queries tell of changes, and a sink that follows them.
@@ -82,10 +82,10 @@ func (r *teller) configure(c *deliver.FollowerConfig) {
 		if err != nil {
 			return "", nil, err
 		}
-		body, err := json.Marshal(sink.ParcelEnvelope(whole, ""))
+		body, err := json.Marshal(sinks.ParcelEnvelope(whole, ""))
 		return whole.Source(), body, err
 	}
-	c.Send = func(ctx context.Context, m sink.Message) (string, error) {
+	c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 		if m.Query == "" {
 			return r.Send(ctx, m)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (s *Sinks) replay(ctx context.Context, to freshet.Sink, r Replay) (int, error) {
@@ -162,9 +162,9 @@ func (s *Sinks) firstParcel(ctx context.Context, id freshet.QueryID, after fresh
 
 // Unpack returns a parcel with what is known of its matches, or ErrNotFound if its query was
 // removed.
-func Unpack(ctx context.Context, store freshet.Store, p freshet.Parcel) (sink.Parcel, error) {
-	whole := sink.Parcel{Parcel: p}
-	matches, err := store.Matches(ctx, freshet.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sink.MostMatches})
+func Unpack(ctx context.Context, store freshet.Store, p freshet.Parcel) (sinks.Parcel, error) {
+	whole := sinks.Parcel{Parcel: p}
+	matches, err := store.Matches(ctx, freshet.MatchQuery{Query: p.Query, First: p.From, Last: p.To, Limit: sinks.MostMatches})
 	if err == nil && len(matches) == 0 {
 		err = fmt.Errorf("matches %d to %d of query %s: %w", p.From, p.To, p.Query, freshet.ErrNotFound)
 	}
@@ -182,8 +182,8 @@ func Unpack(ctx context.Context, store freshet.Store, p freshet.Parcel) (sink.Pa
 }
 
 // Known returns a match with what is known of it.
-func Known(ctx context.Context, store freshet.Store, m freshet.Match) (sink.Match, error) {
-	known := sink.Match{Match: m}
+func Known(ctx context.Context, store freshet.Store, m freshet.Match) (sinks.Match, error) {
+	known := sinks.Match{Match: m}
 	if n := len(m.Changes); n > 0 {
 		at := m.Changes[n-1].Cursor
 		found, err := store.Changes(ctx, freshet.ChangeQuery{After: at - 1, Limit: 1})

@@ -17,7 +17,7 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A replay that cuts off a delivery does not send it before what is older: all comes in order
@@ -53,8 +53,8 @@ func TestReplayBeginsWithTheOldest(t *testing.T) {
 	delivered := make(chan string, 100)
 	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
 		Store: r.store, Vault: secrets.Open(t.TempDir()),
-		Open: func(s freshet.Sink) (*sink.Outlet, error) {
-			return sink.Open(sink.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
+		Open: func(s freshet.Sink) (*sinks.Outlet, error) {
+			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
 		Observe: func(d deliver.Delivery) {
 			if d.Err == nil {
@@ -111,8 +111,8 @@ func TestReplayFromAPlaceOfTheNextBrain(t *testing.T) {
 	sure := false
 	sinks, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
 		Store: r.store, Vault: secrets.Open(t.TempDir()), Sure: func() bool { return sure },
-		Open: func(s freshet.Sink) (*sink.Outlet, error) {
-			return sink.Open(sink.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
+		Open: func(s freshet.Sink) (*sinks.Outlet, error) {
+			return sinks.Open(sinks.Config{Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL}, s)
 		},
 	}, []freshet.Sink{
 		{Name: "changes", Kind: "cloudevents", URL: "http://a.example/", Origin: freshet.FromFile},

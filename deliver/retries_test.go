@@ -14,7 +14,7 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // Deliveries that failed together come back at different times, and so do the
@@ -70,7 +70,7 @@ func TestFollowerWorkers(t *testing.T) {
 		flying, most := 0, 0
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Workers = 3
-			c.Send = func(ctx context.Context, m sink.Message) (string, error) {
+			c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 				mu.Lock()
 				flying++
 				most = max(most, flying)
@@ -105,7 +105,7 @@ func TestFollowerRetryAfterHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
-		r.answers(func(client.Event) error { return &sink.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
+		r.answers(func(client.Event) error { return &sinks.Refusal{Status: 503, RetryAfter: 3 * time.Hour} })
 		stop := r.follow(nil)
 		r.captureNew()
 		time.Sleep(time.Hour)
@@ -223,7 +223,7 @@ func TestFollowerReleaseEnds(t *testing.T) {
 		stop := r.outage(10, func(e client.Event) error {
 			if e.ID == "page7.1~rig" {
 				poisoned.Add(1)
-				return &sink.Refusal{Status: 500}
+				return &sinks.Refusal{Status: 500}
 			}
 			return nil
 		})
@@ -261,12 +261,12 @@ func TestFollowerReleaseOfABusySink(t *testing.T) {
 		var tried atomic.Int64
 		stop := r.follow(func(c *deliver.FollowerConfig) {
 			c.Workers = 3
-			c.Send = func(_ context.Context, m sink.Message) (string, error) {
+			c.Send = func(_ context.Context, m sinks.Message) (string, error) {
 				switch {
 				case down.Load():
 					return "", errDown
 				case m.ID == poison.Load() && tried.Add(1) == 1:
-					return "", &sink.Refusal{Status: 503}
+					return "", &sinks.Refusal{Status: 503}
 				case m.ID == poison.Load():
 					return "", nil
 				}
@@ -306,7 +306,7 @@ func TestFollowerReleaseIsCalledOff(t *testing.T) {
 			if answered++; answered%3 == 1 {
 				return nil
 			}
-			return &sink.Refusal{Status: 500}
+			return &sinks.Refusal{Status: 500}
 		})
 		if answered != 152 { // 51 accepted, and 101 refused
 			t.Errorf("%d attempts after the recovery, want 152 until the release is called off", answered)
@@ -326,7 +326,7 @@ func TestFollowerTells(t *testing.T) {
 		observe := func(c *deliver.FollowerConfig) {
 			c.Workers, c.Endpoint = 1, "http://one.example/"
 			c.Observe = func(d deliver.Delivery) { told = append(told, d) }
-			c.Send = func(ctx context.Context, m sink.Message) (string, error) {
+			c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 				time.Sleep(3 * time.Second)
 				return r.Send(ctx, m)
 			}
@@ -340,7 +340,7 @@ func TestFollowerTells(t *testing.T) {
 		if err != nil || len(debts) != 1 || debts[0].Attempts != 1 || debts[0].Err != errDown.Error() {
 			t.Errorf("after one attempt the debts are %+v (%v)", debts, err)
 		}
-		r.answers(func(client.Event) error { return &sink.Refusal{Status: 410} })
+		r.answers(func(client.Event) error { return &sinks.Refusal{Status: 410} })
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(told) != 2 {
@@ -362,7 +362,7 @@ func TestFollowerSettlesWhileItStops(t *testing.T) {
 			r := newRig(t)
 			defer r.close()
 			stop := r.follow(func(c *deliver.FollowerConfig) {
-				c.Send = func(ctx context.Context, m sink.Message) (string, error) {
+				c.Send = func(ctx context.Context, m sinks.Message) (string, error) {
 					<-ctx.Done() // the endpoint accepts what it has, all the same
 					return r.Send(ctx, m)
 				}

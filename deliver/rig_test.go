@@ -11,8 +11,8 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
-	"freshet/sink"
 )
 
 // A rig is a store with one source, and a sink that answers as it is told.
@@ -96,11 +96,11 @@ func (r *rig) captureNew() freshet.Change {
 
 // render returns the message that tells of a change.
 func render(_ context.Context, c freshet.Change) ([]byte, error) {
-	return json.Marshal(sink.Envelope(c, ""))
+	return json.Marshal(sinks.Envelope(c, ""))
 }
 
 // Send is the sink.
-func (r *rig) Send(_ context.Context, m sink.Message) (string, error) {
+func (r *rig) Send(_ context.Context, m sinks.Message) (string, error) {
 	var e client.Event
 	if err := json.Unmarshal(m.Body, &e); err != nil || e.ID != m.ID {
 		r.t.Errorf("the message %s cannot be read (%v): %s", m.ID, err, m.Body)

@@ -9,7 +9,7 @@ import (
 
 	"freshet/internal/clock"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 const (
@@ -279,7 +279,7 @@ func (r *round) begin(ctx context.Context, d freshet.Debt, extra bool) error {
 			return r.persist(ctx, "retry", func() error { return r.cfg.Store.Postpone(ctx, r.cfg.Name, d) })
 		}
 	}
-	m := sink.Message{ID: d.ID(), Source: d.Source, Query: d.Parcel.Query, Body: d.Body}
+	m := sinks.Message{ID: d.ID(), Source: d.Source, Query: d.Parcel.Query, Body: d.Body}
 	r.flying[d.Entry()] = true
 	r.flight.Go(func() {
 		begun := time.Now()

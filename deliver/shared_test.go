@@ -12,7 +12,7 @@ import (
 
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A slowLog takes a while to say what follows a place, counts how often it is asked, and writes
@@ -51,7 +51,7 @@ func TestSinksShareTheLog(t *testing.T) {
 				Name: fmt.Sprintf("s%d", i), Store: store,
 				Wants:  func(freshet.Change) bool { return i < sinks/2 },
 				Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return []byte(c.ID()), nil },
-				Send: func(_ context.Context, m sink.Message) (string, error) {
+				Send: func(_ context.Context, m sinks.Message) (string, error) {
 					told[i] = append(told[i], m.ID)
 					return "", nil
 				},

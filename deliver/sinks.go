@@ -14,7 +14,7 @@ import (
 
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // SinksConfig is what Sinks are made with. Store, Vault and Open are needed.
@@ -23,11 +23,11 @@ type SinksConfig struct {
 	Vault *secrets.Vault // seals the definitions of sinks that come over the API
 
 	// Open returns the outlet of a sink by the settings in force.
-	Open func(freshet.Sink) (*sink.Outlet, error)
+	Open func(freshet.Sink) (*sinks.Outlet, error)
 
 	// Carry has a message sent to a sink by one of several nodes, and returns which it was. Here
 	// makes the attempt in this process. Nil means that all are made here.
-	Carry func(ctx context.Context, to freshet.Sink, m sink.Message, here func(context.Context) error) (node string, err error)
+	Carry func(ctx context.Context, to freshet.Sink, m sinks.Message, here func(context.Context) error) (node string, err error)
 
 	// Sure reports whether no other process can have written since; nil means that none can.
 	Sure func() bool
@@ -58,10 +58,10 @@ type Sinks struct {
 // A station is one sink at work.
 type station struct {
 	sink    freshet.Sink
-	outlet  *sink.Outlet // nil if it cannot be opened
-	problem error        // why
-	missing error        // the secret that was not there when it was put up; nil if all were
-	stop    func()       // nil if it does not run
+	outlet  *sinks.Outlet // nil if it cannot be opened
+	problem error         // why
+	missing error         // the secret that was not there when it was put up; nil if all were
+	stop    func()        // nil if it does not run
 }
 
 // NewSinks returns the sinks of a configuration file and those of the store. Nothing is
@@ -216,7 +216,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 			body, err := outlet.RenderParcel(ctx, whole)
 			return whole.Source(), body, err
 		},
-		Send: func(ctx context.Context, m sink.Message) (node string, err error) {
+		Send: func(ctx context.Context, m sinks.Message) (node string, err error) {
 			here := func(ctx context.Context) error {
 				_, err := outlet.Send(ctx, m)
 				return err
@@ -231,7 +231,7 @@ func (s *Sinks) following(k *station) FollowerConfig {
 }
 
 // Texts returns the texts of a change, as far as they are kept.
-func Texts(store freshet.Store, c freshet.Change) sink.Texts {
+func Texts(store freshet.Store, c freshet.Change) sinks.Texts {
 	return func(ctx context.Context) (before, after []byte, err error) {
 		if after, err = text(ctx, store, c.Source, c.Number); err != nil {
 			return nil, nil, err
@@ -353,7 +353,7 @@ func (s *Sinks) Stop() {
 
 // Reload takes on the sinks of a configuration file that has been read anew, by the
 // settings that open makes outlets by. Sinks that are as before go on.
-func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(freshet.Sink) (*sink.Outlet, error)) error {
+func (s *Sinks) Reload(ctx context.Context, listed []freshet.Sink, open func(freshet.Sink) (*sinks.Outlet, error)) error {
 	release, err := s.take(ctx)
 	if err != nil {
 		return err

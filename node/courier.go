@@ -16,8 +16,8 @@ import (
 	"freshet/internal/fetch"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/store/postgres"
-	"freshet/sink"
 	"freshet/who"
 )
 
@@ -74,7 +74,7 @@ type runner struct {
 type terms struct {
 	config.Settings
 	once sync.Once
-	out  sink.Config // of all its outlets
+	out  sinks.Config // of all its outlets
 }
 
 // newRunner returns a runner of a node that stands by, for as long as that can read the store.
@@ -130,14 +130,14 @@ func (r *runner) find(ctx context.Context, store freshet.Store, name string) (fr
 }
 
 // open opens a sink by the settings of this node.
-func (r *runner) open(to freshet.Sink, may func() error) (*sink.Outlet, error) {
+func (r *runner) open(to freshet.Sink, may func() error) (*sinks.Outlet, error) {
 	by := r.terms.Load()
 	by.once.Do(func() {
 		given := by.Settings
 		given.Fetch.May = may
 		by.out = given.Outlets(os.Getenv, secrets.Open(given.SecretDir()), r.now)
 	})
-	return sink.Open(by.out, to)
+	return sinks.Open(by.out, to)
 }
 
 // leave ends the deliveries of a node that does not stand by any more.

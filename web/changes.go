@@ -11,7 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // atOnce is how many changes are read at once where not all are wanted.
@@ -72,7 +72,7 @@ func (a *api) listChanges(ctx context.Context, in *listChangesInput) (*bodyOf[cl
 		return nil, err
 	}
 	for _, c := range changes {
-		page.Body.Items = append(page.Body.Items, sink.ChangeOf(c))
+		page.Body.Items = append(page.Body.Items, sinks.ChangeOf(c))
 		page.Body.Next = c.Place()
 	}
 	if len(changes) == 0 && tail.at > after { // who asks again need not go over the same ones

@@ -10,7 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeConfirm(h huma.API, tags []string) {
@@ -47,5 +47,5 @@ func (a *api) confirm(ctx context.Context, in *confirmInput) (*bodyOf[client.Cha
 	if err != nil {
 		return nil, err
 	}
-	return &bodyOf[client.Change]{sink.ChangeOf(c)}, nil
+	return &bodyOf[client.Change]{sinks.ChangeOf(c)}, nil
 }

@@ -15,7 +15,7 @@ import (
 
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeFeeds(h huma.API) {
@@ -203,23 +203,23 @@ func (a *api) writeFeed(ctx context.Context, f feed, form, known string) (*feedO
 }
 
 // feedEvents returns what stands in a feed.
-func (a *api) feedEvents(ctx context.Context, f feed) (events []*sink.Event, err error) {
+func (a *api) feedEvents(ctx context.Context, f feed) (events []*sinks.Event, err error) {
 	for _, c := range f.changes {
-		events = append(events, sink.NewEvent(ctx, c, a.Base, deliver.Texts(a.Store, c)))
+		events = append(events, sinks.NewEvent(ctx, c, a.Base, deliver.Texts(a.Store, c)))
 	}
 	for _, m := range f.matches {
 		known, err := deliver.Known(ctx, a.Store, m)
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, sink.NewMatchEvent(ctx, known, f.title, a.Base))
+		events = append(events, sinks.NewMatchEvent(ctx, known, f.title, a.Base))
 	}
 	return events, nil
 }
 
 // A feedEntry is a change or a match with its HTML.
 type feedEntry struct {
-	*sink.Event
+	*sinks.Event
 	html string
 }
 

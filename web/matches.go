@@ -13,7 +13,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeMatches(h huma.API, tags []string) {
@@ -121,7 +121,7 @@ func (t *matchTail) read(ctx context.Context, limit int) (told []client.Match, e
 		if err != nil {
 			return nil, err
 		}
-		told = append(told, sink.MatchOf(m, completed))
+		told = append(told, sinks.MatchOf(m, completed))
 		t.at = max(t.at, m.Cursor)
 	}
 	return told, nil

@@ -10,7 +10,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeNewest(h huma.API) {
@@ -48,7 +48,7 @@ func (a *api) listNewest(ctx context.Context, in *newestInput) (*bodyOf[client.C
 	}
 	page := client.ChangePage{Items: []client.Change{}}
 	for _, c := range found[:min(len(found), limit)] {
-		page.Items = append(page.Items, sink.ChangeOf(c))
+		page.Items = append(page.Items, sinks.ChangeOf(c))
 	}
 	switch {
 	case len(found) > limit:

@@ -11,7 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeOverview(h huma.API) {
@@ -66,7 +66,7 @@ func (a *api) latest(ctx context.Context, n int) ([]client.Change, error) {
 	}
 	found := []client.Change{}
 	for _, c := range log {
-		found = append(found, sink.ChangeOf(c))
+		found = append(found, sinks.ChangeOf(c))
 	}
 	return found, nil
 }

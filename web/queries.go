@@ -15,7 +15,7 @@ import (
 	"freshet/internal/freshet"
 	"freshet/internal/queries"
 	"freshet/internal/queries/runner"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeQueries(h huma.API) {
@@ -332,7 +332,7 @@ func (a *api) testQuery(ctx context.Context, in *bodyOf[client.QueryTest]) (*bod
 				completed = &c
 			}
 		}
-		answer.Items = append(answer.Items, sink.MatchOf(m, completed))
+		answer.Items = append(answer.Items, sinks.MatchOf(m, completed))
 	}
 	return &bodyOf[client.QueryFinding]{answer}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"freshet/client"
 	"freshet/deliver"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (a *api) routeSinks(h huma.API) {
@@ -97,7 +97,7 @@ func standingOfSink(st deliver.State) client.Sink {
 func infoOf(st deliver.State) client.SinkInfo {
 	return client.SinkInfo{
 		Name: st.Sink.Name, Origin: st.Sink.Origin, Revision: st.Sink.Revision,
-		NewSink: newSinkOf(sink.Shown(st.Sink)), Standing: standingOfSink(st),
+		NewSink: newSinkOf(sinks.Shown(st.Sink)), Standing: standingOfSink(st),
 	}
 }
 
@@ -187,7 +187,7 @@ func (a *api) putSink(ctx context.Context, in *putSinkInput) (*taggedSink, error
 		if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
 			return nil, err
 		}
-		to = sink.Restore(to, st.Sink)
+		to = sinks.Restore(to, st.Sink)
 		if in.IfMatch != "" {
 			revision = st.Sink.Revision
 		}
@@ -217,11 +217,11 @@ func (a *api) editSink(ctx context.Context, in *editSinkInput) (*taggedSink, err
 	if err := in.IfMatch.check("sink", in.Name, st.Sink.Revision); err != nil {
 		return nil, err
 	}
-	edited, err := merged(newSinkOf(sink.Shown(st.Sink)), in.Body)
+	edited, err := merged(newSinkOf(sinks.Shown(st.Sink)), in.Body)
 	if err != nil {
 		return nil, err
 	}
-	to := sink.Restore(sinkFrom(in.Name, edited), st.Sink)
+	to := sinks.Restore(sinkFrom(in.Name, edited), st.Sink)
 	if err := a.Sinks.Put(ctx, to, st.Sink.Revision, false); err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (a *api) previewSink(ctx context.Context, in *bodyOf[client.NewSink]) (*bod
 
 func listKinds(context.Context, *struct{}) (*bodyOf[client.SinkKindList], error) {
 	list := client.SinkKindList{Items: []client.SinkKind{}}
-	for _, k := range sink.Kinds() {
+	for _, k := range sinks.Kinds() {
 		told := client.SinkKind{Name: k.Name, About: k.About, URL: k.URL, Template: k.Words, Settings: []client.SinkSetting{}}
 		for _, s := range k.Settings {
 			told.Settings = append(told.Settings, client.SinkSetting(s))
@@ -343,7 +343,7 @@ func letterOf(d freshet.Debt) client.Letter {
 	if p := d.Parcel; p.Cursor > 0 {
 		told.Query, told.First, told.Last, told.At = p.Query, p.From, p.To, utc(p.At)
 	} else {
-		change := sink.ChangeOf(d.Change)
+		change := sinks.ChangeOf(d.Change)
 		told.Change, told.At = &change, change.Before
 	}
 	return told

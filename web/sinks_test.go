@@ -17,7 +17,7 @@ import (
 	"freshet/internal/fetch/auth"
 	"freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 	"freshet/web"
 )
 
@@ -30,7 +30,7 @@ func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
 	if err := vault.Set(secrets.Entry{Name: "token", Hosts: []string{"chat.example"}}, []byte("very-secret-token")); err != nil {
 		t.Fatal(err)
 	}
-	with := sink.Config{
+	with := sinks.Config{
 		Do: fetch.NewEgress(limits).Do, CheckURL: limits.CheckURL, Dial: limits.Dialer, TLS: limits.TLS,
 		Secrets: auth.Secrets{Env: func(string) string { return "" }, Vault: vault}, Timeout: 5 * time.Minute,
 	}
@@ -41,7 +41,7 @@ func sinks(t testing.TB, c *web.Config, names ...string) *deliver.Sinks {
 		})
 	}
 	s, err := deliver.NewSinks(t.Context(), deliver.SinksConfig{
-		Store: c.Store, Vault: vault, Open: func(s freshet.Sink) (*sink.Outlet, error) { return sink.Open(with, s) },
+		Store: c.Store, Vault: vault, Open: func(s freshet.Sink) (*sinks.Outlet, error) { return sinks.Open(with, s) },
 	}, listed)
 	if err != nil {
 		t.Fatal(err)

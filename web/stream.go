@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 const (
@@ -142,7 +142,7 @@ func (s *stream) load(ctx context.Context, p *eventPage) {
 	}
 	var events bytes.Buffer
 	for _, c := range changes {
-		data, err := json.Marshal(sink.Envelope(c, s.Base))
+		data, err := json.Marshal(sinks.Envelope(c, s.Base))
 		if err != nil {
 			p.err = fmt.Errorf("encode change %d: %w", c.Cursor, err)
 			return

@@ -7,7 +7,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func (v *application) planQueries(ctx context.Context) error {
@@ -91,7 +91,7 @@ func (v *application) planSinks(ctx context.Context) error {
 	wanted := v.file.AllSinks()
 	for _, want := range wanted {
 		want.Origin = freshet.FromAPI
-		if want, err = sink.Check(v.file.Outlets(v.env, nil, nil), want); err != nil {
+		if want, err = sinks.Check(v.file.Outlets(v.env, nil, nil), want); err != nil {
 			return err
 		}
 		i := slices.IndexFunc(list.Items, func(s client.SinkInfo) bool { return s.Name == want.Name })
@@ -131,7 +131,7 @@ func (v *application) planSink(want freshet.Sink, have *client.SinkInfo) (planne
 		}
 		return item, nil
 	}
-	_, shown, err := sinkObject(sink.Shown(want))
+	_, shown, err := sinkObject(sinks.Shown(want))
 	if err != nil {
 		return item, err
 	}

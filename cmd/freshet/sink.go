@@ -15,7 +15,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 func sinkVerb(p *program) *cobra.Command {
@@ -415,9 +415,9 @@ func sinkKindsVerb(p *program) *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		all := sink.Kinds()
+		all := sinks.Kinds()
 		if len(args) == 1 {
-			all = slices.DeleteFunc(all, func(k sink.Kind) bool { return k.Name != args[0] })
+			all = slices.DeleteFunc(all, func(k sinks.Kind) bool { return k.Name != args[0] })
 			if len(all) == 0 {
 				return freshet.WithHint(fmt.Errorf("kind %s: %w", args[0], freshet.ErrNotFound), "freshet sink kinds lists all kinds")
 			}
@@ -439,7 +439,7 @@ func sinkKindsVerb(p *program) *cobra.Command {
 }
 
 // printKind prints a kind with its settings.
-func (p *program) printKind(k sink.Kind) {
+func (p *program) printKind(k sinks.Kind) {
 	fmt.Fprintf(p.out, "%s: %s\n", k.Name, k.About)
 	if k.URL != "" {
 		fmt.Fprintf(p.out, "\nURL\n  %s\n", k.URL)

@@ -14,8 +14,8 @@ import (
 	"freshet/internal/extract"
 	"freshet/internal/freshet"
 	"freshet/internal/sched"
+	"freshet/internal/sinks"
 	"freshet/node"
-	"freshet/sink"
 )
 
 // A watching is one run of the verb watch.
@@ -178,7 +178,7 @@ func (w *watching) follow(ctx context.Context) error {
 // show prints one change.
 func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if w.json {
-		return w.printLine(sink.Envelope(c, ""))
+		return w.printLine(sinks.Envelope(c, ""))
 	}
 	before, err := freshet.VersionBefore(ctx, w.node.Store, c.Source, c.Number)
 	if err != nil {
@@ -192,7 +192,7 @@ func (w *watching) show(ctx context.Context, c freshet.Change) error {
 	if err != nil {
 		return err
 	}
-	change := sink.ChangeOf(c)
+	change := sinks.ChangeOf(c)
 	printChange(w.program, change, change.URL, "")
 	newDiffView(w.program).hunks(diffOf(extract.Diff(old, text)))
 	return nil

@@ -21,8 +21,8 @@ import (
 
 	"freshet/deliver"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/internal/store/sqlite"
-	"freshet/sink"
 )
 
 // written returns a directory with a store as an older Freshet left it: the
@@ -178,9 +178,9 @@ func TestMigratesTheOutbox(t *testing.T) {
 		}
 		for _, tt := range tests {
 			var sent []string
-			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sink.Envelope(c, "")) },
+			f, err := deliver.NewFollower(t.Context(), deliver.FollowerConfig{Render: func(_ context.Context, c freshet.Change) ([]byte, error) { return json.Marshal(sinks.Envelope(c, "")) },
 				Name: tt.sink, Store: s, Endpoint: tt.endpoint, Workers: 1,
-				Send: func(_ context.Context, m sink.Message) (string, error) { sent = append(sent, m.ID); return "", nil },
+				Send: func(_ context.Context, m sinks.Message) (string, error) { sent = append(sent, m.ID); return "", nil },
 			})
 			if err != nil {
 				t.Fatal(err)

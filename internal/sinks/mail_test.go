@@ -1,4 +1,4 @@
-package sink_test
+package sinks_test
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A postOffice is an SMTP server that keeps what it is handed.
@@ -123,8 +123,8 @@ func letter(url string, settings values) freshet.Sink {
 	return freshet.Sink{Name: "mail", Kind: "email", URL: freshet.Value(url), Settings: all}
 }
 
-func trusting(pool *x509.CertPool) func(*sink.Config) {
-	return func(c *sink.Config) {
+func trusting(pool *x509.CertPool) func(*sinks.Config) {
+	return func(c *sinks.Config) {
 		c.TLS = fetch.Config{RootCAs: pool}.TLS
 		c.Timeout = time.Minute
 	}
@@ -153,7 +153,7 @@ func TestMail(t *testing.T) {
 				t.Errorf("made again the message is another (%v):\n%s", err, again)
 			}
 			for range 2 {
-				if answer, err := o.Send(t.Context(), sink.Message{ID: change().ID(), Body: body}); err != nil || !strings.Contains(answer, "OK") {
+				if answer, err := o.Send(t.Context(), sinks.Message{ID: change().ID(), Body: body}); err != nil || !strings.Contains(answer, "OK") {
 					t.Fatal(answer, err)
 				}
 			}
@@ -170,7 +170,7 @@ func TestMail(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.Header.Get("Message-Id"); got != "<"+sink.WebhookID("mail", change().ID())+"@mail.example>" {
+			if got := m.Header.Get("Message-Id"); got != "<"+sinks.WebhookID("mail", change().ID())+"@mail.example>" {
 				t.Errorf("the id is %s", got)
 			}
 			for name, want := range map[string]string{"Subject": `Page changed: +1 -1 line: <b>"new"</b>`, "X-Freshet-Event": change().ID(), "Date": "Sun, 01 Mar 2026 12:00:00 +0000"} {
@@ -211,18 +211,18 @@ func TestMailTrouble(t *testing.T) {
 			go io.Copy(io.Discard, conn)
 		}
 	}()
-	short := func(c *sink.Config) { trusting(pool)(c); c.Timeout = 200 * time.Millisecond }
+	short := func(c *sinks.Config) { trusting(pool)(c); c.Timeout = 200 * time.Millisecond }
 	tests := []struct {
 		name   string
 		s      freshet.Sink
-		change func(*sink.Config)
+		change func(*sinks.Config)
 		refuse *smtp.SMTPError
 		want   string
 		unfit  bool
 	}{
 		{"a certificate that nobody trusts", letter("smtp://"+address, nil), trusting(x509.NewCertPool()), nil, "certificate", false},
 		{"no STARTTLS", letter("smtp://"+plain, nil), trusting(pool), nil, "offers no STARTTLS", false},
-		{"a password in the clear", letter("smtp://mail.example:"+plain[strings.LastIndex(plain, ":")+1:], values{"tls": "none", "user": "me", "password": "letter-box"}), func(c *sink.Config) {
+		{"a password in the clear", letter("smtp://mail.example:"+plain[strings.LastIndex(plain, ":")+1:], values{"tls": "none", "user": "me", "password": "letter-box"}), func(c *sinks.Config) {
 			c.Dial = fetch.Config{Resolver: loopback, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}.Dialer
 		}, nil, "unencrypted", false},
 		{"a wrong password", letter("smtp://"+address, values{"user": "me", "password": "wrong-letters"}), trusting(pool), nil, "535", false},
@@ -231,7 +231,7 @@ func TestMailTrouble(t *testing.T) {
 		{"a server that says nothing", letter("smtp://"+silent.Addr().String(), nil), short, nil, "no answer within 200ms", false},
 		{"a server that is not there", letter("smtp://127.0.0.1:1", nil), trusting(pool), nil, "connecting to 127.0.0.1:1", false},
 		{"a private address", letter("smtp://10.0.0.1:25", nil), trusting(pool), nil, "not a public address", false},
-		{"a private address by name", letter("smtp://mail.example:25", nil), func(c *sink.Config) {
+		{"a private address by name", letter("smtp://mail.example:25", nil), func(c *sinks.Config) {
 			c.Dial = fetch.Config{Resolver: loopback}.Dialer
 		}, nil, "not a public address", false},
 	}
@@ -241,11 +241,11 @@ func TestMailTrouble(t *testing.T) {
 			p.refuse = tt.refuse
 			p.mu.Unlock()
 			o := opened(t, tt.s, tt.change)
-			_, err := o.Send(t.Context(), sink.Message{ID: "a", Body: []byte("Subject: x\r\n\r\nx\r\n")})
+			_, err := o.Send(t.Context(), sinks.Message{ID: "a", Body: []byte("Subject: x\r\n\r\nx\r\n")})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "wrong-letters") {
 				t.Errorf("it fails with %v, want %s", err, tt.want)
 			}
-			if r, _ := errors.AsType[*sink.Refusal](err); tt.unfit != (r != nil && r.Unfit()) {
+			if r, _ := errors.AsType[*sinks.Refusal](err); tt.unfit != (r != nil && r.Unfit()) {
 				t.Errorf("%v is unfit: %v", err, !tt.unfit)
 			}
 		})

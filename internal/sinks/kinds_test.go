@@ -1,4 +1,4 @@
-package sink_test
+package sinks_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"freshet/internal/fetch/auth"
 	vaults "freshet/internal/fetch/secrets"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // before and after are the texts of the change that is told of.
@@ -71,7 +71,7 @@ func TestChats(t *testing.T) {
 		{kind: "gotify", path: "/sub/", settings: values{"token": "app-token"}, came: "/sub/message", header: map[string]string{"X-Gotify-Key": "app-token"}, want: map[string]any{
 			"title": "Page", "message": plain, "extras": map[string]any{"client::notification": map[string]any{"click": map[string]any{"url": "http://page.example/?a=1&b=2"}}},
 		}},
-		{kind: "matrix", settings: values{"token": "syt_x", "room": "!r:m.example"}, method: "PUT", came: "/_matrix/client/v3/rooms/%21r:m.example/send/m.room.message/" + sink.WebhookID("chat", change().ID()),
+		{kind: "matrix", settings: values{"token": "syt_x", "room": "!r:m.example"}, method: "PUT", came: "/_matrix/client/v3/rooms/%21r:m.example/send/m.room.message/" + sinks.WebhookID("chat", change().ID()),
 			header: map[string]string{"Authorization": "Bearer syt_x"}, want: map[string]any{
 				"msgtype": "m.text", "body": plain, "m.mentions": map[string]any{}, "format": "org.matrix.custom.html",
 				"formatted_body": "<pre>" + strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;").Replace(plain) + "</pre>",
@@ -99,7 +99,7 @@ func TestChats(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if answer, err := o.Send(t.Context(), sink.Message{ID: change().ID(), Source: "page", Body: body}); err != nil || answer != "200 OK\nok" {
+				if answer, err := o.Send(t.Context(), sinks.Message{ID: change().ID(), Source: "page", Body: body}); err != nil || answer != "200 OK\nok" {
 					t.Fatal(answer, err)
 				}
 			}
@@ -161,12 +161,12 @@ func TestEvents(t *testing.T) {
 	send := func(s freshet.Sink) arrival {
 		t.Helper()
 		s.Name, s.URL = "events", freshet.Value(e.URL)
-		o := opened(t, s, func(c *sink.Config) { c.Base = "https://freshet.example" })
+		o := opened(t, s, func(c *sinks.Config) { c.Base = "https://freshet.example" })
 		body, err := o.Render(t.Context(), change(), texts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.Send(t.Context(), sink.Message{ID: change().ID(), Body: body}); err != nil {
+		if _, err := o.Send(t.Context(), sinks.Message{ID: change().ID(), Body: body}); err != nil {
 			t.Fatal(err)
 		}
 		return e.arrivals[len(e.arrivals)-1]
@@ -236,7 +236,7 @@ func TestShorthands(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.url, func(t *testing.T) {
-			got, err := sink.Check(config(nil), freshet.Sink{Name: "a", URL: freshet.Value(tt.url)})
+			got, err := sinks.Check(config(nil), freshet.Sink{Name: "a", URL: freshet.Value(tt.url)})
 			if tt.kind == "" {
 				if field, _ := freshet.FieldOf(err); field != tt.want {
 					t.Errorf("checked as %v, want something wrong with %s", err, tt.want)
@@ -281,7 +281,7 @@ func TestTemplates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			begun := time.Now()
 			s := freshet.Sink{Name: "a", Kind: "json", URL: "https://a.example/", Template: tt.template}
-			o, err := sink.Open(config(nil), s)
+			o, err := sinks.Open(config(nil), s)
 			if reason, bad := strings.CutPrefix(tt.want, "!"); bad {
 				if field, _ := freshet.FieldOf(err); field != "template" || !strings.Contains(err.Error(), reason) {
 					t.Errorf("it is wrong by %v, want %s", err, reason)
@@ -319,7 +319,7 @@ func TestSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	with := func(c *sink.Config) {
+	with := func(c *sinks.Config) {
 		c.Secrets = auth.Secrets{Vault: vault, Env: func(name string) string { return map[string]string{"TOKEN": "token-of-env"}[name] }}
 	}
 	tests := []struct {
@@ -348,7 +348,7 @@ func TestSecrets(t *testing.T) {
 		})
 	}
 	for _, value := range []freshet.Value{"${env:TOKEN}", "${file:/etc/hostname}"} {
-		_, err := sink.Open(config(with), freshet.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
+		_, err := sinks.Open(config(with), freshet.Sink{Name: "a", Kind: "json", URL: freshet.Value(e.URL), Headers: values{"X": value}, Origin: freshet.FromAPI})
 		if field, _ := freshet.FieldOf(err); field != "headers.X" {
 			t.Errorf("a sink of the API with %s: %v", value, err)
 		}
@@ -370,7 +370,7 @@ func TestRetryAfterInBodies(t *testing.T) {
 			w.Write([]byte(body))
 		})
 		_, err := opened(t, hook(e.URL), nil).Send(t.Context(), message(t))
-		if r, _ := errors.AsType[*sink.Refusal](err); r == nil || r.RetryAfter != want {
+		if r, _ := errors.AsType[*sinks.Refusal](err); r == nil || r.RetryAfter != want {
 			t.Errorf("%s says %+v, want %v", body, r, want)
 		}
 	}
@@ -382,7 +382,7 @@ func TestShown(t *testing.T) {
 		Name: "a", Kind: "telegram", URL: "https://user:pw@api.telegram.org/?token=abc", Settings: values{"token": "12:secret", "chat": "-1"},
 		Headers: values{"Authorization": "secret", "X-Ref": "${secret:x}"},
 	}
-	shown := sink.Shown(stored)
+	shown := sinks.Shown(stored)
 	text, _ := json.Marshal(shown)
 	for _, hidden := range []string{"12:secret", "pw@", "=abc", `"secret"`} {
 		if strings.Contains(string(text), hidden) {
@@ -394,11 +394,11 @@ func TestShown(t *testing.T) {
 	}
 	edited := shown
 	edited.Settings = values{"token": shown.Settings["token"], "chat": "-2"}
-	back := sink.Restore(edited, stored)
+	back := sinks.Restore(edited, stored)
 	if back.Settings["token"] != "12:secret" || back.Settings["chat"] != "-2" || back.URL != stored.URL || back.Headers["Authorization"] != "secret" {
 		t.Errorf("it came back as %+v", back)
 	}
-	if got := sink.Shown(freshet.Sink{Kind: "slack", URL: "https://hooks.slack.com/services/a/b/c"}).URL; got != "https://hooks.slack.com/***" {
+	if got := sinks.Shown(freshet.Sink{Kind: "slack", URL: "https://hooks.slack.com/services/a/b/c"}).URL; got != "https://hooks.slack.com/***" {
 		t.Errorf("the URL of Slack is shown as %s", got)
 	}
 }

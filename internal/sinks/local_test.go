@@ -1,4 +1,4 @@
-package sink_test
+package sinks_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"freshet/client"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // A file grows by a line for each change, and a new one is begun when it is full.
@@ -25,7 +25,7 @@ func TestFile(t *testing.T) {
 	}
 	send := func(id string) {
 		t.Helper()
-		if _, err := o.Send(t.Context(), sink.Message{ID: id, Body: body}); err != nil {
+		if _, err := o.Send(t.Context(), sinks.Message{ID: id, Body: body}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,11 +56,11 @@ func TestFile(t *testing.T) {
 		}
 	}
 	s.Origin = freshet.FromAPI
-	if _, err := sink.Open(config(nil), s); err == nil {
+	if _, err := sinks.Open(config(nil), s); err == nil {
 		t.Error("the API can have files written")
 	}
 	for _, url := range []freshet.Value{"file://relative", "file:///", "file://host/path"} {
-		if _, err := sink.Open(config(nil), freshet.Sink{Name: "f", Kind: "file", URL: url, Origin: freshet.FromFile}); err == nil {
+		if _, err := sinks.Open(config(nil), freshet.Sink{Name: "f", Kind: "file", URL: url, Origin: freshet.FromFile}); err == nil {
 			t.Errorf("%s can be written to", url)
 		}
 	}
@@ -72,17 +72,17 @@ func TestCommand(t *testing.T) {
 	s := func(command string) freshet.Sink {
 		return freshet.Sink{Name: "command", Kind: "command", Origin: freshet.FromFile, Settings: values{"command": freshet.Value(command)}}
 	}
-	allowed := func(c *sink.Config) { c.Exec, c.Timeout = true, time.Minute }
-	if _, err := sink.Open(config(nil), s("true")); err == nil || !strings.Contains(freshet.HintOf(err), "allow_exec") {
+	allowed := func(c *sinks.Config) { c.Exec, c.Timeout = true, time.Minute }
+	if _, err := sinks.Open(config(nil), s("true")); err == nil || !strings.Contains(freshet.HintOf(err), "allow_exec") {
 		t.Errorf("commands run although nobody allowed it: %v", err)
 	}
 	foreign := s("true")
 	foreign.Origin = freshet.FromAPI
-	if _, err := sink.Open(config(allowed), foreign); err == nil {
+	if _, err := sinks.Open(config(allowed), foreign); err == nil {
 		t.Error("the API can have commands run")
 	}
 	send := func(command string) (string, error) {
-		return opened(t, s(command), allowed).Send(t.Context(), sink.Message{ID: "a", Body: []byte(`{"id":"a"}`)})
+		return opened(t, s(command), allowed).Send(t.Context(), sinks.Message{ID: "a", Body: []byte(`{"id":"a"}`)})
 	}
 	if answer, err := send(fmt.Sprintf("cat > %s && echo done", out)); err != nil || answer != "done" {
 		t.Errorf("answered %q, %v", answer, err)
@@ -96,8 +96,8 @@ func TestCommand(t *testing.T) {
 	if _, err := send("echo oh no >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "oh no") {
 		t.Errorf("a command that fails: %v", err)
 	}
-	hurried := func(c *sink.Config) { c.Exec, c.Timeout = true, time.Second }
-	if _, err := opened(t, s("sleep 60"), hurried).Send(t.Context(), sink.Message{ID: "a"}); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+	hurried := func(c *sinks.Config) { c.Exec, c.Timeout = true, time.Second }
+	if _, err := opened(t, s("sleep 60"), hurried).Send(t.Context(), sinks.Message{ID: "a"}); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
 		t.Errorf("a command that hangs: %v", err)
 	}
 }

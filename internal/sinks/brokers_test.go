@@ -1,4 +1,4 @@
-package sink_test
+package sinks_test
 
 import (
 	"context"
@@ -31,7 +31,7 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 // certified returns a certificate for 127.0.0.1 and who signed it.
@@ -61,11 +61,11 @@ func serveNATS(t *testing.T, dir string, port int, with *tls.Config) *server.Ser
 }
 
 // sends makes one attempt for each id.
-func sends(t *testing.T, o *sink.Outlet, source freshet.SourceID, ids ...string) (answer string) {
+func sends(t *testing.T, o *sinks.Outlet, source freshet.SourceID, ids ...string) (answer string) {
 	t.Helper()
 	for _, id := range ids {
 		var err error
-		if answer, err = o.Send(t.Context(), sink.Message{ID: id, Source: source, Body: []byte(`{"id":"` + id + `"}`)}); err != nil {
+		if answer, err = o.Send(t.Context(), sinks.Message{ID: id, Source: source, Body: []byte(`{"id":"` + id + `"}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,9 +73,9 @@ func sends(t *testing.T, o *sink.Outlet, source freshet.SourceID, ids ...string)
 }
 
 // fails makes one attempt and wants it to fail.
-func fails(t *testing.T, o *sink.Outlet, want string) {
+func fails(t *testing.T, o *sinks.Outlet, want string) {
 	t.Helper()
-	_, err := o.Send(t.Context(), sink.Message{ID: "never", Source: "page", Body: []byte("{}")})
+	_, err := o.Send(t.Context(), sinks.Message{ID: "never", Source: "page", Body: []byte("{}")})
 	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pass-word") {
 		t.Errorf("it fails with %v, want %s", err, want)
 	}
@@ -89,7 +89,7 @@ func TestNATS(t *testing.T) {
 	port := s.Addr().(*net.TCPAddr).Port
 	set := values{"subject": "freshet.{source}", "user": "me", "password": "pass-word"}
 	to := freshet.Sink{Name: "nats", URL: freshet.Value(s.ClientURL()), Settings: set}
-	o := opened(t, to, func(c *sink.Config) { c.Timeout = 10 * time.Second })
+	o := opened(t, to, func(c *sinks.Config) { c.Timeout = 10 * time.Second })
 	fails(t, o, "no stream takes the subject")
 	conn, err := nats.Connect(s.ClientURL(), nats.UserInfo("me", "pass-word"))
 	if err != nil {
@@ -140,8 +140,8 @@ func TestNATS(t *testing.T) {
 	to.Settings = values{"subject": "freshet.x", "user": "me", "password": "other-word"}
 	fails(t, opened(t, to, nil), "uthorization")
 	to.Settings = set
-	fails(t, opened(t, to, func(c *sink.Config) { c.Dial = fetch.Config{}.Dialer }), "not a public address")
-	if _, err := sink.Open(config(nil), freshet.Sink{Name: "n", URL: "nats://a.example", Settings: values{"subject": "a.>"}}); err == nil {
+	fails(t, opened(t, to, func(c *sinks.Config) { c.Dial = fetch.Config{}.Dialer }), "not a public address")
+	if _, err := sinks.Open(config(nil), freshet.Sink{Name: "n", URL: "nats://a.example", Settings: values{"subject": "a.>"}}); err == nil {
 		t.Error("a pattern is taken for a subject")
 	}
 }
@@ -206,7 +206,7 @@ func TestNATSKeys(t *testing.T) {
 		})
 	}
 	two := freshet.Sink{Name: "nats", URL: "nats://a.example", Settings: values{"subject": "a", "token": "t", "nkey": "SU"}}
-	if _, err := sink.Open(config(nil), two); err == nil || !strings.Contains(err.Error(), "token and nkey") {
+	if _, err := sinks.Open(config(nil), two); err == nil || !strings.Contains(err.Error(), "token and nkey") {
 		t.Errorf("two ways to log in: %v", err)
 	}
 	fails(t, opened(t, freshet.Sink{Name: "nats", URL: "nats://127.0.0.1", Settings: values{"subject": "a", "nkey": "SUnothing"}}, nil), "settings.nkey")
@@ -229,7 +229,7 @@ func TestKafka(t *testing.T) {
 	}
 	defer cluster.Close()
 	to := freshet.Sink{Name: "kafka", URL: freshet.Value("kafka://" + cluster.ListenAddrs()[0]), Settings: values{"topic": "changes", "user": "me", "password": "pass-word", "sasl": "scram-sha-256"}}
-	o := opened(t, to, func(c *sink.Config) { c.Timeout = time.Minute })
+	o := opened(t, to, func(c *sinks.Config) { c.Timeout = time.Minute })
 	if got := sends(t, o, "page", "a", "b", "c"); !strings.HasSuffix(got, "offset 2") {
 		t.Errorf("answered %q", got)
 	}
@@ -249,14 +249,14 @@ func TestKafka(t *testing.T) {
 	if want := `page id=a {"id":"a"}, page id=b {"id":"b"}, page id=c {"id":"c"}`; strings.Join(got, ", ") != want {
 		t.Errorf("the topic has %v, want %s", got, want)
 	}
-	short := func(c *sink.Config) { c.Timeout = time.Second }
+	short := func(c *sinks.Config) { c.Timeout = time.Second }
 	to.Settings["topic"] = "nothing"
-	if _, err := opened(t, to, short).Send(t.Context(), sink.Message{ID: "a", Body: []byte("{}")}); err == nil {
+	if _, err := opened(t, to, short).Send(t.Context(), sinks.Message{ID: "a", Body: []byte("{}")}); err == nil {
 		t.Error("a topic that is not there takes a message")
 	}
 	to.Settings["topic"] = "changes"
-	closed := opened(t, to, func(c *sink.Config) { c.Dial, c.Timeout = fetch.Config{}.Dialer, time.Second })
-	if _, err := closed.Send(t.Context(), sink.Message{ID: "a", Body: []byte("{}")}); err == nil {
+	closed := opened(t, to, func(c *sinks.Config) { c.Dial, c.Timeout = fetch.Config{}.Dialer, time.Second })
+	if _, err := closed.Send(t.Context(), sinks.Message{ID: "a", Body: []byte("{}")}); err == nil {
 		t.Error("a broker on loopback was reached although nobody opened it")
 	}
 }
@@ -331,7 +331,7 @@ func TestMQTT(t *testing.T) {
 			var flying sync.WaitGroup
 			for range 8 {
 				flying.Go(func() {
-					if _, err := o.Send(t.Context(), sink.Message{ID: "many", Source: "other", Body: []byte("{}")}); err != nil {
+					if _, err := o.Send(t.Context(), sinks.Message{ID: "many", Source: "other", Body: []byte("{}")}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -351,7 +351,7 @@ func TestMQTT(t *testing.T) {
 			if scheme == "mqtts" {
 				fails(t, opened(t, to, trusting(x509.NewCertPool())), "certificate")
 			}
-			fails(t, opened(t, to, func(c *sink.Config) {
+			fails(t, opened(t, to, func(c *sinks.Config) {
 				c.Dial = fetch.Config{Ports: []uint16{netip.MustParseAddrPort(address).Port()}}.Dialer
 			}), "not a public address")
 			to.Settings["password"] = "other-word"

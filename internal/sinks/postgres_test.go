@@ -1,4 +1,4 @@
-package sink_test
+package sinks_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
+	"freshet/internal/sinks"
 	"freshet/pgtest"
-	"freshet/sink"
 )
 
 // A base is a database of a test, and a sink for it.
@@ -67,7 +67,7 @@ func (b base) heard(t *testing.T) string {
 }
 
 // told returns an attempt at telling of a change.
-func told(t *testing.T, o *sink.Outlet, m sink.Message) string {
+func told(t *testing.T, o *sinks.Outlet, m sinks.Message) string {
 	t.Helper()
 	answer, err := o.Send(t.Context(), m)
 	if err != nil {
@@ -100,7 +100,7 @@ func tryTable(t *testing.T, b base) {
 	if got := told(t, o, m); got != "table changes had it already" {
 		t.Errorf("a repeat was answered %q", got)
 	}
-	odd := sink.Message{ID: "odd", Source: "page", Body: []byte(`{"subject":7,"text":"a\u0000b \\u0000"}`)}
+	odd := sinks.Message{ID: "odd", Source: "page", Body: []byte(`{"subject":7,"text":"a\u0000b \\u0000"}`)}
 	told(t, o, odd)
 	told(t, opened(t, b.sink(values{"table": "public.changes", "create": "true"}), trusting(b.Roots)), odd) // which is the same table
 	want := "1 page freshet.change http://page.example/?a=1&b=2 2026-03-01 12:00:00.123457+00 +1 -1 line: <b>\"new\"</b> 3\n" + "odd page - - - - -"
@@ -175,13 +175,13 @@ func tryErrors(t *testing.T, b base) {
 		t.Fatal(err)
 	}
 	none := x509.NewCertPool()
-	shut := func(c *sink.Config) {
+	shut := func(c *sinks.Config) {
 		c.Dial = fetch.Config{Ports: []uint16{netip.MustParseAddrPort(b.Address).Port()}}.Dialer
 	}
 	tests := []struct {
 		name       string
 		sink       freshet.Sink
-		with       func(*sink.Config)
+		with       func(*sinks.Config)
 		want, hint string
 	}{
 		{"no table", b.sink(values{"table": "nothing"}), trusting(b.Roots), "42P01", "set create to true"},
@@ -200,7 +200,7 @@ func tryErrors(t *testing.T, b base) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := sink.Open(config(tt.with), tt.sink)
+			s, err := sinks.Open(config(tt.with), tt.sink)
 			if err == nil {
 				defer s.Close()
 				_, err = s.Send(t.Context(), message(t))
@@ -281,7 +281,7 @@ func TestPostgresSettings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.sink.Name = "pg"
-			o, err := sink.Open(config(nil), tt.sink)
+			o, err := sinks.Open(config(nil), tt.sink)
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("refused with %v, want %s", err, tt.want)
@@ -291,7 +291,7 @@ func TestPostgresSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, _ := json.Marshal(sink.Shown(o.Sink()))
+			text, _ := json.Marshal(sinks.Shown(o.Sink()))
 			if strings.Contains(string(text), "word@") || o.Sink().Kind != "postgres" {
 				t.Errorf("it is shown as %s", text)
 			}

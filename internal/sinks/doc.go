@@ -1,4 +1,4 @@
-// Package sink knows the kinds of receiver that can be told of a change: what each needs
+// Package sinks knows the kinds of receiver that can be told of a change: what each needs
 // to be set, in what words it is told, and how a message is brought to it.
 //
 // [Check] judges a sink and brings it into its normal form; [Open] makes an [Outlet] of
@@ -8,4 +8,4 @@
 //
 // All connections are opened by the functions of a [Config], which lead to package
 // fetch: what it refuses to polls it refuses to sinks.
-package sink
+package sinks

@@ -1,4 +1,4 @@
-package sink_test
+package sinks_test
 
 import (
 	"encoding/base64"
@@ -22,7 +22,7 @@ import (
 	"freshet/client"
 	"freshet/internal/fetch"
 	"freshet/internal/freshet"
-	"freshet/sink"
+	"freshet/internal/sinks"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -40,9 +40,9 @@ func send() func(*http.Request) (*http.Response, error) {
 }
 
 // config is what outlets are made with, with loopback opened.
-func config(change func(*sink.Config)) sink.Config {
+func config(change func(*sinks.Config)) sinks.Config {
 	settings := fetch.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	c := sink.Config{Do: send(), CheckURL: settings.CheckURL, Dial: settings.Dialer, TLS: settings.TLS}
+	c := sinks.Config{Do: send(), CheckURL: settings.CheckURL, Dial: settings.Dialer, TLS: settings.TLS}
 	if change != nil {
 		change(&c)
 	}
@@ -50,9 +50,9 @@ func config(change func(*sink.Config)) sink.Config {
 }
 
 // opened returns the outlet of a sink.
-func opened(t *testing.T, s freshet.Sink, change func(*sink.Config)) *sink.Outlet {
+func opened(t *testing.T, s freshet.Sink, change func(*sinks.Config)) *sinks.Outlet {
 	t.Helper()
-	o, err := sink.Open(config(change), s)
+	o, err := sinks.Open(config(change), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,15 +110,15 @@ func change() freshet.Change {
 	}
 }
 
-func event() client.Event { return sink.Envelope(change(), "https://freshet.example/") }
+func event() client.Event { return sinks.Envelope(change(), "https://freshet.example/") }
 
 // message returns the event as it is sent.
-func message(t testing.TB) sink.Message {
+func message(t testing.TB) sinks.Message {
 	body, err := json.Marshal(event())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sink.Message{ID: event().ID, Body: body}
+	return sinks.Message{ID: event().ID, Body: body}
 }
 
 func TestEnvelope(t *testing.T) {
@@ -145,7 +145,7 @@ func TestEnvelope(t *testing.T) {
 // A change from before labels and epochs were kept.
 func TestEnvelopeWithoutALabel(t *testing.T) {
 	c := freshet.Change{Source: "page", Seq: 1}
-	e := sink.Envelope(c, "")
+	e := sinks.Envelope(c, "")
 	if e.Source != "/api/v1/sources/page" || e.ID != "page.1" {
 		t.Errorf("the envelope is from %q under %q", e.Source, e.ID)
 	}
@@ -184,10 +184,10 @@ func TestWebhookSigns(t *testing.T) {
 	if string(first.body) != string(second.body) {
 		t.Errorf("two attempts differ:\n%s\n%s", first.body, second.body)
 	}
-	if id := first.header.Get("webhook-id"); id != second.header.Get("webhook-id") || id != sink.WebhookID("hook", "page.3~k3f9q2xw") {
+	if id := first.header.Get("webhook-id"); id != second.header.Get("webhook-id") || id != sinks.WebhookID("hook", "page.3~k3f9q2xw") {
 		t.Errorf("the attempts go by %q and %q", id, second.header.Get("webhook-id"))
 	}
-	if other := sink.WebhookID("other", "page.3~k3f9q2xw"); other == sink.WebhookID("hook", "page.3~k3f9q2xw") {
+	if other := sinks.WebhookID("other", "page.3~k3f9q2xw"); other == sinks.WebhookID("hook", "page.3~k3f9q2xw") {
 		t.Errorf("two sinks share the id %s", other)
 	}
 	if got := first.header.Get("Content-Type"); got != "application/cloudevents+json; charset=utf-8" {
@@ -217,7 +217,7 @@ func TestWebhookAnswers(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
-		want   *sink.Refusal // nil means accepted
+		want   *sinks.Refusal // nil means accepted
 	}{
 		{"ok", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "thanks") }, nil},
 		{"no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, nil},
@@ -227,43 +227,43 @@ func TestWebhookAnswers(t *testing.T) {
 		{"a redirect is not followed", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(302)
-		}, &sink.Refusal{Status: 302}},
+		}, &sinks.Refusal{Status: 302}},
 		{"error", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(500)
 			fmt.Fprint(w, "oh no"+strings.Repeat("!", 1000))
-		}, &sink.Refusal{Status: 500, Text: "oh no" + strings.Repeat("!", 195)}},
+		}, &sinks.Refusal{Status: 500, Text: "oh no" + strings.Repeat("!", 195)}},
 		{"retry after seconds", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "120")
 			w.WriteHeader(429)
-		}, &sink.Refusal{Status: 429, RetryAfter: 2 * time.Minute}},
+		}, &sinks.Refusal{Status: 429, RetryAfter: 2 * time.Minute}},
 		{"retry after for ever", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "99999999999999999999999")
 			w.WriteHeader(503)
-		}, &sink.Refusal{Status: 503, RetryAfter: 24 * time.Hour}},
+		}, &sinks.Refusal{Status: 503, RetryAfter: 24 * time.Hour}},
 		{"retry after nonsense", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "-5")
 			w.WriteHeader(503)
-		}, &sink.Refusal{Status: 503}},
+		}, &sinks.Refusal{Status: 503}},
 		{"retry after a date", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT")
 			w.WriteHeader(503)
-		}, &sink.Refusal{Status: 503, RetryAfter: 24 * time.Hour}},
+		}, &sinks.Refusal{Status: 503, RetryAfter: 24 * time.Hour}},
 		{"retry after a date that is past", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT")
 			w.WriteHeader(503)
-		}, &sink.Refusal{Status: 503}},
+		}, &sinks.Refusal{Status: 503}},
 		{"an error that is no text", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(500)
 			fmt.Fprint(w, "\xff\xfe no")
-		}, &sink.Refusal{Status: 500, Text: "\uFFFD no"}},
-		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, &sink.Refusal{Status: 410}},
+		}, &sinks.Refusal{Status: 500, Text: "\uFFFD no"}},
+		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, &sinks.Refusal{Status: 410}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEndpoint(t, tt.answer)
 			h := opened(t, hook(e.URL), nil)
 			_, err := h.Send(t.Context(), message(t))
-			got, _ := errors.AsType[*sink.Refusal](err)
+			got, _ := errors.AsType[*sinks.Refusal](err)
 			if got == nil && err != nil {
 				t.Fatal(err)
 			}
@@ -279,7 +279,7 @@ func TestWebhookAnswers(t *testing.T) {
 
 func TestWebhookTimeout(t *testing.T) {
 	e := newEndpoint(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	h := opened(t, hook(e.URL), func(c *sink.Config) { c.Timeout = 50 * time.Millisecond })
+	h := opened(t, hook(e.URL), func(c *sinks.Config) { c.Timeout = 50 * time.Millisecond })
 	if _, err := h.Send(t.Context(), message(t)); err == nil || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("an endpoint that does not answer gives %v", err)
 	}
@@ -287,7 +287,7 @@ func TestWebhookTimeout(t *testing.T) {
 
 func TestWebhookRefusesPrivateAddresses(t *testing.T) {
 	e := newEndpoint(t, func(http.ResponseWriter, *http.Request) {})
-	h := opened(t, hook(e.URL), func(c *sink.Config) { c.Do = fetch.NewEgress(fetch.Config{}).Do })
+	h := opened(t, hook(e.URL), func(c *sinks.Config) { c.Do = fetch.NewEgress(fetch.Config{}).Do })
 	if _, err := h.Send(t.Context(), message(t)); err == nil || len(e.arrivals) > 0 {
 		t.Errorf("a webhook on loopback was sent to (%v) although nobody opened it", err)
 	}
@@ -327,7 +327,7 @@ func TestWebhookConfig(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := hook("https://hook.example/")
 			tt.change(&s)
-			_, err := sink.Open(config(nil), s)
+			_, err := sinks.Open(config(nil), s)
 			got, _ := freshet.FieldOf(err)
 			if given := string(s.Settings["secret"]); err != nil && len(given) > 8 && strings.Contains(err.Error(), given[6:]) {
 				t.Errorf("the error gives the secret away: %v", err)
